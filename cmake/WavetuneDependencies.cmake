@@ -1,0 +1,53 @@
+# Third-party packages, all as Debian 12 ships them (scripts/install_dependencies.sh installs them).
+# Imported targets are SYSTEM: their headers give no warnings.
+
+find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # SHA-256 only
+
+if(NOT WAVETUNE_CORE_ONLY)
+  find_package(ZLIB REQUIRED)
+  find_package(Protobuf 3.21 REQUIRED)
+  find_package(gRPC CONFIG REQUIRED)
+  find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+  find_package(CLI11 CONFIG REQUIRED)
+  find_package(OpenCL REQUIRED)
+
+  # Debian's RocksDBConfig.cmake asks for find modules that Debian does not ship: use pkg-config.
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(RocksDB REQUIRED IMPORTED_TARGET GLOBAL rocksdb>=7.8)
+  add_library(wavetune_rocksdb INTERFACE)
+  add_library(wavetune::rocksdb ALIAS wavetune_rocksdb)
+  target_link_libraries(wavetune_rocksdb INTERFACE PkgConfig::RocksDB)
+
+  add_library(wavetune_opencl INTERFACE)
+  add_library(wavetune::opencl ALIAS wavetune_opencl)
+  target_link_libraries(wavetune_opencl INTERFACE OpenCL::OpenCL)
+  target_compile_definitions(wavetune_opencl INTERFACE
+    CL_TARGET_OPENCL_VERSION=300
+    CL_HPP_TARGET_OPENCL_VERSION=300
+    CL_HPP_MINIMUM_OPENCL_VERSION=200)  # the opencl.hpp of Debian 12 does not compile without it
+endif()
+
+# CUDA: only profiler_agent/cuda uses it, through NVRTC and the driver API; no nvcc step is needed.
+set(WAVETUNE_HAVE_CUDA OFF)
+if(NOT WAVETUNE_CORE_ONLY)
+  find_package(CUDAToolkit QUIET)
+  option(WAVETUNE_CUDA "Build the CUDA worker" ${CUDAToolkit_FOUND})
+  if(WAVETUNE_CUDA)
+    if(NOT CUDAToolkit_FOUND)
+      message(FATAL_ERROR "WAVETUNE_CUDA is ON but no CUDA toolkit was found: set CUDAToolkit_ROOT, "
+        "or configure with -DWAVETUNE_CUDA=OFF")
+    endif()
+    set(WAVETUNE_HAVE_CUDA ON)
+  endif()
+endif()
+
+if(WAVETUNE_BUILD_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED CONFIG)
+  if(NOT WAVETUNE_CORE_ONLY)
+    find_package(benchmark CONFIG REQUIRED)
+  endif()
+  include(GoogleTest)
+endif()

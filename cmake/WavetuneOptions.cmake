@@ -1,0 +1,57 @@
+# What a user may switch, and the settings every target shares.
+
+option(WAVETUNE_BUILD_TESTS "Build unit tests, component tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(WAVETUNE_CORE_ONLY
+  "Build only what needs no gRPC, protobuf or RocksDB: model, registry, agent (sanitizers, cross builds)" OFF)
+option(WAVETUNE_WERROR "Treat warnings as errors" OFF)
+option(WAVETUNE_VERIFY_HEADERS
+  "Add the target all_verify_interface_header_sets: every public header compiles on its own" OFF)
+option(WAVETUNE_TEST_PER_CASE
+  "One CTest entry per test case (precise); OFF: one per test binary (quick under sanitizers)" ON)
+option(WAVETUNE_STATIC "Link executables fully statically (cross builds run under an emulator)" OFF)
+set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,undefined' or 'thread'")
+set(WAVETUNE_TEST_TIMEOUT 120 CACHE STRING "Default seconds that one CTest entry may take")
+# WAVETUNE_CUDA is declared in WavetuneDependencies.cmake: its default is whether the toolkit was found.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the C ABI and the Python package are shared objects
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ${WAVETUNE_VERIFY_HEADERS})
+
+if(WAVETUNE_SANITIZE)
+  add_compile_options(-fsanitize=${WAVETUNE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${WAVETUNE_SANITIZE})
+  if(WAVETUNE_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+if(WAVETUNE_STATIC)
+  add_link_options(-static)
+endif()
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(WAVETUNE_CCACHE ccache)
+  if(WAVETUNE_CCACHE)
+    set(CMAKE_C_COMPILER_LAUNCHER "${WAVETUNE_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${WAVETUNE_CCACHE}")
+  endif()
+endif()
+
+# lld links the statically linked test binaries several times faster than GNU ld.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_program(WAVETUNE_LLD ld.lld)
+  if(WAVETUNE_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()

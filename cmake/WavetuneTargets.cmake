@@ -1,0 +1,106 @@
+# Functions that declare targets, so that a folder's CMakeLists.txt is a list of files.
+#
+#   wavetune_library(NAME model
+#     HDRS mapping.h wave_model.h        # public headers, included as "model/mapping.h"
+#     SRCS mapping.cc wave_model.cc
+#     DEPS absl::status wavetune::proto  # part of the interface
+#     PRIVATE_DEPS ZLIB::ZLIB            # used by the .cc files only
+#     OPTIONS -ffp-contract=off)         # extra compile options, private
+#   wavetune_binary(NAME wavetuned SRCS main.cc DEPS wavetune::server)
+#   wavetune_test(NAME mapping_test SRCS mapping_test.cc DEPS wavetune::model [LABELS gpu] [TIMEOUT 300])
+#   wavetune_benchmark(NAME resolve_benchmark SRCS resolve_benchmark.cc DEPS wavetune::client)
+#
+# With no SRCS a library is an INTERFACE library and a binary, test or benchmark is not declared at all,
+# so that a folder can be laid out before its code is there.
+
+function(wavetune_library)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS;OPTIONS" )
+  _wavetune_check_arguments(wavetune_library)
+  set(target wavetune_${ARG_NAME})
+
+  if(ARG_SRCS)
+    add_library(${target} STATIC ${ARG_SRCS})
+    target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} wavetune::warnings)
+    target_compile_options(${target} PRIVATE ${ARG_OPTIONS})
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} INTERFACE ${ARG_DEPS})
+    set(scope INTERFACE)
+  endif()
+  if(ARG_HDRS)
+    target_sources(${target} ${scope}
+      FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${ARG_HDRS})
+  endif()
+  add_library(wavetune::${ARG_NAME} ALIAS ${target})
+endfunction()
+
+function(wavetune_binary)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "SRCS;DEPS;OPTIONS")
+  _wavetune_check_arguments(wavetune_binary)
+  if(NOT ARG_SRCS)
+    return()
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SRCS})
+  target_include_directories(${ARG_NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} wavetune::warnings)
+  target_compile_options(${ARG_NAME} PRIVATE ${ARG_OPTIONS})
+endfunction()
+
+# Test code finds the checkout (golden files, manifests) through the macro WAVETUNE_SOURCE_DIR and the
+# programs it starts through WAVETUNE_BIN_DIR.
+function(wavetune_test)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "NO_MAIN" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;OPTIONS")
+  _wavetune_check_arguments(wavetune_test)
+  if(NOT WAVETUNE_BUILD_TESTS OR NOT ARG_SRCS)
+    return()
+  endif()
+  set(main GTest::gmock_main)
+  if(ARG_NO_MAIN)
+    set(main GTest::gmock)
+  endif()
+  wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} ${main} GTest::gtest OPTIONS ${ARG_OPTIONS})
+  target_compile_definitions(${ARG_NAME} PRIVATE
+    WAVETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    WAVETUNE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+
+  set(timeout ${WAVETUNE_TEST_TIMEOUT})
+  if(ARG_TIMEOUT)
+    set(timeout ${ARG_TIMEOUT})
+  endif()
+  set(properties TIMEOUT ${timeout})
+  if(ARG_LABELS)
+    # gtest_discover_tests hands its list on as text, so a list of labels must arrive in quotes.
+    list(APPEND properties LABELS "${ARG_LABELS}")
+  endif()
+  if(WAVETUNE_TEST_PER_CASE)
+    gtest_discover_tests(${ARG_NAME}
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      WORKING_DIRECTORY "${PROJECT_BINARY_DIR}"
+      PROPERTIES ${properties})
+  else()
+    math(EXPR timeout "${timeout} * 5")
+    add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+    set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
+  endif()
+endfunction()
+
+# Benchmarks are built with the tests so that they cannot rot, and run by hand or by scripts/soak.sh:
+# a budget is judged by a person on a quiet machine, never by a timed test.
+function(wavetune_benchmark)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "SRCS;DEPS;OPTIONS")
+  _wavetune_check_arguments(wavetune_benchmark)
+  if(NOT WAVETUNE_BUILD_TESTS OR WAVETUNE_CORE_ONLY OR NOT ARG_SRCS)
+    return()
+  endif()
+  wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} benchmark::benchmark OPTIONS ${ARG_OPTIONS})
+endfunction()
+
+macro(_wavetune_check_arguments function)
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME)
+    message(FATAL_ERROR "${function}(${ARG_NAME}): NAME missing or unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()
