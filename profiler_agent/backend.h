@@ -1,0 +1,96 @@
+// Backend and Device: how a worker process reaches hardware (or a recorded
+// trace).
+//
+// A worker runs one Device for its whole life (profiler_agent/worker_main.h
+// speaks the pipe); implementations are OpenClBackend and ReplayBackend, and
+// later CUDA. A Device may crash or hang its process: the agent restarts it and
+// excludes the candidate at fault. Contract suite:
+// profiler_agent/backend_contract_test.h.
+#ifndef WAVETUNE_PROFILER_AGENT_BACKEND_H_
+#define WAVETUNE_PROFILER_AGENT_BACKEND_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/configuration.h"
+#include "model/device.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+#include "model/sample.h"
+
+namespace wavetune {
+
+// A kernel as a worker needs it.
+struct LoadedKernel {
+  KernelSpec spec;
+  std::string fingerprint;
+  std::map<std::string, std::string>
+      files;  // Name relative to the kernel's folder -> content.
+  std::string specialisation;
+};
+
+// Device times of launches.
+struct LaunchTimes {
+  std::vector<double> launch_us;  // One per timed launch, in order.
+  double warmup_us = 0;           // Device time of the warm-up.
+  bool throttled = false;
+};
+
+// One opened device. Used by one thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceFacts& facts() const = 0;
+
+  // Takes a kernel; later calls refer to it. Errors: INVALID_ARGUMENT when this
+  // backend cannot run it (says why).
+  virtual absl::Status Load(LoadedKernel kernel) = 0;
+
+  // Compiles a configuration (or takes it from the cache) and compares its
+  // results with the reference at each problem: fresh random inputs, outputs
+  // poisoned before the launch, ||out - ref||_2 / ||ref||_2 within the
+  // tolerance, NaN never passes. Errors: INVALID_ARGUMENT does not compile
+  // (with the compiler's log); FAILED_PRECONDITION cannot be launched here
+  // (resources); DATA_LOSS wrong results; UNAVAILABLE device lost;
+  // RESOURCE_EXHAUSTED out of device memory.
+  virtual absl::StatusOr<Candidate> Prepare(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems) = 0;
+
+  // Launches `warmup` + `launches` times and returns the device time of each
+  // timed launch. Errors: as Prepare.
+  virtual absl::StatusOr<LaunchTimes> Measure(
+      const Configuration& configuration, const Problem& problem, int warmup,
+      int launches) = 0;
+};
+
+// A kind of device.
+class Backend {
+ public:
+  struct Enumeration {
+    std::vector<DeviceFacts> devices;
+    std::string note;  // Why there are none, for people.
+  };
+
+  virtual ~Backend() = default;
+
+  // "opencl", "cuda" or "replay".
+  virtual std::string name() const = 0;
+
+  // Lists what can be opened. Cannot fail: a missing driver is a note.
+  virtual Enumeration Enumerate() = 0;
+
+  // Opens a device. `cache_dir` keeps compiled programs (empty: none). Errors:
+  // NOT_FOUND for an unknown UUID, UNAVAILABLE.
+  virtual absl::StatusOr<std::unique_ptr<Device>> Open(
+      const std::string& device_uuid, const std::string& cache_dir) = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_BACKEND_H_

@@ -1,0 +1,52 @@
+// A kernel's folder on disk: manifest and sources.
+#ifndef WAVETUNE_PROTO_CONVERT_KERNEL_FOLDER_H_
+#define WAVETUNE_PROTO_CONVERT_KERNEL_FOLDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/device.h"
+#include "model/kernel_spec.h"
+#include "proto/wavetune/v1/agent_service.pb.h"
+#include "proto/wavetune/v1/kernel.pb.h"
+
+namespace wavetune {
+
+// A valid kernel folder.
+struct KernelFolder {
+  std::string path;
+  v1::KernelSpec proto;
+  KernelSpec spec;
+  std::string manifest;                 // Text as read.
+  std::vector<v1::SourceFile> sources;  // All files that implementations and
+                                        // the reference name, sorted by name.
+
+  // Returns the hex fingerprint for a backend and compiler: SHA-256 over
+  // manifest, sources, compile options and compiler version.
+  std::string Fingerprint(const std::string& backend,
+                          const std::string& compiler) const;
+};
+
+// Parses a manifest's text, converts and validates it. Errors: INVALID_ARGUMENT
+// with line and column, or every fault, one a line.
+absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text);
+
+// Reads `path`/manifest.textproto and its sources. Errors: NOT_FOUND naming the
+// missing file; INVALID_ARGUMENT as ParseManifest, also for a source name that
+// leaves the folder.
+absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path);
+
+// Reads a DeviceFacts message in protobuf text format (the `--device` of
+// `wavetune evaluate`). Errors: as above.
+absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path);
+
+// Reads a file, decompressing it when it is gzip. Errors: NOT_FOUND,
+// RESOURCE_EXHAUSTED above `max_bytes`, DATA_LOSS for a damaged gzip.
+absl::StatusOr<std::string> ReadTextFile(const std::string& path,
+                                         size_t max_bytes = size_t{256} << 20);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROTO_CONVERT_KERNEL_FOLDER_H_

@@ -1,0 +1,93 @@
+// MeasurementExecutor: the job runner's view of a device with an agent.
+//
+// The real one is a session of AgentService (server/agent_session.h); tests use
+// FakeMeasurementExecutor, which answers from a function.
+#ifndef WAVETUNE_SERVER_REGISTRY_MEASUREMENT_EXECUTOR_H_
+#define WAVETUNE_SERVER_REGISTRY_MEASUREMENT_EXECUTOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/configuration.h"
+#include "model/device.h"
+#include "model/problem.h"
+#include "model/profile.h"
+#include "model/sample.h"
+
+namespace wavetune {
+
+// A kernel's folder as the daemon read it; what a fingerprint stands for. The
+// executor sends it on, the registry does not look inside.
+struct KernelFiles {
+  struct File {
+    std::string name;
+    std::string content;
+  };
+  std::string name;
+  std::string fingerprint;
+  std::string spec_bytes;  // Serialized wavetune.v1.KernelSpec.
+  std::vector<File> files;
+};
+
+class MeasurementExecutor {
+ public:
+  // Called from one thread at a time, never after the call that it belongs to
+  // has returned. Returning false cancels the batch.
+  using CandidateCallback = std::function<bool(const Candidate&)>;
+  // Exactly one of sample and failure is set. `exclude` says that the candidate
+  // crashed, hung or is wrong.
+  struct Outcome {
+    size_t index = 0;  // Into items.
+    const Sample* sample = nullptr;
+    std::string failure;
+    bool exclude = false;
+  };
+  using OutcomeCallback = std::function<bool(const Outcome&)>;
+
+  virtual ~MeasurementExecutor() = default;
+
+  // Facts of the device.
+  virtual DeviceFacts device() const = 0;
+
+  // Compiles candidates and checks their results; blocks until all are
+  // reported. Errors: CANCELLED after a callback returned false; UNAVAILABLE
+  // when the agent or device went away (what was reported stays valid).
+  virtual absl::Status Prepare(const KernelFiles& kernel,
+                               const std::string& specialisation,
+                               const std::vector<Configuration>& configurations,
+                               const std::vector<Problem>& correctness_problems,
+                               const CandidateCallback& on_candidate) = 0;
+
+  // Measures the items; blocks until all have an outcome. Errors: as Prepare.
+  virtual absl::Status Measure(const KernelFiles& kernel,
+                               const std::vector<MeasureItem>& items,
+                               bool interleave,
+                               const OutcomeCallback& on_outcome) = 0;
+
+  // Tells the agent how many samples of the running batch are on disk. Cannot
+  // fail.
+  virtual void AcknowledgeStored(int64_t count) = 0;
+};
+
+// Finds devices with an agent.
+class ExecutorDirectory {
+ public:
+  virtual ~ExecutorDirectory() = default;
+
+  // Returns the executor of an attached device, or nullptr. Waits up to
+  // `timeout_s` for one to attach.
+  virtual std::shared_ptr<MeasurementExecutor> Find(
+      const std::string& device_uuid, double timeout_s) = 0;
+
+  // Returns the UUIDs of attached, usable devices, sorted.
+  virtual std::vector<std::string> Attached() = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_MEASUREMENT_EXECUTOR_H_

@@ -1,0 +1,56 @@
+// SampleStore: raw measurements, kept so that a better fit needs no new device
+// time.
+//
+// Samples of a profile key live in generations: reprofiling "fresh" opens a new
+// one, older ones stay until pruned. Contract suite:
+// server/registry/sample_store_contract_test.h, passed by FakeSampleStore and
+// RocksDbSampleStore alike.
+#ifndef WAVETUNE_SERVER_REGISTRY_SAMPLE_STORE_H_
+#define WAVETUNE_SERVER_REGISTRY_SAMPLE_STORE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/registry/records.h"
+
+namespace wavetune {
+
+class SampleStore {
+ public:
+  struct Stats {
+    int64_t samples = 0;
+    int64_t size_bytes = 0;
+  };
+
+  virtual ~SampleStore() = default;
+
+  // Appends samples and candidate records of one generation as one synced
+  // batch. Once this returns OK they survive any crash. Errors:
+  // RESOURCE_EXHAUSTED on a full disk (what to do is in the message),
+  // UNAVAILABLE on other I/O errors; then nothing was added.
+  virtual absl::Status Append(const ProfileKey& key, uint64_t generation,
+                              absl::Span<const SampleRecord> samples,
+                              absl::Span<const CandidateRecord> candidates) = 0;
+
+  // Returns everything of one generation; empty if there is nothing. Corrupt
+  // entries are left out and counted.
+  virtual absl::StatusOr<SampleSet> Load(const ProfileKey& key,
+                                         uint64_t generation) = 0;
+
+  // Returns the generations with entries, ascending.
+  virtual absl::StatusOr<std::vector<uint64_t>> Generations(
+      const ProfileKey& key) = 0;
+
+  // Deletes all but the `keep` newest generations.
+  virtual absl::Status Prune(const ProfileKey& key, int keep) = 0;
+
+  // Returns what is stored over all keys.
+  virtual absl::StatusOr<Stats> GetStats() = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_SAMPLE_STORE_H_
