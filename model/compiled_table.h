@@ -1,7 +1,9 @@
-// CompiledTable: a table laid out for deciding. Immutable; built once per table.
+// CompiledTable: a table laid out for deciding. Immutable; built once per
+// table.
 //
-//   auto table = CompiledTable::Create(payload);                  // verifies and compiles
-//   Decision d = table->Resolve(sub_table_index, {m, n, k});      // no lock, allocation, system call or exception
+//   auto table = CompiledTable::Create(payload);                  // verifies
+//   and compiles Decision d = table->Resolve(sub_table_index, {m, n, k}); // no
+//   lock, allocation, system call or exception
 //
 // Thread safety: immutable after Create; any number of threads may Resolve.
 #ifndef WAVETUNE_MODEL_COMPILED_TABLE_H_
@@ -38,7 +40,8 @@ struct ExplainedRow {
 class CompiledTable {
  public:
   // Decodes, checks and compiles a payload. Errors: as DecodeTable.
-  static absl::StatusOr<std::unique_ptr<const CompiledTable>> Create(absl::string_view payload);
+  static absl::StatusOr<std::unique_ptr<const CompiledTable>> Create(
+      absl::string_view payload);
 
   // The decoded table; its digest as 64 hex digits; the payload it came from.
   const Table& table() const { return table_; }
@@ -51,16 +54,21 @@ class CompiledTable {
   // Returns the configuration with the lowest predicted latency for `problem`.
   //
   // Shapes: problem.extents as the kernel's dimensions, each in [min, max].
-  // Units:  Decision::latency_us is predicted device time of one launch in microseconds.
-  // Errors: cannot fail; an unknown sub-table (-1) or an illegal problem answers the default configuration with source kDefault.
+  // Units:  Decision::latency_us is predicted device time of one launch in
+  // microseconds. Errors: cannot fail; an unknown sub-table (-1) or an illegal
+  // problem answers the default configuration with source kDefault.
   //         `stale` turns kFitted and kExtrapolated into kStale.
-  // Ties:   the earlier group wins, also when it is slower by at most Table::near_tie (relative).
-  // Cost:   O(macro groups); no lock, allocation or system call. Thread-safe.
-  // Source: arXiv 2604.10187, section 4.4. Deviation: rows also depend on the row regime; capacity counts resident blocks.
-  Decision Resolve(int sub_table, const ProblemView& problem, bool stale = false) const noexcept;
+  // Ties:   the earlier group wins, also when it is slower by at most
+  // Table::near_tie (relative). Cost:   O(macro groups); no lock, allocation or
+  // system call. Thread-safe. Source: arXiv 2604.10187, section 4.4. Deviation:
+  // rows also depend on the row regime; capacity counts resident blocks.
+  Decision Resolve(int sub_table, const ProblemView& problem,
+                   bool stale = false) const noexcept;
 
-  // Returns every group's row at `problem`, best first, illegal rows last; empty where Resolve answers kDefault for the problem itself.
-  std::vector<ExplainedRow> Explain(int sub_table, const ProblemView& problem) const;
+  // Returns every group's row at `problem`, best first, illegal rows last;
+  // empty where Resolve answers kDefault for the problem itself.
+  std::vector<ExplainedRow> Explain(int sub_table,
+                                    const ProblemView& problem) const;
 
  private:
   CompiledTable(Table table, std::string digest, std::string payload);

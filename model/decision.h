@@ -1,6 +1,7 @@
 // Decision: the answer to "which configuration for this problem".
 //
-// Trivially copyable and pointing into nothing, so that it outlives every table swap.
+// Trivially copyable and pointing into nothing, so that it outlives every table
+// swap.
 #ifndef WAVETUNE_MODEL_DECISION_H_
 #define WAVETUNE_MODEL_DECISION_H_
 
@@ -23,21 +24,24 @@ enum class DecisionSource : uint8_t {
 // Why the source is kDefault.
 enum class DefaultReason : uint8_t {
   kNone = 0,
-  kNoTable = 1,             // No table is loaded.
-  kWrongDimensionCount = 2, // Too few or too many extents.
-  kExtentOutOfRange = 3,    // An extent below its dimension's minimum or above its maximum.
-  kNoLegalCandidate = 4,    // Predicates exclude every candidate of the table.
+  kNoTable = 1,              // No table is loaded.
+  kWrongDimensionCount = 2,  // Too few or too many extents.
+  kExtentOutOfRange =
+      3,  // An extent below its dimension's minimum or above its maximum.
+  kNoLegalCandidate = 4,  // Predicates exclude every candidate of the table.
   kUnknownSpecialisation = 5,
 };
 
 struct Decision {
   Configuration configuration;
   double latency_us = 0;      // Predicted device time; 0 with kDefault.
-  double relative_bound = 0;  // Half-width of the error bound, relative to latency_us; 0 with kDefault.
-  uint64_t digest_prefix = 0; // First 8 bytes of the table's digest; 0 with no table.
+  double relative_bound = 0;  // Half-width of the error bound, relative to
+                              // latency_us; 0 with kDefault.
+  uint64_t digest_prefix =
+      0;  // First 8 bytes of the table's digest; 0 with no table.
   DecisionSource source = DecisionSource::kDefault;
   DefaultReason reason = DefaultReason::kNone;
-  uint8_t candidate = 0xff;   // Index into the portfolio; 0xff with kDefault.
+  uint8_t candidate = 0xff;  // Index into the portfolio; 0xff with kDefault.
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };

@@ -1,7 +1,9 @@
 // Device facts and the keys derived from them.
 //
-// Silicon key: what a table depends on absolutely (a mismatch refuses the table). Environment key: what a carry-over record can bridge
-// (driver, runtime, power limit). Device class: both together; what a fleet shares. The marketing name is a label, never a key.
+// Silicon key: what a table depends on absolutely (a mismatch refuses the
+// table). Environment key: what a carry-over record can bridge (driver,
+// runtime, power limit). Device class: both together; what a fleet shares. The
+// marketing name is a label, never a key.
 #ifndef WAVETUNE_MODEL_DEVICE_H_
 #define WAVETUNE_MODEL_DEVICE_H_
 
@@ -10,7 +12,8 @@
 
 namespace wavetune {
 
-// What an agent knows of one device. Units in the names; see proto/wavetune/v1/types.proto.
+// What an agent knows of one device. Units in the names; see
+// proto/wavetune/v1/types.proto.
 struct DeviceFacts {
   std::string uuid;
   std::string label;
@@ -30,11 +33,14 @@ struct DeviceFacts {
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
-// Returns the canonical silicon key, for example "backend=cuda;arch=sm_90;mp=132;memory_mib=143771;partition=". Characters that would
-// break the form (';', '=', control characters) are written as %XX. Cannot fail.
+// Returns the canonical silicon key, for example
+// "backend=cuda;arch=sm_90;mp=132;memory_mib=143771;partition=". Characters
+// that would break the form (';', '=', control characters) are written as %XX.
+// Cannot fail.
 std::string SiliconKey(const DeviceFacts& facts);
 
-// Returns the canonical environment key, for example "driver=580.159.04;runtime=13.0;power_w=700". Cannot fail.
+// Returns the canonical environment key, for example
+// "driver=580.159.04;runtime=13.0;power_w=700". Cannot fail.
 std::string EnvironmentKey(const DeviceFacts& facts);
 
 }  // namespace wavetune

@@ -10,14 +10,18 @@
 
 namespace wavetune {
 
-// Returns the SHA-256 of `bytes` as 64 lower-case hexadecimal digits. Cannot fail.
+// Returns the SHA-256 of `bytes` as 64 lower-case hexadecimal digits. Cannot
+// fail.
 std::string Sha256Hex(absl::string_view bytes);
 
-// Returns the first 8 bytes of a hex digest as a big-endian number; 0 for anything that is not a hex digest.
+// Returns the first 8 bytes of a hex digest as a big-endian number; 0 for
+// anything that is not a hex digest.
 uint64_t DigestPrefix(absl::string_view hex_digest);
 
-// Returns the digest of a table set {kernel name -> table digest}: SHA-256 over "name digest\n" lines in name order. Cannot fail.
-std::string TableSetDigest(const std::map<std::string, std::string>& kernel_to_digest);
+// Returns the digest of a table set {kernel name -> table digest}: SHA-256 over
+// "name digest\n" lines in name order. Cannot fail.
+std::string TableSetDigest(
+    const std::map<std::string, std::string>& kernel_to_digest);
 
 }  // namespace wavetune
 

@@ -1,7 +1,10 @@
-// KernelSpec: a tunable kernel as its manifest declares it, with names bound to indices.
+// KernelSpec: a tunable kernel as its manifest declares it, with names bound to
+// indices.
 //
-// Why: planning, fitting and deciding work on indices; names matter only where people read or write. proto/convert/kernel_spec.h builds
-// this from the manifest and reports unknown names; model/kernel_validation.h checks what the fields mean together.
+// Why: planning, fitting and deciding work on indices; names matter only where
+// people read or write. proto/convert/kernel_spec.h builds this from the
+// manifest and reports unknown names; model/kernel_validation.h checks what the
+// fields mean together.
 //
 // Thread safety: plain values.
 #ifndef WAVETUNE_MODEL_KERNEL_SPEC_H_
@@ -25,12 +28,14 @@ namespace wavetune {
 inline constexpr int kMaxDimensions = 8;
 
 // Largest extent where a manifest sets none.
-inline constexpr int64_t kDefaultMaxExtent = std::numeric_limits<int32_t>::max();
+inline constexpr int64_t kDefaultMaxExtent =
+    std::numeric_limits<int32_t>::max();
 
 // One extent of a problem.
 struct Dimension {
   std::string name;
-  bool repeated = false;  // A list of extents (tokens per expert); at most one dimension of a kernel.
+  bool repeated = false;  // A list of extents (tokens per expert); at most one
+                          // dimension of a kernel.
   int64_t min = 1;
   int64_t max = kDefaultMaxExtent;
 
@@ -44,7 +49,8 @@ struct Specialisation {
   std::optional<Mapping> mapping;              // Replaces the kernel's.
 };
 
-// Whether a parameter changes the grid or the loop count (macro) or not (micro).
+// Whether a parameter changes the grid or the loop count (macro) or not
+// (micro).
 enum class ParameterRole { kMacro, kMicro };
 
 // One tuning parameter.
@@ -60,8 +66,9 @@ struct Implementation {
   std::vector<std::string> sources;
   std::string entry;
   std::vector<std::string> compile_options;
-  std::optional<Expression> group_size;          // Work items per group.
-  std::optional<Expression> groups;              // Work groups; absent: the mapping's tiles.
+  std::optional<Expression> group_size;  // Work items per group.
+  std::optional<Expression>
+      groups;  // Work groups; absent: the mapping's tiles.
   std::optional<Expression> local_memory_bytes;  // Dynamic local memory.
 };
 
@@ -73,8 +80,9 @@ struct Argument {
   std::string name;
   ArgumentRole role = ArgumentRole::kInput;
   ElementType type = ElementType::kFloat32;
-  Expression size;    // Elements of a buffer, or the value of a scalar.
-  bool cold = false;  // Rotated over more than the last-level cache between launches.
+  Expression size;  // Elements of a buffer, or the value of a scalar.
+  bool cold =
+      false;  // Rotated over more than the last-level cache between launches.
 };
 
 // The reference that outputs are compared with.
@@ -112,14 +120,18 @@ struct KernelSpec {
   std::vector<Argument> arguments;
   std::optional<Correctness> correctness;
   Configuration default_configuration;
-  std::vector<WeightedProblem> representative_problems;  // Grids multiplied out; empty specialisation: for all.
+  std::vector<WeightedProblem>
+      representative_problems;  // Grids multiplied out; empty specialisation:
+                                // for all.
   std::vector<WeightedProblem> correctness_problems;
   ProblemLimits limits;
 
-  // Returns the specialisations' names, or one empty name where there are none. Cannot fail.
+  // Returns the specialisations' names, or one empty name where there are none.
+  // Cannot fail.
   std::vector<std::string> SpecialisationNames() const;
 
-  // Returns the mapping of a specialisation (the kernel's own where it declares none, or where the name is unknown). Cannot fail.
+  // Returns the mapping of a specialisation (the kernel's own where it declares
+  // none, or where the name is unknown). Cannot fail.
   const Mapping& MappingOf(const std::string& specialisation) const;
 
   // Returns the implementation for a backend, or nullptr.

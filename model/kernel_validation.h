@@ -10,31 +10,42 @@
 
 namespace wavetune {
 
-// Returns OK if the spec can be tuned. Errors: INVALID_ARGUMENT; the message lists every fault, one a line, each with the field, what is
-// wrong and what to do: names malformed or used twice; too many dimensions or parameters; a parameter without values; ranges upside down; a
-// mapping that cannot be inverted; a space that is empty or above kMaxConfigurations; a default outside of the space; no configuration legal
-// for every problem; correctness missing; representative problems out of range or with missing dimensions; an argument without a size.
+// Returns OK if the spec can be tuned. Errors: INVALID_ARGUMENT; the message
+// lists every fault, one a line, each with the field, what is wrong and what to
+// do: names malformed or used twice; too many dimensions or parameters; a
+// parameter without values; ranges upside down; a mapping that cannot be
+// inverted; a space that is empty or above kMaxConfigurations; a default
+// outside of the space; no configuration legal for every problem; correctness
+// missing; representative problems out of range or with missing dimensions; an
+// argument without a size.
 absl::Status ValidateKernelSpec(const KernelSpec& spec);
 
 // Largest space that is enumerated.
 inline constexpr int64_t kMaxConfigurations = 100000;
 
-// Returns every configuration that fulfils the constraints, in lexicographic order of the parameters' value indices; at most
-// kMaxConfigurations + 1. Cannot fail.
+// Returns every configuration that fulfils the constraints, in lexicographic
+// order of the parameters' value indices; at most kMaxConfigurations + 1.
+// Cannot fail.
 std::vector<Configuration> EnumerateConfigurations(const KernelSpec& spec);
 
-// Returns whether `configuration` has a declared value for every parameter and fulfils the constraints.
+// Returns whether `configuration` has a declared value for every parameter and
+// fulfils the constraints.
 bool InSpace(const KernelSpec& spec, const Configuration& configuration);
 
-// Returns whether `configuration` may run `problem`: extents in range and all predicates met.
-bool IsLegal(const KernelSpec& spec, const Configuration& configuration, const ProblemView& problem);
+// Returns whether `configuration` may run `problem`: extents in range and all
+// predicates met.
+bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
+             const ProblemView& problem);
 
-// Returns OK if `problem` has the right number of extents, each in range, and a known specialisation. Errors: INVALID_ARGUMENT with the names
-// of what is missing, extra or out of range.
+// Returns OK if `problem` has the right number of extents, each in range, and a
+// known specialisation. Errors: INVALID_ARGUMENT with the names of what is
+// missing, extra or out of range.
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem);
 
-// Return "BLOCK_M=64 BLOCK_N=32 …" and "m=1 n=576 k=576 [specialisation]". Cannot fail.
-std::string FormatConfiguration(const KernelSpec& spec, const Configuration& configuration);
+// Return "BLOCK_M=64 BLOCK_N=32 …" and "m=1 n=576 k=576 [specialisation]".
+// Cannot fail.
+std::string FormatConfiguration(const KernelSpec& spec,
+                                const Configuration& configuration);
 std::string FormatProblem(const KernelSpec& spec, const Problem& problem);
 
 }  // namespace wavetune

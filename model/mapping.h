@@ -1,11 +1,14 @@
-// Mapping: how a problem and a configuration become the physical coordinates of a launch.
+// Mapping: how a problem and a configuration become the physical coordinates of
+// a launch.
 //
-// A mapping is built from a few primitives only (no free expression language), because the planner must invert it (find a problem that
-// lands on a wanted (G, L): model/mapping_inverse.h) and a client must evaluate it in nanoseconds.
+// A mapping is built from a few primitives only (no free expression language),
+// because the planner must invert it (find a problem that lands on a wanted (G,
+// L): model/mapping_inverse.h) and a client must evaluate it in nanoseconds.
 //
 //   // GEMM: G = ceil(m / BLOCK_M) * ceil(n / BLOCK_N), L = ceil(k / BLOCK_K)
 //
-// Source: arXiv 2604.10187, section 4.2 (macro kernel and physical coordinates). Deviation: W and L may differ per tile (causal attention).
+// Source: arXiv 2604.10187, section 4.2 (macro kernel and physical
+// coordinates). Deviation: W and L may differ per tile (causal attention).
 #ifndef WAVETUNE_MODEL_MAPPING_H_
 #define WAVETUNE_MODEL_MAPPING_H_
 
@@ -18,16 +21,20 @@
 
 namespace wavetune {
 
-// A whole number computed from a problem and a configuration. A tree; names are bound to indices.
+// A whole number computed from a problem and a configuration. A tree; names are
+// bound to indices.
 struct Expression {
   enum class Kind : uint8_t {
-    kConstant = 1,      // value
-    kDimension = 2,     // extent number `value`
-    kParameter = 3,     // parameter number `value`
-    kCeilDiv = 4,       // ceil(product of children[0, split) / product of children[split, end))
-    kProduct = 5,       // product of children
-    kSumOver = 6,       // sum of children[0], with dimension `value` standing for one element of the repeated dimension at a time
-    kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv, parameter block_q, parameter block_kv
+    kConstant = 1,   // value
+    kDimension = 2,  // extent number `value`
+    kParameter = 3,  // parameter number `value`
+    kCeilDiv = 4,    // ceil(product of children[0, split) / product of
+                     // children[split, end))
+    kProduct = 5,    // product of children
+    kSumOver = 6,    // sum of children[0], with dimension `value` standing for
+                     // one element of the repeated dimension at a time
+    kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv,
+                        // parameter block_q, parameter block_kv
   };
   Kind kind = Kind::kConstant;
   int64_t value = 1;
@@ -37,20 +44,26 @@ struct Expression {
   static Expression Constant(int64_t value);
   static Expression OfDimension(int index);
   static Expression OfParameter(int index);
-  static Expression CeilDiv(std::vector<Expression> numerator, std::vector<Expression> denominator);
+  static Expression CeilDiv(std::vector<Expression> numerator,
+                            std::vector<Expression> denominator);
   static Expression Product(std::vector<Expression> factors);
   static Expression SumOver(int dimension, Expression term);
-  static Expression CausalBlocks(int seq_q, int seq_kv, int block_q, int block_kv);
+  static Expression CausalBlocks(int seq_q, int seq_kv, int block_q,
+                                 int block_kv);
 
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-// Largest value that an expression takes; a product or sum beyond it saturates here, so that overflow is never undefined.
+// Largest value that an expression takes; a product or sum beyond it saturates
+// here, so that overflow is never undefined.
 inline constexpr int64_t kExpressionLimit = int64_t{1} << 52;
 
-// Returns the value of `expression`, saturated to [0, kExpressionLimit]. Extents and parameters must be >= 1 and their indices valid
-// (kernel_validation.h checks both). Cannot fail. Cost: O(size of the tree), times the elements under kSumOver.
-int64_t Evaluate(const Expression& expression, const ProblemView& problem, const Configuration& configuration);
+// Returns the value of `expression`, saturated to [0, kExpressionLimit].
+// Extents and parameters must be >= 1 and their indices valid
+// (kernel_validation.h checks both). Cannot fail. Cost: O(size of the tree),
+// times the elements under kSumOver.
+int64_t Evaluate(const Expression& expression, const ProblemView& problem,
+                 const Configuration& configuration);
 
 // rows = ceil(extent / tile), summed over a repeated dimension.
 struct RowAxis {
@@ -62,9 +75,11 @@ struct RowAxis {
 
 // Which expressions give the coordinates.
 struct Mapping {
-  Expression tiles;                               // G
-  std::optional<Expression> iterations_per_tile;  // L where all tiles are alike; else total_iterations is set
-  std::optional<Expression> total_iterations;     // W
+  Expression tiles;  // G
+  std::optional<Expression>
+      iterations_per_tile;  // L where all tiles are alike; else
+                            // total_iterations is set
+  std::optional<Expression> total_iterations;  // W
   std::optional<Expression> longest_loop;
   std::optional<RowAxis> rows;
 
@@ -73,22 +88,27 @@ struct Mapping {
 
 // Physical coordinates of a problem under a macro configuration.
 struct Coordinates {
-  int64_t tiles = 1;             // G, >= 1
-  double iterations = 1;         // L = W / G, mean main-loop iterations per tile, > 0
+  int64_t tiles = 1;      // G, >= 1
+  double iterations = 1;  // L = W / G, mean main-loop iterations per tile, > 0
   int64_t total_iterations = 1;  // W
   int64_t longest_loop = 1;      // iterations of the longest tile
   int64_t rows = 1;              // rows of tiles
-  double row_fill = 1;           // fill of the last row, in (0, 1]; the mean fill over a repeated dimension
+  double row_fill = 1;  // fill of the last row, in (0, 1]; the mean fill over a
+                        // repeated dimension
 
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
 // Returns the coordinates. Requirements as Evaluate. Cannot fail. Thread-safe.
-Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem, const Configuration& configuration);
+Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
+                       const Configuration& configuration);
 
 // Returns ceil(tiles / capacity): the waves of a launch. capacity >= 1.
-// Source: arXiv 2604.10187, section 4.1. Deviation: capacity counts resident blocks, not multiprocessors (docs/architecture.md).
-inline int64_t Waves(int64_t tiles, int64_t capacity) { return (tiles + capacity - 1) / capacity; }
+// Source: arXiv 2604.10187, section 4.1. Deviation: capacity counts resident
+// blocks, not multiprocessors (docs/architecture.md).
+inline int64_t Waves(int64_t tiles, int64_t capacity) {
+  return (tiles + capacity - 1) / capacity;
+}
 
 }  // namespace wavetune
 

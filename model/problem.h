@@ -1,9 +1,11 @@
 // Problem: the input sizes of one launch.
 //
-// Problem owns its extents; ProblemView refers to a caller's, so that a decision on the launch path allocates nothing:
+// Problem owns its extents; ProblemView refers to a caller's, so that a
+// decision on the launch path allocates nothing:
 //
 //   tuner.Resolve({m, n, k});                        // dense
-//   tuner.Resolve({{0, n, k}, tokens_per_expert});   // dimension 0 is the repeated one
+//   tuner.Resolve({{0, n, k}, tokens_per_expert});   // dimension 0 is the
+//   repeated one
 #ifndef WAVETUNE_MODEL_PROBLEM_H_
 #define WAVETUNE_MODEL_PROBLEM_H_
 
@@ -16,24 +18,33 @@
 
 namespace wavetune {
 
-// Extents in the order of the kernel's dimensions. The slot of a repeated dimension is ignored; its elements are in `repeated`.
+// Extents in the order of the kernel's dimensions. The slot of a repeated
+// dimension is ignored; its elements are in `repeated`.
 struct ProblemView {
   absl::Span<const int64_t> extents;
   absl::Span<const int64_t> repeated;
 
   ProblemView() = default;
-  ProblemView(absl::Span<const int64_t> e, absl::Span<const int64_t> r = {}) : extents(e), repeated(r) {}  // NOLINT: implicit by design.
-  // The list lives until the end of the full expression, which is all that Resolve needs.
-  ProblemView(std::initializer_list<int64_t> e, absl::Span<const int64_t> r = {}) : extents(e.begin(), e.size()), repeated(r) {}  // NOLINT
+  ProblemView(absl::Span<const int64_t> e, absl::Span<const int64_t> r = {})
+      : extents(e), repeated(r) {}  // NOLINT: implicit by design.
+  // The list lives until the end of the full expression, which is all that
+  // Resolve needs.
+  ProblemView(std::initializer_list<int64_t> e,
+              absl::Span<const int64_t> r = {})
+      : extents(e.begin(), e.size()), repeated(r) {}  // NOLINT
 };
 
-// A problem with a name of its specialisation (empty where the kernel has none).
+// A problem with a name of its specialisation (empty where the kernel has
+// none).
 struct Problem {
   std::vector<int64_t> extents;
   std::vector<int64_t> repeated;
   std::string specialisation;
 
-  ProblemView View() const { return ProblemView(absl::MakeConstSpan(extents), absl::MakeConstSpan(repeated)); }
+  ProblemView View() const {
+    return ProblemView(absl::MakeConstSpan(extents),
+                       absl::MakeConstSpan(repeated));
+  }
 
   friend bool operator==(const Problem&, const Problem&) = default;
   friend auto operator<=>(const Problem&, const Problem&) = default;

@@ -1,17 +1,20 @@
-// The profiling loop's pure half: what to measure next, and the table that follows from what was measured.
+// The profiling loop's pure half: what to measure next, and the table that
+// follows from what was measured.
 //
 //   ProfileInput input{.spec = &spec, .device = facts, ...};
 //   for (;;) {
-//     ProfileStep step = PlanNext(input);        // decides from the samples so far; keeps no state
-//     if (step.items.empty()) break;
-//     input.samples.insert(…, Measure(step));    // the daemon, through an agent
+//     ProfileStep step = PlanNext(input);        // decides from the samples so
+//     far; keeps no state if (step.items.empty()) break;
+//     input.samples.insert(…, Measure(step));    // the daemon, through an
+//     agent
 //   }
-//   FitResult fit = FitTable(input).value();     // same input, same bytes, on every machine
-//   VerificationPlan plan = PlanVerification(input, fit.table, incumbent);
-//   Verdict verdict = JudgeVerification(plan, measured);
+//   FitResult fit = FitTable(input).value();     // same input, same bytes, on
+//   every machine VerificationPlan plan = PlanVerification(input, fit.table,
+//   incumbent); Verdict verdict = JudgeVerification(plan, measured);
 //
-// Why stateless: a job that was interrupted anywhere goes on from the stored samples alone.
-// Source: arXiv 2604.10187, section 4.3 (sparse wave-aware sampling). Deviations: docs/architecture.md.
+// Why stateless: a job that was interrupted anywhere goes on from the stored
+// samples alone. Source: arXiv 2604.10187, section 4.3 (sparse wave-aware
+// sampling). Deviations: docs/architecture.md.
 #ifndef WAVETUNE_MODEL_PROFILE_H_
 #define WAVETUNE_MODEL_PROFILE_H_
 
@@ -30,10 +33,13 @@
 namespace wavetune {
 
 struct ProfileOptions {
-  int samples_per_candidate = 32;    // Average over candidates that compiled; refinement and portfolio checks count.
-  int portfolio_size = 16;           // Most candidates per sub-table.
-  double target_regret = 0.005;      // Refinement stops when the expected regret is below this.
-  double device_time_budget_us = 0;  // Planning ends when the samples' device time passes this; 0: no limit.
+  int samples_per_candidate = 32;  // Average over candidates that compiled;
+                                   // refinement and portfolio checks count.
+  int portfolio_size = 16;         // Most candidates per sub-table.
+  double target_regret =
+      0.005;  // Refinement stops when the expected regret is below this.
+  double device_time_budget_us = 0;  // Planning ends when the samples' device
+                                     // time passes this; 0: no limit.
   double near_tie = 0.005;           // Table::near_tie.
 };
 
@@ -42,14 +48,17 @@ struct ProfileInput {
   const KernelSpec* spec = nullptr;
   std::string fingerprint;
   DeviceFacts device;
-  // Candidates by specialisation, in the order of spec->SpecialisationNames(); excluded ones are ignored.
+  // Candidates by specialisation, in the order of spec->SpecialisationNames();
+  // excluded ones are ignored.
   std::vector<std::vector<Candidate>> candidates;
-  // All samples, any order; each names its specialisation in its problem. Suspect, non-finite and non-positive ones are handled
-  // (down-weighted or dropped), never trusted.
+  // All samples, any order; each names its specialisation in its problem.
+  // Suspect, non-finite and non-positive ones are handled (down-weighted or
+  // dropped), never trusted.
   std::vector<Sample> samples;
   // Problems that refinement may measure. Empty: the spec's.
   std::vector<WeightedProblem> representative_problems;
-  // Configurations of the serving table, preferred when the portfolio is chosen. May be empty.
+  // Configurations of the serving table, preferred when the portfolio is
+  // chosen. May be empty.
   std::vector<Configuration> incumbents;
   ProfileOptions options;
 };
@@ -67,17 +76,23 @@ struct MeasureItem {
 struct ProfileStep {
   ProfilePhase phase = ProfilePhase::kDone;
   std::vector<MeasureItem> items;  // Empty: done.
-  bool interleave = false;         // Measure round-robin, so that drift hits all items alike.
-  int64_t samples_planned = 0;     // Estimate of all samples of the profile, for progress.
+  bool interleave =
+      false;  // Measure round-robin, so that drift hits all items alike.
+  int64_t samples_planned =
+      0;  // Estimate of all samples of the profile, for progress.
 };
 
-// Returns the next items to measure, never one that already has a usable sample or that failed (`failed` lists pairs that could not be
-// measured). Cannot fail: with nothing left to do it returns kDone. Deterministic. Cost: up to about a second for 200 candidates.
-ProfileStep PlanNext(const ProfileInput& input, const std::vector<MeasureItem>& failed = {});
+// Returns the next items to measure, never one that already has a usable sample
+// or that failed (`failed` lists pairs that could not be measured). Cannot
+// fail: with nothing left to do it returns kDone. Deterministic. Cost: up to
+// about a second for 200 candidates.
+ProfileStep PlanNext(const ProfileInput& input,
+                     const std::vector<MeasureItem>& failed = {});
 
 // What the fit has to say beside the table.
 struct FitReport {
-  std::vector<std::string> notes;  // Dropped samples, pooled regimes, widened bounds; one line each.
+  std::vector<std::string>
+      notes;  // Dropped samples, pooled regimes, widened bounds; one line each.
   int64_t samples_used = 0;
   int64_t samples_dropped = 0;
   int64_t samples_within_8_waves = 0;  // Samples with w <= 8.
@@ -90,40 +105,50 @@ struct FitResult {
   FitReport report;
 };
 
-// Fits wave models, selects the portfolio and compiles the dual tables. A pure function of its input, order of samples and candidates
-// included out: the same bytes on every machine. Errors: FAILED_PRECONDITION when no candidate has enough usable samples (says which and
-// why); INVALID_ARGUMENT for an inconsistent input.
+// Fits wave models, selects the portfolio and compiles the dual tables. A pure
+// function of its input, order of samples and candidates included out: the same
+// bytes on every machine. Errors: FAILED_PRECONDITION when no candidate has
+// enough usable samples (says which and why); INVALID_ARGUMENT for an
+// inconsistent input.
 absl::StatusOr<FitResult> FitTable(const ProfileInput& input);
 
-// Points at which a new table is compared with the incumbent and the default before it may serve.
+// Points at which a new table is compared with the incumbent and the default
+// before it may serve.
 struct VerificationPlan {
   struct Point {
     Problem problem;
     double weight = 1;
-    Configuration chosen;     // Of the new table.
-    Configuration incumbent;  // Of the serving table, the default where there is none.
-    Configuration standard;   // The default.
+    Configuration chosen;  // Of the new table.
+    Configuration
+        incumbent;  // Of the serving table, the default where there is none.
+    Configuration standard;  // The default.
   };
   std::vector<Point> points;
-  std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of the points; to be measured interleaved.
+  std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of
+                                   // the points; to be measured interleaved.
 };
 
-// Chooses at most `max_points` representative problems that no sample of the fit has measured (falls back to the least measured).
-// `incumbent` may be nullptr. Cannot fail.
-VerificationPlan PlanVerification(const ProfileInput& input, const Table& table, const Table* incumbent, int max_points = 12);
+// Chooses at most `max_points` representative problems that no sample of the
+// fit has measured (falls back to the least measured). `incumbent` may be
+// nullptr. Cannot fail.
+VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
+                                  const Table* incumbent, int max_points = 12);
 
 struct Verdict {
   bool promote = false;
-  std::string reason;               // One sentence with the figures.
-  double geomean_vs_incumbent = 1;  // Latency of the incumbent / latency of the new table; > 1 is faster.
+  std::string reason;  // One sentence with the figures.
+  double geomean_vs_incumbent =
+      1;  // Latency of the incumbent / latency of the new table; > 1 is faster.
   double geomean_vs_default = 1;
   double worst_vs_incumbent = 1;
 };
 
-// Promotes only if the geometric mean against incumbent and default is no worse (1 % is noise) and no point is worse by more than
-// max(3 %, 3 * its spread). `measured` answers plan.items in order; missing measurements (latency <= 0) leave their points out; too few
-// points left refuse. Cannot fail.
-Verdict JudgeVerification(const VerificationPlan& plan, const std::vector<Sample>& measured);
+// Promotes only if the geometric mean against incumbent and default is no worse
+// (1 % is noise) and no point is worse by more than max(3 %, 3 * its spread).
+// `measured` answers plan.items in order; missing measurements (latency <= 0)
+// leave their points out; too few points left refuse. Cannot fail.
+Verdict JudgeVerification(const VerificationPlan& plan,
+                          const std::vector<Sample>& measured);
 
 }  // namespace wavetune
 

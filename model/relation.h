@@ -1,6 +1,8 @@
-// Relation: a comparison of two sums of products over parameters and dimensions, as constraints and problem predicates use it.
+// Relation: a comparison of two sums of products over parameters and
+// dimensions, as constraints and problem predicates use it.
 //
-//   BLOCK_M % (TILE_M * 2) == 0   is   {left: BLOCK_M, op: kMultipleOf, right: 2 * TILE_M}
+//   BLOCK_M % (TILE_M * 2) == 0   is   {left: BLOCK_M, op: kMultipleOf, right:
+//   2 * TILE_M}
 #ifndef WAVETUNE_MODEL_RELATION_H_
 #define WAVETUNE_MODEL_RELATION_H_
 
@@ -38,9 +40,12 @@ struct Relation {
   friend bool operator==(const Relation&, const Relation&) = default;
 };
 
-// Returns whether the relation holds. A term over a repeated dimension must hold for every element. kMultipleOf zero or less never holds.
-// Sums saturate at kExpressionLimit. Cannot fail. `repeated_dimension` is the index of the kernel's repeated dimension, or -1.
-bool Holds(const Relation& relation, const ProblemView& problem, const Configuration& configuration, int repeated_dimension = -1);
+// Returns whether the relation holds. A term over a repeated dimension must
+// hold for every element. kMultipleOf zero or less never holds. Sums saturate
+// at kExpressionLimit. Cannot fail. `repeated_dimension` is the index of the
+// kernel's repeated dimension, or -1.
+bool Holds(const Relation& relation, const ProblemView& problem,
+           const Configuration& configuration, int repeated_dimension = -1);
 
 }  // namespace wavetune
 

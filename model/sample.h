@@ -10,7 +10,8 @@
 
 namespace wavetune {
 
-// One compiled configuration with its measured facts, or the reason why it may not be used.
+// One compiled configuration with its measured facts, or the reason why it may
+// not be used.
 struct Candidate {
   Configuration configuration;
   int64_t capacity = 1;                   // C: tiles in flight, >= 1.

@@ -1,12 +1,18 @@
-// Table: the dual lookup tables of one (kernel fingerprint, device class), decoded.
+// Table: the dual lookup tables of one (kernel fingerprint, device class),
+// decoded.
 //
-// The *coefficient table* maps (row, wave regime) to the wave model's coefficients and an error bound; the *micro table* maps (row, wave
-// regime, loop anchor) to a candidate. Stage I of a decision is the argmin over rows, stage II a look-up in the micro table. A table holds
-// all that a decision needs (mapping, predicates, candidates), so that its payload's digest determines every answer.
+// The *coefficient table* maps (row, wave regime) to the wave model's
+// coefficients and an error bound; the *micro table* maps (row, wave regime,
+// loop anchor) to a candidate. Stage I of a decision is the argmin over rows,
+// stage II a look-up in the micro table. A table holds all that a decision
+// needs (mapping, predicates, candidates), so that its payload's digest
+// determines every answer.
 //
-// Written by TableFitter (model/table_fitter.h), encoded by model/table_codec.h, read through CompiledTable (model/compiled_table.h).
-// Source: arXiv 2604.10187, section 4.4 (dual-table retrieval). Deviations: rows are also split by row regime and capacity;
-// docs/architecture.md says why.
+// Written by TableFitter (model/table_fitter.h), encoded by
+// model/table_codec.h, read through CompiledTable (model/compiled_table.h).
+// Source: arXiv 2604.10187, section 4.4 (dual-table retrieval). Deviations:
+// rows are also split by row regime and capacity; docs/architecture.md says
+// why.
 #ifndef WAVETUNE_MODEL_TABLE_H_
 #define WAVETUNE_MODEL_TABLE_H_
 
@@ -22,8 +28,10 @@
 
 namespace wavetune {
 
-// T(G, L) in microseconds at wave w:  (delta + delta_w * w) + (gamma + gamma_w * w) * L + beta * G + alpha * G * L.
-// Per wave this is the paper's bilinear form; gamma and delta linear in w are the tail law. In the sub-wave regime delta_w = gamma_w = 0.
+// T(G, L) in microseconds at wave w:  (delta + delta_w * w) + (gamma + gamma_w
+// * w) * L + beta * G + alpha * G * L. Per wave this is the paper's bilinear
+// form; gamma and delta linear in w are the tail law. In the sub-wave regime
+// delta_w = gamma_w = 0.
 struct WaveCoefficients {
   double delta = 0;
   double delta_w = 0;
@@ -32,15 +40,18 @@ struct WaveCoefficients {
   double beta = 0;
   double alpha = 0;
 
-  friend bool operator==(const WaveCoefficients&, const WaveCoefficients&) = default;
+  friend bool operator==(const WaveCoefficients&,
+                         const WaveCoefficients&) = default;
 };
 
-// One entry of the coefficient table with its line of the micro table: the model of (row, wave regime).
+// One entry of the coefficient table with its line of the micro table: the
+// model of (row, wave regime).
 struct WaveSegment {
   WaveCoefficients coefficients;
-  double floor_us = 0;           // Predictions are never below this.
-  double relative_bound = 0;     // Half-width of the error bound inside the measured range, relative to the prediction.
-  double extrapolated_bound = 0; // The same outside.
+  double floor_us = 0;            // Predictions are never below this.
+  double relative_bound = 0;      // Half-width of the error bound inside the
+                                  // measured range, relative to the prediction.
+  double extrapolated_bound = 0;  // The same outside.
   // Measured range; outside of it an answer is EXTRAPOLATED.
   int64_t min_wave = 1;
   int64_t max_wave = 1;
@@ -59,16 +70,19 @@ struct TableRow {
   friend bool operator==(const TableRow&, const TableRow&) = default;
 };
 
-// Rows of one (macro configuration, capacity, set of predicates), one per row regime.
+// Rows of one (macro configuration, capacity, set of predicates), one per row
+// regime.
 struct MacroGroup {
-  uint8_t lead = 0;  // Portfolio index of a member: gives macro values and predicates, alike for all members.
+  uint8_t lead = 0;  // Portfolio index of a member: gives macro values and
+                     // predicates, alike for all members.
   int64_t capacity = 1;
   std::vector<TableRow> rows;  // As many as SubTable::row_regimes.
 
   friend bool operator==(const MacroGroup&, const MacroGroup&) = default;
 };
 
-// A problem belongs to the first regime with rows <= max_rows and fill of the last row <= max_fill. The last regime takes everything.
+// A problem belongs to the first regime with rows <= max_rows and fill of the
+// last row <= max_fill. The last regime takes everything.
 struct RowRegime {
   int64_t max_rows = std::numeric_limits<int64_t>::max();
   double max_fill = 1;
@@ -83,7 +97,8 @@ struct TableCandidate {
   int32_t registers = 0;
   int64_t local_memory_bytes = 0;
 
-  friend bool operator==(const TableCandidate&, const TableCandidate&) = default;
+  friend bool operator==(const TableCandidate&,
+                         const TableCandidate&) = default;
 };
 
 // The table of one specialisation.
@@ -92,8 +107,10 @@ struct SubTable {
   Mapping mapping;
   std::vector<TableCandidate> portfolio;  // Stable order: earlier wins ties.
   std::vector<RowRegime> row_regimes;
-  std::vector<int64_t> max_waves;     // Upper end of each wave regime, ascending; the last takes everything.
-  std::vector<double> loop_anchors;   // Ascending; a problem uses the nearest, ties to the lower.
+  std::vector<int64_t> max_waves;  // Upper end of each wave regime, ascending;
+                                   // the last takes everything.
+  std::vector<double> loop_anchors;  // Ascending; a problem uses the nearest,
+                                     // ties to the lower.
   std::vector<MacroGroup> groups;
 
   friend bool operator==(const SubTable&, const SubTable&) = default;
@@ -102,14 +119,16 @@ struct SubTable {
 // The table of one kernel on one device class.
 struct Table {
   std::string kernel;
-  std::string fingerprint;      // Hex SHA-256.
+  std::string fingerprint;  // Hex SHA-256.
   std::string silicon_key;
   std::string environment_key;
   std::vector<Dimension> dimensions;
-  std::vector<std::string> parameters;  // Names, in the order of a Configuration.
+  std::vector<std::string>
+      parameters;  // Names, in the order of a Configuration.
   std::vector<Relation> problem_predicates;
   Configuration default_configuration;
-  // A row earlier in order wins against a faster one if its prediction is within this relative margin: choices stay stable.
+  // A row earlier in order wins against a faster one if its prediction is
+  // within this relative margin: choices stay stable.
   double near_tie = 0;
   std::vector<SubTable> sub_tables;  // Sorted by specialisation name.
 

@@ -1,7 +1,9 @@
-// Encoding of a Table as the immutable payload that is stored, sent and identified by its digest.
+// Encoding of a Table as the immutable payload that is stored, sent and
+// identified by its digest.
 //
-// The layout is our own and canonical (docs/table_format.md): the same Table gives the same bytes on every machine. Unknown sections that are
-// not critical are skipped; a future major version is refused.
+// The layout is our own and canonical (docs/table_format.md): the same Table
+// gives the same bytes on every machine. Unknown sections that are not critical
+// are skipped; a future major version is refused.
 #ifndef WAVETUNE_MODEL_TABLE_CODEC_H_
 #define WAVETUNE_MODEL_TABLE_CODEC_H_
 
@@ -17,13 +19,16 @@ namespace wavetune {
 // Largest payload in bytes.
 inline constexpr size_t kMaxPayloadBytes = 64 * 1024;
 
-// Returns the payload. Errors: RESOURCE_EXHAUSTED above kMaxPayloadBytes; INVALID_ARGUMENT where the table is not consistent
-// (the same checks as DecodeTable). Deterministic.
+// Returns the payload. Errors: RESOURCE_EXHAUSTED above kMaxPayloadBytes;
+// INVALID_ARGUMENT where the table is not consistent (the same checks as
+// DecodeTable). Deterministic.
 absl::StatusOr<std::string> EncodeTable(const Table& table);
 
-// Returns the table in a payload. Errors: INVALID_ARGUMENT with the place and reason for anything malformed: bad magic, truncated, checksum or
-// trailing bytes, indices out of range, values not finite; UNIMPLEMENTED for a future major version or an unknown critical section.
-// Never crashes, whatever the bytes; allocates at most a small multiple of the payload's size.
+// Returns the table in a payload. Errors: INVALID_ARGUMENT with the place and
+// reason for anything malformed: bad magic, truncated, checksum or trailing
+// bytes, indices out of range, values not finite; UNIMPLEMENTED for a future
+// major version or an unknown critical section. Never crashes, whatever the
+// bytes; allocates at most a small multiple of the payload's size.
 absl::StatusOr<Table> DecodeTable(absl::string_view payload);
 
 }  // namespace wavetune

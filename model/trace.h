@@ -1,8 +1,12 @@
-// Trace: measurements recorded as comma-separated values, for tests of model quality and the replay backend.
+// Trace: measurements recorded as comma-separated values, for tests of model
+// quality and the replay backend.
 //
-// One line per (configuration, problem). Columns are matched with the kernel's dimension and parameter names case-insensitively; the latency is
-// `latency_us_median` or else `latency_us` (microseconds); `latency_us_min`, `blocks_per_sm`, `registers_per_thread` and
-// `shared_memory_bytes` are used where present; other columns are ignored. A repeated dimension's cell holds its elements separated by spaces.
+// One line per (configuration, problem). Columns are matched with the kernel's
+// dimension and parameter names case-insensitively; the latency is
+// `latency_us_median` or else `latency_us` (microseconds); `latency_us_min`,
+// `blocks_per_sm`, `registers_per_thread` and `shared_memory_bytes` are used
+// where present; other columns are ignored. A repeated dimension's cell holds
+// its elements separated by spaces.
 #ifndef WAVETUNE_MODEL_TRACE_H_
 #define WAVETUNE_MODEL_TRACE_H_
 
@@ -17,14 +21,20 @@
 namespace wavetune {
 
 struct Trace {
-  std::vector<Candidate> candidates;  // Distinct, in order of first appearance; capacity = multiprocessors * blocks_per_sm.
-  std::vector<Sample> samples;        // In file order.
+  std::vector<Candidate>
+      candidates;  // Distinct, in order of first appearance; capacity =
+                   // multiprocessors * blocks_per_sm.
+  std::vector<Sample> samples;  // In file order.
 };
 
-// Returns the trace in `csv`. The specialisation of a line is the first of the spec's whose defines all match columns of the same name (for
-// example CAUSAL), else the unnamed one. Errors: INVALID_ARGUMENT with the line number and column: a missing column, a cell that is no number, a
-// latency that is not positive and finite, a configuration outside the space.
-absl::StatusOr<Trace> ParseTrace(const KernelSpec& spec, const DeviceFacts& device, absl::string_view csv);
+// Returns the trace in `csv`. The specialisation of a line is the first of the
+// spec's whose defines all match columns of the same name (for example CAUSAL),
+// else the unnamed one. Errors: INVALID_ARGUMENT with the line number and
+// column: a missing column, a cell that is no number, a latency that is not
+// positive and finite, a configuration outside the space.
+absl::StatusOr<Trace> ParseTrace(const KernelSpec& spec,
+                                 const DeviceFacts& device,
+                                 absl::string_view csv);
 
 }  // namespace wavetune
 
