@@ -1,0 +1,189 @@
+#include "proto/convert/kernel_folder.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "model/digest.h"
+#include "model/kernel_validation.h"
+#include "proto/convert/kernel_spec.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+// Manifests and sources are written by people; anything larger is a mistake.
+constexpr size_t kMaxSourceBytes = size_t{4} << 20;
+
+class ErrorLines : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    lines_.push_back(absl::StrCat("line ", line + 1, ", column ", column + 1,
+                                  ": ", message));
+  }
+  std::string Text() const { return absl::StrJoin(lines_, "\n  "); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+template <typename Message>
+absl::Status ParseText(absl::string_view text, Message* message) {
+  ErrorLines errors;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  if (parser.ParseFromString(std::string(text), message))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(errors.Text());
+}
+
+// A plain name within the kernel's folder: relative, and nothing that climbs
+// out of it.
+bool StaysInFolder(const std::string& name) {
+  const std::filesystem::path path(name);
+  if (name.empty() || path.is_absolute()) return false;
+  return std::none_of(path.begin(), path.end(),
+                      [](const auto& part) { return part == ".."; });
+}
+
+std::set<std::string> SourceNames(const v1::KernelSpec& spec) {
+  std::set<std::string> names;
+  for (const v1::Implementation& i : spec.implementations())
+    names.insert(i.sources().begin(), i.sources().end());
+  if (spec.has_correctness() && !spec.correctness().source().empty())
+    names.insert(spec.correctness().source());
+  return names;
+}
+
+absl::Status Annotate(const absl::Status& status, const std::string& where) {
+  return absl::Status(status.code(),
+                      absl::StrCat(where, ": ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
+  v1::KernelSpec proto;
+  if (absl::Status status = ParseText(text, &proto); !status.ok())
+    return status;
+  absl::StatusOr<KernelSpec> spec = KernelSpecFromProto(proto);
+  if (!spec.ok()) return spec.status();
+  if (absl::Status status = ValidateKernelSpec(*spec); !status.ok())
+    return status;
+  return proto;
+}
+
+absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path) {
+  KernelFolder folder;
+  folder.path = path;
+  const std::string manifest_path = absl::StrCat(path, "/manifest.textproto");
+  absl::StatusOr<std::string> manifest =
+      ReadTextFile(manifest_path, kMaxSourceBytes);
+  if (!manifest.ok()) return manifest.status();
+  folder.manifest = *std::move(manifest);
+  absl::StatusOr<v1::KernelSpec> proto = ParseManifest(folder.manifest);
+  if (!proto.ok()) return Annotate(proto.status(), manifest_path);
+  folder.proto = *std::move(proto);
+  folder.spec = *KernelSpecFromProto(
+      folder.proto);  // ParseManifest succeeded, so this does.
+  for (const std::string& name : SourceNames(folder.proto)) {
+    if (!StaysInFolder(name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          manifest_path, ": source \"", name,
+          "\" leaves the kernel's folder; give a relative name inside of it"));
+    }
+    absl::StatusOr<std::string> content =
+        ReadTextFile(absl::StrCat(path, "/", name), kMaxSourceBytes);
+    if (!content.ok()) return Annotate(content.status(), manifest_path);
+    v1::SourceFile file;
+    file.set_name(name);
+    file.set_content(*std::move(content));
+    folder.sources.push_back(std::move(file));
+  }
+  return folder;
+}
+
+std::string KernelFolder::Fingerprint(const std::string& backend,
+                                      const std::string& compiler) const {
+  // Every part is preceded by its name and length, so that no two different
+  // folders give the same bytes.
+  std::string bytes = "wavetune-fingerprint-1\n";
+  auto add = [&bytes](absl::string_view name, absl::string_view content) {
+    absl::StrAppend(&bytes, name, " ", content.size(), "\n", content, "\n");
+  };
+  add("manifest", manifest);
+  for (const v1::SourceFile& file : sources) {
+    add("name", file.name());
+    add("content", file.content());
+  }
+  add("backend", backend);
+  if (const Implementation* implementation = spec.ImplementationOf(backend)) {
+    for (const std::string& option : implementation->compile_options)
+      add("option", option);
+  }
+  add("compiler", compiler);
+  return Sha256Hex(bytes);
+}
+
+absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadTextFile(path, kMaxSourceBytes);
+  if (!text.ok()) return text.status();
+  v1::DeviceFacts proto;
+  if (absl::Status status = ParseText(*text, &proto); !status.ok())
+    return Annotate(status, path);
+  if (proto.multiprocessors() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": multiprocessors must be at least 1"));
+  }
+  return DeviceFactsFromProto(proto);
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path,
+                                         size_t max_bytes) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is a directory, not a file"));
+  }
+  errno = 0;
+  // gzopen also reads plain files, unchanged.
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"),
+                                                  gzclose);
+  if (file == nullptr) {
+    const std::string why = errno == 0 ? "out of memory" : std::strerror(errno);
+    return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", why));
+  }
+  std::string content;
+  std::string chunk(size_t{1} << 16, '\0');
+  for (;;) {
+    const int count =
+        gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
+    int code = Z_OK;
+    const char* message = gzerror(file.get(), &code);
+    // A gzip file cut short ends without an error from gzread; gzerror reports
+    // it.
+    if (count < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR) {
+      return absl::DataLossError(absl::StrCat(path, " is damaged: ", message));
+    }
+    if (count == 0) return content;
+    content.append(chunk, 0, static_cast<size_t>(count));
+    if (content.size() > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, " is larger than ", max_bytes, " bytes"));
+    }
+  }
+}
+
+}  // namespace wavetune
