@@ -8,7 +8,6 @@ option(WAVETUNE_VERIFY_HEADERS
   "Add the target all_verify_interface_header_sets: every public header compiles on its own" OFF)
 option(WAVETUNE_TEST_PER_CASE
   "One CTest entry per test case (precise); OFF: one per test binary (quick under sanitizers)" ON)
-option(WAVETUNE_STATIC "Link executables fully statically (cross builds run under an emulator)" OFF)
 set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,undefined' or 'thread'")
 set(WAVETUNE_TEST_TIMEOUT 120 CACHE STRING "Default seconds that one CTest entry may take")
 # WAVETUNE_CUDA is declared in WavetuneDependencies.cmake: its default is whether the toolkit was found.
@@ -28,16 +27,16 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ${WAVETUNE_VERIFY_HEADERS})
 
+# No fused multiply-add behind our back, anywhere: inline code of model's headers must give the same bits in every
+# target and test (GCC contracts by default, and AArch64 always has the instruction).
+add_compile_options(-ffp-contract=off)
+
 if(WAVETUNE_SANITIZE)
   add_compile_options(-fsanitize=${WAVETUNE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WAVETUNE_SANITIZE})
   if(WAVETUNE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
-endif()
-
-if(WAVETUNE_STATIC)
-  add_link_options(-static)
 endif()
 
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -72,8 +72,9 @@ function(wavetune_test)
   endif()
   set(properties TIMEOUT ${timeout})
   if(ARG_LABELS)
-    # gtest_discover_tests hands its list on as text, so a list of labels must arrive in quotes.
-    list(APPEND properties LABELS "${ARG_LABELS}")
+    # gtest_discover_tests flattens its list once more: without the backslashes only the first label survives.
+    string(REPLACE ";" "\\;" labels "${ARG_LABELS}")
+    list(APPEND properties LABELS "${labels}")
   endif()
   if(WAVETUNE_TEST_PER_CASE)
     gtest_discover_tests(${ARG_NAME}

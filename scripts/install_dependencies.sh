@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that WaveTune is built and tested with; only those that are missing.
+#
+#   scripts/install_dependencies.sh             everything
+#   scripts/install_dependencies.sh build       what it takes to build and run
+#   scripts/install_dependencies.sh build test  the same as everything
+#
+# Needs root only when something is missing. No sudo, lsb_release or python is needed to run it.
+
+. "$(dirname "$0")/lib/common.sh"
+
+build_packages=(
+  g++ make cmake ninja-build pkg-config ccache lld
+  libabsl-dev libssl-dev zlib1g-dev
+  protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev
+  librocksdb-dev
+  libcli11-dev nlohmann-json3-dev
+  ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
+  python3 python3-dev
+)
+test_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev
+  clang clang-format clang-tidy
+  g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
+)
+
+packages=()
+[ "$#" -gt 0 ] || set -- build test
+for group in "$@"; do
+  case "${group}" in
+    build) packages+=("${build_packages[@]}") ;;
+    test) packages+=("${test_packages[@]}") ;;
+    *) die "unknown group '${group}': use build, test or both" ;;
+  esac
+done
+
+[ -r /etc/os-release ] || die "this is not Debian; the packages it needs: ${packages[*]}"
+distribution="$(. /etc/os-release && echo "${ID:-unknown} ${VERSION_ID:-}")"
+case "${distribution}" in
+  "debian 12"*) ;;
+  *) die "this is '${distribution}', not Debian 12; the packages it needs: ${packages[*]}" ;;
+esac
+
+missing=()
+for package in "${packages[@]}"; do
+  state="$(dpkg-query -W -f '${db:Status-Status}' "${package}" 2> /dev/null || true)"
+  [ "${state}" = installed ] || missing+=("${package}")
+done
+if [ "${#missing[@]}" -eq 0 ]; then
+  note "all ${#packages[@]} packages are installed"
+  exit 0
+fi
+[ "$(id -u)" -eq 0 ] || die "must be root to install: ${missing[*]}"
+
+note "installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+log="$(mktemp)"
+trap 'rm -f "${log}"' EXIT
+quietly() {
+  "$@" > "${log}" 2>&1 < /dev/null || {
+    tail -n 40 "${log}" >&2
+    die "'$*' failed"
+  }
+}
+quietly apt-get -q update
+quietly apt-get -q -y --no-install-recommends install "${missing[@]}"
+note "done"

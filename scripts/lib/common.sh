@@ -1,0 +1,40 @@
+# Shared by the scripts: source it as the first thing.
+#
+#   . "$(dirname "$0")/lib/common.sh"
+#
+# Sets repo_root and jobs, and changes into the root of the checkout.
+
+set -euo pipefail
+
+repo_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+jobs="${WAVETUNE_JOBS:-$(nproc)}"
+cd "${repo_root}"
+
+note() { printf '== %s\n' "$*"; }
+warn() { printf 'warning: %s\n' "$*" >&2; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+need_command() {
+  local name
+  for name in "$@"; do
+    command -v "${name}" > /dev/null || die "${name} not found: run scripts/install_dependencies.sh"
+  done
+}
+
+# Tracked files that match the given git pathspecs, one per line. Also for a checkout that another user owns, and
+# for an unpacked archive without .git.
+tracked_files() {
+  if [ -e .git ]; then
+    git -c safe.directory='*' ls-files --cached -- "$@" | while read -r file; do
+      if [ -e "${file}" ]; then echo "${file}"; fi
+    done
+  else
+    local pattern
+    for pattern in "$@"; do
+      find . -path ./build -prune -o -type f -path "./${pattern}" -print | sed 's|^\./||'
+    done
+  fi
+}

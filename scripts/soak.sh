@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What is too long for scripts/test.sh: before a release, or overnight.
+#
+#   scripts/soak.sh            all stages
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat fuzz tsan_repeat aarch64 benchmarks
+#
+# WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
+
+. "$(dirname "$0")/lib/common.sh"
+. "${repo_root}/scripts/lib/stages.sh"
+. "${repo_root}/scripts/lib/checks.sh"
+
+wanted=" $* "
+stage() {
+  if [ "${wanted}" = "  " ] || [[ "${wanted}" == *" $1 "* ]]; then run_stage "$@"; fi
+}
+
+# Every public header compiles on its own.
+build_headers() {
+  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_VERIFY_HEADERS=ON' scripts/build.sh dev all_verify_interface_header_sets
+}
+
+# A test that fails one time in twenty is a bug in the test or in the code.
+repeat_tests() {
+  scripts/build.sh "$1"
+  ctest --preset "$1" -j "${jobs}" --progress --repeat until-fail:20
+}
+
+run_fuzzers() {
+  scripts/build.sh asan
+  local fuzzer found=0
+  for fuzzer in build/asan/bin/*_fuzz_test; do
+    [ -x "${fuzzer}" ] || continue
+    found=1
+    note "${fuzzer##*/}, ${WAVETUNE_FUZZ_SECONDS:-300} s"
+    WAVETUNE_FUZZ_SECONDS="${WAVETUNE_FUZZ_SECONDS:-300}" "${fuzzer}" --gtest_brief=1
+  done
+  [ "${found}" -eq 1 ] || die "no *_fuzz_test in build/asan/bin"
+}
+
+# Printed, not judged: budgets are read by a person, on a quiet machine.
+run_benchmarks() {
+  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_BUILD_TESTS=ON' scripts/build.sh release
+  local benchmark
+  for benchmark in build/release/bin/*_benchmark; do
+    [ -x "${benchmark}" ] || continue
+    "${benchmark}" --benchmark_repetitions=5 --benchmark_report_aggregates_only=true
+  done
+}
+
+tidy_all() { check_tidy '*.cc'; }
+all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
+
+stage install scripts/install_dependencies.sh
+stage dev scripts/build.sh dev
+stage tidy tidy_all
+stage headers build_headers
+stage repeat repeat_tests dev
+stage fuzz run_fuzzers
+stage tsan_repeat repeat_tests tsan
+stage aarch64 all_on_aarch64
+stage benchmarks run_benchmarks
+finish_stages
