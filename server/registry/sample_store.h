@@ -22,15 +22,16 @@ class SampleStore {
  public:
   struct Stats {
     int64_t samples = 0;
-    int64_t size_bytes = 0;
+    int64_t size_bytes = 0;   // Samples and candidate records, keys included.
+    int64_t limit_bytes = 0;  // Append fails above it; 0: no limit.
   };
 
   virtual ~SampleStore() = default;
 
   // Appends samples and candidate records of one generation as one synced
   // batch. Once this returns OK they survive any crash. Errors:
-  // RESOURCE_EXHAUSTED on a full disk (what to do is in the message),
-  // UNAVAILABLE on other I/O errors; then nothing was added.
+  // RESOURCE_EXHAUSTED on a full disk or above the size limit (what to do is in
+  // the message), UNAVAILABLE on other I/O errors; then nothing was added.
   virtual absl::Status Append(const ProfileKey& key, uint64_t generation,
                               absl::Span<const SampleRecord> samples,
                               absl::Span<const CandidateRecord> candidates) = 0;

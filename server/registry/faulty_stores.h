@@ -1,0 +1,186 @@
+// Faulty stores: forward to another store, failing when told to.
+//
+//   FakeSampleStore fake;
+//   FaultySampleStore samples(&fake);
+//   samples.writes().Fail(absl::ResourceExhaustedError("disk full"));
+//   ...                       // every Append and Prune fails, loads work
+//   samples.writes().Heal();
+//
+// A failing call does not reach the store behind. Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
+#define WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
+
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "server/registry/device_store.h"
+#include "server/registry/job_store.h"
+#include "server/registry/records.h"
+#include "server/registry/sample_store.h"
+#include "server/registry/table_store.h"
+
+namespace wavetune {
+
+// When calls fail, and how.
+class FaultPlan {
+ public:
+  static constexpr int kForever = std::numeric_limits<int>::max();
+
+  // After `skip` more calls the next `times` ones fail with `status`.
+  void Fail(absl::Status status, int skip = 0, int times = kForever) {
+    std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+    skip_ = skip;
+    times_ = times;
+  }
+
+  // No call fails from now on.
+  void Heal() { Fail(absl::OkStatus(), 0, 0); }
+
+  // Returns what the call that asks should end with.
+  absl::Status Next() {
+    std::lock_guard lock(mutex_);
+    if (times_ <= 0) return absl::OkStatus();
+    if (skip_ > 0) {
+      --skip_;
+      return absl::OkStatus();
+    }
+    if (times_ != kForever) --times_;
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::Status status_;  // All guarded by mutex_.
+  int skip_ = 0;
+  int times_ = 0;
+};
+
+class FaultySampleStore : public SampleStore {
+ public:
+  explicit FaultySampleStore(SampleStore* base) : base_(base) {}
+  FaultPlan& reads() { return reads_; }
+  FaultPlan& writes() { return writes_; }
+
+  absl::Status Append(const ProfileKey& key, uint64_t generation,
+                      absl::Span<const SampleRecord> samples,
+                      absl::Span<const CandidateRecord> candidates) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Append(key, generation, samples, candidates);
+  }
+  absl::StatusOr<SampleSet> Load(const ProfileKey& key,
+                                 uint64_t generation) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->Load(key, generation);
+  }
+  absl::StatusOr<std::vector<uint64_t>> Generations(
+      const ProfileKey& key) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->Generations(key);
+  }
+  absl::Status Prune(const ProfileKey& key, int keep) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Prune(key, keep);
+  }
+  absl::StatusOr<Stats> GetStats() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->GetStats();
+  }
+
+ private:
+  SampleStore* const base_;
+  FaultPlan reads_;
+  FaultPlan writes_;
+};
+
+class FaultyTableStore : public TableStore {
+ public:
+  explicit FaultyTableStore(TableStore* base) : base_(base) {}
+  FaultPlan& reads() { return reads_; }
+  FaultPlan& writes() { return writes_; }
+
+  absl::StatusOr<TableRecord> Promote(TableRecord record,
+                                      absl::string_view payload) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Promote(std::move(record), payload);
+  }
+  absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Retire(key);
+  }
+  absl::StatusOr<StoredPayload> Get(absl::string_view digest) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->Get(digest);
+  }
+  absl::StatusOr<std::vector<TableRecord>> ListServing() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->ListServing();
+  }
+  uint64_t Revision() override { return base_->Revision(); }
+
+ private:
+  TableStore* const base_;
+  FaultPlan reads_;
+  FaultPlan writes_;
+};
+
+class FaultyJobStore : public JobStore {
+ public:
+  explicit FaultyJobStore(JobStore* base) : base_(base) {}
+  FaultPlan& reads() { return reads_; }
+  FaultPlan& writes() { return writes_; }
+
+  absl::StatusOr<JobRecord> Create(JobRecord job) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Create(std::move(job));
+  }
+  absl::Status Update(const JobRecord& job, bool sync) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Update(job, sync);
+  }
+  absl::StatusOr<JobRecord> Get(uint64_t id) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->Get(id);
+  }
+  absl::StatusOr<std::vector<JobRecord>> List(int limit) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->List(limit);
+  }
+
+ private:
+  JobStore* const base_;
+  FaultPlan reads_;
+  FaultPlan writes_;
+};
+
+class FaultyDeviceStore : public DeviceStore {
+ public:
+  explicit FaultyDeviceStore(DeviceStore* base) : base_(base) {}
+  FaultPlan& reads() { return reads_; }
+  FaultPlan& writes() { return writes_; }
+
+  absl::Status Put(const DeviceRecord& device) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Put(device);
+  }
+  absl::StatusOr<std::vector<DeviceRecord>> List() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->List();
+  }
+
+ private:
+  DeviceStore* const base_;
+  FaultPlan reads_;
+  FaultPlan writes_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
