@@ -35,8 +35,8 @@ struct DeviceFacts {
 
 // Returns the canonical silicon key, for example
 // "backend=cuda;arch=sm_90;mp=132;memory_mib=143771;partition=". Characters
-// that would break the form (';', '=', control characters) are written as %XX.
-// Cannot fail.
+// that would break the form (';', '=', '%', control characters) are written as
+// %XX. Cannot fail.
 std::string SiliconKey(const DeviceFacts& facts);
 
 // Returns the canonical environment key, for example

@@ -138,8 +138,8 @@ struct KernelSpec {
   const Implementation* ImplementationOf(const std::string& backend) const;
 
   // Returns the index of a dimension or parameter by name, or -1. Case matters.
-  int DimensionIndex(const std::string& name) const;
-  int ParameterIndex(const std::string& name) const;
+  int DimensionIndex(const std::string& wanted) const;
+  int ParameterIndex(const std::string& wanted) const;
 };
 
 }  // namespace wavetune

@@ -1,0 +1,246 @@
+#include "model/testing/kernels.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wavetune::testing {
+namespace {
+
+Expression Dim(int index) { return Expression::OfDimension(index); }
+Expression Par(int index) { return Expression::OfParameter(index); }
+
+Argument Buffer(std::string name, ArgumentRole role, Expression elements,
+                bool cold = false) {
+  return {.name = std::move(name),
+          .role = role,
+          .type = ElementType::kFloat32,
+          .size = std::move(elements),
+          .cold = cold};
+}
+
+Argument Scalar(std::string name, Expression value) {
+  return {.name = std::move(name),
+          .role = ArgumentRole::kScalar,
+          .type = ElementType::kInt32,
+          .size = std::move(value)};
+}
+
+Correctness ComparedWith(Expression work_items) {
+  return {.source = "reference.cl",
+          .entry = "reference",
+          .work_items = std::move(work_items),
+          .relative_tolerance = 1e-5};
+}
+
+// Parameters BLOCK_M, BLOCK_N, BLOCK_K, NUM_STAGES, VECTOR, their constraint,
+// predicate, default and implementations, on dimensions m, n, k.
+KernelSpec GemmLike(std::string name, bool grouped) {
+  KernelSpec spec;
+  spec.name = std::move(name);
+  spec.description = "C = A * B^T in tiles.";
+  spec.dimensions = {
+      {.name = "m", .repeated = grouped}, {.name = "n"}, {.name = "k"}};
+  spec.parameters = {
+      {.name = "BLOCK_M", .role = ParameterRole::kMacro, .values = {16, 64}},
+      {.name = "BLOCK_N", .role = ParameterRole::kMacro, .values = {32, 128}},
+      {.name = "BLOCK_K", .role = ParameterRole::kMacro, .values = {16, 32}},
+      {.name = "NUM_STAGES", .role = ParameterRole::kMicro, .values = {1, 2}},
+      {.name = "VECTOR", .role = ParameterRole::kMicro, .values = {1, 4}}};
+  // BLOCK_M * BLOCK_N <= 4096
+  spec.constraints = {
+      {.left = {{.coefficient = 1, .parameters = {0, 1}, .dimensions = {}}},
+       .op = Relation::Operator::kLessOrEqual,
+       .right = {{.coefficient = 4096, .parameters = {}, .dimensions = {}}}}};
+  // k % VECTOR == 0
+  spec.problem_predicates = {
+      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
+       .op = Relation::Operator::kMultipleOf,
+       .right = {{.coefficient = 1, .parameters = {4}, .dimensions = {}}}}};
+  spec.implementations = {
+      {.backend = "opencl",
+       .sources = {"gemm.cl"},
+       .entry = "gemm",
+       .compile_options = {},
+       .group_size = Expression::Constant(64),
+       .groups = std::nullopt,
+       .local_memory_bytes = Expression::Product(
+           {Par(0), Par(2), Par(3), Expression::Constant(4)})},
+      {.backend = "replay"}};
+  spec.default_configuration = {64, 32, 32, 2, 1};
+  return spec;
+}
+
+WeightedProblem Weighted(std::vector<int64_t> extents, double weight,
+                         std::vector<int64_t> repeated = {}) {
+  return {.problem = {.extents = std::move(extents),
+                      .repeated = std::move(repeated),
+                      .specialisation = ""},
+          .weight = weight};
+}
+
+// Everything of attention but the parameters.
+KernelSpec AttentionLike() {
+  KernelSpec spec;
+  spec.name = "attention";
+  spec.description = "Flash attention with grouped queries, head dimension 64.";
+  spec.dimensions = {{.name = "batch", .max = 4096},
+                     {.name = "heads", .max = 1024},
+                     {.name = "kv_heads", .max = 1024},
+                     {.name = "seq_q", .max = 1 << 20},
+                     {.name = "seq_kv", .max = 1 << 20}};
+  spec.mapping.tiles = Expression::Product(
+      {Dim(0), Dim(1), Expression::CeilDiv({Dim(3)}, {Par(0)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(4)}, {Par(1)});
+  spec.mapping.rows = RowAxis{.dimension = 3, .tile = 0};
+  Mapping causal = spec.mapping;
+  causal.iterations_per_tile.reset();
+  causal.total_iterations = Expression::Product(
+      {Dim(0), Dim(1), Expression::CausalBlocks(3, 4, 0, 1)});
+  causal.longest_loop = Expression::CeilDiv({Dim(4)}, {Par(1)});
+  spec.specialisations = {
+      {.name = "full", .defines = {{"CAUSAL", "0"}}, .mapping = std::nullopt},
+      {.name = "causal", .defines = {{"CAUSAL", "1"}}, .mapping = causal}};
+  const auto head_dim = Expression::Constant(64);
+  spec.arguments = {
+      Buffer("q", ArgumentRole::kInput,
+             Expression::Product({Dim(0), Dim(1), Dim(3), head_dim})),
+      Buffer("k", ArgumentRole::kInput,
+             Expression::Product({Dim(0), Dim(2), Dim(4), head_dim}), true),
+      Buffer("v", ArgumentRole::kInput,
+             Expression::Product({Dim(0), Dim(2), Dim(4), head_dim}), true),
+      Buffer("out", ArgumentRole::kOutput,
+             Expression::Product({Dim(0), Dim(1), Dim(3), head_dim})),
+      Scalar("heads", Dim(1)),
+      Scalar("kv_heads", Dim(2)),
+      Scalar("seq_q", Dim(3)),
+      Scalar("seq_kv", Dim(4))};
+  spec.correctness =
+      ComparedWith(Expression::Product({Dim(0), Dim(1), Dim(3)}));
+  spec.implementations = {{.backend = "opencl",
+                           .sources = {"attention.cl"},
+                           .entry = "attention",
+                           .compile_options = {},
+                           .group_size = Expression::Constant(64)},
+                          {.backend = "replay"}};
+  spec.representative_problems = {Weighted({8, 32, 8, 1, 4096}, 2),
+                                  Weighted({1, 32, 8, 2048, 2048}, 1)};
+  return spec;
+}
+
+}  // namespace
+
+KernelSpec GemmSpec() {
+  KernelSpec spec = GemmLike("gemm", /*grouped=*/false);
+  spec.mapping.tiles =
+      Expression::Product({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                           Expression::CeilDiv({Dim(1)}, {Par(1)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(2)}, {Par(2)});
+  spec.mapping.rows = RowAxis{.dimension = 0, .tile = 0};
+  spec.arguments = {
+      Buffer("a", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(2)})),
+      Buffer("b", ArgumentRole::kInput, Expression::Product({Dim(1), Dim(2)}),
+             true),
+      Buffer("c", ArgumentRole::kOutput, Expression::Product({Dim(0), Dim(1)})),
+      Scalar("m", Dim(0)),
+      Scalar("n", Dim(1)),
+      Scalar("k", Dim(2))};
+  spec.correctness = ComparedWith(Expression::Product({Dim(0), Dim(1)}));
+  spec.representative_problems = {Weighted({1, 576, 576}, 4),
+                                  Weighted({64, 1536, 576}, 2),
+                                  Weighted({512, 576, 1536}, 1)};
+  return spec;
+}
+
+KernelSpec GroupedGemmSpec() {
+  KernelSpec spec = GemmLike("grouped_gemm", /*grouped=*/true);
+  const auto tokens = Expression::SumOver(0, Dim(0));
+  const auto experts = Expression::SumOver(0, Expression::Constant(1));
+  spec.mapping.tiles = Expression::SumOver(
+      0, Expression::Product({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                              Expression::CeilDiv({Dim(1)}, {Par(1)})}));
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(2)}, {Par(2)});
+  spec.mapping.rows = RowAxis{.dimension = 0, .tile = 0};
+  spec.arguments = {
+      Buffer("a", ArgumentRole::kInput, Expression::Product({tokens, Dim(2)})),
+      Buffer("b", ArgumentRole::kInput,
+             Expression::Product({experts, Dim(1), Dim(2)}), true),
+      Buffer("c", ArgumentRole::kOutput, Expression::Product({tokens, Dim(1)})),
+      Scalar("n", Dim(1)), Scalar("k", Dim(2))};
+  spec.correctness = ComparedWith(Expression::Product({tokens, Dim(1)}));
+  spec.representative_problems = {
+      Weighted({0, 768, 2048}, 1, {1, 3, 2, 2}),
+      Weighted({0, 768, 2048}, 1, {64, 17, 128, 5})};
+  return spec;
+}
+
+KernelSpec CausalAttentionSpec() {
+  KernelSpec spec = AttentionLike();
+  spec.parameters = {
+      {.name = "BLOCK_Q", .role = ParameterRole::kMacro, .values = {16, 64}},
+      {.name = "BLOCK_KV", .role = ParameterRole::kMacro, .values = {32, 64}},
+      {.name = "NUM_STAGES", .role = ParameterRole::kMicro, .values = {1, 2}}};
+  spec.default_configuration = {64, 32, 2};
+  return spec;
+}
+
+KernelSpec TritonGemmSpec() {
+  KernelSpec spec = GemmSpec();
+  spec.name = "triton_gemm";
+  spec.parameters = {
+      {.name = "BLOCK_M",
+       .role = ParameterRole::kMacro,
+       .values = {16, 32, 64, 128, 256}},
+      {.name = "BLOCK_N",
+       .role = ParameterRole::kMacro,
+       .values = {64, 128, 256}},
+      {.name = "BLOCK_K",
+       .role = ParameterRole::kMacro,
+       .values = {32, 64, 128}},
+      {.name = "NUM_STAGES",
+       .role = ParameterRole::kMicro,
+       .values = {2, 3, 4, 5}},
+      {.name = "NUM_WARPS", .role = ParameterRole::kMicro, .values = {4, 8}}};
+  spec.constraints.clear();
+  spec.problem_predicates.clear();
+  spec.implementations = {{.backend = "replay"}};
+  spec.default_configuration = {128, 128, 64, 3, 8};
+  // bf16 weights of the largest recorded shapes.
+  spec.limits.max_elements = int64_t{1} << 31;
+  return spec;
+}
+
+KernelSpec TritonAttentionSpec() {
+  KernelSpec spec = AttentionLike();
+  spec.name = "triton_attention";
+  spec.parameters = {
+      {.name = "BLOCK_Q",
+       .role = ParameterRole::kMacro,
+       .values = {16, 32, 64, 128, 256}},
+      {.name = "BLOCK_KV",
+       .role = ParameterRole::kMacro,
+       .values = {16, 32, 64, 128}},
+      {.name = "NUM_STAGES",
+       .role = ParameterRole::kMicro,
+       .values = {1, 2, 3, 4}},
+      {.name = "NUM_WARPS", .role = ParameterRole::kMicro, .values = {4, 8}}};
+  spec.implementations = {{.backend = "replay"}};
+  spec.default_configuration = {128, 64, 2, 8};
+  spec.limits.max_elements = int64_t{1} << 31;
+  return spec;
+}
+
+DeviceFacts H200() {
+  return {.uuid = "GPU-00000000-0000-0000-0000-000000000000",
+          .label = "NVIDIA H200",
+          .backend = "replay",
+          .architecture = "sm_90",
+          .multiprocessors = 132,
+          .memory_bytes = int64_t{143771} << 20,
+          .partition = "",
+          .driver = "580.159.04",
+          .runtime = "13.0",
+          .power_limit_w = 700};
+}
+
+}  // namespace wavetune::testing

@@ -1,0 +1,37 @@
+// Kernels for tests, as small as their shape allows. Each is valid: the spec
+// passes ValidateKernelSpec.
+#ifndef WAVETUNE_MODEL_TESTING_KERNELS_H_
+#define WAVETUNE_MODEL_TESTING_KERNELS_H_
+
+#include "model/device.h"
+#include "model/kernel_spec.h"
+
+namespace wavetune::testing {
+
+// C[m, n] = A[m, k] * B[n, k]: dimensions m, n, k; parameters BLOCK_M, BLOCK_N,
+// BLOCK_K (macro), NUM_STAGES, VECTOR (micro); `k` must be a multiple of
+// VECTOR, of which one value is 1. 32 configurations less the constrained ones:
+// BLOCK_M * BLOCK_N <= 4096 keeps 24.
+KernelSpec GemmSpec();
+
+// The same per expert: dimension 0, `m`, is repeated; G sums over it.
+KernelSpec GroupedGemmSpec();
+
+// Flash attention: dimensions batch, heads, kv_heads, seq_q, seq_kv; parameters
+// BLOCK_Q, BLOCK_KV (macro), NUM_STAGES (micro); specialisations `full` (loop
+// alike for all tiles) and `causal` (total iterations by causal_blocks), told
+// apart by the define CAUSAL. 8 configurations.
+KernelSpec CausalAttentionSpec();
+
+// GemmSpec and CausalAttentionSpec with the parameters and values of the
+// recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
+// NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.
+KernelSpec TritonGemmSpec();
+KernelSpec TritonAttentionSpec();
+
+// The facts of the device of those traces: 132 multiprocessors.
+DeviceFacts H200();
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_MODEL_TESTING_KERNELS_H_
