@@ -72,8 +72,10 @@ function(wavetune_test)
   endif()
   set(properties TIMEOUT ${timeout})
   if(ARG_LABELS)
-    # gtest_discover_tests flattens its list once more: without the backslashes only the first label survives.
-    string(REPLACE ";" "\\;" labels "${ARG_LABELS}")
+    # gtest_discover_tests of CMake 3.25 passes the list through several more expansions, each of which eats half
+    # of the backslashes; with fewer only the first label survives.
+    string(REPEAT "\\" 8 escape)
+    list(JOIN ARG_LABELS "${escape};" labels)
     list(APPEND properties LABELS "${labels}")
   endif()
   if(WAVETUNE_TEST_PER_CASE)

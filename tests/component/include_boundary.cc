@@ -61,7 +61,7 @@ std::string_view BaseName(std::string_view path) {
 // tests/lib.
 bool IsTestCode(std::string_view path) {
   const std::string_view base = BaseName(path);
-  return path.starts_with("tests/") ||
+  return path.starts_with("tests/") || path.find("/testing/") != path.npos ||
          StartsWithAny(base, {"fake_", "faulty_", "mock_"}) ||
          base.find("test") != base.npos || base.find("contract") != base.npos ||
          base.find("matchers") != base.npos ||

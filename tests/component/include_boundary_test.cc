@@ -69,6 +69,7 @@ TEST(IncludeBoundaryTest,
   EXPECT_TRUE(Allows("model/resolve_avx2.cc", "<immintrin.h>"));
   EXPECT_TRUE(Allows("model/fit_test.cc", "<gtest/gtest.h>"));
   EXPECT_TRUE(Allows("model/fit_test.cc", "<fstream>"));
+  EXPECT_TRUE(Allows("model/testing/random_table.cc", "<gtest/gtest.h>"));
   EXPECT_TRUE(Allows("model/fit_test.cc", "\"tests/lib/status_matchers.h\""));
 
   EXPECT_FALSE(Allows("model/fit.cc", "\"tests/lib/status_matchers.h\""));

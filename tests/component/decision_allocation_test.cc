@@ -1,0 +1,66 @@
+// Resolve allocates nothing. A binary of its own: it replaces operator new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "model/compiled_table.h"
+#include "model/table_codec.h"
+#include "tests/lib/lcg.h"
+#include "tests/lib/random_table.h"
+
+namespace {
+
+std::atomic<long> allocations = 0;
+
+void* Allocate(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return Allocate(size); }
+void* operator new[](std::size_t size) { return Allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace wavetune {
+namespace {
+
+TEST(DecisionAllocationTest, TheCounterCounts) {
+  const long before = allocations.load();
+  std::vector<int> vector(100);
+  EXPECT_GT(allocations.load(), before);
+  EXPECT_EQ(vector.size(), 100u);
+}
+
+TEST(DecisionAllocationTest, ResolveAllocatesNothing) {
+  for (int seed = 0; seed < 100; ++seed) {
+    testing::Lcg random(static_cast<uint64_t>(seed));
+    const Table table = testing::RandomTable(random);
+    const auto compiled = CompiledTable::Create(EncodeTable(table).value());
+    ASSERT_TRUE(compiled.ok());
+    for (int i = 0; i < 50; ++i) {
+      const Problem problem = testing::RandomProblem(random, table);
+      const long before = allocations.load();
+      const Decision known = (*compiled)->Resolve(0, problem.View());
+      const Decision unknown = (*compiled)->Resolve(-1, problem.View());
+      const long after = allocations.load();
+      ASSERT_EQ(after, before) << "seed " << seed << ", problem " << i;
+      ASSERT_NE(known.source, DecisionSource{});
+      ASSERT_EQ(unknown.source, DecisionSource::kDefault);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetune
