@@ -2,6 +2,7 @@
 #ifndef WAVETUNE_MODEL_KERNEL_VALIDATION_H_
 #define WAVETUNE_MODEL_KERNEL_VALIDATION_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace wavetune {
 // inverted; a space that is empty or above kMaxConfigurations; a default
 // outside of the space; no configuration legal for every problem; correctness
 // missing; representative problems out of range or with missing dimensions; an
-// argument without a size.
+// argument without a size (an empty product); a micro parameter in a mapping;
+// sources outside of the kernel's folder.
 absl::Status ValidateKernelSpec(const KernelSpec& spec);
 
 // Largest space that is enumerated.
@@ -36,6 +38,15 @@ bool InSpace(const KernelSpec& spec, const Configuration& configuration);
 // predicates met.
 bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
              const ProblemView& problem);
+
+// Returns whether `configuration` is legal for every problem in range. Decided
+// from the predicates' structure, never by trying problems, and so for certain
+// only: a comparison holds for all problems if it holds at the ends of the
+// ranges; `left multiple_of right` if the right side is one number for all
+// problems (mostly 1) that divides the constant part of every term on the left.
+// A predicate that is true for a subtler reason counts as not met.
+bool IsLegalForEveryProblem(const KernelSpec& spec,
+                            const Configuration& configuration);
 
 // Returns OK if `problem` has the right number of extents, each in range, and a
 // known specialisation. Errors: INVALID_ARGUMENT with the names of what is
