@@ -1,0 +1,57 @@
+#include "client/endpoint.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace wavetune {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string DefaultSocketDir() {
+  if (geteuid() == 0) return "/run/wavetune";
+  if (const std::string runtime = Environment("XDG_RUNTIME_DIR");
+      !runtime.empty())
+    return runtime + "/wavetune";
+  return absl::StrCat("/tmp/wavetune-", geteuid());
+}
+
+}  // namespace
+
+std::string ReaderEndpoint(absl::string_view explicit_endpoint) {
+  std::string endpoint(explicit_endpoint);
+  if (endpoint.empty()) endpoint = Environment("WAVETUNE_ENDPOINT");
+  if (endpoint.empty()) endpoint = DefaultSocketDir() + "/reader.sock";
+  if (absl::StartsWith(endpoint, "/") || absl::StartsWith(endpoint, "."))
+    endpoint = "unix:" + endpoint;
+  return endpoint;
+}
+
+std::string SiblingEndpoint(absl::string_view reader_endpoint,
+                            absl::string_view role) {
+  absl::string_view stem = reader_endpoint;
+  if (!absl::StartsWith(stem, "unix:") ||
+      !absl::ConsumeSuffix(&stem, "reader.sock"))
+    return std::string(reader_endpoint);
+  return absl::StrCat(stem, role, ".sock");
+}
+
+std::string DefaultCacheDir() {
+  if (const std::string dir = Environment("WAVETUNE_CACHE_DIR"); !dir.empty())
+    return dir;
+  if (const std::string dir = Environment("XDG_CACHE_HOME"); !dir.empty())
+    return dir + "/wavetune";
+  if (const std::string dir = Environment("HOME"); !dir.empty())
+    return dir + "/.cache/wavetune";
+  return absl::StrCat("/tmp/wavetune-cache-", geteuid());
+}
+
+}  // namespace wavetune

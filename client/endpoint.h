@@ -1,0 +1,32 @@
+// Endpoint: where the daemon's sockets are.
+#ifndef WAVETUNE_CLIENT_ENDPOINT_H_
+#define WAVETUNE_CLIENT_ENDPOINT_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace wavetune {
+
+// Returns the gRPC target of the reader socket: `explicit_endpoint` if not
+// empty, else WAVETUNE_ENDPOINT, else the default socket: as root
+// unix:/run/wavetune/reader.sock, otherwise under $XDG_RUNTIME_DIR/wavetune,
+// otherwise /tmp/wavetune-<uid>. A plain path becomes unix:path. Reads the
+// environment; cannot fail.
+std::string ReaderEndpoint(absl::string_view explicit_endpoint = "");
+
+// Returns the endpoint of another role ("admin", "agent") beside a reader
+// endpoint: unix:/x/reader.sock becomes unix:/x/admin.sock. Endpoints of
+// another form are returned unchanged (one address serves all roles). Cannot
+// fail.
+std::string SiblingEndpoint(absl::string_view reader_endpoint,
+                            absl::string_view role);
+
+// Returns the default folder for cached tables: $WAVETUNE_CACHE_DIR, else
+// $XDG_CACHE_HOME/wavetune, else $HOME/.cache/wavetune, else
+// /tmp/wavetune-cache-<uid>. Reads the environment; cannot fail.
+std::string DefaultCacheDir();
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_ENDPOINT_H_
