@@ -72,6 +72,11 @@ class MeasurementExecutor {
   // Tells the agent how many samples of the running batch are on disk. Cannot
   // fail.
   virtual void AcknowledgeStored(int64_t count) = 0;
+
+  // Ends the running batch: its Prepare or Measure then returns CANCELLED. Any
+  // thread; no effect without a batch. Beside the callbacks' answers because a
+  // long compilation reports nothing.
+  virtual void CancelBatch() = 0;
 };
 
 // Finds devices with an agent.

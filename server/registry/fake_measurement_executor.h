@@ -1,0 +1,144 @@
+// FakeMeasurementExecutor: a device whose latencies come from a function, with
+// failures on request. FakeExecutorDirectory: who is attached.
+// FakeKernelCatalog: kernels made of specs.
+//
+//   FakeMeasurementExecutor device({.facts = facts,
+//                                   .latency_us = SyntheticLatency(&spec,
+//                                   64)});
+//   device.CrashOn({128, 64});
+//   FakeExecutorDirectory directory;
+//   directory.Attach(&device);
+//
+// Thread safety: thread-safe; hooks run on the calling thread, without locks.
+#ifndef WAVETUNE_SERVER_REGISTRY_FAKE_MEASUREMENT_EXECUTOR_H_
+#define WAVETUNE_SERVER_REGISTRY_FAKE_MEASUREMENT_EXECUTOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/registry/kernel_catalog.h"
+#include "server/registry/measurement_executor.h"
+
+namespace wavetune {
+
+// Latency in microseconds of a configuration at a problem.
+using LatencyFunction =
+    std::function<double(const Configuration&, const Problem&)>;
+
+// Returns a latency with waves: start-up + waves * (launch + L * cost of an
+// iteration), where larger tiles cost more per iteration but less per element.
+// `spec` outlives the function.
+LatencyFunction SyntheticLatency(const KernelSpec* spec, int64_t capacity);
+
+class FakeMeasurementExecutor : public MeasurementExecutor {
+ public:
+  struct Options {
+    DeviceFacts facts;
+    LatencyFunction latency_us;
+    int64_t capacity = 64;
+  };
+
+  explicit FakeMeasurementExecutor(Options options);
+
+  DeviceFacts device() const override;
+  absl::Status Prepare(const KernelFiles& kernel,
+                       const std::string& specialisation,
+                       const std::vector<Configuration>& configurations,
+                       const std::vector<Problem>& correctness_problems,
+                       const CandidateCallback& on_candidate) override;
+  absl::Status Measure(const KernelFiles& kernel,
+                       const std::vector<MeasureItem>& items, bool interleave,
+                       const OutcomeCallback& on_outcome) override;
+  void AcknowledgeStored(int64_t count) override;
+  void CancelBatch() override;
+
+  void SetFacts(DeviceFacts facts);
+  // Does not compile, for this reason.
+  void Refuse(const Configuration& configuration, const std::string& reason);
+  // Compiles, but takes its worker down when measured.
+  void CrashOn(const Configuration& configuration);
+  // After so many more reports (candidates and samples) calls end as
+  // UNAVAILABLE, until Restore.
+  void LoseAfter(int64_t reports);
+  void Restore();
+  // Called before every report.
+  void OnReport(std::function<void()> hook);
+
+  int64_t prepared() const { return prepared_.load(); }
+  int64_t measured() const { return measured_.load(); }
+  int64_t acknowledged() const { return acknowledged_.load(); }
+  // Every item measured so far, in order.
+  std::vector<MeasureItem> items() const;
+
+ private:
+  // Returns what ends the batch now, or OK.
+  absl::Status BeforeReport();
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  DeviceFacts facts_;
+  std::map<Configuration, std::string> refused_;
+  std::map<Configuration, bool> crashing_;
+  int64_t reports_left_ = -1;  // Negative: no limit.
+  bool cancelled_ = false;
+  std::function<void()> hook_;
+  std::vector<MeasureItem> items_;
+
+  std::atomic<int64_t> prepared_ = 0;
+  std::atomic<int64_t> measured_ = 0;
+  std::atomic<int64_t> acknowledged_ = 0;
+};
+
+class FakeExecutorDirectory : public ExecutorDirectory {
+ public:
+  std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
+                                            double timeout_s) override;
+  std::vector<std::string> Attached() override;
+
+  // `executor` outlives the directory.
+  void Attach(MeasurementExecutor* executor);
+  void Detach(const std::string& device_uuid);
+  // Called where Find would wait; it waits for nothing else.
+  void OnWait(std::function<void()> hook);
+
+ private:
+  MeasurementExecutor* Lookup(const std::string& device_uuid);
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<std::string, MeasurementExecutor*> attached_;
+  std::function<void()> hook_;
+};
+
+class FakeKernelCatalog : public KernelCatalog {
+ public:
+  // Adds or replaces a kernel. The fingerprint on a device is
+  // SHA-256("name version compiler").
+  void Add(const KernelSpec& spec, const std::string& version = "1");
+
+  absl::StatusOr<std::shared_ptr<const TunableKernel>> Get(
+      const std::string& name, const DeviceFacts& device) override;
+  absl::StatusOr<std::shared_ptr<const KernelSpec>> Spec(
+      const std::string& name) override;
+  std::vector<std::string> Names() override;
+  void Reload() override {}
+
+ private:
+  struct Entry {
+    std::shared_ptr<const KernelSpec> spec;
+    std::string version;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Entry> kernels_;  // Guarded by mutex_.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_FAKE_MEASUREMENT_EXECUTOR_H_

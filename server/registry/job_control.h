@@ -1,0 +1,79 @@
+// JobControl: one job's record while the daemon runs, and the levers on it.
+//
+// The worker thread changes the record through Update; everyone else reads
+// copies, listens, or asks the job to end.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_REGISTRY_JOB_CONTROL_H_
+#define WAVETUNE_SERVER_REGISTRY_JOB_CONTROL_H_
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/registry/job_store.h"
+#include "server/registry/listeners.h"
+#include "server/registry/records.h"
+
+namespace wavetune {
+
+class JobControl {
+ public:
+  using Listener = Listeners<JobRecord>::Listener;
+  using Handle = Listeners<JobRecord>::Handle;
+
+  // How a change reaches the disk: not at all (it repeats soon), some time, or
+  // before Update returns.
+  enum class Persist { kNo, kLazily, kSynced };
+
+  struct Watch {
+    JobRecord record;
+    Handle handle;  // Drop to end.
+  };
+
+  // `store` outlives the control. `warn` hears of records that could not be
+  // written: a full store must not end a job's bookkeeping.
+  JobControl(JobRecord record, JobStore* store,
+             std::function<void(const std::string&)> warn);
+
+  JobRecord record() const;
+
+  // Changes the record, then persists it and tells listeners, in that order.
+  void Update(const std::function<void(JobRecord&)>& change,
+              Persist persist = Persist::kNo);
+
+  // Returns the record with a handle on later changes: none is missed.
+  Watch Subscribe(Listener listener);
+
+  // Ask the job to end: for good, or until the daemon starts again.
+  void Cancel();
+  void Stop();
+  bool cancelled() const { return cancelled_.load(); }
+  bool stopping() const { return stopping_.load(); }
+
+  // Returns CANCELLED once the job was asked to end.
+  absl::Status CheckGoOn() const;
+
+  // What Cancel and Stop call to end a running batch; empty for nothing.
+  void SetInterrupt(std::function<void()> interrupt);
+
+ private:
+  void Interrupt();
+
+  JobStore* const store_;
+  const std::function<void(const std::string&)> warn_;
+  std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::mutex update_mutex_;  // Serialises updates; taken before mutex_.
+  mutable std::mutex mutex_;
+  JobRecord record_;                // Guarded by mutex_.
+  Listeners<JobRecord> listeners_;  // Guarded by mutex_.
+  std::mutex interrupt_mutex_;
+  std::function<void()> interrupt_;  // Guarded by interrupt_mutex_.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_JOB_CONTROL_H_

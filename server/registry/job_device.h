@@ -1,0 +1,109 @@
+// JobDevice: a job's way to its device.
+//
+// Stores every outcome before it is acknowledged, waits for an agent that went
+// away and goes on with what is left, and keeps to the device-time budget. What
+// a job measured is on disk whatever happens next.
+//
+//   JobDevice device(services, &control);
+//   ASSIGN_OR_RETURN(DeviceFacts facts, device.Acquire());
+//   device.Bind(kernel, key, generation);
+//   RETURN_IF_ERROR(device.Prepare("", configurations, problems, on_record));
+//   ASSIGN_OR_RETURN(auto results, device.Measure(items, /*interleave=*/true));
+//
+// Thread safety: none; used by the job's worker thread.
+#ifndef WAVETUNE_SERVER_REGISTRY_JOB_DEVICE_H_
+#define WAVETUNE_SERVER_REGISTRY_JOB_DEVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/registry/clock.h"
+#include "server/registry/job_control.h"
+#include "server/registry/job_services.h"
+#include "server/registry/kernel_catalog.h"
+#include "server/registry/measurement_executor.h"
+#include "server/registry/records.h"
+
+namespace wavetune {
+
+class JobDevice {
+ public:
+  // What became of one item. Neither set: the budget ended before it.
+  struct Result {
+    std::optional<Sample> sample;
+    std::string failure;
+    bool excluded = false;  // The candidate must not be used again.
+  };
+  using RecordCallback = std::function<void(const CandidateRecord&)>;
+  using ResultCallback = std::function<void(size_t index, const Result&)>;
+
+  // Both outlive this.
+  JobDevice(const JobServices& services, JobControl* control);
+
+  // Waits for the device's agent and returns the device's facts. Errors:
+  // CANCELLED; UNAVAILABLE after JobServices::agent_wait_s.
+  absl::StatusOr<DeviceFacts> Acquire();
+
+  // Sets what later calls compile and measure, and where outcomes are stored.
+  void Bind(std::shared_ptr<const TunableKernel> kernel, ProfileKey key,
+            uint64_t generation);
+
+  // Samples of this job may use so much device time; 0: no limit.
+  void SetDeviceTimeLimit(double limit_us) { device_time_limit_us_ = limit_us; }
+  // True once the limit ended a batch.
+  bool budget_spent() const { return budget_spent_; }
+
+  // Compiles and checks configurations; each one's record is stored, then
+  // given to `on_record`. Errors: CANCELLED; UNAVAILABLE when the agent stayed
+  // away; FAILED_PRECONDITION when the device came back as another one; the
+  // store's.
+  absl::Status Prepare(const std::string& specialisation,
+                       const std::vector<Configuration>& configurations,
+                       const std::vector<Problem>& correctness_problems,
+                       const RecordCallback& on_record);
+
+  // Measures items; `on_result` hears of each, stored or about to be. Returns
+  // the results in the order of `items`. A candidate that crashed is stored as
+  // excluded. Errors: as Prepare.
+  absl::StatusOr<std::vector<Result>> Measure(
+      const std::vector<MeasureItem>& items, bool interleave,
+      const ResultCallback& on_result = nullptr);
+
+ private:
+  // Returns an error if the device is no longer the one that was bound.
+  absl::Status CheckSameDevice(const MeasurementExecutor& executor) const;
+  // Runs `attempt` until it needs no other one: waits for an agent that went
+  // away, gives up after attempts without progress.
+  absl::Status RunToEnd(
+      const std::function<absl::Status(MeasurementExecutor&)>& attempt,
+      const std::function<size_t()>& left);
+  // Stores what is pending; acknowledges it.
+  absl::Status Flush();
+  void AddSample(const Sample& sample);
+  bool OverBudget() const;
+
+  const JobServices& services_;
+  JobControl* const control_;
+  std::shared_ptr<MeasurementExecutor> executor_;
+  std::shared_ptr<const TunableKernel> kernel_;
+  ProfileKey key_;
+  uint64_t generation_ = 0;
+  double device_time_limit_us_ = 0;
+  double device_time_us_ = 0;
+  bool budget_spent_ = false;
+  // Outcomes that are not on disk yet.
+  std::vector<SampleRecord> pending_samples_;
+  std::vector<CandidateRecord> pending_candidates_;
+  int64_t acknowledged_ = 0;  // Samples of the running batch.
+  int64_t last_flush_us_ = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_JOB_DEVICE_H_

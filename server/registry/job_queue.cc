@@ -1,0 +1,431 @@
+#include "server/registry/job_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/status_macros.h"
+#include "server/registry/profiling_job.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int32_t kDefaultSamplesPerCandidate = 32;
+constexpr int32_t kDefaultPortfolioSize = 16;
+// A candidate's index in a table is one byte, 0xff means none.
+constexpr int32_t kMaxPortfolioSize = 254;
+// Unfinished jobs are few; so many are read back after a restart.
+constexpr int kJobsReadAtStart = 10000;
+// Finished jobs kept in memory, where they can be read while the disk is full.
+constexpr size_t kJobsInMemory = 256;
+
+std::string Uuids(const std::vector<DeviceFacts>& devices) {
+  return absl::StrJoin(
+      devices, ", ", [](std::string* out, const DeviceFacts& device) {
+        absl::StrAppend(out, device.uuid, " (", device.label, ")");
+      });
+}
+
+absl::Status CheckRequest(const ReprofileRequest& request) {
+  if (request.refit_only && request.fresh) {
+    return absl::InvalidArgumentError(
+        "refit-only and fresh exclude each other: a fresh generation has "
+        "nothing to refit");
+  }
+  if (!(request.budget_s >= 0)) {
+    return absl::InvalidArgumentError("budget_s must be 0 or more");
+  }
+  if (request.samples_per_candidate < 0) {
+    return absl::InvalidArgumentError(
+        "samples_per_candidate must be 0 or more");
+  }
+  if (request.portfolio_size < 0 ||
+      request.portfolio_size > kMaxPortfolioSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("portfolio_size must be 0 to ", kMaxPortfolioSize));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+JobQueue::JobQueue(JobServices services) : services_(std::move(services)) {}
+
+JobQueue::~JobQueue() { Stop(); }
+
+absl::Status JobQueue::Start() {
+  ASSIGN_OR_RETURN(std::vector<JobRecord> records,
+                   services_.jobs->List(kJobsReadAtStart));
+  std::reverse(records.begin(), records.end());  // Oldest first.
+  std::vector<std::shared_ptr<Job>> resumed;
+  for (JobRecord& record : records) {
+    if (record.finished()) continue;
+    auto job = std::make_shared<Job>();
+    const JobKind kind = record.kind;
+    const bool ran = record.state == JobState::kRunning;
+    job->control = std::make_shared<JobControl>(std::move(record),
+                                                services_.jobs, services_.warn);
+    if (kind == JobKind::kMeasure) {
+      Finish(*job, absl::AbortedError(
+                       "the daemon was restarted and nobody waits for the "
+                       "results any more: start the measurement again"));
+      continue;
+    }
+    job->control->Update(
+        [&](JobRecord& r) {
+          r.state = JobState::kQueued;
+          r.phase = JobPhase::kWaiting;
+          if (ran) r.message = "goes on after a restart of the daemon";
+        },
+        JobControl::Persist::kLazily);
+    resumed.push_back(std::move(job));
+  }
+  std::lock_guard lock(mutex_);
+  for (std::shared_ptr<Job>& job : resumed) Enqueue(std::move(job));
+  return absl::OkStatus();
+}
+
+void JobQueue::Stop() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& [id, job] : jobs_) job->control->Stop();
+    for (auto& [device, worker] : workers_) {
+      if (worker->thread.joinable()) {
+        threads.push_back(std::move(worker->thread));
+      }
+    }
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> JobQueue::KnownDevices() {
+  std::map<std::string, DeviceFacts> known;
+  ASSIGN_OR_RETURN(const std::vector<DeviceRecord> stored,
+                   services_.devices->List());
+  for (const DeviceRecord& record : stored) {
+    known[record.facts.uuid] = record.facts;
+  }
+  for (const std::string& uuid : services_.executors->Attached()) {
+    const auto executor = services_.executors->Find(uuid, 0);
+    if (executor != nullptr) known[uuid] = executor->device();
+  }
+  std::vector<DeviceFacts> devices;
+  for (auto& [uuid, facts] : known) devices.push_back(std::move(facts));
+  return devices;
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> JobQueue::DevicesFor(
+    const std::string& device_uuid, bool refit_only) {
+  ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, KnownDevices());
+  if (device_uuid.empty()) {
+    if (!refit_only) {
+      const std::vector<std::string> attached = services_.executors->Attached();
+      std::erase_if(devices, [&](const DeviceFacts& device) {
+        return std::find(attached.begin(), attached.end(), device.uuid) ==
+               attached.end();
+      });
+    }
+    if (devices.empty()) {
+      return absl::FailedPreconditionError(
+          "no device is attached: start wavetune-agent on this node (it "
+          "connects to the agent socket), then try again");
+    }
+    return devices;
+  }
+  const std::string known = Uuids(devices);
+  std::erase_if(devices, [&](const DeviceFacts& device) {
+    return device.uuid != device_uuid;
+  });
+  if (devices.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("device \"", device_uuid, "\" is not known",
+                     known.empty() ? "; no agent was attached yet"
+                                   : absl::StrCat("; known: ", known)));
+  }
+  return devices;
+}
+
+absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
+    const ReprofileRequest& request) {
+  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+                   DevicesFor(request.device_uuid, request.refit_only));
+  std::vector<std::string> kernels = {request.kernel};
+  if (request.kernel.empty()) kernels = services_.kernels->Names();
+  std::vector<Pair> pairs;
+  absl::Status refused = absl::FailedPreconditionError(
+      "there is no valid kernel: see `wavetune kernels` for what is wrong, or "
+      "start the daemon with --kernels-dir");
+  for (const std::string& kernel : kernels) {
+    for (const DeviceFacts& device : devices) {
+      const auto tunable = services_.kernels->Get(kernel, device);
+      if (tunable.ok()) {
+        pairs.push_back({kernel, device});
+      } else {
+        refused = tunable.status();
+      }
+    }
+  }
+  if (pairs.empty()) return refused;
+  return pairs;
+}
+
+absl::StatusOr<std::vector<JobRecord>> JobQueue::Reprofile(
+    const ReprofileRequest& request) {
+  RETURN_IF_ERROR(CheckRequest(request));
+  services_.kernels->Reload();
+  ASSIGN_OR_RETURN(const std::vector<Pair> pairs, PairsFor(request));
+  std::vector<JobRecord> records;
+  for (const Pair& pair : pairs) {
+    ASSIGN_OR_RETURN(JobRecord record, QueueReprofile(request, pair));
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
+    const ReprofileRequest& request, const Pair& pair) {
+  ASSIGN_OR_RETURN(const auto kernel,
+                   services_.kernels->Get(pair.kernel, pair.device));
+  JobRecord record;
+  record.kind = JobKind::kReprofile;
+  record.kernel = pair.kernel;
+  record.device_uuid = pair.device.uuid;
+  record.reason = request.reason;
+  record.budget_s =
+      request.budget_s > 0 ? request.budget_s : services_.default_budget_s;
+  record.samples_per_candidate = request.samples_per_candidate > 0
+                                     ? request.samples_per_candidate
+                                     : kDefaultSamplesPerCandidate;
+  record.portfolio_size = request.portfolio_size > 0 ? request.portfolio_size
+                                                     : kDefaultPortfolioSize;
+  record.refit_only = request.refit_only;
+  record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
+                EnvironmentKey(pair.device)};
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
+                   services_.samples->Generations(record.key));
+  const uint64_t latest = generations.empty() ? 0 : generations.back();
+  record.generation =
+      request.fresh ? latest + 1 : std::max<uint64_t>(1, latest);
+  record.created_at_us = services_.clock->NowUs();
+
+  std::lock_guard lock(mutex_);
+  if (const std::shared_ptr<Job> alike = FindAlike(record)) {
+    return alike->control->record();
+  }
+  ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
+  auto job = std::make_shared<Job>();
+  job->control =
+      std::make_shared<JobControl>(record, services_.jobs, services_.warn);
+  Enqueue(std::move(job));
+  return record;
+}
+
+absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
+                                            ResultCallback on_result) {
+  if (request.problems.empty()) {
+    return absl::InvalidArgumentError("give at least one problem");
+  }
+  if (!request.chosen && !request.standard && !request.exhaustive) {
+    return absl::InvalidArgumentError(
+        "say what to measure: chosen, default or exhaustive");
+  }
+  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+                   DevicesFor(request.device_uuid, /*refit_only=*/false));
+  if (devices.size() > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "several devices are attached, name one: ", Uuids(devices)));
+  }
+  request.device_uuid = devices.front().uuid;
+  RETURN_IF_ERROR(
+      services_.kernels->Get(request.kernel, devices.front()).status());
+  JobRecord record;
+  record.kind = JobKind::kMeasure;
+  record.kernel = request.kernel;
+  record.device_uuid = request.device_uuid;
+  record.total = static_cast<int64_t>(request.problems.size());
+  record.created_at_us = services_.clock->NowUs();
+  ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
+  auto job = std::make_shared<Job>();
+  job->measure = std::move(request);
+  job->on_result = std::move(on_result);
+  job->control =
+      std::make_shared<JobControl>(record, services_.jobs, services_.warn);
+  std::lock_guard lock(mutex_);
+  Enqueue(std::move(job));
+  return record;
+}
+
+std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
+  for (const auto& [id, job] : jobs_) {
+    const JobRecord record = job->control->record();
+    if (!record.finished() && !job->control->cancelled() &&
+        record.kind == wanted.kind && record.kernel == wanted.kernel &&
+        record.device_uuid == wanted.device_uuid &&
+        record.refit_only == wanted.refit_only && record.key == wanted.key &&
+        record.generation == wanted.generation) {
+      return job;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<JobQueue::Job> JobQueue::Find(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : it->second;
+}
+
+void JobQueue::Enqueue(std::shared_ptr<Job> job) {
+  const JobRecord record = job->control->record();
+  if (stopping_) job->control->Stop();
+  ForgetOldJobs();
+  jobs_[record.id] = job;
+  std::unique_ptr<Worker>& worker = workers_[record.device_uuid];
+  if (worker == nullptr) worker = std::make_unique<Worker>();
+  worker->queue.push_back(std::move(job));
+  if (!worker->thread.joinable() && !stopping_) {
+    worker->thread = std::thread([this, w = worker.get()] { RunWorker(w); });
+  }
+  changed_.notify_all();
+}
+
+void JobQueue::ForgetOldJobs() {
+  for (auto it = jobs_.begin();
+       it != jobs_.end() && jobs_.size() >= kJobsInMemory;) {
+    it = it->second->control->record().finished() ? jobs_.erase(it)
+                                                  : std::next(it);
+  }
+}
+
+void JobQueue::RunWorker(Worker* worker) {
+  for (;;) {
+    std::shared_ptr<Job> job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || !worker->queue.empty(); });
+      if (stopping_) return;
+      job = std::move(worker->queue.front());
+      worker->queue.pop_front();
+    }
+    RunJob(*job);
+  }
+}
+
+void JobQueue::RunJob(Job& job) {
+  JobControl& control = *job.control;
+  bool runs = false;
+  control.Update(
+      [&](JobRecord& record) {
+        // Cancelled while it was queued: Cancel finished it.
+        if (record.finished()) return;
+        record.state = JobState::kRunning;
+        runs = true;
+      },
+      JobControl::Persist::kSynced);
+  if (!runs) return;
+  absl::Status status;
+  if (control.record().kind == JobKind::kMeasure) {
+    status =
+        MeasuringJob(services_, &control, job.measure, job.on_result).Run();
+    job.on_result = nullptr;
+  } else {
+    status = ProfilingJob(services_, &control).Run();
+  }
+  if (!status.ok() && control.stopping() && !control.cancelled()) {
+    // Stays RUNNING on disk: the next start goes on with it.
+    control.Update([](JobRecord&) {}, JobControl::Persist::kSynced);
+    return;
+  }
+  Finish(job, status);
+}
+
+void JobQueue::Finish(Job& job, const absl::Status& status) {
+  const bool cancelled = job.control->cancelled();
+  job.control->Update(
+      [&](JobRecord& record) {
+        record.finished_at_us = services_.clock->NowUs();
+        record.seconds_left = 0;
+        if (status.ok()) {
+          record.state = JobState::kSucceeded;
+          record.phase = JobPhase::kDone;
+        } else if (cancelled) {
+          record.state = JobState::kCancelled;
+          record.message =
+              absl::StrCat("cancelled; ", record.samples,
+                           " samples are kept and used by the next job");
+        } else {
+          record.state = JobState::kFailed;
+          record.message = std::string(status.message());
+        }
+      },
+      JobControl::Persist::kSynced);
+}
+
+absl::StatusOr<JobRecord> JobQueue::Cancel(uint64_t id) {
+  const std::shared_ptr<Job> job = Find(id);
+  if (job == nullptr) {
+    ASSIGN_OR_RETURN(const JobRecord record, services_.jobs->Get(id));
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", id, " has already ended: ", record.message));
+  }
+  JobControl& control = *job->control;
+  bool was_finished = false;
+  control.Cancel();
+  control.Update(
+      [&](JobRecord& record) {
+        was_finished = record.finished();
+        if (record.state != JobState::kQueued) return;
+        record.state = JobState::kCancelled;
+        record.message = "cancelled before it ran";
+        record.finished_at_us = services_.clock->NowUs();
+      },
+      JobControl::Persist::kSynced);
+  if (was_finished) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "job ", id, " has already ended: ", control.record().message));
+  }
+  return control.record();
+}
+
+absl::StatusOr<JobRecord> JobQueue::Get(uint64_t id) {
+  if (const std::shared_ptr<Job> job = Find(id)) return job->control->record();
+  return services_.jobs->Get(id);
+}
+
+absl::StatusOr<std::vector<JobRecord>> JobQueue::List(int limit) {
+  ASSIGN_OR_RETURN(std::vector<JobRecord> records, services_.jobs->List(limit));
+  // Memory knows more than the disk: progress, and states that a full disk
+  // refused.
+  for (JobRecord& record : records) {
+    if (const std::shared_ptr<Job> job = Find(record.id)) {
+      record = job->control->record();
+    }
+  }
+  return records;
+}
+
+absl::StatusOr<JobControl::Watch> JobQueue::Subscribe(
+    uint64_t id, JobControl::Listener listener) {
+  if (const std::shared_ptr<Job> job = Find(id)) {
+    return job->control->Subscribe(std::move(listener));
+  }
+  ASSIGN_OR_RETURN(JobRecord record, services_.jobs->Get(id));
+  return JobControl::Watch{std::move(record), nullptr};
+}
+
+JobQueue::Counts JobQueue::counts() {
+  std::lock_guard lock(mutex_);
+  Counts counts;
+  for (const auto& [id, job] : jobs_) {
+    const JobState state = job->control->record().state;
+    counts.running += state == JobState::kRunning ? 1 : 0;
+    counts.queued += state == JobState::kQueued ? 1 : 0;
+  }
+  return counts;
+}
+
+}  // namespace wavetune

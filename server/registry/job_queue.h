@@ -1,0 +1,139 @@
+// JobQueue: what was asked for, in order, one job at a time per device.
+//
+// Every device has a worker thread from its first job on. Jobs are on disk from
+// the moment they are accepted; a daemon that starts again goes on with the
+// unfinished ones from their stored samples.
+//
+//   JobQueue queue(services);
+//   RETURN_IF_ERROR(queue.Start());
+//   ASSIGN_OR_RETURN(auto jobs, queue.Reprofile({.kernel = "gemm"}));
+//   ...
+//   queue.Stop();   // Running batches end; their jobs go on at the next start.
+//
+// Thread safety: thread-safe. Start and Stop are called once each.
+#ifndef WAVETUNE_SERVER_REGISTRY_JOB_QUEUE_H_
+#define WAVETUNE_SERVER_REGISTRY_JOB_QUEUE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/registry/job_control.h"
+#include "server/registry/job_services.h"
+#include "server/registry/measuring_job.h"
+
+namespace wavetune {
+
+// What to profile. Empty names mean all; zeros mean the daemon's defaults.
+struct ReprofileRequest {
+  std::string kernel;
+  std::string device_uuid;
+  double budget_s = 0;
+  std::string reason;
+  bool refit_only = false;
+  bool fresh = false;
+  int32_t samples_per_candidate = 0;
+  int32_t portfolio_size = 0;
+};
+
+class JobQueue {
+ public:
+  using ResultCallback = MeasuringJob::ResultCallback;
+
+  struct Counts {
+    int running = 0;
+    int queued = 0;
+  };
+
+  explicit JobQueue(JobServices services);
+  ~JobQueue();  // Stops.
+
+  // Takes up the unfinished jobs. Errors: the job store's.
+  absl::Status Start();
+
+  // Ends running batches and joins the workers. Jobs that ran stay resumable.
+  void Stop();
+
+  // Queues profiling, one job per (kernel, device); an unfinished job that
+  // would do the same is returned instead of a second one. Errors: NOT_FOUND
+  // for an unknown kernel or device; FAILED_PRECONDITION where there is nothing
+  // to do (no device, no kernel); INVALID_ARGUMENT; the store's.
+  absl::StatusOr<std::vector<JobRecord>> Reprofile(
+      const ReprofileRequest& request);
+
+  // Queues measuring; `on_result` is called from the worker thread. Errors: as
+  // Reprofile; FAILED_PRECONDITION listing the devices where several are
+  // attached and none is named.
+  absl::StatusOr<JobRecord> Measure(MeasureRequest request,
+                                    ResultCallback on_result);
+
+  // Ends a job: at once where it is queued, within one batch where it runs.
+  // Returns it as it then stands. Errors: NOT_FOUND; FAILED_PRECONDITION for a
+  // finished job.
+  absl::StatusOr<JobRecord> Cancel(uint64_t id);
+
+  // Returns a job. Errors: NOT_FOUND.
+  absl::StatusOr<JobRecord> Get(uint64_t id);
+
+  // Returns the newest jobs, newest first. Errors: the store's.
+  absl::StatusOr<std::vector<JobRecord>> List(int limit);
+
+  // Returns a job with a handle on its changes (no handle where it has
+  // finished). Errors: NOT_FOUND.
+  absl::StatusOr<JobControl::Watch> Subscribe(uint64_t id,
+                                              JobControl::Listener listener);
+
+  Counts counts();
+
+ private:
+  struct Job {
+    std::shared_ptr<JobControl> control;
+    MeasureRequest measure;
+    ResultCallback on_result;
+  };
+  struct Worker {
+    std::deque<std::shared_ptr<Job>> queue;
+    std::thread thread;
+  };
+  struct Pair {
+    std::string kernel;
+    DeviceFacts device;
+  };
+
+  absl::StatusOr<std::vector<DeviceFacts>> KnownDevices();
+  absl::StatusOr<std::vector<DeviceFacts>> DevicesFor(
+      const std::string& device_uuid, bool refit_only);
+  absl::StatusOr<std::vector<Pair>> PairsFor(const ReprofileRequest& request);
+  absl::StatusOr<JobRecord> QueueReprofile(const ReprofileRequest& request,
+                                           const Pair& pair);
+  // Returns the unfinished job that does what `wanted` would. Holds mutex_.
+  std::shared_ptr<Job> FindAlike(const JobRecord& wanted);
+  std::shared_ptr<Job> Find(uint64_t id);
+  // Hands a stored job to its device's worker. Holds mutex_.
+  void Enqueue(std::shared_ptr<Job> job);
+  void RunWorker(Worker* worker);
+  void RunJob(Job& job);
+  void Finish(Job& job, const absl::Status& status);
+  void ForgetOldJobs();
+
+  const JobServices services_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  bool stopping_ = false;
+  std::map<uint64_t, std::shared_ptr<Job>> jobs_;           // Since the start.
+  std::map<std::string, std::unique_ptr<Worker>> workers_;  // By device.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_JOB_QUEUE_H_

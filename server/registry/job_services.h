@@ -1,0 +1,40 @@
+// JobServices: what jobs work with. All pointers outlive the jobs.
+#ifndef WAVETUNE_SERVER_REGISTRY_JOB_SERVICES_H_
+#define WAVETUNE_SERVER_REGISTRY_JOB_SERVICES_H_
+
+#include <functional>
+#include <string>
+
+#include "server/registry/clock.h"
+#include "server/registry/device_store.h"
+#include "server/registry/job_store.h"
+#include "server/registry/kernel_catalog.h"
+#include "server/registry/measurement_executor.h"
+#include "server/registry/profiling_functions.h"
+#include "server/registry/sample_store.h"
+#include "server/registry/table_catalog.h"
+
+namespace wavetune {
+
+struct JobServices {
+  SampleStore* samples = nullptr;
+  JobStore* jobs = nullptr;
+  DeviceStore* devices = nullptr;
+  TableCatalog* tables = nullptr;
+  KernelCatalog* kernels = nullptr;
+  ExecutorDirectory* executors = nullptr;
+  Clock* clock = nullptr;
+  ProfilingFunctions profiling;
+  // Hears of what goes wrong beside a job's own result.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+  // Device time per job where the request names none.
+  double default_budget_s = 60;
+  // How long a job waits for its device's agent.
+  double agent_wait_s = 600;
+  // Generations of samples kept per kernel and device class.
+  int generations_kept = 3;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_JOB_SERVICES_H_

@@ -1,0 +1,51 @@
+// KernelCatalog: the kernels that can be tuned.
+//
+// server/disk_kernel_catalog.h reads them from folders; tests use
+// FakeKernelCatalog.
+#ifndef WAVETUNE_SERVER_REGISTRY_KERNEL_CATALOG_H_
+#define WAVETUNE_SERVER_REGISTRY_KERNEL_CATALOG_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/device.h"
+#include "model/kernel_spec.h"
+#include "server/registry/measurement_executor.h"
+
+namespace wavetune {
+
+// A kernel as it was when read, for one backend and compiler.
+struct TunableKernel {
+  KernelSpec spec;
+  KernelFiles files;
+};
+
+// Thread-safe.
+class KernelCatalog {
+ public:
+  virtual ~KernelCatalog() = default;
+
+  // Returns a kernel with its fingerprint on `device`. Errors: NOT_FOUND naming
+  // what there is; INVALID_ARGUMENT with the manifest's problem;
+  // FAILED_PRECONDITION where the kernel has no implementation for the
+  // device's backend.
+  virtual absl::StatusOr<std::shared_ptr<const TunableKernel>> Get(
+      const std::string& name, const DeviceFacts& device) = 0;
+
+  // Returns a valid kernel's spec. Errors: NOT_FOUND, INVALID_ARGUMENT as Get.
+  virtual absl::StatusOr<std::shared_ptr<const KernelSpec>> Spec(
+      const std::string& name) = 0;
+
+  // Returns the names of valid kernels, sorted.
+  virtual std::vector<std::string> Names() = 0;
+
+  // Looks again at what there is. Cannot fail: what is wrong is a kernel's
+  // problem.
+  virtual void Reload() = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_KERNEL_CATALOG_H_

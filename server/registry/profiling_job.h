@@ -1,0 +1,80 @@
+// ProfilingJob: measures, fits, verifies and promotes one kernel on one device.
+//
+// Compiles every configuration, asks the planner what to measure next until
+// nothing is left or the budget is spent, fits, compares the new table with the
+// serving one and the default, and promotes it only if it is no worse. Keeps no
+// state of its own: what is on disk is enough to go on after a crash.
+//
+//   absl::Status status = ProfilingJob(services, &control).Run();
+//
+// Thread safety: none; runs on the device's worker thread.
+#ifndef WAVETUNE_SERVER_REGISTRY_PROFILING_JOB_H_
+#define WAVETUNE_SERVER_REGISTRY_PROFILING_JOB_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/profile.h"
+#include "server/registry/job_control.h"
+#include "server/registry/job_device.h"
+#include "server/registry/job_services.h"
+#include "server/registry/kernel_catalog.h"
+#include "server/registry/table_catalog.h"
+
+namespace wavetune {
+
+class ProfilingJob {
+ public:
+  // Both outlive this.
+  ProfilingJob(const JobServices& services, JobControl* control);
+
+  // Runs to the end; the record's message says how it ended. Also a table that
+  // is not promoted is a success: the incumbent serves on. Errors: CANCELLED;
+  // else with what to do next in the message. What was measured is kept.
+  absl::Status Run();
+
+ private:
+  // Facts of the device, the kernel and what is stored of both.
+  absl::Status Bind();
+  absl::Status LoadStored();
+  // Compiles what has no record yet.
+  absl::Status Compile();
+  absl::Status CheckCandidates() const;
+  // Measures what the planner asks for until it asks for nothing.
+  absl::Status MeasurePlanned();
+  // Fits and judges once; sets `done`, or leaves it false when a candidate
+  // crashed in verification, so that the fit has to be repeated without it.
+  absl::Status FitAndVerify(bool* done);
+
+  // Fills `measured` in the order of plan.items.
+  absl::Status MeasureVerification(const VerificationPlan& plan,
+                                   std::vector<Sample>* measured,
+                                   bool* crashed);
+
+  absl::StatusOr<DeviceFacts> Facts();
+  absl::Status SetIncumbent();
+  void TakeRecord(const CandidateRecord& record);
+  void ReportProgress(const ProfileStep& step, int64_t started_us,
+                      size_t samples_before);
+  absl::Status Promote(const Table& table, const std::string& payload,
+                       const std::string& reason);
+  // Ends without a promotion.
+  void Keep(const std::string& reason);
+
+  const JobServices& services_;
+  JobControl* const control_;
+  JobDevice device_;
+  std::shared_ptr<const TunableKernel> kernel_;
+  std::optional<ServingTable> incumbent_;
+  bool incumbent_comparable_ = false;
+  ProfileInput input_;
+  std::vector<MeasureItem> failed_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_PROFILING_JOB_H_

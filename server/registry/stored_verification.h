@@ -1,0 +1,26 @@
+// Verification from what is stored, for refitting without a device.
+#ifndef WAVETUNE_SERVER_REGISTRY_STORED_VERIFICATION_H_
+#define WAVETUNE_SERVER_REGISTRY_STORED_VERIFICATION_H_
+
+#include <vector>
+
+#include "model/compiled_table.h"
+#include "model/kernel_spec.h"
+#include "model/profile.h"
+#include "model/sample.h"
+
+namespace wavetune {
+
+// Returns a plan over the problems at which the new table's choice, the
+// incumbent's (the default's where `incumbent` is nullptr) and the default were
+// all measured, and fills `measured` with the last sample of each item.
+// Cannot fail: the plan may be empty.
+VerificationPlan PlanStoredVerification(const KernelSpec& spec,
+                                        const std::vector<Sample>& samples,
+                                        const CompiledTable& table,
+                                        const CompiledTable* incumbent,
+                                        std::vector<Sample>* measured);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_STORED_VERIFICATION_H_

@@ -1,0 +1,144 @@
+// TableCatalog: the serving tables in memory, ready to decide and to be sent.
+//
+// Requests never touch the disk but for tables that no longer serve. Matching a
+// table to a device is here too: equal silicon keys are required; where only
+// the environment key differs the table is served as stale, because yesterday's
+// table beats the default on the morning after a driver upgrade.
+//
+//   TableCatalog catalog(&store, warn);
+//   RETURN_IF_ERROR(catalog.Load());
+//   ASSIGN_OR_RETURN(TableMatch match, catalog.Find({.kernel = "gemm"}));
+//
+// Thread safety: thread-safe. Promotions are serialised.
+#ifndef WAVETUNE_SERVER_REGISTRY_TABLE_CATALOG_H_
+#define WAVETUNE_SERVER_REGISTRY_TABLE_CATALOG_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/compiled_table.h"
+#include "model/device.h"
+#include "server/registry/listeners.h"
+#include "server/registry/records.h"
+#include "server/registry/table_store.h"
+
+namespace wavetune {
+
+// A table that serves, or served.
+struct ServingTable {
+  TableRecord record;
+  std::shared_ptr<const CompiledTable> table;
+};
+
+// What serves at one revision.
+struct TableSnapshot {
+  std::vector<ServingTable> tables;  // Sorted by key.
+  uint64_t revision = 0;
+};
+
+// Which table is wanted.
+struct TableQuery {
+  std::string kernel;
+  std::optional<DeviceFacts> device;  // Absent: any.
+  std::string fingerprint;            // Hex, or a prefix; empty: any.
+};
+
+struct TableMatch {
+  ServingTable serving;
+  bool stale = false;  // The device's environment key is another one.
+};
+
+struct TableChange {
+  enum class Kind { kPromoted, kRetired };
+  Kind kind = Kind::kPromoted;
+  TableRecord table;
+  uint64_t revision = 0;
+};
+
+class TableCatalog {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+  using Listener = Listeners<TableChange>::Listener;
+  using Handle = Listeners<TableChange>::Handle;
+
+  // Changes that a late watcher can catch up with.
+  static constexpr size_t kChangesKept = 1024;
+  // Shortest fingerprint prefix that selects.
+  static constexpr size_t kMinFingerprintPrefix = 8;
+
+  // Where a watch starts.
+  struct Watch {
+    std::shared_ptr<const TableSnapshot> snapshot;
+    // Changes since the revision asked for, where these are still known;
+    // absent: the watcher needs the snapshot.
+    std::optional<std::vector<TableChange>> changes;
+    Handle handle;  // Drop to end.
+  };
+
+  // `store` outlives the catalog. `warn` hears of tables left out.
+  TableCatalog(TableStore* store, Warn warn);
+
+  // Reads what serves. A corrupt table is left out with a warning. Errors: the
+  // store's, when the list itself cannot be read.
+  absl::Status Load();
+
+  // Returns what serves now.
+  std::shared_ptr<const TableSnapshot> snapshot() const;
+
+  // Returns the table for `query`. Errors: NOT_FOUND naming what is there
+  // instead; FAILED_PRECONDITION listing the choices where several fit;
+  // INVALID_ARGUMENT for a fingerprint prefix that is too short.
+  absl::StatusOr<TableMatch> Find(const TableQuery& query) const;
+
+  // Returns a table by digest, serving or not. Errors: as TableStore::Get;
+  // INVALID_ARGUMENT for something that is no digest.
+  absl::StatusOr<ServingTable> Get(absl::string_view digest) const;
+
+  // Returns the table that a new one for `key` has to beat: same kernel name
+  // and silicon key; the same environment and fingerprint are preferred, then
+  // the newest.
+  std::optional<ServingTable> Incumbent(const ProfileKey& key) const;
+
+  // Stores a table and makes it serve. Errors: as CompiledTable::Create and
+  // TableStore::Promote; then nothing changed.
+  absl::StatusOr<TableRecord> Promote(TableRecord record,
+                                      const std::string& payload);
+
+  // Ends serving. Errors: as TableStore::Retire.
+  absl::Status Retire(const ProfileKey& key);
+
+  // Subscribes to changes after the returned snapshot. Listeners are called in
+  // the order of revisions, from the promoting thread.
+  Watch Subscribe(uint64_t from_revision, Listener listener);
+
+ private:
+  // Makes `tables` the snapshot and tells watchers. Holds change_mutex_.
+  void Publish(std::vector<ServingTable> tables, TableChange change);
+
+  TableStore* const store_;
+  const Warn warn_;
+  std::mutex change_mutex_;  // Serialises promotions; taken before mutex_.
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<const TableSnapshot> snapshot_;
+  std::deque<TableChange> changes_;  // Ascending revisions, no gaps.
+  uint64_t changes_from_ = 0;  // All changes after this revision are kept.
+  Listeners<TableChange> listeners_;
+};
+
+// Returns {kernel -> digest}'s digest over `tables`; where a kernel has
+// several, the last promoted counts. Cannot fail.
+std::string TableSetDigestOf(const std::vector<ServingTable>& tables);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_TABLE_CATALOG_H_
