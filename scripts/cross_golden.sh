@@ -4,7 +4,7 @@
 #
 #   scripts/cross_golden.sh                      all of them
 #   scripts/cross_golden.sh clang-release        some: gcc-debug gcc-release clang-debug clang-release aarch64
-#   scripts/cross_golden.sh --all-tests aarch64  every test of the core, not only those labelled 'golden'
+#   scripts/cross_golden.sh --all-tests aarch64  every test of the core, not only those in tests/golden
 #
 # Needs no root: the arm64 libraries are unpacked into build/sysroot-aarch64, not installed, so the packages of
 # this machine stay as they are. (Installing them next to the host's would tie libc6:arm64 to the exact version of
@@ -54,7 +54,7 @@ run() {
     die "configuring ${name} failed"
   }
   cmake --build "${build_dir}" -j "${jobs}" --target "${build_target}" -- --quiet
-  ctest --test-dir "${build_dir}" -j "${jobs}" --output-on-failure --no-tests=error "${selection[@]}"
+  ctest --test-dir "${build_dir}/${test_folder}" -j "${jobs}" --output-on-failure --no-label-summary --no-tests=error
 }
 
 run_one() {
@@ -74,10 +74,10 @@ run_one() {
 }
 
 build_target=golden_tests
-selection=(-L golden)
+test_folder=tests/golden
 if [ "${1:-}" = --all-tests ]; then
   build_target=all
-  selection=()
+  test_folder=.
   shift
 fi
 [ "$#" -gt 0 ] || set -- gcc-debug gcc-release clang-debug clang-release aarch64

@@ -27,5 +27,6 @@ check_tidy() {
     if grep -qF "\"file\": \"${repo_root}/${file}\"" build/dev/compile_commands.json; then
       echo "${file}"
     fi
-  done | xargs -r -n 1 -P "${jobs}" clang-tidy --quiet -p build/dev
+  done | xargs -r -n 1 -P "${jobs}" clang-tidy --quiet -p build/dev \
+    2> >(grep -v -e 'warnings\? generated\.$' >&2)
 }
