@@ -21,17 +21,24 @@
 namespace wavetune {
 
 struct Trace {
-  std::vector<Candidate>
-      candidates;  // Distinct, in order of first appearance; capacity =
-                   // multiprocessors * blocks_per_sm.
+  // Distinct configurations, in order of first appearance; capacity =
+  // multiprocessors * blocks_per_sm. The facts are those of the first line.
+  std::vector<Candidate> candidates;
+  // The same by specialisation, in the order of spec.SpecialisationNames(): a
+  // configuration compiles to different facts in each.
+  std::vector<std::vector<Candidate>> candidates_by_specialisation;
   std::vector<Sample> samples;  // In file order.
 };
 
-// Returns the trace in `csv`. The specialisation of a line is the first of the
-// spec's whose defines all match columns of the same name (for example CAUSAL),
-// else the unnamed one. Errors: INVALID_ARGUMENT with the line number and
-// column: a missing column, a cell that is no number, a latency that is not
-// positive and finite, a configuration outside the space.
+// Returns the trace in `csv`. The first line names the columns; empty lines are
+// skipped; cells are not quoted. The specialisation of a line is the first of
+// the spec's whose defines all match columns of the same name (for example
+// CAUSAL), else the unnamed one.
+//
+// Errors: INVALID_ARGUMENT with the line number and column: a missing column or
+// cell, a cell that is no number, a latency that is not positive and finite, an
+// extent out of range, a configuration outside the space.
+// Cost: O(length of csv); 25,000 lines take some tens of milliseconds.
 absl::StatusOr<Trace> ParseTrace(const KernelSpec& spec,
                                  const DeviceFacts& device,
                                  absl::string_view csv);
