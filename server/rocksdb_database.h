@@ -1,0 +1,148 @@
+// RocksDbDatabase: the open store: column families, identity, schema version,
+// writes that recover from a full disk, and the count of damaged entries.
+//
+// Only the rocksdb_* files use it; everybody else sees RocksDbStore. Layout and
+// guarantees: docs/storage.md.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_ROCKSDB_DATABASE_H_
+#define WAVETUNE_SERVER_ROCKSDB_DATABASE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/write_batch.h"
+
+namespace wavetune {
+
+// Layout of keys and values that this program reads and writes.
+inline constexpr int kSchemaVersion = 1;
+
+// Column families, in the order in which they are created.
+enum class Family { kMeta, kDevices, kKernels, kSamples, kTables, kJobs };
+inline constexpr int kFamilyCount = 6;
+absl::string_view FamilyName(Family family);
+
+inline rocksdb::Slice ToSlice(absl::string_view text) {
+  return rocksdb::Slice(text.data(), text.size());
+}
+inline absl::string_view ToView(const rocksdb::Slice& slice) {
+  return absl::string_view(slice.data(), slice.size());
+}
+
+class RocksDbDatabase {
+ public:
+  // Brings a store from `from_version` to the next one: adds what changes to
+  // `batch`, which is written together with the new version. Reads through
+  // `database`.
+  struct Migration {
+    int from_version = 0;
+    std::function<absl::Status(RocksDbDatabase& database,
+                               rocksdb::WriteBatch& batch)>
+        apply;
+  };
+
+  struct Options {
+    std::string path;
+    rocksdb::Env* env = nullptr;  // nullptr: the operating system's.
+    // Tests open stores as other versions of the program would.
+    int schema_version = kSchemaVersion;
+    std::vector<Migration> migrations = {};  // Schema 1 is the first.
+  };
+
+  // Opens the store, creating it where there is none. Errors:
+  // FAILED_PRECONDITION where another daemon has it open, or a newer one wrote
+  // it (then nothing was written); PERMISSION_DENIED; NOT_FOUND where the
+  // parent directory is missing; DATA_LOSS where files are damaged or missing.
+  // Messages say what to do. Cost: replays the write-ahead log twice (once
+  // read-only, to look at the schema version).
+  static absl::StatusOr<std::unique_ptr<RocksDbDatabase>> Open(Options options);
+
+  ~RocksDbDatabase();
+  RocksDbDatabase(const RocksDbDatabase&) = delete;
+  RocksDbDatabase& operator=(const RocksDbDatabase&) = delete;
+
+  const std::string& path() const { return options_.path; }
+  const std::string& store_id() const { return store_id_; }
+  int schema_version() const { return options_.schema_version; }
+  rocksdb::DB& db() { return *db_; }
+  rocksdb::Env* env() const { return env_; }
+  rocksdb::ColumnFamilyHandle* handle(Family family) const {
+    return handles_[static_cast<size_t>(family)];
+  }
+
+  // Returns a value; nothing where there is none. Errors: as FromRocksDb.
+  absl::StatusOr<std::optional<std::string>> Get(Family family,
+                                                 absl::string_view key);
+
+  // Calls `visit` for each entry under `prefix`, in key order, until it returns
+  // false. Where a block of a file is damaged the entries in it are left out:
+  // the damage is reported, and the scan goes on at the key that `resume`
+  // returns for the last key reached and the number of attempts so far, or ends
+  // with OK where that is nothing. Errors: as FromRocksDb, but for DATA_LOSS.
+  using Visit =
+      std::function<bool(absl::string_view key, absl::string_view value)>;
+  using Resume = std::function<std::optional<std::string>(
+      absl::string_view last_key, int attempt)>;
+  absl::Status Scan(Family family, absl::string_view prefix, const Visit& visit,
+                    const Resume& resume = nullptr);
+
+  // Writes a batch, atomically; `sync`: it is on disk when this returns. After
+  // an I/O error RocksDB refuses all writes: this asks it to resume, so that
+  // the first write with space back on the disk succeeds. Errors: as
+  // FromRocksDb; then nothing was added.
+  absl::Status Write(rocksdb::WriteBatch& batch, bool sync,
+                     absl::string_view doing);
+
+  // Numbers of family meta, as decimal text; 0 where there is none. Errors:
+  // DATA_LOSS for anything else.
+  absl::StatusOr<uint64_t> GetNumber(absl::string_view name);
+  void PutNumber(absl::string_view name, uint64_t number,
+                 rocksdb::WriteBatch& batch);
+  // Gives the store a new identity (after a restore). Not thread-safe.
+  absl::Status ReplaceStoreId();
+
+  // Counts and logs an entry that cannot be used; once for each.
+  void ReportCorrupt(Family family, absl::string_view key,
+                     const absl::Status& reason);
+  // Entries reported since Open.
+  int64_t corrupt_entries() const { return corrupt_entries_; }
+
+ private:
+  explicit RocksDbDatabase(Options options);
+
+  absl::Status OpenFiles();
+  absl::Status LoadIdentity();
+  absl::Status CreateIdentity();
+  absl::Status Migrate(int from_version);
+
+  const Options options_;
+  rocksdb::Env* const env_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount + 1> handles_{};
+  std::string store_id_;
+  std::atomic<bool> writes_fail_ = false;
+  std::atomic<int64_t> corrupt_entries_ = 0;
+  std::mutex corrupt_mutex_;
+  // Guarded by corrupt_mutex_.
+  std::set<std::pair<Family, std::string>> corrupt_keys_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_ROCKSDB_DATABASE_H_

@@ -1,0 +1,40 @@
+#include "server/rocksdb_device_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+#include "server/stored_records.h"
+
+namespace wavetune {
+
+absl::Status RocksDbDeviceStore::Put(const DeviceRecord& device) {
+  rocksdb::WriteBatch batch;
+  batch
+      .Put(database_->handle(Family::kDevices), device.facts.uuid,
+           EncodeDevice(device))
+      .PermitUncheckedError();
+  return database_->Write(batch, /*sync=*/true,
+                          absl::StrCat("store device ", device.facts.uuid));
+}
+
+absl::StatusOr<std::vector<DeviceRecord>> RocksDbDeviceStore::List() {
+  std::vector<DeviceRecord> devices;
+  RETURN_IF_ERROR(database_->Scan(
+      Family::kDevices, "",
+      [&](absl::string_view key, absl::string_view value) {
+        absl::StatusOr<DeviceRecord> device = DecodeDevice(value);
+        if (device.ok() && device->facts.uuid != key) {
+          device = absl::DataLossError("the entry belongs to another UUID");
+        }
+        if (device.ok()) {
+          devices.push_back(*std::move(device));
+        } else {
+          database_->ReportCorrupt(Family::kDevices, key, device.status());
+        }
+        return true;
+      }));
+  return devices;
+}
+
+}  // namespace wavetune

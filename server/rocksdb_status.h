@@ -1,0 +1,24 @@
+// rocksdb::Status -> absl::Status, once.
+#ifndef WAVETUNE_SERVER_ROCKSDB_STATUS_H_
+#define WAVETUNE_SERVER_ROCKSDB_STATUS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "rocksdb/status.h"
+
+namespace wavetune {
+
+// Returns what `status` means to the caller; the message says what was tried
+// (`doing`, for example "write samples"), what RocksDB said, and what to do.
+// Codes: RESOURCE_EXHAUSTED on a full disk; PERMISSION_DENIED where the
+// operating system refuses; DATA_LOSS on damaged files; NOT_FOUND; UNAVAILABLE
+// on other I/O errors; INTERNAL for what only a bug can cause. Cannot fail.
+absl::Status FromRocksDb(const rocksdb::Status& status,
+                         absl::string_view doing);
+
+// True where the operating system refused access (RocksDB has no code for it).
+bool IsPermissionDenied(const rocksdb::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_ROCKSDB_STATUS_H_

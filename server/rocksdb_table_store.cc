@@ -1,0 +1,128 @@
+#include "server/rocksdb_table_store.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "model/digest.h"
+#include "model/status_macros.h"
+#include "server/rocksdb_keys.h"
+#include "server/stored_records.h"
+
+namespace wavetune {
+namespace {
+
+constexpr absl::string_view kEpochName = "epoch";
+constexpr absl::string_view kRevisionName = "revision";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RocksDbTableStore>> RocksDbTableStore::Create(
+    RocksDbDatabase* database) {
+  std::unique_ptr<RocksDbTableStore> store(new RocksDbTableStore(database));
+  ASSIGN_OR_RETURN(store->epoch_, database->GetNumber(kEpochName));
+  ASSIGN_OR_RETURN(store->revision_, database->GetNumber(kRevisionName));
+  return store;
+}
+
+RocksDbTableStore::RocksDbTableStore(RocksDbDatabase* database)
+    : database_(database) {}
+
+absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
+    TableRecord record, absl::string_view payload) {
+  record.digest = Sha256Hex(payload);
+  record.size_bytes = static_cast<int64_t>(payload.size());
+  std::lock_guard lock(mutex_);
+  record.epoch = epoch_ + 1;
+  record.revision = revision_ + 1;
+  rocksdb::ColumnFamilyHandle* const family =
+      database_->handle(Family::kTables);
+  rocksdb::WriteBatch batch;
+  batch.Put(family, PayloadKey(record.digest), EncodeTable(record, payload))
+      .PermitUncheckedError();
+  batch.Put(family, ServingKey(record.key), EncodeTableRecord(record))
+      .PermitUncheckedError();
+  database_->PutNumber(kEpochName, record.epoch, batch);
+  database_->PutNumber(kRevisionName, record.revision, batch);
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "promote a table"));
+  epoch_ = record.epoch;
+  revision_ = record.revision;
+  return record;
+}
+
+absl::StatusOr<uint64_t> RocksDbTableStore::Retire(const ProfileKey& key) {
+  std::lock_guard lock(mutex_);
+  const std::string serving_key = ServingKey(key);
+  const absl::StatusOr<std::optional<std::string>> serving =
+      database_->Get(Family::kTables, serving_key);
+  // A damaged entry can be retired, too.
+  if (!serving.ok() && !absl::IsDataLoss(serving.status())) {
+    return serving.status();
+  }
+  if (serving.ok() && !serving->has_value()) {
+    return absl::NotFoundError(absl::StrCat("no table serves for kernel '",
+                                            key.kernel, "', fingerprint ",
+                                            key.fingerprint));
+  }
+  const uint64_t revision = revision_ + 1;
+  rocksdb::WriteBatch batch;
+  batch.Delete(database_->handle(Family::kTables), serving_key)
+      .PermitUncheckedError();
+  database_->PutNumber(kRevisionName, revision, batch);
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "retire a table"));
+  revision_ = revision;
+  return revision;
+}
+
+absl::StatusOr<StoredPayload> RocksDbTableStore::Get(absl::string_view digest) {
+  const std::string key = PayloadKey(digest);
+  const absl::StatusOr<std::optional<std::string>> bytes =
+      database_->Get(Family::kTables, key);
+  absl::Status damage = bytes.status();
+  if (bytes.ok()) {
+    if (!bytes->has_value()) {
+      return absl::NotFoundError(absl::StrCat(
+          "no table in the store has digest ", absl::CHexEscape(digest)));
+    }
+    absl::StatusOr<StoredPayload> table = DecodeTable(**bytes);
+    if (table.ok() && table->record.digest == digest) return table;
+    damage = table.ok() ? absl::DataLossError(absl::StrCat(
+                              "it holds table ", table->record.digest))
+                        : table.status();
+  } else if (!absl::IsDataLoss(damage)) {
+    return damage;
+  }
+  database_->ReportCorrupt(Family::kTables, key, damage);
+  return absl::Status(
+      damage.code(),
+      absl::StrCat("table ", digest, " cannot be used: ", damage.message(),
+                   "; reprofile its kernel or restore a backup"));
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListServing() {
+  std::vector<TableRecord> records;
+  RETURN_IF_ERROR(database_->Scan(
+      Family::kTables, kServingPrefix,
+      [&](absl::string_view key, absl::string_view value) {
+        absl::StatusOr<TableRecord> record = DecodeTableRecord(value);
+        if (record.ok() && ServingKey(record->key) != key) {
+          record = absl::DataLossError("the entry belongs to another key");
+        }
+        if (record.ok()) {
+          records.push_back(*std::move(record));
+        } else {
+          database_->ReportCorrupt(Family::kTables, key, record.status());
+        }
+        return true;
+      }));
+  // Stored keys sort by the lengths of their parts first.
+  std::sort(
+      records.begin(), records.end(),
+      [](const TableRecord& a, const TableRecord& b) { return a.key < b.key; });
+  return records;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,47 @@
+// RocksDbTableStore: TableStore in column family tables; epoch and revision in
+// meta.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_ROCKSDB_TABLE_STORE_H_
+#define WAVETUNE_SERVER_ROCKSDB_TABLE_STORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/registry/table_store.h"
+#include "server/rocksdb_database.h"
+
+namespace wavetune {
+
+class RocksDbTableStore : public TableStore {
+ public:
+  // `database` must outlive the store. Errors: as FromRocksDb.
+  static absl::StatusOr<std::unique_ptr<RocksDbTableStore>> Create(
+      RocksDbDatabase* database);
+
+  absl::StatusOr<TableRecord> Promote(TableRecord record,
+                                      absl::string_view payload) override;
+  absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
+  // Also: FAILED_PRECONDITION for a table in a format newer than this
+  // program's (counted as corrupt).
+  absl::StatusOr<StoredPayload> Get(absl::string_view digest) override;
+  absl::StatusOr<std::vector<TableRecord>> ListServing() override;
+  uint64_t Revision() override { return revision_; }
+
+ private:
+  explicit RocksDbTableStore(RocksDbDatabase* database);
+
+  RocksDbDatabase* const database_;
+  std::mutex mutex_;    // Held while writing.
+  uint64_t epoch_ = 0;  // Guarded by mutex_.
+  std::atomic<uint64_t> revision_ = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_ROCKSDB_TABLE_STORE_H_
