@@ -1,14 +1,18 @@
 // CompiledTable: a table laid out for deciding. Immutable; built once per
 // table.
 //
-//   auto table = CompiledTable::Create(payload);                  // verifies
-//   and compiles Decision d = table->Resolve(sub_table_index, {m, n, k}); // no
-//   lock, allocation, system call or exception
+//   auto table = CompiledTable::Create(payload);  // Verifies and compiles.
+//   int sub_table = (*table)->SubTableIndex("causal");
+//   Decision d = (*table)->Resolve(sub_table, {m, n, k});
+//
+// Why out of line: every rank must get the same bits, so the arithmetic is
+// compiled once, without contraction, whatever the caller's flags.
 //
 // Thread safety: immutable after Create; any number of threads may Resolve.
 #ifndef WAVETUNE_MODEL_COMPILED_TABLE_H_
 #define WAVETUNE_MODEL_COMPILED_TABLE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,8 +41,14 @@ struct ExplainedRow {
   bool extrapolated = false;
 };
 
+class CompiledSubTable;
+
 class CompiledTable {
  public:
+  ~CompiledTable();
+  CompiledTable(const CompiledTable&) = delete;
+  CompiledTable& operator=(const CompiledTable&) = delete;
+
   // Decodes, checks and compiles a payload. Errors: as DecodeTable.
   static absl::StatusOr<std::unique_ptr<const CompiledTable>> Create(
       absl::string_view payload);
@@ -53,31 +63,56 @@ class CompiledTable {
 
   // Returns the configuration with the lowest predicted latency for `problem`.
   //
-  // Shapes: problem.extents as the kernel's dimensions, each in [min, max].
-  // Units:  Decision::latency_us is predicted device time of one launch in
-  // microseconds. Errors: cannot fail; an unknown sub-table (-1) or an illegal
-  // problem answers the default configuration with source kDefault.
-  //         `stale` turns kFitted and kExtrapolated into kStale.
-  // Ties:   the earlier group wins, also when it is slower by at most
-  // Table::near_tie (relative). Cost:   O(macro groups); no lock, allocation or
-  // system call. Thread-safe. Source: arXiv 2604.10187, section 4.4. Deviation:
-  // rows also depend on the row regime; capacity counts resident blocks.
+  // Shapes:  problem.extents as the kernel's dimensions, each in [min, max].
+  // Units:   Decision::latency_us is predicted device time of one launch in
+  //          microseconds.
+  // Errors:  cannot fail. An unknown sub-table (-1) or an illegal problem
+  //          answers the default configuration with source kDefault:
+  //          kWrongDimensionCount also for an empty list of the repeated
+  //          dimension, or a list where none is repeated; kExtentOutOfRange
+  //          also for one element of the list. The slot of the repeated
+  //          dimension in problem.extents is ignored.
+  // Ties:    with T the lowest prediction of a legal group, the first legal
+  //          group predicted at or below T * (1 + Table::near_tie) wins.
+  // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
+  //          or iterations lie outside of the chosen segment's measured range;
+  //          else kFitted with relative_bound; `stale` turns both into kStale.
+  //          Predictions are finite and never below the segment's floor_us > 0.
+  // Cost:    O(macro groups), for a repeated dimension times its elements; no
+  //          lock, allocation or system call. Thread-safe.
+  // Source:  arXiv 2604.10187, section 4.4. Deviation: rows also depend on the
+  //          row regime; capacity counts resident blocks.
   Decision Resolve(int sub_table, const ProblemView& problem,
                    bool stale = false) const noexcept;
 
-  // Returns every group's row at `problem`, best first, illegal rows last;
-  // empty where Resolve answers kDefault for the problem itself.
+  // Returns every group's row at `problem`, lowest prediction first, illegal
+  // rows last; empty where Resolve answers kDefault for the problem itself. The
+  // chosen row is not the first one where a near-tie went to an earlier group.
   std::vector<ExplainedRow> Explain(int sub_table,
                                     const ProblemView& problem) const;
 
  private:
+  struct Range {
+    int64_t min = 0;
+    int64_t max = 0;
+  };
+
   CompiledTable(Table table, std::string digest, std::string payload);
+
+  // Returns kNone for a problem that the sub-tables can be asked about.
+  DefaultReason CheckProblem(int sub_table,
+                             const ProblemView& problem) const noexcept;
+  bool InRange(int dimension, int64_t extent) const noexcept;
 
   Table table_;
   std::string digest_;
   std::string payload_;
   uint64_t digest_prefix_ = 0;
   int repeated_dimension_ = -1;
+  int dimensions_ = 0;
+  std::array<Range, kMaxDimensions> ranges_{};
+  // As table_.sub_tables, which they refer to.
+  std::vector<std::unique_ptr<const CompiledSubTable>> sub_tables_;
 };
 
 }  // namespace wavetune

@@ -1,4 +1,9 @@
 // SHA-256, as the identity of payloads, fingerprints and table sets.
+//
+//   std::string digest = Sha256Hex(payload);
+//   uint64_t prefix = DigestPrefix(digest);  // What a Decision carries.
+//
+// Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_DIGEST_H_
 #define WAVETUNE_MODEL_DIGEST_H_
 
@@ -13,6 +18,9 @@ namespace wavetune {
 // Returns the SHA-256 of `bytes` as 64 lower-case hexadecimal digits. Cannot
 // fail.
 std::string Sha256Hex(absl::string_view bytes);
+
+// Returns whether `text` is 64 lower-case hexadecimal digits. Cannot fail.
+bool IsSha256Hex(absl::string_view text);
 
 // Returns the first 8 bytes of a hex digest as a big-endian number; 0 for
 // anything that is not a hex digest.

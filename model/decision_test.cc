@@ -1,0 +1,36 @@
+#include "model/decision.h"
+
+#include <gtest/gtest.h>
+
+namespace wavetune {
+namespace {
+
+TEST(DecisionTest, DefaultsToNoModel) {
+  const Decision decision;
+  EXPECT_EQ(decision.source, DecisionSource::kDefault);
+  EXPECT_EQ(decision.candidate, 0xff);
+  EXPECT_EQ(decision.latency_us, 0);
+}
+
+TEST(DecisionTest, NamesEverySource) {
+  EXPECT_EQ(ToString(DecisionSource::kFitted), "FITTED");
+  EXPECT_EQ(ToString(DecisionSource::kExtrapolated), "EXTRAPOLATED");
+  EXPECT_EQ(ToString(DecisionSource::kStale), "STALE");
+  EXPECT_EQ(ToString(DecisionSource::kDefault), "DEFAULT");
+  EXPECT_EQ(ToString(static_cast<DecisionSource>(99)), "UNKNOWN");
+}
+
+TEST(DecisionTest, NamesEveryReason) {
+  EXPECT_EQ(ToString(DefaultReason::kNone), "NONE");
+  EXPECT_EQ(ToString(DefaultReason::kNoTable), "NO_TABLE");
+  EXPECT_EQ(ToString(DefaultReason::kWrongDimensionCount),
+            "WRONG_DIMENSION_COUNT");
+  EXPECT_EQ(ToString(DefaultReason::kExtentOutOfRange), "EXTENT_OUT_OF_RANGE");
+  EXPECT_EQ(ToString(DefaultReason::kNoLegalCandidate), "NO_LEGAL_CANDIDATE");
+  EXPECT_EQ(ToString(DefaultReason::kUnknownSpecialisation),
+            "UNKNOWN_SPECIALISATION");
+  EXPECT_EQ(ToString(static_cast<DefaultReason>(99)), "UNKNOWN");
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,190 @@
+#include "model/table_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tests/lib/lcg.h"
+#include "tests/lib/random_table.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune {
+namespace {
+
+using testing::Lcg;
+using testing::RandomTable;
+using testing::TinyTable;
+
+// Places in a payload: see docs/table_format.md.
+constexpr size_t kMajorAt = 8;
+constexpr size_t kMinorAt = 10;
+constexpr size_t kCountAt = 12;
+constexpr size_t kEntriesAt = 16;
+constexpr size_t kEntryBytes = 12;
+
+std::string Payload() { return EncodeTable(TinyTable()).value(); }
+
+std::string U32(uint32_t value) {
+  std::string bytes;
+  for (int i = 0; i < 4; ++i) {
+    bytes.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+  }
+  return bytes;
+}
+
+// Returns the payload with one more section after its three.
+std::string WithSection(uint32_t id, uint32_t flags, const std::string& body) {
+  std::string payload = Payload();
+  payload[kCountAt] = 4;
+  payload.insert(
+      kEntriesAt + 3 * kEntryBytes,
+      U32(id) + U32(flags) + U32(static_cast<uint32_t>(body.size())));
+  return payload + body;
+}
+
+TEST(TableCodecTest, RoundTripsRandomTables) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    Lcg random(seed);
+    const Table table = RandomTable(random);
+    const auto payload = EncodeTable(table);
+    ASSERT_TRUE(payload.ok()) << seed << ": " << payload.status();
+    const auto decoded = DecodeTable(*payload);
+    ASSERT_TRUE(decoded.ok()) << seed << ": " << decoded.status();
+    ASSERT_EQ(*decoded, table) << seed;
+    ASSERT_EQ(EncodeTable(*decoded).value(), *payload) << seed;
+  }
+}
+
+TEST(TableCodecTest, RefusesEveryTruncation) {
+  const std::string payload = Payload();
+  for (size_t size = 0; size < payload.size(); ++size) {
+    const auto table = DecodeTable(payload.substr(0, size));
+    ASSERT_EQ(table.status().code(), absl::StatusCode::kInvalidArgument)
+        << size;
+  }
+}
+
+TEST(TableCodecTest, BitFlipsGiveAnErrorOrAnotherCanonicalTable) {
+  const std::string payload = Payload();
+  int accepted = 0;
+  for (size_t bit = 0; bit < payload.size() * 8; ++bit) {
+    std::string flipped = payload;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    const auto table = DecodeTable(flipped);
+    if (!table.ok()) continue;
+    ++accepted;
+    const std::string again = EncodeTable(*table).value();
+    if (bit / 8 == kMinorAt || bit / 8 == kMinorAt + 1) {
+      ASSERT_EQ(again, payload);  // A later minor version of the same table.
+    } else {
+      ASSERT_NE(*table, TinyTable()) << bit;
+      ASSERT_EQ(again, flipped) << bit;
+    }
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+TEST(TableCodecTest, RefusesTrailingBytes) {
+  EXPECT_EQ(DecodeTable(Payload() + '\0').status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TableCodecTest, RefusesTrailingBytesInASection) {
+  std::string payload = Payload() + '\0';
+  ++payload[kEntriesAt + 2 * kEntryBytes + 8];
+  EXPECT_EQ(DecodeTable(payload).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TableCodecTest, RefusesAnythingWithoutTheMagic) {
+  std::string payload = Payload();
+  payload[0] = 'x';
+  EXPECT_TRUE(absl::StrContains(DecodeTable(payload).status().message(),
+                                "not a table payload"));
+}
+
+TEST(TableCodecTest, RefusesAFutureMajorVersionAndSaysWhatToDo) {
+  std::string payload = Payload();
+  payload[kMajorAt] = 2;
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(status.message(), "upgrade")) << status;
+  payload[kMajorAt] = 0;
+  EXPECT_EQ(DecodeTable(payload).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TableCodecTest, ReadsAFutureMinorVersion) {
+  std::string payload = Payload();
+  payload[kMinorAt] = 9;
+  EXPECT_EQ(DecodeTable(payload).value(), TinyTable());
+}
+
+TEST(TableCodecTest, SkipsAnUnknownSectionThatIsNotCritical) {
+  EXPECT_EQ(DecodeTable(WithSection(77, 0, "news")).value(), TinyTable());
+}
+
+TEST(TableCodecTest, RefusesAnUnknownCriticalSectionAndSaysWhatToDo) {
+  const absl::Status status = DecodeTable(WithSection(77, 1, "news")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(status.message(), "upgrade")) << status;
+}
+
+TEST(TableCodecTest, RefusesSectionsTwiceOutOfOrderMissingOrWithUnknownFlags) {
+  EXPECT_FALSE(DecodeTable(WithSection(3, 1, "")).ok());
+  EXPECT_FALSE(DecodeTable(WithSection(77, 2, "")).ok());
+  std::string missing = Payload();
+  missing[kEntriesAt + 2 * kEntryBytes] = 4;      // Section 3 becomes 4,
+  missing[kEntriesAt + 2 * kEntryBytes + 4] = 0;  // not critical.
+  EXPECT_EQ(DecodeTable(missing).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  std::string optional = Payload();
+  optional[kEntriesAt + 4] = 0;
+  EXPECT_FALSE(DecodeTable(optional).ok());
+}
+
+TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {
+  Lcg random(1);
+  Table table = RandomTable(random, testing::TableKind::kGemm, 40);
+  const SubTable sub = table.sub_tables[0];
+  for (int i = 0; i < 40; ++i) {
+    table.sub_tables.push_back(sub);
+    table.sub_tables.back().specialisation = "s" + std::to_string(100 + i);
+  }
+  EXPECT_EQ(EncodeTable(table).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(DecodeTable(std::string(kMaxPayloadBytes + 1, 'x')).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TableCodecTest, WritesNegativeZeroAsZero) {
+  Table table = TinyTable();
+  const std::string payload = EncodeTable(table).value();
+  ASSERT_EQ(table.near_tie, 0);
+  table.near_tie = -0.0;
+  EXPECT_EQ(EncodeTable(table).value(), payload);
+}
+
+TEST(TableCodecTest, RefusesDeepNestingWithoutRecursingIntoIt) {
+  // 60,000 products of one factor each, where the mapping of the sub-table is.
+  std::string payload = Payload();
+  const std::string specialisation("\0\0", 2);
+  const size_t sub_tables =
+      payload.size() -
+      static_cast<uint8_t>(payload[kEntriesAt + 2 * kEntryBytes + 8]) -
+      256u * static_cast<uint8_t>(payload[kEntriesAt + 2 * kEntryBytes + 9]);
+  std::string section = payload.substr(sub_tables, 1) + specialisation + '\1';
+  for (int i = 0; i < 30000; ++i) section += "\5\1";
+  payload.replace(kEntriesAt + 2 * kEntryBytes + 8, 4,
+                  U32(static_cast<uint32_t>(section.size())));
+  const absl::Status status =
+      DecodeTable(payload.substr(0, sub_tables) + section).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "nested too deeply"))
+      << status;
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,56 @@
+#include "model/wave_model.h"
+
+#include <cmath>
+#include <cstddef>
+
+namespace wavetune {
+
+double PredictLatencyUs(const WaveSegment& segment, int64_t tiles,
+                        double iterations, int64_t waves) {
+  const WaveCoefficients& c = segment.coefficients;
+  const double g = static_cast<double>(tiles);
+  const double w = static_cast<double>(waves);
+  const double fixed = c.delta + c.delta_w * w;
+  const double per_iteration = (c.gamma + c.gamma_w * w) * iterations;
+  const double latency_us =
+      ((fixed + per_iteration) + c.beta * g) + (c.alpha * g) * iterations;
+  return latency_us > segment.floor_us ? latency_us : segment.floor_us;
+}
+
+bool IsExtrapolated(const WaveSegment& segment, double iterations,
+                    int64_t waves) {
+  return waves < segment.min_wave || waves > segment.max_wave ||
+         iterations < segment.min_iterations ||
+         iterations > segment.max_iterations;
+}
+
+int RowRegimeIndex(const SubTable& sub_table, int64_t rows, double row_fill) {
+  const int last = static_cast<int>(sub_table.row_regimes.size()) - 1;
+  for (int i = 0; i < last; ++i) {
+    const RowRegime& regime = sub_table.row_regimes[static_cast<size_t>(i)];
+    if (rows <= regime.max_rows && row_fill <= regime.max_fill) return i;
+  }
+  return last;
+}
+
+int WaveRegimeIndex(const SubTable& sub_table, int64_t waves) {
+  const int last = static_cast<int>(sub_table.max_waves.size()) - 1;
+  for (int i = 0; i < last; ++i) {
+    if (waves <= sub_table.max_waves[static_cast<size_t>(i)]) return i;
+  }
+  return last;
+}
+
+int LoopAnchorIndex(const SubTable& sub_table, double iterations) {
+  const std::vector<double>& anchors = sub_table.loop_anchors;
+  size_t nearest = 0;
+  for (size_t i = 1; i < anchors.size(); ++i) {
+    if (std::abs(iterations - anchors[i]) <
+        std::abs(iterations - anchors[nearest])) {
+      nearest = i;
+    }
+  }
+  return static_cast<int>(nearest);
+}
+
+}  // namespace wavetune

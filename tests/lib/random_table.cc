@@ -1,0 +1,323 @@
+#include "tests/lib/random_table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/fold.h"
+
+namespace wavetune::testing {
+namespace {
+
+// Parameters of every table: three of the grid, two micro.
+constexpr int kBlockA = 0;
+constexpr int kBlockB = 1;
+constexpr int kBlockC = 2;
+constexpr int kVector = 4;
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+Expression CeilOf(int dimension, int parameter) {
+  return Expression::CeilDiv({Expression::OfDimension(dimension)},
+                             {Expression::OfParameter(parameter)});
+}
+
+Relation Compare(Relation::Term left, Relation::Operator op,
+                 Relation::Term right) {
+  return {.left = {std::move(left)}, .op = op, .right = {std::move(right)}};
+}
+
+std::vector<Dimension> DimensionsOf(TableKind kind) {
+  switch (kind) {
+    case TableKind::kGemm:
+      return {{.name = "m"}, {.name = "n"}, {.name = "k"}};
+    case TableKind::kGroupedGemm:
+      return {{.name = "m", .repeated = true, .min = 0},
+              {.name = "n"},
+              {.name = "k", .max = 65536}};
+    case TableKind::kCausalAttention:
+      return {{.name = "batch", .max = 4096},
+              {.name = "heads", .max = 1024},
+              {.name = "seq_q"},
+              {.name = "seq_kv"}};
+    case TableKind::kPackedAttention:
+      return {{.name = "seq", .repeated = true},
+              {.name = "heads", .max = 1024}};
+  }
+  return {};
+}
+
+Mapping GemmMapping(Lcg& random, Expression tiles) {
+  Mapping mapping;
+  // A constant factor now and then: split-K, or two passes.
+  if (random.OneIn(4)) {
+    tiles = Expression::Product(
+        {std::move(tiles), Expression::Constant(random.Between(1, 4))});
+  }
+  mapping.tiles = std::move(tiles);
+  mapping.iterations_per_tile = CeilOf(2, kBlockC);
+  mapping.rows = RowAxis{.dimension = 0, .tile = kBlockA};
+  return mapping;
+}
+
+Mapping MappingOf(Lcg& random, TableKind kind) {
+  Mapping mapping;
+  switch (kind) {
+    case TableKind::kGemm:
+      return GemmMapping(random, Expression::Product(
+                                     {CeilOf(0, kBlockA), CeilOf(1, kBlockB)}));
+    case TableKind::kGroupedGemm:
+      if (random.OneIn(2)) {
+        return GemmMapping(
+            random,
+            Expression::SumOver(0, Expression::Product({CeilOf(0, kBlockA),
+                                                        CeilOf(1, kBlockB)})));
+      }
+      return GemmMapping(
+          random,
+          Expression::Product({Expression::SumOver(0, CeilOf(0, kBlockA)),
+                               CeilOf(1, kBlockB)}));
+    case TableKind::kCausalAttention:
+      mapping.tiles =
+          Expression::Product({Expression::OfDimension(0),
+                               Expression::OfDimension(1), CeilOf(2, kBlockA)});
+      mapping.total_iterations = Expression::Product(
+          {Expression::OfDimension(0), Expression::OfDimension(1),
+           Expression::CausalBlocks(2, 3, kBlockA, kBlockB)});
+      mapping.longest_loop = CeilOf(3, kBlockB);
+      if (random.OneIn(2)) mapping.rows = RowAxis{2, kBlockA};
+      return mapping;
+    case TableKind::kPackedAttention:
+      mapping.tiles =
+          Expression::Product({Expression::OfDimension(1),
+                               Expression::SumOver(0, CeilOf(0, kBlockA))});
+      mapping.total_iterations = Expression::SumOver(
+          0, Expression::Product(
+                 {Expression::OfDimension(1),
+                  Expression::CausalBlocks(0, 0, kBlockA, kBlockB)}));
+      mapping.rows = RowAxis{0, kBlockA};
+      return mapping;
+  }
+  return mapping;
+}
+
+// The last dimension must be a multiple of VECTOR; now and then more.
+std::vector<Relation> PredicatesOf(Lcg& random, TableKind kind) {
+  const auto last = static_cast<int32_t>(DimensionsOf(kind).size()) - 1;
+  std::vector<Relation> predicates;
+  if (!random.OneIn(4)) {
+    predicates.push_back(Compare(
+        {1, {}, {last}}, Relation::Operator::kMultipleOf, {1, {kVector}, {}}));
+  }
+  if (random.OneIn(3)) {
+    // Of the repeated dimension where there is one: every element counts.
+    predicates.push_back(Compare(
+        {3, {}, {0}}, Relation::Operator::kGreaterOrEqual, {1, {kBlockA}, {}}));
+  }
+  if (random.OneIn(4)) {
+    predicates.push_back({.left = {{1, {}, {last}}, {-2, {}, {0}}},
+                          .op = Relation::Operator::kNotEqual,
+                          .right = {{1, {kBlockB}, {}}, {-8, {}, {}}}});
+  }
+  return predicates;
+}
+
+Configuration RandomConfiguration(Lcg& random) {
+  return {int64_t{16} << random.Below(4), int64_t{32} << random.Below(4),
+          // Not always a power of two: divisions must be exact for any tile.
+          random.OneIn(4) ? 48 : int64_t{32} << random.Below(2),
+          random.Between(0, 4), int64_t{1} << random.Below(4)};
+}
+
+// Few distinct values, so that rows tie exactly or nearly.
+WaveSegment RandomSegment(Lcg& random, const SubTable& sub, int64_t max_wave,
+                          const std::vector<uint8_t>& members) {
+  WaveSegment segment;
+  WaveCoefficients& c = segment.coefficients;
+  c.delta = static_cast<double>(random.Between(-1, 4));
+  c.gamma = random.Fraction(0, 1) / 8;
+  c.beta = static_cast<double>(random.Between(0, 8)) / 1024;
+  c.alpha = static_cast<double>(random.Between(0, 8)) / 65536;
+  if (max_wave > 1) {
+    c.delta_w = static_cast<double>(random.Between(0, 4)) / 8;
+    c.gamma_w = static_cast<double>(random.Between(-1, 4)) / 256;
+  }
+  segment.floor_us = static_cast<double>(random.Between(1, 3));
+  segment.relative_bound = random.Fraction(0, 1);
+  segment.extrapolated_bound = segment.relative_bound * 2;
+  segment.min_wave = random.Between(1, 2);
+  segment.max_wave = segment.min_wave + random.Below(8);
+  segment.min_iterations = static_cast<double>(random.Between(0, 8));
+  segment.max_iterations =
+      segment.min_iterations + static_cast<double>(random.Below(256));
+  for (size_t i = 0; i < sub.loop_anchors.size(); ++i) {
+    segment.micro.push_back(members[static_cast<size_t>(
+        random.Below(static_cast<int64_t>(members.size())))]);
+  }
+  return segment;
+}
+
+void AddAxes(Lcg& random, SubTable& sub) {
+  const std::vector<RowRegime> regimes = {
+      {1, 0.25}, {1, 1}, {4, 0.75}, {kNoLimit, 1}};
+  sub.row_regimes.assign(regimes.begin() + random.Below(4), regimes.end());
+  const std::vector<int64_t> waves = {1, 2, 8, kNoLimit};
+  sub.max_waves.assign(waves.begin(), waves.begin() + 1 + random.Below(4));
+  double anchor = 1;
+  for (int64_t i = random.Between(1, 4); i > 0; --i) {
+    sub.loop_anchors.push_back(anchor);
+    anchor = anchor * 4 + random.Fraction(0, 2);
+  }
+}
+
+void AddPortfolio(Lcg& random, int64_t size, SubTable& sub) {
+  for (int64_t i = 0; i < size; ++i) {
+    TableCandidate candidate;
+    candidate.configuration = RandomConfiguration(random);
+    const auto same = [&](const TableCandidate& other) {
+      return other.configuration == candidate.configuration;
+    };
+    if (std::any_of(sub.portfolio.begin(), sub.portfolio.end(), same)) continue;
+    candidate.capacity = random.Between(1, 4) * (random.OneIn(4) ? 7 : 132);
+    candidate.registers = static_cast<int32_t>(random.Between(0, 255));
+    candidate.local_memory_bytes = random.Between(0, 232448);
+    sub.portfolio.push_back(candidate);
+  }
+}
+
+// One group per set of candidates that may share a row.
+void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
+  std::vector<std::vector<uint8_t>> groups;
+  for (size_t i = 0; i < sub.portfolio.size(); ++i) {
+    const TableCandidate& candidate = sub.portfolio[i];
+    const auto fits = [&](const std::vector<uint8_t>& members) {
+      const TableCandidate& lead = sub.portfolio[members[0]];
+      return lead.capacity == candidate.capacity &&
+             SameMacroGroup(sub.mapping, table.problem_predicates,
+                            lead.configuration, candidate.configuration);
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), fits);
+    if (group == groups.end()) {
+      groups.push_back({static_cast<uint8_t>(i)});
+    } else {
+      group->push_back(static_cast<uint8_t>(i));
+    }
+  }
+  for (const std::vector<uint8_t>& members : groups) {
+    MacroGroup& group = sub.groups.emplace_back();
+    group.lead = members[0];
+    group.capacity = sub.portfolio[group.lead].capacity;
+    for (size_t r = 0; r < sub.row_regimes.size(); ++r) {
+      TableRow& row = group.rows.emplace_back();
+      for (const int64_t max_wave : sub.max_waves) {
+        row.segments.push_back(RandomSegment(random, sub, max_wave, members));
+      }
+    }
+  }
+}
+
+SubTable RandomSubTable(Lcg& random, const Table& table, TableKind kind,
+                        int64_t portfolio) {
+  SubTable sub;
+  sub.mapping = MappingOf(random, kind);
+  AddPortfolio(random, portfolio, sub);
+  AddAxes(random, sub);
+  AddGroups(random, table, sub);
+  return sub;
+}
+
+Table RandomHead(Lcg& random, TableKind kind) {
+  Table table;
+  table.kernel = "random";
+  for (int i = 0; i < 64; ++i) {
+    table.fingerprint += "0123456789abcdef"[random.Below(16)];
+  }
+  table.silicon_key = "backend=replay;arch=test;mp=132";
+  table.environment_key = "driver=1;runtime=1;power_w=700";
+  table.dimensions = DimensionsOf(kind);
+  table.parameters = {"BLOCK_A", "BLOCK_B", "BLOCK_C", "STAGES", "VECTOR"};
+  table.problem_predicates = PredicatesOf(random, kind);
+  table.default_configuration = RandomConfiguration(random);
+  constexpr double kNearTies[] = {0, 1.0 / 256, 1.0 / 8};
+  table.near_tie = kNearTies[random.Below(3)];
+  return table;
+}
+
+int64_t RandomExtent(Lcg& random, const Dimension& dimension) {
+  if (random.OneIn(64)) return dimension.max;
+  int64_t extent = 1 + random.Below(int64_t{1} << random.Below(15));
+  if (random.OneIn(2)) extent = (extent + 7) / 8 * 8;
+  return std::clamp(extent, dimension.min, dimension.max);
+}
+
+}  // namespace
+
+Table RandomTable(Lcg& random) {
+  const auto kind = static_cast<TableKind>(random.Below(4));
+  Table table = RandomHead(random, kind);
+  const int64_t count = random.Between(1, 3);
+  for (int64_t i = 0; i < count; ++i) {
+    table.sub_tables.push_back(
+        RandomSubTable(random, table, kind, random.Between(1, 12)));
+    table.sub_tables.back().specialisation =
+        count == 1 ? "" : "s" + std::to_string(i);
+  }
+  return table;
+}
+
+Table RandomTable(Lcg& random, TableKind kind, int portfolio) {
+  Table table = RandomHead(random, kind);
+  table.sub_tables.push_back(RandomSubTable(random, table, kind, portfolio));
+  return table;
+}
+
+Problem RandomLegalProblem(Lcg& random, const Table& table) {
+  Problem problem;
+  for (const Dimension& dimension : table.dimensions) {
+    if (!dimension.repeated) {
+      problem.extents.push_back(RandomExtent(random, dimension));
+      continue;
+    }
+    problem.extents.push_back(random.OneIn(2) ? 0 : -1);  // Ignored.
+    for (int64_t i = random.Between(1, 9); i > 0; --i) {
+      problem.repeated.push_back(
+          random.OneIn(5) ? dimension.min : RandomExtent(random, dimension));
+    }
+  }
+  return problem;
+}
+
+Problem RandomProblem(Lcg& random, const Table& table) {
+  Problem problem = RandomLegalProblem(random, table);
+  if (!random.OneIn(16)) return problem;
+  const auto any = static_cast<size_t>(
+      random.Below(static_cast<int64_t>(problem.extents.size())));
+  switch (random.Below(5)) {
+    case 0:
+      problem.extents.pop_back();
+      break;
+    case 1:
+      problem.extents.push_back(1);
+      break;
+    case 2:
+      problem.extents[any] = -random.Below(2);
+      break;
+    case 3:
+      problem.extents[any] = table.dimensions[any].max + 1;
+      break;
+    default:
+      if (problem.repeated.empty()) {
+        problem.repeated.push_back(1);
+      } else if (random.OneIn(2)) {
+        problem.repeated.clear();
+      } else {
+        problem.repeated.back() = -1;
+      }
+  }
+  return problem;
+}
+
+}  // namespace wavetune::testing

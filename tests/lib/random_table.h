@@ -1,0 +1,40 @@
+// Random but valid tables and problems of every shape that a table can have:
+// dense and repeated dimensions, causal blocks, predicates, several row and
+// wave regimes, exact and near ties, floors.
+//
+//   Lcg random(7);
+//   Table table = RandomTable(random);
+//   Problem problem = RandomProblem(random, table);
+//   Decision d = compiled->Resolve(0, problem.View());
+#ifndef WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_
+#define WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_
+
+#include "model/problem.h"
+#include "model/table.h"
+#include "tests/lib/lcg.h"
+
+namespace wavetune::testing {
+
+enum class TableKind {
+  kGemm,             // m, n, k
+  kGroupedGemm,      // m repeated, n, k
+  kCausalAttention,  // batch, heads, seq_q, seq_kv
+  kPackedAttention,  // seq repeated, heads: causal over sequences of any length
+};
+
+// Returns a table that CheckTable accepts, with one to three sub-tables.
+Table RandomTable(Lcg& random);
+
+// The same of one kind with one sub-table of up to `portfolio` candidates.
+Table RandomTable(Lcg& random, TableKind kind, int portfolio);
+
+// Returns a problem for `table`, mostly legal; sometimes with a wrong number of
+// extents, an extent out of range or an empty list. Names no specialisation.
+Problem RandomProblem(Lcg& random, const Table& table);
+
+// The same, always in range.
+Problem RandomLegalProblem(Lcg& random, const Table& table);
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_

@@ -1,0 +1,140 @@
+#include "tests/lib/reference_decision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "model/digest.h"
+#include "model/mapping.h"
+#include "model/wave_model.h"
+
+namespace wavetune::testing {
+namespace {
+
+struct Row {
+  const WaveSegment* segment = nullptr;
+  double iterations = 0;
+  double latency_us = 0;
+  bool extrapolated = false;
+};
+
+int RepeatedDimension(const Table& table) {
+  for (size_t i = 0; i < table.dimensions.size(); ++i) {
+    if (table.dimensions[i].repeated) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+DefaultReason Judge(const Table& table, const ProblemView& problem) {
+  const int repeated = RepeatedDimension(table);
+  if (problem.extents.size() != table.dimensions.size()) {
+    return DefaultReason::kWrongDimensionCount;
+  }
+  if ((repeated < 0) != problem.repeated.empty()) {
+    return DefaultReason::kWrongDimensionCount;
+  }
+  for (size_t i = 0; i < table.dimensions.size(); ++i) {
+    const Dimension& dimension = table.dimensions[i];
+    std::vector<int64_t> extents = {problem.extents[i]};
+    if (dimension.repeated) {
+      extents.assign(problem.repeated.begin(), problem.repeated.end());
+    }
+    for (const int64_t extent : extents) {
+      if (extent < dimension.min || extent > dimension.max) {
+        return DefaultReason::kExtentOutOfRange;
+      }
+    }
+  }
+  return DefaultReason::kNone;
+}
+
+// The row of a group at the problem, or nothing where a predicate excludes it.
+std::optional<Row> RowOf(const Table& table, const SubTable& sub,
+                         const MacroGroup& group, const ProblemView& problem) {
+  const Configuration& lead = sub.portfolio[group.lead].configuration;
+  for (const Relation& relation : table.problem_predicates) {
+    if (!Holds(relation, problem, lead, RepeatedDimension(table))) {
+      return std::nullopt;
+    }
+  }
+  const Coordinates at = MapProblem(sub.mapping, problem, lead);
+  size_t regime = 0;
+  while (regime + 1 < sub.row_regimes.size() &&
+         (at.rows > sub.row_regimes[regime].max_rows ||
+          at.row_fill > sub.row_regimes[regime].max_fill)) {
+    ++regime;
+  }
+  const int64_t waves = Waves(at.tiles, group.capacity);
+  size_t wave_regime = 0;
+  while (wave_regime + 1 < sub.max_waves.size() &&
+         waves > sub.max_waves[wave_regime]) {
+    ++wave_regime;
+  }
+  const WaveSegment& segment = group.rows[regime].segments[wave_regime];
+  Row row;
+  row.segment = &segment;
+  row.iterations = at.iterations;
+  row.latency_us = PredictLatencyUs(segment, at.tiles, at.iterations, waves);
+  row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
+                       at.iterations >= segment.min_iterations &&
+                       at.iterations <= segment.max_iterations);
+  return row;
+}
+
+uint8_t MicroOf(const SubTable& sub, const Row& row) {
+  size_t nearest = 0;
+  for (size_t i = 0; i < sub.loop_anchors.size(); ++i) {
+    if (std::abs(row.iterations - sub.loop_anchors[i]) <
+        std::abs(row.iterations - sub.loop_anchors[nearest])) {
+      nearest = i;
+    }
+  }
+  return row.segment->micro[nearest];
+}
+
+}  // namespace
+
+Decision ReferenceDecision(const Table& table, const std::string& digest,
+                           int sub_table, const ProblemView& problem,
+                           bool stale) {
+  Decision decision;
+  decision.configuration = table.default_configuration;
+  decision.digest_prefix = DigestPrefix(digest);
+  if (sub_table < 0 ||
+      static_cast<size_t>(sub_table) >= table.sub_tables.size()) {
+    decision.reason = DefaultReason::kUnknownSpecialisation;
+    return decision;
+  }
+  decision.reason = Judge(table, problem);
+  if (decision.reason != DefaultReason::kNone) return decision;
+
+  const SubTable& sub = table.sub_tables[static_cast<size_t>(sub_table)];
+  std::vector<Row> legal;  // In the order of the groups.
+  for (const MacroGroup& group : sub.groups) {
+    if (auto row = RowOf(table, sub, group, problem)) legal.push_back(*row);
+  }
+  if (legal.empty()) {
+    decision.reason = DefaultReason::kNoLegalCandidate;
+    return decision;
+  }
+  double best_us = legal[0].latency_us;
+  for (const Row& row : legal) best_us = std::min(best_us, row.latency_us);
+  const double limit_us = best_us * (1 + table.near_tie);
+  const Row& row = *std::find_if(
+      legal.begin(), legal.end(),
+      [limit_us](const Row& r) { return r.latency_us <= limit_us; });
+
+  decision.candidate = MicroOf(sub, row);
+  decision.configuration = sub.portfolio[decision.candidate].configuration;
+  decision.latency_us = row.latency_us;
+  decision.relative_bound = row.extrapolated ? row.segment->extrapolated_bound
+                                             : row.segment->relative_bound;
+  decision.source = row.extrapolated ? DecisionSource::kExtrapolated
+                                     : DecisionSource::kFitted;
+  if (stale) decision.source = DecisionSource::kStale;
+  return decision;
+}
+
+}  // namespace wavetune::testing

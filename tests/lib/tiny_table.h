@@ -1,0 +1,21 @@
+// The smallest table with something in every field that matters: one candidate,
+// one row, one segment. docs/table_format.md shows its payload byte by byte.
+#ifndef WAVETUNE_TESTS_LIB_TINY_TABLE_H_
+#define WAVETUNE_TESTS_LIB_TINY_TABLE_H_
+
+#include "model/table.h"
+
+namespace wavetune::testing {
+
+// A vector addition over `n`, tile BLOCK = 256, on a device of 4 compute units.
+Table TinyTable();
+
+// A GEMM over m, n, k with two candidates of different tiles (64 and 128), for
+// tests that set coefficients by hand: both rows predict delta = 10 us, so that
+// the first wins; capacity 100; measured for 1 to 4 waves and 1 to 64
+// iterations; wave regimes end at 1 and nowhere; loop anchors 8 and 32.
+Table TwoRowTable();
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_TESTS_LIB_TINY_TABLE_H_
