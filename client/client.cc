@@ -38,10 +38,28 @@ std::string Describe(const v1::TableInfo& info) {
                       info.digest().substr(0, 12));
 }
 
-bool Matches(const v1::TableInfo& info, const TunerOptions& options) {
-  return (options.device.empty() || info.device_uuid() == options.device) &&
-         (options.fingerprint.empty() ||
-          absl::StartsWith(info.fingerprint(), options.fingerprint));
+// A pinned digest, or a daemon's mistake, may name a table of something else.
+absl::Status CheckIdentity(const v1::TableInfo& info, const std::string& kernel,
+                           const TunerOptions& options) {
+  if (info.kernel() == kernel &&
+      absl::StartsWith(info.fingerprint(), options.fingerprint))
+    return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      "table ", info.digest().substr(0, 12), " is for kernel \"", info.kernel(),
+      "\", ", Describe(info), ", not for kernel \"", kernel, "\"",
+      options.fingerprint.empty() ? "" : ", fingerprint ",
+      options.fingerprint));
+}
+
+absl::Status UnknownSpecialisation(const std::string& kernel,
+                                   const std::string& wanted,
+                                   const std::vector<std::string>& known) {
+  return absl::NotFoundError(absl::StrCat(
+      "kernel \"", kernel, "\" has no specialisation \"", wanted,
+      "\"; it has: ",
+      absl::StrJoin(known, ", ", [](std::string* out, const std::string& name) {
+        absl::StrAppend(out, "\"", name, "\"");
+      })));
 }
 
 // The daemon cannot be asked; the cache may answer.
@@ -99,7 +117,7 @@ absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
   absl::StatusOr<FetchedTable> fetched = FetchFromDaemon(kernel, options);
   if (fetched.ok()) {
     // A cache that cannot be written costs the fallback, not the answer.
-    cache_.Put(*fetched).IgnoreError();
+    cache_.Put(*fetched, options.device).IgnoreError();
     return MakeTuner(*fetched, options, TableOrigin::kDaemon);
   }
   if (IsUnreachable(fetched.status())) {
@@ -111,9 +129,15 @@ absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
         fetched.status().message(), ") and ", cached.status().message(),
         ". Start wavetuned, or set WAVETUNE_ENDPOINT"));
   }
-  if (absl::IsNotFound(fetched.status()) && options.digest.empty()) {
-    absl::StatusOr<Tuner> defaults = DefaultsFromDaemon(kernel, options);
-    if (defaults.ok()) return defaults;
+  if (!options.digest.empty()) {
+    // The daemon has it no longer (another store, pruned); its bytes are the
+    // same wherever they come from.
+    absl::StatusOr<FetchedTable> cached = FindInCache(kernel, options);
+    if (cached.ok()) return MakeTuner(*cached, options, TableOrigin::kCache);
+  } else if (absl::IsNotFound(fetched.status()) &&
+             options.fingerprint.empty()) {
+    RETURN_IF_ERROR(CheckDevice(options.device));
+    return DefaultsFromDaemon(kernel, options);
   }
   return fetched.status();
 }
@@ -133,27 +157,32 @@ absl::StatusOr<FetchedTable> Client::FetchFromDaemon(
   v1::GetTableResponse response;
   RETURN_IF_ERROR(
       FromGrpcStatus(rpc_->tables->GetTable(&context, request, &response)));
-  if (response.info().kernel() != kernel ||
-      !Matches(response.info(), {.fingerprint = options.fingerprint})) {
-    return absl::NotFoundError(absl::StrCat(
-        "table ", options.digest, " is for kernel \"", response.info().kernel(),
-        "\", ", Describe(response.info()), ", not what was asked for"));
-  }
+  RETURN_IF_ERROR(CheckIdentity(response.info(), kernel, options));
   return FetchedTable{.info = response.info(),
                       .payload = std::move(*response.mutable_payload())};
 }
 
 absl::StatusOr<FetchedTable> Client::FindInCache(
     const std::string& kernel, const TunerOptions& options) const {
-  if (!options.digest.empty()) return cache_.Get(options.digest);
+  if (!options.digest.empty()) {
+    ASSIGN_OR_RETURN(FetchedTable pinned, cache_.Get(options.digest));
+    RETURN_IF_ERROR(CheckIdentity(pinned.info, kernel, options));
+    return pinned;
+  }
   std::vector<v1::TableInfo> choices;
   for (v1::TableInfo& info : cache_.List(kernel)) {
-    if (Matches(info, options)) choices.push_back(std::move(info));
+    if (CheckIdentity(info, kernel, options).ok() &&
+        (options.device.empty() || cache_.Serves(info, options.device)))
+      choices.push_back(std::move(info));
   }
   if (choices.empty()) {
-    return absl::NotFoundError(absl::StrCat("the cache ", cache_.dir(),
-                                            " has no table for kernel \"",
-                                            kernel, "\""));
+    return absl::NotFoundError(
+        cache_.dir().empty()
+            ? "the table cache is off"
+            : absl::StrCat("the cache ", cache_.dir(),
+                           " has no table for kernel \"", kernel, "\"",
+                           options.device.empty() ? "" : " on device ",
+                           options.device));
   }
   if (choices.size() > 1) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -165,6 +194,25 @@ absl::StatusOr<FetchedTable> Client::FindInCache(
                       })));
   }
   return cache_.Get(choices[0].digest());
+}
+
+absl::Status Client::CheckDevice(const std::string& uuid) {
+  if (uuid.empty()) return absl::OkStatus();
+  grpc::ClientContext context;
+  SetDeadline(&context, options_.timeout_s);
+  v1::ListDevicesResponse response;
+  RETURN_IF_ERROR(
+      FromGrpcStatus(rpc_->status->ListDevices(&context, {}, &response)));
+  for (const v1::DeviceStatus& device : response.devices()) {
+    if (device.facts().uuid() == uuid) return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "the daemon knows no device \"", uuid, "\"; it knows: ",
+      absl::StrJoin(response.devices(), ", ",
+                    [](std::string* out, const v1::DeviceStatus& device) {
+                      absl::StrAppend(out, device.facts().uuid(), " (",
+                                      device.facts().label(), ")");
+                    })));
 }
 
 absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
@@ -180,7 +228,7 @@ absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
     const std::vector<std::string> names = spec.SpecialisationNames();
     if (std::find(names.begin(), names.end(), options.specialisation) ==
         names.end())
-      break;
+      return UnknownSpecialisation(kernel, options.specialisation, names);
     auto state = std::make_shared<Tuner::State>();
     state->kernel = kernel;
     for (const Parameter& parameter : spec.parameters)
@@ -189,8 +237,14 @@ absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
     state->default_configuration = spec.default_configuration;
     return Tuner(std::move(state));
   }
-  return absl::NotFoundError(
-      absl::StrCat("the daemon knows no kernel \"", kernel, "\""));
+  return absl::NotFoundError(absl::StrCat(
+      "the daemon has no valid kernel \"", kernel, "\"; it has: ",
+      absl::StrJoin(response.kernels(), ", ",
+                    [](std::string* out, const v1::KernelStatus& status) {
+                      absl::StrAppend(
+                          out, status.spec().name(),
+                          status.problem().empty() ? "" : " (invalid)");
+                    })));
 }
 
 absl::StatusOr<Tuner> Client::MakeTuner(const FetchedTable& fetched,
@@ -206,13 +260,10 @@ absl::StatusOr<Tuner> Client::MakeTuner(const FetchedTable& fetched,
   }
   state->sub_table = state->table->SubTableIndex(options.specialisation);
   if (state->sub_table < 0) {
-    return absl::NotFoundError(absl::StrCat(
-        "kernel \"", table.kernel, "\" has no specialisation \"",
-        options.specialisation, "\"; its table has: ",
-        absl::StrJoin(table.sub_tables, ", ",
-                      [](std::string* out, const SubTable& sub) {
-                        absl::StrAppend(out, "\"", sub.specialisation, "\"");
-                      })));
+    std::vector<std::string> known;
+    for (const SubTable& sub : table.sub_tables)
+      known.push_back(sub.specialisation);
+    return UnknownSpecialisation(table.kernel, options.specialisation, known);
   }
   state->kernel = table.kernel;
   state->parameters = table.parameters;

@@ -1,11 +1,12 @@
 // Client: fetches tables from the node's daemon, once, and hands out tuners
 // that decide locally.
 //
-//   auto client = wavetune::Client::Connect({});                          //
-//   falls back to the local table cache wavetune::Tuner gemm =
-//   client->GetTuner("gemm_f32").value(); wavetune::Decision d =
-//   gemm.Resolve({m, n, k});                       // nanoseconds: no RPC, lock
-//   or allocation
+//   auto client = wavetune::Client::Connect({}).value();
+//   wavetune::Tuner gemm = client->GetTuner("gemm_f32").value();
+//   wavetune::Decision d = gemm.Resolve({m, n, k});  // nanoseconds
+//
+// GetTuner falls back to the local table cache while the daemon is down;
+// Resolve does no RPC and takes no lock.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef WAVETUNE_CLIENT_CLIENT_H_
@@ -33,8 +34,8 @@ struct TunerOptions {
   std::string fingerprint;  // Hex, or a prefix of at least 8 characters; needed
                             // only where several versions of the kernel serve.
   std::string specialisation;  // Needed where the kernel has more than one.
-  std::string digest;  // Pins a table by its identity; the other choices must
-                       // agree with it.
+  std::string digest;  // Pins a table by its identity; `fingerprint` must agree
+                       // with it, `device` is not looked at.
 };
 
 class Client {
@@ -51,7 +52,7 @@ class Client {
   // FAILED_PRECONDITION when the choice is ambiguous (lists the choices);
   // NOT_FOUND for an unknown kernel, device or specialisation (lists what is
   // known); UNAVAILABLE when the daemon is down and nothing is cached (says
-  // both); DATA_LOSS for a damaged table. Cost: up to two RPCs.
+  // both); DATA_LOSS for a damaged table. Cost: up to three RPCs.
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  const TunerOptions& options = {});
 
@@ -63,6 +64,8 @@ class Client {
                                                const TunerOptions& options);
   absl::StatusOr<FetchedTable> FindInCache(const std::string& kernel,
                                            const TunerOptions& options) const;
+  // A device without a table is answered with defaults, a misspelt one not.
+  absl::Status CheckDevice(const std::string& uuid);
   absl::StatusOr<Tuner> DefaultsFromDaemon(const std::string& kernel,
                                            const TunerOptions& options);
   absl::StatusOr<Tuner> MakeTuner(const FetchedTable& fetched,

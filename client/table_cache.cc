@@ -67,6 +67,11 @@ bool IsDigest(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// Older tables first.
+auto AgeOf(const v1::TableInfo& info) {
+  return std::make_tuple(info.promoted_at_us(), info.epoch(), info.digest());
+}
+
 auto IdentityOf(const v1::TableInfo& info) {
   return std::tie(info.kernel(), info.silicon_key(), info.environment_key(),
                   info.fingerprint());
@@ -79,8 +84,12 @@ std::string TableCache::Path(const std::string& digest,
   return absl::StrCat(dir_, "/", digest, suffix);
 }
 
-absl::Status TableCache::Put(const FetchedTable& table) const {
+absl::Status TableCache::Put(const FetchedTable& table,
+                             const std::string& device_uuid) const {
   if (dir_.empty()) return absl::OkStatus();
+  if (!IsDigest(table.info.digest()))
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", table.info.digest(), "\" is no table digest"));
   std::error_code error;
   fs::create_directories(dir_, error);
   if (error)
@@ -90,12 +99,20 @@ absl::Status TableCache::Put(const FetchedTable& table) const {
   RETURN_IF_ERROR(Publish(Path(table.info.digest(), ".table"), table.payload));
   RETURN_IF_ERROR(Publish(Path(table.info.digest(), ".info"),
                           table.info.SerializeAsString()));
-  for (const v1::TableInfo& other : List(table.info.kernel())) {
-    if (IdentityOf(other) != IdentityOf(table.info) ||
-        other.digest() == table.info.digest())
-      continue;
-    fs::remove(Path(other.digest(), ".info"), error);
-    fs::remove(Path(other.digest(), ".table"), error);
+  if (!device_uuid.empty()) {
+    v1::TableInfo device_class;
+    device_class.set_device_uuid(device_uuid);
+    device_class.set_silicon_key(table.info.silicon_key());
+    device_class.set_environment_key(table.info.environment_key());
+    RETURN_IF_ERROR(Publish(Path(Sha256Hex(device_uuid), ".device"),
+                            device_class.SerializeAsString()));
+  }
+  for (const v1::TableInfo& other : ListAll()) {
+    if (IdentityOf(other) == IdentityOf(table.info) &&
+        AgeOf(other) < AgeOf(table.info)) {
+      fs::remove(Path(other.digest(), ".info"), error);
+      fs::remove(Path(other.digest(), ".table"), error);
+    }
   }
   return absl::OkStatus();
 }
@@ -120,7 +137,19 @@ absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {
   return table;
 }
 
-std::vector<v1::TableInfo> TableCache::List(const std::string& kernel) const {
+bool TableCache::Serves(const v1::TableInfo& table,
+                        const std::string& device_uuid) const {
+  if (table.device_uuid() == device_uuid) return true;
+  absl::StatusOr<std::string> bytes =
+      ReadAll(Path(Sha256Hex(device_uuid), ".device"), kMaxPayloadBytes);
+  v1::TableInfo device_class;
+  return bytes.ok() && device_class.ParseFromString(*bytes) &&
+         device_class.device_uuid() == device_uuid &&
+         device_class.silicon_key() == table.silicon_key() &&
+         device_class.environment_key() == table.environment_key();
+}
+
+std::vector<v1::TableInfo> TableCache::ListAll() const {
   std::vector<v1::TableInfo> result;
   if (dir_.empty()) return result;
   std::error_code error;
@@ -133,14 +162,25 @@ std::vector<v1::TableInfo> TableCache::List(const std::string& kernel) const {
     if (!bytes.ok() || !info.ParseFromString(*bytes) ||
         info.digest() != it->path().stem().string())
       continue;
-    if (kernel.empty() || info.kernel() == kernel)
-      result.push_back(std::move(info));
+    result.push_back(std::move(info));
   }
   std::sort(result.begin(), result.end(),
             [](const v1::TableInfo& a, const v1::TableInfo& b) {
-              return std::make_tuple(IdentityOf(a), a.digest()) <
-                     std::make_tuple(IdentityOf(b), b.digest());
+              return IdentityOf(a) != IdentityOf(b)
+                         ? IdentityOf(a) < IdentityOf(b)
+                         : AgeOf(b) < AgeOf(a);
             });
+  return result;
+}
+
+std::vector<v1::TableInfo> TableCache::List(const std::string& kernel) const {
+  std::vector<v1::TableInfo> result;
+  for (v1::TableInfo& info : ListAll()) {
+    if (!kernel.empty() && info.kernel() != kernel) continue;
+    if (!result.empty() && IdentityOf(result.back()) == IdentityOf(info))
+      continue;
+    result.push_back(std::move(info));
+  }
   return result;
 }
 

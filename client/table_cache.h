@@ -2,8 +2,11 @@
 // while the daemon is down.
 //
 // Layout: <dir>/<digest>.table holds a payload, <dir>/<digest>.info its
-// TableInfo (serialized). Files are published by rename; a file that does not
-// have its digest is ignored and removed. Many processes may share a cache.
+// TableInfo (serialized); <dir>/<SHA-256 of a UUID>.device says which device
+// class a device was served as, because one table serves every device of its
+// class and names only the one that was profiled. Files are published by
+// rename; a file that does not have its digest is ignored and removed. Many
+// processes may share a cache.
 //
 // Thread safety: safe; all state is on disk.
 #ifndef WAVETUNE_CLIENT_TABLE_CACHE_H_
@@ -29,22 +32,31 @@ class TableCache {
   // An empty `dir` switches the cache off: nothing is found, nothing is kept.
   explicit TableCache(std::string dir) : dir_(std::move(dir)) {}
 
-  // Keeps a table, replacing older ones of the same kernel, fingerprint and
-  // device class. Errors: the file system's, with the path.
-  absl::Status Put(const FetchedTable& table) const;
+  // Keeps a table, and removes ones of the same kernel, fingerprint and device
+  // class that were promoted earlier. `device_uuid` is the device the table was
+  // fetched for; empty where none was named. Errors: the file system's, with
+  // the path.
+  absl::Status Put(const FetchedTable& table,
+                   const std::string& device_uuid = "") const;
 
   // Returns a table by digest. Errors: NOT_FOUND; DATA_LOSS for a damaged file
   // (which is removed).
   absl::StatusOr<FetchedTable> Get(const std::string& digest) const;
 
-  // Returns what is cached for a kernel (all kernels if empty), sorted by
-  // kernel, class, fingerprint.
+  // Returns what is cached for a kernel (all kernels if empty), the table
+  // promoted last of each kernel, class and fingerprint, sorted by these.
   std::vector<v1::TableInfo> List(const std::string& kernel) const;
+
+  // Returns whether a cached table is for a device: it was profiled there, or
+  // the device was last served as the table's class.
+  bool Serves(const v1::TableInfo& table, const std::string& device_uuid) const;
 
   const std::string& dir() const { return dir_; }
 
  private:
   std::string Path(const std::string& digest, const char* suffix) const;
+  // Everything readable, the youngest of each identity first.
+  std::vector<v1::TableInfo> ListAll() const;
 
   std::string dir_;
 };

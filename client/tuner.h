@@ -37,10 +37,12 @@ class Tuner {
   // no RPC, lock, allocation, system call or throw.
   //
   // Shapes: extents in the order of dimensions(), each within its range; a
-  // repeated dimension's slot is ignored. Units:  Decision::latency_us is
-  // predicted device time of one launch in microseconds. Errors: cannot fail;
-  // Decision::source says how good the answer is, Decision::reason why it is
-  // the default. Cost:   O(macro configurations of the table). Thread-safe.
+  //         repeated dimension's slot is ignored.
+  // Units:  Decision::latency_us is predicted device time of one launch in
+  //         microseconds.
+  // Errors: cannot fail; Decision::source says how good the answer is,
+  //         Decision::reason why it is the default.
+  // Cost:   O(macro configurations of the table). Thread-safe.
   // Source: arXiv 2604.10187, section 4.4.
   Decision Resolve(const ProblemView& problem) const noexcept;
 
@@ -64,6 +66,17 @@ class Tuner {
 
   // Returns a parameter's index in a Configuration, or -1.
   int ParameterIndex(absl::string_view name) const;
+
+  // The default configuration, declared by the kernel's author.
+  const Configuration& default_configuration() const {
+    return state_->default_configuration;
+  }
+
+  // The table behind the decisions; nullptr with kDefaults. Lives as long as
+  // any copy of the tuner.
+  const Table* table() const {
+    return state_->table == nullptr ? nullptr : &state_->table->table();
+  }
 
   const std::string& kernel() const { return state_->kernel; }
   // Hex digest of the table; empty with kDefaults.
