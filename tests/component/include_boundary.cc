@@ -34,7 +34,8 @@ const Layer kWire = {
     "wire",
     {"proto/", "model/"},
     false,
-    {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/", "grpc/"}};
+    // zlib: traces and manifests may be gzip files.
+    {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/", "grpc/", "zlib.h"}};
 const Layer kRegistry = {
     "registry", {"server/registry/", "model/"}, false, {"absl/"}};
 const Layer kAgent = {"agent", {"profiler_agent/", "model/"}, false, {"absl/"}};
