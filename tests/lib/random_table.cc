@@ -132,24 +132,25 @@ Configuration RandomConfiguration(Lcg& random) {
           random.Between(0, 4), int64_t{1} << random.Below(4)};
 }
 
-// Few distinct values, so that rows tie exactly or nearly.
+// Few distinct values, so that rows tie exactly or nearly; none that binary64
+// holds exactly, so that a contracted multiply-add would show.
 WaveSegment RandomSegment(Lcg& random, const SubTable& sub, int64_t max_wave,
                           const std::vector<uint8_t>& members) {
   WaveSegment segment;
   WaveCoefficients& c = segment.coefficients;
-  c.delta = static_cast<double>(random.Between(-1, 4));
-  c.gamma = random.Fraction(0, 1) / 8;
-  c.beta = static_cast<double>(random.Between(0, 8)) / 1024;
-  c.alpha = static_cast<double>(random.Between(0, 8)) / 65536;
+  c.delta = static_cast<double>(random.Between(-1, 4)) / 0.9;
+  c.gamma = static_cast<double>(random.Between(0, 8)) / 70;
+  c.beta = static_cast<double>(random.Between(0, 8)) / 1100;
+  c.alpha = static_cast<double>(random.Between(0, 8)) / 70000;
   if (max_wave > 1) {
-    c.delta_w = static_cast<double>(random.Between(0, 4)) / 8;
-    c.gamma_w = static_cast<double>(random.Between(-1, 4)) / 256;
+    c.delta_w = static_cast<double>(random.Between(0, 4)) / 9;
+    c.gamma_w = static_cast<double>(random.Between(-1, 4)) / 300;
   }
-  segment.floor_us = static_cast<double>(random.Between(1, 3));
+  segment.floor_us = static_cast<double>(random.Between(1, 3)) / 7;
   segment.relative_bound = random.Fraction(0, 1);
   segment.extrapolated_bound = segment.relative_bound * 2;
   segment.min_wave = random.Between(1, 2);
-  segment.max_wave = segment.min_wave + random.Below(8);
+  segment.max_wave = segment.min_wave + random.Below(64);
   segment.min_iterations = static_cast<double>(random.Between(0, 8));
   segment.max_iterations =
       segment.min_iterations + static_cast<double>(random.Below(256));

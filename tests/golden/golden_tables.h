@@ -1,0 +1,35 @@
+// The tables of the golden tests: one per shape that a kernel can have.
+#ifndef WAVETUNE_TESTS_GOLDEN_GOLDEN_TABLES_H_
+#define WAVETUNE_TESTS_GOLDEN_GOLDEN_TABLES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tests/lib/random_table.h"
+
+namespace wavetune::testing {
+
+// A table that follows from its kind and seed; `name`.table in
+// tests/golden/data is its payload.
+struct GoldenTable {
+  const char* name;
+  TableKind kind;
+  uint64_t seed;
+
+  Table Build() const {
+    Lcg random(seed);
+    return RandomTable(random, kind, /*portfolio=*/12);
+  }
+  std::string FileName() const { return std::string(name) + ".table"; }
+};
+
+inline constexpr GoldenTable kGoldenTables[] = {
+    {"gemm", TableKind::kGemm, 1},
+    {"grouped_gemm", TableKind::kGroupedGemm, 2},
+    {"causal_attention", TableKind::kCausalAttention, 3},
+    {"packed_attention", TableKind::kPackedAttention, 4},
+};
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_TESTS_GOLDEN_GOLDEN_TABLES_H_
