@@ -30,12 +30,17 @@ struct SampleRecord {
   std::string device_uuid;
   int64_t measured_at_us = 0;  // Since the Unix epoch.
   uint64_t job_id = 0;
+
+  friend bool operator==(const SampleRecord&, const SampleRecord&) = default;
 };
 
 // A candidate's facts or exclusion, per specialisation.
 struct CandidateRecord {
   std::string specialisation;
   Candidate candidate;
+
+  friend bool operator==(const CandidateRecord&,
+                         const CandidateRecord&) = default;
 };
 
 // All of one generation of a profile key.
@@ -45,6 +50,8 @@ struct SampleSet {
                    // record of each.
   std::vector<SampleRecord>
       samples;  // In the order in which they were appended.
+
+  friend bool operator==(const SampleSet&, const SampleSet&) = default;
 };
 
 // Identity and headline facts of a stored table.
@@ -58,12 +65,16 @@ struct TableRecord {
   int32_t portfolio_size = 0;
   std::string device_label;
   std::string device_uuid;
+
+  friend bool operator==(const TableRecord&, const TableRecord&) = default;
 };
 
 // A device seen at some time.
 struct DeviceRecord {
   DeviceFacts facts;
   int64_t last_seen_us = 0;
+
+  friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;
 };
 
 enum class JobKind { kReprofile, kMeasure };
@@ -113,6 +124,8 @@ struct JobRecord {
     return state == JobState::kSucceeded || state == JobState::kFailed ||
            state == JobState::kCancelled;
   }
+
+  friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 
 }  // namespace wavetune

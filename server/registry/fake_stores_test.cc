@@ -1,0 +1,73 @@
+#include "server/registry/fake_stores.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/registry/device_store_contract_test.h"
+#include "server/registry/faulty_stores.h"
+#include "server/registry/job_store_contract_test.h"
+#include "server/registry/sample_store_contract_test.h"
+#include "server/registry/table_store_contract_test.h"
+
+namespace wavetune::testing {
+namespace {
+
+class FakeTables : public TableStoreUnderTest {
+ public:
+  TableStore& store() override { return store_; }
+  void Corrupt(const std::string& digest) override { store_.Corrupt(digest); }
+
+ private:
+  FakeTableStore store_;
+};
+
+std::shared_ptr<SampleStore> MakeSamples(int64_t limit_bytes) {
+  return std::make_shared<FakeSampleStore>(limit_bytes);
+}
+std::unique_ptr<TableStoreUnderTest> MakeTables() {
+  return std::make_unique<FakeTables>();
+}
+std::shared_ptr<JobStore> MakeJobs() {
+  return std::make_shared<FakeJobStore>();
+}
+std::shared_ptr<DeviceStore> MakeDevices() {
+  return std::make_shared<FakeDeviceStore>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Fake, SampleStoreContractTest,
+                         ::testing::Values(MakeSamples));
+INSTANTIATE_TEST_SUITE_P(Fake, TableStoreContractTest,
+                         ::testing::Values(MakeTables));
+INSTANTIATE_TEST_SUITE_P(Fake, JobStoreContractTest,
+                         ::testing::Values(MakeJobs));
+INSTANTIATE_TEST_SUITE_P(Fake, DeviceStoreContractTest,
+                         ::testing::Values(MakeDevices));
+
+TEST(FaultySampleStoreTest, FailsTheCallsItIsToldTo) {
+  FakeSampleStore fake;
+  FaultySampleStore store(&fake);
+  const std::vector<SampleRecord> samples = {TestSample(1)};
+  store.writes().Fail(absl::ResourceExhaustedError("disk full"), /*skip=*/1,
+                      /*times=*/1);
+  EXPECT_TRUE(store.Append(TestKey(), 1, samples, {}).ok());
+  EXPECT_EQ(store.Append(TestKey(), 1, samples, {}).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(store.Append(TestKey(), 1, samples, {}).ok());
+  EXPECT_EQ(store.Load(TestKey(), 1)->samples.size(), 2u);
+}
+
+TEST(FaultySampleStoreTest, FailsForeverUntilHealed) {
+  FakeSampleStore fake;
+  FaultySampleStore store(&fake);
+  store.reads().Fail(absl::UnavailableError("I/O error"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(store.GetStats().status().code(), absl::StatusCode::kUnavailable);
+  }
+  store.reads().Heal();
+  EXPECT_TRUE(store.GetStats().ok());
+}
+
+}  // namespace
+}  // namespace wavetune::testing

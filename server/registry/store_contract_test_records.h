@@ -1,0 +1,102 @@
+// Records for the stores' contract suites.
+#ifndef WAVETUNE_SERVER_REGISTRY_STORE_CONTRACT_TEST_RECORDS_H_
+#define WAVETUNE_SERVER_REGISTRY_STORE_CONTRACT_TEST_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "server/registry/records.h"
+
+namespace wavetune::testing {
+
+inline ProfileKey TestKey(const std::string& kernel = "gemm_f32") {
+  return {.kernel = kernel,
+          .fingerprint = std::string(64, 'f'),
+          .silicon_key = "backend=cuda;arch=sm_90;mp=132",
+          .environment_key = "driver=580.159.04;runtime=13.0;power_w=700"};
+}
+
+inline SampleRecord TestSample(int64_t m, double latency_us = 12.5) {
+  SampleRecord record;
+  record.sample.configuration = Configuration({64, 128, -1});
+  record.sample.problem = {
+      .extents = {m, 4096, 512}, .repeated = {m, 0, 7}, .specialisation = "a"};
+  record.sample.latency_us = latency_us;
+  record.sample.min_us = latency_us - 1;
+  record.sample.relative_spread = 0.01;
+  record.sample.launches = 9;
+  record.sample.device_time_us = 20 * latency_us;
+  record.sample.suspect = m % 2 == 1;
+  record.device_uuid = "GPU-1";
+  record.measured_at_us = 1'700'000'000'000'000 + m;
+  record.job_id = 3;
+  return record;
+}
+
+inline CandidateRecord TestCandidate(int64_t block, const std::string& excluded,
+                                     const std::string& specialisation = "") {
+  return {.specialisation = specialisation,
+          .candidate = {.configuration = Configuration({block, 4}),
+                        .capacity = 264,
+                        .blocks_per_multiprocessor = 2,
+                        .registers = 128,
+                        .local_memory_bytes = 49152,
+                        .excluded_reason = excluded}};
+}
+
+inline TableRecord TestTable(const ProfileKey& key) {
+  return {.key = key,
+          .promoted_at_us = 1'700'000'000'000'001,
+          .portfolio_size = 5,
+          .device_label = "NVIDIA H200",
+          .device_uuid = "GPU-1"};
+}
+
+inline JobRecord TestJob() {
+  JobRecord job;
+  job.kind = JobKind::kMeasure;
+  job.kernel = "gemm_f32";
+  job.device_uuid = "GPU-1";
+  job.reason = "driver upgrade";
+  job.budget_s = 60;
+  job.samples_per_candidate = 8;
+  job.portfolio_size = 4;
+  job.refit_only = true;
+  job.key = TestKey();
+  job.generation = 7;
+  job.state = JobState::kCancelled;
+  job.phase = JobPhase::kDone;
+  job.done = 1;
+  job.total = 2;
+  job.samples = 3;
+  job.device_time_us = 4.5;
+  job.seconds_left = 6.5;
+  job.message = "cancelled";
+  job.excluded = {TestCandidate(256, "hung", "causal")};
+  job.digest = "abc";
+  job.created_at_us = 8;
+  job.finished_at_us = 9;
+  return job;
+}
+
+inline DeviceRecord TestDevice(const std::string& uuid) {
+  return {.facts = {.uuid = uuid,
+                    .label = "NVIDIA H200",
+                    .backend = "cuda",
+                    .architecture = "sm_90",
+                    .multiprocessors = 132,
+                    .memory_bytes = 1,
+                    .partition = "1g.18gb",
+                    .driver = "580",
+                    .runtime = "13.0",
+                    .power_limit_w = 700,
+                    .compiler = "nvrtc 13.0",
+                    .last_level_cache_bytes = 2,
+                    .max_group_size = 1024,
+                    .max_local_memory_bytes = 3},
+          .last_seen_us = 4};
+}
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_SERVER_REGISTRY_STORE_CONTRACT_TEST_RECORDS_H_
