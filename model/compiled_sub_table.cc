@@ -24,6 +24,7 @@ int RepeatedDimension(const Table& table) {
 CompiledSubTable::CompiledSubTable(const Table& table, size_t index)
     : source_(&table.sub_tables[index]),
       loop_is_total_(!source_->mapping.iterations_per_tile.has_value()),
+      has_longest_loop_(source_->mapping.longest_loop.has_value()),
       wave_regimes_(source_->max_waves.size()),
       row_regimes_(source_->row_regimes.size()),
       tie_factor_(1 + table.near_tie),
@@ -62,11 +63,15 @@ void CompiledSubTable::AddGroup(const Table& table, const MacroGroup& group) {
   for (const Relation& relation : table.problem_predicates) {
     group_predicates_.push_back(predicates_.Add(FoldRelation(relation, lead)));
   }
+  compiled.longest_slot = has_longest_loop_
+                              ? coordinates_.Add(*mapping.longest_loop)
+                              : compiled.loop_slot;
   compiled.predicates_end = static_cast<int>(group_predicates_.size());
   groups_.push_back(compiled);
   for (const TableRow& row : group.rows) {
     for (const WaveSegment& segment : row.segments) {
-      segments_.push_back({segment.coefficients, segment.floor_us});
+      segments_.push_back({segment.coefficients, segment.floor_us,
+                           ConstantDivider(segment.step_tiles)});
     }
   }
 }
@@ -117,9 +122,13 @@ CompiledSubTable::Place CompiledSubTable::Locate(size_t group,
   const int64_t tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
   const int64_t loop = std::max<int64_t>(1, slots[g.loop_slot]);
   Place place;
-  place.tiles = static_cast<double>(tiles);
+  place.tiles = tiles;
   place.iterations = static_cast<double>(loop);
-  if (loop_is_total_) place.iterations = place.iterations / place.tiles;
+  place.longest_loop = std::max<int64_t>(1, slots[g.longest_slot]);
+  if (loop_is_total_) {
+    place.iterations = place.iterations / static_cast<double>(tiles);
+    if (!has_longest_loop_) place.longest_loop = (loop + tiles - 1) / tiles;
+  }
   place.waves = g.capacity.CeilDiv(tiles);
   size_t wave_regime = 0;
   for (size_t i = 0; i + 1 < wave_regimes_; ++i) {
@@ -135,11 +144,13 @@ CompiledSubTable::Place CompiledSubTable::Locate(size_t group,
 double CompiledSubTable::Predict(const Place& place) const {
   const Segment& segment = segments_[place.segment];
   const WaveCoefficients& c = segment.coefficients;
-  const double w = static_cast<double>(place.waves);
-  const double fixed = c.delta + c.delta_w * w;
-  const double per_iteration = (c.gamma + c.gamma_w * w) * place.iterations;
-  const double latency_us = ((fixed + per_iteration) + c.beta * place.tiles) +
-                            (c.alpha * place.tiles) * place.iterations;
+  const double g = static_cast<double>(place.tiles);
+  const double s = static_cast<double>(segment.step_tiles.CeilDiv(place.tiles));
+  const double fixed = c.delta + c.delta_w * s;
+  const double per_iteration =
+      (c.gamma + c.gamma_w * s) * static_cast<double>(place.longest_loop);
+  const double latency_us =
+      ((fixed + per_iteration) + c.beta * g) + (c.alpha * g) * place.iterations;
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }
 

@@ -46,19 +46,22 @@ class CompiledSubTable {
   struct Segment {
     WaveCoefficients coefficients;
     double floor_us = 0;
+    ConstantDivider step_tiles;
   };
   struct Group {
     ConstantDivider capacity;
     int tiles_slot = 0;
-    int loop_slot = 0;  // L or W of the mapping.
-    int row_class = 0;  // Index into row_tiles_.
+    int loop_slot = 0;     // L or W of the mapping.
+    int longest_slot = 0;  // Lx, where the mapping gives it, else loop_slot.
+    int row_class = 0;     // Index into row_tiles_.
     int predicates_begin = 0;
     int predicates_end = 0;
   };
   // Where a problem lies under one group's macro configuration.
   struct Place {
-    double tiles = 1;
+    int64_t tiles = 1;
     double iterations = 1;
+    int64_t longest_loop = 1;
     int64_t waves = 1;
     size_t segment = 0;
   };
@@ -76,6 +79,7 @@ class CompiledSubTable {
   int row_dimension_ = -1;
   bool rows_repeated_ = false;
   bool loop_is_total_ = false;
+  bool has_longest_loop_ = false;
   size_t wave_regimes_ = 1;
   size_t row_regimes_ = 1;
   double tie_factor_ = 1;

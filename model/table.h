@@ -28,10 +28,15 @@
 
 namespace wavetune {
 
-// T(G, L) in microseconds at wave w:  (delta + delta_w * w) + (gamma + gamma_w
-// * w) * L + beta * G + alpha * G * L. Per wave this is the paper's bilinear
-// form; gamma and delta linear in w are the tail law. In the sub-wave regime
-// delta_w = gamma_w = 0.
+// T in microseconds at s = ceil(G / WaveSegment::step_tiles) steps, with L the
+// mean and Lx the longest loop of a tile:
+//
+//   (delta + delta_w * s) + (gamma + gamma_w * s) * Lx + beta * G + alpha * G *
+//   L
+//
+// Per step this is the paper's bilinear form; gamma and delta linear in s are
+// the tail law. Deviation: a launch ends with its longest tile, so the terms
+// that do not grow with G take the longest loop, not the mean.
 struct WaveCoefficients {
   double delta = 0;
   double delta_w = 0;
@@ -48,6 +53,9 @@ struct WaveCoefficients {
 // model of (row, wave regime).
 struct WaveSegment {
   WaveCoefficients coefficients;
+  // Tiles of one step: the capacity where all multiprocessors are full, one per
+  // multiprocessor below (there s counts the tiles of the busiest one).
+  int64_t step_tiles = 1;
   double floor_us = 0;            // Predictions are never below this.
   double relative_bound = 0;      // Half-width of the error bound inside the
                                   // measured range, relative to the prediction.

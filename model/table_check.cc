@@ -285,6 +285,8 @@ class TableChecker {
     Require(
         InRange(segment.floor_us, 0, kMaxCoefficient) && segment.floor_us > 0,
         "floor_us is not above 0");
+    Require(InRange(segment.step_tiles, 1, kExpressionLimit),
+            "step_tiles out of range");
     Require(InRange(segment.relative_bound, 0, kMaxRelativeBound) &&
                 InRange(segment.extrapolated_bound, 0, kMaxRelativeBound),
             "error bound out of range");

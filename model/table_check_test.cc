@@ -142,6 +142,7 @@ std::vector<Fault> Faults() {
       {"coefficient too large",
        [](Table& t) { Segment(t).coefficients.delta = 1e31; }},
       {"no floor", [](Table& t) { Segment(t).floor_us = 0; }},
+      {"no step", [](Table& t) { Segment(t).step_tiles = 0; }},
       {"negative bound", [](Table& t) { Segment(t).relative_bound = -1; }},
       {"wave range", [](Table& t) { Segment(t).min_wave = 9; }},
       {"iteration range", [](Table& t) { Segment(t).min_iterations = 65; }},

@@ -13,6 +13,7 @@ void WriteSegment(const WaveSegment& segment, ByteWriter& writer) {
         segment.floor_us, segment.relative_bound, segment.extrapolated_bound}) {
     writer.F64(value);
   }
+  writer.I64(segment.step_tiles);
   writer.I64(segment.min_wave);
   writer.I64(segment.max_wave);
   writer.F64(segment.min_iterations);
@@ -28,6 +29,7 @@ WaveSegment ReadSegment(ByteReader& reader, size_t anchors) {
                         &segment.extrapolated_bound}) {
     *value = reader.F64();
   }
+  segment.step_tiles = reader.I64();
   segment.min_wave = reader.I64();
   segment.max_wave = reader.I64();
   segment.min_iterations = reader.F64();

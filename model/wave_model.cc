@@ -6,12 +6,13 @@
 namespace wavetune {
 
 double PredictLatencyUs(const WaveSegment& segment, int64_t tiles,
-                        double iterations, int64_t waves) {
+                        double iterations, int64_t longest_loop) {
   const WaveCoefficients& c = segment.coefficients;
   const double g = static_cast<double>(tiles);
-  const double w = static_cast<double>(waves);
-  const double fixed = c.delta + c.delta_w * w;
-  const double per_iteration = (c.gamma + c.gamma_w * w) * iterations;
+  const double s = static_cast<double>(Waves(tiles, segment.step_tiles));
+  const double fixed = c.delta + c.delta_w * s;
+  const double per_iteration =
+      (c.gamma + c.gamma_w * s) * static_cast<double>(longest_loop);
   const double latency_us =
       ((fixed + per_iteration) + c.beta * g) + (c.alpha * g) * iterations;
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;

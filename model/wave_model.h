@@ -1,6 +1,6 @@
 // The wave model: predicted latency of a launch from its physical coordinates.
 //
-//   double latency_us = PredictLatencyUs(segment, tiles, iterations, waves);
+//   double latency_us = PredictLatencyUs(segment, tiles, iterations, longest);
 //
 // Why out of line: binary64 + and * only, in one fixed order, compiled without
 // contraction, so that every rank, compiler and CPU gets the same bits; a
@@ -18,16 +18,16 @@ namespace wavetune {
 
 // Returns the model's latency in microseconds, not below segment.floor_us:
 //
-//   ((delta + delta_w * w) + (gamma + gamma_w * w) * L) + beta * G
-//       + (alpha * G) * L
+//   ((delta + delta_w * s) + (gamma + gamma_w * s) * Lx) + beta * G
+//       + (alpha * G) * L          with s = ceil(G / segment.step_tiles)
 //
 // evaluated in exactly this order. Shapes: tiles is G >= 1, iterations is
-// L > 0, waves is w >= 1. Finite and > 0 for every segment that CheckTable
-// accepts. Cannot fail.
-// Source: arXiv 2604.10187, section 4.1. Deviation: gamma and delta are linear
-// in w, which is also the tail law.
+// L > 0, longest_loop is Lx >= 1. Finite and > 0 for every segment that
+// CheckTable accepts. Cannot fail.
+// Source: arXiv 2604.10187, section 4.1. Deviations: gamma and delta are linear
+// in s, which is also the tail law; they take the longest loop.
 double PredictLatencyUs(const WaveSegment& segment, int64_t tiles,
-                        double iterations, int64_t waves);
+                        double iterations, int64_t longest_loop);
 
 // Returns whether (w, L) lies outside of the segment's measured range. A
 // segment that nothing was measured for has an iteration range of [0, 0]:

@@ -8,14 +8,16 @@ namespace {
 TEST(WaveModelTest, AddsUpTheTermsOfTheWaveForm) {
   WaveSegment segment;
   segment.floor_us = 0.5;
+  segment.step_tiles = 6;
   segment.coefficients = {.delta = 1,
                           .delta_w = 2,
                           .gamma = 0.5,
                           .gamma_w = 0.25,
                           .beta = 0.125,
                           .alpha = 0.0625};
-  // (1 + 2*3) + (0.5 + 0.25*3)*8 + 0.125*16 + 0.0625*16*8
-  EXPECT_EQ(PredictLatencyUs(segment, 16, 8, 3), 7 + 10 + 2 + 8);
+  // 16 tiles are 3 steps: (1 + 2*3) + (0.5 + 0.25*3)*12 + 0.125*16 +
+  // 0.0625*16*8
+  EXPECT_EQ(PredictLatencyUs(segment, 16, 8, 12), 7 + 15 + 2 + 8);
 }
 
 TEST(WaveModelTest, NeverPredictsBelowTheFloor) {

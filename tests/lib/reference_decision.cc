@@ -76,7 +76,8 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   Row row;
   row.segment = &segment;
   row.iterations = at.iterations;
-  row.latency_us = PredictLatencyUs(segment, at.tiles, at.iterations, waves);
+  row.latency_us =
+      PredictLatencyUs(segment, at.tiles, at.iterations, at.longest_loop);
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);
