@@ -1,7 +1,7 @@
 // Backend and Device: how a worker process reaches hardware (or a recorded
 // trace).
 //
-// A worker runs one Device for its whole life (profiler_agent/worker_main.h
+// A worker runs one Device for its whole life (worker/worker_main.h
 // speaks the pipe); implementations are OpenClBackend and ReplayBackend, and
 // later CUDA. A Device may crash or hang its process: the agent restarts it and
 // excludes the candidate at fault. Contract suite:
@@ -31,6 +31,10 @@ struct LoadedKernel {
   std::map<std::string, std::string>
       files;  // Name relative to the kernel's folder -> content.
   std::string specialisation;
+  // The serialized v1::KernelSource that all of this came from: what a device
+  // in another process (worker/remote_device.h) passes on. Empty for the
+  // others.
+  std::string source_bytes;
 };
 
 // Device times of launches.
@@ -63,7 +67,8 @@ class Device {
       const std::vector<Problem>& correctness_problems) = 0;
 
   // Launches `warmup` + `launches` times and returns the device time of each
-  // timed launch. Errors: as Prepare.
+  // timed launch. Errors: as Prepare; OUT_OF_RANGE for a problem that is not
+  // legal; NOT_FOUND for one that was not recorded (replay).
   virtual absl::StatusOr<LaunchTimes> Measure(
       const Configuration& configuration, const Problem& problem, int warmup,
       int launches) = 0;

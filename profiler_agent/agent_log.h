@@ -1,0 +1,29 @@
+// Log lines on standard error: level, text. The time is the journal's.
+//
+//   AgentLog(AgentLogLevel::kWarning, absl::StrCat("worker of ", uuid, ...));
+//   // warning: worker of CL-1 crashed (SIGSEGV)
+//
+// Thread-safe; one write per line.
+#ifndef WAVETUNE_PROFILER_AGENT_AGENT_LOG_H_
+#define WAVETUNE_PROFILER_AGENT_AGENT_LOG_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace wavetune {
+
+enum class AgentLogLevel { kDebug, kInfo, kWarning, kError };
+
+// Returns the level named "debug", "info", "warning" or "error".
+std::optional<AgentLogLevel> ParseAgentLogLevel(absl::string_view name);
+
+// Lines below `level` are dropped from now on (at first: below kInfo).
+void SetAgentLogLevel(AgentLogLevel level);
+
+// Writes a line. Cannot fail.
+void AgentLog(AgentLogLevel level, absl::string_view text);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_AGENT_LOG_H_

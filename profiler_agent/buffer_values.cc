@@ -1,0 +1,208 @@
+#include "profiler_agent/buffer_values.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "model/mapping.h"
+
+namespace wavetune {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+// generators, OOPSLA 2014): three multiplications a value, the same everywhere.
+// std::uniform_real_distribution is not the same everywhere, and slower.
+class SplitMix {
+ public:
+  explicit SplitMix(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // In [-1, 1), a multiple of 2^-23: exact in float.
+  float NextFloat() {
+    return static_cast<float>(static_cast<int64_t>(Next() >> 40) - (1 << 23)) *
+           0x1p-23f;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+uint16_t ToBfloat16(float value) {  // Rounds to nearest, ties to even.
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+template <typename T, typename Make>
+std::string Generate(size_t elements, Make make) {
+  std::string bytes(elements * sizeof(T), '\0');
+  for (size_t i = 0; i < elements; ++i) {
+    const T value = make(i);
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return bytes;
+}
+
+template <typename T>
+T Load(absl::string_view bytes, size_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+double LoadElement(ElementType type, absl::string_view bytes, size_t index) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return Load<float>(bytes, index);
+    case ElementType::kInt32:
+      return Load<int32_t>(bytes, index);
+    case ElementType::kInt64:
+      return static_cast<double>(Load<int64_t>(bytes, index));
+    case ElementType::kBfloat16:
+      return std::bit_cast<float>(
+          static_cast<uint32_t>(Load<uint16_t>(bytes, index)) << 16);
+  }
+  return 0;
+}
+
+// Returns the integer `make(i)` for every element, in the integer type `type`.
+template <typename Make>
+std::string Integers(ElementType type, size_t elements, Make make) {
+  if (type == ElementType::kInt32) {
+    return Generate<int32_t>(
+        elements, [&](size_t i) { return static_cast<int32_t>(make(i)); });
+  }
+  return Generate<int64_t>(elements, make);
+}
+
+bool IsInteger(ElementType type) {
+  return type == ElementType::kInt32 || type == ElementType::kInt64;
+}
+
+}  // namespace
+
+size_t ElementBytes(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+    case ElementType::kInt32:
+      return 4;
+    case ElementType::kInt64:
+      return 8;
+    case ElementType::kBfloat16:
+      return 2;
+  }
+  return 1;
+}
+
+std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
+  SplitMix random(seed);
+  switch (type) {
+    case ElementType::kFloat32:
+      return Generate<float>(elements,
+                             [&](size_t) { return random.NextFloat(); });
+    case ElementType::kBfloat16:
+      return Generate<uint16_t>(
+          elements, [&](size_t) { return ToBfloat16(random.NextFloat()); });
+    case ElementType::kInt32:
+    case ElementType::kInt64:
+      break;
+  }
+  return Integers(type, elements, [&](size_t) {
+    return static_cast<int64_t>(random.Next() >> 61);
+  });
+}
+
+std::string InputValues(const KernelSpec& spec, const Argument& argument,
+                        const Problem& problem, size_t elements,
+                        uint64_t seed) {
+  const int dimension = spec.DimensionIndex(argument.name);
+  if (IsInteger(argument.type) && dimension >= 0 &&
+      spec.dimensions[static_cast<size_t>(dimension)].repeated) {
+    return Integers(argument.type, elements, [&](size_t i) {
+      return i < problem.repeated.size() ? problem.repeated[i] : int64_t{0};
+    });
+  }
+  return RandomValues(argument.type, elements, seed);
+}
+
+std::string PoisonValues(ElementType type, size_t elements) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return Generate<float>(elements, [](size_t) {
+        return std::numeric_limits<float>::quiet_NaN();
+      });
+    case ElementType::kBfloat16:
+      return Generate<uint16_t>(elements,
+                                [](size_t) { return uint16_t{0x7fc0}; });
+    case ElementType::kInt32:
+      return Generate<int32_t>(
+          elements, [](size_t) { return std::numeric_limits<int32_t>::min(); });
+    case ElementType::kInt64:
+      return Generate<int64_t>(
+          elements, [](size_t) { return std::numeric_limits<int64_t>::min(); });
+  }
+  return "";
+}
+
+double RelativeError(ElementType type, absl::string_view out,
+                     absl::string_view reference) {
+  const size_t elements = reference.size() / ElementBytes(type);
+  double difference = 0;
+  double norm = 0;
+  for (size_t begin = 0; begin < elements; begin += 4096) {
+    double block_difference = 0;
+    double block_norm = 0;
+    for (size_t i = begin; i < std::min(elements, begin + 4096); ++i) {
+      const double want = LoadElement(type, reference, i);
+      const double off = LoadElement(type, out, i) - want;
+      block_difference += off * off;
+      block_norm += want * want;
+    }
+    difference += block_difference;
+    norm += block_norm;
+  }
+  return std::sqrt(difference) / (norm == 0 ? 1 : std::sqrt(norm));
+}
+
+absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
+                                        int64_t value) {
+  switch (argument.type) {
+    case ElementType::kInt32:
+      if (value > std::numeric_limits<int32_t>::max()) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "argument ", argument.name, " is INT32, but its value is ", value,
+            "; declare it INT64"));
+      }
+      return Integers(argument.type, 1, [value](size_t) { return value; });
+    case ElementType::kInt64:
+      return Integers(argument.type, 1, [value](size_t) { return value; });
+    case ElementType::kFloat32:
+      return Generate<float>(
+          1, [value](size_t) { return static_cast<float>(value); });
+    case ElementType::kBfloat16:
+      break;
+  }
+  return Generate<uint16_t>(
+      1, [value](size_t) { return ToBfloat16(static_cast<float>(value)); });
+}
+
+absl::StatusOr<size_t> BufferBytes(const Argument& argument,
+                                   const Problem& problem,
+                                   const Configuration& configuration) {
+  const int64_t elements =
+      Evaluate(argument.size, problem.View(), configuration);
+  if (elements >= kExpressionLimit) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "argument ", argument.name, " has more than 2^52 elements"));
+  }
+  return static_cast<size_t>(std::max<int64_t>(elements, 1)) *
+         ElementBytes(argument.type);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,62 @@
+// What goes into a kernel's buffers, and what is read out of them.
+//
+// Every backend fills inputs, poisons outputs and compares results alike, so
+// that "correct" means the same everywhere.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_BUFFER_VALUES_H_
+#define WAVETUNE_PROFILER_AGENT_BUFFER_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+
+namespace wavetune {
+
+// Returns the bytes of one element.
+size_t ElementBytes(ElementType type);
+
+// Returns `elements` random elements: floats uniform in [-1, 1), integers in
+// [0, 8). Equal seeds give equal bytes on every machine. Cost: about 1 ns an
+// element.
+std::string RandomValues(ElementType type, size_t elements, uint64_t seed);
+
+// Returns the content of an input argument: random values, but for an integer
+// input that is named as the kernel's repeated dimension: it holds that
+// dimension's elements (tokens per expert), as the kernel cannot know them
+// otherwise.
+std::string InputValues(const KernelSpec& spec, const Argument& argument,
+                        const Problem& problem, size_t elements, uint64_t seed);
+
+// Returns `elements` elements that no kernel computes: NaN, or the least
+// integer. An output that is not written, or written in part, fails the
+// comparison.
+std::string PoisonValues(ElementType type, size_t elements);
+
+// Returns ||out - reference||_2 / ||reference||_2 over the elements (the
+// absolute norm where the reference is all zeros); NaN or infinity when an
+// element is. Sizes are equal and whole elements. Accumulates in double, blocks
+// of 4096 at a time.
+double RelativeError(ElementType type, absl::string_view out,
+                     absl::string_view reference);
+
+// Returns the bytes of a scalar argument. Errors: FAILED_PRECONDITION when
+// `value` does not fit into the type.
+absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
+                                        int64_t value);
+
+// Returns the bytes of a buffer argument at a problem. Errors:
+// RESOURCE_EXHAUSTED when they exceed what one launch may use (the evaluation
+// saturated).
+absl::StatusOr<size_t> BufferBytes(const Argument& argument,
+                                   const Problem& problem,
+                                   const Configuration& configuration);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_BUFFER_VALUES_H_

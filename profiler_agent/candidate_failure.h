@@ -1,0 +1,32 @@
+// Whose fault a failed Prepare or Measure is.
+//
+// Device's error codes (backend.h) and those a worker's death adds
+// (worker/remote_device.h: ABORTED for a crash, DEADLINE_EXCEEDED for a hang)
+// become decisions here, once.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_CANDIDATE_FAILURE_H_
+#define WAVETUNE_PROFILER_AGENT_CANDIDATE_FAILURE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace wavetune {
+
+// Returns whether the device itself is gone, so that the rest of a batch cannot
+// be done on it.
+bool IsDeviceLost(const absl::Status& status);
+
+// Returns whether the candidate must not be used again: it does not compile,
+// computes wrong results, crashed or hung. False for what only this problem or
+// this moment is to blame for (out of memory, cannot be launched, not
+// recorded).
+bool ExcludesCandidate(const absl::Status& status);
+
+// Returns the reason for people: "does not compile: ...". `status` is not OK.
+std::string FailureReason(const absl::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CANDIDATE_FAILURE_H_

@@ -1,0 +1,66 @@
+#include "profiler_agent/fake_device.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/kernel_checks.h"
+
+namespace wavetune {
+
+absl::Status FakeDevice::Load(LoadedKernel kernel) {
+  absl::StatusOr<const Implementation*> implementation =
+      FindImplementation(kernel.spec, script_->facts.backend);
+  if (!implementation.ok()) return implementation.status();
+  loaded_.push_back(std::move(kernel));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Candidate> FakeDevice::Prepare(
+    const Configuration& configuration,
+    const std::vector<Problem>& /*unused*/) {
+  script_->on_call(configuration);
+  if (loaded_.empty()) return NoKernelLoaded();
+  absl::Status legal = CheckConfiguration(loaded_.back().spec, configuration);
+  if (!legal.ok()) return legal;
+  prepared_.push_back(configuration);
+  if (auto it = script_->prepare_errors.find(configuration);
+      it != script_->prepare_errors.end()) {
+    return it->second;
+  }
+  return Candidate{.configuration = configuration,
+                   .capacity = script_->facts.multiprocessors};
+}
+
+absl::StatusOr<LaunchTimes> FakeDevice::Measure(
+    const Configuration& configuration, const Problem& problem, int warmup,
+    int launches) {
+  script_->on_call(configuration);
+  if (loaded_.empty()) return NoKernelLoaded();
+  absl::Status legal =
+      CheckLaunch(loaded_.back().spec, configuration, problem, launches);
+  if (!legal.ok()) return legal;
+  measured_.push_back(configuration);
+  if (auto it = script_->measure_errors.find(configuration);
+      it != script_->measure_errors.end()) {
+    return it->second;
+  }
+  LaunchTimes times;
+  for (int i = 0; i < warmup; ++i) {
+    times.warmup_us += script_->latency_us(configuration, problem, launches_++);
+  }
+  for (int i = 0; i < launches; ++i) {
+    times.launch_us.push_back(
+        script_->latency_us(configuration, problem, launches_++));
+  }
+  return times;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> FakeBackend::Open(
+    const std::string& device_uuid, const std::string& /*cache_dir*/) {
+  if (device_uuid != script_->facts.uuid) {
+    return absl::NotFoundError(absl::StrCat("no device ", device_uuid));
+  }
+  return std::make_unique<FakeDevice>(script_);
+}
+
+}  // namespace wavetune

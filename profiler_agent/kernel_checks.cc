@@ -1,0 +1,59 @@
+#include "profiler_agent/kernel_checks.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/kernel_validation.h"
+#include "model/status_macros.h"
+
+namespace wavetune {
+
+absl::StatusOr<const Implementation*> FindImplementation(
+    const KernelSpec& spec, const std::string& backend) {
+  const Implementation* implementation = spec.ImplementationOf(backend);
+  if (implementation != nullptr) return implementation;
+  std::vector<std::string> backends;
+  for (const Implementation& other : spec.implementations) {
+    backends.push_back(other.backend);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "kernel ", spec.name, " has no implementation for the backend '", backend,
+      "' (it has: ", absl::StrJoin(backends, ", "),
+      "); add one to its manifest, or profile it on another device"));
+}
+
+absl::Status NoKernelLoaded() {
+  return absl::FailedPreconditionError(
+      "no kernel is loaded; a load must come before prepare and measure");
+}
+
+absl::Status CheckConfiguration(const KernelSpec& spec,
+                                const Configuration& configuration) {
+  if (InSpace(spec, configuration)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "configuration [", absl::StrJoin(configuration.values(), ", "),
+      "] is outside the space of kernel ", spec.name));
+}
+
+absl::Status CheckLaunch(const KernelSpec& spec,
+                         const Configuration& configuration,
+                         const Problem& problem, int launches) {
+  RETURN_IF_ERROR(CheckConfiguration(spec, configuration));
+  if (launches < 1) {
+    return absl::OutOfRangeError(
+        absl::StrCat("asked for ", launches, " launches; ask for at least 1"));
+  }
+  if (absl::Status status = CheckProblem(spec, problem); !status.ok()) {
+    return absl::OutOfRangeError(status.message());
+  }
+  if (!IsLegal(spec, configuration, problem.View())) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "problem ", FormatProblem(spec, problem), " is not legal for ",
+        FormatConfiguration(spec, configuration),
+        " (a problem predicate excludes it)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,39 @@
+// Checks that every Device makes before it touches hardware, so that all
+// backends refuse alike.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_KERNEL_CHECKS_H_
+#define WAVETUNE_PROFILER_AGENT_KERNEL_CHECKS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/configuration.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+
+namespace wavetune {
+
+// Returns the kernel's implementation for a backend; points into `spec`.
+// Errors: INVALID_ARGUMENT naming the backends the kernel has.
+absl::StatusOr<const Implementation*> FindImplementation(
+    const KernelSpec& spec, const std::string& backend);
+
+// Returns the error of a Prepare or Measure before Load.
+absl::Status NoKernelLoaded();
+
+// Errors: INVALID_ARGUMENT for a configuration outside the kernel's space.
+absl::Status CheckConfiguration(const KernelSpec& spec,
+                                const Configuration& configuration);
+
+// Errors: as CheckConfiguration; OUT_OF_RANGE for a problem that the kernel, or
+// this configuration, does not take (the candidate is not at fault), or for
+// `launches` < 1.
+absl::Status CheckLaunch(const KernelSpec& spec,
+                         const Configuration& configuration,
+                         const Problem& problem, int launches);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_KERNEL_CHECKS_H_

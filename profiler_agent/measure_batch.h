@@ -1,0 +1,50 @@
+// Measures a batch of (candidate, problem) pairs on one device.
+//
+// Thread safety: one call per device at a time.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_BATCH_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_BATCH_H_
+
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/profile.h"
+#include "model/sample.h"
+#include "profiler_agent/backend.h"
+#include "profiler_agent/stopping_rule.h"
+
+namespace wavetune {
+
+struct MeasureBatch {
+  // `kernel.specialisation` is ignored: each item's problem names its own.
+  LoadedKernel kernel;
+  std::vector<MeasureItem> items;
+  StoppingRule rule;
+  // Take a burst of each item in turn, so that drift hits all alike.
+  bool interleave = false;
+};
+
+// Exactly one of `sample` and `failure` is set.
+struct MeasureOutcome {
+  size_t index = 0;  // Into items.
+  const Sample* sample = nullptr;
+  std::string failure;
+  bool exclude_candidate = false;  // It crashed, hung or is wrong.
+};
+using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
+
+// Measures every item; blocks until each has an outcome. Once a candidate is
+// excluded its other items fail with the same reason, unmeasured. Items are
+// grouped by specialisation (a device holds one at a time). Cancelling takes
+// effect after the running burst. Errors: CANCELLED; UNAVAILABLE when the
+// device was lost. What was reported stays valid.
+absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
+                             const OutcomeCallback& on_outcome,
+                             const std::stop_token& cancel);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_BATCH_H_

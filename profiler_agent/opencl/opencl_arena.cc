@@ -1,0 +1,110 @@
+#include "profiler_agent/opencl/opencl_arena.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/opencl/opencl_status.h"
+
+namespace wavetune {
+namespace {
+
+// A page: slices start alike, whatever their size, and above every device's
+// alignment for sub-buffers (128 bytes on PoCL, 4096 at most elsewhere).
+constexpr size_t kSliceAlignment = 4096;
+
+// Random content repeats with this period (a prime number of elements below
+// 2^22, so that no two rows of a matrix are equal).
+constexpr size_t kPatternElements = 4194301;
+
+size_t RoundUp(size_t bytes, size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+size_t MaxAllocation(cl_device_id device) {
+  cl_ulong bytes = 0;
+  clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(bytes), &bytes,
+                  nullptr);
+  return static_cast<size_t>(bytes);
+}
+
+}  // namespace
+
+OpenClArena::OpenClArena(const OpenClSession& session, const DeviceFacts& facts,
+                         const Argument& argument, uint64_t seed)
+    : session_(session),
+      type_(argument.type),
+      is_input_(argument.role == ArgumentRole::kInput),
+      max_bytes_(MaxAllocation(session.device)),
+      seed_(seed) {
+  if (argument.cold && is_input_) {
+    // A quarter above the cache, as caches are not perfectly LRU.
+    cold_bytes_ = static_cast<size_t>(facts.last_level_cache_bytes) / 4 * 5;
+  }
+}
+
+absl::Status OpenClArena::Reserve(size_t bytes) {
+  const size_t slice = RoundUp(bytes, kSliceAlignment);
+  const size_t wanted = slice + cold_bytes_;
+  if (memory_ && wanted <= size_) return absl::OkStatus();
+  if (slice > max_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a buffer of ", bytes, " bytes is larger than the ",
+                     max_bytes_, " that the device allocates at once"));
+  }
+  memory_ = OpenClBuffer();
+  cursor_ = 0;
+  // Powers of two, so that growing problems do not fill it again and again;
+  // where that is too much, less rotation rather than none.
+  size_ = std::min(max_bytes_, std::bit_ceil(slice) + cold_bytes_);
+  cl_int code = CL_SUCCESS;
+  memory_ = OpenClBuffer(clCreateBuffer(session_.context, CL_MEM_READ_WRITE,
+                                        size_, nullptr, &code));
+  if (code == CL_SUCCESS && is_input_) {
+    absl::Status filled = Fill();
+    if (filled.ok()) return filled;
+    memory_ = OpenClBuffer();
+    return filled;
+  }
+  return OpenClStatus(code, absl::StrCat("allocating ", size_, " bytes"));
+}
+
+absl::Status OpenClArena::Fill() {
+  const size_t elements =
+      std::min(kPatternElements, size_ / ElementBytes(type_));
+  const std::string pattern = RandomValues(type_, elements, seed_);
+  for (size_t offset = 0; offset < size_; offset += pattern.size()) {
+    const size_t bytes = std::min(pattern.size(), size_ - offset);
+    const cl_int code =
+        clEnqueueWriteBuffer(session_.queue, memory_.get(), CL_TRUE, offset,
+                             bytes, pattern.data(), 0, nullptr, nullptr);
+    if (code != CL_SUCCESS) return OpenClStatus(code, "filling a buffer");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OpenClBuffer> OpenClArena::NextSlice(size_t bytes) {
+  const size_t slice = RoundUp(bytes, kSliceAlignment);
+  if (cold_bytes_ > 0) {
+    cursor_ += slice;
+    if (cursor_ + slice > size_) cursor_ = 0;
+  }
+  const cl_buffer_region region = {cursor_, std::min(slice, size_ - cursor_)};
+  cl_int code = CL_SUCCESS;
+  OpenClBuffer buffer(clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
+                                        CL_BUFFER_CREATE_TYPE_REGION, &region,
+                                        &code));
+  if (code != CL_SUCCESS) return OpenClStatus(code, "slicing a buffer");
+  return buffer;
+}
+
+absl::Status OpenClArena::Write(const std::string& content) {
+  return OpenClStatus(
+      clEnqueueWriteBuffer(session_.queue, memory_.get(), CL_TRUE, 0,
+                           content.size(), content.data(), 0, nullptr, nullptr),
+      "writing an input");
+}
+
+}  // namespace wavetune

@@ -1,0 +1,59 @@
+// OpenClArena: the memory behind one buffer argument while measuring.
+//
+// One allocation, filled with random values once, serves every problem: a
+// sample would otherwise spend more time on filling buffers than on launches. A
+// cold argument gets another slice for each launch, and the arena is larger
+// than the last-level cache, so a slice has left the cache before it comes
+// round again (serving reads weights cold).
+//
+// Thread safety: one thread.
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ARENA_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ARENA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/device.h"
+#include "model/kernel_spec.h"
+#include "profiler_agent/opencl/opencl_handle.h"
+
+namespace wavetune {
+
+class OpenClArena {
+ public:
+  // `seed` is of the random content.
+  OpenClArena(const OpenClSession& session, const DeviceFacts& facts,
+              const Argument& argument, uint64_t seed);
+
+  // Makes room for slices of `bytes`, on growing filled with random values
+  // (inputs). Errors: RESOURCE_EXHAUSTED; the arena is empty then.
+  absl::Status Reserve(size_t bytes);
+
+  // Returns the slice for the next launch: always the first one, or for a cold
+  // argument the one after the last. `bytes` was reserved. Errors: as
+  // OpenClStatus.
+  absl::StatusOr<OpenClBuffer> NextSlice(size_t bytes);
+
+  // Overwrites the first slice.
+  absl::Status Write(const std::string& content);
+
+ private:
+  absl::Status Fill();
+
+  OpenClSession session_;
+  ElementType type_;
+  bool is_input_;
+  size_t cold_bytes_ = 0;  // To rotate over; 0: not cold.
+  size_t max_bytes_ = 0;   // Of one allocation.
+  uint64_t seed_;
+  OpenClBuffer memory_;
+  size_t size_ = 0;
+  size_t cursor_ = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ARENA_H_

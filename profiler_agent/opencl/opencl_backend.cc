@@ -1,0 +1,54 @@
+#include "profiler_agent/opencl/opencl_backend.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/opencl/opencl_device.h"
+#include "profiler_agent/opencl/opencl_facts.h"
+
+namespace wavetune {
+
+OpenClBackend::OpenClBackend(const std::string& cache_dir) {
+  if (cache_dir.empty()) return;
+  const std::string pocl = absl::StrCat(cache_dir, "/pocl");
+  std::error_code ignored;  // PoCL says it itself if it cannot write there.
+  std::filesystem::create_directories(pocl, ignored);
+  setenv("POCL_CACHE_DIR", pocl.c_str(), /*overwrite=*/0);
+}
+
+Backend::Enumeration OpenClBackend::Enumerate() {
+  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries = ListOpenClDevices();
+  if (!entries.ok()) {
+    return {.note = std::string(entries.status().message())};
+  }
+  Enumeration enumeration;
+  for (OpenClDeviceEntry& entry : *entries) {
+    enumeration.devices.push_back(std::move(entry.facts));
+  }
+  if (enumeration.devices.empty()) {
+    enumeration.note = "OpenCL is installed, but no platform has a device";
+  }
+  return enumeration;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenClBackend::Open(
+    const std::string& device_uuid, const std::string& cache_dir) {
+  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries = ListOpenClDevices();
+  if (!entries.ok()) return entries.status();
+  for (const OpenClDeviceEntry& entry : *entries) {
+    if (entry.facts.uuid != device_uuid) continue;
+    absl::StatusOr<std::unique_ptr<OpenClDevice>> device =
+        OpenClDevice::Open(entry, cache_dir);
+    if (!device.ok()) return device.status();
+    return *std::move(device);
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no OpenCL device has the UUID ", device_uuid,
+                   "; the host's name or its driver may have changed"));
+}
+
+}  // namespace wavetune

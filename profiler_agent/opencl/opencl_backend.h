@@ -1,0 +1,30 @@
+// OpenClBackend: CPUs through PoCL, and whatever else has an OpenCL driver.
+//
+// Limits: one-dimensional launches; capacity assumes one resident group per
+// compute unit; throttling is not reported by OpenCL.
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_BACKEND_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "profiler_agent/backend.h"
+
+namespace wavetune {
+
+class OpenClBackend : public Backend {
+ public:
+  // `cache_dir` is where PoCL keeps its own cache (POCL_CACHE_DIR, unless the
+  // environment sets it already); empty: PoCL's default. Construct before
+  // another thread starts.
+  explicit OpenClBackend(const std::string& cache_dir = "");
+
+  std::string name() const override { return "opencl"; }
+  Enumeration Enumerate() override;
+  absl::StatusOr<std::unique_ptr<Device>> Open(
+      const std::string& device_uuid, const std::string& cache_dir) override;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_BACKEND_H_

@@ -1,0 +1,55 @@
+// OpenClCompiler: sources to kernels, through the cache on disk.
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_COMPILER_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_COMPILER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/device.h"
+#include "profiler_agent/opencl/opencl_handle.h"
+#include "profiler_agent/program_cache.h"
+
+namespace wavetune {
+
+// A kernel that can be launched.
+struct CompiledKernel {
+  OpenClProgramHandle program;
+  OpenClKernel kernel;
+  std::string key;  // Of the cache entry.
+  bool from_disk = false;
+};
+
+// Used by one thread.
+class OpenClCompiler {
+ public:
+  // Entries depend on the device's architecture, driver and runtime.
+  // `directory` empty: nothing is kept.
+  OpenClCompiler(const OpenClSession& session, const DeviceFacts& facts,
+                 const std::string& directory);
+
+  // Returns the kernel function `entry` of a self-contained source. An entry of
+  // the cache that the driver refuses is removed and built again. Errors:
+  // INVALID_ARGUMENT with the compiler's log, as OpenClStatus otherwise.
+  absl::StatusOr<CompiledKernel> Build(const std::string& source,
+                                       const std::string& options,
+                                       const std::string& entry);
+
+  // Puts a kernel's program into the cache. Call it after the first launch:
+  // PoCL generates machine code then, and the binary carries it along. Failing
+  // to is no error: the program is compiled again next time.
+  void Publish(const CompiledKernel& compiled);
+
+ private:
+  absl::StatusOr<CompiledKernel> BuildFromDisk(const std::string& key,
+                                               const std::string& options,
+                                               const std::string& entry);
+
+  OpenClSession session_;
+  std::string device_key_;
+  ProgramCache cache_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_COMPILER_H_

@@ -1,0 +1,270 @@
+#include "profiler_agent/opencl/opencl_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel_validation.h"
+#include "model/status_macros.h"
+#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/opencl/opencl_check.h"
+#include "profiler_agent/opencl/opencl_source.h"
+#include "profiler_agent/opencl/opencl_status.h"
+
+namespace wavetune {
+
+// Launches that were enqueued, with what must live until they are done.
+struct OpenClDevice::Burst {
+  std::vector<OpenClEvent> events;
+  std::vector<OpenClBuffer> slices;
+};
+
+absl::StatusOr<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(
+    const OpenClDeviceEntry& entry, const std::string& cache_dir) {
+  cl_int code = CL_SUCCESS;
+  OpenClContext context(
+      clCreateContext(nullptr, 1, &entry.id, nullptr, nullptr, &code));
+  if (code != CL_SUCCESS) return OpenClStatus(code, "opening the device");
+  const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
+                                            CL_QUEUE_PROFILING_ENABLE, 0};
+  OpenClQueue queue(clCreateCommandQueueWithProperties(context.get(), entry.id,
+                                                       properties, &code));
+  if (code != CL_SUCCESS) return OpenClStatus(code, "creating a queue");
+  cl_device_type type = 0;
+  clGetDeviceInfo(entry.id, CL_DEVICE_TYPE, sizeof(type), &type, nullptr);
+  const OpenClSession session = {.device = entry.id,
+                                 .context = context.get(),
+                                 .queue = queue.get(),
+                                 .is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0};
+  return std::unique_ptr<OpenClDevice>(new OpenClDevice(
+      entry.facts, std::move(context), std::move(queue), session, cache_dir));
+}
+
+OpenClDevice::OpenClDevice(DeviceFacts facts, OpenClContext context,
+                           OpenClQueue queue, const OpenClSession& session,
+                           const std::string& cache_dir)
+    : facts_(std::move(facts)),
+      context_(std::move(context)),
+      queue_(std::move(queue)),
+      session_(session),
+      compiler_(session, facts_, cache_dir) {}
+
+OpenClDevice::~OpenClDevice() = default;
+
+absl::Status OpenClDevice::Load(LoadedKernel kernel) {
+  const absl::StatusOr<const Implementation*> implementation =
+      FindImplementation(kernel.spec, facts_.backend);
+  if (!implementation.ok()) return implementation.status();
+  if ((*implementation)->sources.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel ", kernel.spec.name,
+                     " names no sources for the backend 'opencl'"));
+  }
+  absl::StatusOr<std::string> source =
+      ExpandSource(kernel.files, (*implementation)->sources.front());
+  if (!source.ok()) return source.status();
+
+  compiled_.clear();
+  reference_.reset();
+  arenas_.clear();
+  source_ = *std::move(source);
+  kernel_ = std::move(kernel);
+  implementation_ = kernel_->spec.ImplementationOf(facts_.backend);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Candidate> OpenClDevice::Prepare(
+    const Configuration& configuration,
+    const std::vector<Problem>& correctness_problems) {
+  if (!kernel_.has_value()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckConfiguration(kernel_->spec, configuration));
+  const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
+  if (!compiled.ok()) return compiled.status();
+
+  bool checked = correctness_problems.empty();
+  for (const Problem& problem : correctness_problems) {
+    if (!CheckLaunch(kernel_->spec, configuration, problem, 1).ok()) continue;
+    RETURN_IF_ERROR(Check(**compiled, configuration, problem));
+    checked = true;
+  }
+  if (!checked) {
+    return absl::FailedPreconditionError(
+        "none of the problems at which results are checked is legal for it; "
+        "add one to the manifest's correctness_problems");
+  }
+  compiler_.Publish(**compiled);
+
+  Candidate candidate{.configuration = configuration};
+  cl_ulong local_memory = 0;
+  clGetKernelWorkGroupInfo((*compiled)->kernel.get(), session_.device,
+                           CL_KERNEL_LOCAL_MEM_SIZE, sizeof(local_memory),
+                           &local_memory, nullptr);
+  candidate.local_memory_bytes = static_cast<int64_t>(local_memory);
+  // OpenCL does not say how many groups are resident. A CPU runs one per core;
+  // on other devices one is the safe assumption.
+  candidate.blocks_per_multiprocessor = 1;
+  candidate.capacity = facts_.multiprocessors;
+  return candidate;
+}
+
+absl::StatusOr<LaunchTimes> OpenClDevice::Measure(
+    const Configuration& configuration, const Problem& problem, int warmup,
+    int launches) {
+  if (!kernel_.has_value()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
+  const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
+  if (!compiled.ok()) return compiled.status();
+  const absl::StatusOr<LaunchShape> shape =
+      ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
+              configuration, problem, facts_);
+  if (!shape.ok()) return shape.status();
+  RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
+  cl_kernel kernel = (*compiled)->kernel.get();
+  RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));
+  RETURN_IF_ERROR(SetLocalMemory(kernel, kernel_->spec, *shape));
+
+  // Warm-up first and to its end: with PoCL the first launch of another grid
+  // may still generate code.
+  Burst warm;
+  absl::Status status;
+  for (int i = 0; i < std::max(1, warmup) && status.ok(); ++i) {
+    status = EnqueueOne(kernel, *shape, nullptr, warm);
+  }
+  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
+  if (!status.ok()) return status;
+
+  // The whole burst is enqueued behind a gate: no launch waits for the host,
+  // and on a CPU the enqueueing thread does not compete with the kernel.
+  cl_int code = CL_SUCCESS;
+  OpenClEvent gate(clCreateUserEvent(session_.context, &code));
+  if (code != CL_SUCCESS) return OpenClStatus(code, "creating an event");
+  Burst timed;
+  for (int i = 0; i < launches && status.ok(); ++i) {
+    status = EnqueueOne(kernel, *shape, i == 0 ? gate.get() : nullptr, timed);
+  }
+  clSetUserEventStatus(gate.get(), CL_COMPLETE);  // Also after an error.
+  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
+  if (!status.ok()) return status;
+
+  LaunchTimes times;
+  for (const OpenClEvent& event : warm.events) {
+    const absl::StatusOr<double> us = DeviceTimeUs(event.get());
+    if (!us.ok()) return us.status();
+    times.warmup_us += *us;
+  }
+  for (const OpenClEvent& event : timed.events) {
+    const absl::StatusOr<double> us = DeviceTimeUs(event.get());
+    if (!us.ok()) return us.status();
+    times.launch_us.push_back(*us);
+  }
+  return times;
+}
+
+absl::StatusOr<const CompiledKernel*> OpenClDevice::Compile(
+    const Configuration& configuration) {
+  if (auto it = compiled_.find(configuration); it != compiled_.end()) {
+    return &it->second;
+  }
+  absl::StatusOr<CompiledKernel> compiled = compiler_.Build(
+      source_,
+      BuildOptions(kernel_->spec, &configuration, kernel_->specialisation,
+                   implementation_->compile_options),
+      implementation_->entry);
+  if (!compiled.ok()) return compiled.status();
+  return &compiled_.emplace(configuration, *std::move(compiled)).first->second;
+}
+
+absl::StatusOr<const CompiledKernel*> OpenClDevice::CompileReference() {
+  if (reference_.has_value()) return &*reference_;
+  const std::optional<Correctness>& correctness = kernel_->spec.correctness;
+  if (!correctness.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("kernel ", kernel_->spec.name,
+                     " declares no reference to check its results against; add "
+                     "'correctness' to its manifest"));
+  }
+  const absl::StatusOr<std::string> source =
+      ExpandSource(kernel_->files, correctness->source);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<CompiledKernel> compiled = compiler_.Build(
+      *source,
+      BuildOptions(kernel_->spec, nullptr, kernel_->specialisation,
+                   correctness->compile_options),
+      correctness->entry);
+  if (!compiled.ok()) {
+    // Not the candidate's fault.
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the reference kernel is broken: ", compiled.status().message()));
+  }
+  reference_ = *std::move(compiled);
+  return &*reference_;
+}
+
+absl::Status OpenClDevice::Check(const CompiledKernel& compiled,
+                                 const Configuration& configuration,
+                                 const Problem& problem) {
+  const bool first_use = !reference_.has_value();
+  const absl::StatusOr<const CompiledKernel*> reference = CompileReference();
+  if (!reference.ok()) return reference.status();
+  const absl::StatusOr<LaunchShape> shape =
+      ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
+              configuration, problem, facts_);
+  if (!shape.ok()) return shape.status();
+  const OpenClCheck check = {.spec = &kernel_->spec,
+                             .candidate = compiled.kernel.get(),
+                             .reference = (*reference)->kernel.get(),
+                             .configuration = configuration,
+                             .shape = *shape};
+  // A thousand arguments apart: argument i uses seed + i.
+  absl::Status status =
+      CheckResults(session_, check, problem, next_seed_++ * 1000);
+  if (status.ok() && first_use) compiler_.Publish(**reference);
+  return status;
+}
+
+absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
+                                          const Problem& problem) {
+  const KernelSpec& spec = kernel_->spec;
+  for (size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.role == ArgumentRole::kScalar) continue;
+    const absl::StatusOr<size_t> bytes =
+        BufferBytes(argument, problem, configuration);
+    if (!bytes.ok()) return bytes.status();
+    OpenClArena& arena =
+        arenas_.try_emplace(i, session_, facts_, argument, i + 1).first->second;
+    if (absl::Status status = arena.Reserve(*bytes); !status.ok()) {
+      arenas_.clear();  // The next problem may fit.
+      return status;
+    }
+    const int dimension = spec.DimensionIndex(argument.name);
+    if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
+        spec.dimensions[static_cast<size_t>(dimension)].repeated) {
+      absl::Status written =
+          arena.Write(InputValues(spec, argument, problem,
+                                  *bytes / ElementBytes(argument.type), i + 1));
+      if (!written.ok()) return written;
+    }
+    buffer_bytes_[i] = *bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
+                                      const LaunchShape& shape, cl_event gate,
+                                      Burst& burst) {
+  for (auto& [index, arena] : arenas_) {
+    absl::StatusOr<OpenClBuffer> slice = arena.NextSlice(buffer_bytes_[index]);
+    if (!slice.ok()) return slice.status();
+    RETURN_IF_ERROR(SetBuffer(kernel, index, slice->get()));
+    burst.slices.push_back(*std::move(slice));
+  }
+  absl::StatusOr<OpenClEvent> event =
+      EnqueueLaunch(session_, kernel, shape, gate);
+  if (!event.ok()) return event.status();
+  burst.events.push_back(*std::move(event));
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,74 @@
+// OpenClDevice: compiles, checks and measures kernels on one OpenCL device.
+//
+// Errors, besides Device's: a launch that faults on a CPU takes the process
+// with it; that is what worker processes are for.
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_DEVICE_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_DEVICE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/backend.h"
+#include "profiler_agent/opencl/opencl_arena.h"
+#include "profiler_agent/opencl/opencl_compiler.h"
+#include "profiler_agent/opencl/opencl_facts.h"
+#include "profiler_agent/opencl/opencl_handle.h"
+#include "profiler_agent/opencl/opencl_launch.h"
+
+namespace wavetune {
+
+class OpenClDevice : public Device {
+ public:
+  // Errors: UNAVAILABLE, as OpenClStatus.
+  static absl::StatusOr<std::unique_ptr<OpenClDevice>> Open(
+      const OpenClDeviceEntry& entry, const std::string& cache_dir);
+  ~OpenClDevice() override;
+
+  const DeviceFacts& facts() const override { return facts_; }
+  absl::Status Load(LoadedKernel kernel) override;
+  absl::StatusOr<Candidate> Prepare(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems) override;
+  absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
+                                      const Problem& problem, int warmup,
+                                      int launches) override;
+
+ private:
+  struct Burst;
+
+  OpenClDevice(DeviceFacts facts, OpenClContext context, OpenClQueue queue,
+               const OpenClSession& session, const std::string& cache_dir);
+
+  absl::StatusOr<const CompiledKernel*> Compile(
+      const Configuration& configuration);
+  absl::StatusOr<const CompiledKernel*> CompileReference();
+  absl::Status Check(const CompiledKernel& compiled,
+                     const Configuration& configuration,
+                     const Problem& problem);
+  absl::Status ReserveBuffers(const Configuration& configuration,
+                              const Problem& problem);
+  absl::Status EnqueueOne(cl_kernel kernel, const LaunchShape& shape,
+                          cl_event gate, Burst& burst);
+
+  DeviceFacts facts_;
+  OpenClContext context_;
+  OpenClQueue queue_;
+  OpenClSession session_;
+  OpenClCompiler compiler_;
+  std::optional<LoadedKernel> kernel_;
+  const Implementation* implementation_ = nullptr;  // In kernel_.
+  std::string source_;                              // Expanded.
+  std::map<Configuration, CompiledKernel> compiled_;
+  std::optional<CompiledKernel> reference_;
+  std::map<size_t, OpenClArena> arenas_;   // By argument.
+  std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
+  uint64_t next_seed_ = 1;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_DEVICE_H_

@@ -1,0 +1,149 @@
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/opencl/opencl_backend.h"
+#include "profiler_agent/worker/test_kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char kKernels[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/";
+const Configuration kSound = {16, 8, 0};
+const Configuration kBroken = {16, 8, 1};
+
+class OpenClDeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cache_dir_ = ::testing::TempDir() + "opencl_cache_XXXXXX";
+    ASSERT_NE(mkdtemp(cache_dir_.data()), nullptr);
+    backend_ = std::make_unique<OpenClBackend>(cache_dir_);
+    const Backend::Enumeration found = backend_->Enumerate();
+    if (found.devices.empty()) GTEST_SKIP() << found.note;
+    uuid_ = found.devices[0].uuid;
+    device_ = Open();
+  }
+
+  void TearDown() override { std::filesystem::remove_all(cache_dir_); }
+
+  std::unique_ptr<Device> Open() {
+    absl::StatusOr<std::unique_ptr<Device>> device =
+        backend_->Open(uuid_, cache_dir_);
+    EXPECT_TRUE(device.ok()) << device.status();
+    return device.ok() ? *std::move(device) : nullptr;
+  }
+
+  void Load(Device& device, const std::string& kernel) {
+    LoadedKernel loaded = TestKernel(kKernels + kernel);
+    problems_.clear();
+    for (const WeightedProblem& problem : loaded.spec.correctness_problems) {
+      problems_.push_back(problem.problem);
+    }
+    const absl::Status status = device.Load(std::move(loaded));
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  std::vector<std::filesystem::path> CachedPrograms() const {
+    std::vector<std::filesystem::path> paths;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             cache_dir_ + "/programs", ignored)) {
+      paths.push_back(entry.path());
+    }
+    return paths;
+  }
+
+  std::string cache_dir_;
+  std::unique_ptr<OpenClBackend> backend_;
+  std::string uuid_;
+  std::unique_ptr<Device> device_;
+  std::vector<Problem> problems_;
+};
+
+TEST_F(OpenClDeviceTest, PreparesAndMeasuresASoundKernel) {
+  Load(*device_, "column_sum");
+  const absl::StatusOr<Candidate> candidate =
+      device_->Prepare(kSound, problems_);
+  ASSERT_TRUE(candidate.ok()) << candidate.status();
+  EXPECT_EQ(candidate->capacity, device_->facts().multiprocessors);
+
+  const absl::StatusOr<LaunchTimes> times =
+      device_->Measure(kSound, {.extents = {1024, 256}}, 1, 5);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(times->launch_us.size(), 5u);
+  for (const double us : times->launch_us) {
+    EXPECT_GT(us, 1);
+    EXPECT_LT(us, 1e6);
+  }
+}
+
+TEST_F(OpenClDeviceTest, ReportsTheCompilersLog) {
+  Load(*device_, "does_not_compile");
+  const absl::Status status = device_->Prepare(kBroken, problems_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("broken on purpose"));
+  EXPECT_TRUE(device_->Prepare(kSound, problems_).ok());
+}
+
+TEST_F(OpenClDeviceTest, RefusesACandidateThatComputesWrongResults) {
+  Load(*device_, "wrong_result");
+  const absl::Status status = device_->Prepare(kBroken, problems_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("output 'c'"));
+  EXPECT_TRUE(device_->Prepare(kSound, problems_).ok());
+}
+
+TEST_F(OpenClDeviceTest, RefusesACandidateThatNoProblemChecks) {
+  Load(*device_, "column_sum");
+  EXPECT_EQ(device_->Prepare(kSound, {{.extents = {0, 0}}}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(OpenClDeviceTest, TakesProgramsFromTheCacheOnDisk) {
+  Load(*device_, "column_sum");
+  ASSERT_TRUE(device_->Prepare(kSound, problems_).ok());
+  // The candidate's and the reference's.
+  EXPECT_EQ(CachedPrograms().size(), 2u);
+  const std::unique_ptr<Device> other = Open();
+  Load(*other, "column_sum");
+  EXPECT_TRUE(other->Prepare(kSound, problems_).ok());
+  EXPECT_EQ(CachedPrograms().size(), 2u);
+}
+
+TEST_F(OpenClDeviceTest, BuildsADamagedCacheEntryAgain) {
+  Load(*device_, "column_sum");
+  ASSERT_TRUE(device_->Prepare(kSound, problems_).ok());
+  for (const std::filesystem::path& path : CachedPrograms()) {
+    std::ofstream(path, std::ios::binary | std::ios::in).write("damage", 6);
+  }
+  const std::unique_ptr<Device> other = Open();
+  Load(*other, "column_sum");
+  EXPECT_TRUE(other->Prepare(kSound, problems_).ok());
+  EXPECT_EQ(CachedPrograms().size(), 2u);
+}
+
+TEST_F(OpenClDeviceTest, RefusesABufferLargerThanTheDeviceAllocates) {
+  Load(*device_, "column_sum");
+  EXPECT_EQ(device_->Measure(kSound, {.extents = {65536, 65536}}, 1, 1)
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(device_->Measure(kSound, {.extents = {64, 64}}, 1, 1).ok());
+}
+
+TEST_F(OpenClDeviceTest, RefusesAKernelWithoutItsSource) {
+  LoadedKernel kernel = TestKernel(std::string(kKernels) + "column_sum");
+  kernel.files.erase("column_sum.cl");
+  EXPECT_EQ(device_->Load(kernel).code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace wavetune

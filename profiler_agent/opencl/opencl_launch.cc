@@ -1,0 +1,127 @@
+#include "profiler_agent/opencl/opencl_launch.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "model/mapping.h"
+#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/opencl/opencl_status.h"
+
+namespace wavetune {
+namespace {
+
+absl::Status TooMuch(absl::string_view what, int64_t wanted, int64_t limit) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "it wants ", what, " ", wanted, ", the device allows ", limit));
+}
+
+}  // namespace
+
+absl::StatusOr<LaunchShape> ShapeOf(const KernelSpec& spec,
+                                    const Implementation& implementation,
+                                    const std::string& specialisation,
+                                    const Configuration& configuration,
+                                    const Problem& problem,
+                                    const DeviceFacts& facts) {
+  const ProblemView view = problem.View();
+  const int64_t groups =
+      implementation.groups.has_value()
+          ? Evaluate(*implementation.groups, view, configuration)
+          : MapProblem(spec.MappingOf(specialisation), view, configuration)
+                .tiles;
+  const int64_t group_size =
+      implementation.group_size.has_value()
+          ? Evaluate(*implementation.group_size, view, configuration)
+          : 1;
+  const int64_t local_memory =
+      implementation.local_memory_bytes.has_value()
+          ? Evaluate(*implementation.local_memory_bytes, view, configuration)
+          : 0;
+  if (facts.max_group_size > 0 && group_size > facts.max_group_size) {
+    return TooMuch("a work group of", group_size, facts.max_group_size);
+  }
+  if (facts.max_local_memory_bytes > 0 &&
+      local_memory > facts.max_local_memory_bytes) {
+    return TooMuch("bytes of local memory:", local_memory,
+                   facts.max_local_memory_bytes);
+  }
+  if (groups < 1 || group_size < 1 || groups >= kExpressionLimit) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("it wants ", groups, " groups of ", group_size));
+  }
+  return LaunchShape{.groups = static_cast<size_t>(groups),
+                     .group_size = static_cast<size_t>(group_size),
+                     .local_memory_bytes = static_cast<size_t>(local_memory)};
+}
+
+absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
+                        const Configuration& configuration,
+                        const Problem& problem) {
+  for (size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.role != ArgumentRole::kScalar) continue;
+    const absl::StatusOr<std::string> bytes = ScalarBytes(
+        argument, Evaluate(argument.size, problem.View(), configuration));
+    if (!bytes.ok()) return bytes.status();
+    absl::Status status = OpenClStatus(
+        clSetKernelArg(kernel, static_cast<cl_uint>(i), bytes->size(),
+                       bytes->data()),
+        absl::StrCat("setting scalar argument '", argument.name, "'"));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
+                            const LaunchShape& shape) {
+  if (shape.local_memory_bytes == 0) return absl::OkStatus();
+  return OpenClStatus(
+      clSetKernelArg(kernel, static_cast<cl_uint>(spec.arguments.size()),
+                     shape.local_memory_bytes, nullptr),
+      "setting dynamic local memory");
+}
+
+absl::Status SetBuffer(cl_kernel kernel, size_t index, cl_mem buffer) {
+  return OpenClStatus(clSetKernelArg(kernel, static_cast<cl_uint>(index),
+                                     sizeof(buffer), &buffer),
+                      absl::StrCat("setting buffer argument ", index));
+}
+
+absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
+                                          cl_kernel kernel,
+                                          const LaunchShape& shape,
+                                          cl_event gate) {
+  const size_t global = shape.groups * shape.group_size;
+  cl_event event = nullptr;
+  const cl_int code = clEnqueueNDRangeKernel(
+      session.queue, kernel, 1, nullptr, &global, &shape.group_size,
+      gate == nullptr ? 0 : 1, gate == nullptr ? nullptr : &gate, &event);
+  if (code != CL_SUCCESS) {
+    return OpenClStatus(code, absl::StrCat("launching ", shape.groups,
+                                           " groups of ", shape.group_size));
+  }
+  return OpenClEvent(event);
+}
+
+absl::Status Finish(const OpenClSession& session) {
+  return OpenClStatus(clFinish(session.queue), "waiting for the device");
+}
+
+absl::StatusOr<double> DeviceTimeUs(cl_event launch) {
+  cl_int state = CL_COMPLETE;
+  clGetEventInfo(launch, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state),
+                 &state, nullptr);
+  if (state < 0) return OpenClStatus(state, "running the kernel");
+  cl_ulong start = 0;
+  cl_ulong end = 0;
+  cl_int code = clGetEventProfilingInfo(launch, CL_PROFILING_COMMAND_START,
+                                        sizeof(start), &start, nullptr);
+  if (code == CL_SUCCESS) {
+    code = clGetEventProfilingInfo(launch, CL_PROFILING_COMMAND_END,
+                                   sizeof(end), &end, nullptr);
+  }
+  if (code != CL_SUCCESS) return OpenClStatus(code, "reading a launch's time");
+  return static_cast<double>(end - start) / 1000;
+}
+
+}  // namespace wavetune

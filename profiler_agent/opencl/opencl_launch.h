@@ -1,0 +1,64 @@
+// One launch: its shape, its scalar arguments, its enqueueing.
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_LAUNCH_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_LAUNCH_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/configuration.h"
+#include "model/device.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+#include "profiler_agent/opencl/opencl_handle.h"
+
+namespace wavetune {
+
+// One-dimensional.
+struct LaunchShape {
+  size_t groups = 1;
+  size_t group_size = 1;
+  // Dynamic local memory, passed as one more __local argument after the
+  // manifest's; 0: there is none.
+  size_t local_memory_bytes = 0;
+};
+
+// Returns the shape of a launch: groups default to the mapping's tiles. Errors:
+// FAILED_PRECONDITION where the device's limits are exceeded (says which).
+absl::StatusOr<LaunchShape> ShapeOf(const KernelSpec& spec,
+                                    const Implementation& implementation,
+                                    const std::string& specialisation,
+                                    const Configuration& configuration,
+                                    const Problem& problem,
+                                    const DeviceFacts& facts);
+
+// Sets all scalar arguments. Errors: FAILED_PRECONDITION, as OpenClStatus.
+absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
+                        const Configuration& configuration,
+                        const Problem& problem);
+
+// Sets the dynamic local memory, if any.
+absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
+                            const LaunchShape& shape);
+
+// Sets one buffer argument.
+absl::Status SetBuffer(cl_kernel kernel, size_t index, cl_mem buffer);
+
+// Enqueues a launch, after `gate` if that is not nullptr. Errors: as
+// OpenClStatus.
+absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
+                                          cl_kernel kernel,
+                                          const LaunchShape& shape,
+                                          cl_event gate = nullptr);
+
+// Waits for everything that was enqueued. Errors: as OpenClStatus.
+absl::Status Finish(const OpenClSession& session);
+
+// Returns the device time of a finished launch in microseconds. Errors: as
+// OpenClStatus, also when the launch itself failed.
+absl::StatusOr<double> DeviceTimeUs(cl_event launch);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_LAUNCH_H_

@@ -1,0 +1,33 @@
+// One self-contained source out of a kernel's files.
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_SOURCE_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_SOURCE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/configuration.h"
+#include "model/kernel_spec.h"
+
+namespace wavetune {
+
+// Returns the content of file `name` with every `#include "other"` of a file in
+// `files` replaced by that file, once each, with #line directives. Why not -I:
+// kernels come over the wire, drivers do not agree on how -I paths with spaces
+// are written, and a driver's own cache does not see included files change.
+// Errors: INVALID_ARGUMENT when `name` is not in `files`.
+absl::StatusOr<std::string> ExpandSource(
+    const std::map<std::string, std::string>& files, const std::string& name);
+
+// Returns "-DBLOCK_M=64 -DCAUSAL=1 -cl-fast-relaxed-math": parameters (unless
+// `configuration` is nullptr), the specialisation's defines, then `options` in
+// their order. Cannot fail.
+std::string BuildOptions(const KernelSpec& spec,
+                         const Configuration* configuration,
+                         const std::string& specialisation,
+                         const std::vector<std::string>& options);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_SOURCE_H_

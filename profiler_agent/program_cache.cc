@@ -1,0 +1,99 @@
+#include "profiler_agent/program_cache.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/digest.h"
+
+namespace wavetune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kDigestDigits = 64;
+
+// A name no other writer uses, in this process or another.
+std::string TemporarySuffix() {
+  static std::atomic<uint64_t> counter = 0;
+  static const uint64_t process = std::random_device()();
+  return absl::StrCat(".", process, ".", counter++, ".tmp");
+}
+
+}  // namespace
+
+ProgramCache::ProgramCache(std::string directory)
+    : directory_(std::move(directory)) {}
+
+std::string ProgramCache::Key(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) {
+    absl::StrAppend(&all, part.size(), ":", part);
+  }
+  return Sha256Hex(all);
+}
+
+std::optional<std::string> ProgramCache::Find(const std::string& key) const {
+  if (directory_.empty()) return std::nullopt;
+  std::ifstream file(PathOf(key), std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  if (bytes.size() < kDigestDigits) {
+    Remove(key);
+    return std::nullopt;
+  }
+  std::string program = bytes.substr(kDigestDigits);
+  if (bytes.compare(0, kDigestDigits, Sha256Hex(program)) != 0) {
+    Remove(key);
+    return std::nullopt;
+  }
+  return program;
+}
+
+absl::Status ProgramCache::Store(const std::string& key,
+                                 absl::string_view program) const {
+  if (directory_.empty()) return absl::OkStatus();
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  const std::string path = PathOf(key);
+  const std::string temporary = path + TemporarySuffix();
+  {
+    std::ofstream file(temporary, std::ios::binary);
+    file << Sha256Hex(program);
+    file.write(program.data(), static_cast<std::streamsize>(program.size()));
+    file.close();
+    if (!file) {
+      fs::remove(temporary, error);
+      return absl::InternalError(absl::StrCat(
+          "cannot write ", temporary, "; is the disk full, or the cache ",
+          "directory not writable? Programs are compiled again next time"));
+    }
+  }
+  fs::rename(temporary, path, error);
+  if (error) {
+    const std::string reason = error.message();
+    fs::remove(temporary, error);
+    return absl::InternalError(
+        absl::StrCat("cannot publish ", path, ": ", reason));
+  }
+  return absl::OkStatus();
+}
+
+void ProgramCache::Remove(const std::string& key) const {
+  if (directory_.empty()) return;
+  std::error_code ignored;
+  fs::remove(PathOf(key), ignored);
+}
+
+std::string ProgramCache::PathOf(const std::string& key) const {
+  return absl::StrCat(directory_, "/", key, ".program");
+}
+
+}  // namespace wavetune

@@ -1,0 +1,31 @@
+// The backends that were compiled in.
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_BACKENDS_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_BACKENDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/backend.h"
+
+namespace wavetune {
+
+struct BackendOptions {
+  std::string cache_dir;                   // Of drivers; empty: their own.
+  std::vector<std::string> replay_traces;  // Folders.
+};
+
+// Returns the backends that an agent looks for when it is not told: all that
+// drive hardware, built in or not ("replay" is never a default).
+const std::vector<std::string>& DefaultBackends();
+
+// Returns whether `name` is one that CreateBackend knows.
+bool IsBuiltIn(const std::string& name);
+
+// Returns the backend, or nullptr where it was not compiled in.
+std::unique_ptr<Backend> CreateBackend(const std::string& name,
+                                       const BackendOptions& options);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_BACKENDS_H_

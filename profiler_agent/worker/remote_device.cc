@@ -1,0 +1,195 @@
+#include "profiler_agent/worker/remote_device.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+#include "profiler_agent/agent_log.h"
+#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/worker/worker_error.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+bool WorkerIsGone(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsDataLoss(status);
+}
+
+}  // namespace
+
+RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
+    : options_(std::move(options)),
+      clock_(options_.clock == nullptr ? SteadyClock() : *options_.clock) {}
+
+pid_t RemoteDevice::worker_pid() const {
+  return worker_ != nullptr && worker_->running() ? worker_->pid() : -1;
+}
+
+absl::Status RemoteDevice::Load(LoadedKernel kernel) {
+  const bool same = kernel_.has_value() && !kernel.fingerprint.empty() &&
+                    kernel_->fingerprint == kernel.fingerprint &&
+                    kernel_->source_bytes == kernel.source_bytes &&
+                    kernel_->specialisation == kernel.specialisation;
+  if (same) return absl::OkStatus();  // Keeps what the worker has compiled.
+  RETURN_IF_ERROR(
+      FindImplementation(kernel.spec, options_.facts.backend).status());
+  kernel_ = std::move(kernel);
+  loaded_ = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Candidate> RemoteDevice::Prepare(
+    const Configuration& configuration,
+    const std::vector<Problem>& correctness_problems) {
+  if (!kernel_.has_value()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckConfiguration(kernel_->spec, configuration));
+  v1::WorkerRequest request;
+  v1::WorkerPrepare* prepare = request.mutable_prepare();
+  *prepare->mutable_configuration() = ConfigurationToProto(configuration);
+  for (const Problem& problem : correctness_problems) {
+    *prepare->add_correctness_problems() =
+        ProblemToProto(kernel_->spec.dimensions, problem);
+  }
+  ASSIGN_OR_RETURN(const v1::WorkerResponse response,
+                   CallLoaded(request, options_.prepare_timeout));
+  if (!response.has_prepared()) {
+    return absl::InternalError("the worker answered prepare with nonsense");
+  }
+  return CandidateFromProto(configuration, response.prepared());
+}
+
+absl::StatusOr<LaunchTimes> RemoteDevice::Measure(
+    const Configuration& configuration, const Problem& problem, int warmup,
+    int launches) {
+  if (!kernel_.has_value()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
+  v1::WorkerRequest request;
+  v1::WorkerMeasure* measure = request.mutable_measure();
+  *measure->mutable_configuration() = ConfigurationToProto(configuration);
+  *measure->mutable_problem() =
+      ProblemToProto(kernel_->spec.dimensions, problem);
+  measure->set_warmup(warmup);
+  measure->set_launches(launches);
+  ASSIGN_OR_RETURN(const v1::WorkerResponse response,
+                   CallLoaded(request, options_.measure_timeout));
+  if (!response.has_times()) {
+    return absl::InternalError("the worker answered measure with nonsense");
+  }
+  const v1::WorkerTimes& proto = response.times();
+  return LaunchTimes{
+      .launch_us = {proto.launch_us().begin(), proto.launch_us().end()},
+      .warmup_us = proto.warmup_us(),
+      .throttled = proto.throttled()};
+}
+
+absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
+  ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(options_.command));
+  v1::WorkerRequest request;
+  request.mutable_enumerate();
+  const absl::StatusOr<v1::WorkerResponse> response =
+      Call(request, options_.start_timeout);
+  worker_.reset();  // A driver is opened in a fresh process.
+  if (!response.ok()) return response.status();
+  Backend::Enumeration found{.note = response->devices().note()};
+  for (const v1::DeviceFacts& proto : response->devices().devices()) {
+    found.devices.push_back(DeviceFactsFromProto(proto));
+  }
+  return found;
+}
+
+absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
+    const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
+  absl::Status last;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    RETURN_IF_ERROR(EnsureStarted());
+    RETURN_IF_ERROR(EnsureLoaded());
+    absl::StatusOr<v1::WorkerResponse> response = Call(request, timeout);
+    if (response.ok() || worker_pid() > 0) return response;
+    last = response.status();
+    AgentLog(
+        AgentLogLevel::kWarning,
+        absl::StrCat("device ", options_.facts.uuid, ": ", last.message()));
+    // Killed by somebody else (an operator, the kernel's OOM killer): that may
+    // be no fault of the candidate, so it gets a second chance.
+    if (!absl::IsCancelled(last)) break;
+  }
+  if (absl::IsDeadlineExceeded(last)) return last;
+  return absl::AbortedError(last.message());
+}
+
+absl::Status RemoteDevice::EnsureStarted() {
+  if (worker_pid() > 0) return absl::OkStatus();
+  absl::Status status;
+  std::chrono::milliseconds pause = options_.first_backoff;
+  const int attempts = given_up_ ? 1 : options_.max_failed_starts;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (attempt > 0) {
+      clock_.Sleep(pause);
+      pause *= 2;
+    }
+    status = StartOnce();
+    if (status.ok()) {
+      given_up_ = false;
+      return status;
+    }
+    worker_.reset();
+    AgentLog(
+        AgentLogLevel::kWarning,
+        absl::StrCat("device ", options_.facts.uuid, ": ", status.message()));
+  }
+  given_up_ = true;
+  return absl::UnavailableError(
+      absl::StrCat("the worker does not start: ", status.message()));
+}
+
+absl::Status RemoteDevice::StartOnce() {
+  loaded_ = false;
+  ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(options_.command));
+  v1::WorkerRequest request;
+  request.mutable_open()->set_device_uuid(options_.facts.uuid);
+  request.mutable_open()->set_cache_dir(options_.cache_dir);
+  ASSIGN_OR_RETURN(const v1::WorkerResponse response,
+                   Call(request, options_.start_timeout));
+  if (!response.has_opened()) {
+    return absl::InternalError("the worker answered open with nonsense");
+  }
+  const DeviceFacts opened = DeviceFactsFromProto(response.opened());
+  if (opened != options_.facts) {
+    return absl::UnavailableError(
+        "the device changed since the agent listed it (driver upgrade?); "
+        "restart the agent");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoteDevice::EnsureLoaded() {
+  if (loaded_) return absl::OkStatus();
+  v1::WorkerRequest request;
+  v1::WorkerLoad* load = request.mutable_load();
+  if (!load->mutable_kernel()->ParseFromString(kernel_->source_bytes)) {
+    return absl::InternalError("the kernel's source does not parse");
+  }
+  load->set_specialisation(kernel_->specialisation);
+  const absl::StatusOr<v1::WorkerResponse> response =
+      Call(request, options_.start_timeout);
+  if (!response.ok()) {
+    if (!WorkerIsGone(response.status())) return response.status();
+    return absl::UnavailableError(
+        absl::StrCat("the worker died while loading the kernel: ",
+                     response.status().message()));
+  }
+  loaded_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::WorkerResponse> RemoteDevice::Call(
+    const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
+  ASSIGN_OR_RETURN(v1::WorkerResponse response,
+                   worker_->Call(request, timeout));
+  if (response.has_error()) return FromWorkerError(response.error());
+  return response;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,86 @@
+// RemoteDevice: a Device in a worker process, watched over.
+//
+//   RemoteDevice device({.command = {"wavetune-agent", "worker", "--backend",
+//                                    "opencl"},
+//                        .facts = facts, .cache_dir = "/var/cache/wavetune"});
+//
+// The worker is started when first needed. It is killed when it does not answer
+// in time; after a crash or a kill it is started again, the device opened and
+// the kernel loaded as before. A worker that cannot be started is tried again
+// with growing pauses, and given up after several attempts in a row.
+//
+// Thread safety: one thread, as for any Device.
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_REMOTE_DEVICE_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_REMOTE_DEVICE_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/backend.h"
+#include "profiler_agent/monotonic_clock.h"
+#include "profiler_agent/worker/worker_process.h"
+
+namespace wavetune {
+
+struct RemoteDeviceOptions {
+  std::vector<std::string> command;  // Of the worker.
+  DeviceFacts facts;                 // As enumerated.
+  std::string cache_dir;
+  std::chrono::milliseconds start_timeout{30'000};
+  // PoCL and NVRTC need seconds at most for sane kernels; a check launches too.
+  std::chrono::milliseconds prepare_timeout{120'000};
+  std::chrono::milliseconds measure_timeout{60'000};
+  int max_failed_starts = 5;                     // In a row.
+  std::chrono::milliseconds first_backoff{100};  // Doubles with each attempt.
+  MonotonicClock* clock = nullptr;               // nullptr: SteadyClock().
+};
+
+class RemoteDevice : public Device {
+ public:
+  explicit RemoteDevice(RemoteDeviceOptions options);
+
+  const DeviceFacts& facts() const override { return options_.facts; }
+
+  // Remembers the kernel; the worker gets it with the next call that needs it.
+  // Cannot fail: what is wrong with it shows then.
+  absl::Status Load(LoadedKernel kernel) override;
+
+  // Errors, besides Device's: ABORTED the worker crashed (with the signal and
+  // its last line), also on a second attempt when somebody else killed it
+  // first; DEADLINE_EXCEEDED it hung; UNAVAILABLE it cannot be started.
+  absl::StatusOr<Candidate> Prepare(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems) override;
+  absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
+                                      const Problem& problem, int warmup,
+                                      int launches) override;
+
+  // Lists what the worker's backend can open. Errors: as Prepare.
+  absl::StatusOr<Backend::Enumeration> Enumerate();
+
+  // Process id of the running worker, or -1.
+  pid_t worker_pid() const;
+
+ private:
+  absl::StatusOr<v1::WorkerResponse> CallLoaded(
+      const v1::WorkerRequest& request, std::chrono::milliseconds timeout);
+  absl::Status EnsureStarted();
+  absl::Status StartOnce();
+  absl::Status EnsureLoaded();
+  absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
+                                          std::chrono::milliseconds timeout);
+
+  RemoteDeviceOptions options_;
+  MonotonicClock& clock_;
+  std::unique_ptr<WorkerProcess> worker_;
+  std::optional<LoadedKernel> kernel_;
+  bool loaded_ = false;    // The running worker has the kernel.
+  bool given_up_ = false;  // The next start has one attempt.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_REMOTE_DEVICE_H_

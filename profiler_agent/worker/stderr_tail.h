@@ -1,0 +1,39 @@
+// StderrTail: passes a child's standard error on and remembers its last line.
+//
+// Why a thread: a child that writes more than the pipe holds would block.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_STDERR_TAIL_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_STDERR_TAIL_H_
+
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace wavetune {
+
+class StderrTail {
+ public:
+  // Owns `fd`; each line goes to the log, marked with `name`.
+  StderrTail(int fd, std::string name);
+  // Waits for the end of the stream: the child must be dead.
+  ~StderrTail();
+
+  // Returns the last line that is not blank, shortened to 500 bytes. Waits for
+  // the end of the stream: the child must be dead.
+  std::string LastLine();
+
+ private:
+  void Read();
+  void TakeLine(const std::string& line);
+
+  int fd_;
+  std::string name_;
+  std::mutex mutex_;
+  std::string last_line_;
+  std::thread reader_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_STDERR_TAIL_H_

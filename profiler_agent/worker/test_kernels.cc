@@ -1,0 +1,36 @@
+#include "profiler_agent/worker/test_kernels.h"
+
+#include <cstdlib>
+#include <iostream>
+
+#include "profiler_agent/worker/kernel_source.h"
+#include "proto/convert/kernel_folder.h"
+
+namespace wavetune {
+
+v1::KernelSource TestKernelSource(const std::string& folder) {
+  const absl::StatusOr<KernelFolder> loaded = LoadKernelFolder(folder);
+  if (!loaded.ok()) {
+    std::cerr << folder << ": " << loaded.status() << "\n";
+    std::abort();
+  }
+  v1::KernelSource source;
+  *source.mutable_spec() = loaded->proto;
+  source.set_fingerprint(loaded->Fingerprint("opencl", "test"));
+  for (const v1::SourceFile& file : loaded->sources) {
+    *source.add_files() = file;
+  }
+  return source;
+}
+
+LoadedKernel TestKernel(const std::string& folder) {
+  const absl::StatusOr<LoadedKernel> kernel =
+      LoadedKernelFromProto(TestKernelSource(folder), "");
+  if (!kernel.ok()) {
+    std::cerr << folder << ": " << kernel.status() << "\n";
+    std::abort();
+  }
+  return *kernel;
+}
+
+}  // namespace wavetune

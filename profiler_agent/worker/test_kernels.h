@@ -1,0 +1,20 @@
+// Kernels of tests/data/kernels, as a worker gets them. For tests.
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_TEST_KERNELS_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_TEST_KERNELS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "profiler_agent/backend.h"
+#include "proto/wavetune/v1/agent_service.pb.h"
+
+namespace wavetune {
+
+// Returns the kernel in a folder (an absolute path). The test ends with an
+// error where it cannot be read.
+v1::KernelSource TestKernelSource(const std::string& folder);
+LoadedKernel TestKernel(const std::string& folder);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_TEST_KERNELS_H_

@@ -1,0 +1,194 @@
+#include "profiler_agent/worker/worker_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/worker/frame.h"
+#include "profiler_agent/worker/stderr_tail.h"
+
+extern char** environ;
+
+namespace wavetune {
+namespace {
+
+// A process that closed its output gets this long to end by itself (a core dump
+// takes a while), so that the reason is its own and not our SIGKILL.
+constexpr auto kExitPatience = std::chrono::milliseconds(2000);
+
+// A pipe whose ends are closed at the end, unless taken.
+struct Pipe {
+  std::array<int, 2> ends = {-1, -1};
+
+  // Close-on-exec: a worker must not hold another one's pipe open, or the other
+  // would outlive the agent.
+  bool Open() { return pipe2(ends.data(), O_CLOEXEC) == 0; }
+  int Take(size_t end) { return std::exchange(ends[end], -1); }
+  ~Pipe() {
+    for (const int fd : ends) {
+      if (fd >= 0) close(fd);
+    }
+  }
+};
+
+void SetNonBlocking(int fd) {
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+// Starts `command` with the pipes' ends as descriptors 0, 1 and 2; returns an
+// errno.
+int Spawn(const std::vector<std::string>& command, const Pipe& in,
+          const Pipe& out, const Pipe& err, pid_t* pid) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in.ends[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
+  // The agent ignores SIGPIPE and blocks the signals it waits for; the worker
+  // starts with neither. A process group of its own keeps a Ctrl-C for the
+  // agent: it ends its workers in order.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  sigaddset(&signals, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF |
+                                            POSIX_SPAWN_SETPGROUP);
+  const int error = posix_spawnp(pid, arguments[0], &actions, &attributes,
+                                 arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? absl::StrCat("signal ", signal)
+                         : absl::StrCat("SIG", name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
+    const std::vector<std::string>& command) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Pipe in;
+  Pipe out;
+  Pipe err;
+  if (!in.Open() || !out.Open() || !err.Open()) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot create pipes: ", std::strerror(errno)));
+  }
+  pid_t pid = -1;
+  if (const int error = Spawn(command, in, out, err, &pid); error != 0) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot start the worker ", command[0], ": ", std::strerror(error)));
+  }
+  SetNonBlocking(in.ends[1]);
+  return std::unique_ptr<WorkerProcess>(
+      new WorkerProcess(pid, in.Take(1), out.Take(0), err.Take(0)));
+}
+
+WorkerProcess::WorkerProcess(pid_t pid, int input, int output, int errors)
+    : pid_(pid),
+      input_(input),
+      output_(output),
+      errors_(
+          std::make_unique<StderrTail>(errors, absl::StrCat("worker ", pid))) {}
+
+WorkerProcess::~WorkerProcess() {
+  if (running()) Kill();
+  close(input_);
+  close(output_);
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerProcess::Call(
+    const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
+  if (!running()) return absl::AbortedError("the worker is not running");
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  absl::Status sent = WriteFrame(input_, request.SerializeAsString(), deadline);
+  absl::StatusOr<std::string> frame =
+      sent.ok() ? ReadFrame(output_, deadline)
+                : absl::StatusOr<std::string>(std::move(sent));
+  if (absl::IsDeadlineExceeded(frame.status())) {
+    Kill();
+    return absl::DeadlineExceededError(absl::StrCat(
+        "no answer within ", static_cast<double>(timeout.count()) / 1000,
+        " s; the worker was killed"));
+  }
+  if (absl::IsOutOfRange(frame.status()) ||
+      absl::IsUnavailable(frame.status())) {
+    return Died();
+  }
+  v1::WorkerResponse response;
+  if (frame.ok() && response.ParseFromString(*frame) &&
+      response.response_case() != v1::WorkerResponse::RESPONSE_NOT_SET) {
+    return response;
+  }
+  Kill();
+  return absl::DataLossError(
+      absl::StrCat("the worker does not speak the protocol: ",
+                   frame.ok() ? "its answer is no WorkerResponse"
+                              : frame.status().message()));
+}
+
+// The pipe is closed: the process ended, or is about to.
+absl::Status WorkerProcess::Died() {
+  const int status = Reap(kExitPatience);
+  const std::string last_line = errors_->LastLine();
+  const std::string said =
+      last_line.empty() ? "" : absl::StrCat("; it last said: ", last_line);
+  if (WIFEXITED(status)) {
+    return absl::AbortedError(absl::StrCat("the worker exited with code ",
+                                           WEXITSTATUS(status), said));
+  }
+  const std::string text = absl::StrCat("the worker was ended by ",
+                                        SignalName(WTERMSIG(status)), said);
+  if (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM) {
+    return absl::CancelledError(text);
+  }
+  return absl::AbortedError(text);
+}
+
+void WorkerProcess::Kill() {
+  kill(pid_, SIGKILL);
+  Reap(std::chrono::milliseconds(0));
+}
+
+int WorkerProcess::Reap(std::chrono::milliseconds patience) {
+  constexpr auto kStep = std::chrono::milliseconds(5);
+  int status = 0;
+  for (auto waited = kStep; waited <= patience; waited += kStep) {
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return status;
+    }
+    std::this_thread::sleep_for(kStep);
+  }
+  if (patience.count() > 0) kill(pid_, SIGKILL);
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,120 @@
+#include "profiler_agent/worker/worker_service.h"
+
+#include <utility>
+#include <vector>
+
+#include "model/status_macros.h"
+#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/worker/kernel_source.h"
+#include "profiler_agent/worker/worker_error.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+
+v1::WorkerResponse WorkerService::Handle(const v1::WorkerRequest& request) {
+  absl::StatusOr<v1::WorkerResponse> response = Dispatch(request);
+  if (response.ok()) return *std::move(response);
+  v1::WorkerResponse failed;
+  *failed.mutable_error() = ToWorkerError(response.status());
+  return failed;
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Dispatch(
+    const v1::WorkerRequest& request) {
+  switch (request.request_case()) {
+    case v1::WorkerRequest::kEnumerate:
+      return Enumerate();
+    case v1::WorkerRequest::kOpen:
+      return Open(request.open());
+    case v1::WorkerRequest::REQUEST_NOT_SET:
+      return absl::InternalError(
+          "empty or unknown request; agent and worker must be of one version");
+    default:
+      break;
+  }
+  if (device_ == nullptr) {
+    return absl::InternalError("no device is open; open must be the first");
+  }
+  switch (request.request_case()) {
+    case v1::WorkerRequest::kLoad:
+      return Load(request.load());
+    case v1::WorkerRequest::kPrepare:
+      return Prepare(request.prepare());
+    default:
+      return Measure(request.measure());
+  }
+}
+
+v1::WorkerResponse WorkerService::Enumerate() {
+  const Backend::Enumeration found = backend_.Enumerate();
+  v1::WorkerResponse response;
+  v1::WorkerDevices* devices = response.mutable_devices();
+  devices->set_note(found.note);
+  for (const DeviceFacts& facts : found.devices) {
+    *devices->add_devices() = DeviceFactsToProto(facts);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Open(
+    const v1::WorkerOpen& request) {
+  ASSIGN_OR_RETURN(device_,
+                   backend_.Open(request.device_uuid(), request.cache_dir()));
+  v1::WorkerResponse response;
+  *response.mutable_opened() = DeviceFactsToProto(device_->facts());
+  return response;
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Load(
+    const v1::WorkerLoad& request) {
+  ASSIGN_OR_RETURN(
+      LoadedKernel kernel,
+      LoadedKernelFromProto(request.kernel(), request.specialisation()));
+  KernelSpec spec = kernel.spec;
+  RETURN_IF_ERROR(device_->Load(std::move(kernel)));
+  spec_ = std::move(spec);
+  v1::WorkerResponse response;
+  response.mutable_loaded();
+  return response;
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Prepare(
+    const v1::WorkerPrepare& request) {
+  if (spec_.name.empty()) return NoKernelLoaded();
+  ASSIGN_OR_RETURN(
+      const Configuration configuration,
+      ConfigurationFromProto(static_cast<int>(spec_.parameters.size()),
+                             request.configuration()));
+  std::vector<Problem> problems;
+  for (const v1::Problem& proto : request.correctness_problems()) {
+    ASSIGN_OR_RETURN(problems.emplace_back(),
+                     ProblemFromProto(spec_.dimensions, proto));
+  }
+  ASSIGN_OR_RETURN(const Candidate candidate,
+                   device_->Prepare(configuration, problems));
+  v1::WorkerResponse response;
+  *response.mutable_prepared() = CandidateFactsToProto(candidate);
+  return response;
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
+    const v1::WorkerMeasure& request) {
+  if (spec_.name.empty()) return NoKernelLoaded();
+  ASSIGN_OR_RETURN(
+      const Configuration configuration,
+      ConfigurationFromProto(static_cast<int>(spec_.parameters.size()),
+                             request.configuration()));
+  ASSIGN_OR_RETURN(const Problem problem,
+                   ProblemFromProto(spec_.dimensions, request.problem()));
+  ASSIGN_OR_RETURN(const LaunchTimes times,
+                   device_->Measure(configuration, problem, request.warmup(),
+                                    request.launches()));
+  v1::WorkerResponse response;
+  v1::WorkerTimes* proto = response.mutable_times();
+  for (const double us : times.launch_us) proto->add_launch_us(us);
+  proto->set_throttled(times.throttled);
+  proto->set_warmup_us(times.warmup_us);
+  return response;
+}
+
+}  // namespace wavetune

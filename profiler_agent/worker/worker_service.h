@@ -1,0 +1,38 @@
+// WorkerService: what a worker answers. Knows no pipe.
+//
+// Thread safety: one thread.
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_WORKER_SERVICE_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_WORKER_SERVICE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "profiler_agent/backend.h"
+#include "proto/wavetune/v1/worker.pb.h"
+
+namespace wavetune {
+
+class WorkerService {
+ public:
+  // `backend` outlives the service.
+  explicit WorkerService(Backend& backend) : backend_(backend) {}
+
+  // Returns the one answer to a request. Cannot fail: an error is an answer.
+  v1::WorkerResponse Handle(const v1::WorkerRequest& request);
+
+ private:
+  absl::StatusOr<v1::WorkerResponse> Dispatch(const v1::WorkerRequest& request);
+  absl::StatusOr<v1::WorkerResponse> Open(const v1::WorkerOpen& request);
+  absl::StatusOr<v1::WorkerResponse> Load(const v1::WorkerLoad& request);
+  absl::StatusOr<v1::WorkerResponse> Prepare(const v1::WorkerPrepare& request);
+  absl::StatusOr<v1::WorkerResponse> Measure(const v1::WorkerMeasure& request);
+  v1::WorkerResponse Enumerate();
+
+  Backend& backend_;
+  std::unique_ptr<Device> device_;
+  KernelSpec spec_;  // Of the loaded kernel: names to indices.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_WORKER_SERVICE_H_
