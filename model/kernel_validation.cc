@@ -223,6 +223,11 @@ class Validator {
 
   void CheckTerm(const std::string& field, const Relation::Term& term,
                  bool dimensions_allowed) {
+    if (term.coefficient < -kExpressionLimit ||
+        term.coefficient > kExpressionLimit) {
+      Add(field, ": coefficient ", term.coefficient,
+          " is out of range; give at most 2^52 either way");
+    }
     const auto outside = [](int32_t index, size_t count) {
       return index < 0 || static_cast<size_t>(index) >= count;
     };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -180,6 +181,12 @@ std::vector<Fault> SpaceFaults() {
          s.constraints[0].op = static_cast<Relation::Operator>(0);
        },
        "constraints[0]: the operator is unknown"},
+      {"HugeCoefficient",
+       [](KernelSpec& s) {
+         s.constraints[0].left[0].coefficient =
+             std::numeric_limits<int64_t>::min();
+       },
+       "constraints[0]: coefficient -9223372036854775808 is out of range"},
       {"UnknownParameterInAConstraint",
        [](KernelSpec& s) { s.constraints[0].left[0].parameters = {5}; },
        "constraints[0]: parameter number 5 does not exist"},
@@ -486,7 +493,7 @@ TEST(CheckProblemTest, NamesWhatIsMissingExtraOrOutOfRange) {
   Problem problem{.extents = {1, 0, 1, 16}, .specialisation = "sideways"};
   const std::string message(CheckProblem(spec, problem).message());
   EXPECT_THAT(message, HasSubstr("seq_kv is missing"));
-  EXPECT_THAT(message, HasSubstr("heads=0 is outside of 1..1024"));
+  EXPECT_THAT(message, HasSubstr("heads=0 is outside of 1..1048576"));
   EXPECT_THAT(message, HasSubstr("specialisation 'sideways' is unknown"));
   problem = {.extents = {1, 1, 1, 16, 16, 9}, .specialisation = "full"};
   EXPECT_THAT(std::string(CheckProblem(spec, problem).message()),

@@ -12,22 +12,36 @@
 namespace wavetune {
 
 // Wanted coordinates. The result never lies on the wrong side of a wave
-// boundary: its G is the smallest reachable value >= tiles.
+// boundary: its G is at least `tiles`.
 struct MappingTarget {
-  int64_t tiles = 1;  // G wanted, >= 1.
-  double iterations =
-      1;             // L wanted, > 0; the nearest reachable value is taken.
-  int64_t rows = 1;  // Rows of tiles wanted; 0: as square a grid as G allows.
-  double row_fill = 1;  // Fill of the last row wanted, in (0, 1].
-  // Exactly G, or the smallest above it: which factors multiply to it is free
-  // unless rows > 0.
+  // G wanted, >= 1. The result has exactly G, or the smallest reachable value
+  // above it: with given rows the smallest multiple of them, with rows = 0 the
+  // smallest product of a nearly square grid (131 gives 9 x 15).
+  int64_t tiles = 1;
+  // L wanted, > 0. The nearest value is taken that granularity, ranges and
+  // limits allow, ties to the lower; the last iteration is full. Whoever needs
+  // it exactly compares with MapProblem: limits can make it much smaller.
+  double iterations = 1;
+  // Rows of tiles wanted; 0: as square a grid as G allows (the longer side at
+  // most twice the shorter plus one), all tiles full. Without meaning, as 0,
+  // where the mapping has no rows or no other tile axis.
+  int64_t rows = 1;
+  // Fill of the last row wanted, in (0, 1]; of every element's last row where
+  // the rows' dimension is repeated.
+  double row_fill = 1;
 };
 
 // Returns a problem of `specialisation` with those coordinates, within the
 // dimensions' ranges and the spec's problem limits, legal for `configuration`
 // (predicates are met by rounding extents up where possible without changing G
-// and rows). Errors: NOT_FOUND when no problem within the limits lands there
-// (says which limit). Deterministic.
+// and rows, else down). A repeated dimension gets 8 elements or fewer, alike
+// but for one tile. Dimensions that drive neither tiles nor loop keep their
+// minimum, or the share that representative problems give them.
+//
+// Errors: NOT_FOUND when no problem within the limits lands there (says which
+// limit); INVALID_ARGUMENT for a mapping that cannot be inverted or a
+// configuration of the wrong size.
+// Cost: some microseconds; grows with sqrt(G). Deterministic.
 absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
                                       const std::string& specialisation,
                                       const Configuration& configuration,

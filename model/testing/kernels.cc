@@ -84,9 +84,9 @@ KernelSpec AttentionLike() {
   KernelSpec spec;
   spec.name = "attention";
   spec.description = "Flash attention with grouped queries, head dimension 64.";
-  spec.dimensions = {{.name = "batch", .max = 4096},
-                     {.name = "heads", .max = 1024},
-                     {.name = "kv_heads", .max = 1024},
+  spec.dimensions = {{.name = "batch", .max = 1 << 20},
+                     {.name = "heads", .max = 1 << 20},
+                     {.name = "kv_heads", .max = 1 << 20},
                      {.name = "seq_q", .max = 1 << 20},
                      {.name = "seq_kv", .max = 1 << 20}};
   spec.mapping.tiles = Expression::Product(

@@ -1,0 +1,511 @@
+#include "model/mapping_inverse.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel_validation.h"
+#include "model/legal_extents.h"
+#include "model/mapping_structure.h"
+#include "model/tile_grid.h"
+
+namespace wavetune {
+namespace {
+
+// Returns the largest divisor of `value` that is at most `limit` (>= 1).
+int64_t LargestDivisor(int64_t value, int64_t limit) {
+  int64_t largest = 1;
+  // Heads of one problem: a bound on the search that nothing real reaches.
+  constexpr int64_t kMaxRoot = 1 << 16;
+  for (int64_t d = 1; d <= value / d && d <= kMaxRoot; ++d) {
+    if (value % d != 0) continue;
+    for (const int64_t divisor : {d, value / d}) {
+      if (divisor <= limit) largest = std::max(largest, divisor);
+    }
+  }
+  return largest;
+}
+
+class Inverter {
+ public:
+  Inverter(const KernelSpec& spec, const std::string& specialisation,
+           const Configuration& configuration, const MappingTarget& target,
+           MappingStructure structure)
+      : spec_(spec),
+        specialisation_(specialisation),
+        configuration_(configuration),
+        mapping_(spec.MappingOf(specialisation)),
+        structure_(std::move(structure)) {
+    tiles_ = std::clamp<int64_t>(target.tiles, 1, kExpressionLimit);
+    rows_ = std::clamp<int64_t>(target.rows, 0, kExpressionLimit);
+    // Also where they are not numbers.
+    iterations_ = target.iterations > 0 ? target.iterations : 0;
+    fill_ = target.row_fill > 0 ? std::min(target.row_fill, 1.0) : 0;
+    // A grid without rows, or of rows only, has nothing to choose.
+    if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_ = 0;
+    for (const TileAxis& axis : structure_.axes) {
+      axes_.push_back(MakeAxis(axis));
+    }
+  }
+
+  absl::StatusOr<Problem> Run() {
+    for (const std::vector<int64_t>& grid : Grids()) {
+      for (const bool representative : {true, false}) {
+        Problem problem = Start(grid);
+        SetPassive(representative, problem);
+        if (Finish(grid, problem)) return problem;
+      }
+    }
+    return absl::NotFoundError(absl::StrCat(
+        "kernel '", spec_.name, "': no problem has ", tiles_, " tiles, ",
+        iterations_, " iterations and ", rows_, " rows (0: square) with ",
+        FormatConfiguration(spec_, configuration_), ": ", reason_));
+  }
+
+ private:
+  const Dimension& DimensionOf(int32_t index) const {
+    return spec_.dimensions[static_cast<size_t>(index)];
+  }
+
+  static int64_t& Extent(Problem& problem, int32_t dimension) {
+    return problem.extents[static_cast<size_t>(dimension)];
+  }
+
+  GridAxis MakeAxis(const TileAxis& axis) const {
+    const Dimension& dimension = DimensionOf(axis.dimension);
+    GridAxis result{.dimension = axis.dimension,
+                    .min = dimension.min,
+                    .max = dimension.max,
+                    .repeated = dimension.repeated};
+    if (axis.factor->kind == Expression::Kind::kCeilDiv) {
+      const auto& children = axis.factor->children;
+      const auto split = static_cast<size_t>(axis.factor->split);
+      // The coefficient is the numerator where the axis' own extent is 1 and
+      // its companions are at their minimum.
+      std::vector<int64_t> extents;
+      for (const Dimension& other : spec_.dimensions) {
+        extents.push_back(other.min);
+      }
+      extents[static_cast<size_t>(axis.dimension)] = 1;
+      const auto begin = children.begin();
+      const auto middle = begin + static_cast<std::ptrdiff_t>(split);
+      const ProblemView least{absl::MakeConstSpan(extents)};
+      result.coefficient = Value(Expression::Product({begin, middle}), least);
+      result.divisor =
+          Value(Expression::Product({middle, children.end()}), least);
+    }
+    return result;
+  }
+
+  int64_t Value(const Expression& expression, const ProblemView& view) const {
+    return std::max<int64_t>(1, Evaluate(expression, view, configuration_));
+  }
+
+  // Returns grids to try, best first, as tile counts by axis.
+  std::vector<std::vector<int64_t>> Grids() {
+    int64_t fixed = 1;
+    for (const Expression* factor : structure_.fixed) {
+      fixed =
+          GridTiles(std::vector<int64_t>{fixed, Value(*factor, ProblemView())});
+    }
+    const int64_t wanted = (tiles_ + fixed - 1) / fixed;
+    // The rows first, then the others in order.
+    std::vector<size_t> order;
+    if (structure_.rows_axis >= 0) {
+      order.push_back(static_cast<size_t>(structure_.rows_axis));
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      if (static_cast<int>(i) != structure_.rows_axis) order.push_back(i);
+    }
+    std::vector<GridAxis> axes;
+    for (const size_t index : order) axes.push_back(axes_[index]);
+    std::vector<std::vector<int64_t>> grids =
+        rows_ > 0 ? GridsWithRows(axes, wanted)
+                  : Alternatives(SquareGrid(axes, wanted), axes, wanted);
+    for (std::vector<int64_t>& grid : grids) {
+      std::vector<int64_t> sorted(grid.size());
+      for (size_t i = 0; i < order.size(); ++i) sorted[order[i]] = grid[i];
+      grid = std::move(sorted);
+    }
+    if (grids.empty() && reason_.empty()) {
+      reason_ =
+          "the dimensions' ranges are too narrow for the grid; widen their "
+          "max or ask for fewer tiles";
+    }
+    return grids;
+  }
+
+  std::vector<std::vector<int64_t>> GridsWithRows(
+      const std::vector<GridAxis>& axes, int64_t wanted) {
+    if (axes[0].Reach(rows_) != rows_) {
+      reason_ = absl::StrCat("the range of dimension '",
+                             DimensionOf(axes[0].dimension).name,
+                             "' does not allow these rows");
+      return {};
+    }
+    const auto others = absl::MakeConstSpan(axes).subspan(1);
+    const int64_t rest = (wanted + rows_ - 1) / rows_;
+    std::vector<std::vector<int64_t>> grids =
+        Alternatives(SmallestGrid(others, rest), others, rest);
+    for (std::vector<int64_t>& grid : grids) {
+      grid.insert(grid.begin(), rows_);
+    }
+    return grids;
+  }
+
+  // Returns `grid`, then grids of the same product with all tiles along one
+  // axis: arguments grow with some axes and not with others, so that these may
+  // fit limits that `grid` exceeds.
+  static std::vector<std::vector<int64_t>> Alternatives(
+      const std::vector<int64_t>& grid, absl::Span<const GridAxis> axes,
+      int64_t tiles) {
+    if (grid.empty()) return {};
+    std::vector<std::vector<int64_t>> grids{grid};
+    for (size_t i = 0; axes.size() > 1 && i < axes.size(); ++i) {
+      std::vector<int64_t> counts;
+      for (const GridAxis& axis : axes) counts.push_back(axis.Reach(1));
+      counts[i] = 1;
+      const int64_t others = GridTiles(counts);
+      if (others <= 0) continue;
+      counts[i] = axes[i].Reach((tiles + others - 1) / others);
+      if (counts[i] > 0 && GridTiles(counts) == GridTiles(grid)) {
+        grids.push_back(std::move(counts));
+      }
+    }
+    return grids;
+  }
+
+  // Returns the problem with the grid's extents, everything else at minimum.
+  Problem Start(const std::vector<int64_t>& grid) const {
+    Problem problem;
+    problem.specialisation = specialisation_;
+    for (const Dimension& dimension : spec_.dimensions) {
+      problem.extents.push_back(dimension.repeated ? 0 : dimension.min);
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      const GridAxis& axis = axes_[i];
+      const bool filled =
+          rows_ == 0 || static_cast<int>(i) != structure_.rows_axis;
+      if (!axis.repeated) {
+        Extent(problem, axis.dimension) = ExtentOf(axis, grid[i], filled);
+        continue;
+      }
+      for (const int64_t tiles : axis.Elements(grid[i])) {
+        problem.repeated.push_back(ExtentOf(axis, tiles, filled));
+      }
+    }
+    return problem;
+  }
+
+  // Returns an extent with `tiles` tiles, the last one full or filled as
+  // wanted (as far as the range allows).
+  int64_t ExtentOf(const GridAxis& axis, int64_t tiles, bool filled) const {
+    const int64_t largest = axis.LargestExtent(tiles);
+    if (filled) return largest;
+    const auto tile = static_cast<double>(axis.divisor);
+    const auto last = static_cast<int64_t>(fill_ * tile + 0.5);
+    return std::clamp((tiles - 1) * axis.divisor + std::max<int64_t>(1, last),
+                      axis.SmallestExtent(tiles), largest);
+  }
+
+  // Gives dimensions that drive neither grid nor loop a value: their minimum,
+  // or one in keeping with representative problems. An example are the key
+  // heads of grouped-query attention: where 32 heads share 8 key heads, 12
+  // heads get 3, because their number decides how many bytes are read.
+  void SetPassive(bool representative, Problem& problem) const {
+    const Problem* heaviest = representative ? HeaviestProblem() : nullptr;
+    if (heaviest == nullptr) return;
+    for (const int32_t passive : structure_.passive) {
+      const Dimension& dimension = DimensionOf(passive);
+      const int64_t typical = heaviest->extents[static_cast<size_t>(passive)];
+      int64_t extent = typical;
+      const int32_t owner = OwnerOf(passive);
+      if (owner >= 0) {
+        const int64_t whole = Extent(problem, owner);
+        const int64_t share =
+            heaviest->extents[static_cast<size_t>(owner)] / typical;
+        extent = LargestDivisor(whole, std::max<int64_t>(1, whole / share));
+      }
+      if (extent >= dimension.min && extent <= dimension.max) {
+        Extent(problem, passive) = extent;
+      }
+    }
+  }
+
+  // Calls `visit` with the representative problems of the specialisation.
+  template <typename Visit>
+  void ForEachRepresentative(Visit visit) const {
+    for (const WeightedProblem& weighted : spec_.representative_problems) {
+      const Problem& problem = weighted.problem;
+      if (problem.extents.size() != spec_.dimensions.size()) continue;
+      if (problem.specialisation.empty() ||
+          problem.specialisation == specialisation_) {
+        visit(weighted);
+      }
+    }
+  }
+
+  const Problem* HeaviestProblem() const {
+    const WeightedProblem* heaviest = nullptr;
+    ForEachRepresentative([&heaviest](const WeightedProblem& weighted) {
+      if (heaviest == nullptr || weighted.weight > heaviest->weight) {
+        heaviest = &weighted;
+      }
+    });
+    return heaviest == nullptr ? nullptr : &heaviest->problem;
+  }
+
+  // Returns the dimension of which a passive one is a divisor in every
+  // representative problem: the tile axis of tile size 1 that is declared
+  // nearest. -1 if there is none.
+  int32_t OwnerOf(int32_t passive) const {
+    int32_t owner = -1;
+    for (const TileAxis& axis : structure_.axes) {
+      if (axis.factor->kind != Expression::Kind::kDimension ||
+          DimensionOf(axis.dimension).repeated) {
+        continue;
+      }
+      bool divides = true;
+      ForEachRepresentative([&](const WeightedProblem& weighted) {
+        const auto& extents = weighted.problem.extents;
+        const int64_t part = extents[static_cast<size_t>(passive)];
+        const int64_t whole = extents[static_cast<size_t>(axis.dimension)];
+        divides &= part >= 1 && whole >= part && whole % part == 0;
+      });
+      const auto distance = [passive](int32_t dimension) {
+        return dimension < passive ? passive - dimension : dimension - passive;
+      };
+      if (divides &&
+          (owner < 0 || distance(axis.dimension) < distance(owner))) {
+        owner = axis.dimension;
+      }
+    }
+    return owner;
+  }
+
+  Coordinates Map(const Problem& problem) const {
+    return MapProblem(mapping_, problem.View(), configuration_);
+  }
+
+  // Returns why the problem exceeds a limit, or nothing.
+  std::string LimitExceeded(const Problem& problem) const {
+    for (const Argument& argument : spec_.arguments) {
+      if (argument.role == ArgumentRole::kScalar) continue;
+      const int64_t elements =
+          Evaluate(argument.size, problem.View(), configuration_);
+      if (elements > spec_.limits.max_elements) {
+        return absl::StrCat("argument '", argument.name, "' would have ",
+                            elements, " elements, above limits.max_elements = ",
+                            spec_.limits.max_elements);
+      }
+    }
+    const int64_t most = spec_.limits.max_total_iterations;
+    const int64_t total = most > 0 ? Map(problem).total_iterations : 0;
+    if (total <= most) return "";
+    return absl::StrCat("there would be ", total,
+                        " iterations in total, above "
+                        "limits.max_total_iterations = ",
+                        most);
+  }
+
+  // Sets the loop's extent and makes the problem legal. Returns whether the
+  // problem has the wanted coordinates within all limits; else sets reason_.
+  bool Finish(const std::vector<int64_t>& grid, Problem& problem) {
+    if (std::string why = LimitExceeded(problem); !why.empty()) {
+      reason_ = std::move(why);
+      return false;
+    }
+    const Coordinates planned = Map(problem);
+    if (planned.tiles < tiles_ || (rows_ > 0 && planned.rows != rows_)) {
+      reason_ = "the grid cannot be had exactly; widen the dimensions' ranges";
+      return false;
+    }
+    const int64_t highest = HighestLoopExtent(problem);
+    const Problem start = problem;
+    double best = -1;
+    for (const int64_t extent : LoopExtents(problem, highest)) {
+      // Predicates can move the loop either way; the nearer result counts.
+      for (const bool prefer_down : {false, true}) {
+        Problem candidate = start;
+        Extent(candidate, structure_.loop_dimension) = extent;
+        const bool moved = !IsLegal(spec_, configuration_, candidate.View());
+        if (!moved && prefer_down) break;  // The same again.
+        if (moved && !MakeLegalWithin(grid, highest, prefer_down, candidate)) {
+          reason_ =
+              "problem_predicates cannot be met without changing the grid; ask "
+              "for other tiles or another configuration";
+          continue;
+        }
+        if (!KeepsGrid(planned, candidate)) continue;
+        const double distance =
+            Distance(Map(candidate).iterations, iterations_);
+        if (best >= 0 && distance >= best) continue;
+        best = distance;
+        problem = std::move(candidate);
+      }
+    }
+    return best >= 0;
+  }
+
+  static double Distance(double a, double b) { return a < b ? b - a : a - b; }
+
+  // Returns whether a problem made legal still has the planned grid within the
+  // limits; else sets reason_.
+  bool KeepsGrid(const Coordinates& planned, const Problem& problem) {
+    const Coordinates got = Map(problem);
+    if (got.tiles != planned.tiles || got.rows != planned.rows) {
+      reason_ = "meeting problem_predicates would change the grid";
+      return false;
+    }
+    std::string why = LimitExceeded(problem);
+    if (why.empty()) return true;
+    reason_ = std::move(why);
+    return false;
+  }
+
+  // Returns the largest x in [low, high] for which `holds`, which is true at
+  // `low` and turns false once at most. Leaves the loop's extent of `problem`
+  // as it was.
+  template <typename Condition>
+  int64_t LastLoopExtent(Problem& problem, int64_t low, int64_t high,
+                         Condition holds) const {
+    int64_t& extent = Extent(problem, structure_.loop_dimension);
+    const int64_t before = extent;
+    ++high;
+    while (low + 1 < high) {
+      const int64_t middle = low + (high - low) / 2;
+      extent = middle;
+      (holds(problem) ? low : high) = middle;
+    }
+    extent = before;
+    return low;
+  }
+
+  // Everything at its minimum is within the limits.
+  int64_t HighestLoopExtent(Problem& problem) const {
+    const Dimension& loop = DimensionOf(structure_.loop_dimension);
+    return LastLoopExtent(
+        problem, loop.min, loop.max,
+        [this](const Problem& p) { return LimitExceeded(p).empty(); });
+  }
+
+  double IterationsAt(Problem& problem, int64_t extent) const {
+    int64_t& slot = Extent(problem, structure_.loop_dimension);
+    const int64_t before = std::exchange(slot, extent);
+    const double iterations = Map(problem).iterations;
+    slot = before;
+    return iterations;
+  }
+
+  // Returns the largest extent with no more iterations than `iterations`: the
+  // last of them is full.
+  int64_t LastExtentUpTo(Problem& problem, int64_t low, int64_t high,
+                         double iterations) const {
+    return LastLoopExtent(problem, low, high,
+                          [this, iterations](const Problem& p) {
+                            return Map(p).iterations <= iterations;
+                          });
+  }
+
+  // Returns the extents of the loop around the wanted iterations, the nearer
+  // first; iterations grow with the extent.
+  std::vector<int64_t> LoopExtents(Problem& problem, int64_t highest) const {
+    const int64_t lowest = DimensionOf(structure_.loop_dimension).min;
+    const double least = IterationsAt(problem, lowest);
+    const int64_t below =
+        LastExtentUpTo(problem, lowest, highest, std::max(least, iterations_));
+    if (below >= highest) return {below};
+    const int64_t above = LastExtentUpTo(problem, below + 1, highest,
+                                         IterationsAt(problem, below + 1));
+    const double missing = iterations_ - IterationsAt(problem, below);
+    const double excess = IterationsAt(problem, above) - iterations_;
+    if (missing <= excess) return {below, above};
+    return {above, below};
+  }
+
+  bool MakeLegalWithin(const std::vector<int64_t>& grid, int64_t highest,
+                       bool prefer_down, Problem& problem) const {
+    const int32_t loop = structure_.loop_dimension;
+    std::vector<ExtentRange> ranges;
+    ranges.push_back({.dimension = loop,
+                      .low = DimensionOf(loop).min,
+                      .high = highest,
+                      .prefer_down = prefer_down});
+    for (const auto* group : {&structure_.passive, &structure_.loop_others}) {
+      for (const int32_t dimension : *group) {
+        ranges.push_back({.dimension = dimension,
+                          .low = DimensionOf(dimension).min,
+                          .high = DimensionOf(dimension).max});
+      }
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      AppendAxisRanges(axes_[i], grid[i], ranges);
+    }
+    const int64_t before = Extent(problem, loop);
+    if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
+    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
+    return true;
+  }
+
+  static void AppendAxisRanges(const GridAxis& axis, int64_t tiles,
+                               std::vector<ExtentRange>& ranges) {
+    const auto append = [&](int32_t element, int64_t own) {
+      ranges.push_back({.dimension = axis.dimension,
+                        .element = element,
+                        .low = axis.SmallestExtent(own),
+                        .high = axis.LargestExtent(own)});
+    };
+    if (!axis.repeated) return append(-1, tiles);
+    const std::vector<int64_t> elements = axis.Elements(tiles);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      append(static_cast<int32_t>(i), elements[i]);
+    }
+  }
+
+  // A loop that a predicate has moved goes on to the end of its last iteration
+  // if it stays legal there.
+  void FillLastIteration(int64_t highest, Problem& problem) const {
+    int64_t& extent = Extent(problem, structure_.loop_dimension);
+    const int64_t before = extent;
+    const int64_t full =
+        LastExtentUpTo(problem, before, highest, IterationsAt(problem, before));
+    extent = full;
+    if (!IsLegal(spec_, configuration_, problem.View())) extent = before;
+  }
+
+  const KernelSpec& spec_;
+  const std::string& specialisation_;
+  const Configuration& configuration_;
+  const Mapping& mapping_;
+  const MappingStructure structure_;
+  int64_t tiles_ = 1;
+  int64_t rows_ = 0;
+  double iterations_ = 1;
+  double fill_ = 1;
+  std::vector<GridAxis> axes_;
+  std::string reason_;  // Why the latest try failed.
+};
+
+}  // namespace
+
+absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
+                                      const std::string& specialisation,
+                                      const Configuration& configuration,
+                                      const MappingTarget& target) {
+  if (configuration.size() != static_cast<int>(spec.parameters.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel '", spec.name, "' has ", spec.parameters.size(),
+                     " parameters, the configuration ", configuration.size(),
+                     " values; give one each"));
+  }
+  absl::StatusOr<MappingStructure> structure =
+      AnalyseMapping(spec, spec.MappingOf(specialisation));
+  if (!structure.ok()) return structure.status();
+  return Inverter(spec, specialisation, configuration, target,
+                  *std::move(structure))
+      .Run();
+}
+
+}  // namespace wavetune
