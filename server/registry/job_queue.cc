@@ -48,6 +48,11 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status AlreadyEnded(const JobRecord& record) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("job ", record.id, " has already ended: ", record.message));
+}
+
 }  // namespace
 
 JobQueue::JobQueue(JobServices services) : services_(std::move(services)) {}
@@ -363,31 +368,31 @@ void JobQueue::Finish(Job& job, const absl::Status& status) {
         }
       },
       JobControl::Persist::kSynced);
+  const JobRecord record = job.control->record();
+  if (record.state == JobState::kFailed) {
+    services_.warn(absl::StrCat("job ", record.id, " (kernel ", record.kernel,
+                                ", device ", record.device_uuid,
+                                ") failed: ", record.message));
+  }
 }
 
 absl::StatusOr<JobRecord> JobQueue::Cancel(uint64_t id) {
   const std::shared_ptr<Job> job = Find(id);
   if (job == nullptr) {
     ASSIGN_OR_RETURN(const JobRecord record, services_.jobs->Get(id));
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", id, " has already ended: ", record.message));
+    return AlreadyEnded(record);
   }
   JobControl& control = *job->control;
-  bool was_finished = false;
+  if (control.record().finished()) return AlreadyEnded(control.record());
   control.Cancel();
   control.Update(
       [&](JobRecord& record) {
-        was_finished = record.finished();
         if (record.state != JobState::kQueued) return;
         record.state = JobState::kCancelled;
         record.message = "cancelled before it ran";
         record.finished_at_us = services_.clock->NowUs();
       },
       JobControl::Persist::kSynced);
-  if (was_finished) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "job ", id, " has already ended: ", control.record().message));
-  }
   return control.record();
 }
 

@@ -1,0 +1,56 @@
+// AdminHandler: what AdminService does. Knows no gRPC.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_ADMIN_HANDLER_H_
+#define WAVETUNE_SERVER_ADMIN_HANDLER_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
+#include "server/registry/job_control.h"
+#include "server/registry/job_queue.h"
+#include "server/registry/kernel_catalog.h"
+
+namespace wavetune {
+
+class AdminHandler {
+ public:
+  using ResultListener = std::function<void(const v1::MeasuredProblem&)>;
+
+  // Most problems of one measuring job.
+  static constexpr int kMaxProblems = 4096;
+
+  // Both outlive the handler.
+  AdminHandler(JobQueue* jobs, KernelCatalog* kernels)
+      : jobs_(jobs), kernels_(kernels) {}
+
+  absl::Status Reprofile(const v1::ReprofileRequest& request,
+                         v1::ReprofileResponse* response);
+  absl::Status CancelJob(const v1::CancelJobRequest& request,
+                         v1::CancelJobResponse* response);
+
+  // Returns the job with a handle on its changes. Errors: NOT_FOUND.
+  absl::StatusOr<JobControl::Watch> WatchJob(uint64_t id,
+                                             JobControl::Listener listener);
+
+  // Queues a measuring job and returns it; `on_result` hears of its problems
+  // before the job ends. Errors: INVALID_ARGUMENT naming the problem at fault;
+  // else as JobQueue::Measure.
+  absl::StatusOr<JobRecord> Measure(const v1::MeasureRequest& request,
+                                    ResultListener on_result);
+
+  // Nobody waits for a job's results any more: cancels it where it has not
+  // ended.
+  void Abandon(uint64_t id);
+
+ private:
+  JobQueue* const jobs_;
+  KernelCatalog* const kernels_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_ADMIN_HANDLER_H_

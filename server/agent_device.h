@@ -1,0 +1,100 @@
+// AgentDevice: a device behind an agent's stream, as jobs see it.
+//
+// A job's thread blocks in Prepare or Measure while the stream's thread hands
+// over what the agent reports. One batch at a time, as the job queue promises.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_AGENT_DEVICE_H_
+#define WAVETUNE_SERVER_AGENT_DEVICE_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/wavetune/v1/agent_service.pb.h"
+#include "server/registry/measurement_executor.h"
+
+namespace wavetune {
+
+class AgentDevice : public MeasurementExecutor {
+ public:
+  // What the devices of one stream share.
+  struct Stream {
+    std::function<void(v1::AttachResponse)> send;  // Never blocks.
+    std::function<void(const absl::Status&)> end;  // Ends the stream.
+    std::string agent_name;
+    double heartbeat_timeout_s = 30;
+    std::atomic<uint64_t> next_batch_id = 1;
+    // Of the last message, on the steady clock.
+    std::atomic<std::chrono::steady_clock::rep> last_message = 0;
+
+    void Touch();
+    // True when the agent has been silent for longer than the timeout.
+    bool Silent() const;
+  };
+
+  AgentDevice(DeviceFacts facts, std::shared_ptr<Stream> stream);
+
+  DeviceFacts device() const override { return facts_; }
+  absl::Status Prepare(const KernelFiles& kernel,
+                       const std::string& specialisation,
+                       const std::vector<Configuration>& configurations,
+                       const std::vector<Problem>& correctness_problems,
+                       const CandidateCallback& on_candidate) override;
+  absl::Status Measure(const KernelFiles& kernel,
+                       const std::vector<MeasureItem>& items, bool interleave,
+                       const OutcomeCallback& on_outcome) override;
+  void AcknowledgeStored(int64_t count) override;
+  void CancelBatch() override;
+
+  const std::string& agent_name() const { return stream_->agent_name; }
+
+  // Ends the stream of an agent that has hung. Returns whether it has.
+  bool EndIfSilent();
+
+  // Hands over a report of a batch. Returns false where it is of no running
+  // batch of this device: a late one after a cancellation.
+  bool Deliver(uint64_t batch_id, const v1::AttachRequest& report);
+
+  // Why the device cannot be used; empty where it can.
+  std::string problem() const;
+  void SetProblem(const std::string& problem);
+
+  // The stream has ended: a running batch ends as UNAVAILABLE.
+  void Close(const std::string& why);
+
+ private:
+  // Returns false to cancel.
+  using ReportHandler = std::function<bool(const v1::AttachRequest&)>;
+
+  // Sends `request` and hands reports to `handler` until the batch is done.
+  absl::Status RunBatch(uint64_t batch_id, v1::AttachResponse request,
+                        const ReportHandler& handler);
+  // Waits for the next report. Returns an error where none will come.
+  absl::Status NextReport(v1::AttachRequest* report);
+
+  const DeviceFacts facts_;
+  const std::shared_ptr<Stream> stream_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  uint64_t batch_id_ = 0;       // Of the running batch; 0: none.
+  uint64_t last_batch_id_ = 0;  // Samples are acknowledged after its end too.
+  std::deque<v1::AttachRequest> inbox_;
+  bool cancelling_ = false;
+  std::chrono::steady_clock::time_point cancelled_at_;
+  std::string problem_;
+  std::string closed_;  // Not empty: why the stream has ended.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_AGENT_DEVICE_H_

@@ -1,0 +1,175 @@
+#include "server/agent_directory.h"
+
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/status_macros.h"
+#include "server/log.h"
+
+namespace wavetune {
+namespace {
+
+absl::Status CheckDevices(
+    const std::vector<std::shared_ptr<AgentDevice>>& devices) {
+  std::set<std::string> uuids;
+  for (const std::shared_ptr<AgentDevice>& device : devices) {
+    const std::string uuid = device->device().uuid;
+    if (uuid.empty()) {
+      return absl::InvalidArgumentError("a device of the agent has no UUID");
+    }
+    if (!uuids.insert(uuid).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the agent names device ", uuid, " twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+AgentDirectory::AgentDirectory(DeviceStore* store, Clock* clock)
+    : store_(store), clock_(clock) {}
+
+absl::Status AgentDirectory::Load() {
+  ASSIGN_OR_RETURN(const std::vector<DeviceRecord> records, store_->List());
+  std::lock_guard lock(mutex_);
+  for (const DeviceRecord& record : records) seen_[record.facts.uuid] = record;
+  return absl::OkStatus();
+}
+
+absl::Status AgentDirectory::CheckFree(
+    const std::vector<std::shared_ptr<AgentDevice>>& devices) const {
+  RETURN_IF_ERROR(CheckDevices(devices));
+  for (const std::shared_ptr<AgentDevice>& device : devices) {
+    const auto it = attached_.find(device->device().uuid);
+    if (it == attached_.end() || it->second->EndIfSilent()) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat("device ", it->first, " is attached by agent ",
+                     it->second->agent_name(), ": stop that one first"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AgentDirectory::Check(
+    const std::vector<std::shared_ptr<AgentDevice>>& devices) {
+  std::lock_guard lock(mutex_);
+  return CheckFree(devices);
+}
+
+absl::Status AgentDirectory::Attach(
+    const std::vector<std::shared_ptr<AgentDevice>>& devices) {
+  {
+    std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(CheckFree(devices));
+    for (const std::shared_ptr<AgentDevice>& device : devices) {
+      attached_[device->device().uuid] = device;
+    }
+  }
+  See(devices);
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+void AgentDirectory::Detach(
+    const std::vector<std::shared_ptr<AgentDevice>>& devices) {
+  {
+    std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<AgentDevice>& device : devices) {
+      const auto it = attached_.find(device->device().uuid);
+      if (it != attached_.end() && it->second == device) attached_.erase(it);
+    }
+  }
+  See(devices);
+}
+
+void AgentDirectory::See(
+    const std::vector<std::shared_ptr<AgentDevice>>& devices) {
+  for (const std::shared_ptr<AgentDevice>& device : devices) {
+    const DeviceRecord record{device->device(), clock_->NowUs()};
+    {
+      std::lock_guard lock(mutex_);
+      seen_[record.facts.uuid] = record;
+    }
+    const absl::Status status = store_->Put(record);
+    if (!status.ok()) {
+      Log(LogLevel::kWarning, "agent",
+          absl::StrCat(
+              "device ", record.facts.uuid,
+              " will be forgotten at the next start: ", status.message()));
+    }
+  }
+}
+
+void AgentDirectory::Notify() { changed_.notify_all(); }
+
+std::vector<AgentDirectory::Known> AgentDirectory::List() {
+  std::lock_guard lock(mutex_);
+  std::vector<Known> list;
+  for (const auto& [uuid, record] : seen_) {
+    Known known{.record = record};
+    const auto it = attached_.find(uuid);
+    if (it != attached_.end()) {
+      known.attached = true;
+      known.problem = it->second->problem();
+      known.record.last_seen_us = clock_->NowUs();
+    }
+    list.push_back(std::move(known));
+  }
+  return list;
+}
+
+absl::StatusOr<DeviceFacts> AgentDirectory::Facts(
+    const std::string& device_uuid) {
+  std::lock_guard lock(mutex_);
+  const auto it = seen_.find(device_uuid);
+  if (it != seen_.end()) return it->second.facts;
+  return absl::NotFoundError(absl::StrCat(
+      "device \"", device_uuid, "\" is not known; ",
+      seen_.empty()
+          ? std::string("no agent was attached yet")
+          : absl::StrCat("known: ",
+                         absl::StrJoin(seen_, ", ",
+                                       [](std::string* out, const auto& entry) {
+                                         absl::StrAppend(
+                                             out, entry.first, " (",
+                                             entry.second.facts.label, ")");
+                                       }))));
+}
+
+std::optional<DeviceFacts> AgentDirectory::TheOnlyDevice() {
+  std::lock_guard lock(mutex_);
+  if (attached_.size() == 1) return attached_.begin()->second->device();
+  if (attached_.empty() && seen_.size() == 1) {
+    return seen_.begin()->second.facts;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<AgentDevice> AgentDirectory::Usable(
+    const std::string& device_uuid) const {
+  const auto it = attached_.find(device_uuid);
+  if (it == attached_.end() || !it->second->problem().empty()) return nullptr;
+  return it->second;
+}
+
+std::shared_ptr<MeasurementExecutor> AgentDirectory::Find(
+    const std::string& device_uuid, double timeout_s) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                    [&] { return Usable(device_uuid) != nullptr; });
+  return Usable(device_uuid);
+}
+
+std::vector<std::string> AgentDirectory::Attached() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> uuids;
+  for (const auto& [uuid, device] : attached_) {
+    if (device->problem().empty()) uuids.push_back(uuid);
+  }
+  return uuids;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,82 @@
+// AgentDirectory: which devices have an agent now, and which were ever seen.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_AGENT_DIRECTORY_H_
+#define WAVETUNE_SERVER_AGENT_DIRECTORY_H_
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/agent_device.h"
+#include "server/registry/clock.h"
+#include "server/registry/device_store.h"
+#include "server/registry/measurement_executor.h"
+
+namespace wavetune {
+
+class AgentDirectory : public ExecutorDirectory {
+ public:
+  struct Known {
+    DeviceRecord record;
+    bool attached = false;
+    std::string problem;  // Why an attached device cannot be used.
+  };
+
+  // Both outlive the directory.
+  AgentDirectory(DeviceStore* store, Clock* clock);
+
+  // Reads the devices seen before. Errors: the store's.
+  absl::Status Load();
+
+  // Attaches all devices of a stream, or none. Errors: ALREADY_EXISTS where
+  // another live agent has one of them; INVALID_ARGUMENT for a device without
+  // a UUID or named twice.
+  absl::Status Attach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  // Returns what Attach would, and changes nothing.
+  absl::Status Check(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  void Detach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  // A device's problem has changed.
+  void Notify();
+
+  // Returns every device ever seen, sorted by UUID.
+  std::vector<Known> List();
+
+  // Returns the facts of a device by UUID. Errors: NOT_FOUND naming the known
+  // ones.
+  absl::StatusOr<DeviceFacts> Facts(const std::string& device_uuid);
+
+  // Returns the device meant where none is named: the only attached one, or
+  // else the only one ever seen.
+  std::optional<DeviceFacts> TheOnlyDevice();
+
+  std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
+                                            double timeout_s) override;
+  std::vector<std::string> Attached() override;
+
+ private:
+  // As Check. Holds mutex_.
+  absl::Status CheckFree(
+      const std::vector<std::shared_ptr<AgentDevice>>& devices) const;
+  // Returns a usable attached device, or nullptr. Holds mutex_.
+  std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
+  void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+
+  DeviceStore* const store_;
+  Clock* const clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
+  std::map<std::string, DeviceRecord> seen_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_AGENT_DIRECTORY_H_

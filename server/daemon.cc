@@ -1,0 +1,198 @@
+#include "server/daemon.h"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/grpcpp.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "model/status_macros.h"
+#include "server/admin_handler.h"
+#include "server/agent_directory.h"
+#include "server/decision_handler.h"
+#include "server/disk_kernel_catalog.h"
+#include "server/log.h"
+#include "server/registry/job_queue.h"
+#include "server/registry/table_catalog.h"
+#include "server/services.h"
+#include "server/table_handler.h"
+#include "server/unix_socket.h"
+
+namespace wavetune {
+namespace {
+
+// How long a stopping daemon waits for agents to end their batches, and for
+// calls to end.
+constexpr std::chrono::seconds kBatchGrace{5};
+constexpr std::chrono::seconds kCallGrace{1};
+// A batch of grouped problems or of kernel sources is large for a message.
+constexpr int kMaxMessageBytes = 64 << 20;
+
+constexpr mode_t kEveryone = 0666;
+constexpr mode_t kOwnerAndGroup = 0660;
+
+void Warn(const std::string& text) { Log(LogLevel::kWarning, "job", text); }
+
+// One socket with its services.
+struct Listener {
+  std::string path;
+  Services services;
+  std::unique_ptr<grpc::Server> server;
+};
+
+absl::Status Listen(const std::string& path, mode_t mode, Services services,
+                    Listener* listener) {
+  listener->path = path;
+  listener->services = std::move(services);
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  int bound = 0;
+  builder.AddListeningPort(absl::StrCat("unix:", path),
+                           grpc::InsecureServerCredentials(), &bound);
+  for (const auto& service : listener->services) {
+    builder.RegisterService(service.get());
+  }
+  listener->server = builder.BuildAndStart();
+  if (listener->server == nullptr || bound == 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot listen on ", path,
+                     ": check the folder's permissions and free space, or "
+                     "choose another --socket-dir"));
+  }
+  return SetSocketMode(path, mode);
+}
+
+}  // namespace
+
+class Daemon::Impl {
+ public:
+  Impl(const DaemonStores& stores, const DaemonOptions& options)
+      : options_(options),
+        clock_(options.clock ? options.clock : &system_clock_),
+        tables_(stores.tables, Warn),
+        devices_(stores.devices, clock_),
+        kernels_(options.kernels_dirs),
+        jobs_(MakeJobServices(stores)),
+        table_handler_(stores.facts.store_id, &tables_, &devices_),
+        decision_handler_(&tables_, &devices_, &kernels_),
+        status_handler_(MakeStatusOptions(stores)),
+        admin_handler_(&jobs_, &kernels_) {}
+
+  ~Impl() { Stop(); }
+
+  absl::Status Start() {
+    for (const std::string& path :
+         {options_.reader_socket, options_.agent_socket,
+          options_.admin_socket}) {
+      RETURN_IF_ERROR(PrepareSocketPath(path));
+    }
+    RETURN_IF_ERROR(kernels_.CheckFolders());
+    kernels_.Reload();
+    RETURN_IF_ERROR(tables_.Load());
+    RETURN_IF_ERROR(devices_.Load());
+    RETURN_IF_ERROR(jobs_.Start());
+    grpc::EnableDefaultHealthCheckService(true);
+    RETURN_IF_ERROR(Listen(options_.reader_socket, kEveryone,
+                           ReaderServices(&table_handler_, &decision_handler_,
+                                          &status_handler_, &streams_),
+                           &reader_));
+    const AgentSession::Options session{options_.version,
+                                        options_.heartbeat_timeout_s};
+    RETURN_IF_ERROR(Listen(options_.agent_socket, kOwnerAndGroup,
+                           AgentServices(&devices_, session, &streams_),
+                           &agent_));
+    return Listen(options_.admin_socket, kOwnerAndGroup,
+                  AdminServices(&admin_handler_, &streams_), &admin_);
+  }
+
+  void Stop() {
+    if (std::exchange(stopped_, true)) return;
+    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+      if (listener->server == nullptr) continue;
+      if (auto* health = listener->server->GetHealthCheckService()) {
+        health->SetServingStatus(false);
+      }
+    }
+    // Agents get the chance to end their batches in order; then their streams
+    // end, which ends the batches.
+    std::future<void> jobs =
+        std::async(std::launch::async, [this] { jobs_.Stop(); });
+    jobs.wait_for(kBatchGrace);
+    streams_.EndAll(
+        grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon stops"));
+    const auto deadline = std::chrono::system_clock::now() + kCallGrace;
+    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+      if (listener->server != nullptr) listener->server->Shutdown(deadline);
+    }
+    jobs.wait();
+    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+      listener->server.reset();
+    }
+  }
+
+ private:
+  JobServices MakeJobServices(const DaemonStores& stores) {
+    JobServices services;
+    services.samples = stores.samples;
+    services.jobs = stores.jobs;
+    services.devices = stores.devices;
+    services.tables = &tables_;
+    services.kernels = &kernels_;
+    services.executors = &devices_;
+    services.clock = clock_;
+    services.profiling = options_.profiling;
+    services.warn = Warn;
+    services.default_budget_s = options_.default_budget_s;
+    services.agent_wait_s = options_.agent_wait_s;
+    return services;
+  }
+
+  StatusHandler::Options MakeStatusOptions(const DaemonStores& stores) {
+    StatusHandler::Options options;
+    options.version = options_.version;
+    options.store = stores.facts;
+    options.samples = stores.samples;
+    options.tables = &tables_;
+    options.devices = &devices_;
+    options.kernels = &kernels_;
+    options.jobs = &jobs_;
+    options.clock = clock_;
+    options.watchers = [this] { return table_handler_.watchers(); };
+    return options;
+  }
+
+  const DaemonOptions options_;
+  SystemClock system_clock_;
+  Clock* const clock_;
+  TableCatalog tables_;
+  AgentDirectory devices_;
+  DiskKernelCatalog kernels_;
+  JobQueue jobs_;
+  TableHandler table_handler_;
+  DecisionHandler decision_handler_;
+  StatusHandler status_handler_;
+  AdminHandler admin_handler_;
+  StreamSet streams_;
+  Listener reader_;
+  Listener agent_;
+  Listener admin_;
+  bool stopped_ = false;
+};
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Daemon::~Daemon() = default;
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
+    const DaemonStores& stores, const DaemonOptions& options) {
+  auto impl = std::make_unique<Impl>(stores, options);
+  RETURN_IF_ERROR(impl->Start());
+  return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
+}
+
+void Daemon::Stop() { impl_->Stop(); }
+
+}  // namespace wavetune

@@ -1,0 +1,73 @@
+// Daemon: wavetuned in one object: stores, catalogs, jobs and the three
+// sockets.
+//
+//   ASSIGN_OR_RETURN(auto daemon, Daemon::Start(stores, options));
+//   ... wait for a signal ...
+//   daemon->Stop();
+//
+// Thread safety: Start and Stop from one thread. Includes no gRPC.
+#ifndef WAVETUNE_SERVER_DAEMON_H_
+#define WAVETUNE_SERVER_DAEMON_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/registry/clock.h"
+#include "server/registry/device_store.h"
+#include "server/registry/job_store.h"
+#include "server/registry/profiling_functions.h"
+#include "server/registry/sample_store.h"
+#include "server/registry/table_store.h"
+#include "server/status_handler.h"
+
+namespace wavetune {
+
+// Where the daemon keeps things. All outlive the daemon.
+struct DaemonStores {
+  SampleStore* samples = nullptr;
+  TableStore* tables = nullptr;
+  JobStore* jobs = nullptr;
+  DeviceStore* devices = nullptr;
+  StoreFacts facts;
+};
+
+struct DaemonOptions {
+  std::string reader_socket;  // Mode 0666.
+  std::string agent_socket;   // Mode 0660.
+  std::string admin_socket;   // Mode 0660.
+  std::vector<std::string> kernels_dirs;
+  std::string version;
+  double default_budget_s = 60;
+  double agent_wait_s = 600;
+  double heartbeat_timeout_s = 30;
+  ProfilingFunctions profiling;
+  // nullptr: the system's. Outlives the daemon.
+  Clock* clock = nullptr;
+};
+
+class Daemon {
+ public:
+  // Loads what is stored, listens and takes up unfinished jobs. Errors: as
+  // PrepareSocketPath; NOT_FOUND for a kernels folder; the stores'.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(
+      const DaemonStores& stores, const DaemonOptions& options);
+  ~Daemon();  // Stops.
+
+  // Ends gracefully: running batches are cancelled and their jobs go on at the
+  // next start, streams end as UNAVAILABLE. Takes a few seconds at most.
+  void Stop();
+
+ private:
+  class Impl;
+  explicit Daemon(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_DAEMON_H_

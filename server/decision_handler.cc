@@ -1,0 +1,108 @@
+#include "server/decision_handler.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+// What decides: a table, or a kernel's default where it has none.
+struct Decider {
+  std::optional<TableMatch> match;
+  std::shared_ptr<const KernelSpec> spec;
+  std::vector<std::string> parameters;
+
+  const std::vector<Dimension>& dimensions() const {
+    return match ? match->serving.table->table().dimensions : spec->dimensions;
+  }
+  Decision Decide(const Problem& problem) const {
+    if (match) {
+      const CompiledTable& table = *match->serving.table;
+      return table.Resolve(table.SubTableIndex(problem.specialisation),
+                           problem.View(), match->stale);
+    }
+    Decision decision;
+    decision.configuration = spec->default_configuration;
+    decision.reason = DefaultReason::kNoTable;
+    return decision;
+  }
+};
+
+absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
+                                    KernelCatalog& kernels,
+                                    const std::string& kernel,
+                                    const std::string& device_uuid,
+                                    const std::string& fingerprint) {
+  Decider decider;
+  absl::StatusOr<TableMatch> match =
+      lookup.Find(kernel, device_uuid, fingerprint);
+  if (match.ok()) {
+    decider.parameters = match->serving.table->table().parameters;
+    decider.match = *std::move(match);
+    return decider;
+  }
+  if (!absl::IsNotFound(match.status())) return match.status();
+  // A missing table is an answer, a kernel that nobody knows is not.
+  absl::StatusOr<std::shared_ptr<const KernelSpec>> spec = kernels.Spec(kernel);
+  if (!spec.ok()) return match.status();
+  decider.spec = *std::move(spec);
+  for (const Parameter& parameter : decider.spec->parameters) {
+    decider.parameters.push_back(parameter.name);
+  }
+  return decider;
+}
+
+}  // namespace
+
+absl::Status DecisionHandler::Resolve(const v1::ResolveRequest& request,
+                                      v1::ResolveResponse* response) const {
+  if (request.problems_size() > kMaxProblems) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a batch has at most ", kMaxProblems, " problems, not ",
+                     request.problems_size(), ": split it"));
+  }
+  ASSIGN_OR_RETURN(const Decider decider,
+                   FindDecider(lookup_, *kernels_, request.kernel(),
+                               request.device_uuid(), request.fingerprint()));
+  for (int i = 0; i < request.problems_size(); ++i) {
+    const absl::StatusOr<Problem> problem =
+        ProblemFromProto(decider.dimensions(), request.problems(i));
+    if (!problem.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("problem ", i, ": ", problem.status().message()));
+    }
+    *response->add_decisions() =
+        DecisionToProto(decider.parameters, decider.Decide(*problem));
+  }
+  if (decider.match) {
+    response->set_digest(decider.match->serving.record.digest);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecisionHandler::Explain(const v1::ExplainRequest& request,
+                                      v1::ExplainResponse* response) const {
+  ASSIGN_OR_RETURN(const Decider decider,
+                   FindDecider(lookup_, *kernels_, request.kernel(),
+                               request.device_uuid(), request.fingerprint()));
+  ASSIGN_OR_RETURN(const Problem problem,
+                   ProblemFromProto(decider.dimensions(), request.problem()));
+  *response->mutable_decision() =
+      DecisionToProto(decider.parameters, decider.Decide(problem));
+  if (!decider.match) return absl::OkStatus();
+  const CompiledTable& table = *decider.match->serving.table;
+  for (const ExplainedRow& row : table.Explain(
+           table.SubTableIndex(problem.specialisation), problem.View())) {
+    *response->add_rows() = ExplainedRowToProto(decider.parameters, row);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,41 @@
+// DecisionHandler: what DecisionService does. Knows no gRPC.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_DECISION_HANDLER_H_
+#define WAVETUNE_SERVER_DECISION_HANDLER_H_
+
+#include "absl/status/status.h"
+#include "proto/wavetune/v1/decision_service.pb.h"
+#include "server/agent_directory.h"
+#include "server/registry/kernel_catalog.h"
+#include "server/registry/table_catalog.h"
+#include "server/table_lookup.h"
+
+namespace wavetune {
+
+class DecisionHandler {
+ public:
+  // Most problems of one batch.
+  static constexpr int kMaxProblems = 4096;
+
+  // All outlive the handler.
+  DecisionHandler(TableCatalog* tables, AgentDirectory* devices,
+                  KernelCatalog* kernels)
+      : lookup_(tables, devices), kernels_(kernels) {}
+
+  // A kernel without a table answers with its default configuration. Errors:
+  // INVALID_ARGUMENT for a problem whose dimensions are not the kernel's or a
+  // batch that is too large; else as TableLookup::Find.
+  absl::Status Resolve(const v1::ResolveRequest& request,
+                       v1::ResolveResponse* response) const;
+  absl::Status Explain(const v1::ExplainRequest& request,
+                       v1::ExplainResponse* response) const;
+
+ private:
+  const TableLookup lookup_;
+  KernelCatalog* const kernels_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_DECISION_HANDLER_H_

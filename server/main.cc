@@ -1,0 +1,181 @@
+// wavetuned: owns the store, plans, fits, promotes and serves.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+#include "server/daemon.h"
+#include "server/log.h"
+#include "server/rocksdb_store.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+constexpr char kFooter[] = R"(
+Sockets: reader.sock (mode 0666: tables, decisions, status), agent.sock and
+admin.sock (mode 0660). Clients connect to unix:<socket-dir>/reader.sock.
+
+Environment: every option can be given as WAVETUNE_<OPTION>, for example
+WAVETUNE_SOCKET_DIR; the command line wins. Folders are separated by ':'.
+
+Exit codes: 0 stopped on request, 1 failed, 2 wrong usage.
+
+Examples:
+  wavetuned --store /var/lib/wavetune --kernels-dir /usr/share/wavetune/kernels
+  wavetuned --store /tmp/wt/store --socket-dir /tmp/wt --kernels-dir kernels \
+      --kernels-dir ~/my_kernels --log-level info
+)";
+
+struct Arguments {
+  std::string store;
+  std::string socket_dir;
+  std::string reader_socket;
+  std::string agent_socket;
+  std::string admin_socket;
+  std::vector<std::string> kernels_dirs;
+  double budget_s = 60;
+  std::string log_level = "warning";
+};
+
+std::string Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string DefaultSocketDir() {
+  if (::geteuid() == 0) return "/run/wavetune";
+  const std::string runtime = Environment("XDG_RUNTIME_DIR");
+  if (!runtime.empty()) return runtime + "/wavetune";
+  return absl::StrCat("/tmp/wavetune-", ::geteuid());
+}
+
+std::string DefaultStore() {
+  if (::geteuid() == 0) return "/var/lib/wavetune";
+  const std::string state = Environment("XDG_STATE_HOME");
+  if (!state.empty()) return state + "/wavetune";
+  const std::string home = Environment("HOME");
+  return home.empty() ? "" : home + "/.local/state/wavetune";
+}
+
+void Declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version",
+                       absl::StrCat("wavetuned ", WAVETUNE_VERSION));
+  app.footer(kFooter);
+  app.add_option("--store", arguments.store, "Folder of the store")
+      ->envname("WAVETUNE_STORE")
+      ->capture_default_str();
+  app.add_option("--socket-dir", arguments.socket_dir, "Folder of the sockets")
+      ->envname("WAVETUNE_SOCKET_DIR")
+      ->capture_default_str();
+  app.add_option("--reader-socket", arguments.reader_socket,
+                 "Reader socket, instead of <socket-dir>/reader.sock")
+      ->envname("WAVETUNE_READER_SOCKET");
+  app.add_option("--agent-socket", arguments.agent_socket,
+                 "Agent socket, instead of <socket-dir>/agent.sock")
+      ->envname("WAVETUNE_AGENT_SOCKET");
+  app.add_option("--admin-socket", arguments.admin_socket,
+                 "Admin socket, instead of <socket-dir>/admin.sock")
+      ->envname("WAVETUNE_ADMIN_SOCKET");
+  app.add_option("--kernels-dir", arguments.kernels_dirs,
+                 "Folder with one folder per kernel; may be repeated")
+      ->envname("WAVETUNE_KERNELS_DIR")
+      ->delimiter(':');
+  app.add_option("--budget", arguments.budget_s,
+                 "Device time per profiling job, in seconds")
+      ->envname("WAVETUNE_BUDGET")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--log-level", arguments.log_level,
+                 "debug, info, warning or error")
+      ->envname("WAVETUNE_LOG_LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+}
+
+std::string Or(const std::string& path, const std::string& otherwise) {
+  return path.empty() ? otherwise : path;
+}
+
+// Serves until a signal in `signals` arrives.
+absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbStore> store,
+                   RocksDbStore::Open({.path = arguments.store}));
+  DaemonStores stores{&store->samples(), &store->tables(), &store->jobs(),
+                      &store->devices()};
+  stores.facts = {store->store_id(), store->path(), store->schema_version(),
+                  [&store] { return store->corrupt_entries(); }};
+  DaemonOptions options;
+  const std::string& dir = arguments.socket_dir;
+  options.reader_socket = Or(arguments.reader_socket, dir + "/reader.sock");
+  options.agent_socket = Or(arguments.agent_socket, dir + "/agent.sock");
+  options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
+  options.kernels_dirs = arguments.kernels_dirs;
+  options.version = WAVETUNE_VERSION;
+  options.default_budget_s = arguments.budget_s;
+  options.profiling = ModelProfilingFunctions();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
+                   Daemon::Start(stores, options));
+  Log(LogLevel::kInfo, "daemon",
+      absl::StrCat("version ", WAVETUNE_VERSION, " serves on unix:",
+                   options.reader_socket, ", store ", arguments.store));
+  int signal = 0;
+  sigwait(&signals, &signal);
+  Log(LogLevel::kInfo, "daemon", absl::StrCat("stops on signal ", signal));
+  daemon->Stop();
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  // Blocked before any thread starts, so that all inherit it and sigwait gets
+  // every one.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+
+  Arguments arguments;
+  arguments.store = DefaultStore();
+  arguments.socket_dir = DefaultSocketDir();
+  CLI::App app("WaveTune daemon: tuning decisions for GPU kernels");
+  Declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (arguments.store.empty()) {
+    std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
+    return kExitUsage;
+  }
+  const absl::StatusOr<LogLevel> level = ParseLogLevel(arguments.log_level);
+  if (level.ok()) SetLogLevel(*level);
+  const std::filesystem::path store(arguments.store);
+  std::error_code ignored;  // Open says what is wrong.
+  if (arguments.store == DefaultStore()) {
+    std::filesystem::create_directories(store.parent_path(), ignored);
+  }
+  const absl::Status status = Serve(arguments, signals);
+  if (status.ok()) return kExitOk;
+  std::fprintf(stderr, "wavetuned: %s\n",
+               std::string(status.message()).c_str());
+  return kExitFailed;
+}
+
+}  // namespace
+}  // namespace wavetune
+
+int main(int argc, char** argv) { return wavetune::Main(argc, argv); }

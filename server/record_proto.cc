@@ -1,0 +1,134 @@
+#include "server/record_proto.h"
+
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+v1::JobState ToProto(JobState state) {
+  switch (state) {
+    case JobState::kQueued:
+      return v1::QUEUED;
+    case JobState::kRunning:
+      return v1::RUNNING;
+    case JobState::kSucceeded:
+      return v1::SUCCEEDED;
+    case JobState::kFailed:
+      return v1::FAILED;
+    case JobState::kCancelled:
+      return v1::CANCELLED;
+  }
+  return v1::JOB_STATE_UNSPECIFIED;
+}
+
+v1::JobPhase ToProto(JobPhase phase) {
+  switch (phase) {
+    case JobPhase::kWaiting:
+      return v1::WAITING;
+    case JobPhase::kCompiling:
+      return v1::COMPILING;
+    case JobPhase::kScreening:
+      return v1::SCREENING;
+    case JobPhase::kSampling:
+      return v1::SAMPLING;
+    case JobPhase::kRefining:
+      return v1::REFINING;
+    case JobPhase::kFitting:
+      return v1::FITTING;
+    case JobPhase::kVerifying:
+      return v1::VERIFYING;
+    case JobPhase::kMeasuring:
+      return v1::MEASURING;
+    case JobPhase::kDone:
+      return v1::DONE;
+  }
+  return v1::JOB_PHASE_UNSPECIFIED;
+}
+
+v1::DecisionSource ToProto(DecisionSource source) {
+  static_assert(static_cast<int>(DecisionSource::kFitted) == v1::FITTED);
+  static_assert(static_cast<int>(DecisionSource::kExtrapolated) ==
+                v1::EXTRAPOLATED);
+  static_assert(static_cast<int>(DecisionSource::kStale) == v1::STALE);
+  static_assert(static_cast<int>(DecisionSource::kDefault) == v1::DEFAULT);
+  return static_cast<v1::DecisionSource>(source);
+}
+
+v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
+  v1::MeasuredConfiguration proto;
+  *proto.mutable_configuration() = ConfigurationToProto(measured.configuration);
+  proto.set_latency_us(measured.latency_us);
+  proto.set_relative_spread(measured.relative_spread);
+  proto.set_remeasured(measured.remeasured);
+  return proto;
+}
+
+}  // namespace
+
+v1::JobInfo JobRecordToProto(const JobRecord& record) {
+  v1::JobInfo proto;
+  proto.set_id(record.id);
+  proto.set_kind(record.kind == JobKind::kMeasure ? "measure" : "reprofile");
+  proto.set_kernel(record.kernel);
+  proto.set_device_uuid(record.device_uuid);
+  proto.set_reason(record.reason);
+  proto.set_state(ToProto(record.state));
+  proto.set_phase(ToProto(record.phase));
+  proto.set_done(record.done);
+  proto.set_total(record.total);
+  proto.set_samples(record.samples);
+  proto.set_device_time_us(record.device_time_us);
+  proto.set_message(record.message);
+  for (const CandidateRecord& excluded : record.excluded) {
+    v1::ExcludedCandidate* const entry = proto.add_excluded();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(excluded.candidate.configuration);
+    entry->set_reason(excluded.candidate.excluded_reason);
+  }
+  proto.set_created_at_us(record.created_at_us);
+  proto.set_finished_at_us(record.finished_at_us);
+  proto.set_digest(record.digest);
+  proto.set_seconds_left(record.seconds_left);
+  return proto;
+}
+
+v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale) {
+  v1::TableInfo proto;
+  proto.set_kernel(record.key.kernel);
+  proto.set_fingerprint(record.key.fingerprint);
+  proto.set_silicon_key(record.key.silicon_key);
+  proto.set_environment_key(record.key.environment_key);
+  proto.set_digest(record.digest);
+  proto.set_epoch(record.epoch);
+  proto.set_size_bytes(record.size_bytes);
+  proto.set_promoted_at_us(record.promoted_at_us);
+  proto.set_stale(stale);
+  proto.set_portfolio_size(record.portfolio_size);
+  proto.set_device_label(record.device_label);
+  proto.set_device_uuid(record.device_uuid);
+  return proto;
+}
+
+v1::MeasuredProblem MeasuredProblemToProto(
+    const std::vector<Dimension>& dimensions, const MeasuredProblem& measured) {
+  v1::MeasuredProblem proto;
+  *proto.mutable_problem() = ProblemToProto(dimensions, measured.problem);
+  if (measured.chosen) *proto.mutable_chosen() = ToProto(*measured.chosen);
+  if (!measured.digest.empty()) {
+    proto.set_predicted_us(measured.predicted_us);
+    proto.set_relative_bound(measured.relative_bound);
+    proto.set_source(ToProto(measured.source));
+  }
+  if (measured.standard) {
+    *proto.mutable_default_configuration() = ToProto(*measured.standard);
+  }
+  if (measured.best) *proto.mutable_best() = ToProto(*measured.best);
+  proto.set_regret(measured.regret);
+  for (const MeasuredConfiguration& entry : measured.all) {
+    *proto.add_all() = ToProto(entry);
+  }
+  proto.set_digest(measured.digest);
+  return proto;
+}
+
+}  // namespace wavetune

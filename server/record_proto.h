@@ -1,0 +1,22 @@
+// Registry records -> the messages that people and clients see. Cannot fail.
+#ifndef WAVETUNE_SERVER_RECORD_PROTO_H_
+#define WAVETUNE_SERVER_RECORD_PROTO_H_
+
+#include <vector>
+
+#include "model/kernel_spec.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
+#include "proto/wavetune/v1/types.pb.h"
+#include "server/registry/measuring_job.h"
+#include "server/registry/records.h"
+
+namespace wavetune {
+
+v1::JobInfo JobRecordToProto(const JobRecord& record);
+v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale = false);
+v1::MeasuredProblem MeasuredProblemToProto(
+    const std::vector<Dimension>& dimensions, const MeasuredProblem& measured);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RECORD_PROTO_H_

@@ -1,0 +1,62 @@
+// StatusHandler: what StatusService does. Knows no gRPC.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_STATUS_HANDLER_H_
+#define WAVETUNE_SERVER_STATUS_HANDLER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+#include "server/agent_directory.h"
+#include "server/disk_kernel_catalog.h"
+#include "server/registry/clock.h"
+#include "server/registry/job_queue.h"
+#include "server/registry/sample_store.h"
+#include "server/registry/table_catalog.h"
+
+namespace wavetune {
+
+// What a store says of itself.
+struct StoreFacts {
+  std::string store_id;
+  std::string path;
+  int schema_version = 0;
+  std::function<int64_t()> corrupt_entries = [] { return int64_t{0}; };
+};
+
+class StatusHandler {
+ public:
+  // Pointers outlive the handler.
+  struct Options {
+    std::string version;
+    StoreFacts store;
+    SampleStore* samples = nullptr;
+    TableCatalog* tables = nullptr;
+    AgentDirectory* devices = nullptr;
+    DiskKernelCatalog* kernels = nullptr;
+    JobQueue* jobs = nullptr;
+    Clock* clock = nullptr;
+    std::function<int()> watchers;
+  };
+
+  explicit StatusHandler(Options options);
+
+  absl::Status GetStatus(v1::GetStatusResponse* response) const;
+  absl::Status ListDevices(v1::ListDevicesResponse* response) const;
+  absl::Status ListKernels(v1::ListKernelsResponse* response) const;
+  absl::Status ListJobs(const v1::ListJobsRequest& request,
+                        v1::ListJobsResponse* response) const;
+  absl::Status GetJob(const v1::GetJobRequest& request,
+                      v1::GetJobResponse* response) const;
+
+ private:
+  const Options options_;
+  const int64_t started_us_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_STATUS_HANDLER_H_

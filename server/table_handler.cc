@@ -1,0 +1,165 @@
+#include "server/table_handler.h"
+
+#include <optional>
+#include <utility>
+
+#include "model/status_macros.h"
+#include "server/record_proto.h"
+
+namespace wavetune {
+
+class TableHandler::Watch {
+ public:
+  Watch(TableHandler* handler, std::weak_ptr<Sink> sink)
+      : handler_(handler), sink_(std::move(sink)) {
+    handler_->watchers_.fetch_add(1);
+  }
+  ~Watch() { handler_->watchers_.fetch_sub(1); }
+
+ private:
+  friend class TableHandler;
+
+  TableHandler* const handler_;
+  const std::weak_ptr<Sink> sink_;
+  std::mutex mutex_;  // Held while the first notices are queued.
+  TableCatalog::Handle handle_;
+};
+
+TableHandler::TableHandler(std::string store_id, TableCatalog* tables,
+                           AgentDirectory* devices)
+    : store_id_(std::move(store_id)),
+      tables_(tables),
+      devices_(devices),
+      lookup_(tables, devices) {}
+
+absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
+                                      v1::ListTablesResponse* response) const {
+  std::optional<DeviceFacts> device;
+  if (!request.device_uuid().empty()) {
+    ASSIGN_OR_RETURN(device, devices_->Facts(request.device_uuid()));
+  }
+  const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
+  std::vector<ServingTable> listed;
+  for (const ServingTable& table : snapshot->tables) {
+    const ProfileKey& key = table.record.key;
+    if (!request.kernel().empty() && key.kernel != request.kernel()) continue;
+    if (device && key.silicon_key != SiliconKey(*device)) continue;
+    const bool stale = device && key.environment_key != EnvironmentKey(*device);
+    *response->add_tables() = TableRecordToProto(table.record, stale);
+    listed.push_back(table);
+  }
+  response->set_store_id(store_id_);
+  response->set_revision(snapshot->revision);
+  response->set_table_set_digest(TableSetDigestOf(listed));
+  return absl::OkStatus();
+}
+
+absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
+                                    v1::GetTableResponse* response) const {
+  TableMatch match;
+  if (!request.digest().empty()) {
+    if (!request.kernel().empty() || !request.device_uuid().empty() ||
+        !request.fingerprint().empty()) {
+      return absl::InvalidArgumentError(
+          "give a digest alone, or a kernel with what else is needed");
+    }
+    ASSIGN_OR_RETURN(match.serving, tables_->Get(request.digest()));
+  } else {
+    ASSIGN_OR_RETURN(match,
+                     lookup_.Find(request.kernel(), request.device_uuid(),
+                                  request.fingerprint()));
+  }
+  *response->mutable_info() =
+      TableRecordToProto(match.serving.record, match.stale);
+  response->set_payload(match.serving.table->payload());
+  return absl::OkStatus();
+}
+
+TableNotice TableHandler::Notice(v1::WatchTablesResponse::Kind kind,
+                                 uint64_t revision,
+                                 const TableRecord* table) const {
+  auto notice = std::make_shared<v1::WatchTablesResponse>();
+  notice->set_kind(kind);
+  notice->set_revision(revision);
+  notice->set_store_id(store_id_);
+  if (table != nullptr) *notice->mutable_table() = TableRecordToProto(*table);
+  return notice;
+}
+
+TableNotice TableHandler::ChangeNotice(const TableChange& change) {
+  const auto kind = change.kind == TableChange::Kind::kPromoted
+                        ? v1::WatchTablesResponse::PROMOTED
+                        : v1::WatchTablesResponse::RETIRED;
+  std::lock_guard lock(mutex_);
+  if (last_change_ == nullptr || last_change_->revision() != change.revision) {
+    last_change_ = Notice(kind, change.revision, &change.table);
+  }
+  return last_change_;
+}
+
+TableNotices TableHandler::SnapshotNotices(
+    const std::shared_ptr<const TableSnapshot>& snapshot) {
+  std::lock_guard lock(mutex_);
+  if (noted_snapshot_ != snapshot) {
+    noted_.clear();
+    for (const ServingTable& table : snapshot->tables) {
+      noted_.push_back(Notice(v1::WatchTablesResponse::SNAPSHOT,
+                              snapshot->revision, &table.record));
+    }
+    noted_.push_back(
+        Notice(v1::WatchTablesResponse::SYNCED, snapshot->revision));
+    noted_snapshot_ = snapshot;
+  }
+  return noted_;
+}
+
+std::shared_ptr<TableHandler::Watch> TableHandler::WatchTables(
+    const v1::WatchTablesRequest& request, std::weak_ptr<Sink> sink) {
+  auto watch = std::make_shared<Watch>(this, std::move(sink));
+  const std::shared_ptr<Sink> target = watch->sink_.lock();
+  if (target == nullptr) return watch;
+  // Changes that come while the first notices are queued wait for this lock.
+  std::lock_guard lock(watch->mutex_);
+  TableCatalog::Watch start = tables_->Subscribe(
+      request.from_revision(),
+      [this, weak = std::weak_ptr<Watch>(watch)](const TableChange& change) {
+        if (const auto live = weak.lock()) OnChange(*live, change);
+      });
+  watch->handle_ = std::move(start.handle);
+  const bool first_time =
+      request.store_id().empty() && request.from_revision() == 0;
+  const bool same_store = request.store_id() == store_id_;
+  TableNotices notices;
+  if (same_store && request.from_revision() > 0 && start.changes) {
+    for (const TableChange& change : *start.changes) {
+      notices.push_back(ChangeNotice(change));
+    }
+    notices.push_back(
+        Notice(v1::WatchTablesResponse::SYNCED, start.snapshot->revision));
+  } else {
+    if (!first_time) {
+      notices.push_back(
+          Notice(v1::WatchTablesResponse::RESYNC, start.snapshot->revision));
+    }
+    const TableNotices snapshot = SnapshotNotices(start.snapshot);
+    notices.insert(notices.end(), snapshot.begin(), snapshot.end());
+  }
+  target->Replace(notices);
+  return watch;
+}
+
+void TableHandler::OnChange(Watch& watch, const TableChange& change) {
+  const std::shared_ptr<Sink> sink = watch.sink_.lock();
+  if (sink == nullptr) return;
+  std::lock_guard lock(watch.mutex_);
+  if (sink->Push({ChangeNotice(change)})) return;
+  // Too slow to hear of every change: it gets what serves now instead.
+  const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
+  TableNotices notices = {
+      Notice(v1::WatchTablesResponse::RESYNC, snapshot->revision)};
+  const TableNotices all = SnapshotNotices(snapshot);
+  notices.insert(notices.end(), all.begin(), all.end());
+  sink->Replace(notices);
+}
+
+}  // namespace wavetune
