@@ -115,9 +115,8 @@ bool CompiledSubTable::IsLegal(const Group& group, const uint8_t* holds) const {
   return true;
 }
 
-CompiledSubTable::Place CompiledSubTable::Locate(size_t group,
-                                                 const int64_t* slots,
-                                                 const size_t* regimes) const {
+inline CompiledSubTable::Place CompiledSubTable::Locate(
+    size_t group, const int64_t* slots, const size_t* regimes) const {
   const Group& g = groups_[group];
   const int64_t tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
   const int64_t loop = std::max<int64_t>(1, slots[g.loop_slot]);
@@ -141,7 +140,7 @@ CompiledSubTable::Place CompiledSubTable::Locate(size_t group,
 }
 
 // The same order of operations as PredictLatencyUs (model/wave_model.h).
-double CompiledSubTable::Predict(const Place& place) const {
+inline double CompiledSubTable::Predict(const Place& place) const {
   const Segment& segment = segments_[place.segment];
   const WaveCoefficients& c = segment.coefficients;
   const double g = static_cast<double>(place.tiles);

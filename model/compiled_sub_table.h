@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "model/constant_divider.h"
 #include "model/coordinate_program.h"
 #include "model/predicate_program.h"
@@ -72,8 +73,10 @@ class CompiledSubTable {
   // Writes the index of the row regime for each distinct row tile.
   void FindRowRegimes(const ProblemView& problem, size_t* regimes) const;
   bool IsLegal(const Group& group, const uint8_t* holds) const;
-  Place Locate(size_t group, const int64_t* slots, const size_t* regimes) const;
-  double Predict(const Place& place) const;
+  // Inline in stage I's loop: a call costs as much as the arithmetic.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE Place Locate(size_t group, const int64_t* slots,
+                                            const size_t* regimes) const;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE double Predict(const Place& place) const;
 
   const SubTable* source_;
   int row_dimension_ = -1;

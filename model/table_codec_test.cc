@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 #include "tests/lib/tiny_table.h"
@@ -152,7 +153,7 @@ TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {
   const SubTable sub = table.sub_tables[0];
   for (int i = 0; i < 40; ++i) {
     table.sub_tables.push_back(sub);
-    table.sub_tables.back().specialisation = "s" + std::to_string(100 + i);
+    table.sub_tables.back().specialisation = absl::StrCat("s", 100 + i);
   }
   EXPECT_EQ(EncodeTable(table).status().code(),
             absl::StatusCode::kResourceExhausted);

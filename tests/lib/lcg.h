@@ -23,7 +23,9 @@ class Lcg {
   }
   // In [0, bound), bound >= 1. The bias of the remainder does not matter here.
   int64_t Below(int64_t bound) {
-    const uint64_t wide = uint64_t{Next()} << 32 | Next();
+    // In two statements: the operands of | have no order.
+    const uint64_t high = Next();
+    const uint64_t wide = high << 32 | Next();
     return static_cast<int64_t>((wide >> 1) % static_cast<uint64_t>(bound));
   }
   int64_t Between(int64_t low, int64_t high) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "model/fold.h"
 
 namespace wavetune::testing {
@@ -132,6 +133,12 @@ Configuration RandomConfiguration(Lcg& random) {
           random.Between(0, 4), int64_t{1} << random.Below(4)};
 }
 
+// In two statements: the operands of * have no order, but the numbers must.
+int64_t RandomCapacity(Lcg& random) {
+  const int64_t multiprocessors = random.OneIn(4) ? 7 : 132;
+  return multiprocessors * random.Between(1, 4);
+}
+
 // Few distinct values, so that rows tie exactly or nearly; none that binary64
 // holds exactly, so that a contracted multiply-add would show.
 WaveSegment RandomSegment(Lcg& random, const SubTable& sub, int64_t max_wave,
@@ -146,6 +153,7 @@ WaveSegment RandomSegment(Lcg& random, const SubTable& sub, int64_t max_wave,
     c.delta_w = static_cast<double>(random.Between(0, 4)) / 9;
     c.gamma_w = static_cast<double>(random.Between(-1, 4)) / 300;
   }
+  segment.step_tiles = RandomCapacity(random);
   segment.floor_us = static_cast<double>(random.Between(1, 3)) / 7;
   segment.relative_bound = random.Fraction(0, 1);
   segment.extrapolated_bound = segment.relative_bound * 2;
@@ -182,7 +190,7 @@ void AddPortfolio(Lcg& random, int64_t size, SubTable& sub) {
       return other.configuration == candidate.configuration;
     };
     if (std::any_of(sub.portfolio.begin(), sub.portfolio.end(), same)) continue;
-    candidate.capacity = random.Between(1, 4) * (random.OneIn(4) ? 7 : 132);
+    candidate.capacity = RandomCapacity(random);
     candidate.registers = static_cast<int32_t>(random.Between(0, 255));
     candidate.local_memory_bytes = random.Between(0, 232448);
     sub.portfolio.push_back(candidate);
@@ -264,7 +272,7 @@ Table RandomTable(Lcg& random) {
     table.sub_tables.push_back(
         RandomSubTable(random, table, kind, random.Between(1, 12)));
     table.sub_tables.back().specialisation =
-        count == 1 ? "" : "s" + std::to_string(i);
+        count == 1 ? "" : absl::StrCat("s", i);
   }
   return table;
 }
