@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/status_macros.h"
+#include "rocksdb/write_batch.h"
 #include "server/log.h"
 #include "server/rocksdb_open.h"
 #include "server/rocksdb_options.h"
@@ -22,6 +23,10 @@ constexpr absl::string_view kComponent = "store";
 // Reported keys are remembered so that each counts once; in a store that is
 // damaged all over, counting twice does less harm than the memory.
 constexpr size_t kMaxRememberedKeys = 10000;
+
+// Space that is there before recovery is tried: all memory tables (4 MiB, see
+// StoreOptions), a new log and a new manifest.
+constexpr size_t kProbeBytes = size_t{8} << 20;
 
 // 128 random bits: two stores never share an identity.
 std::string RandomStoreId() {
@@ -64,7 +69,9 @@ RocksDbDatabase::RocksDbDatabase(Options options)
     : options_(std::move(options)),
       env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()) {}
 
-RocksDbDatabase::~RocksDbDatabase() {
+RocksDbDatabase::~RocksDbDatabase() { CloseFiles(); }
+
+void RocksDbDatabase::CloseFiles() {
   if (db_ == nullptr) return;
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
@@ -72,10 +79,17 @@ RocksDbDatabase::~RocksDbDatabase() {
   // Unsynced progress of jobs reaches the disk now and not at some time.
   db_->FlushWAL(/*sync=*/true).PermitUncheckedError();
   db_->Close().PermitUncheckedError();
+  db_.reset();
 }
 
 absl::Status RocksDbDatabase::OpenFiles() {
   RETURN_IF_ERROR(PrepareToOpen(options_.path, options_.schema_version, env_));
+  const rocksdb::Status status = TryOpen(/*read_only=*/false);
+  return status.ok() ? absl::OkStatus()
+                     : OpenError(status, options_.path, env_);
+}
+
+rocksdb::Status RocksDbDatabase::TryOpen(bool read_only) {
   const rocksdb::Options options = StoreOptions(env_);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (int i = 0; i < kFamilyCount; ++i) {
@@ -85,12 +99,26 @@ absl::Status RocksDbDatabase::OpenFiles() {
   descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, options);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status status =
-      rocksdb::DB::Open(options, options_.path, descriptors, &handles, &db);
-  if (!status.ok()) return OpenError(status, options_.path, env_);
+  rocksdb::Status status =
+      read_only ? rocksdb::DB::OpenForReadOnly(options, options_.path,
+                                               descriptors, &handles, &db)
+                : rocksdb::DB::Open(options, options_.path, descriptors,
+                                    &handles, &db);
+  if (!status.ok()) return status;
   db_.reset(db);
   std::copy(handles.begin(), handles.end(), handles_.begin());
-  return absl::OkStatus();
+  return status;
+}
+
+absl::StatusOr<RocksDbDatabase::Lock> RocksDbDatabase::LockOpen() {
+  Lock lock(open_mutex_);
+  if (db_ == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("the store ", path(),
+                     " is closed after an error: see the log, then restart "
+                     "the daemon"));
+  }
+  return lock;
 }
 
 absl::Status RocksDbDatabase::LoadIdentity() {
@@ -117,12 +145,11 @@ absl::Status RocksDbDatabase::CreateIdentity() {
         [&](absl::string_view, absl::string_view) { return empty = false; }));
     if (!empty) return DamagedStore(path(), "it has no schema version");
   }
-  rocksdb::WriteBatch batch;
+  StoreBatch batch;
   PutNumber(kSchemaVersionName, static_cast<uint64_t>(options_.schema_version),
             batch);
   store_id_ = RandomStoreId();
-  batch.Put(handle(Family::kMeta), ToSlice(kStoreIdName), store_id_)
-      .PermitUncheckedError();
+  batch.Put(Family::kMeta, kStoreIdName, store_id_);
   return Write(batch, /*sync=*/true, "create the store");
 }
 
@@ -138,7 +165,7 @@ absl::Status RocksDbDatabase::Migrate(int from_version) {
           ", which this wavetuned cannot migrate: start the release between "
           "the two once, or move the directory away"));
     }
-    rocksdb::WriteBatch batch;
+    StoreBatch batch;
     RETURN_IF_ERROR(found->apply(*this, batch));
     PutNumber(kSchemaVersionName, static_cast<uint64_t>(version) + 1, batch);
     RETURN_IF_ERROR(Write(batch, /*sync=*/true, "migrate the store"));
@@ -151,9 +178,8 @@ absl::Status RocksDbDatabase::Migrate(int from_version) {
 
 absl::Status RocksDbDatabase::ReplaceStoreId() {
   const std::string id = RandomStoreId();
-  rocksdb::WriteBatch batch;
-  batch.Put(handle(Family::kMeta), ToSlice(kStoreIdName), id)
-      .PermitUncheckedError();
+  StoreBatch batch;
+  batch.Put(Family::kMeta, kStoreIdName, id);
   RETURN_IF_ERROR(Write(batch, /*sync=*/true, "give the store a new id"));
   store_id_ = id;
   return absl::OkStatus();
@@ -161,6 +187,7 @@ absl::Status RocksDbDatabase::ReplaceStoreId() {
 
 absl::StatusOr<std::optional<std::string>> RocksDbDatabase::Get(
     Family family, absl::string_view key) {
+  ASSIGN_OR_RETURN(const Lock lock, LockOpen());
   std::string value;
   const rocksdb::Status status =
       db_->Get({}, handle(family), ToSlice(key), &value);
@@ -173,6 +200,7 @@ absl::StatusOr<std::optional<std::string>> RocksDbDatabase::Get(
 
 absl::Status RocksDbDatabase::Scan(Family family, absl::string_view prefix,
                                    const Visit& visit, const Resume& resume) {
+  ASSIGN_OR_RETURN(const Lock lock, LockOpen());
   std::string last_key(prefix);
   std::optional<std::string> from = last_key;
   for (int attempt = 0; from.has_value(); ++attempt) {
@@ -194,15 +222,47 @@ absl::Status RocksDbDatabase::Scan(Family family, absl::string_view prefix,
   return absl::OkStatus();
 }
 
-absl::Status RocksDbDatabase::Write(rocksdb::WriteBatch& batch, bool sync,
-                                    absl::string_view doing) {
+rocksdb::Status RocksDbDatabase::TryWrite(const StoreBatch& batch, bool sync) {
+  const Lock lock(open_mutex_);
+  if (db_ == nullptr) return rocksdb::Status::IOError("the store is closed");
+  using Change = StoreBatch::Change;
+  rocksdb::WriteBatch changes;
+  for (const Change& change : batch.changes_) {
+    rocksdb::ColumnFamilyHandle* const family = handle(change.family);
+    rocksdb::Status status;
+    switch (change.kind) {
+      case Change::kPut:
+        status = changes.Put(family, change.key, change.value);
+        break;
+      case Change::kDelete:
+        status = changes.Delete(family, change.key);
+        break;
+      case Change::kDeleteRange:
+        status = changes.DeleteRange(family, change.key, change.value);
+        break;
+    }
+    if (!status.ok()) return status;
+  }
   rocksdb::WriteOptions options;
   options.sync = sync;
-  rocksdb::Status status = db_->Write(options, &batch);
-  // RocksDB stops taking writes after an I/O error. Resume flushes to new
-  // files, so that a half-written log record is left behind with the old one.
-  if (status.IsIOError() && db_->Resume().ok()) {
-    status = db_->Write(options, &batch);
+  rocksdb::Status status = db_->Write(options, &changes);
+  // Opened read-only while recovering.
+  if (status.IsNotSupported()) return rocksdb::Status::IOError("read-only");
+  return status;
+}
+
+absl::Status RocksDbDatabase::Write(const StoreBatch& batch, bool sync,
+                                    absl::string_view doing) {
+  rocksdb::Status status = TryWrite(batch, sync);
+  if (status.IsIOError()) {
+    std::lock_guard lock(recover_mutex_);
+    // Without space an attempt to recover would only do more harm.
+    const rocksdb::Status space = ProbeSpace();
+    if (!space.ok()) {
+      status = space;
+    } else if (Recover()) {
+      status = TryWrite(batch, sync);
+    }
   }
   if (writes_fail_.exchange(!status.ok()) != !status.ok()) {
     if (status.ok()) {
@@ -216,6 +276,40 @@ absl::Status RocksDbDatabase::Write(rocksdb::WriteBatch& batch, bool sync,
   return FromRocksDb(status, doing);
 }
 
+rocksdb::Status RocksDbDatabase::ProbeSpace() {
+  const std::string name = absl::StrCat(path(), "/space_probe.tmp");
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status status = env_->NewWritableFile(name, &file, {});
+  if (!status.ok()) return status;
+  const std::string bytes(kProbeBytes, '\0');
+  status = file->Append(bytes);
+  if (status.ok()) status = file->Sync();
+  if (status.ok()) status = file->Close();
+  file.reset();
+  env_->DeleteFile(name).PermitUncheckedError();
+  return status;
+}
+
+bool RocksDbDatabase::Recover() {
+  {
+    // Flushes to new files: a half-written log record stays behind.
+    const Lock lock(open_mutex_);
+    if (db_ != nullptr && db_->Resume().ok()) return true;
+  }
+  // RocksDB takes some failures, such as to create a log, for fatal and has to
+  // be opened anew. Until that succeeds it is open for reading at least.
+  std::unique_lock lock(open_mutex_);
+  CloseFiles();
+  if (rocksdb::Status status = TryOpen(/*read_only=*/false); status.ok()) {
+    return true;
+  } else {
+    Log(LogLevel::kError, kComponent,
+        absl::StrCat(path(), ": cannot be opened anew: ", status.ToString()));
+  }
+  TryOpen(/*read_only=*/true).PermitUncheckedError();
+  return false;
+}
+
 absl::StatusOr<uint64_t> RocksDbDatabase::GetNumber(absl::string_view name) {
   ASSIGN_OR_RETURN(const std::optional<std::string> text,
                    Get(Family::kMeta, name));
@@ -227,9 +321,8 @@ absl::StatusOr<uint64_t> RocksDbDatabase::GetNumber(absl::string_view name) {
 }
 
 void RocksDbDatabase::PutNumber(absl::string_view name, uint64_t number,
-                                rocksdb::WriteBatch& batch) {
-  batch.Put(handle(Family::kMeta), ToSlice(name), absl::StrCat(number))
-      .PermitUncheckedError();
+                                StoreBatch& batch) {
+  batch.Put(Family::kMeta, name, absl::StrCat(number));
 }
 
 void RocksDbDatabase::ReportCorrupt(Family family, absl::string_view key,

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,6 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/slice.h"
-#include "rocksdb/write_batch.h"
 
 namespace wavetune {
 
@@ -45,6 +45,35 @@ inline absl::string_view ToView(const rocksdb::Slice& slice) {
   return absl::string_view(slice.data(), slice.size());
 }
 
+// Changes that are written together. Holds no handle of the open database: it
+// may be opened anew before they are written.
+class StoreBatch {
+ public:
+  void Put(Family family, absl::string_view key, absl::string_view value) {
+    changes_.push_back(
+        {Change::kPut, family, std::string(key), std::string(value)});
+  }
+  void Delete(Family family, absl::string_view key) {
+    changes_.push_back({Change::kDelete, family, std::string(key), ""});
+  }
+  // Deletes from `begin` up to and without `end`.
+  void DeleteRange(Family family, absl::string_view begin,
+                   absl::string_view end) {
+    changes_.push_back(
+        {Change::kDeleteRange, family, std::string(begin), std::string(end)});
+  }
+
+ private:
+  friend class RocksDbDatabase;
+  struct Change {
+    enum Kind { kPut, kDelete, kDeleteRange } kind;
+    Family family;
+    std::string key;
+    std::string value;
+  };
+  std::vector<Change> changes_;
+};
+
 class RocksDbDatabase {
  public:
   // Brings a store from `from_version` to the next one: adds what changes to
@@ -52,8 +81,7 @@ class RocksDbDatabase {
   // `database`.
   struct Migration {
     int from_version = 0;
-    std::function<absl::Status(RocksDbDatabase& database,
-                               rocksdb::WriteBatch& batch)>
+    std::function<absl::Status(RocksDbDatabase& database, StoreBatch& batch)>
         apply;
   };
 
@@ -80,8 +108,14 @@ class RocksDbDatabase {
   const std::string& path() const { return options_.path; }
   const std::string& store_id() const { return store_id_; }
   int schema_version() const { return options_.schema_version; }
-  rocksdb::DB& db() { return *db_; }
   rocksdb::Env* env() const { return env_; }
+
+  // The open database and its families, valid while the lock is held; do not
+  // call other functions meanwhile. Errors: UNAVAILABLE where it could not be
+  // opened anew.
+  using Lock = std::shared_lock<std::shared_mutex>;
+  absl::StatusOr<Lock> LockOpen();
+  rocksdb::DB& db() { return *db_; }
   rocksdb::ColumnFamilyHandle* handle(Family family) const {
     return handles_[static_cast<size_t>(family)];
   }
@@ -103,17 +137,16 @@ class RocksDbDatabase {
                     const Resume& resume = nullptr);
 
   // Writes a batch, atomically; `sync`: it is on disk when this returns. After
-  // an I/O error RocksDB refuses all writes: this asks it to resume, so that
-  // the first write with space back on the disk succeeds. Errors: as
-  // FromRocksDb; then nothing was added.
-  absl::Status Write(rocksdb::WriteBatch& batch, bool sync,
+  // an I/O error RocksDB refuses all writes: this makes it go on, so that the
+  // first write with space back on the disk succeeds. Errors: as FromRocksDb;
+  // then nothing was added.
+  absl::Status Write(const StoreBatch& batch, bool sync,
                      absl::string_view doing);
 
   // Numbers of family meta, as decimal text; 0 where there is none. Errors:
   // DATA_LOSS for anything else.
   absl::StatusOr<uint64_t> GetNumber(absl::string_view name);
-  void PutNumber(absl::string_view name, uint64_t number,
-                 rocksdb::WriteBatch& batch);
+  void PutNumber(absl::string_view name, uint64_t number, StoreBatch& batch);
   // Gives the store a new identity (after a restore). Not thread-safe.
   absl::Status ReplaceStoreId();
 
@@ -127,12 +160,21 @@ class RocksDbDatabase {
   explicit RocksDbDatabase(Options options);
 
   absl::Status OpenFiles();
+  rocksdb::Status TryOpen(bool read_only);
+  void CloseFiles();
+  rocksdb::Status TryWrite(const StoreBatch& batch, bool sync);
+  // Makes writes possible again after an I/O error; false: not yet.
+  bool Recover();
+  rocksdb::Status ProbeSpace();
   absl::Status LoadIdentity();
   absl::Status CreateIdentity();
   absl::Status Migrate(int from_version);
 
   const Options options_;
   rocksdb::Env* const env_;
+  std::mutex recover_mutex_;  // One thread at a time recovers.
+  std::shared_mutex open_mutex_;
+  // Guarded by open_mutex_: exclusively held while opening anew.
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount + 1> handles_{};
   std::string store_id_;

@@ -9,11 +9,8 @@
 namespace wavetune {
 
 absl::Status RocksDbDeviceStore::Put(const DeviceRecord& device) {
-  rocksdb::WriteBatch batch;
-  batch
-      .Put(database_->handle(Family::kDevices), device.facts.uuid,
-           EncodeDevice(device))
-      .PermitUncheckedError();
+  StoreBatch batch;
+  batch.Put(Family::kDevices, device.facts.uuid, EncodeDevice(device));
   return database_->Write(batch, /*sync=*/true,
                           absl::StrCat("store device ", device.facts.uuid));
 }

@@ -26,17 +26,16 @@ absl::StatusOr<std::unique_ptr<RocksDbJobStore>> RocksDbJobStore::Create(
 RocksDbJobStore::RocksDbJobStore(RocksDbDatabase* database)
     : database_(database) {}
 
-absl::Status RocksDbJobStore::Write(const JobRecord& job,
-                                    rocksdb::WriteBatch& batch, bool sync) {
-  batch.Put(database_->handle(Family::kJobs), BigEndian(job.id), EncodeJob(job))
-      .PermitUncheckedError();
+absl::Status RocksDbJobStore::Write(const JobRecord& job, StoreBatch& batch,
+                                    bool sync) {
+  batch.Put(Family::kJobs, BigEndian(job.id), EncodeJob(job));
   return database_->Write(batch, sync, absl::StrCat("store job ", job.id));
 }
 
 absl::StatusOr<JobRecord> RocksDbJobStore::Create(JobRecord job) {
   std::lock_guard lock(mutex_);
   job.id = last_id_ + 1;
-  rocksdb::WriteBatch batch;
+  StoreBatch batch;
   database_->PutNumber(kLastJobIdName, job.id, batch);
   RETURN_IF_ERROR(Write(job, batch, /*sync=*/true));
   last_id_ = job.id;
@@ -48,7 +47,7 @@ absl::Status RocksDbJobStore::Update(const JobRecord& job, bool sync) {
   if (job.id == 0 || job.id > last_id_) {
     return absl::NotFoundError(absl::StrCat("no job has id ", job.id));
   }
-  rocksdb::WriteBatch batch;
+  StoreBatch batch;
   return Write(job, batch, sync);
 }
 

@@ -33,8 +33,7 @@ class RocksDbJobStore : public JobStore {
  private:
   explicit RocksDbJobStore(RocksDbDatabase* database);
 
-  absl::Status Write(const JobRecord& job, rocksdb::WriteBatch& batch,
-                     bool sync);
+  absl::Status Write(const JobRecord& job, StoreBatch& batch, bool sync);
 
   RocksDbDatabase* const database_;
   std::mutex mutex_;      // Held while writing.

@@ -26,6 +26,7 @@ class Checker {
   explicit Checker(RocksDbDatabase& database) : database_(database) {}
 
   absl::StatusOr<StoreReport> Run() {
+    ASSIGN_OR_RETURN(const RocksDbDatabase::Lock lock, database_.LockOpen());
     for (int i = 0; i < kFamilyCount; ++i) {
       RETURN_IF_ERROR(CheckFamily(static_cast<Family>(i)));
     }
@@ -228,6 +229,7 @@ absl::Status BackupDatabase(RocksDbDatabase& database,
                             const std::string& backup_path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<rocksdb::BackupEngine> backups,
                    OpenBackups(backup_path, database.env()));
+  ASSIGN_OR_RETURN(const RocksDbDatabase::Lock lock, database.LockOpen());
   const std::string doing =
       absl::StrCat("back up ", database.path(), " to ", backup_path);
   RETURN_IF_ERROR(

@@ -15,10 +15,9 @@ namespace {
 // A batch of entries of one generation, with sequence numbers and sizes.
 class EntryBatch {
  public:
-  EntryBatch(rocksdb::ColumnFamilyHandle* family, const ProfileKey& key,
-             uint64_t generation, GenerationRecord record)
-      : family_(family),
-        candidate_prefix_(
+  EntryBatch(const ProfileKey& key, uint64_t generation,
+             GenerationRecord record)
+      : candidate_prefix_(
             EntryPrefix(key, generation, SampleEntry::kCandidate)),
         sample_prefix_(EntryPrefix(key, generation, SampleEntry::kSample)),
         generation_key_(GenerationKey(key, generation)),
@@ -33,9 +32,8 @@ class EntryBatch {
   }
 
   // Adds the generation's new record; the batch is complete.
-  rocksdb::WriteBatch& Finish() {
-    batch_.Put(family_, generation_key_, EncodeGeneration(record_))
-        .PermitUncheckedError();
+  StoreBatch& Finish() {
+    batch_.Put(Family::kSamples, generation_key_, EncodeGeneration(record_));
     return batch_;
   }
   const GenerationRecord& record() const { return record_; }
@@ -44,16 +42,15 @@ class EntryBatch {
   void Put(const std::string& prefix, const std::string& value) {
     const std::string key =
         absl::StrCat(prefix, BigEndian(record_.next_sequence++));
-    batch_.Put(family_, key, value).PermitUncheckedError();
+    batch_.Put(Family::kSamples, key, value);
     record_.size_bytes += static_cast<int64_t>(key.size() + value.size());
   }
 
-  rocksdb::ColumnFamilyHandle* const family_;
   const std::string candidate_prefix_;
   const std::string sample_prefix_;
   const std::string generation_key_;
   GenerationRecord record_;
-  rocksdb::WriteBatch batch_;
+  StoreBatch batch_;
 };
 
 }  // namespace
@@ -142,8 +139,7 @@ absl::Status RocksDbSampleStore::Append(
   std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(const GenerationRecord before,
                    ReadGeneration(GenerationKey(key, generation)));
-  EntryBatch batch(database_->handle(Family::kSamples), key, generation,
-                   before);
+  EntryBatch batch(key, generation, before);
   for (const CandidateRecord& candidate : candidates) batch.Add(candidate);
   for (const SampleRecord& sample : samples) batch.Add(sample);
   const int64_t added_bytes = batch.record().size_bytes - before.size_bytes;
@@ -231,9 +227,7 @@ absl::Status RocksDbSampleStore::Prune(const ProfileKey& key, int keep) {
   if (generations.size() <= kept) return absl::OkStatus();
   generations.resize(generations.size() - kept);
 
-  rocksdb::ColumnFamilyHandle* const family =
-      database_->handle(Family::kSamples);
-  rocksdb::WriteBatch batch;
+  StoreBatch batch;
   Stats pruned;
   for (uint64_t generation : generations) {
     const std::string generation_key = GenerationKey(key, generation);
@@ -243,8 +237,8 @@ absl::Status RocksDbSampleStore::Prune(const ProfileKey& key, int keep) {
     pruned.size_bytes += record.size_bytes;
     const std::string begin = EntryPrefix(key, generation);
     const std::string end = absl::StrCat(begin, "\xff");
-    batch.DeleteRange(family, begin, end).PermitUncheckedError();
-    batch.Delete(family, generation_key).PermitUncheckedError();
+    batch.DeleteRange(Family::kSamples, begin, end);
+    batch.Delete(Family::kSamples, generation_key);
   }
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "prune samples"));
   stats_.samples -= pruned.samples;

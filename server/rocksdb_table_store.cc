@@ -38,13 +38,10 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
   std::lock_guard lock(mutex_);
   record.epoch = epoch_ + 1;
   record.revision = revision_ + 1;
-  rocksdb::ColumnFamilyHandle* const family =
-      database_->handle(Family::kTables);
-  rocksdb::WriteBatch batch;
-  batch.Put(family, PayloadKey(record.digest), EncodeTable(record, payload))
-      .PermitUncheckedError();
-  batch.Put(family, ServingKey(record.key), EncodeTableRecord(record))
-      .PermitUncheckedError();
+  StoreBatch batch;
+  batch.Put(Family::kTables, PayloadKey(record.digest),
+            EncodeTable(record, payload));
+  batch.Put(Family::kTables, ServingKey(record.key), EncodeTableRecord(record));
   database_->PutNumber(kEpochName, record.epoch, batch);
   database_->PutNumber(kRevisionName, record.revision, batch);
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "promote a table"));
@@ -68,9 +65,8 @@ absl::StatusOr<uint64_t> RocksDbTableStore::Retire(const ProfileKey& key) {
                                             key.fingerprint));
   }
   const uint64_t revision = revision_ + 1;
-  rocksdb::WriteBatch batch;
-  batch.Delete(database_->handle(Family::kTables), serving_key)
-      .PermitUncheckedError();
+  StoreBatch batch;
+  batch.Delete(Family::kTables, serving_key);
   database_->PutNumber(kRevisionName, revision, batch);
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "retire a table"));
   revision_ = revision;

@@ -1,0 +1,88 @@
+#include "server/stored_records.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "model/digest.h"
+#include "proto/wavetune/v1/store.pb.h"
+#include "server/registry/store_contract_test_records.h"
+
+namespace wavetune::testing {
+namespace {
+
+TEST(StoredRecordsTest, EveryRecordComesBackAsItWas) {
+  EXPECT_EQ(DecodeDevice(EncodeDevice(TestDevice("GPU"))).value(),
+            TestDevice("GPU"));
+  EXPECT_EQ(DecodeSample(EncodeSample(TestSample(1))).value(), TestSample(1));
+  EXPECT_EQ(
+      DecodeCandidate(EncodeCandidate(TestCandidate(8, "hung", "x"))).value(),
+      TestCandidate(8, "hung", "x"));
+  EXPECT_EQ(DecodeJob(EncodeJob(TestJob())).value(), TestJob());
+  EXPECT_EQ(DecodeTableRecord(EncodeTableRecord(TestTable(TestKey()))).value(),
+            TestTable(TestKey()));
+  const GenerationRecord generation = {
+      .samples = 1, .size_bytes = 2, .next_sequence = 3};
+  EXPECT_EQ(DecodeGeneration(EncodeGeneration(generation)).value(), generation);
+}
+
+TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
+  JobRecord job = TestJob();
+  for (int state = 0; state <= 4; ++state) {
+    for (int phase = 0; phase <= 8; ++phase) {
+      job.state = static_cast<JobState>(state);
+      job.phase = static_cast<JobPhase>(phase);
+      EXPECT_EQ(DecodeJob(EncodeJob(job)).value(), job);
+    }
+  }
+}
+
+TEST(StoredRecordsTest, ATableIsVerifiedAgainstItsDigest) {
+  TableRecord record = TestTable(TestKey());
+  record.digest = Sha256Hex("payload");
+  EXPECT_EQ(DecodeTable(EncodeTable(record, "payload"))->payload, "payload");
+  EXPECT_EQ(DecodeTable(EncodeTable(record, "other")).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(StoredRecordsTest, RefusesGarbageAndNoFormat) {
+  for (const std::string& bytes :
+       {std::string(), std::string("garbage"), std::string(100, '\xff')}) {
+    EXPECT_EQ(DecodeSample(bytes).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeJob(bytes).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeTable(bytes).status().code(), absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST(StoredRecordsTest, SaysThatAFormatIsNewer) {
+  v1::StoredJob job;
+  job.set_format(kStoredFormat + 1);
+  const absl::Status status = DecodeJob(job.SerializeAsString()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "StoredJob has format 2, this program knows 1: upgrade the daemon "
+            "to use it");
+}
+
+TEST(StoredRecordsTest, RefusesWhatARecordCannotHold) {
+  v1::StoredSample sample;
+  sample.set_format(kStoredFormat);
+  for (int i = 0; i <= kMaxParameters; ++i) sample.add_configuration(i);
+  EXPECT_EQ(DecodeSample(sample.SerializeAsString()).status().code(),
+            absl::StatusCode::kDataLoss);
+  v1::StoredJob job;
+  job.set_format(kStoredFormat);
+  job.set_kind(1);
+  job.set_state(99);
+  EXPECT_EQ(DecodeJob(job.SerializeAsString()).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(StoredRecordsTest, AnyPrefixOfARecordIsHandled) {
+  const std::string bytes = EncodeJob(TestJob());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    DecodeJob(absl::string_view(bytes).substr(0, size)).IgnoreError();
+  }
+}
+
+}  // namespace
+}  // namespace wavetune::testing
