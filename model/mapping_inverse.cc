@@ -409,10 +409,19 @@ class Inverter {
                           });
   }
 
+  // Returns the loop's minimum, or where it has a floor within the limits that.
+  int64_t LowestLoopExtent(const Problem& problem, int64_t highest) const {
+    const int64_t least = DimensionOf(structure_.loop_dimension).min;
+    if (structure_.loop_floor < 0) return least;
+    const int64_t floor =
+        problem.extents[static_cast<size_t>(structure_.loop_floor)];
+    return floor <= highest ? std::max(least, floor) : least;
+  }
+
   // Returns the extents of the loop around the wanted iterations, the nearer
   // first; iterations grow with the extent.
   std::vector<int64_t> LoopExtents(Problem& problem, int64_t highest) const {
-    const int64_t lowest = DimensionOf(structure_.loop_dimension).min;
+    const int64_t lowest = LowestLoopExtent(problem, highest);
     const double least = IterationsAt(problem, lowest);
     const int64_t below =
         LastExtentUpTo(problem, lowest, highest, std::max(least, iterations_));
@@ -430,7 +439,7 @@ class Inverter {
     const int32_t loop = structure_.loop_dimension;
     std::vector<ExtentRange> ranges;
     ranges.push_back({.dimension = loop,
-                      .low = DimensionOf(loop).min,
+                      .low = LowestLoopExtent(problem, highest),
                       .high = highest,
                       .prefer_down = prefer_down});
     for (const auto* group : {&structure_.passive, &structure_.loop_others}) {

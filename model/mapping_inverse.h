@@ -16,11 +16,12 @@ namespace wavetune {
 struct MappingTarget {
   // G wanted, >= 1. The result has exactly G, or the smallest reachable value
   // above it: with given rows the smallest multiple of them, with rows = 0 the
-  // smallest product of a nearly square grid (131 gives 9 x 15).
+  // smallest product of a nearly square grid (131 gives 11 x 12).
   int64_t tiles = 1;
   // L wanted, > 0. The nearest value is taken that granularity, ranges and
   // limits allow, ties to the lower; the last iteration is full. Whoever needs
-  // it exactly compares with MapProblem: limits can make it much smaller.
+  // it exactly compares with MapProblem: limits can make it much smaller, and
+  // causal attention gets at least as many keys as queries if limits allow.
   double iterations = 1;
   // Rows of tiles wanted; 0: as square a grid as G allows (the longer side at
   // most twice the shorter plus one), all tiles full. Without meaning, as 0,

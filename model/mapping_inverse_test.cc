@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -165,6 +166,38 @@ TEST(InvertMappingTest, FindsTheKeysThatGiveACausalLoop) {
   EXPECT_EQ(c.tiles, 64);
   EXPECT_EQ(c.rows, 4);
   EXPECT_NEAR(c.iterations, 20, 0.5);
+}
+
+TEST(InvertMappingTest, CausalAttentionHasAtLeastAsManyKeysAsQueries) {
+  const KernelSpec spec = CausalAttentionSpec();
+  const Configuration configuration({64, 32, 1});
+  const MappingTarget target{.tiles = 64, .iterations = 1, .rows = 8};
+  EXPECT_GE(Invert(spec, configuration, target, "causal").extents[4], 512);
+  KernelSpec narrow = spec;
+  narrow.dimensions[4].max = 100;  // No more keys exist.
+  EXPECT_LE(Invert(narrow, configuration, target, "causal").extents[4], 100);
+}
+
+TEST(InvertMappingTest, HarmlessForTargetsThatMakeNoSense) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  for (const KernelSpec& spec :
+       {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec()}) {
+    const std::string name = spec.SpecialisationNames().back();
+    for (const MappingTarget& target : std::vector<MappingTarget>{
+             {.tiles = -5, .iterations = kNan, .rows = -3, .row_fill = kNan},
+             {.tiles = 1, .iterations = kInfinity, .rows = 1, .row_fill = -1},
+             {.tiles = 1, .iterations = -1, .rows = 0, .row_fill = kInfinity},
+             {.tiles = kHuge, .iterations = 1, .rows = 1},
+             {.tiles = 1, .iterations = 1, .rows = kHuge}}) {
+      const auto problem =
+          InvertMapping(spec, name, spec.default_configuration, target);
+      if (problem.ok()) {
+        EXPECT_TRUE(IsLegal(spec, spec.default_configuration, problem->View()));
+      }
+    }
+  }
 }
 
 TEST(InvertMappingTest, RoundsTheLoopToALegalExtent) {

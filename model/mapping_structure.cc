@@ -219,12 +219,25 @@ class Analyser {
         found = true;
       }
     }
+    if (found) FindLoopFloor(Loop());
     if (found) return absl::OkStatus();
     return Fault(mapping_.iterations_per_tile.has_value()
                      ? "iterations_per_tile"
                      : "total_iterations",
                  ": no dimension drives the loop; use one that is not a tile "
                  "axis");
+  }
+
+  void FindLoopFloor(const Expression& expression) {
+    if (expression.kind == Kind::kCausalBlocks &&
+        expression.children[1].value == result_.loop_dimension &&
+        expression.children[0].value != result_.loop_dimension) {
+      const auto queries = static_cast<int32_t>(expression.children[0].value);
+      if (!spec_.dimensions[static_cast<size_t>(queries)].repeated) {
+        result_.loop_floor = queries;
+      }
+    }
+    for (const Expression& child : expression.children) FindLoopFloor(child);
   }
 
   // Appends the dimensions that are divided into iterations: better drivers of

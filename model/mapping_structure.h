@@ -32,8 +32,12 @@ struct TileAxis {
 struct MappingStructure {
   std::vector<const Expression*> fixed;  // Factors without a dimension.
   std::vector<TileAxis> axes;
-  int rows_axis = -1;                // Index into axes; -1 without rows.
-  int32_t loop_dimension = 0;        // Drives the main loop.
+  int rows_axis = -1;          // Index into axes; -1 without rows.
+  int32_t loop_dimension = 0;  // Drives the main loop.
+  // Where causal_blocks counts the loop: its queries, else -1. Fewer keys than
+  // queries are defined, but no one asks for them, and their tiles are so
+  // unequal that a latency there says nothing of other problems.
+  int32_t loop_floor = -1;
   std::vector<int32_t> loop_others;  // Further dimensions of the loop only.
   std::vector<int32_t> passive;  // Dimensions of arguments or predicates only.
 };

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "model/testing/kernels.h"
 
@@ -35,7 +36,8 @@ int64_t CausalBlocks(int64_t seq_q, int64_t seq_kv, int64_t block_q,
 
 TEST(EvaluateTest, ComputesEachPrimitive) {
   const Configuration configuration({16, 32});
-  const ProblemView problem({100, 70});
+  const std::vector<int64_t> extents = {100, 70};
+  const ProblemView problem{absl::MakeConstSpan(extents)};
   EXPECT_EQ(Evaluate(Expression::Constant(7), problem, configuration), 7);
   EXPECT_EQ(Evaluate(Dim(1), problem, configuration), 70);
   EXPECT_EQ(Evaluate(Par(1), problem, configuration), 32);
@@ -53,7 +55,8 @@ TEST(EvaluateTest, ComputesEachPrimitive) {
 
 TEST(EvaluateTest, SumsOverTheElementsOfTheRepeatedDimension) {
   const std::vector<int64_t> tokens = {1, 16, 17, 40};
-  const ProblemView problem({0, 64}, tokens);
+  const std::vector<int64_t> extents = {0, 64};
+  const ProblemView problem(extents, tokens);
   const Configuration configuration({16, 32});
   const auto rows = Expression::CeilDiv({Dim(0)}, {Par(0)});
   const auto columns = Expression::CeilDiv({Dim(1)}, {Par(1)});
@@ -71,7 +74,8 @@ TEST(EvaluateTest, SumsOverTheElementsOfTheRepeatedDimension) {
 TEST(EvaluateTest, SaturatesInsteadOfOverflowing) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   const Configuration configuration({1, kHuge});
-  const ProblemView problem({kHuge, kHuge}, {});
+  const std::vector<int64_t> extents = {kHuge, kHuge};
+  const ProblemView problem{absl::MakeConstSpan(extents)};
   EXPECT_EQ(Evaluate(Dim(0), problem, configuration), kExpressionLimit);
   EXPECT_EQ(
       Evaluate(Expression::Product({Dim(0), Dim(1)}), problem, configuration),
@@ -85,7 +89,8 @@ TEST(EvaluateTest, SaturatesInsteadOfOverflowing) {
 
 TEST(EvaluateTest, TakesNegativeValuesAsZeroAndAZeroDenominatorAsOne) {
   const Configuration configuration({0, -5});
-  const ProblemView problem({10, -3});
+  const std::vector<int64_t> extents = {10, -3};
+  const ProblemView problem{absl::MakeConstSpan(extents)};
   EXPECT_EQ(
       Evaluate(Expression::CeilDiv({Dim(0)}, {Par(0)}), problem, configuration),
       10);
