@@ -1,6 +1,8 @@
 // Fixed tables have the same payload and digest everywhere.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "model/digest.h"
@@ -37,6 +39,16 @@ TEST(TableGoldenTest, DigestsAreTheCommittedOnes) {
                Sha256Hex(EncodeTable(golden.Build()).value()) + "\n";
   }
   ExpectGolden("digests.txt", digests);
+}
+
+TEST(TableGoldenTest, TheDocumentedDumpIsOfTheTinyTable) {
+  std::ifstream file(WAVETUNE_SOURCE_DIR "/docs/table_format.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string digest = Sha256Hex(EncodeTable(TinyTable()).value());
+  EXPECT_NE(text.str().find("Its digest is `" + digest + "`"),
+            std::string::npos)
+      << "docs/table_format.md shows other bytes than those of " << digest;
 }
 
 }  // namespace
