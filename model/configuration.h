@@ -42,6 +42,7 @@ class Configuration {
 
   // Lexicographic; unused slots are zero.
   friend bool operator==(const Configuration&, const Configuration&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false report of clang-tidy 14.
   friend auto operator<=>(const Configuration&, const Configuration&) = default;
 
  private:

@@ -217,9 +217,10 @@ Expression Expression::OfParameter(int index) {
 
 Expression Expression::CeilDiv(std::vector<Expression> numerator,
                                std::vector<Expression> denominator) {
+  const auto split = static_cast<int32_t>(numerator.size());
   Expression result{.kind = Kind::kCeilDiv,
                     .value = 0,
-                    .split = static_cast<int32_t>(numerator.size()),
+                    .split = split,
                     .children = std::move(numerator)};
   for (Expression& factor : denominator) {
     result.children.push_back(std::move(factor));

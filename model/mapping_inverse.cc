@@ -120,6 +120,7 @@ class Inverter {
       if (static_cast<int>(i) != structure_.rows_axis) order.push_back(i);
     }
     std::vector<GridAxis> axes;
+    axes.reserve(order.size());
     for (const size_t index : order) axes.push_back(axes_[index]);
     std::vector<std::vector<int64_t>> grids =
         rows_ > 0 ? GridsWithRows(axes, wanted)
@@ -205,6 +206,8 @@ class Inverter {
     const int64_t largest = axis.LargestExtent(tiles);
     if (filled) return largest;
     const auto tile = static_cast<double>(axis.divisor);
+    // Rounded by hand: lround is not the same everywhere, and this is positive.
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
     const auto last = static_cast<int64_t>(fill_ * tile + 0.5);
     return std::clamp((tiles - 1) * axis.divisor + std::max<int64_t>(1, last),
                       axis.SmallestExtent(tiles), largest);

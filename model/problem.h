@@ -25,13 +25,16 @@ struct ProblemView {
   absl::Span<const int64_t> repeated;
 
   ProblemView() = default;
+  // Implicit by design, so that a caller writes Resolve({m, n, k}).
+  // NOLINTNEXTLINE(google-explicit-constructor)
   ProblemView(absl::Span<const int64_t> e, absl::Span<const int64_t> r = {})
-      : extents(e), repeated(r) {}  // NOLINT: implicit by design.
+      : extents(e), repeated(r) {}
   // The list lives until the end of the full expression, which is all that
-  // Resolve needs.
+  // Resolve needs: never name a view made from a list, it would dangle.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   ProblemView(std::initializer_list<int64_t> e,
               absl::Span<const int64_t> r = {})
-      : extents(e.begin(), e.size()), repeated(r) {}  // NOLINT
+      : extents(e.begin(), e.size()), repeated(r) {}
 };
 
 // A problem with a name of its specialisation (empty where the kernel has
