@@ -1,0 +1,191 @@
+#include "model/candidate_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "model/robust_fit.h"
+#include "model/wave_model.h"
+
+namespace wavetune {
+namespace {
+
+// Weight of observations of other row regimes. 0.05, 0.1, 0.2, 0.3, 0.5 and 1
+// chose at 97.8, 98.9, 98.8, 98.4, 98.0 and 97.4 % of the best on the H200
+// Triton GEMM trace (2026-11).
+constexpr double kOtherRowsWeight = 0.2;
+constexpr int kFewestOfWaveRegime = 3;
+constexpr double kFloorShare = 0.5;
+// A model is trusted this much beyond the largest and below the smallest.
+constexpr double kRangeAbove = 1.25;
+constexpr double kRangeBelow = 0.5;
+
+TermVector TermsOf(const Coordinates& at, int64_t step_tiles) {
+  const double s = static_cast<double>(Waves(at.tiles, step_tiles));
+  const double longest = static_cast<double>(at.longest_loop);
+  const double g = static_cast<double>(at.tiles);
+  return {1, s, longest, s * longest, g, g * at.iterations};
+}
+
+WaveCoefficients CoefficientsOf(const TermVector& theta) {
+  return {.delta = theta[0],
+          .delta_w = theta[1],
+          .gamma = theta[2],
+          .gamma_w = theta[3],
+          .beta = theta[4],
+          .alpha = theta[5]};
+}
+
+// One observation with the regimes that it belongs to.
+struct Placed {
+  const Observation* observation;
+  size_t row_regime;
+  size_t wave_regime;
+};
+
+std::vector<Placed> Place(const SubTable& axes, int64_t capacity,
+                          absl::Span<const Observation> observations) {
+  std::vector<Placed> placed;
+  placed.reserve(observations.size());
+  for (const Observation& o : observations) {
+    const int row = RowRegimeIndex(axes, o.at.rows, o.at.row_fill);
+    const int wave = WaveRegimeIndex(axes, Waves(o.at.tiles, capacity));
+    placed.push_back({&o, static_cast<size_t>(row), static_cast<size_t>(wave)});
+  }
+  return placed;
+}
+
+// The observations that a segment is fitted to.
+std::vector<Placed> OfWaveRegime(const std::vector<Placed>& all, size_t wave) {
+  std::vector<Placed> chosen;
+  for (const Placed& p : all) {
+    if (p.wave_regime == wave) chosen.push_back(p);
+  }
+  return chosen.size() < kFewestOfWaveRegime ? all : chosen;
+}
+
+std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
+                           int64_t step_tiles) {
+  const bool any_own =
+      std::any_of(placed.begin(), placed.end(),
+                  [&](const Placed& p) { return p.row_regime == row_regime; });
+  std::vector<FitRow> rows;
+  rows.reserve(placed.size());
+  for (const Placed& p : placed) {
+    const bool own = p.row_regime == row_regime || !any_own;
+    rows.push_back(
+        {.terms = TermsOf(p.observation->at, step_tiles),
+         .latency_us = p.observation->latency_us,
+         .weight = p.observation->weight * (own ? 1 : kOtherRowsWeight)});
+  }
+  return rows;
+}
+
+SegmentQuality Judge(const std::vector<Placed>& placed,
+                     const WaveSegment& segment, size_t row, size_t wave) {
+  SegmentQuality quality;
+  double own_sum = 0;
+  double sum = 0;
+  for (const Placed& p : placed) {
+    const Coordinates& at = p.observation->at;
+    const double residual = std::abs(
+        PredictLatencyUs(segment, at.tiles, at.iterations, at.longest_loop) /
+            p.observation->latency_us -
+        1);
+    sum += residual;
+    if (p.wave_regime != wave) continue;
+    ++quality.wave;
+    if (p.row_regime != row) continue;
+    ++quality.own;
+    own_sum += residual;
+  }
+  if (quality.own > 0) {
+    quality.mean_residual = own_sum / quality.own;
+  } else if (!placed.empty()) {
+    quality.mean_residual = sum / static_cast<double>(placed.size());
+  }
+  return quality;
+}
+
+// Where the segment counts as measured.
+void SetRange(const std::vector<Placed>& all, int64_t capacity, size_t wave,
+              const SegmentQuality& quality, WaveSegment& segment) {
+  segment.min_wave = segment.max_wave = 1;
+  segment.min_iterations = segment.max_iterations = 0;
+  if (quality.own == 0) return;
+  int64_t most_tiles = 1;
+  bool first = true;
+  for (const Placed& p : all) {
+    const double iterations = p.observation->at.iterations;
+    if (first || iterations < segment.min_iterations) {
+      segment.min_iterations = iterations;
+    }
+    segment.max_iterations = std::max(segment.max_iterations, iterations);
+    first = false;
+    if (p.wave_regime != wave) continue;
+    most_tiles = std::max(most_tiles, p.observation->at.tiles);
+  }
+  segment.min_iterations *= kRangeBelow;
+  segment.max_iterations *= kRangeAbove;
+  const auto reach =
+      static_cast<int64_t>(static_cast<double>(most_tiles) * kRangeAbove);
+  segment.max_wave = Waves(reach, capacity);
+}
+
+}  // namespace
+
+CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
+                            int64_t multiprocessors,
+                            absl::Span<const Observation> observations) {
+  CandidateModel model;
+  model.capacity = capacity;
+  model.observations = static_cast<int>(observations.size());
+  const std::vector<Placed> all = Place(axes, capacity, observations);
+  for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
+    TableRow& row = model.rows.emplace_back();
+    std::vector<SegmentQuality>& qualities = model.quality.emplace_back();
+    for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+      const std::vector<Placed> used = OfWaveRegime(all, w);
+      WaveSegment& segment = row.segments.emplace_back();
+      segment.step_tiles =
+          w == 0 ? std::min(capacity, std::max<int64_t>(1, multiprocessors))
+                 : capacity;
+      segment.coefficients =
+          CoefficientsOf(FitRelative(RowsOf(used, r, segment.step_tiles)));
+      segment.floor_us =
+          used.empty() ? 1 / kFloorShare : used[0].observation->latency_us;
+      for (const Placed& p : used) {
+        segment.floor_us =
+            std::min(segment.floor_us, p.observation->latency_us);
+      }
+      segment.floor_us *= kFloorShare;
+      qualities.push_back(Judge(used, segment, r, w));
+      SetRange(all, capacity, w, qualities.back(), segment);
+    }
+  }
+  return model;
+}
+
+const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
+                             const Coordinates& at) {
+  const int row = RowRegimeIndex(axes, at.rows, at.row_fill);
+  const int wave = WaveRegimeIndex(axes, Waves(at.tiles, model.capacity));
+  return model.rows[static_cast<size_t>(row)]
+      .segments[static_cast<size_t>(wave)];
+}
+
+const SegmentQuality& QualityAt(const SubTable& axes,
+                                const CandidateModel& model,
+                                const Coordinates& at) {
+  const int row = RowRegimeIndex(axes, at.rows, at.row_fill);
+  const int wave = WaveRegimeIndex(axes, Waves(at.tiles, model.capacity));
+  return model.quality[static_cast<size_t>(row)][static_cast<size_t>(wave)];
+}
+
+double PredictUs(const SubTable& axes, const CandidateModel& model,
+                 const Coordinates& at) {
+  return PredictLatencyUs(SegmentAt(axes, model, at), at.tiles, at.iterations,
+                          at.longest_loop);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,68 @@
+// CandidateModel: the wave models of one candidate, one per (row regime, wave
+// regime).
+//
+//   CandidateModel model = FitCandidate(axes, capacity, multiprocessors, seen);
+//   double latency_us = PredictUs(axes, model, MapProblem(...));
+//
+// `axes` is a sub-table of which only row_regimes and max_waves are read.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_CANDIDATE_MODEL_H_
+#define WAVETUNE_MODEL_CANDIDATE_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "model/observation.h"
+#include "model/table.h"
+
+namespace wavetune {
+
+// How well one segment fits what was measured in it.
+struct SegmentQuality {
+  int own = 0;               // Observations of this row and wave regime.
+  int wave = 0;              // Observations of this wave regime.
+  double mean_residual = 0;  // Mean |predicted / measured - 1|, of the own ones
+                             // where there are any, else of all used.
+};
+
+struct CandidateModel {
+  int64_t capacity = 1;
+  int observations = 0;
+  // [row regime]; segments [wave regime]. The micro tables and bounds are left
+  // for SubTableBuilder.
+  std::vector<TableRow> rows;
+  std::vector<std::vector<SegmentQuality>> quality;
+};
+
+// Returns the model of a candidate.
+//
+// Per segment: the observations of its wave regime, all of the candidate where
+// those are fewer than three; those of other row regimes weigh 0.2. The floor
+// is half of the fastest of them. The measured range is that of the wave
+// regime's observations, a quarter wider; [0, 0] iterations where nothing was
+// measured in the segment itself.
+//
+// Shapes: observations in canonical order (their sum is order dependent); none
+// gives a model that predicts a floor of 1 us. Cannot fail.
+// Source: arXiv 2604.10187, section 4.3. Deviations: row regimes share
+// observations; below a full device the step is one tile per multiprocessor.
+CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
+                            int64_t multiprocessors,
+                            absl::Span<const Observation> observations);
+
+// Returns the predicted latency in microseconds, > 0 and finite. Cannot fail.
+double PredictUs(const SubTable& axes, const CandidateModel& model,
+                 const Coordinates& at);
+
+// Returns the segment that predicts `at`, and its quality. Cannot fail.
+const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
+                             const Coordinates& at);
+const SegmentQuality& QualityAt(const SubTable& axes,
+                                const CandidateModel& model,
+                                const Coordinates& at);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_CANDIDATE_MODEL_H_

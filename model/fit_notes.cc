@@ -1,0 +1,134 @@
+#include "model/fit_notes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace wavetune {
+namespace {
+
+// Beyond this the wave form does not describe the kernel, whatever the noise.
+constexpr double kPoorFit = 0.15;
+
+std::string Prefix(const SpecialisationState& specialisation) {
+  return specialisation.name.empty()
+             ? ""
+             : absl::StrCat("[", specialisation.name, "] ");
+}
+
+int SegmentsWithoutSamples(const std::vector<CandidateModel>& models,
+                           const std::vector<size_t>& members) {
+  int count = 0;
+  for (const size_t i : members) {
+    for (const auto& row : models[i].quality) {
+      for (const SegmentQuality& quality : row) count += quality.own == 0;
+    }
+  }
+  return count;
+}
+
+double MeanResidual(const std::vector<CandidateModel>& models,
+                    const std::vector<size_t>& members) {
+  double sum = 0;
+  double n = 0;
+  for (const size_t i : members) {
+    for (const auto& row : models[i].quality) {
+      for (const SegmentQuality& quality : row) {
+        sum += quality.mean_residual * quality.own;
+        n += quality.own;
+      }
+    }
+  }
+  return n > 0 ? sum / n : 0;
+}
+
+std::string NoteOnBounds(const BoundRule& rule) {
+  if (rule.scores > 0) {
+    return absl::StrFormat(
+        "error bounds are %.2f times a segment's residual, calibrated on %d "
+        "held-out predictions",
+        rule.factor, rule.scores);
+  }
+  return absl::StrFormat(
+      "error bounds are %.2f times a segment's residual, at least %.0f %%: too "
+      "few representative problems were measured to calibrate them",
+      rule.factor, rule.least * 100);
+}
+
+}  // namespace
+
+std::vector<std::string> NotesOnSamples(const ProfileState& state) {
+  std::vector<std::string> notes;
+  const SelectionCounts& counts = state.counts;
+  const auto add = [&](int64_t count, const char* what) {
+    if (count > 0) notes.push_back(absl::StrCat(count, " ", what));
+  };
+  add(state.strangers,
+      "samples dropped: of candidates that are unknown or excluded, or of "
+      "problems that are not the kernel's");
+  add(counts.absurd,
+      "samples dropped: latency not a number, not positive, below 1 ns or "
+      "above 1,000 s");
+  add(counts.contradictory,
+      "samples dropped: several times slower or faster than comparable "
+      "launches "
+      "of their candidate");
+  add(counts.merged,
+      "repeated samples merged into the median of their problem");
+  add(counts.suspect,
+      "samples doubted (suspect, or in contradiction to one other): they weigh "
+      "a tenth");
+  return notes;
+}
+
+std::vector<std::string> NotesOnTable(const SpecialisationState& specialisation,
+                                      const std::vector<CandidateModel>& models,
+                                      const std::vector<bool>& eligible,
+                                      const std::vector<size_t>& members,
+                                      const SubTable& sub_table,
+                                      const BoundRule& rule) {
+  const std::string prefix = Prefix(specialisation);
+  const auto enough = std::count(eligible.begin(), eligible.end(), true);
+  std::vector<std::string> notes = {
+      absl::StrCat(prefix, "portfolio of ", members.size(), " candidates in ",
+                   sub_table.groups.size(), " rows, of ", enough,
+                   " candidates with enough samples and ",
+                   specialisation.candidates.size(), " that compiled")};
+  notes.push_back(prefix + NoteOnBounds(rule));
+  const int pooled = SegmentsWithoutSamples(models, members);
+  if (pooled > 0) {
+    notes.push_back(absl::StrCat(
+        prefix, pooled,
+        " segments of the portfolio have no samples of their "
+        "own: they share those of the neighbouring regimes, and answers there "
+        "are extrapolated"));
+  }
+  const double residual = MeanResidual(models, members);
+  if (residual > kPoorFit) {
+    notes.push_back(absl::StrFormat(
+        "%sthe wave model misses these samples by %.0f %% on average: the "
+        "kernel's latency does not follow waves, or the samples are very "
+        "noisy; bounds are wide",
+        prefix, residual * 100));
+  }
+  const bool universal = std::any_of(
+      members.begin(), members.end(),
+      [&](size_t i) { return specialisation.candidates[i].universal; });
+  if (!universal) {
+    notes.push_back(absl::StrCat(
+        prefix,
+        "no member of the portfolio is legal for every problem: where none is, "
+        "decisions answer the default configuration"));
+  }
+  if (!specialisation.representatives_given) {
+    notes.push_back(absl::StrCat(
+        prefix,
+        "no representative problems: the portfolio was chosen for the "
+        "measured ones"));
+  }
+  return notes;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,21 @@
+// Observation: one cleaned measurement of a candidate, ready for fitting.
+#ifndef WAVETUNE_MODEL_OBSERVATION_H_
+#define WAVETUNE_MODEL_OBSERVATION_H_
+
+#include "model/mapping.h"
+#include "model/problem.h"
+
+namespace wavetune {
+
+struct Observation {
+  Problem problem;
+  Coordinates at;         // Under the candidate's configuration.
+  double latency_us = 0;  // Finite and > 0; the median of repeated samples.
+  double weight = 1;      // In (0, 1]; below 1 where no trusted sample exists.
+  // The problem is one that clients ask for, not an anchor.
+  bool representative = false;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_OBSERVATION_H_

@@ -1,0 +1,284 @@
+#include "model/profile_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "model/kernel_validation.h"
+#include "model/row_regimes.h"
+#include "model/status_macros.h"
+
+namespace wavetune {
+namespace {
+
+absl::Status CheckCandidate(const KernelSpec& spec, const Candidate& candidate,
+                            const std::string& specialisation) {
+  if (candidate.configuration.size() !=
+      static_cast<int>(spec.parameters.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile of ", spec.name, " [", specialisation, "]: a candidate has ",
+        candidate.configuration.size(), " parameter values, the kernel has ",
+        spec.parameters.size(), " parameters"));
+  }
+  if (candidate.capacity < 1 || candidate.capacity > kExpressionLimit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile of ", spec.name, " [", specialisation, "]: candidate ",
+        FormatConfiguration(spec, candidate.configuration), " has capacity ",
+        candidate.capacity, "; must be at least 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckInput(const ProfileInput& input) {
+  if (input.spec == nullptr) {
+    return absl::InvalidArgumentError("profile without a kernel spec");
+  }
+  const std::vector<std::string> names = input.spec->SpecialisationNames();
+  if (input.candidates.size() != names.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile of ", input.spec->name, ": ", input.candidates.size(),
+        " lists of candidates for ", names.size(),
+        " specialisations; give one per specialisation, in the spec's order"));
+  }
+  const ProfileOptions& options = input.options;
+  if (options.samples_per_candidate < 1 || options.portfolio_size < 1 ||
+      !(options.near_tie >= 0 && options.near_tie <= 1) ||
+      !(options.target_regret >= 0) || !(options.device_time_budget_us >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile of ", input.spec->name,
+        ": options out of range: samples_per_candidate and portfolio_size "
+        "must be at least 1, near_tie in [0, 1], target_regret and "
+        "device_time_budget_us not negative"));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (const Candidate& candidate : input.candidates[i]) {
+      if (candidate.excluded()) continue;
+      RETURN_IF_ERROR(CheckCandidate(*input.spec, candidate, names[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Compiled candidates by configuration; of equal ones the first by its facts.
+std::vector<CandidateState> SortedCandidates(
+    const std::vector<Candidate>& candidates) {
+  std::vector<CandidateState> sorted;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.excluded()) continue;
+    sorted.emplace_back().candidate = &candidate;
+  }
+  const auto less = [](const CandidateState& x, const CandidateState& y) {
+    const Candidate& a = *x.candidate;
+    const Candidate& b = *y.candidate;
+    if (a.configuration != b.configuration) {
+      return a.configuration < b.configuration;
+    }
+    if (a.capacity != b.capacity) return a.capacity < b.capacity;
+    if (a.registers != b.registers) return a.registers < b.registers;
+    return a.local_memory_bytes < b.local_memory_bytes;
+  };
+  std::stable_sort(sorted.begin(), sorted.end(), less);
+  const auto same = [](const CandidateState& x, const CandidateState& y) {
+    return x.candidate->configuration == y.candidate->configuration;
+  };
+  sorted.erase(std::unique(sorted.begin(), sorted.end(), same), sorted.end());
+  return sorted;
+}
+
+CandidateState* FindCandidate(SpecialisationState& specialisation,
+                              const Configuration& configuration) {
+  auto& candidates = specialisation.candidates;
+  const auto found = std::lower_bound(
+      candidates.begin(), candidates.end(), configuration,
+      [](const CandidateState& c, const Configuration& wanted) {
+        return c.candidate->configuration < wanted;
+      });
+  if (found == candidates.end() ||
+      found->candidate->configuration != configuration) {
+    return nullptr;
+  }
+  return &*found;
+}
+
+void SetRepresentatives(const std::map<Problem, double>& weights,
+                        SpecialisationState& specialisation) {
+  double sum = 0;
+  for (const auto& [problem, weight] : weights) {
+    specialisation.representatives.push_back(problem);
+    specialisation.weights.push_back(weight);
+    sum += weight;
+  }
+  for (double& weight : specialisation.weights) weight = weight / sum;
+}
+
+// The problems that clients ask for: the input's, else the spec's.
+void AddRepresentatives(const ProfileInput& input,
+                        SpecialisationState& specialisation) {
+  const auto& wanted = input.representative_problems.empty()
+                           ? input.spec->representative_problems
+                           : input.representative_problems;
+  // Weights of equal problems add up in their own order, not the input's.
+  std::map<Problem, std::vector<double>> weights;
+  for (const WeightedProblem& weighted : wanted) {
+    Problem problem = weighted.problem;
+    if (problem.specialisation.empty()) {
+      problem.specialisation = specialisation.name;
+    }
+    if (problem.specialisation != specialisation.name ||
+        !std::isfinite(weighted.weight) || !(weighted.weight > 0) ||
+        !CheckProblem(*input.spec, problem).ok()) {
+      continue;
+    }
+    weights[std::move(problem)].push_back(weighted.weight);
+  }
+  std::map<Problem, double> sums;
+  for (auto& [problem, parts] : weights) {
+    std::sort(parts.begin(), parts.end());
+    double& sum = sums[problem];
+    for (const double part : parts) sum += part;
+  }
+  SetRepresentatives(sums, specialisation);
+}
+
+void AddMeasuredAsRepresentatives(SpecialisationState& specialisation) {
+  std::map<Problem, double> weights;
+  for (const CandidateState& candidate : specialisation.candidates) {
+    for (const Observation& o : candidate.observations) weights[o.problem] = 1;
+  }
+  SetRepresentatives(weights, specialisation);
+}
+
+bool SameMacro(const KernelSpec& spec, const Configuration& a,
+               const Configuration& b) {
+  for (size_t i = 0; i < spec.parameters.size(); ++i) {
+    if (spec.parameters[i].role == ParameterRole::kMacro &&
+        a[static_cast<int>(i)] != b[static_cast<int>(i)]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The class of a candidate is the index of the first that it agrees with.
+void SetMacroClasses(const KernelSpec& spec,
+                     std::vector<CandidateState>& candidates) {
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    size_t first = 0;
+    while (!SameMacro(spec, candidates[first].candidate->configuration,
+                      candidates[i].candidate->configuration)) {
+      ++first;
+    }
+    candidates[i].macro_class = static_cast<int>(first);
+  }
+}
+
+void PlaceRepresentatives(const ProfileInput& input,
+                          SpecialisationState& specialisation) {
+  const std::vector<Configuration>& incumbents = input.incumbents;
+  for (CandidateState& c : specialisation.candidates) {
+    const Configuration& configuration = c.candidate->configuration;
+    c.universal = IsLegalForEveryProblem(*input.spec, configuration);
+    c.incumbent = std::find(incumbents.begin(), incumbents.end(),
+                            configuration) != incumbents.end();
+    for (const Problem& problem : specialisation.representatives) {
+      c.at.push_back(
+          MapProblem(*specialisation.mapping, problem.View(), configuration));
+      c.legal.push_back(c.universal ||
+                        IsLegal(*input.spec, configuration, problem.View()));
+    }
+    for (Observation& o : c.observations) {
+      o.representative =
+          specialisation.representatives_given &&
+          std::binary_search(specialisation.representatives.begin(),
+                             specialisation.representatives.end(), o.problem);
+    }
+  }
+}
+
+void SetAxes(SpecialisationState& specialisation) {
+  std::vector<RepresentativeView> views;
+  for (const CandidateState& c : specialisation.candidates) {
+    views.push_back({c.at, specialisation.weights});
+  }
+  specialisation.axes.row_regimes =
+      ChooseRowRegimes(specialisation.mapping->rows.has_value(), views);
+  specialisation.axes.max_waves = WaveRegimes();
+  specialisation.axes.loop_anchors = ChooseLoopAnchors(views);
+}
+
+// Distributes the samples to their candidates.
+void AddSamples(const ProfileInput& input, ProfileState& state) {
+  std::map<CandidateState*, std::vector<const Sample*>> samples_of;
+  std::map<std::string, SpecialisationState*> by_name;
+  for (SpecialisationState& s : state.specialisations) by_name[s.name] = &s;
+  std::vector<double> times;
+  for (const Sample& sample : input.samples) {
+    times.push_back(std::isfinite(sample.device_time_us)
+                        ? std::max(0.0, sample.device_time_us)
+                        : 0);
+    const auto found = by_name.find(sample.problem.specialisation);
+    CandidateState* candidate =
+        found == by_name.end()
+            ? nullptr
+            : FindCandidate(*found->second, sample.configuration);
+    if (candidate == nullptr ||
+        !CheckProblem(*input.spec, sample.problem).ok()) {
+      ++state.strangers;
+      continue;
+    }
+    samples_of[candidate].push_back(&sample);
+    candidate->measured.push_back(sample.problem);
+  }
+  std::sort(times.begin(), times.end());
+  for (const double time : times) state.device_time_us += time;
+  for (SpecialisationState& s : state.specialisations) {
+    for (CandidateState& c : s.candidates) {
+      std::sort(c.measured.begin(), c.measured.end());
+      c.measured.erase(std::unique(c.measured.begin(), c.measured.end()),
+                       c.measured.end());
+      c.observations =
+          SelectObservations(*s.mapping, samples_of[&c], state.counts);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
+  RETURN_IF_ERROR(CheckInput(input));
+  ProfileState state;
+  state.input = &input;
+  const std::vector<std::string> names = input.spec->SpecialisationNames();
+  for (size_t i = 0; i < names.size(); ++i) {
+    SpecialisationState& s = state.specialisations.emplace_back();
+    s.name = names[i];
+    s.mapping = &input.spec->MappingOf(names[i]);
+    s.candidates = SortedCandidates(input.candidates[i]);
+    state.compiled += static_cast<int64_t>(s.candidates.size());
+    SetMacroClasses(*input.spec, s.candidates);
+  }
+  std::sort(state.specialisations.begin(), state.specialisations.end(),
+            [](const SpecialisationState& a, const SpecialisationState& b) {
+              return a.name < b.name;
+            });
+  AddSamples(input, state);
+  for (SpecialisationState& s : state.specialisations) {
+    AddRepresentatives(input, s);
+    s.representatives_given = !s.representatives.empty();
+    if (!s.representatives_given) AddMeasuredAsRepresentatives(s);
+    PlaceRepresentatives(input, s);
+    SetAxes(s);
+  }
+  return state;
+}
+
+bool IsMeasured(const CandidateState& candidate, const Problem& problem) {
+  return std::binary_search(candidate.measured.begin(),
+                            candidate.measured.end(), problem);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,58 @@
+// Robust non-negative least squares on relative error, for the wave model's six
+// coefficients.
+//
+//   std::vector<FitRow> rows = ...;        // One per observation.
+//   TermVector theta = FitRelative(rows);  // latency ~ terms . theta
+//
+// Why non-negative: every term is work that takes time. Without the constraint
+// the same anchors choose at 93-94 % of the best instead of 98.9 % (H200 Triton
+// GEMM trace, 2026-11): coefficients of opposite sign cancel at the anchors and
+// nowhere else.
+//
+// Binary64 + - * / sqrt in one fixed order: the same bits everywhere. The order
+// of the rows is part of the input; callers sort them.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_ROBUST_FIT_H_
+#define WAVETUNE_MODEL_ROBUST_FIT_H_
+
+#include <array>
+#include <cstddef>
+
+#include "absl/types/span.h"
+
+namespace wavetune {
+
+inline constexpr size_t kTerms = 6;
+using TermVector = std::array<double, kTerms>;
+using TermMatrix = std::array<TermVector, kTerms>;
+
+// One observation: latency_us ~ terms . theta.
+struct FitRow {
+  TermVector terms{};
+  double latency_us = 1;  // > 0.
+  double weight = 1;      // > 0.
+};
+
+// Returns the theta >= 0 that minimises the robust relative error: nine
+// weighted solves, each but the first with weights 1 / max(|residual|, 0.02),
+// which approaches least absolute deviations. A small ridge on the normalised
+// equations decides where columns coincide or rows are fewer than terms.
+//
+// Shapes: any number of rows; without rows theta is zero. Cannot fail.
+// Cost: O(rows); 144 rows take about 50 us.
+// Source: arXiv 2604.10187, section 4.3 (weighted least squares). Deviations:
+// relative error, reweighting, non-negativity.
+TermVector FitRelative(absl::Span<const FitRow> rows);
+
+// Returns the x >= 0 that minimises x'Ax / 2 - b'x. `a` must be symmetric and
+// positive definite. At most 3 * kTerms outer steps. Cannot fail.
+// Source: Lawson and Hanson, Solving Least Squares Problems, chapter 23.
+TermVector SolveNonNegative(const TermMatrix& a, const TermVector& b);
+
+// Returns the sum of products, first term first.
+double Dot(const TermVector& x, const TermVector& y);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_ROBUST_FIT_H_
