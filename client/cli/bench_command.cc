@@ -1,0 +1,198 @@
+// wavetune bench.
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/bench_report.h"
+#include "client/cli/commands.h"
+#include "client/cli/job_text.h"
+#include "client/cli/kernel_lookup.h"
+#include "client/cli/local_node.h"
+#include "client/cli/progress.h"
+#include "client/cli/shapes_file.h"
+#include "client/cli/watch_job.h"
+#include "model/status_macros.h"
+#include "proto/convert/kernel_folder.h"
+#include "proto/convert/types.h"
+
+namespace wavetune::cli {
+namespace {
+
+struct Options {
+  std::string kernel;
+  std::string shapes;
+  std::string device;
+  std::string specialisation;
+  bool exhaustive = false;
+  int leaders = 4;
+  bool local = false;
+  std::vector<std::string> kernels_dirs = {"kernels"};
+  double budget_s = 0;
+};
+
+v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
+                             const std::vector<Shape>& shapes) {
+  v1::MeasureRequest request;
+  request.set_kernel(spec.name);
+  request.set_device_uuid(options.device);
+  for (const Shape& shape : shapes)
+    *request.add_problems() = ProblemToProto(spec.dimensions, shape.problem);
+  request.set_chosen(true);
+  request.set_default_configuration(true);
+  request.set_exhaustive(options.exhaustive);
+  request.set_remeasure_leaders(options.leaders);
+  return request;
+}
+
+// Runs the measuring job to its end.
+absl::StatusOr<std::vector<BenchLine>> Measure(
+    CommandContext& context, JobControl& jobs, const Options& options,
+    const KernelSpec& spec, const std::vector<Shape>& shapes) {
+  std::vector<BenchLine> lines;
+  absl::Status conversion;
+  v1::JobInfo job;
+  Progress progress(*context.err, context.terminal);
+  const absl::Status status = jobs.Measure(
+      ToRequest(options, spec, shapes), [&](const v1::MeasureResponse& event) {
+        if (event.has_job()) {
+          job = event.job();
+          progress.Update(ProgressLabel(job), job.done(), job.total(),
+                          job.seconds_left());
+        } else if (event.has_result()) {
+          absl::StatusOr<BenchLine> line =
+              ToBenchLine(spec, shapes, event.result());
+          conversion.Update(line.status());
+          if (line.ok()) lines.push_back(*std::move(line));
+        }
+      });
+  progress.Finish();
+  if (absl::IsCancelled(status))
+    return absl::CancelledError(
+        "interrupted; the measuring job is cancelled, its samples are kept");
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(conversion);
+  if (HasEnded(job)) RETURN_IF_ERROR(Outcome(job));
+  if (lines.empty())
+    return absl::NotFoundError(
+        absl::StrCat("the measuring job gave no results: ", job.message()));
+  return lines;
+}
+
+absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
+                        const Options& options) {
+  ASSIGN_OR_RETURN(KnownKernel kernel,
+                   FindKernel(*daemon.status, options.kernel));
+  ASSIGN_OR_RETURN(std::string csv, ReadTextFile(options.shapes));
+  ASSIGN_OR_RETURN(std::vector<Shape> shapes,
+                   ParseShapes(kernel.spec, csv, options.specialisation));
+  ASSIGN_OR_RETURN(
+      std::vector<BenchLine> lines,
+      Measure(context, *daemon.jobs, options, kernel.spec, shapes));
+  if (context.json) {
+    PrintJson(*context.out, BenchJson(kernel.spec, lines));
+  } else {
+    PrintBench(*context.out, kernel.spec, lines);
+  }
+  if (lines.size() == shapes.size()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(shapes.size() - lines.size(), " of ",
+                                         shapes.size(),
+                                         " shapes were not measured"));
+}
+
+// Profiles the kernel; a fresh daemon has no tables.
+absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
+                            const Options& options) {
+  v1::ReprofileRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  request.set_budget_s(options.budget_s);
+  request.set_reason("bench --local");
+  ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
+                   daemon.jobs->Reprofile(request));
+  for (const v1::JobInfo& job : queued.jobs()) {
+    absl::StatusOr<v1::JobInfo> ended =
+        WatchUntilEnd(context, *daemon.jobs, job.id());
+    // Leaving ends the daemon, and the job with it.
+    if (absl::IsCancelled(ended.status()))
+      return absl::CancelledError("interrupted");
+    RETURN_IF_ERROR(ended.status());
+    RETURN_IF_ERROR(Outcome(*ended));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunLocally(CommandContext& context, Options options) {
+  std::error_code error;
+  if (std::filesystem::is_directory(options.kernel, error)) {
+    ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel));
+    const std::filesystem::path path =
+        std::filesystem::absolute(options.kernel).lexically_normal();
+    options.kernels_dirs = {(path.has_filename() ? path : path.parent_path())
+                                .parent_path()
+                                .string()};
+    options.kernel = folder.spec.name;
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalNode> node,
+                   LocalNode::Start(options.kernels_dirs));
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.connect(node->endpoint()));
+  ASSIGN_OR_RETURN(std::string device, node->WaitForDevice(*daemon.status));
+  if (options.device.empty()) options.device = device;
+  *context.err << "device " << options.device << "\n";
+  RETURN_IF_ERROR(ProfileLocally(context, daemon, options));
+  return RunAgainst(context, daemon, options);
+}
+
+absl::Status Run(CommandContext& context, const Options& options) {
+  if (options.local) return RunLocally(context, options);
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  return RunAgainst(context, daemon, options);
+}
+
+}  // namespace
+
+void AddBenchCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = registry.Add(
+      registry.root(), "bench",
+      "Measures the table's choices and the default at given shapes, and with "
+      "--exhaustive every candidate (the leaders again, interleaved); prints "
+      "regret and speed-up.",
+      {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
+       "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
+       "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local"},
+      [options](CommandContext& context) { return Run(context, *options); });
+  command
+      ->add_option("KERNEL", options->kernel,
+                   "Kernel; with --local also a kernel folder")
+      ->required();
+  command
+      ->add_option("--shapes", options->shapes,
+                   "Comma-separated values: a first line with the kernel's "
+                   "dimensions (other columns are labels), a line per problem")
+      ->required();
+  command->add_flag("--exhaustive", options->exhaustive,
+                    "Measure every candidate that compiles");
+  command
+      ->add_option("--leaders", options->leaders,
+                   "Leaders of the exhaustive pass to measure again")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--device", options->device,
+                      "Device UUID, where several are attached");
+  command->add_option("--specialisation", options->specialisation,
+                      "Only shapes of this specialisation");
+  command->add_flag("--local", options->local,
+                    "Start a daemon and an agent for this command, on scratch "
+                    "sockets, and profile the kernel first");
+  command
+      ->add_option("--kernels-dir", options->kernels_dirs,
+                   "With --local: folder of kernel folders")
+      ->capture_default_str();
+  command
+      ->add_option("--budget", options->budget_s,
+                   "With --local: device time for profiling in seconds")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,68 @@
+// What a measuring job found, and its summary.
+#ifndef WAVETUNE_CLIENT_CLI_BENCH_REPORT_H_
+#define WAVETUNE_CLIENT_CLI_BENCH_REPORT_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "client/cli/json.h"
+#include "client/cli/shapes_file.h"
+#include "model/kernel_spec.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
+
+namespace wavetune::cli {
+
+// One shape with what was measured there. A latency is 0 where nothing was
+// measured.
+struct BenchLine {
+  Shape shape;
+  Configuration chosen;
+  v1::DecisionSource source = v1::DECISION_SOURCE_UNSPECIFIED;
+  double predicted_us = 0;
+  double relative_bound = 0;
+  double chosen_us = 0;
+  double default_us = 0;
+  Configuration best;
+  double best_us = 0;
+  int candidates = 0;  // Measured at this shape.
+  int remeasured = 0;  // Of these, again and interleaved.
+
+  // Best latency / chosen latency; 0 without either.
+  double FractionOfBest() const;
+  // Default latency / chosen latency; 0 without either.
+  double SpeedUp() const;
+};
+
+// Figures over all lines that have them; 0 where none has.
+struct BenchSummary {
+  int lines = 0;
+  int compared_with_best = 0;
+  int compared_with_default = 0;
+  int predicted = 0;
+  double fraction_geomean = 0;
+  double fraction_p5 = 0;
+  double fraction_min = 0;
+  double speed_up_geomean = 0;
+  double speed_up_min = 0;
+  double default_fraction_geomean = 0;  // Best latency / default latency.
+  double within_bound = 0;  // Share of chosen latencies inside their bounds.
+};
+
+// Errors: INVALID_ARGUMENT where the result does not fit the kernel.
+absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
+                                      const std::vector<Shape>& shapes,
+                                      const v1::MeasuredProblem& result);
+
+BenchSummary Summarise(const std::vector<BenchLine>& lines);
+
+// One sentence.
+std::string SummaryLine(const BenchSummary& summary);
+
+void PrintBench(std::ostream& out, const KernelSpec& spec,
+                const std::vector<BenchLine>& lines);
+Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_BENCH_REPORT_H_

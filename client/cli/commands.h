@@ -1,0 +1,21 @@
+// The command groups; each adds itself to the registry.
+#ifndef WAVETUNE_CLIENT_CLI_COMMANDS_H_
+#define WAVETUNE_CLIENT_CLI_COMMANDS_H_
+
+#include "client/cli/command_registry.h"
+
+namespace wavetune::cli {
+
+void AddStatusCommands(CommandRegistry& registry);    // status, devices
+void AddKernelsCommands(CommandRegistry& registry);   // kernels ...
+void AddReprofileCommand(CommandRegistry& registry);  // reprofile
+void AddJobsCommands(CommandRegistry& registry);      // jobs ...
+void AddTablesCommands(CommandRegistry& registry);    // tables ...
+void AddResolveCommand(CommandRegistry& registry);    // resolve
+void AddExplainCommand(CommandRegistry& registry);    // explain
+void AddBenchCommand(CommandRegistry& registry);      // bench
+void AddEvaluateCommand(CommandRegistry& registry);   // evaluate
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_COMMANDS_H_

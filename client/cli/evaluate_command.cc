@@ -1,0 +1,241 @@
+// wavetune evaluate.
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/commands.h"
+#include "client/cli/evaluation.h"
+#include "client/cli/format.h"
+#include "client/cli/json.h"
+#include "client/cli/text_table.h"
+#include "model/digest.h"
+#include "model/profile.h"
+#include "model/status_macros.h"
+#include "model/table_codec.h"
+#include "model/trace.h"
+#include "proto/convert/kernel_folder.h"
+#include "proto/convert/kernel_spec.h"
+
+namespace wavetune::cli {
+namespace {
+
+constexpr size_t kWorstShown = 5;
+
+struct Options {
+  std::string manifest;
+  std::string device;
+  std::string anchors;
+  std::string exhaustive;
+  std::string save_table;
+  int portfolio_size = 16;
+};
+
+// What was fitted, and from what.
+struct Fitted {
+  KernelSpec spec;
+  std::unique_ptr<const CompiledTable> table;
+  FitReport report;
+  size_t samples = 0;
+  size_t candidates = 0;
+  std::vector<Sample> exhaustive;
+
+  double SamplesPerCandidate() const {
+    return static_cast<double>(samples) /
+           static_cast<double>(std::max<size_t>(candidates, 1));
+  }
+};
+
+absl::StatusOr<Trace> ReadTrace(const KernelSpec& spec,
+                                const DeviceFacts& device,
+                                const std::string& path) {
+  ASSIGN_OR_RETURN(std::string csv, ReadTextFile(path));
+  absl::StatusOr<Trace> trace = ParseTrace(spec, device, csv);
+  if (trace.ok()) return trace;
+  return absl::Status(trace.status().code(),
+                      absl::StrCat(path, ": ", trace.status().message()));
+}
+
+absl::Status SaveTable(const std::string& path, const std::string& payload) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << payload;
+  file.flush();
+  if (file.good()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot write ", path));
+}
+
+absl::StatusOr<Fitted> Fit(const Options& options) {
+  Fitted fitted;
+  ASSIGN_OR_RETURN(std::string manifest, ReadTextFile(options.manifest));
+  ASSIGN_OR_RETURN(v1::KernelSpec proto, ParseManifest(manifest));
+  ASSIGN_OR_RETURN(fitted.spec, KernelSpecFromProto(proto));
+  ASSIGN_OR_RETURN(DeviceFacts device, LoadDeviceFacts(options.device));
+  ASSIGN_OR_RETURN(Trace anchors,
+                   ReadTrace(fitted.spec, device, options.anchors));
+  ASSIGN_OR_RETURN(Trace exhaustive,
+                   ReadTrace(fitted.spec, device, options.exhaustive));
+  fitted.exhaustive = std::move(exhaustive.samples);
+  fitted.samples = anchors.samples.size();
+  for (const std::vector<Candidate>& candidates :
+       anchors.candidates_by_specialisation)
+    fitted.candidates += candidates.size();
+
+  ProfileInput input;
+  input.spec = &fitted.spec;
+  input.fingerprint = Sha256Hex(manifest);
+  input.device = device;
+  input.candidates = std::move(anchors.candidates_by_specialisation);
+  input.samples = std::move(anchors.samples);
+  input.options.portfolio_size = options.portfolio_size;
+  ASSIGN_OR_RETURN(FitResult result, FitTable(input));
+  fitted.report = std::move(result.report);
+  ASSIGN_OR_RETURN(std::string payload, EncodeTable(result.table));
+  if (!options.save_table.empty())
+    RETURN_IF_ERROR(SaveTable(options.save_table, payload));
+  ASSIGN_OR_RETURN(fitted.table, CompiledTable::Create(payload));
+  return fitted;
+}
+
+Json FiguresJson(const EvaluationFigures& figures) {
+  return Json{{"problems", figures.problems},
+              {"oracle_fraction_geomean", figures.fraction_geomean},
+              {"oracle_fraction_p5", figures.fraction_p5},
+              {"oracle_fraction_min", figures.fraction_min},
+              {"default_fraction_geomean", figures.default_fraction_geomean},
+              {"within_bound", figures.within_bound},
+              {"bound_median", figures.bound_median},
+              {"extrapolated", figures.extrapolated}};
+}
+
+void PrintEvaluationJson(std::ostream& out, const Fitted& fitted,
+                         const Evaluation& evaluation) {
+  Json json = FiguresJson(evaluation.overall);
+  json["samples_per_candidate"] = fitted.SamplesPerCandidate();
+  json["samples"] = fitted.samples;
+  json["candidates"] = fitted.candidates;
+  json["digest"] = fitted.table->digest();
+  json["size_bytes"] = fitted.table->payload().size();
+  json["notes"] = fitted.report.notes;
+  json["specialisations"] = Json::object();
+  for (const EvaluationFigures& figures : evaluation.by_specialisation)
+    json["specialisations"][figures.specialisation] = FiguresJson(figures);
+  json["worst"] = Json::array();
+  const std::vector<std::string> parameters = ParameterNames(fitted.spec);
+  for (size_t i = 0; i < std::min(kWorstShown, evaluation.problems.size());
+       ++i) {
+    const JudgedProblem& judged = evaluation.problems[i];
+    json["worst"].push_back(
+        {{"problem", ToJson(fitted.spec.dimensions, judged.problem)},
+         {"oracle_fraction", judged.Fraction()},
+         {"chosen", ToJson(parameters, judged.decision.configuration)},
+         {"predicted_us", judged.decision.latency_us},
+         {"chosen_us", judged.chosen_us},
+         {"best", ToJson(parameters, judged.best)},
+         {"best_us", judged.best_us}});
+  }
+  PrintJson(out, json);
+}
+
+void PrintFigures(std::ostream& out, const EvaluationFigures& figures) {
+  out << "  of the best     " << FormatPercent(figures.fraction_geomean)
+      << " geometric mean, " << FormatPercent(figures.fraction_p5)
+      << " 5th percentile, " << FormatPercent(figures.fraction_min)
+      << " worst (" << figures.problems << " problems)\n"
+      << "  default         "
+      << (figures.default_fraction_geomean > 0
+              ? absl::StrCat(FormatPercent(figures.default_fraction_geomean),
+                             " of the best")
+              : "not recorded")
+      << "\n  error bounds    " << FormatPercent(figures.within_bound)
+      << " of the chosen latencies inside, median half-width "
+      << FormatPercent(figures.bound_median) << ", " << figures.extrapolated
+      << " decisions extrapolated\n";
+}
+
+void PrintEvaluation(std::ostream& out, const Fitted& fitted,
+                     const Evaluation& evaluation) {
+  out << fitted.spec.name << ": table " << fitted.table->digest().substr(0, 16)
+      << ", "
+      << FormatBytes(static_cast<int64_t>(fitted.table->payload().size()))
+      << ", fitted from "
+      << absl::StrFormat("%.1f", fitted.SamplesPerCandidate())
+      << " samples per candidate (" << fitted.samples << " of "
+      << fitted.candidates << " candidates)\n";
+  PrintFigures(out, evaluation.overall);
+  for (const EvaluationFigures& figures : evaluation.by_specialisation) {
+    out << figures.specialisation << "\n";
+    PrintFigures(out, figures);
+  }
+  for (const std::string& note : fitted.report.notes)
+    out << "  note: " << note << "\n";
+  out << "worst problems\n";
+  const std::vector<std::string> parameters = ParameterNames(fitted.spec);
+  TextTable table({"PROBLEM", "OF BEST", "CHOSEN", "PREDICTED us", "CHOSEN us",
+                   "BEST", "BEST us"});
+  for (size_t i = 0; i < std::min(kWorstShown, evaluation.problems.size());
+       ++i) {
+    const JudgedProblem& judged = evaluation.problems[i];
+    table.AddRow(
+        {FormatProblem(fitted.spec.dimensions, judged.problem),
+         FormatPercent(judged.Fraction()),
+         FormatConfiguration(parameters, judged.decision.configuration),
+         absl::StrFormat("%.2f", judged.decision.latency_us),
+         absl::StrFormat("%.2f", judged.chosen_us),
+         FormatConfiguration(parameters, judged.best),
+         absl::StrFormat("%.2f", judged.best_us)});
+  }
+  table.Print(out);
+}
+
+absl::Status Run(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(Fitted fitted, Fit(options));
+  ASSIGN_OR_RETURN(Evaluation evaluation,
+                   Evaluate(*fitted.table, fitted.exhaustive));
+  if (context.json) {
+    PrintEvaluationJson(*context.out, fitted, evaluation);
+  } else {
+    PrintEvaluation(*context.out, fitted, evaluation);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvaluateCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = registry.Add(
+      registry.root(), "evaluate",
+      "Fits a table from recorded anchors and judges its choices on recorded "
+      "exhaustive measurements. Needs neither daemon nor device.",
+      {"wavetune evaluate --manifest manifest.textproto --device "
+       "device.textproto --anchors anchors.csv.gz --exhaustive "
+       "exhaustive.csv.gz --json"},
+      [options](CommandContext& context) { return Run(context, *options); },
+      /*needs_daemon=*/false);
+  command->add_option("--manifest", options->manifest, "The kernel's manifest")
+      ->required();
+  command
+      ->add_option("--device", options->device,
+                   "Facts of the recorded device, protobuf text format")
+      ->required();
+  command
+      ->add_option("--anchors", options->anchors,
+                   "Measurements to fit, comma-separated values, may be gzip; "
+                   "columns as the dimensions and parameters, case ignored, "
+                   "and latency_us_median or latency_us")
+      ->required();
+  command
+      ->add_option("--exhaustive", options->exhaustive,
+                   "Every configuration at every judged problem, same form")
+      ->required();
+  command
+      ->add_option("--portfolio", options->portfolio_size,
+                   "Largest number of candidates in the table")
+      ->check(CLI::Range(1, 250))
+      ->capture_default_str();
+  command->add_option("--save-table", options->save_table,
+                      "Write the table's payload to this file");
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,32 @@
+// Exit codes of the command line; part of its interface.
+#ifndef WAVETUNE_CLIENT_CLI_EXIT_CODE_H_
+#define WAVETUNE_CLIENT_CLI_EXIT_CODE_H_
+
+#include "absl/status/status.h"
+
+namespace wavetune::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;        // Wrong arguments or input.
+inline constexpr int kExitUnreachable = 3;  // The daemon does not answer.
+
+// INVALID_ARGUMENT is usage, UNAVAILABLE and DEADLINE_EXCEEDED unreachable,
+// every other error a failure.
+inline int ExitCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
+    case absl::StatusCode::kInvalidArgument:
+      return kExitUsage;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return kExitUnreachable;
+    default:
+      return kExitFailed;
+  }
+}
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_EXIT_CODE_H_

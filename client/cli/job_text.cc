@@ -1,0 +1,71 @@
+#include "client/cli/job_text.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/format.h"
+#include "client/cli/text_table.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Long texts belong to `jobs show`.
+constexpr size_t kMessageWidth = 60;
+
+std::string FirstLine(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  if (line.size() > kMessageWidth) line = line.substr(0, kMessageWidth) + "...";
+  return line;
+}
+
+}  // namespace
+
+std::string PhaseName(v1::JobPhase phase) {
+  return absl::AsciiStrToLower(v1::JobPhase_Name(phase));
+}
+
+std::string StateName(v1::JobState state) {
+  return absl::AsciiStrToLower(v1::JobState_Name(state));
+}
+
+std::string ProgressLabel(const v1::JobInfo& job) {
+  return absl::StrCat(
+      "job ", job.id(), " ", job.kernel(), " ",
+      job.state() == v1::QUEUED ? "queued" : PhaseName(job.phase()));
+}
+
+bool HasEnded(const v1::JobInfo& job) {
+  return job.state() == v1::SUCCEEDED || job.state() == v1::FAILED ||
+         job.state() == v1::CANCELLED;
+}
+
+void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs) {
+  TextTable table({"JOB", "KIND", "KERNEL", "DEVICE", "STATE", "PHASE",
+                   "SAMPLES", "DEVICE TIME", "CREATED", "MESSAGE"});
+  for (const v1::JobInfo& job : jobs.jobs()) {
+    std::string phase = PhaseName(job.phase());
+    if (!HasEnded(job) && job.total() > 0)
+      absl::StrAppend(&phase, " ", job.done(), "/", job.total());
+    table.AddRow({absl::StrCat(job.id()), job.kind(), job.kernel(),
+                  job.device_uuid(), StateName(job.state()), phase,
+                  absl::StrCat(job.samples()),
+                  FormatMicroseconds(job.device_time_us()),
+                  FormatTime(job.created_at_us()), FirstLine(job.message())});
+  }
+  table.Print(out, "no jobs");
+}
+
+void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
+  TextTable table({"KERNEL", "DEVICE", "DIGEST", "FINGERPRINT", "PORTFOLIO",
+                   "SIZE", "EPOCH", "PROMOTED", "STATE"});
+  for (const v1::TableInfo& info : tables.tables()) {
+    table.AddRow({info.kernel(), info.device_label(),
+                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
+                  absl::StrCat(info.portfolio_size()),
+                  FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
+                  FormatTime(info.promoted_at_us()),
+                  info.stale() ? "stale" : "serving"});
+  }
+  table.Print(out, "no tables: run `wavetune reprofile --kernel NAME --wait`");
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,29 @@
+// Jobs and tables as people read them.
+#ifndef WAVETUNE_CLIENT_CLI_JOB_TEXT_H_
+#define WAVETUNE_CLIENT_CLI_JOB_TEXT_H_
+
+#include <ostream>
+#include <string>
+
+#include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+#include "proto/wavetune/v1/types.pb.h"
+
+namespace wavetune::cli {
+
+void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs);
+void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
+
+// "sampling", "running": enum names in lower case.
+std::string PhaseName(v1::JobPhase phase);
+std::string StateName(v1::JobState state);
+
+// "job 12 gemm_f32 sampling", for a progress bar.
+std::string ProgressLabel(const v1::JobInfo& job);
+
+// Whether the job has ended.
+bool HasEnded(const v1::JobInfo& job);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_JOB_TEXT_H_

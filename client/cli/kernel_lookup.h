@@ -1,0 +1,26 @@
+// A kernel as the daemon knows it, by name.
+#ifndef WAVETUNE_CLIENT_CLI_KERNEL_LOOKUP_H_
+#define WAVETUNE_CLIENT_CLI_KERNEL_LOOKUP_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cli/status_reader.h"
+#include "model/kernel_spec.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+
+namespace wavetune::cli {
+
+struct KnownKernel {
+  v1::KernelStatus status;
+  KernelSpec spec;
+};
+
+// Errors: as StatusReader; NOT_FOUND listing the kernels there are;
+// FAILED_PRECONDITION for one whose manifest is refused, with the faults.
+absl::StatusOr<KnownKernel> FindKernel(StatusReader& status,
+                                       const std::string& name);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_KERNEL_LOOKUP_H_

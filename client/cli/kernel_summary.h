@@ -1,0 +1,40 @@
+// What `kernels check` says of a valid kernel.
+#ifndef WAVETUNE_CLIENT_CLI_KERNEL_SUMMARY_H_
+#define WAVETUNE_CLIENT_CLI_KERNEL_SUMMARY_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "client/cli/json.h"
+#include "model/kernel_spec.h"
+#include "model/mapping.h"
+
+namespace wavetune::cli {
+
+struct KernelSummary {
+  std::string name;
+  std::vector<std::string> dimensions;
+  std::vector<std::string> specialisations;  // One empty name where none.
+  std::vector<std::string> backends;
+  std::vector<std::string> macro_parameters;
+  std::vector<std::string> micro_parameters;
+  int64_t configurations = 0;
+  int64_t macro_configurations = 0;
+  std::string default_configuration;
+  std::string sample_problem;
+  Coordinates sample_coordinates;  // Of the default at the sample problem.
+};
+
+// `spec` is valid. The sample problem is the first representative one, else
+// extents of 1024 as far as ranges allow. Cannot fail.
+KernelSummary Summarise(const KernelSpec& spec);
+
+Json ToJson(const KernelSummary& summary);
+void PrintSummary(std::ostream& out, const std::string& path,
+                  const KernelSummary& summary);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_KERNEL_SUMMARY_H_

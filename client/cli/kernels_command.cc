@@ -1,0 +1,188 @@
+// wavetune kernels list|check|compile.
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/child_process.h"
+#include "client/cli/commands.h"
+#include "client/cli/format.h"
+#include "client/cli/json.h"
+#include "client/cli/kernel_lookup.h"
+#include "client/cli/kernel_summary.h"
+#include "client/cli/text_table.h"
+#include "model/status_macros.h"
+#include "proto/convert/kernel_folder.h"
+
+namespace wavetune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kManifest[] = "manifest.textproto";
+
+struct Options {
+  std::vector<std::string> folders;
+  std::string kernel;
+  std::string device;
+  int sample = 8;
+  bool all = false;
+};
+
+absl::Status RunList(CommandContext& context) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
+                   daemon.status->ListKernels());
+  if (context.json) {
+    PrintJson(*context.out, ToJson(kernels));
+    return absl::OkStatus();
+  }
+  TextTable table({"KERNEL", "CONFIGURATIONS", "TABLES", "STATE", "PATH"});
+  for (const v1::KernelStatus& kernel : kernels.kernels()) {
+    const std::string& problem = kernel.problem();
+    table.AddRow(
+        {kernel.spec().name(), absl::StrCat(kernel.configurations()),
+         absl::StrCat(kernel.tables_size()),
+         problem.empty()
+             ? "valid"
+             : absl::StrCat("refused: ", problem.substr(0, problem.find('\n'))),
+         kernel.path()});
+  }
+  table.Print(*context.out, "no kernels: see wavetuned --kernels-dir");
+  return absl::OkStatus();
+}
+
+// A folder of kernels stands for the kernels in it.
+std::vector<std::string> KernelFolders(const std::string& path) {
+  std::error_code error;
+  std::set<std::string> found;
+  if (!fs::exists(fs::path(path) / kManifest, error)) {
+    for (fs::directory_iterator it(path, error), end; !error && it != end;
+         it.increment(error)) {
+      if (fs::exists(it->path() / kManifest)) found.insert(it->path().string());
+    }
+  }
+  // Whatever is wrong with it, LoadKernelFolder says it better.
+  if (found.empty()) return {path};
+  return std::vector<std::string>(found.begin(), found.end());
+}
+
+absl::Status RunCheck(CommandContext& context, const Options& options) {
+  Json results = Json::array();
+  size_t checked = 0;
+  size_t refused = 0;
+  for (const std::string& given : options.folders) {
+    for (const std::string& path : KernelFolders(given)) {
+      ++checked;
+      absl::StatusOr<KernelFolder> folder = LoadKernelFolder(path);
+      if (!folder.ok()) {
+        ++refused;
+        results.push_back({{"path", path},
+                           {"valid", false},
+                           {"faults", std::string(folder.status().message())}});
+        if (!context.json)
+          *context.out << path << ": REFUSED\n"
+                       << folder.status().message() << "\n";
+        continue;
+      }
+      const KernelSummary summary = Summarise(folder->spec);
+      if (context.json) {
+        Json json = ToJson(summary);
+        json["path"] = path;
+        json["valid"] = true;
+        results.push_back(std::move(json));
+      } else {
+        PrintSummary(*context.out, path, summary);
+      }
+    }
+  }
+  if (context.json) PrintJson(*context.out, Json{{"kernels", results}});
+  if (refused == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(refused, " of ", checked, " kernels refused"));
+}
+
+// A folder as it is; anything else is a name that the daemon knows.
+absl::StatusOr<std::string> FindFolder(CommandContext& context,
+                                       const std::string& kernel) {
+  std::error_code error;
+  if (fs::is_directory(kernel, error)) return kernel;
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(KnownKernel known, FindKernel(*daemon.status, kernel));
+  return known.status.path();
+}
+
+// The agent compiles: backends are its business.
+absl::Status RunCompile(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(std::string folder, FindFolder(context, options.kernel));
+  std::vector<std::string> arguments = {FindProgram("wavetune-agent"),
+                                        "compile", "--kernel-dir", folder};
+  if (!options.device.empty())
+    arguments.insert(arguments.end(), {"--device", options.device});
+  if (options.all) {
+    arguments.push_back("--all");
+  } else {
+    arguments.insert(arguments.end(),
+                     {"--sample", absl::StrCat(options.sample)});
+  }
+  if (context.json) arguments.push_back("--json");
+  context.out->flush();
+  ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
+                   ChildProcess::Start(arguments, {}));
+  ASSIGN_OR_RETURN(int code, child->Wait());
+  if (code == 0) return absl::OkStatus();
+  if (code == 2)
+    return absl::InvalidArgumentError("wavetune-agent refused the arguments");
+  return absl::AbortedError("not every candidate compiled and was correct");
+}
+
+}  // namespace
+
+void AddKernelsCommands(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* kernels =
+      registry.AddGroup("kernels", "Lists, checks and compiles kernels.");
+  registry.Add(kernels, "list", "Lists the kernels that the daemon found.",
+               {"wavetune kernels list"}, RunList);
+  CLI::App* check = registry.Add(
+      kernels, "check",
+      "Checks manifests and sources, without daemon or device; prints every "
+      "fault, or what the kernel is.",
+      {"wavetune kernels check kernels/gemm_f32",
+       "wavetune kernels check kernels --json"},
+      [options](CommandContext& context) {
+        return RunCheck(context, *options);
+      },
+      /*needs_daemon=*/false);
+  check
+      ->add_option("DIR", options->folders,
+                   "Kernel folders, or folders of kernel folders")
+      ->required();
+  CLI::App* compile = registry.Add(
+      kernels, "compile",
+      "Compiles candidates on a device of this machine and compares their "
+      "results with the reference.",
+      {"wavetune kernels compile kernels/gemm_f32 --sample 16",
+       "wavetune kernels compile gemm_f32 --device GPU-1 --all"},
+      [options](CommandContext& context) {
+        return RunCompile(context, *options);
+      });
+  compile
+      ->add_option("KERNEL", options->kernel,
+                   "Kernel folder, or the name of one that the daemon has")
+      ->required();
+  compile->add_option("--device", options->device,
+                      "Device UUID; default: the machine's first");
+  CLI::Option* sample =
+      compile
+          ->add_option("--sample", options->sample,
+                       "Candidates to compile, spread over the space")
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
+  compile->add_flag("--all", options->all, "Compile every candidate")
+      ->excludes(sample);
+}
+
+}  // namespace wavetune::cli

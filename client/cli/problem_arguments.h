@@ -1,0 +1,49 @@
+// Problems on the command line: "m=1 n=4096 k=512", "group_rows=1,2,3",
+// "specialisation=causal".
+#ifndef WAVETUNE_CLIENT_CLI_PROBLEM_ARGUMENTS_H_
+#define WAVETUNE_CLIENT_CLI_PROBLEM_ARGUMENTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+
+namespace wavetune::cli {
+
+// Arguments before the kernel's dimensions are known.
+struct ProblemArguments {
+  std::map<std::string, std::string> values;  // Name to text.
+  std::string specialisation;
+};
+
+// Errors: INVALID_ARGUMENT for an argument without '=' and a name given twice.
+absl::StatusOr<ProblemArguments> SplitProblemArguments(
+    const std::vector<std::string>& arguments);
+
+// A problem as far as it could be read.
+struct ParsedProblem {
+  Problem problem;  // Extents with a fault are 0, so that Resolve refuses them.
+  std::vector<std::string> faults;
+
+  // INVALID_ARGUMENT with every fault, one a line, or OK.
+  absl::Status status() const;
+};
+
+// Matches the arguments with `dimensions`. Every missing, unknown, malformed,
+// overflowing, zero, negative or out of range extent is a fault. Cannot fail.
+ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
+                           const ProblemArguments& arguments);
+
+// Parses one extent. Returns 0 and appends a fault for `name` where it is none.
+int64_t ParseExtent(const Dimension& dimension, absl::string_view text,
+                    std::vector<std::string>& faults);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_PROBLEM_ARGUMENTS_H_

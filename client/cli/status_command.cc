@@ -1,0 +1,107 @@
+// wavetune status, wavetune devices.
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/format.h"
+#include "client/cli/job_text.h"
+#include "client/cli/json.h"
+#include "client/cli/text_table.h"
+#include "model/status_macros.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Jobs shown in `status`.
+constexpr int32_t kRecentJobs = 5;
+
+void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
+                 const std::string& endpoint) {
+  out << "daemon   wavetuned " << status.version() << " at " << endpoint
+      << ", up " << FormatSeconds(status.uptime_s()) << ", "
+      << FormatBytes(status.resident_bytes()) << " resident, "
+      << status.watchers() << " watchers\n"
+      << "store    " << status.store_path() << ", id " << status.store_id()
+      << ", schema " << status.schema_version() << ", revision "
+      << status.revision() << "\n"
+      << "samples  " << status.samples() << " ("
+      << FormatBytes(status.samples_bytes()) << ")";
+  if (status.corrupt_entries() > 0)
+    out << ", " << status.corrupt_entries()
+        << " CORRUPT ENTRIES skipped: the daemon's log names them";
+  out << "\ndevices  " << status.devices_attached() << " attached of "
+      << status.devices_known() << " known\n"
+      << "kernels  " << status.kernels() << "\n"
+      << "jobs     " << status.jobs_running() << " running, "
+      << status.jobs_queued() << " queued\n"
+      << "tables   " << status.tables();
+  if (!status.table_set_digest().empty())
+    out << ", set " << status.table_set_digest().substr(0, 16);
+  out << "\n";
+}
+
+void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
+  TextTable table(
+      {"UUID", "LABEL", "BACKEND", "ARCH", "MP", "MEMORY", "DRIVER", "STATE"});
+  for (const v1::DeviceStatus& device : devices.devices()) {
+    const v1::DeviceFacts& facts = device.facts();
+    std::string state = device.attached() ? "attached" : "not attached";
+    if (!device.problem().empty())
+      state = absl::StrCat("unusable: ", device.problem());
+    table.AddRow({facts.uuid(), facts.label(), facts.backend(),
+                  facts.architecture(), absl::StrCat(facts.multiprocessors()),
+                  FormatBytes(facts.memory_bytes()), facts.driver(), state});
+  }
+  table.Print(out, "no devices: start wavetune-agent on this node");
+}
+
+absl::Status RunStatus(CommandContext& context) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::GetStatusResponse status, daemon.status->GetStatus());
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
+                   daemon.status->ListDevices());
+  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs,
+                   daemon.status->ListJobs(kRecentJobs));
+  ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
+                   daemon.tables->ListTables({}));
+  std::ostream& out = *context.out;
+  if (context.json) {
+    Json json = ToJson(status);
+    json["endpoint"] = context.Endpoint();
+    json["device_list"] = ToJson(devices)["devices"];
+    json["job_list"] = ToJson(jobs)["jobs"];
+    json["table_list"] = ToJson(tables)["tables"];
+    PrintJson(out, json);
+    return absl::OkStatus();
+  }
+  PrintDaemon(out, status, context.Endpoint());
+  out << "\n";
+  PrintDevices(out, devices);
+  out << "\n";
+  PrintTableList(out, tables);
+  out << "\n";
+  PrintJobList(out, jobs);
+  return absl::OkStatus();
+}
+
+absl::Status RunDevices(CommandContext& context) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
+                   daemon.status->ListDevices());
+  if (context.json) {
+    PrintJson(*context.out, ToJson(devices));
+    return absl::OkStatus();
+  }
+  PrintDevices(*context.out, devices);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStatusCommands(CommandRegistry& registry) {
+  registry.Add(registry.root(), "status",
+               "Shows the daemon, its store, devices, tables and recent jobs.",
+               {"wavetune status", "wavetune status --json"}, RunStatus);
+  registry.Add(registry.root(), "devices", "Lists the devices seen so far.",
+               {"wavetune devices", "wavetune devices --json"}, RunDevices);
+}
+
+}  // namespace wavetune::cli

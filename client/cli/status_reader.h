@@ -1,0 +1,27 @@
+// StatusReader: what the daemon knows, as the command line reads it.
+#ifndef WAVETUNE_CLIENT_CLI_STATUS_READER_H_
+#define WAVETUNE_CLIENT_CLI_STATUS_READER_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+
+namespace wavetune::cli {
+
+// Every method is one RPC. Errors: the daemon's; UNAVAILABLE with what to do
+// where it cannot be reached.
+class StatusReader {
+ public:
+  virtual ~StatusReader() = default;
+  virtual absl::StatusOr<v1::GetStatusResponse> GetStatus() = 0;
+  virtual absl::StatusOr<v1::ListDevicesResponse> ListDevices() = 0;
+  virtual absl::StatusOr<v1::ListKernelsResponse> ListKernels() = 0;
+  // Newest first; 0 means the daemon's default number.
+  virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) = 0;
+  virtual absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) = 0;
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_STATUS_READER_H_

@@ -1,0 +1,286 @@
+// wavetune tables list|show.
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/commands.h"
+#include "client/cli/format.h"
+#include "client/cli/job_text.h"
+#include "client/cli/json.h"
+#include "client/cli/text_table.h"
+#include "model/digest.h"
+#include "model/status_macros.h"
+#include "model/table_codec.h"
+
+namespace wavetune::cli {
+namespace {
+
+constexpr size_t kDigestLength = 64;
+// Fewer hex digits are taken for a kernel's name.
+constexpr size_t kMinDigestPrefix = 8;
+
+struct Options {
+  std::string kernel;
+  std::string device;
+  std::string fingerprint;
+  std::string table;
+};
+
+absl::Status RunList(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::ListTablesRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
+                   daemon.tables->ListTables(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(tables));
+  } else {
+    PrintTableList(*context.out, tables);
+  }
+  return absl::OkStatus();
+}
+
+bool LooksLikeDigest(const std::string& text) {
+  return text.size() >= kMinDigestPrefix && text.size() <= kDigestLength &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Turns what the user gave into a request: a digest, a prefix of a serving
+// table's digest, or a kernel's name.
+absl::StatusOr<v1::GetTableRequest> FindTable(TableReader& tables,
+                                              const Options& options) {
+  v1::GetTableRequest request;
+  if (LooksLikeDigest(options.table)) {
+    std::vector<std::string> digests;
+    if (options.table.size() < kDigestLength) {
+      ASSIGN_OR_RETURN(v1::ListTablesResponse list, tables.ListTables({}));
+      for (const v1::TableInfo& info : list.tables()) {
+        if (absl::StartsWith(info.digest(), options.table))
+          digests.push_back(info.digest());
+      }
+    } else {
+      digests.push_back(options.table);
+    }
+    if (digests.size() > 1)
+      return absl::FailedPreconditionError(
+          absl::StrCat("several tables begin with ", options.table, ":\n  ",
+                       absl::StrJoin(digests, "\n  ")));
+    if (digests.size() == 1) {
+      request.set_digest(digests[0]);
+      return request;
+    }
+  }
+  request.set_kernel(options.table);
+  request.set_device_uuid(options.device);
+  request.set_fingerprint(options.fingerprint);
+  return request;
+}
+
+std::string RegimeText(const SubTable& sub, size_t row, size_t wave) {
+  const RowRegime& regime = sub.row_regimes[row];
+  std::string text = "rows";
+  if (regime.max_rows == std::numeric_limits<int64_t>::max()) {
+    text += " any";
+  } else {
+    absl::StrAppend(&text, "<=", regime.max_rows);
+  }
+  if (regime.max_fill < 1) absl::StrAppend(&text, " fill<=", regime.max_fill);
+  if (sub.max_waves[wave] == std::numeric_limits<int64_t>::max()) {
+    text += ", more waves";
+  } else {
+    absl::StrAppend(&text, ", waves<=", sub.max_waves[wave]);
+  }
+  return text;
+}
+
+std::string Number(double value) { return absl::StrFormat("%.4g", value); }
+
+std::string MicroText(const WaveSegment& segment) {
+  return absl::StrJoin(segment.micro, ",", [](std::string* out, uint8_t index) {
+    absl::StrAppend(out, index);
+  });
+}
+
+void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
+  if (!sub.specialisation.empty())
+    out << "\nspecialisation " << sub.specialisation << "\n";
+  out << "\nportfolio (" << sub.portfolio.size() << " candidates)\n";
+  TextTable portfolio(
+      {"#", "CONFIGURATION", "CAPACITY", "REGISTERS", "LOCAL MEMORY"});
+  for (size_t i = 0; i < sub.portfolio.size(); ++i) {
+    const TableCandidate& candidate = sub.portfolio[i];
+    portfolio.AddRow(
+        {absl::StrCat(i),
+         FormatConfiguration(table.parameters, candidate.configuration) +
+             (candidate.configuration == table.default_configuration
+                  ? " (default)"
+                  : ""),
+         absl::StrCat(candidate.capacity), absl::StrCat(candidate.registers),
+         FormatBytes(candidate.local_memory_bytes)});
+  }
+  portfolio.Print(out);
+  out << "\ncoefficient table: T = delta + delta_w w + (gamma + gamma_w w) L "
+         "+ beta G + alpha G L, in us; micro: candidate per loop anchor ("
+      << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
+  TextTable rows({"ROW", "CAPACITY", "REGIME", "DELTA", "DELTA_W", "GAMMA",
+                  "GAMMA_W", "BETA", "ALPHA", "BOUND", "BEYOND", "MEASURED",
+                  "MICRO"});
+  for (size_t g = 0; g < sub.groups.size(); ++g) {
+    const MacroGroup& group = sub.groups[g];
+    for (size_t r = 0; r < group.rows.size(); ++r) {
+      for (size_t w = 0; w < group.rows[r].segments.size(); ++w) {
+        const WaveSegment& segment = group.rows[r].segments[w];
+        const WaveCoefficients& c = segment.coefficients;
+        rows.AddRow({absl::StrCat(g), absl::StrCat(group.capacity),
+                     RegimeText(sub, r, w), Number(c.delta), Number(c.delta_w),
+                     Number(c.gamma), Number(c.gamma_w), Number(c.beta),
+                     Number(c.alpha), FormatPercent(segment.relative_bound),
+                     FormatPercent(segment.extrapolated_bound),
+                     absl::StrFormat("w %d-%d, L %.4g-%.4g", segment.min_wave,
+                                     segment.max_wave, segment.min_iterations,
+                                     segment.max_iterations),
+                     MicroText(segment)});
+      }
+    }
+  }
+  rows.Print(out);
+}
+
+void PrintTable(std::ostream& out, const v1::TableInfo& info,
+                const Table& table, size_t size_bytes) {
+  out << "kernel         " << table.kernel << "\n"
+      << "digest         " << info.digest() << "\n"
+      << "fingerprint    " << table.fingerprint << "\n"
+      << "silicon        " << table.silicon_key << "\n"
+      << "environment    " << table.environment_key << "\n"
+      << "profiled on    " << info.device_label() << " " << info.device_uuid()
+      << "\n"
+      << "promoted       " << FormatTime(info.promoted_at_us()) << ", epoch "
+      << info.epoch() << (info.stale() ? ", STALE" : "") << "\n"
+      << "size           " << FormatBytes(static_cast<int64_t>(size_bytes))
+      << "\n"
+      << "near tie       " << FormatPercent(table.near_tie) << "\n"
+      << "default        "
+      << FormatConfiguration(table.parameters, table.default_configuration)
+      << "\n";
+  for (const Relation& predicate : table.problem_predicates)
+    out << "predicate      "
+        << FormatRelation(table.dimensions, table.parameters, predicate)
+        << "\n";
+  for (const SubTable& sub : table.sub_tables) PrintSubTable(out, table, sub);
+}
+
+Json SegmentJson(const Table& table, const SubTable& sub, size_t group,
+                 size_t row, size_t wave) {
+  const MacroGroup& macro = sub.groups[group];
+  const WaveSegment& segment = macro.rows[row].segments[wave];
+  const WaveCoefficients& c = segment.coefficients;
+  return Json{
+      {"row", group},
+      {"lead",
+       ToJson(table.parameters, sub.portfolio[macro.lead].configuration)},
+      {"capacity", macro.capacity},
+      {"max_rows", sub.row_regimes[row].max_rows},
+      {"max_fill", sub.row_regimes[row].max_fill},
+      {"max_waves", sub.max_waves[wave]},
+      {"coefficients",
+       {{"delta", c.delta},
+        {"delta_w", c.delta_w},
+        {"gamma", c.gamma},
+        {"gamma_w", c.gamma_w},
+        {"beta", c.beta},
+        {"alpha", c.alpha}}},
+      {"floor_us", segment.floor_us},
+      {"relative_bound", segment.relative_bound},
+      {"extrapolated_bound", segment.extrapolated_bound},
+      {"measured_waves", {segment.min_wave, segment.max_wave}},
+      {"measured_iterations", {segment.min_iterations, segment.max_iterations}},
+      {"micro", segment.micro}};
+}
+
+Json SubTableJson(const Table& table, const SubTable& sub) {
+  Json portfolio = Json::array();
+  for (const TableCandidate& candidate : sub.portfolio)
+    portfolio.push_back(
+        {{"configuration", ToJson(table.parameters, candidate.configuration)},
+         {"capacity", candidate.capacity},
+         {"registers", candidate.registers},
+         {"local_memory_bytes", candidate.local_memory_bytes}});
+  Json rows = Json::array();
+  for (size_t g = 0; g < sub.groups.size(); ++g) {
+    for (size_t r = 0; r < sub.groups[g].rows.size(); ++r) {
+      for (size_t w = 0; w < sub.groups[g].rows[r].segments.size(); ++w)
+        rows.push_back(SegmentJson(table, sub, g, r, w));
+    }
+  }
+  return Json{{"specialisation", sub.specialisation},
+              {"portfolio", std::move(portfolio)},
+              {"loop_anchors", sub.loop_anchors},
+              {"rows", std::move(rows)}};
+}
+
+absl::Status RunShow(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::GetTableRequest request,
+                   FindTable(*daemon.tables, options));
+  ASSIGN_OR_RETURN(v1::GetTableResponse response,
+                   daemon.tables->GetTable(request));
+  if (Sha256Hex(response.payload()) != response.info().digest())
+    return absl::DataLossError(
+        absl::StrCat("the payload of table ", response.info().digest(),
+                     " does not have its digest; fetch it again"));
+  ASSIGN_OR_RETURN(Table table, DecodeTable(response.payload()));
+  if (!context.json) {
+    PrintTable(*context.out, response.info(), table, response.payload().size());
+    return absl::OkStatus();
+  }
+  Json json = ToJson(response.info());
+  json["size_bytes"] = response.payload().size();
+  json["near_tie"] = table.near_tie;
+  json["default_configuration"] =
+      ToJson(table.parameters, table.default_configuration);
+  json["sub_tables"] = Json::array();
+  for (const SubTable& sub : table.sub_tables)
+    json["sub_tables"].push_back(SubTableJson(table, sub));
+  PrintJson(*context.out, json);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTablesCommands(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* tables =
+      registry.AddGroup("tables", "Lists and shows the serving tables.");
+  CLI::App* list = registry.Add(
+      tables, "list", "Lists the serving tables.",
+      {"wavetune tables list", "wavetune tables list --kernel gemm_f32"},
+      [options](CommandContext& context) {
+        return RunList(context, *options);
+      });
+  list->add_option("--kernel", options->kernel, "Only this kernel's");
+  list->add_option("--device", options->device,
+                   "Only those of this device's class (UUID)");
+  CLI::App* show = registry.Add(
+      tables, "show",
+      "Shows a table: portfolio, rows, regimes, coefficients, size.",
+      {"wavetune tables show gemm_f32", "wavetune tables show 3f9a04c1d2e5",
+       "wavetune tables show gemm_f32 --device GPU-1 --json"},
+      [options](CommandContext& context) {
+        return RunShow(context, *options);
+      });
+  show->add_option("TABLE", options->table,
+                   "Digest (or the first digits of a serving one's), or kernel")
+      ->required();
+  show->add_option("--device", options->device,
+                   "Device UUID, where several classes have tables");
+  show->add_option("--fingerprint", options->fingerprint,
+                   "Fingerprint or prefix, where several versions serve");
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,24 @@
+// Watching a job from the command line.
+#ifndef WAVETUNE_CLIENT_CLI_WATCH_JOB_H_
+#define WAVETUNE_CLIENT_CLI_WATCH_JOB_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "client/cli/command_context.h"
+#include "client/cli/job_control.h"
+
+namespace wavetune::cli {
+
+// Shows progress until the job ends and returns its last state. Errors: as
+// JobControl::WatchJob; CANCELLED after an interrupt, saying that the job goes
+// on and how to cancel it; ABORTED where the daemon ended the stream early.
+absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
+                                          JobControl& jobs, uint64_t id);
+
+// Returns OK for a job that succeeded, else an error with its message.
+absl::Status Outcome(const v1::JobInfo& job);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_WATCH_JOB_H_
