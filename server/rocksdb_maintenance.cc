@@ -109,7 +109,7 @@ class Checker {
     if (!absl::StartsWith(key, kPayloadPrefix)) {
       return absl::DataLossError("unknown key");
     }
-    ASSIGN_OR_RETURN(const StoredPayload table, DecodeTable(value));
+    ASSIGN_OR_RETURN(const StoredPayload table, DecodeStoredTable(value));
     if (PayloadKey(table.record.digest) != key) {
       return absl::DataLossError("the table has another digest");
     }

@@ -40,7 +40,7 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
   record.revision = revision_ + 1;
   StoreBatch batch;
   batch.Put(Family::kTables, PayloadKey(record.digest),
-            EncodeTable(record, payload));
+            EncodeStoredTable(record, payload));
   batch.Put(Family::kTables, ServingKey(record.key), EncodeTableRecord(record));
   database_->PutNumber(kEpochName, record.epoch, batch);
   database_->PutNumber(kRevisionName, record.revision, batch);
@@ -83,7 +83,7 @@ absl::StatusOr<StoredPayload> RocksDbTableStore::Get(absl::string_view digest) {
       return absl::NotFoundError(absl::StrCat(
           "no table in the store has digest ", absl::CHexEscape(digest)));
     }
-    absl::StatusOr<StoredPayload> table = DecodeTable(**bytes);
+    absl::StatusOr<StoredPayload> table = DecodeStoredTable(**bytes);
     if (table.ok() && table->record.digest == digest) return table;
     damage = table.ok() ? absl::DataLossError(absl::StrCat(
                               "it holds table ", table->record.digest))

@@ -344,7 +344,8 @@ absl::StatusOr<TableRecord> DecodeTableRecord(absl::string_view bytes) {
   return TableRecordFromStored(stored);
 }
 
-std::string EncodeTable(const TableRecord& record, absl::string_view payload) {
+std::string EncodeStoredTable(const TableRecord& record,
+                              absl::string_view payload) {
   v1::StoredTable stored;
   stored.set_format(kStoredFormat);
   *stored.mutable_record() = TableRecordToStored(record);
@@ -352,7 +353,7 @@ std::string EncodeTable(const TableRecord& record, absl::string_view payload) {
   return stored.SerializeAsString();
 }
 
-absl::StatusOr<StoredPayload> DecodeTable(absl::string_view bytes) {
+absl::StatusOr<StoredPayload> DecodeStoredTable(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredTable stored, Parse<v1::StoredTable>(bytes));
   StoredPayload table = {.record = TableRecordFromStored(stored.record()),
                          .payload = std::move(*stored.mutable_payload())};

@@ -49,8 +49,9 @@ absl::StatusOr<TableRecord> DecodeTableRecord(absl::string_view bytes);
 
 // The payload is verified against the record's digest: DATA_LOSS where they
 // differ.
-std::string EncodeTable(const TableRecord& record, absl::string_view payload);
-absl::StatusOr<StoredPayload> DecodeTable(absl::string_view bytes);
+std::string EncodeStoredTable(const TableRecord& record,
+                              absl::string_view payload);
+absl::StatusOr<StoredPayload> DecodeStoredTable(absl::string_view bytes);
 
 std::string EncodeJob(const JobRecord& record);
 absl::StatusOr<JobRecord> DecodeJob(absl::string_view bytes);

@@ -39,9 +39,11 @@ TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
 TEST(StoredRecordsTest, ATableIsVerifiedAgainstItsDigest) {
   TableRecord record = TestTable(TestKey());
   record.digest = Sha256Hex("payload");
-  EXPECT_EQ(DecodeTable(EncodeTable(record, "payload"))->payload, "payload");
-  EXPECT_EQ(DecodeTable(EncodeTable(record, "other")).status().code(),
-            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(DecodeStoredTable(EncodeStoredTable(record, "payload"))->payload,
+            "payload");
+  EXPECT_EQ(
+      DecodeStoredTable(EncodeStoredTable(record, "other")).status().code(),
+      absl::StatusCode::kDataLoss);
 }
 
 TEST(StoredRecordsTest, RefusesGarbageAndNoFormat) {
@@ -49,7 +51,8 @@ TEST(StoredRecordsTest, RefusesGarbageAndNoFormat) {
        {std::string(), std::string("garbage"), std::string(100, '\xff')}) {
     EXPECT_EQ(DecodeSample(bytes).status().code(), absl::StatusCode::kDataLoss);
     EXPECT_EQ(DecodeJob(bytes).status().code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(DecodeTable(bytes).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeStoredTable(bytes).status().code(),
+              absl::StatusCode::kDataLoss);
   }
 }
 

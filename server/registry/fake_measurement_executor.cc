@@ -120,6 +120,7 @@ void FakeMeasurementExecutor::AcknowledgeStored(int64_t count) {
 void FakeMeasurementExecutor::CancelBatch() {
   std::lock_guard lock(mutex_);
   cancelled_ = true;
+  cancels_.fetch_add(1);
 }
 
 void FakeMeasurementExecutor::SetFacts(DeviceFacts facts) {

@@ -73,6 +73,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   int64_t prepared() const { return prepared_.load(); }
   int64_t measured() const { return measured_.load(); }
   int64_t acknowledged() const { return acknowledged_.load(); }
+  int64_t cancels() const { return cancels_.load(); }
   // Every item measured so far, in order.
   std::vector<MeasureItem> items() const;
 
@@ -94,6 +95,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   std::atomic<int64_t> prepared_ = 0;
   std::atomic<int64_t> measured_ = 0;
   std::atomic<int64_t> acknowledged_ = 0;
+  std::atomic<int64_t> cancels_ = 0;
 };
 
 class FakeExecutorDirectory : public ExecutorDirectory {

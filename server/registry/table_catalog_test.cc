@@ -1,0 +1,181 @@
+#include "server/registry/table_catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/table_codec.h"
+#include "model/testing/kernels.h"
+#include "server/registry/fake_profiling.h"
+#include "server/registry/fake_stores.h"
+#include "server/registry/faulty_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kOther[] =
+    "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+class TableCatalogTest : public ::testing::Test {
+ protected:
+  ProfileKey Key(const DeviceFacts& device,
+                 const std::string& fingerprint = std::string(64, 'a')) {
+    return {spec_.name, fingerprint, SiliconKey(device),
+            EnvironmentKey(device)};
+  }
+
+  TableRecord Promote(TableCatalog& catalog, const ProfileKey& key,
+                      double latency_us = 10) {
+    const Table table =
+        FixedTable(spec_, key, spec_.default_configuration, latency_us);
+    const auto payload = EncodeTable(table);
+    EXPECT_TRUE(payload.ok()) << payload.status();
+    TableRecord record{.key = key};
+    record.device_label = "label";
+    const auto promoted = catalog.Promote(record, *payload);
+    EXPECT_TRUE(promoted.ok()) << promoted.status();
+    return *promoted;
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  const DeviceFacts device_ = testing::H200();
+  FakeTableStore store_;
+  std::vector<std::string> warnings_;
+  TableCatalog catalog_{
+      &store_, [this](const std::string& w) { warnings_.push_back(w); }};
+};
+
+TEST_F(TableCatalogTest, NamesWhatThereIsWhenNothingFits) {
+  EXPECT_THAT(catalog_.Find({.kernel = "nope"}).status().message(),
+              HasSubstr("no kernel has one yet"));
+  Promote(catalog_, Key(device_));
+  const auto missing = catalog_.Find({.kernel = "nope"});
+  EXPECT_TRUE(absl::IsNotFound(missing.status()));
+  EXPECT_THAT(missing.status().message(), HasSubstr(spec_.name));
+}
+
+TEST_F(TableCatalogTest, ServesStaleWhenOnlyTheEnvironmentDiffers) {
+  const TableRecord promoted = Promote(catalog_, Key(device_));
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = upgraded});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_TRUE(match->stale);
+  EXPECT_EQ(match->serving.record.digest, promoted.digest);
+
+  DeviceFacts other = device_;
+  other.multiprocessors = 66;
+  EXPECT_TRUE(absl::IsNotFound(
+      catalog_.Find({.kernel = spec_.name, .device = other}).status()));
+}
+
+TEST_F(TableCatalogTest, PrefersTheSameEnvironment) {
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog_, Key(upgraded), 11);
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = device_});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_FALSE(match->stale);
+  EXPECT_EQ(match->serving.record.digest, old_table.digest);
+  // Without a device the newest counts.
+  EXPECT_EQ(catalog_.Find({.kernel = spec_.name})->serving.record.digest,
+            new_table.digest);
+}
+
+TEST_F(TableCatalogTest, ListsTheChoicesOfAnAmbiguousRequest) {
+  Promote(catalog_, Key(device_), 10);
+  const TableRecord other = Promote(catalog_, Key(device_, kOther), 11);
+  const auto match = catalog_.Find({.kernel = spec_.name});
+  EXPECT_TRUE(absl::IsFailedPrecondition(match.status()));
+  EXPECT_THAT(match.status().message(), HasSubstr(kOther));
+  EXPECT_THAT(match.status().message(), HasSubstr(std::string(64, 'a')));
+  const auto named =
+      catalog_.Find({.kernel = spec_.name, .fingerprint = "bbbbbbbb"});
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->serving.record.digest, other.digest);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      catalog_.Find({.kernel = spec_.name, .fingerprint = "bbb"}).status()));
+}
+
+TEST_F(TableCatalogTest, KeepsReplacedTablesReadableByDigest) {
+  const TableRecord first = Promote(catalog_, Key(device_), 10);
+  const TableRecord second = Promote(catalog_, Key(device_), 11);
+  EXPECT_EQ(catalog_.snapshot()->tables.size(), 1u);
+  EXPECT_TRUE(catalog_.Get(first.digest).ok());
+  EXPECT_TRUE(catalog_.Get(second.digest).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(catalog_.Get("xyz").status()));
+  EXPECT_TRUE(absl::IsNotFound(catalog_.Get(std::string(64, '0')).status()));
+}
+
+TEST_F(TableCatalogTest, LeavesCorruptTablesOutAndSaysSo) {
+  const TableRecord bad = Promote(catalog_, Key(device_), 10);
+  const TableRecord good = Promote(catalog_, Key(device_, kOther), 11);
+  store_.Corrupt(bad.digest);
+  TableCatalog reopened(
+      &store_, [this](const std::string& w) { warnings_.push_back(w); });
+  ASSERT_TRUE(reopened.Load().ok());
+  ASSERT_EQ(reopened.snapshot()->tables.size(), 1u);
+  EXPECT_EQ(reopened.snapshot()->tables[0].record.digest, good.digest);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("left out")));
+}
+
+TEST_F(TableCatalogTest, ChangesNothingWhenTheStoreIsFull) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord first = Promote(catalog, Key(device_), 10);
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  const auto payload = EncodeTable(
+      FixedTable(spec_, Key(device_), spec_.default_configuration, 12));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      catalog.Promote({.key = Key(device_)}, *payload).status()));
+  EXPECT_EQ(catalog.snapshot()->tables[0].record.digest, first.digest);
+  EXPECT_EQ(catalog.snapshot()->revision, first.revision);
+}
+
+TEST_F(TableCatalogTest, TellsWatchersInOrderAndOnlyWhileTheyListen) {
+  Promote(catalog_, Key(device_), 10);
+  std::vector<uint64_t> heard;
+  TableCatalog::Watch watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change.revision); });
+  EXPECT_EQ(watch.snapshot->revision, 1u);
+  Promote(catalog_, Key(device_, kOther), 11);
+  ASSERT_TRUE(catalog_.Retire(Key(device_)).ok());
+  EXPECT_THAT(heard, ElementsAre(2u, 3u));
+  watch.handle.reset();
+  Promote(catalog_, Key(device_), 12);
+  EXPECT_EQ(heard.size(), 2u);
+}
+
+TEST_F(TableCatalogTest, LateWatchersCatchUpWhereChangesAreKnown) {
+  Promote(catalog_, Key(device_), 10);
+  Promote(catalog_, Key(device_), 11);
+  const auto listen = [](const TableChange&) {};
+  const TableCatalog::Watch late = catalog_.Subscribe(1, listen);
+  ASSERT_TRUE(late.changes.has_value());
+  ASSERT_EQ(late.changes->size(), 1u);
+  EXPECT_EQ(late.changes->front().revision, 2u);
+  // A revision of the future, and one from before the start.
+  EXPECT_FALSE(catalog_.Subscribe(9, listen).changes.has_value());
+  TableCatalog reopened(&store_, [](const std::string&) {});
+  ASSERT_TRUE(reopened.Load().ok());
+  EXPECT_FALSE(reopened.Subscribe(1, listen).changes.has_value());
+  EXPECT_TRUE(reopened.Subscribe(2, listen).changes.has_value());
+}
+
+TEST_F(TableCatalogTest, AnyFingerprintOfTheKernelIsTheIncumbent) {
+  EXPECT_FALSE(catalog_.Incumbent(Key(device_)).has_value());
+  const TableRecord other = Promote(catalog_, Key(device_, kOther), 10);
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, other.digest);
+  const TableRecord own = Promote(catalog_, Key(device_), 11);
+  Promote(catalog_, Key(device_, kOther), 12);
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, own.digest);
+}
+
+}  // namespace
+}  // namespace wavetune
