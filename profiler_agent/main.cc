@@ -1,25 +1,213 @@
 // wavetune-agent: see --help.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stop_token>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/agent_log.h"
+#include "profiler_agent/session/agent_devices.h"
+#include "profiler_agent/session/attach_client.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
 
 namespace wavetune {
 namespace {
 
+constexpr int kExitUsage = 2;
+constexpr int kExitNoDevice = 3;
+
+constexpr char kDescription[] =
+    "wavetune-agent: compiles, checks and measures kernels for wavetuned.\n"
+    "\n"
+    "It attaches to the daemon's agent socket and stays attached: a daemon "
+    "that\n"
+    "restarts finds it again. Each device is used by worker processes only, so "
+    "a\n"
+    "kernel that crashes or hangs costs a worker and excludes one candidate.";
+
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  wavetune-agent\n"
+    "      every device of this machine, default socket\n"
+    "  wavetune-agent --backends opencl --cache-dir /var/cache/wavetune\n"
+    "  wavetune-agent --backends replay --replay-trace "
+    "tests/data/h200_triton_gemm\n"
+    "      a recorded GPU instead of a real one\n"
+    "\n"
+    "Exit codes: 0 ended by SIGTERM or SIGINT; 1 failed; 2 wrong usage; 3 no\n"
+    "usable device (the log says why for each backend).";
+
+struct Arguments {
+  std::string endpoint = "unix:///run/wavetune/agent.sock";
+  std::vector<std::string> backends = DefaultBackends();
+  BackendOptions backend;
+  std::string log_level = "info";
+  int prepare_workers =
+      static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  double prepare_timeout_s = 120;
+  double measure_timeout_s = 60;
+  std::string worker_backend;
+};
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+std::string DefaultCacheDir() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') {
+    return absl::StrCat(cache, "/wavetune");
+  }
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') {
+    return absl::StrCat(home, "/.cache/wavetune");
+  }
+  return "/var/cache/wavetune";  // A system service without a home.
+}
+
+// This binary, whatever the working directory and PATH are later.
+std::string ThisProgram() {
+  std::error_code error;
+  const std::filesystem::path path =
+      std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "wavetune-agent" : path.string();
+}
+
+std::string AgentName() {
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat(host, ":", getpid());
+}
+
+// Blocks the ending signals in this thread and all that it starts.
+sigset_t BlockEndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+// Waits for an ending signal, asks for a stop, and ends the process where that
+// takes too long: workers end with it.
+void EndOnSignal(const sigset_t& signals, std::stop_source& stop) {
+  std::thread([signals, &stop] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    AgentLog(AgentLogLevel::kInfo, "ending; cancelling what runs");
+    stop.request_stop();
+    std::this_thread::sleep_for(std::chrono::seconds(8));
+    AgentLog(AgentLogLevel::kWarning, "a burst did not end in time; leaving");
+    _exit(0);
+  }).detach();
+}
+
+int RunAgent(const Arguments& arguments) {
+  const sigset_t signals = BlockEndingSignals();
+  static std::stop_source stop;  // The signal thread may outlive this frame.
+  EndOnSignal(signals, stop);
+
+  ReportRelay relay;
+  const std::vector<std::unique_ptr<DeviceHost>> hosts = FindDevices(
+      {.program = ThisProgram(),
+       .backends = arguments.backends,
+       .backend = arguments.backend,
+       .prepare_workers = arguments.prepare_workers,
+       .prepare_timeout = Milliseconds(arguments.prepare_timeout_s),
+       .measure_timeout = Milliseconds(arguments.measure_timeout_s)},
+      [&relay](const v1::AttachRequest& message) { relay.Report(message); });
+  if (hosts.empty()) {
+    AgentLog(AgentLogLevel::kError,
+             "no usable device; install a driver (on a CPU: pocl-opencl-icd), "
+             "or name other --backends");
+    return kExitNoDevice;
+  }
+  StayAttached({.endpoint = arguments.endpoint,
+                .stream = {.agent_name = AgentName(),
+                           .program_version = WAVETUNE_VERSION}},
+               relay, hosts, stop.get_token());
+  return EXIT_SUCCESS;
+}
+
+int RunWorkerOf(const Arguments& arguments) {
+  if (!IsBuiltIn(arguments.worker_backend)) {
+    std::fprintf(stderr, "%s: not built in\n",
+                 arguments.worker_backend.c_str());
+    return kExitUsage;
+  }
+  return RunWorker([&arguments] {
+    return CreateBackend(arguments.worker_backend, arguments.backend);
+  });
+}
+
+void Declare(CLI::App& app, Arguments& arguments) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", WAVETUNE_VERSION);
+  app.add_option("--endpoint", arguments.endpoint,
+                 "The daemon's agent socket: unix:///path, or a path")
+      ->capture_default_str();
+  app.add_option("--backends", arguments.backends,
+                 "Backends to look for devices with, comma-separated: cuda, "
+                 "opencl, replay")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cuda", "opencl", "replay"}))
+      ->capture_default_str();
+  app.add_option("--cache-dir", arguments.backend.cache_dir,
+                 "Folder for compiled programs")
+      ->capture_default_str();
+  app.add_option("--replay-trace", arguments.backend.replay_traces,
+                 "Folder with a recorded trace (backend replay); repeatable");
+  app.add_option("--prepare-workers", arguments.prepare_workers,
+                 "Processes that compile and check, per device")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--prepare-timeout", arguments.prepare_timeout_s,
+                 "Seconds to compile and check one candidate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--measure-timeout", arguments.measure_timeout_s,
+                 "Seconds for one burst of launches")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--log-level", arguments.log_level,
+                 "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+
+  // Started by the agent itself, so not in --help.
+  CLI::App* worker = app.add_subcommand("worker")->group("");
+  worker->add_option("--backend", arguments.worker_backend)->required();
+  worker->add_option("--cache-dir", arguments.backend.cache_dir);
+  worker->add_option("--replay-trace", arguments.backend.replay_traces);
+}
+
 int Main(int argc, char** argv) {
-  CLI::App app("measures kernels");
-  CLI::App* worker = app.add_subcommand("worker", "one worker")->group("");
-  std::string backend;
-  BackendOptions options;
-  worker->add_option("--backend", backend)->required();
-  worker->add_option("--cache-dir", options.cache_dir);
-  worker->add_option("--replay-trace", options.replay_traces);
-  CLI11_PARSE(app, argc, argv);
-  return RunWorker([&] { return CreateBackend(backend, options); });
+  Arguments arguments;
+  arguments.backend.cache_dir = DefaultCacheDir();
+  CLI::App app(kDescription, "wavetune-agent");
+  Declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
+    return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
+  }
+  SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
+  if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
+  return RunAgent(arguments);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/worker/test_kernels.h"
 
@@ -25,7 +26,10 @@ class OpenClDeviceTest : public ::testing::Test {
   void SetUp() override {
     cache_dir_ = ::testing::TempDir() + "opencl_cache_XXXXXX";
     ASSERT_NE(mkdtemp(cache_dir_.data()), nullptr);
-    backend_ = std::make_unique<OpenClBackend>(cache_dir_);
+    // PoCL reads the place of its own cache once a process: no test may remove
+    // it.
+    backend_ = std::make_unique<OpenClBackend>(::testing::TempDir() +
+                                               "opencl_device_test");
     const Backend::Enumeration found = backend_->Enumerate();
     if (found.devices.empty()) GTEST_SKIP() << found.note;
     uuid_ = found.devices[0].uuid;
@@ -144,6 +148,20 @@ TEST_F(OpenClDeviceTest, RefusesAKernelWithoutItsSource) {
   kernel.files.erase("column_sum.cl");
   EXPECT_EQ(device_->Load(kernel).code(), absl::StatusCode::kInvalidArgument);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    OpenCl, BackendContractTest,
+    ::testing::Values(BackendContract{
+        .create =
+            [] {
+              return std::make_unique<OpenClBackend>(::testing::TempDir() +
+                                                     "opencl_device_test");
+            },
+        .kernel =
+            [] { return TestKernel(std::string(kKernels) + "column_sum"); },
+        .configuration = kSound,
+        .problem = {.extents = {100, 37}},
+        .correctness_problems = {{.extents = {100, 37}}}}));
 
 }  // namespace
 }  // namespace wavetune

@@ -103,7 +103,7 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
     const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    RETURN_IF_ERROR(EnsureStarted());
+    RETURN_IF_ERROR(Start());
     RETURN_IF_ERROR(EnsureLoaded());
     absl::StatusOr<v1::WorkerResponse> response = Call(request, timeout);
     if (response.ok() || worker_pid() > 0) return response;
@@ -119,7 +119,7 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
   return absl::AbortedError(last.message());
 }
 
-absl::Status RemoteDevice::EnsureStarted() {
+absl::Status RemoteDevice::Start() {
   if (worker_pid() > 0) return absl::OkStatus();
   absl::Status status;
   std::chrono::milliseconds pause = options_.first_backoff;

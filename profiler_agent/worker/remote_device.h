@@ -58,6 +58,9 @@ class RemoteDevice : public Device {
                                       const Problem& problem, int warmup,
                                       int launches) override;
 
+  // Starts the worker unless it runs. Errors: UNAVAILABLE.
+  absl::Status Start();
+
   // Lists what the worker's backend can open. Errors: as Prepare.
   absl::StatusOr<Backend::Enumeration> Enumerate();
 
@@ -67,7 +70,6 @@ class RemoteDevice : public Device {
  private:
   absl::StatusOr<v1::WorkerResponse> CallLoaded(
       const v1::WorkerRequest& request, std::chrono::milliseconds timeout);
-  absl::Status EnsureStarted();
   absl::Status StartOnce();
   absl::Status EnsureLoaded();
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,

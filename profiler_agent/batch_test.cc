@@ -1,0 +1,201 @@
+// Prepare and measure batches on fake devices.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/fake_device.h"
+#include "profiler_agent/measure_batch.h"
+#include "profiler_agent/prepare_batch.h"
+#include "profiler_agent/tiny_kernel.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const Configuration kA = {16, 8, 0};
+const Configuration kB = {64, 8, 0};
+const Configuration kC = {64, 32, 0};
+
+Problem At(int64_t n, int64_t k, const std::string& specialisation = "plain") {
+  return {.extents = {n, k}, .specialisation = specialisation};
+}
+
+class PrepareBatchTest : public ::testing::Test {
+ protected:
+  absl::Status Run(const std::vector<Device*>& devices) {
+    return RunPrepareBatch(
+        devices, {.kernel = TinyKernel("fake"), .configurations = {kA, kB, kC}},
+        [this](size_t index, const Candidate& candidate) {
+          EXPECT_TRUE(reported_.emplace(index, candidate).second);
+          if (cancel_after_ == reported_.size()) cancel_.request_stop();
+        },
+        cancel_.get_token());
+  }
+
+  std::shared_ptr<FakeDeviceScript> script_ =
+      std::make_shared<FakeDeviceScript>();
+  FakeDevice first_{script_};
+  FakeDevice second_{script_};
+  std::map<size_t, Candidate> reported_;
+  size_t cancel_after_ = 0;
+  std::stop_source cancel_;
+};
+
+TEST_F(PrepareBatchTest, ReportsEveryConfigurationOnce) {
+  ASSERT_TRUE(Run({&first_, &second_}).ok());
+  ASSERT_EQ(reported_.size(), 3u);
+  EXPECT_EQ(reported_[1].configuration, kB);
+  EXPECT_EQ(first_.prepared().size() + second_.prepared().size(), 3u);
+}
+
+TEST_F(PrepareBatchTest, ExcludesACandidateWithTheReasonAndGoesOn) {
+  script_->prepare_errors[kB] = absl::DataLossError("error 0.5");
+  ASSERT_TRUE(Run({&first_}).ok());
+  ASSERT_EQ(reported_.size(), 3u);
+  EXPECT_EQ(reported_[1].excluded_reason, "wrong result: error 0.5");
+  EXPECT_EQ(reported_[1].configuration, kB);
+  EXPECT_FALSE(reported_[2].excluded());
+}
+
+TEST_F(PrepareBatchTest, AnotherDeviceTakesOverFromOneThatIsLost) {
+  auto broken = std::make_shared<FakeDeviceScript>();
+  for (const Configuration& c : {kA, kB, kC}) {
+    broken->prepare_errors[c] = absl::UnavailableError("gone");
+  }
+  FakeDevice lost(broken);
+  ASSERT_TRUE(Run({&lost, &second_}).ok());
+  EXPECT_EQ(reported_.size(), 3u);
+}
+
+TEST_F(PrepareBatchTest, EndsWhenEveryDeviceIsLost) {
+  script_->prepare_errors[kB] = absl::UnavailableError("gone");
+  const absl::Status status = Run({&first_});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(reported_.size(), 1u);
+}
+
+TEST_F(PrepareBatchTest, StopsWhenCancelled) {
+  cancel_after_ = 1;
+  EXPECT_EQ(Run({&first_}).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(reported_.size(), 1u);
+}
+
+TEST_F(PrepareBatchTest, RefusesAKernelThatTheDeviceCannotRun) {
+  EXPECT_EQ(
+      RunPrepareBatch(std::vector<Device*>{&first_},
+                      {.kernel = TinyKernel("cuda"), .configurations = {kA}},
+                      [](size_t, const Candidate&) { FAIL(); }, {})
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+class MeasureBatchTest : public ::testing::Test {
+ protected:
+  absl::Status Run(std::vector<MeasureItem> items, bool interleave = false) {
+    MeasureBatch batch{.kernel = TinyKernel("fake"),
+                       .items = std::move(items),
+                       .rule = {.min_launches = 4, .max_launches = 16},
+                       .interleave = interleave};
+    return RunMeasureBatch(
+        device_, batch,
+        [this](const MeasureOutcome& outcome) {
+          EXPECT_NE(outcome.sample == nullptr, outcome.failure.empty());
+          order_.push_back(outcome.index);
+          if (outcome.sample != nullptr) {
+            samples_[outcome.index] = *outcome.sample;
+          } else {
+            failures_[outcome.index] = outcome;
+          }
+        },
+        cancel_.get_token());
+  }
+
+  std::shared_ptr<FakeDeviceScript> script_ =
+      std::make_shared<FakeDeviceScript>();
+  FakeDevice device_{script_};
+  std::vector<size_t> order_;
+  std::map<size_t, Sample> samples_;
+  std::map<size_t, MeasureOutcome> failures_;
+  std::stop_source cancel_;
+};
+
+TEST_F(MeasureBatchTest, MeasuresEveryItem) {
+  script_->latency_us = [](const Configuration& c, const Problem&, int) {
+    return static_cast<double>(c[0]);
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  ASSERT_EQ(samples_.size(), 2u);
+  EXPECT_DOUBLE_EQ(samples_[0].latency_us, 16);
+  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 64);
+  EXPECT_EQ(samples_[1].launches, 4);
+}
+
+TEST_F(MeasureBatchTest, InterleavesBurstsWhenAsked) {
+  // Noisy: every item needs several bursts.
+  script_->latency_us = [](const Configuration&, const Problem&, int launch) {
+    return 100.0 + 40 * (launch % 3);
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}, true).ok());
+  EXPECT_THAT(std::vector<Configuration>(device_.measured().begin(),
+                                         device_.measured().begin() + 4),
+              ElementsAre(kA, kB, kA, kB));
+}
+
+TEST_F(MeasureBatchTest, AnExcludedCandidateIsNotLaunchedAgain) {
+  script_->measure_errors[kA] = absl::AbortedError("SIGSEGV");
+  ASSERT_TRUE(
+      Run({{kA, At(64, 64)}, {kB, At(64, 64)}, {kA, At(128, 64)}}).ok());
+  EXPECT_EQ(failures_[0].failure, "crashed: SIGSEGV");
+  EXPECT_TRUE(failures_[0].exclude_candidate);
+  EXPECT_EQ(failures_[2].failure, "crashed: SIGSEGV");
+  EXPECT_EQ(samples_.size(), 1u);
+  EXPECT_THAT(device_.measured(), ElementsAre(kA, kB));
+}
+
+TEST_F(MeasureBatchTest, AProblemThatDoesNotFitIsNotTheCandidatesFault) {
+  script_->measure_errors[kA] = absl::ResourceExhaustedError("too big");
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kA, At(128, 64)}}).ok());
+  EXPECT_FALSE(failures_[0].exclude_candidate);
+  EXPECT_EQ(device_.measured().size(), 2u);
+}
+
+TEST_F(MeasureBatchTest, EndsWhenTheDeviceIsLost) {
+  script_->measure_errors[kA] = absl::UnavailableError("gone");
+  EXPECT_EQ(Run({{kB, At(64, 64)}, {kA, At(64, 64)}, {kC, At(64, 64)}}).code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_THAT(order_, ElementsAre(0));
+}
+
+TEST_F(MeasureBatchTest, CancellingStopsAfterTheRunningBurst) {
+  script_->on_call = [this](const Configuration&) { cancel_.request_stop(); };
+  EXPECT_EQ(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_THAT(order_, ElementsAre(0));
+}
+
+TEST_F(MeasureBatchTest, LoadsEachSpecialisationOnce) {
+  ASSERT_TRUE(Run({{kA, At(64, 64, "plain")},
+                   {kA, At(64, 64, "causal")},
+                   {kB, At(64, 64, "plain")}})
+                  .ok());
+  EXPECT_EQ(samples_.size(), 3u);
+  ASSERT_EQ(device_.loaded().size(), 2u);
+  EXPECT_EQ(device_.loaded()[0].specialisation, "causal");
+  EXPECT_EQ(device_.loaded()[1].specialisation, "plain");
+}
+
+TEST_F(MeasureBatchTest, AnIllegalProblemNamesItself) {
+  ASSERT_TRUE(Run({{{16, 8, 1}, At(63, 64)}}).ok());
+  EXPECT_THAT(failures_[0].failure, HasSubstr("n=63"));
+  EXPECT_FALSE(failures_[0].exclude_candidate);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,100 @@
+// The parts of the OpenCL backend that need no device.
+#include <CL/cl.h>
+
+#include <map>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/opencl/opencl_facts.h"
+#include "profiler_agent/opencl/opencl_source.h"
+#include "profiler_agent/opencl/opencl_status.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(OpenClFactsTest, PoclsArchitectureIsItsLlvmCpu) {
+  EXPECT_EQ(OpenClArchitecture(true, "x86_64",
+                               "pthread-skylake-avx512-Intel(R) Xeon(R) "
+                               "Processor"),
+            "cpu-x86_64:skylake-avx512");
+  EXPECT_EQ(
+      OpenClArchitecture(true, "x86_64",
+                         "pthread-znver3-AMD EPYC 7763 64-Core Processor"),
+      "cpu-x86_64:znver3");
+  EXPECT_EQ(OpenClArchitecture(true, "aarch64", "Some CPU"),
+            "cpu-aarch64:Some CPU");
+  EXPECT_EQ(OpenClArchitecture(false, "x86_64", "gfx90a"), "gpu:gfx90a");
+}
+
+TEST(OpenClFactsTest, TheCompilerIsLlvmWhereThePlatformNamesIt) {
+  EXPECT_EQ(OpenClCompilerVersion(
+                "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, "
+                "LLVM 15.0.6, SLEEF, DISTRO, POCL_DEBUG",
+                "OpenCL C 1.2 PoCL"),
+            "LLVM 15.0.6");
+  EXPECT_EQ(OpenClCompilerVersion("OpenCL 3.0 CUDA 12.2", "OpenCL C 1.2"),
+            "OpenCL C 1.2");
+}
+
+TEST(OpenClFactsTest, UuidsAreStableAndTellDevicesApart) {
+  const std::string uuid = OpenClUuid("host", "PoCL", "cpu", 0);
+  EXPECT_EQ(uuid, OpenClUuid("host", "PoCL", "cpu", 0));
+  EXPECT_NE(uuid, OpenClUuid("host", "PoCL", "cpu", 1));
+  EXPECT_NE(uuid, OpenClUuid("other", "PoCL", "cpu", 0));
+  EXPECT_EQ(uuid.size(), 39u);
+}
+
+TEST(OpenClStatusTest, CodesBecomeTheErrorsOfADevice) {
+  EXPECT_TRUE(OpenClStatus(CL_SUCCESS, "x").ok());
+  EXPECT_EQ(OpenClStatus(CL_BUILD_PROGRAM_FAILURE, "x").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(OpenClStatus(CL_OUT_OF_RESOURCES, "x").code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(OpenClStatus(CL_MEM_OBJECT_ALLOCATION_FAILURE, "x").code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(OpenClStatus(CL_DEVICE_NOT_AVAILABLE, "x").code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(OpenClStatus(-9999, "x").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(OpenClStatus(CL_OUT_OF_RESOURCES, "launching").message(),
+            "launching failed with CL_OUT_OF_RESOURCES (-5)");
+}
+
+TEST(OpenClSourceTest, PutsIncludedFilesInOnce) {
+  const std::map<std::string, std::string> files = {
+      {"a.cl", "#include \"b.h\"\n# include \"b.h\"\n#include <other.h>\nend"},
+      {"b.h", "#include \"a.cl\"\nint b;"}};
+  const absl::StatusOr<std::string> source = ExpandSource(files, "a.cl");
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ(*source,
+            "#line 1 \"a.cl\"\n"
+            "#line 1 \"b.h\"\n"
+            "#line 2 \"b.h\"\n"
+            "int b;\n"
+            "#line 2 \"a.cl\"\n"
+            "#line 3 \"a.cl\"\n"
+            "#include <other.h>\n"
+            "end\n");
+}
+
+TEST(OpenClSourceTest, NamesTheFileThatIsMissing) {
+  const absl::Status status = ExpandSource({}, "gone.cl").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("gone.cl"));
+}
+
+TEST(OpenClSourceTest, OptionsAreMacrosThenTheManifests) {
+  KernelSpec spec;
+  spec.parameters = {{.name = "BLOCK_M"}, {.name = "UNROLL"}};
+  spec.specialisations = {{.name = "causal", .defines = {{"CAUSAL", "1"}}},
+                          {.name = "full", .defines = {{"CAUSAL", "0"}}}};
+  const Configuration configuration = {64, 4};
+  EXPECT_EQ(BuildOptions(spec, &configuration, "causal", {"-cl-mad-enable"}),
+            "-DBLOCK_M=64 -DUNROLL=4 -DCAUSAL=1 -cl-mad-enable");
+  EXPECT_EQ(BuildOptions(spec, nullptr, "full", {}), "-DCAUSAL=0");
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,78 @@
+#include "profiler_agent/session/agent_devices.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/agent_log.h"
+#include "profiler_agent/worker/remote_device.h"
+
+namespace wavetune {
+namespace {
+
+std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
+                                       const std::string& backend) {
+  std::vector<std::string> command = {options.program, "worker", "--backend",
+                                      backend};
+  if (!options.backend.cache_dir.empty()) {
+    command.insert(command.end(), {"--cache-dir", options.backend.cache_dir});
+  }
+  for (const std::string& folder : options.backend.replay_traces) {
+    command.insert(command.end(), {"--replay-trace", folder});
+  }
+  return command;
+}
+
+std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
+                                       const std::string& backend,
+                                       const DeviceFacts& facts,
+                                       const ReportSink& report) {
+  DeviceHostOptions host;
+  for (int i = 0; i < options.prepare_workers; ++i) {
+    host.workers.push_back(std::make_unique<RemoteDevice>(
+        RemoteDeviceOptions{.command = WorkerCommand(options, backend),
+                            .facts = facts,
+                            .cache_dir = options.backend.cache_dir,
+                            .prepare_timeout = options.prepare_timeout,
+                            .measure_timeout = options.measure_timeout}));
+  }
+  // The probe runs on the thread that otherwise uses the worker.
+  auto* first = static_cast<RemoteDevice*>(host.workers.front().get());
+  host.probe = [first] { return first->Start(); };
+  return std::make_unique<DeviceHost>(std::move(host), report);
+}
+
+Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
+                               const std::string& backend) {
+  RemoteDevice worker({.command = WorkerCommand(options, backend)});
+  absl::StatusOr<Backend::Enumeration> found = worker.Enumerate();
+  if (found.ok()) return *std::move(found);
+  return {.note = absl::StrCat("looking for devices failed: ",
+                               found.status().message())};
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<DeviceHost>> FindDevices(
+    const AgentDevicesOptions& options, const ReportSink& report) {
+  std::vector<std::unique_ptr<DeviceHost>> hosts;
+  for (const std::string& backend : options.backends) {
+    if (!IsBuiltIn(backend)) {
+      AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": not built in"));
+      continue;
+    }
+    const Backend::Enumeration found = Enumerate(options, backend);
+    if (!found.note.empty()) {
+      AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": ", found.note));
+    }
+    for (const DeviceFacts& facts : found.devices) {
+      AgentLog(AgentLogLevel::kInfo,
+               absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
+                            facts.multiprocessors, " multiprocessors, ",
+                            facts.driver, ")"));
+      hosts.push_back(CreateHost(options, backend, facts, report));
+    }
+  }
+  return hosts;
+}
+
+}  // namespace wavetune

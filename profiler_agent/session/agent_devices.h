@@ -1,0 +1,34 @@
+// Finds the machine's devices and puts each behind its workers.
+//
+// Enumerating happens in a worker, too: a driver that crashes or hangs when it
+// is loaded must not take the agent with it.
+#ifndef WAVETUNE_PROFILER_AGENT_SESSION_AGENT_DEVICES_H_
+#define WAVETUNE_PROFILER_AGENT_SESSION_AGENT_DEVICES_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/session/device_host.h"
+#include "profiler_agent/worker/backends.h"
+
+namespace wavetune {
+
+struct AgentDevicesOptions {
+  std::string program;                // This binary, to start workers with.
+  std::vector<std::string> backends;  // In order.
+  BackendOptions backend;
+  int prepare_workers = 1;  // Per device.
+  std::chrono::milliseconds prepare_timeout{120'000};
+  std::chrono::milliseconds measure_timeout{60'000};
+};
+
+// Returns a host per usable device. What is missing (a backend that is not
+// built in, no driver, no device) is one log line each. Cannot fail.
+std::vector<std::unique_ptr<DeviceHost>> FindDevices(
+    const AgentDevicesOptions& options, const ReportSink& report);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_SESSION_AGENT_DEVICES_H_

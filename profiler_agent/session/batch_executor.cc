@@ -1,0 +1,199 @@
+#include "profiler_agent/session/batch_executor.h"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/mapping_inverse.h"
+#include "model/status_macros.h"
+#include "profiler_agent/measure_batch.h"
+#include "profiler_agent/prepare_batch.h"
+#include "profiler_agent/worker/kernel_source.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+int64_t NowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// The manifest's problems for the specialisation, or one with three ragged
+// tiles of two iterations where it names none: a candidate is never measured
+// unchecked.
+absl::StatusOr<std::vector<Problem>> DefaultCorrectnessProblems(
+    const LoadedKernel& kernel) {
+  const KernelSpec& spec = kernel.spec;
+  std::vector<Problem> problems;
+  for (const WeightedProblem& declared : spec.correctness_problems) {
+    const std::string& of = declared.problem.specialisation;
+    if (!of.empty() && of != kernel.specialisation) continue;
+    problems.push_back(declared.problem);
+    problems.back().specialisation = kernel.specialisation;
+  }
+  if (problems.empty()) {
+    ASSIGN_OR_RETURN(
+        problems.emplace_back(),
+        InvertMapping(
+            spec, kernel.specialisation, spec.default_configuration,
+            {.tiles = 3, .iterations = 2, .rows = 0, .row_fill = 0.6}));
+  }
+  return problems;
+}
+
+absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto) {
+  PrepareBatch batch;
+  ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(proto.kernel(),
+                                                       proto.specialisation()));
+  const int parameters = static_cast<int>(batch.kernel.spec.parameters.size());
+  for (const v1::Configuration& configuration : proto.configurations()) {
+    ASSIGN_OR_RETURN(batch.configurations.emplace_back(),
+                     ConfigurationFromProto(parameters, configuration));
+  }
+  for (const v1::Problem& problem : proto.correctness_problems()) {
+    ASSIGN_OR_RETURN(batch.correctness_problems.emplace_back(),
+                     ProblemFromProto(batch.kernel.spec.dimensions, problem));
+  }
+  const bool replayed = batch.kernel.spec.ImplementationOf("replay") != nullptr;
+  if (batch.correctness_problems.empty() && !replayed) {
+    ASSIGN_OR_RETURN(batch.correctness_problems,
+                     DefaultCorrectnessProblems(batch.kernel));
+  }
+  return batch;
+}
+
+absl::Status Prepare(absl::Span<Device* const> devices,
+                     const v1::PrepareBatch& proto, const ReportSink& report,
+                     const std::stop_token& cancel) {
+  ASSIGN_OR_RETURN(const PrepareBatch batch, FromProto(proto));
+  return RunPrepareBatch(
+      devices, batch,
+      [&](size_t index, const Candidate& candidate) {
+        v1::AttachRequest message;
+        v1::CandidateReport* to = message.mutable_candidate();
+        to->set_batch_id(proto.batch_id());
+        to->set_index(static_cast<int>(index));
+        if (candidate.excluded()) {
+          to->set_excluded_reason(candidate.excluded_reason);
+        } else {
+          *to->mutable_facts() = CandidateFactsToProto(candidate);
+        }
+        report(message);
+      },
+      cancel);
+}
+
+// Reports samples and failures under the indices of the daemon's batch.
+class MeasureReporter {
+ public:
+  MeasureReporter(const v1::MeasureBatch& batch, const DeviceFacts& facts,
+                  const ReportSink& report)
+      : batch_(batch), facts_(facts), report_(report) {}
+
+  void Sampled(int index, const KernelSpec& spec, const Sample& sample) const {
+    v1::AttachRequest message;
+    v1::SampleReport* to = message.mutable_sample();
+    to->set_batch_id(batch_.batch_id());
+    to->set_index(index);
+    *to->mutable_sample() = SampleToProto(spec.dimensions, sample);
+    to->mutable_sample()->set_device_uuid(facts_.uuid);
+    to->mutable_sample()->set_measured_at_us(NowUs());
+    report_(message);
+  }
+
+  void Failed(int index, absl::string_view reason, bool exclude) const {
+    v1::AttachRequest message;
+    v1::FailureReport* to = message.mutable_failure();
+    to->set_batch_id(batch_.batch_id());
+    to->set_index(index);
+    to->set_reason(std::string(reason));
+    to->set_exclude_candidate(exclude);
+    report_(message);
+  }
+
+ private:
+  const v1::MeasureBatch& batch_;
+  const DeviceFacts& facts_;
+  const ReportSink& report_;
+};
+
+absl::StatusOr<MeasureItem> ItemFromProto(const KernelSpec& spec,
+                                          const v1::MeasureItem& proto) {
+  MeasureItem item;
+  ASSIGN_OR_RETURN(
+      item.configuration,
+      ConfigurationFromProto(static_cast<int>(spec.parameters.size()),
+                             proto.configuration()));
+  ASSIGN_OR_RETURN(item.problem,
+                   ProblemFromProto(spec.dimensions, proto.problem()));
+  return item;
+}
+
+absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
+                     const ReportSink& report, const std::stop_token& cancel) {
+  MeasureBatch batch;
+  ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(proto.kernel(), ""));
+  const KernelSpec& spec = batch.kernel.spec;
+  const MeasureReporter reporter(proto, device.facts(), report);
+  std::vector<int> indices;  // Of the items that make sense.
+  for (int i = 0; i < proto.requests_size(); ++i) {
+    absl::StatusOr<MeasureItem> item = ItemFromProto(spec, proto.requests(i));
+    if (!item.ok()) {
+      reporter.Failed(i, item.status().message(), false);
+      continue;
+    }
+    indices.push_back(i);
+    batch.items.push_back(*std::move(item));
+  }
+  batch.rule = {.min_launches = proto.rule().min_launches(),
+                .max_launches = proto.rule().max_launches(),
+                .target_relative_error = proto.rule().target_relative_error(),
+                .max_device_time_us = proto.rule().max_device_time_us()};
+  batch.interleave = proto.interleave();
+  return RunMeasureBatch(
+      device, batch,
+      [&](const MeasureOutcome& outcome) {
+        const int index = indices[outcome.index];
+        if (outcome.sample != nullptr) {
+          reporter.Sampled(index, spec, *outcome.sample);
+        } else {
+          reporter.Failed(index, outcome.failure, outcome.exclude_candidate);
+        }
+      },
+      cancel);
+}
+
+}  // namespace
+
+absl::Status ExecutePrepare(absl::Span<Device* const> devices,
+                            const v1::PrepareBatch& batch,
+                            const ReportSink& report,
+                            const std::stop_token& cancel) {
+  absl::Status status = Prepare(devices, batch, report, cancel);
+  ReportDone(batch.batch_id(), status, report);
+  return status;
+}
+
+absl::Status ExecuteMeasure(Device& device, const v1::MeasureBatch& batch,
+                            const ReportSink& report,
+                            const std::stop_token& cancel) {
+  absl::Status status = Measure(device, batch, report, cancel);
+  ReportDone(batch.batch_id(), status, report);
+  return status;
+}
+
+void ReportDone(uint64_t batch_id, const absl::Status& status,
+                const ReportSink& report) {
+  v1::AttachRequest message;
+  v1::BatchDone* done = message.mutable_done();
+  done->set_batch_id(batch_id);
+  done->set_error(std::string(status.message()));
+  done->set_cancelled(absl::IsCancelled(status));
+  report(message);
+}
+
+}  // namespace wavetune

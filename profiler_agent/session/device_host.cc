@@ -1,0 +1,128 @@
+#include "profiler_agent/session/device_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/agent_log.h"
+#include "profiler_agent/candidate_failure.h"
+
+namespace wavetune {
+
+DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
+    : workers_(std::move(options.workers)),
+      probe_(std::move(options.probe)),
+      probe_interval_(options.probe_interval),
+      report_(std::move(report)) {
+  for (const std::unique_ptr<Device>& worker : workers_) {
+    pool_.push_back(worker.get());
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+}
+
+DeviceHost::~DeviceHost() {
+  CancelAll();
+  thread_.request_stop();
+  thread_.join();
+}
+
+std::string DeviceHost::problem() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return problem_;
+}
+
+void DeviceHost::Submit(v1::PrepareBatch batch) {
+  const uint64_t id = batch.batch_id();
+  Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
+    return ExecutePrepare(pool_, batch, report_, cancel);
+  });
+}
+
+void DeviceHost::Submit(v1::MeasureBatch batch) {
+  const uint64_t id = batch.batch_id();
+  Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
+    return ExecuteMeasure(*pool_.front(), batch, report_, cancel);
+  });
+}
+
+void DeviceHost::Enqueue(
+    uint64_t batch_id,
+    std::function<absl::Status(const std::stop_token&)> run) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.push_back({.batch_id = batch_id, .run = std::move(run)});
+  changed_.notify_all();
+}
+
+void DeviceHost::Cancel(uint64_t batch_id) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (busy_ && running_.batch_id == batch_id) running_.cancel.request_stop();
+    const auto dropped = std::erase_if(waiting_, [batch_id](const Job& job) {
+      return job.batch_id == batch_id;
+    });
+    if (dropped == 0) return;
+    changed_.notify_all();
+  }
+  ReportDone(batch_id, absl::CancelledError("the batch was cancelled"),
+             report_);
+}
+
+void DeviceHost::CancelAll() {
+  std::vector<uint64_t> ids;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (busy_) ids.push_back(running_.batch_id);
+    for (const Job& job : waiting_) ids.push_back(job.batch_id);
+  }
+  for (const uint64_t id : ids) Cancel(id);
+}
+
+void DeviceHost::WaitUntilIdle() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return !busy_ && waiting_.empty(); });
+}
+
+void DeviceHost::Work(const std::stop_token& stop) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop.stop_requested()) {
+    const auto has_work = [this] { return !waiting_.empty(); };
+    if (problem_.empty()) {
+      changed_.wait(lock, stop, has_work);
+    } else {
+      changed_.wait_for(lock, stop, probe_interval_, has_work);
+    }
+    if (stop.stop_requested()) return;
+    if (waiting_.empty()) {
+      lock.unlock();
+      if (probe_().ok()) SetProblem("");
+      lock.lock();
+      continue;
+    }
+    running_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    const absl::Status status = running_.run(running_.cancel.get_token());
+    SetProblem(IsDeviceLost(status) ? std::string(status.message()) : "");
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void DeviceHost::SetProblem(const std::string& problem) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (problem_ == problem) return;
+    problem_ = problem;
+  }
+  AgentLog(AgentLogLevel::kWarning,
+           absl::StrCat("device ", facts().uuid,
+                        problem.empty() ? " is usable again" : ": ", problem));
+  v1::AttachRequest message;
+  message.mutable_device()->set_device_uuid(facts().uuid);
+  message.mutable_device()->set_problem(problem);
+  report_(message);
+}
+
+}  // namespace wavetune

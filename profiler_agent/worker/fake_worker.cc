@@ -1,0 +1,40 @@
+// A worker on a fake device that misbehaves on demand: the value of the
+// parameter BREAK decides, see remote_device_test.cc.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "profiler_agent/fake_device.h"
+#include "profiler_agent/worker/worker_main.h"
+
+namespace wavetune {
+namespace {
+
+// FakeDevice calls this with every configuration.
+void Misbehave(const Configuration& configuration) {
+  // The print must not get between the messages.
+  std::puts("a driver prints to standard output");
+  std::fflush(stdout);
+  if (configuration[2] == 0) return;
+  if (configuration[0] == 16) {
+    std::fputs("about to crash\n", stderr);
+    std::raise(SIGSEGV);
+  }
+  if (configuration[1] == 8) {
+    for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  std::exit(7);
+}
+
+}  // namespace
+}  // namespace wavetune
+
+int main() {
+  using namespace wavetune;
+  auto script = std::make_shared<FakeDeviceScript>();
+  script->facts.backend = "opencl";
+  script->on_call = Misbehave;
+  return RunWorker([&] { return std::make_unique<FakeBackend>(script); });
+}

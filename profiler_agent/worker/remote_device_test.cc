@@ -1,0 +1,219 @@
+#include "profiler_agent/worker/remote_device.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/backend_contract_test.h"
+#include "profiler_agent/fake_device.h"
+#include "profiler_agent/fake_monotonic_clock.h"
+#include "profiler_agent/worker/test_kernels.h"
+
+namespace wavetune {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char kFakeWorker[] = WAVETUNE_BIN_DIR "/fake_worker";
+const char kColumnSum[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
+const Configuration kSound = {16, 8, 0};
+const Configuration kCrashes = {16, 8, 1};
+const Configuration kHangs = {64, 8, 1};
+const Configuration kExits = {64, 32, 1};
+const Problem kProblem = {.extents = {100, 30}};
+
+DeviceFacts FakeFacts() {
+  DeviceFacts facts = FakeDeviceScript().facts;
+  facts.backend = "opencl";
+  return facts;
+}
+
+class RemoteDeviceTest : public ::testing::Test {
+ protected:
+  RemoteDevice Create(std::vector<std::string> command = {kFakeWorker}) {
+    return RemoteDevice({.command = std::move(command),
+                         .facts = FakeFacts(),
+                         .start_timeout = start_timeout_,
+                         .prepare_timeout = milliseconds(300),
+                         .measure_timeout = milliseconds(300),
+                         .max_failed_starts = 4,
+                         .first_backoff = milliseconds(100),
+                         .clock = &clock_});
+  }
+  static absl::Status Load(RemoteDevice& device) {
+    return device.Load(TestKernel(kColumnSum));
+  }
+
+  FakeMonotonicClock clock_;
+  milliseconds start_timeout_{10'000};
+};
+
+TEST_F(RemoteDeviceTest, PreparesAndMeasuresInAnotherProcess) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  EXPECT_EQ(device.worker_pid(), -1);
+  const absl::StatusOr<Candidate> candidate =
+      device.Prepare(kSound, {kProblem});
+  ASSERT_TRUE(candidate.ok()) << candidate.status();
+  EXPECT_EQ(candidate->capacity, 4);
+  EXPECT_GT(device.worker_pid(), 0);
+  const absl::StatusOr<LaunchTimes> times =
+      device.Measure(kSound, kProblem, 1, 3);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_THAT(times->launch_us, ElementsAre(100, 100, 100));
+}
+
+TEST_F(RemoteDeviceTest, ACrashNamesTheSignalAndTheLastLine) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  const absl::Status status = device.Prepare(kCrashes, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+#if !defined(__SANITIZE_ADDRESS__)  // Which ends the process its own way.
+  EXPECT_THAT(std::string(status.message()), HasSubstr("SIGSEGV"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("about to crash"));
+#endif
+  EXPECT_TRUE(device.Prepare(kSound, {}).ok());
+}
+
+TEST_F(RemoteDeviceTest, AnExitNamesTheCode) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  const absl::Status status = device.Measure(kExits, kProblem, 1, 1).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("code 7"));
+}
+
+TEST_F(RemoteDeviceTest, AHangIsKilledAndTheWorkerStartedAgain) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  const pid_t first = device.worker_pid();
+  EXPECT_EQ(device.Prepare(kHangs, {}).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(kill(first, 0), -1);
+  EXPECT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+}
+
+TEST_F(RemoteDeviceTest, AWorkerKilledBySomebodyElseIsNotTheCandidatesFault) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  ASSERT_EQ(kill(device.worker_pid(), SIGKILL), 0);
+  EXPECT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+}
+
+TEST_F(RemoteDeviceTest, GivesUpAfterSeveralFailedStartsWithGrowingPauses) {
+  RemoteDevice device = Create({"/bin/false"});
+  ASSERT_TRUE(Load(device).ok());
+  const absl::Status status = device.Prepare(kSound, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(clock_.sleeps(), ElementsAre(milliseconds(100), milliseconds(200),
+                                           milliseconds(400)));
+  // From then on one attempt each.
+  EXPECT_FALSE(device.Start().ok());
+  EXPECT_EQ(clock_.sleeps().size(), 3u);
+}
+
+TEST_F(RemoteDeviceTest, AProgramThatIsNotThereIsUnavailable) {
+  RemoteDevice device = Create({"/does/not/exist"});
+  const absl::Status status = device.Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/does/not/exist"));
+}
+
+TEST_F(RemoteDeviceTest, GarbageOnThePipeIsNoAnswer) {
+  RemoteDevice device =
+      Create({"/bin/sh", "-c", "echo this is not a message; exec sleep 60"});
+  const absl::Status status = device.Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("does not speak the protocol"));
+}
+
+TEST_F(RemoteDeviceTest, AFrameThatIsNoMessageIsNoAnswer) {
+  RemoteDevice device = Create(
+      {"/bin/sh", "-c", "printf '\\003\\000\\000\\000abc'; exec sleep 60"});
+  EXPECT_EQ(device.Start().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(RemoteDeviceTest, AWorkerThatNeverAnswersIsKilled) {
+  start_timeout_ = milliseconds(50);
+  RemoteDevice device = Create({"/bin/sleep", "60"});
+  EXPECT_EQ(device.Start().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(device.worker_pid(), -1);
+}
+
+TEST_F(RemoteDeviceTest, TheWorkerEndsWithTheAgentAlsoInTheMiddleOfAHang) {
+  int pids[2];
+  ASSERT_EQ(pipe(pids), 0);
+  const pid_t agent = fork();
+  if (agent == 0) {
+    RemoteDevice device =
+        RemoteDevice({.command = {kFakeWorker}, .facts = FakeFacts()});
+    if (!Load(device).ok() || !device.Prepare(kSound, {}).ok()) _exit(1);
+    const pid_t worker = device.worker_pid();
+    if (write(pids[1], &worker, sizeof(worker)) < 0) _exit(1);
+    (void)device.Prepare(kHangs, {}).status();
+    _exit(1);
+  }
+  pid_t worker = -1;
+  ASSERT_EQ(read(pids[0], &worker, sizeof(worker)),
+            static_cast<ssize_t>(sizeof(worker)));
+  std::this_thread::sleep_for(milliseconds(100));  // It hangs by now.
+  kill(agent, SIGKILL);
+  waitpid(agent, nullptr, 0);
+  bool alive = true;
+  for (int i = 0; i < 500 && alive; ++i) {
+    // An orphan that nobody reaps (no init in a container) is a zombie.
+    char state = '?';
+    if (FILE* stat =
+            fopen(("/proc/" + std::to_string(worker) + "/stat").c_str(), "r")) {
+      if (fscanf(stat, "%*d %*s %c", &state) != 1) state = '?';
+      fclose(stat);
+      alive = state != 'Z';
+    } else {
+      alive = false;
+    }
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_FALSE(alive);
+  close(pids[0]);
+  close(pids[1]);
+}
+
+// A backend whose devices are in another process.
+class RemoteBackend : public Backend {
+ public:
+  std::string name() const override { return "opencl"; }
+  Enumeration Enumerate() override {
+    return *RemoteDevice({.command = {kFakeWorker}}).Enumerate();
+  }
+  absl::StatusOr<std::unique_ptr<Device>> Open(const std::string& device_uuid,
+                                               const std::string&) override {
+    DeviceFacts facts = FakeFacts();
+    facts.uuid = device_uuid;
+    auto device = std::make_unique<RemoteDevice>(RemoteDeviceOptions{
+        .command = {kFakeWorker}, .facts = facts, .max_failed_starts = 1});
+    if (!device->Start().ok()) return absl::NotFoundError("does not start");
+    return device;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Remote, BackendContractTest,
+    ::testing::Values(BackendContract{
+        .create = [] { return std::make_unique<RemoteBackend>(); },
+        .kernel = [] { return TestKernel(kColumnSum); },
+        .configuration = kSound,
+        .problem = kProblem}));
+
+}  // namespace
+}  // namespace wavetune
