@@ -48,7 +48,10 @@ OpenClCompiler::OpenClCompiler(const OpenClSession& session,
     : session_(session),
       device_key_(absl::StrCat(facts.architecture, "\n", facts.label, "\n",
                                facts.driver, "\n", facts.runtime)),
-      cache_(directory.empty() ? "" : absl::StrCat(directory, "/programs")) {}
+      cache_(directory.empty() || session.driver_keeps_programs
+                 ? ""
+                 : absl::StrCat(directory, "/programs")),
+      keeps_(!directory.empty() && !session.driver_keeps_programs) {}
 
 absl::StatusOr<CompiledKernel> OpenClCompiler::Build(const std::string& source,
                                                      const std::string& options,
@@ -115,7 +118,7 @@ absl::StatusOr<CompiledKernel> OpenClCompiler::BuildFromDisk(
 }
 
 void OpenClCompiler::Publish(const CompiledKernel& compiled) {
-  if (compiled.from_disk) return;
+  if (compiled.from_disk || !keeps_) return;
   size_t size = 0;
   cl_program program = compiled.program.get();
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
@@ -19,6 +20,20 @@ struct OpenClDevice::Burst {
   std::vector<OpenClEvent> events;
   std::vector<OpenClBuffer> slices;
 };
+
+namespace {
+
+bool IsPocl(cl_device_id device) {
+  cl_platform_id platform = nullptr;
+  char name[64] = {};
+  clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform,
+                  nullptr);
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name,
+                    nullptr);
+  return absl::string_view(name) == "Portable Computing Language";
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(
     const OpenClDeviceEntry& entry, const std::string& cache_dir) {
@@ -36,7 +51,8 @@ absl::StatusOr<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(
   const OpenClSession session = {.device = entry.id,
                                  .context = context.get(),
                                  .queue = queue.get(),
-                                 .is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0};
+                                 .is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0,
+                                 .driver_keeps_programs = IsPocl(entry.id)};
   return std::unique_ptr<OpenClDevice>(new OpenClDevice(
       entry.facts, std::move(context), std::move(queue), session, cache_dir));
 }

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,16 +54,6 @@ class OpenClDeviceTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  std::vector<std::filesystem::path> CachedPrograms() const {
-    std::vector<std::filesystem::path> paths;
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             cache_dir_ + "/programs", ignored)) {
-      paths.push_back(entry.path());
-    }
-    return paths;
-  }
-
   std::string cache_dir_;
   std::unique_ptr<OpenClBackend> backend_;
   std::string uuid_;
@@ -109,29 +98,6 @@ TEST_F(OpenClDeviceTest, RefusesACandidateThatNoProblemChecks) {
   Load(*device_, "column_sum");
   EXPECT_EQ(device_->Prepare(kSound, {{.extents = {0, 0}}}).status().code(),
             absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_F(OpenClDeviceTest, TakesProgramsFromTheCacheOnDisk) {
-  Load(*device_, "column_sum");
-  ASSERT_TRUE(device_->Prepare(kSound, problems_).ok());
-  // The candidate's and the reference's.
-  EXPECT_EQ(CachedPrograms().size(), 2u);
-  const std::unique_ptr<Device> other = Open();
-  Load(*other, "column_sum");
-  EXPECT_TRUE(other->Prepare(kSound, problems_).ok());
-  EXPECT_EQ(CachedPrograms().size(), 2u);
-}
-
-TEST_F(OpenClDeviceTest, BuildsADamagedCacheEntryAgain) {
-  Load(*device_, "column_sum");
-  ASSERT_TRUE(device_->Prepare(kSound, problems_).ok());
-  for (const std::filesystem::path& path : CachedPrograms()) {
-    std::ofstream(path, std::ios::binary | std::ios::in).write("damage", 6);
-  }
-  const std::unique_ptr<Device> other = Open();
-  Load(*other, "column_sum");
-  EXPECT_TRUE(other->Prepare(kSound, problems_).ok());
-  EXPECT_EQ(CachedPrograms().size(), 2u);
 }
 
 TEST_F(OpenClDeviceTest, RefusesABufferLargerThanTheDeviceAllocates) {

@@ -48,6 +48,9 @@ struct OpenClSession {
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;  // In order, with profiling.
   bool is_cpu = false;
+  // The driver keeps compiled programs on disk itself (PoCL, by content, in
+  // POCL_CACHE_DIR).
+  bool driver_keeps_programs = false;
 };
 
 }  // namespace wavetune
