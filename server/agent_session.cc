@@ -7,6 +7,7 @@
 #include "proto/convert/api_version.h"
 #include "proto/convert/types.h"
 #include "server/log.h"
+#include "server/registry/clock.h"
 
 namespace wavetune {
 namespace {
@@ -37,6 +38,9 @@ AgentSession::AgentSession(AgentDirectory* directory, Options options,
   stream_->send = std::move(send);
   stream_->end = std::move(end);
   stream_->heartbeat_timeout_s = options_.heartbeat_timeout_s;
+  // Never used before, not even by an earlier daemon: an agent that comes back
+  // may still have a report of an earlier stream's batch to tell.
+  stream_->next_batch_id = static_cast<uint64_t>(SystemClock().NowUs());
   stream_->Touch();
 }
 

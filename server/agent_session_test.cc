@@ -1,0 +1,300 @@
+#include "server/agent_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/convert/api_version.h"
+#include "proto/convert/kernel_folder.h"
+#include "server/registry/fake_stores.h"
+#include "server/test_folder.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// What the daemon sent to one agent.
+class Outbox {
+ public:
+  AgentSession::Send Send() {
+    return [this](v1::AttachResponse message) {
+      std::lock_guard lock(mutex_);
+      messages_.push_back(std::move(message));
+      changed_.notify_all();
+    };
+  }
+  v1::AttachResponse Next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !messages_.empty(); });
+    v1::AttachResponse message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::AttachResponse> messages_;
+};
+
+class AgentSessionTest : public ::testing::Test {
+ protected:
+  AgentSessionTest() {
+    folder_.WriteKernel("copy");
+    const auto kernel = LoadKernelFolder(folder_ / "kernels/copy");
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    files_.name = "copy";
+    files_.fingerprint = std::string(64, 'a');
+    files_.spec_bytes = kernel->proto.SerializeAsString();
+    items_ = {{{16, 4}, {.extents = {64, 128}}},
+              {{32, 8}, {.extents = {64, 128}}}};
+  }
+
+  static v1::AttachRequest Hello(int32_t api_version = kApiVersion,
+                                 const std::string& uuid = "CPU-1") {
+    v1::AttachRequest message;
+    v1::AgentHello* const hello = message.mutable_hello();
+    hello->set_api_version(api_version);
+    hello->set_agent_name("node1/42");
+    v1::DeviceFacts* const device = hello->add_devices();
+    device->set_uuid(uuid);
+    device->set_label("a CPU");
+    device->set_backend("opencl");
+    device->set_multiprocessors(4);
+    return message;
+  }
+
+  static v1::AttachRequest SampleOf(uint64_t batch_id, int index,
+                                    double latency_us) {
+    v1::AttachRequest message;
+    message.mutable_sample()->set_batch_id(batch_id);
+    message.mutable_sample()->set_index(index);
+    message.mutable_sample()->mutable_sample()->set_latency_us(latency_us);
+    return message;
+  }
+
+  static v1::AttachRequest Done(uint64_t batch_id,
+                                const std::string& error = "",
+                                bool cancelled = false) {
+    v1::AttachRequest message;
+    message.mutable_done()->set_batch_id(batch_id);
+    message.mutable_done()->set_error(error);
+    message.mutable_done()->set_cancelled(cancelled);
+    return message;
+  }
+
+  std::unique_ptr<AgentSession> Session(Outbox& outbox,
+                                        double heartbeat_timeout_s = 30) {
+    return std::make_unique<AgentSession>(
+        &directory_, AgentSession::Options{"1.0", heartbeat_timeout_s},
+        outbox.Send(), [this](const absl::Status& status) {
+          std::lock_guard lock(mutex_);
+          ended_ = status;
+        });
+  }
+
+  // Measures items_ on another thread; outcomes are described in outcomes_.
+  std::future<absl::Status> MeasureAsync(bool go_on = true) {
+    return std::async(std::launch::async, [this, go_on] {
+      const auto executor = directory_.Find("CPU-1", 5);
+      if (executor == nullptr) return absl::InternalError("no executor");
+      return executor->Measure(
+          files_, items_, true,
+          [&](const MeasurementExecutor::Outcome& outcome) {
+            std::lock_guard lock(mutex_);
+            outcomes_.push_back(
+                outcome.sample != nullptr
+                    ? absl::StrCat(outcome.index, ": ",
+                                   outcome.sample->latency_us)
+                    : absl::StrCat(outcome.index, ": ", outcome.failure,
+                                   outcome.exclude ? " (excluded)" : ""));
+            return go_on;
+          });
+    });
+  }
+
+  TestFolder folder_;
+  KernelFiles files_;
+  std::vector<MeasureItem> items_;
+  FakeDeviceStore store_;
+  SystemClock clock_;
+  AgentDirectory directory_{&store_, &clock_};
+  Outbox outbox_;
+  std::mutex mutex_;
+  std::vector<std::string> outcomes_;
+  absl::Status ended_;
+};
+
+TEST_F(AgentSessionTest, GreetsAndAttachesTheDevices) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  EXPECT_EQ(outbox_.Next().hello().api_version(), kApiVersion);
+  EXPECT_THAT(directory_.Attached(), ElementsAre("CPU-1"));
+  EXPECT_EQ(store_.List()->size(), 1u);
+  session->OnClosed("test");
+  EXPECT_TRUE(directory_.Attached().empty());
+  EXPECT_EQ(directory_.List().size(), 1u);  // Known, not attached.
+}
+
+TEST_F(AgentSessionTest, WorksWithAMinorVersionMoreOrLess) {
+  auto session = Session(outbox_);
+  EXPECT_TRUE(session->OnMessage(Hello(kApiVersion + 1)).ok());
+}
+
+TEST_F(AgentSessionTest, RefusesAnotherApiVersionAndSaysWhatToUpgrade) {
+  for (const auto& [version, older] :
+       std::vector<std::pair<int32_t, std::string>>{
+           {kApiVersion + 1000, "upgrade the daemon"},
+           {kApiVersion + 2, "upgrade the daemon"},
+           {0, "upgrade the agent"}}) {
+    auto session = Session(outbox_);
+    const absl::Status status = session->OnMessage(Hello(version));
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr(older));
+  }
+  EXPECT_TRUE(directory_.Attached().empty());
+}
+
+TEST_F(AgentSessionTest, RefusesMessagesBeforeTheHello) {
+  auto session = Session(outbox_);
+  EXPECT_TRUE(absl::IsInvalidArgument(session->OnMessage(Done(1))));
+}
+
+TEST_F(AgentSessionTest, RefusesASecondAgentForADevice) {
+  auto first = Session(outbox_);
+  ASSERT_TRUE(first->OnMessage(Hello()).ok());
+  Outbox other;
+  auto second = Session(other);
+  const absl::Status status = second->OnMessage(Hello());
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("node1/42"));
+  second->OnClosed("refused");
+  EXPECT_THAT(directory_.Attached(), ElementsAre("CPU-1"));
+}
+
+TEST_F(AgentSessionTest, AnAgentThatHangsLosesItsDevice) {
+  auto hung = Session(outbox_, /*heartbeat_timeout_s=*/0);
+  ASSERT_TRUE(hung->OnMessage(Hello()).ok());
+  Outbox other;
+  auto second = Session(other);
+  EXPECT_TRUE(second->OnMessage(Hello()).ok());
+  EXPECT_TRUE(absl::IsUnavailable(ended_));
+  hung->OnClosed("late");
+  EXPECT_THAT(directory_.Attached(), ElementsAre("CPU-1"));
+}
+
+TEST_F(AgentSessionTest, HandsABatchOverAndItsOutcomesBack) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const v1::AttachResponse request = outbox_.Next();
+  ASSERT_TRUE(request.has_measure());
+  const v1::MeasureBatch& batch = request.measure();
+  EXPECT_EQ(batch.device_uuid(), "CPU-1");
+  EXPECT_TRUE(batch.interleave());
+  EXPECT_EQ(batch.kernel().fingerprint(), files_.fingerprint);
+  ASSERT_EQ(batch.requests_size(), 2);
+  EXPECT_EQ(batch.requests(0).problem().extents(1).dimension(), "k");
+  const uint64_t id = batch.batch_id();
+  // Reports of other batches and unknown items are nobody's.
+  ASSERT_TRUE(session->OnMessage(SampleOf(id + 1, 0, 7)).ok());
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 9, 7)).ok());
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 1, 12.5)).ok());
+  v1::AttachRequest failure;
+  failure.mutable_failure()->set_batch_id(id);
+  failure.mutable_failure()->set_reason("hung");
+  failure.mutable_failure()->set_exclude_candidate(true);
+  ASSERT_TRUE(session->OnMessage(failure).ok());
+  ASSERT_TRUE(session->OnMessage(Done(id)).ok());
+  EXPECT_TRUE(result.get().ok());
+  EXPECT_THAT(outcomes_, ElementsAre("1: 12.5", "0: hung (excluded)"));
+  directory_.Find("CPU-1", 0)->AcknowledgeStored(1);
+  const v1::AttachResponse stored = outbox_.Next();
+  EXPECT_EQ(stored.stored().batch_id(), id);
+  EXPECT_EQ(stored.stored().count(), 1);
+}
+
+TEST_F(AgentSessionTest, ALatencyThatMakesNoSenseIsAFailure) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 0, -3)).ok());
+  ASSERT_TRUE(session->OnMessage(Done(id)).ok());
+  EXPECT_TRUE(result.get().ok());
+  EXPECT_THAT(outcomes_, ElementsAre(HasSubstr("latency of -3")));
+}
+
+TEST_F(AgentSessionTest, CancelsABatchAndKeepsWhatStillComes) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync(/*go_on=*/false);
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 0, 5)).ok());
+  EXPECT_EQ(outbox_.Next().cancel().batch_id(), id);
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 1, 6)).ok());
+  ASSERT_TRUE(session->OnMessage(Done(id, "cancelled", true)).ok());
+  EXPECT_TRUE(absl::IsCancelled(result.get()));
+  EXPECT_THAT(outcomes_, ElementsAre("0: 5", "1: 6"));
+}
+
+TEST_F(AgentSessionTest, ABatchEndsWhenTheStreamDoes) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 0, 5)).ok());
+  session->OnClosed("connection reset");
+  const absl::Status status = result.get();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(status.message(), HasSubstr("connection reset"));
+  EXPECT_THAT(outcomes_, ElementsAre("0: 5"));
+}
+
+TEST_F(AgentSessionTest, ALostDeviceIsUnusableUntilItIsBack) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  outbox_.Next();
+  v1::AttachRequest report;
+  report.mutable_device()->set_device_uuid("CPU-1");
+  report.mutable_device()->set_problem("fell off the bus");
+  ASSERT_TRUE(session->OnMessage(report).ok());
+  EXPECT_THAT(std::string(result.get().message()),
+              HasSubstr("fell off the bus"));
+  EXPECT_EQ(directory_.Find("CPU-1", 0), nullptr);
+  EXPECT_EQ(directory_.List()[0].problem, "fell off the bus");
+  report.mutable_device()->clear_problem();
+  ASSERT_TRUE(session->OnMessage(report).ok());
+  EXPECT_NE(directory_.Find("CPU-1", 0), nullptr);
+}
+
+TEST_F(AgentSessionTest, ABatchThatTheAgentCannotRunIsUnavailable) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  ASSERT_TRUE(session->OnMessage(Done(id, "the worker cannot start")).ok());
+  const absl::Status status = result.get();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(status.message(), HasSubstr("cannot start"));
+}
+
+}  // namespace
+}  // namespace wavetune

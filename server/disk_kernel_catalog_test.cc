@@ -1,0 +1,93 @@
+#include "server/disk_kernel_catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "server/test_folder.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+DeviceFacts Cpu() { return {.uuid = "CPU-1", .backend = "opencl"}; }
+
+TEST(DiskKernelCatalogTest, ListsBrokenKernelsBesideTheOthers) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  folder.Write("kernels/broken/manifest.textproto", "name: \"broken\" what");
+  folder.Write("kernels/.hidden/manifest.textproto", "nonsense");
+  std::filesystem::create_directories(folder / "kernels/empty");
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+  const auto entries = catalog.List();
+  ASSERT_THAT(entries, SizeIs(3));
+  EXPECT_EQ(entries[0].name, "broken");
+  EXPECT_THAT(entries[0].problem, HasSubstr("line 1"));
+  EXPECT_EQ(entries[1].configurations, 4);
+  EXPECT_EQ(entries[1].problem, "");
+  EXPECT_THAT(entries[2].problem, HasSubstr("manifest.textproto"));
+  EXPECT_TRUE(absl::IsInvalidArgument(catalog.Get("broken", Cpu()).status()));
+  EXPECT_THAT(std::string(catalog.Get("nope", Cpu()).status().message()),
+              HasSubstr("copy"));
+}
+
+TEST(DiskKernelCatalogTest, AFingerprintFollowsSourcesAndCompiler) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  DeviceFacts device = Cpu();
+  const auto before = catalog.Get("copy", device);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_THAT((*before)->files.files, SizeIs(2));
+  device.compiler = "2";
+  EXPECT_NE((*catalog.Get("copy", device))->files.fingerprint,
+            (*before)->files.fingerprint);
+  folder.Write("kernels/copy/copy.cl", "edited");
+  EXPECT_EQ((*catalog.Get("copy", Cpu()))->files.fingerprint,
+            (*before)->files.fingerprint);
+  catalog.Reload();
+  EXPECT_NE((*catalog.Get("copy", Cpu()))->files.fingerprint,
+            (*before)->files.fingerprint);
+}
+
+TEST(DiskKernelCatalogTest, RefusesABackendWithoutImplementation) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  const auto kernel = catalog.Get("copy", {.uuid = "G", .backend = "cuda"});
+  EXPECT_TRUE(absl::IsFailedPrecondition(kernel.status()));
+  EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("opencl"));
+}
+
+TEST(DiskKernelCatalogTest, TheFirstFolderKeepsAName) {
+  const TestFolder first;
+  const TestFolder second;
+  first.WriteKernel("copy");
+  second.WriteKernel("copy");
+  DiskKernelCatalog catalog({first / "kernels", second / "kernels"});
+  catalog.Reload();
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+  int refused = 0;
+  for (const auto& entry : catalog.List()) {
+    if (entry.problem.empty()) continue;
+    ++refused;
+    EXPECT_THAT(entry.problem, HasSubstr(first.path()));
+  }
+  EXPECT_EQ(refused, 1);
+}
+
+TEST(DiskKernelCatalogTest, AMissingKernelsFolderIsAnError) {
+  EXPECT_TRUE(absl::IsNotFound(
+      DiskKernelCatalog({"/nonexistent/kernels"}).CheckFolders()));
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,185 @@
+#include "server/table_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/table_codec.h"
+#include "model/testing/kernels.h"
+#include "server/registry/fake_profiling.h"
+#include "server/registry/fake_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Response = v1::WatchTablesResponse;
+
+// Keeps notices; full on request.
+class FakeSink : public TableHandler::Sink {
+ public:
+  bool Push(const TableNotices& notices) override {
+    if (full_) return false;
+    notices_.insert(notices_.end(), notices.begin(), notices.end());
+    return true;
+  }
+  void Replace(const TableNotices& notices) override { notices_ = notices; }
+
+  void SetFull(bool full) { full_ = full; }
+  std::vector<int> Kinds() const {
+    std::vector<int> kinds;
+    for (const TableNotice& notice : notices_) kinds.push_back(notice->kind());
+    return kinds;
+  }
+  const TableNotices& notices() const { return notices_; }
+
+ private:
+  TableNotices notices_;
+  bool full_ = false;
+};
+
+class TableHandlerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(device_store_.Put({.facts = device_}).ok());
+    ASSERT_TRUE(devices_.Load().ok());
+  }
+
+  ProfileKey Key(const std::string& fingerprint) const {
+    return {spec_.name, fingerprint, SiliconKey(device_),
+            EnvironmentKey(device_)};
+  }
+
+  std::string Promote(const std::string& fingerprint = std::string(64, 'a'),
+                      double latency_us = 10) {
+    const ProfileKey key = Key(fingerprint);
+    const auto payload = EncodeTable(
+        FixedTable(spec_, key, spec_.default_configuration, latency_us));
+    return tables_.Promote({.key = key}, *payload)->digest;
+  }
+
+  std::shared_ptr<TableHandler::Watch> Watch(const std::string& store_id,
+                                             uint64_t from_revision) {
+    v1::WatchTablesRequest request;
+    request.set_store_id(store_id);
+    request.set_from_revision(from_revision);
+    return handler_.WatchTables(request, sink_);
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  const DeviceFacts device_ = testing::H200();
+  FakeTableStore store_;
+  FakeDeviceStore device_store_;
+  SystemClock clock_;
+  TableCatalog tables_{&store_, [](const std::string&) {}};
+  AgentDirectory devices_{&device_store_, &clock_};
+  TableHandler handler_{"store-1", &tables_, &devices_};
+  std::shared_ptr<FakeSink> sink_ = std::make_shared<FakeSink>();
+};
+
+TEST_F(TableHandlerTest, ListsWithTheDigestOfTheSet) {
+  Promote();
+  v1::ListTablesResponse all;
+  ASSERT_TRUE(handler_.ListTables({}, &all).ok());
+  ASSERT_EQ(all.tables_size(), 1);
+  EXPECT_EQ(all.store_id(), "store-1");
+  EXPECT_EQ(all.revision(), 1u);
+  EXPECT_EQ(all.table_set_digest().size(), 64u);
+  v1::ListTablesRequest filter;
+  filter.set_kernel("other");
+  v1::ListTablesResponse none;
+  ASSERT_TRUE(handler_.ListTables(filter, &none).ok());
+  EXPECT_EQ(none.tables_size(), 0);
+}
+
+TEST_F(TableHandlerTest, GetsByDigestOrByNameAndMarksStale) {
+  const std::string digest = Promote();
+  v1::GetTableRequest by_digest;
+  by_digest.set_digest(digest);
+  v1::GetTableResponse response;
+  ASSERT_TRUE(handler_.GetTable(by_digest, &response).ok());
+  EXPECT_FALSE(response.payload().empty());
+
+  DeviceFacts upgraded = device_;
+  upgraded.uuid = "GPU-2";
+  upgraded.driver = "999.1";
+  ASSERT_TRUE(device_store_.Put({.facts = upgraded}).ok());
+  ASSERT_TRUE(devices_.Load().ok());
+  v1::GetTableRequest by_name;
+  by_name.set_kernel(spec_.name);
+  by_name.set_device_uuid("GPU-2");
+  ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
+  EXPECT_TRUE(response.info().stale());
+  by_name.set_digest(digest);
+  EXPECT_TRUE(absl::IsInvalidArgument(handler_.GetTable(by_name, &response)));
+  by_name.clear_digest();
+  by_name.set_device_uuid("GPU-3");
+  EXPECT_THAT(std::string(handler_.GetTable(by_name, &response).message()),
+              HasSubstr("GPU-2"));
+}
+
+TEST_F(TableHandlerTest, AWatchStartsWithTheSnapshotAndFollowsChanges) {
+  Promote();
+  const auto watch = Watch("", 0);
+  EXPECT_THAT(sink_->Kinds(),
+              ElementsAre(Response::SNAPSHOT, Response::SYNCED));
+  EXPECT_EQ(handler_.watchers(), 1);
+  const std::string digest = Promote(std::string(64, 'a'), 11);
+  ASSERT_TRUE(tables_.Retire(Key(std::string(64, 'a'))).ok());
+  EXPECT_THAT(sink_->Kinds(),
+              ElementsAre(Response::SNAPSHOT, Response::SYNCED,
+                          Response::PROMOTED, Response::RETIRED));
+  EXPECT_EQ(sink_->notices()[2]->table().digest(), digest);
+  EXPECT_EQ(sink_->notices()[3]->revision(), 3u);
+}
+
+TEST_F(TableHandlerTest, ADroppedWatchHearsNothing) {
+  auto watch = Watch("", 0);
+  watch.reset();
+  EXPECT_EQ(handler_.watchers(), 0);
+  Promote();
+  EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::SYNCED));
+}
+
+TEST_F(TableHandlerTest, AReturningWatcherCatchesUp) {
+  Promote();
+  Promote(std::string(64, 'b'), 11);
+  const auto watch = Watch("store-1", 1);
+  EXPECT_THAT(sink_->Kinds(),
+              ElementsAre(Response::PROMOTED, Response::SYNCED));
+  EXPECT_EQ(sink_->notices()[0]->revision(), 2u);
+}
+
+TEST_F(TableHandlerTest, AWatcherOfAnotherStoreOrRevisionResyncs) {
+  Promote();
+  const auto other_store = Watch("store-0", 1);
+  EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::RESYNC, Response::SNAPSHOT,
+                                          Response::SYNCED));
+  sink_->Replace({});
+  const auto future = Watch("store-1", 7);
+  EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::RESYNC, Response::SNAPSHOT,
+                                          Response::SYNCED));
+}
+
+TEST_F(TableHandlerTest, ASlowWatcherGetsWhatServesInsteadOfEveryChange) {
+  const auto watch = Watch("", 0);
+  sink_->SetFull(true);
+  Promote();
+  EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::RESYNC, Response::SNAPSHOT,
+                                          Response::SYNCED));
+}
+
+TEST_F(TableHandlerTest, WatchersShareTheirNotices) {
+  Promote();
+  const auto first = Watch("", 0);
+  const TableNotices shared = sink_->notices();
+  const auto second = Watch("", 0);
+  EXPECT_EQ(sink_->notices()[0], shared[0]);
+}
+
+}  // namespace
+}  // namespace wavetune
