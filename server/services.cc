@@ -303,11 +303,13 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
           *message->mutable_result() = result;
           self->Queue({std::move(message)});
         });
-    absl::StatusOr<JobControl::Watch> watch = job.status();
-    if (job.ok()) {
-      id_ = job->id;
-      watch = handler->WatchJob(id_, Listener());
+    if (!job.ok()) {
+      End(ToGrpcStatus(job.status()));
+      return;
     }
+    id_ = job->id;
+    absl::StatusOr<JobControl::Watch> watch =
+        handler->WatchJob(id_, Listener());
     if (!watch.ok()) {
       End(ToGrpcStatus(watch.status()));
       return;
