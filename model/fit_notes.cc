@@ -125,8 +125,8 @@ std::vector<std::string> NotesOnTable(const SpecialisationState& specialisation,
   if (!specialisation.representatives_given) {
     notes.push_back(absl::StrCat(
         prefix,
-        "no representative problems: the portfolio was chosen for the "
-        "measured ones"));
+        "no representative problems: the portfolio was chosen for a "
+        "spread along the wave structure"));
   }
   return notes;
 }

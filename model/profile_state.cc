@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "model/anchor_plan.h"
 #include "model/kernel_validation.h"
 #include "model/row_regimes.h"
 #include "model/status_macros.h"
@@ -144,10 +145,26 @@ void AddRepresentatives(const ProfileInput& input,
   SetRepresentatives(sums, specialisation);
 }
 
-void AddMeasuredAsRepresentatives(SpecialisationState& specialisation) {
+// Stand-ins where nobody named problems: they do not depend on the samples, so
+// that a plan stays what it is while it is carried out. Measured problems where
+// the mapping gives none.
+void AddStandIns(const KernelSpec& spec, SpecialisationState& specialisation) {
+  const auto& candidates = specialisation.candidates;
+  if (candidates.empty()) return;
+  const auto universal =
+      std::find_if(candidates.begin(), candidates.end(),
+                   [](const CandidateState& c) { return c.universal; });
+  const CandidateState& typical =
+      universal == candidates.end() ? candidates[0] : *universal;
   std::map<Problem, double> weights;
-  for (const CandidateState& candidate : specialisation.candidates) {
-    for (const Observation& o : candidate.observations) weights[o.problem] = 1;
+  for (Problem& problem :
+       AnchorProblems(spec, specialisation, typical, kMaxAnchors)) {
+    weights[std::move(problem)] = 1;
+  }
+  const bool none = weights.empty();
+  for (const CandidateState& c : candidates) {
+    if (!none) break;
+    for (const Observation& o : c.observations) weights[o.problem] = 1;
   }
   SetRepresentatives(weights, specialisation);
 }
@@ -176,14 +193,21 @@ void SetMacroClasses(const KernelSpec& spec,
   }
 }
 
-void PlaceRepresentatives(const ProfileInput& input,
-                          SpecialisationState& specialisation) {
+void SetTraits(const ProfileInput& input,
+               std::vector<CandidateState>& candidates) {
   const std::vector<Configuration>& incumbents = input.incumbents;
-  for (CandidateState& c : specialisation.candidates) {
+  for (CandidateState& c : candidates) {
     const Configuration& configuration = c.candidate->configuration;
     c.universal = IsLegalForEveryProblem(*input.spec, configuration);
     c.incumbent = std::find(incumbents.begin(), incumbents.end(),
                             configuration) != incumbents.end();
+  }
+}
+
+void PlaceRepresentatives(const ProfileInput& input,
+                          SpecialisationState& specialisation) {
+  for (CandidateState& c : specialisation.candidates) {
+    const Configuration& configuration = c.candidate->configuration;
     for (const Problem& problem : specialisation.representatives) {
       c.at.push_back(
           MapProblem(*specialisation.mapping, problem.View(), configuration));
@@ -268,8 +292,12 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
   AddSamples(input, state);
   for (SpecialisationState& s : state.specialisations) {
     AddRepresentatives(input, s);
+    SetTraits(input, s.candidates);
     s.representatives_given = !s.representatives.empty();
-    if (!s.representatives_given) AddMeasuredAsRepresentatives(s);
+    if (!s.representatives_given) {
+      SetAxes(s);
+      AddStandIns(*input.spec, s);
+    }
     PlaceRepresentatives(input, s);
     SetAxes(s);
   }

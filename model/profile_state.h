@@ -40,8 +40,8 @@ struct SpecialisationState {
   std::vector<CandidateState> candidates;
   std::vector<Problem> representatives;
   std::vector<double> weights;  // Of the representatives; > 0, sum 1.
-  // False where nobody named representative problems and the measured ones
-  // stand in for them.
+  // False where nobody named representative problems and a spread along the
+  // wave structure stands in for them.
   bool representatives_given = false;
   // Row regimes, wave regimes and loop anchors; nothing else is set.
   SubTable axes;
@@ -58,7 +58,7 @@ struct ProfileState {
 };
 
 // Returns the state. Without representative problems those of the spec are
-// taken; where neither has any, the measured problems of the specialisation.
+// taken; where neither has any, a spread of problems along the wave structure.
 // Errors: INVALID_ARGUMENT for an inconsistent input: no spec, not one list of
 // candidates per specialisation, a configuration with the wrong number of
 // values, a capacity below 1, options out of range.

@@ -1,0 +1,311 @@
+#include "model/anchor_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "model/wave_model.h"
+
+namespace wavetune {
+namespace {
+
+constexpr double kLeastShare = 0.02;  // Of the weight, for a row regime.
+constexpr int64_t kFewTiles = 8;      // Launch and one tile each.
+constexpr double kLeastLoopSpan = 4;  // High over low loop count.
+constexpr double kDefaultLow = 16;    // Loop counts where nothing is known.
+constexpr double kDefaultHigh = 128;
+constexpr int64_t kManyWaves = 8;
+constexpr int kTriesOfTiles = 6;
+
+// A representative problem's place, as far as anchors care.
+struct Place {
+  double tiles = 1;
+  double iterations = 1;
+  double fill = 1;
+  double weight = 0;
+};
+
+// Returns the value below which `share` of the weight lies.
+template <typename Key>
+double Quantile(std::vector<Place> places, double share, Key key) {
+  std::stable_sort(
+      places.begin(), places.end(),
+      [&](const Place& a, const Place& b) { return key(a) < key(b); });
+  double all = 0;
+  for (const Place& p : places) all += p.weight;
+  double below = 0;
+  for (const Place& p : places) {
+    below += p.weight;
+    if (below >= share * all) return key(p);
+  }
+  return places.empty() ? 0 : key(places.back());
+}
+
+double TilesOf(const Place& p) { return p.tiles; }
+double IterationsOf(const Place& p) { return p.iterations; }
+double FillOf(const Place& p) { return p.fill; }
+
+// What clients ask of one row regime.
+struct Demand {
+  size_t regime = 0;
+  double share = 0;  // Of the weight.
+  bool known = false;
+  double low_loop = kDefaultLow;
+  double high_loop = kDefaultHigh;
+  int64_t fewest_tiles = 1;
+  int64_t most_tiles = 1;  // 90th percentile.
+  double low_fill = 1;     // Of the last row, at the low loop count.
+  double high_fill = 1;
+};
+
+class Planner {
+ public:
+  Planner(const SpecialisationState& specialisation,
+          const CandidateState& candidate)
+      : state_(specialisation),
+        capacity_(candidate.candidate->capacity),
+        last_(specialisation.axes.row_regimes.size() - 1) {
+    std::vector<std::vector<Place>> places(last_ + 1);
+    for (size_t p = 0; p < candidate.at.size(); ++p) {
+      const Coordinates& at = candidate.at[p];
+      const auto regime = static_cast<size_t>(
+          RowRegimeIndex(state_.axes, at.rows, at.row_fill));
+      const Place place{static_cast<double>(at.tiles), at.iterations,
+                        at.row_fill, state_.weights[p]};
+      places[regime].push_back(place);
+      all_.push_back(place);
+      const double work =
+          static_cast<double>(Waves(at.tiles, capacity_)) * at.iterations;
+      most_work_ = std::max(most_work_, work);
+    }
+    for (size_t r = 0; r <= last_; ++r) demands_.push_back(Ask(places[r], r));
+  }
+
+  std::vector<Anchor> Plan() {
+    std::vector<std::vector<Anchor>> lists;
+    for (const Demand& demand : demands_) {
+      const bool square = demand.regime == last_;
+      if (!square && demand.share < kLeastShare && !all_.empty()) continue;
+      lists.push_back(
+          AnchorsOf(demand, square ? SquareTiles(demand) : RowTiles(demand)));
+    }
+    return Interleave(std::move(lists));
+  }
+
+ private:
+  Demand Ask(const std::vector<Place>& places, size_t regime) const {
+    Demand demand;
+    demand.regime = regime;
+    demand.low_fill = demand.high_fill =
+        state_.axes.row_regimes[regime].max_fill;
+    for (const Place& p : places) demand.share += p.weight;
+    // The square grid is the model's backbone: with no problems of its own it
+    // serves those of all regimes.
+    const bool square = regime == last_;
+    const std::vector<Place>& own =
+        square && demand.share < kLeastShare ? all_ : places;
+    if (own.empty()) return demand;
+    demand.known = true;
+    demand.high_loop = std::max(1.0, Quantile(own, 0.9, IterationsOf));
+    demand.low_loop =
+        std::max(1.0, std::min(Quantile(own, 0.05, IterationsOf),
+                               demand.high_loop / kLeastLoopSpan));
+    demand.fewest_tiles = static_cast<int64_t>(Quantile(own, 0, TilesOf));
+    demand.most_tiles = static_cast<int64_t>(Quantile(own, 0.9, TilesOf));
+    if (!square) SetFill(own, demand);
+    return demand;
+  }
+
+  // Full rows, but in a regime of nearly empty ones what is usual there; and
+  // where the loop follows the fill (total_iterations) what goes with it: a low
+  // loop count of a full row would be a short loop that nobody asks for.
+  void SetFill(const std::vector<Place>& places, Demand& demand) const {
+    if (state_.mapping->total_iterations.has_value()) {
+      demand.low_fill = Quantile(places, 0.1, FillOf);
+      demand.high_fill = Quantile(places, 0.9, FillOf);
+    } else if (state_.axes.row_regimes[demand.regime].max_fill < 1) {
+      demand.low_fill = demand.high_fill = Quantile(places, 0.5, FillOf);
+    }
+  }
+
+  // Tile counts of the square grid, the most telling first.
+  std::vector<int64_t> SquareTiles(const Demand& demand) const {
+    const int64_t c = capacity_;
+    const int64_t few = std::clamp<int64_t>(c / 8, 1, kFewTiles);
+    const int64_t far = demand.known ? demand.most_tiles : kManyWaves * c;
+    std::vector<int64_t> tiles = {c, 2 * c, few, c + 1};
+    // Nobody asks for less than a wave: one anchor there will do.
+    if (demand.known && demand.fewest_tiles > c) tiles = {2 * c, far, c + 1, c};
+    if (demand.fewest_tiles <= c || !demand.known) {
+      tiles.push_back(std::max<int64_t>(1, c / 2));
+    }
+    if (far >= kManyWaves / 2 * c) {
+      tiles.push_back(std::min(far, kManyWaves * c));
+    }
+    if (far > kManyWaves * c * 3 / 2) {
+      tiles.push_back(far);
+      const double middle = std::sqrt(static_cast<double>(kManyWaves * c) *
+                                      static_cast<double>(far));
+      if (far > 4 * kManyWaves * c) {
+        tiles.push_back(static_cast<int64_t>(middle));
+      }
+    }
+    return tiles;
+  }
+
+  // Tile counts of one or two rows: up to what clients ask for, or one wave.
+  std::vector<int64_t> RowTiles(const Demand& demand) const {
+    const int64_t c = capacity_;
+    const int64_t most = demand.most_tiles;
+    const int64_t top = std::min(c, most + most / 4);
+    std::vector<int64_t> tiles;
+    if (!demand.known) {
+      return {c, std::max<int64_t>(1, c / 2),
+              std::clamp<int64_t>(c / 8, 1, kFewTiles)};
+    }
+    if (demand.fewest_tiles <= c) {
+      tiles = {top, std::max<int64_t>(1, top / 2),
+               std::clamp<int64_t>(demand.fewest_tiles, 1, kFewTiles)};
+    }
+    if (most > c) {
+      tiles.insert(tiles.begin(), most);
+      const int64_t least = std::max(c + 1, demand.fewest_tiles);
+      if (most > 2 * least) tiles.push_back(least);
+    }
+    return tiles;
+  }
+
+  std::vector<Anchor> AnchorsOf(const Demand& demand,
+                                const std::vector<int64_t>& tiles) const {
+    std::vector<Anchor> anchors;
+    const RowRegime& regime = state_.axes.row_regimes[demand.regime];
+    for (const int64_t g : tiles) {
+      for (const double loop : Loops(demand, g)) {
+        Anchor anchor{
+            .target = {.tiles = g,
+                       .iterations = loop,
+                       .rows = demand.regime == last_ ? 0 : regime.max_rows,
+                       .row_fill = loop > demand.low_loop ? demand.high_fill
+                                                          : demand.low_fill},
+            .row_regime = demand.regime};
+        const auto same = [&](const Anchor& other) {
+          return other.target.tiles == g && other.target.iterations == loop;
+        };
+        if (std::none_of(anchors.begin(), anchors.end(), same)) {
+          anchors.push_back(std::move(anchor));
+        }
+      }
+    }
+    return anchors;
+  }
+
+  // The loop counts at `tiles` that are no more work than clients ask for.
+  std::vector<double> Loops(const Demand& demand, int64_t tiles) const {
+    if (!demand.known) return {demand.low_loop, demand.high_loop};
+    const double most =
+        most_work_ / static_cast<double>(Waves(tiles, capacity_));
+    if (most < demand.low_loop) return {};
+    const double high = std::min(demand.high_loop, most);
+    if (high < 2 * demand.low_loop) return {demand.low_loop};
+    return {demand.low_loop, high};
+  }
+
+  // Six anchors of the square grid and two of the row regime that is asked for
+  // most, then all regimes in turn. Without the square grid a fit of few
+  // anchors has no idea of waves.
+  std::vector<Anchor> Interleave(std::vector<std::vector<Anchor>> lists) const {
+    std::vector<Anchor> plan;
+    std::vector<Anchor> square = std::move(lists.back());
+    lists.pop_back();
+    std::stable_sort(lists.begin(), lists.end(),
+                     [this](const auto& a, const auto& b) {
+                       return ShareOf(a) > ShareOf(b);
+                     });
+    size_t next_square = 0;
+    const auto take_square = [&](size_t count) {
+      for (; count > 0 && next_square < square.size(); --count) {
+        plan.push_back(square[next_square++]);
+      }
+    };
+    take_square(kScreeningAnchors - (lists.empty() ? 0 : 2));
+    for (size_t i = 0; plan.size() < kMaxAnchors; i += 2) {
+      const size_t before = plan.size();
+      for (const auto& list : lists) {
+        for (size_t k = i; k < std::min(i + 2, list.size()); ++k) {
+          plan.push_back(list[k]);
+        }
+      }
+      take_square(2);
+      if (plan.size() == before) break;
+    }
+    if (plan.size() > kMaxAnchors) plan.resize(kMaxAnchors);
+    return plan;
+  }
+
+  double ShareOf(const std::vector<Anchor>& list) const {
+    return list.empty() ? 0 : demands_[list[0].row_regime].share;
+  }
+
+  const SpecialisationState& state_;
+  const int64_t capacity_;
+  const size_t last_;
+  double most_work_ = 0;  // Waves times iterations.
+  std::vector<Place> all_;
+  std::vector<Demand> demands_;
+};
+
+// Finds a problem for an anchor, trying fewer tiles where the mapping rounds up
+// past the end of the first wave, and more where the grid has the wrong rows.
+absl::StatusOr<Problem> Land(const KernelSpec& spec,
+                             const SpecialisationState& specialisation,
+                             const Candidate& candidate, const Anchor& anchor) {
+  MappingTarget target = anchor.target;
+  const bool sub_wave = target.tiles <= candidate.capacity;
+  absl::StatusOr<Problem> first = absl::NotFoundError("no tiles left to try");
+  for (int i = 0; i < kTriesOfTiles && target.tiles >= 1; ++i) {
+    absl::StatusOr<Problem> problem = InvertMapping(
+        spec, specialisation.name, candidate.configuration, target);
+    if (!problem.ok()) return first.ok() ? first : problem;
+    const Coordinates at = MapProblem(*specialisation.mapping, problem->View(),
+                                      candidate.configuration);
+    const bool too_many = sub_wave && at.tiles > candidate.capacity;
+    const bool right_rows =
+        RowRegimeIndex(specialisation.axes, at.rows, at.row_fill) ==
+        static_cast<int>(anchor.row_regime);
+    if (!too_many && right_rows) return problem;
+    if (!too_many && !first.ok()) first = std::move(problem);
+    target.tiles += sub_wave ? -1 : 1;
+    // Rows do not depend on tiles where they were asked for.
+    if (!too_many && target.rows > 0) break;
+  }
+  return first;
+}
+
+}  // namespace
+
+std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
+                                const CandidateState& candidate) {
+  return Planner(specialisation, candidate).Plan();
+}
+
+std::vector<Problem> AnchorProblems(const KernelSpec& spec,
+                                    const SpecialisationState& specialisation,
+                                    const CandidateState& candidate,
+                                    size_t count) {
+  std::vector<Problem> problems;
+  std::vector<Anchor> anchors = PlanAnchors(specialisation, candidate);
+  if (anchors.size() > count) anchors.resize(count);
+  for (const Anchor& anchor : anchors) {
+    absl::StatusOr<Problem> problem =
+        Land(spec, specialisation, *candidate.candidate, anchor);
+    if (!problem.ok()) continue;
+    if (std::find(problems.begin(), problems.end(), *problem) ==
+        problems.end()) {
+      problems.push_back(*std::move(problem));
+    }
+  }
+  return problems;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,155 @@
+#include "model/refinement.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "model/candidate_model.h"
+#include "model/eligibility.h"
+#include "model/expected_regret.h"
+#include "model/latency_matrix.h"
+#include "model/portfolio.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kShortlist = 24;
+constexpr size_t kLeaders = 3;
+constexpr double kLeaderMargin = 0.12;
+constexpr size_t kMostPerProblem = 6;
+constexpr size_t kVerificationPoints = 12;
+// Refinement's share of the profile's samples, and what it always may take.
+constexpr int64_t kBudgetShare = 5;
+constexpr int64_t kLeastBudget = 96;
+
+bool Contains(const std::vector<Problem>& sorted, const Problem& problem) {
+  return std::binary_search(sorted.begin(), sorted.end(), problem);
+}
+
+class Refiner {
+ public:
+  Refiner(const ProfileInput& input, const SpecialisationState& specialisation,
+          const FailedProblems& failed)
+      : state_(specialisation),
+        failed_(failed),
+        models_(FitCandidates(specialisation, input.device.multiprocessors,
+                              kFewestObservations)),
+        latencies_(PredictMatrix(specialisation, models_)),
+        shortlist_(SelectPortfolio(specialisation, latencies_,
+                                   EligibleCandidates(specialisation),
+                                   kShortlist)) {
+    std::sort(shortlist_.begin(), shortlist_.end());
+  }
+
+  bool BelowTarget(double target) const {
+    return MeanExpectedRegret(state_, models_, latencies_, shortlist_) < target;
+  }
+
+  std::vector<MeasureItem> Items(size_t most) const {
+    struct Uncertain {
+      double regret;  // Times weight.
+      size_t problem;
+      std::vector<size_t> leaders;  // Not measured yet.
+    };
+    std::vector<Uncertain> problems;
+    const size_t count = state_.representatives.size();
+    for (size_t p = 0; p < count; ++p) {
+      if (IsHeldOut(p, count)) continue;
+      std::vector<size_t> leaders = MissingLeaders(p);
+      if (leaders.empty()) continue;
+      const double regret =
+          state_.weights[p] *
+          ExpectedRegretAt(state_, models_, latencies_, shortlist_, p);
+      if (regret > 0) problems.push_back({regret, p, std::move(leaders)});
+    }
+    std::stable_sort(problems.begin(), problems.end(),
+                     [](const Uncertain& a, const Uncertain& b) {
+                       return a.regret > b.regret;
+                     });
+    std::vector<MeasureItem> items;
+    for (const Uncertain& u : problems) {
+      if (items.size() + u.leaders.size() > most) break;
+      for (const size_t i : u.leaders) {
+        items.push_back({state_.candidates[i].candidate->configuration,
+                         state_.representatives[u.problem]});
+      }
+    }
+    return items;
+  }
+
+ private:
+  std::vector<size_t> MissingLeaders(size_t p) const {
+    const Problem& problem = state_.representatives[p];
+    std::vector<size_t> order;
+    for (const size_t i : shortlist_) {
+      if (latencies_[i][p] < std::numeric_limits<double>::infinity()) {
+        order.push_back(i);
+      }
+    }
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return latencies_[a][p] < latencies_[b][p];
+    });
+    const auto is_near = [&](size_t i) {
+      return latencies_[i][p] <= latencies_[order[0]][p] * (1 + kLeaderMargin);
+    };
+    // Each round of samples can bring new leaders: not for ever.
+    size_t measured = 0;
+    for (const size_t i : order) {
+      measured += is_near(i) && IsMeasured(state_.candidates[i], problem);
+    }
+    std::vector<size_t> missing;
+    for (size_t k = 0; k < std::min(kLeaders, order.size()); ++k) {
+      const size_t i = order[k];
+      if (!is_near(i)) break;
+      if (measured + missing.size() >= kMostPerProblem) break;
+      if (IsMeasured(state_.candidates[i], problem) ||
+          Contains(failed_[i], problem)) {
+        continue;
+      }
+      missing.push_back(i);
+    }
+    return missing;
+  }
+
+  const SpecialisationState& state_;
+  const FailedProblems& failed_;
+  std::vector<CandidateModel> models_;
+  LatencyMatrix latencies_;
+  std::vector<size_t> shortlist_;
+};
+
+}  // namespace
+
+bool IsHeldOut(size_t index, size_t count) {
+  size_t held_out = 0;
+  if (count >= 2 * kVerificationPoints) {
+    held_out = kVerificationPoints;
+  } else if (count >= 8) {
+    held_out = count / 4;
+  }
+  // Evenly: where the running share passes a whole number.
+  return (index + 1) * held_out / count != index * held_out / count;
+}
+
+int64_t RefinementBudget(const ProfileInput& input,
+                         const SpecialisationState& specialisation) {
+  if (!specialisation.representatives_given) return 0;
+  const auto compiled = static_cast<int64_t>(specialisation.candidates.size());
+  const int64_t share =
+      compiled * input.options.samples_per_candidate / kBudgetShare;
+  const auto useful = static_cast<int64_t>(
+      specialisation.representatives.size() * kMostPerProblem);
+  return std::min(std::max(share, kLeastBudget), useful);
+}
+
+std::vector<MeasureItem> RefinementItems(
+    const ProfileInput& input, const SpecialisationState& specialisation,
+    const FailedProblems& failed, int64_t refined, size_t most) {
+  const int64_t left = RefinementBudget(input, specialisation) - refined;
+  if (left <= 0) return {};
+  const Refiner refiner(input, specialisation, failed);
+  if (refiner.BelowTarget(input.options.target_regret)) return {};
+  return refiner.Items(std::min(most, static_cast<size_t>(left)));
+}
+
+}  // namespace wavetune

@@ -1,0 +1,49 @@
+// Refinement: measure the leaders where the choice between them is uncertain.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_REFINEMENT_H_
+#define WAVETUNE_MODEL_REFINEMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/profile.h"
+#include "model/profile_state.h"
+
+namespace wavetune {
+
+// Pairs that could not be measured: sorted, per candidate of a specialisation.
+using FailedProblems = std::vector<std::vector<Problem>>;
+
+// Returns the next pairs to measure, at most `most`, the leaders of one problem
+// in a row, after `refined` samples that were not anchors; empty when the
+// expected regret is below the target, every leader has been measured, or
+// refinement has had its share of samples.
+//
+// Of a shortlist of 24 candidates, per representative problem, the best three
+// predicted within 12 % of the best are leaders. Problems come by weight times
+// expected regret. A problem is measured with at most six candidates. Every
+// n-th problem is left for verification where there are enough (IsHeldOut).
+// The samples enter the fit as further anchors: on the H200 Triton GEMM trace
+// that gains 0.3 % where correcting factors lost 0.8 % (2026-11).
+//
+// Cannot fail. Cost: a fit of every candidate.
+// Source: arXiv 2604.10187 has no such step; docs/architecture.md.
+std::vector<MeasureItem> RefinementItems(
+    const ProfileInput& input, const SpecialisationState& specialisation,
+    const FailedProblems& failed, int64_t refined, size_t most);
+
+// Returns whether representative problem number `index` of `count` is never
+// measured by refinement, so that verification has problems that no fit has
+// seen: twelve, evenly spread, of 24 or more; a quarter of 8 or more; else
+// none.
+bool IsHeldOut(size_t index, size_t count);
+
+// Returns an upper estimate of the samples that refinement will take.
+int64_t RefinementBudget(const ProfileInput& input,
+                         const SpecialisationState& specialisation);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_REFINEMENT_H_
