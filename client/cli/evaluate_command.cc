@@ -160,7 +160,7 @@ void PrintEvaluation(std::ostream& out, const Fitted& fitted,
       << FormatBytes(static_cast<int64_t>(fitted.table->payload().size()))
       << ", fitted from "
       << absl::StrFormat("%.1f", fitted.SamplesPerCandidate())
-      << " samples per candidate (" << fitted.samples << " of "
+      << " samples per candidate (" << fitted.samples << " samples of "
       << fitted.candidates << " candidates)\n";
   PrintFigures(out, evaluation.overall);
   for (const EvaluationFigures& figures : evaluation.by_specialisation) {

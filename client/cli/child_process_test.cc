@@ -1,0 +1,52 @@
+#include "client/cli/child_process.h"
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "client/fake_node.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ChildProcessTest, ReturnsTheExitCode) {
+  const auto child = ChildProcess::Start({"sh", "-c", "exit 7"}, {});
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_EQ((*child)->Wait().value(), 7);
+  EXPECT_EQ((*child)->Wait().value(), 7);
+}
+
+TEST(ChildProcessTest, StopsWhatStillRuns) {
+  auto child = ChildProcess::Start({"sleep", "600"}, {.own_group = true});
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_FALSE((*child)->Poll().has_value());
+  (*child)->Stop();
+  EXPECT_EQ((*child)->Poll(), 128 + 15);
+}
+
+TEST(ChildProcessTest, WritesToItsLog) {
+  wavetune::testing::TemporaryFolder folder;
+  const std::string log = folder.path() + "/log";
+  const auto child = ChildProcess::Start({"sh", "-c", "echo out; echo err >&2"},
+                                         {.log_path = log});
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_EQ((*child)->Wait().value(), 0);
+  std::ifstream file(log);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+            "out\nerr\n");
+}
+
+TEST(ChildProcessTest, SaysWhichProgramIsMissing) {
+  const auto child = ChildProcess::Start({"wavetune-no-such-program"}, {});
+  EXPECT_TRUE(absl::IsNotFound(child.status())) << child.status();
+  EXPECT_THAT(std::string(child.status().message()),
+              HasSubstr("wavetune-no-such-program"));
+}
+
+}  // namespace
+}  // namespace wavetune::cli

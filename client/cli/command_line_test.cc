@@ -1,0 +1,489 @@
+// The commands on a fake daemon; help texts; exit codes.
+#include "client/cli/command_line.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/fake_daemon.h"
+#include "client/cli/json.h"
+#include "client/fake_node.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/convert/kernel_folder.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+v1::JobInfo Job(uint64_t id, v1::JobState state) {
+  v1::JobInfo job;
+  job.set_id(id);
+  job.set_kind("reprofile");
+  job.set_kernel("gemm_f32");
+  job.set_device_uuid("GPU-1");
+  job.set_state(state);
+  job.set_phase(v1::SAMPLING);
+  job.set_done(3);
+  job.set_total(10);
+  job.set_message("because");
+  return job;
+}
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  int Run(const std::vector<std::string>& arguments) {
+    out_.str("");
+    err_.str("");
+    CommandContext context;
+    context.out = &out_;
+    context.err = &err_;
+    context.connect = [this](const std::string& endpoint) {
+      endpoint_ = endpoint;
+      return absl::StatusOr<DaemonConnection>(DaemonConnection{
+          .status = daemon_, .tables = daemon_, .jobs = daemon_});
+    };
+    return RunCommandLine(arguments, context);
+  }
+
+  Json Output() { return Json::parse(out_.str()); }
+
+  // The kernel that comes with the project, as the daemon would list it.
+  void AddGemm() {
+    const KernelFolder folder =
+        LoadKernelFolder(WAVETUNE_SOURCE_DIR "/kernels/gemm_f32").value();
+    *daemon_->kernels.add_kernels()->mutable_spec() = folder.proto;
+    parameters_ = static_cast<int>(folder.spec.parameters.size());
+  }
+
+  v1::MeasuredConfiguration Measured(int64_t value, double latency_us) const {
+    v1::MeasuredConfiguration measured;
+    for (int i = 0; i < parameters_; ++i)
+      measured.mutable_configuration()->add_values(value);
+    measured.set_latency_us(latency_us);
+    return measured;
+  }
+
+  std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();
+  std::string endpoint_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  int parameters_ = 0;
+};
+
+// Splits as a shell does, as far as examples need it: words, single quotes.
+std::vector<std::string> ShellWords(const std::string& line) {
+  std::vector<std::string> words;
+  bool quoted = false;
+  bool in_word = false;
+  for (char c : line) {
+    if (c == ' ' && !quoted) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == '\'') {
+      quoted = !quoted;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+TEST_F(CommandLineTest, EveryExampleParses) {
+  const std::vector<std::string> examples = CommandLineExamples();
+  EXPECT_GT(examples.size(), 15u);
+  for (const std::string& example : examples) {
+    std::vector<std::string> words = ShellWords(example);
+    ASSERT_EQ(words[0], "wavetune") << example;
+    words.erase(words.begin());
+    CommandContext context;
+    context.out = &out_;
+    context.err = &err_;
+    EXPECT_EQ(ParseCommandLine(words, context), kExitOk) << example << "\n"
+                                                         << err_.str();
+  }
+}
+
+TEST_F(CommandLineTest, EveryCommandExplainsItselfWithAnExample) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"status"},
+      {"devices"},
+      {"kernels", "list"},
+      {"kernels", "check"},
+      {"kernels", "compile"},
+      {"reprofile"},
+      {"jobs", "list"},
+      {"jobs", "show"},
+      {"jobs", "cancel"},
+      {"tables", "list"},
+      {"tables", "show"},
+      {"resolve"},
+      {"explain"},
+      {"bench"},
+      {"evaluate"}};
+  for (std::vector<std::string> command : commands) {
+    command.push_back("--help");
+    EXPECT_EQ(Run(command), kExitOk);
+    EXPECT_THAT(out_.str(), HasSubstr("Example")) << command[0];
+    EXPECT_THAT(out_.str(), HasSubstr("--json")) << command[0];
+    EXPECT_THAT(out_.str(), HasSubstr("wavetune " + command[0]));
+  }
+}
+
+TEST_F(CommandLineTest, TheCommandsOfTheReadmeParse) {
+  std::ifstream readme(WAVETUNE_SOURCE_DIR "/README.md");
+  int found = 0;
+  for (std::string line; std::getline(readme, line);) {
+    if (!absl::StartsWith(line, "wavetune ")) continue;
+    line = line.substr(0, line.find(" #"));
+    std::vector<std::string> words = ShellWords(line);
+    words.erase(words.begin());
+    CommandContext context;
+    context.out = &out_;
+    context.err = &err_;
+    EXPECT_EQ(ParseCommandLine(words, context), kExitOk) << line << "\n"
+                                                         << err_.str();
+    ++found;
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST_F(CommandLineTest, WrongUsageIsExitCodeTwo) {
+  EXPECT_EQ(Run({}), kExitUsage);
+  EXPECT_EQ(Run({"nonsense"}), kExitUsage);
+  EXPECT_EQ(Run({"jobs"}), kExitUsage);
+  EXPECT_EQ(Run({"jobs", "show"}), kExitUsage);
+  EXPECT_EQ(Run({"jobs", "show", "x"}), kExitUsage);
+  EXPECT_EQ(Run({"reprofile", "--budget", "-1"}), kExitUsage);
+  EXPECT_EQ(Run({"reprofile", "--fresh", "--refit-only"}), kExitUsage);
+  EXPECT_EQ(Run({"status", "--jsn"}), kExitUsage);
+}
+
+TEST_F(CommandLineTest, AnUnreachableDaemonIsExitCodeThree) {
+  daemon_->error = absl::UnavailableError("cannot reach wavetuned at unix:/x");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"status"},
+                                             {"devices"},
+                                             {"kernels", "list"},
+                                             {"jobs", "list"},
+                                             {"tables", "list"},
+                                             {"reprofile"}}) {
+    EXPECT_EQ(Run(command), kExitUnreachable) << command[0];
+    EXPECT_THAT(err_.str(), HasSubstr("cannot reach wavetuned"));
+    EXPECT_EQ(out_.str(), "");
+  }
+}
+
+TEST_F(CommandLineTest, OtherErrorsAreExitCodeOne) {
+  EXPECT_EQ(Run({"jobs", "show", "7"}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("no job 7"));
+}
+
+TEST_F(CommandLineTest, TakesTheEndpointBeforeOrAfterTheCommand) {
+  Run({"status", "--endpoint", "/a/reader.sock"});
+  EXPECT_EQ(endpoint_, "unix:/a/reader.sock");
+  Run({"--endpoint", "/b/reader.sock", "status"});
+  EXPECT_EQ(endpoint_, "unix:/b/reader.sock");
+  setenv("WAVETUNE_ENDPOINT", "/c/reader.sock", 1);
+  Run({"status"});
+  unsetenv("WAVETUNE_ENDPOINT");
+  EXPECT_EQ(endpoint_, "unix:/c/reader.sock");
+}
+
+TEST_F(CommandLineTest, StatusShowsDaemonDevicesTablesAndJobs) {
+  daemon_->status.set_version("1.2.3");
+  daemon_->status.set_samples(42);
+  v1::DeviceStatus& device = *daemon_->devices.add_devices();
+  device.mutable_facts()->set_uuid("GPU-1");
+  device.set_attached(true);
+  daemon_->tables.add_tables()->set_kernel("gemm_f32");
+  daemon_->jobs = {Job(5, v1::RUNNING)};
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("wavetuned 1.2.3"));
+  EXPECT_THAT(out_.str(), HasSubstr("GPU-1"));
+  EXPECT_THAT(out_.str(), HasSubstr("attached"));
+  EXPECT_THAT(out_.str(), HasSubstr("sampling 3/10"));
+  EXPECT_EQ(Run({"status", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["samples"], 42);
+  EXPECT_EQ(Output()["job_list"][0]["id"], 5);
+  EXPECT_EQ(Output()["device_list"][0]["attached"], true);
+}
+
+TEST_F(CommandLineTest, JobsShowNamesExcludedCandidatesAndTheirReasons) {
+  AddGemm();
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  v1::ExcludedCandidate& excluded = *job.add_excluded();
+  *excluded.mutable_configuration() = Measured(64, 1).configuration();
+  excluded.set_reason("wrong result");
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("BLOCK_M=64"));
+  EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
+}
+
+TEST_F(CommandLineTest, JobsCancelNamesTheJob) {
+  daemon_->jobs = {Job(5, v1::RUNNING)};
+  EXPECT_EQ(Run({"jobs", "cancel", "5"}), kExitOk);
+  EXPECT_EQ(daemon_->cancelled, std::vector<uint64_t>{5});
+}
+
+TEST_F(CommandLineTest, ReprofilePassesItsOptionsOn) {
+  EXPECT_EQ(
+      Run({"reprofile", "--kernel", "gemm_f32", "--device", "GPU-1", "--budget",
+           "60", "--reason", "new driver", "--portfolio", "8"}),
+      kExitOk);
+  EXPECT_EQ(daemon_->reprofile_request.kernel(), "gemm_f32");
+  EXPECT_EQ(daemon_->reprofile_request.device_uuid(), "GPU-1");
+  EXPECT_EQ(daemon_->reprofile_request.budget_s(), 60);
+  EXPECT_EQ(daemon_->reprofile_request.reason(), "new driver");
+  EXPECT_EQ(daemon_->reprofile_request.portfolio_size(), 8);
+}
+
+TEST_F(CommandLineTest, ReprofileWaitFollowsTheJobToItsEnd) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {Job(5, v1::RUNNING), Job(5, v1::SUCCEEDED)};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("job 5 gemm_f32 sampling"));
+  EXPECT_THAT(out_.str(), HasSubstr("succeeded"));
+  EXPECT_EQ(Run({"reprofile", "--wait", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["jobs"][0]["state"], "SUCCEEDED");
+}
+
+TEST_F(CommandLineTest, ReprofileWaitFailsWithTheJob) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {Job(5, v1::FAILED)};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("because"));
+}
+
+TEST_F(CommandLineTest, AnInterruptDetachesAndSaysHowToCancel) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {Job(5, v1::RUNNING)};
+  daemon_->watch_end = absl::CancelledError("");
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("goes on"));
+  EXPECT_THAT(err_.str(), HasSubstr("wavetune jobs cancel 5"));
+  EXPECT_TRUE(daemon_->cancelled.empty());
+}
+
+TEST_F(CommandLineTest, AStreamThatEndsEarlyIsNotSuccess) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {Job(5, v1::RUNNING)};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+}
+
+TEST_F(CommandLineTest, TablesShowPrintsRowsAndPortfolio) {
+  const FetchedTable served =
+      wavetune::testing::Serve(wavetune::testing::TwoRowTable());
+  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
+  *response.mutable_info() = served.info;
+  response.set_payload(served.payload);
+  *daemon_->tables.add_tables() = served.info;
+  for (const std::string& name : {std::string("gemm"), served.info.digest(),
+                                  served.info.digest().substr(0, 10)}) {
+    EXPECT_EQ(Run({"tables", "show", name}), kExitOk) << err_.str();
+    EXPECT_THAT(out_.str(), HasSubstr(served.info.digest()));
+    EXPECT_THAT(out_.str(), HasSubstr("portfolio (3 candidates)"));
+  }
+  EXPECT_EQ(Run({"tables", "show", "gemm", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["sub_tables"][0]["portfolio"].size(), 3u);
+  EXPECT_EQ(Output()["sub_tables"][0]["rows"][0]["coefficients"]["delta"], 10);
+}
+
+TEST_F(CommandLineTest, TablesShowRefusesADamagedPayload) {
+  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
+  response.mutable_info()->set_kernel("gemm");
+  response.mutable_info()->set_digest(std::string(64, 'a'));
+  response.set_payload("nonsense");
+  EXPECT_EQ(Run({"tables", "show", "gemm"}), kExitFailed);
+}
+
+// bench
+
+class BenchCommandTest : public CommandLineTest {
+ protected:
+  BenchCommandTest() {
+    AddGemm();
+    shapes_ = folder_.path() + "/shapes.csv";
+    std::ofstream(shapes_) << "model,m,n,k\nllama,1,2,3\nqwen,4,5,6\n";
+    AddResult({1, 2, 3}, 10, 20, 10);
+    AddResult({4, 5, 6}, 10, 10, 8);
+    *daemon_->measured.emplace_back().mutable_job() = Job(9, v1::SUCCEEDED);
+  }
+
+  void AddResult(const std::vector<int64_t>& extents, double chosen_us,
+                 double default_us, double best_us) {
+    v1::MeasuredProblem& result =
+        *daemon_->measured.emplace_back().mutable_result();
+    const std::vector<std::string> names = {"m", "n", "k"};
+    for (size_t i = 0; i < names.size(); ++i) {
+      v1::Problem::Extents& extent = *result.mutable_problem()->add_extents();
+      extent.set_dimension(names[i]);
+      extent.add_values(extents[i]);
+    }
+    *result.mutable_chosen() = Measured(1, chosen_us);
+    *result.mutable_default_configuration() = Measured(2, default_us);
+    if (best_us > 0) *result.mutable_best() = Measured(3, best_us);
+    result.set_predicted_us(10.5);
+    result.set_relative_bound(0.1);
+    result.set_source(v1::FITTED);
+  }
+
+  wavetune::testing::TemporaryFolder folder_;
+  std::string shapes_;
+};
+
+TEST_F(BenchCommandTest, PrintsRegretAndSpeedUp) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_TRUE(daemon_->measure_request.exhaustive());
+  EXPECT_TRUE(daemon_->measure_request.chosen());
+  EXPECT_EQ(daemon_->measure_request.problems_size(), 2);
+  EXPECT_THAT(out_.str(), HasSubstr("llama"));
+  EXPECT_THAT(out_.str(), HasSubstr("25.0%"));  // Regret of the second.
+  EXPECT_THAT(out_.str(), HasSubstr("2.00x"));
+  EXPECT_THAT(out_.str(), HasSubstr("of the exhaustive best"));
+}
+
+TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["shapes"][1]["label"], "qwen");
+  EXPECT_DOUBLE_EQ(json["shapes"][1]["regret"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(json["summary"]["oracle_fraction_min"].get<double>(), 0.8);
+  EXPECT_NEAR(json["summary"]["speed_up_over_default_geomean"].get<double>(),
+              1.41421, 1e-5);
+}
+
+TEST_F(BenchCommandTest, SaysNothingOfABestThatWasNotMeasured) {
+  daemon_->measured.clear();
+  AddResult({1, 2, 3}, 10, 20, 0);
+  AddResult({4, 5, 6}, 10, 20, 0);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("exhaustive best")));
+  EXPECT_THAT(out_.str(), HasSubstr("2.000x as fast as the default"));
+}
+
+TEST_F(BenchCommandTest, AFailedJobOrAMissingShapeIsAFailure) {
+  *daemon_->measured.back().mutable_job() = Job(9, v1::FAILED);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("because"));
+  daemon_->measured = {daemon_->measured[0]};
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("1 of 2 shapes were not measured"));
+}
+
+TEST_F(BenchCommandTest, WrongShapesAreWrongUsage) {
+  std::ofstream(shapes_) << "m,n,k\n1,2,0\n";
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("line 2"));
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", "/no/such/file"}),
+            kExitFailed);
+  EXPECT_EQ(Run({"bench", "nothing", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("gemm_f32"));
+}
+
+// kernels check
+
+TEST_F(CommandLineTest, KernelsCheckDescribesAValidKernel) {
+  EXPECT_EQ(Run({"kernels", "check", WAVETUNE_SOURCE_DIR "/kernels"}), kExitOk)
+      << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("gemm_f32: valid"));
+  EXPECT_EQ(Run({"kernels", "check", WAVETUNE_SOURCE_DIR "/kernels/gemm_f32",
+                 "--json"}),
+            kExitOk);
+  EXPECT_EQ(Output()["kernels"][0]["name"], "gemm_f32");
+  EXPECT_GT(Output()["kernels"][0]["configurations"], 0);
+}
+
+TEST_F(CommandLineTest, KernelsCheckPrintsEveryFault) {
+  wavetune::testing::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/manifest.textproto") << "name: 3\n";
+  EXPECT_EQ(Run({"kernels", "check", folder.path()}), kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("REFUSED"));
+  EXPECT_THAT(out_.str(), HasSubstr("line 1"));
+  EXPECT_EQ(Run({"kernels", "check", "/no/such/folder"}), kExitFailed);
+}
+
+// resolve, explain: through the client library
+
+class ResolveCommandTest : public CommandLineTest {
+ protected:
+  ResolveCommandTest() {
+    setenv("WAVETUNE_CACHE_DIR", node_.cache_dir().c_str(), 1);
+    node_.AddTable(wavetune::testing::Serve(wavetune::testing::TwoRowTable()));
+  }
+  ~ResolveCommandTest() override { unsetenv("WAVETUNE_CACHE_DIR"); }
+
+  int Ask(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--endpoint", node_.endpoint()});
+    return Run(arguments);
+  }
+
+  wavetune::testing::FakeNode node_;
+};
+
+TEST_F(ResolveCommandTest, PrintsTheDecisionOnOneLine) {
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64"}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("10.00 us +- 12.5%  FITTED"));
+  const std::string text = out_.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64", "--json"}),
+            kExitOk);
+  EXPECT_EQ(Output()["source"], "FITTED");
+  EXPECT_EQ(Output()["problem"]["m"], 64);
+}
+
+TEST_F(ResolveCommandTest, AnIllegalProblemGetsTheDefaultAndExitCodeTwo) {
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=0", "k=64", "q=1"}), kExitUsage);
+  EXPECT_THAT(out_.str(), HasSubstr("DEFAULT"));
+  EXPECT_THAT(err_.str(), HasSubstr("\"m\": \"0\" is zero"));
+  EXPECT_THAT(err_.str(), HasSubstr("\"n\" is missing"));
+  EXPECT_THAT(err_.str(), HasSubstr("unknown dimension \"q\""));
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=1", "n=1", "k=-1", "--json"}),
+            kExitUsage);
+  EXPECT_EQ(Output()["source"], "DEFAULT");
+  EXPECT_EQ(Output()["faults"].size(), 1u);
+}
+
+TEST_F(ResolveCommandTest, AnUnreachableDaemonIsExitCodeThreeUnlessCached) {
+  ASSERT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64"}), kExitOk);
+  node_.Stop();
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("from the local cache"));
+  EXPECT_EQ(Ask({"resolve", "other", "m=64", "n=64", "k=64"}),
+            kExitUnreachable);
+}
+
+TEST_F(ResolveCommandTest, ExplainShowsEveryRowAndWhyTheWinnerWon) {
+  EXPECT_EQ(Ask({"explain", "gemm", "m=64", "n=128", "k=64"}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("why"));
+  EXPECT_THAT(out_.str(), HasSubstr("->"));
+  EXPECT_EQ(Ask({"explain", "gemm", "m=64", "n=128", "k=64", "--json"}),
+            kExitOk);
+  const Json json = Output();
+  ASSERT_EQ(json["rows"].size(), 2u);
+  EXPECT_EQ(json["rows"][0]["chosen"], true);
+  EXPECT_EQ(json["rows"][0]["tiles"], 2);
+  EXPECT_EQ(Ask({"explain", "gemm", "m=64"}), kExitUsage);
+}
+
+}  // namespace
+}  // namespace wavetune::cli

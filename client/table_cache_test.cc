@@ -1,0 +1,157 @@
+#include "client/table_cache.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "client/fake_node.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Serve;
+using testing::TemporaryFolder;
+using testing::TinyTable;
+
+class TableCacheTest : public ::testing::Test {
+ protected:
+  std::string FileOf(const FetchedTable& table, const char* suffix) const {
+    return folder_.path() + "/cache/" + table.info.digest() + suffix;
+  }
+
+  TemporaryFolder folder_;
+  TableCache cache_{folder_.path() + "/cache"};
+};
+
+Table WithDelta(double delta) {
+  Table table = TinyTable();
+  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  return table;
+}
+
+TEST_F(TableCacheTest, GivesBackWhatWasPut) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  const auto got = cache_.Get(table.info.digest());
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->payload, table.payload);
+  EXPECT_EQ(got->info.kernel(), "add");
+  EXPECT_EQ(cache_.List("add").size(), 1u);
+  EXPECT_EQ(cache_.List("").size(), 1u);
+  EXPECT_TRUE(cache_.List("other").empty());
+}
+
+TEST_F(TableCacheTest, SaysNotFoundForAnUnknownDigest) {
+  EXPECT_TRUE(absl::IsNotFound(cache_.Get(std::string(64, 'a')).status()));
+  EXPECT_TRUE(absl::IsNotFound(cache_.Get("../../etc/passwd").status()));
+}
+
+TEST_F(TableCacheTest, RefusesToKeepUnderSomethingThatIsNoDigest) {
+  FetchedTable table = Serve(TinyTable());
+  table.info.set_digest("../escape");
+  EXPECT_TRUE(absl::IsInvalidArgument(cache_.Put(table)));
+}
+
+TEST_F(TableCacheTest, RemovesADamagedFile) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  std::ofstream(FileOf(table, ".table"), std::ios::app) << "x";
+  const auto got = cache_.Get(table.info.digest());
+  EXPECT_TRUE(absl::IsDataLoss(got.status())) << got.status();
+  EXPECT_THAT(std::string(got.status().message()), HasSubstr("damaged"));
+  EXPECT_FALSE(std::filesystem::exists(FileOf(table, ".table")));
+  EXPECT_TRUE(absl::IsNotFound(cache_.Get(table.info.digest()).status()));
+}
+
+TEST_F(TableCacheTest, IgnoresADamagedInfo) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  std::ofstream(FileOf(table, ".info"), std::ios::trunc) << "\xff\xff\xff";
+  EXPECT_TRUE(cache_.List("add").empty());
+  EXPECT_TRUE(absl::IsDataLoss(cache_.Get(table.info.digest()).status()));
+}
+
+TEST_F(TableCacheTest, ANewerTableReplacesTheOlderOneOfItsKind) {
+  const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
+  const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);
+  ASSERT_TRUE(cache_.Put(old).ok());
+  ASSERT_TRUE(cache_.Put(young).ok());
+  ASSERT_EQ(cache_.List("add").size(), 1u);
+  EXPECT_EQ(cache_.List("add")[0].digest(), young.info.digest());
+  EXPECT_TRUE(absl::IsNotFound(cache_.Get(old.info.digest()).status()));
+}
+
+TEST_F(TableCacheTest, APinnedOlderTableStandsBesideTheNewerOne) {
+  const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
+  const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);
+  ASSERT_TRUE(cache_.Put(young).ok());
+  ASSERT_TRUE(cache_.Put(old).ok());
+  ASSERT_EQ(cache_.List("add").size(), 1u);
+  EXPECT_EQ(cache_.List("add")[0].digest(), young.info.digest());
+  EXPECT_TRUE(cache_.Get(old.info.digest()).ok());
+}
+
+TEST_F(TableCacheTest, TablesOfOtherClassesStay) {
+  Table other = TinyTable();
+  other.silicon_key = "backend=replay;mp=8";
+  ASSERT_TRUE(cache_.Put(Serve(TinyTable())).ok());
+  ASSERT_TRUE(cache_.Put(Serve(other, "GPU-9", 2)).ok());
+  EXPECT_EQ(cache_.List("add").size(), 2u);
+}
+
+TEST_F(TableCacheTest, KnowsTheDevicesThatATableServed) {
+  const FetchedTable table = Serve(TinyTable(), "GPU-1");
+  ASSERT_TRUE(cache_.Put(table, "GPU-2").ok());
+  EXPECT_TRUE(cache_.Serves(table.info, "GPU-1"));
+  EXPECT_TRUE(cache_.Serves(table.info, "GPU-2"));
+  EXPECT_FALSE(cache_.Serves(table.info, "GPU-3"));
+}
+
+TEST_F(TableCacheTest, AnEmptyFolderSwitchesItOff) {
+  const TableCache off("");
+  const FetchedTable table = Serve(TinyTable());
+  EXPECT_TRUE(off.Put(table).ok());
+  EXPECT_TRUE(off.List("").empty());
+  EXPECT_TRUE(absl::IsNotFound(off.Get(table.info.digest()).status()));
+}
+
+TEST_F(TableCacheTest, SaysWhichFolderItCannotWrite) {
+  std::ofstream(folder_.path() + "/file") << "x";
+  const TableCache cache(folder_.path() + "/file/cache");
+  const absl::Status status = cache.Put(Serve(TinyTable()));
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("file/cache"));
+}
+
+TEST_F(TableCacheTest, TwoProcessesMayShareIt) {
+  const FetchedTable first = Serve(WithDelta(2), "GPU-1", 1);
+  const FetchedTable second = Serve(WithDelta(3), "GPU-1", 2);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int i = 0; i < 200; ++i) (void)cache_.Put(first);
+    _exit(0);
+  }
+  // Whatever the other one does, what is found is whole.
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(cache_.Put(second).ok());
+    for (const v1::TableInfo& info : cache_.List("add")) {
+      const auto got = cache_.Get(info.digest());
+      EXPECT_TRUE(got.ok() || absl::IsNotFound(got.status())) << got.status();
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_TRUE(cache_.Put(second).ok());
+  EXPECT_EQ(cache_.List("add")[0].digest(), second.info.digest());
+}
+
+}  // namespace
+}  // namespace wavetune
