@@ -1,0 +1,117 @@
+#include "profiler_agent/session/device_host.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "profiler_agent/fake_device.h"
+#include "profiler_agent/worker/test_kernels.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+const char kColumnSum[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
+const Configuration kConfiguration = {16, 8, 0};
+
+class DeviceHostTest : public ::testing::Test {
+ protected:
+  DeviceHostTest() { script_->facts.backend = "opencl"; }
+
+  std::unique_ptr<DeviceHost> Create() {
+    DeviceHostOptions options;
+    options.workers.push_back(std::make_unique<FakeDevice>(script_));
+    options.probe = [this] { return probe_; };
+    options.probe_interval = std::chrono::milliseconds(1);
+    return std::make_unique<DeviceHost>(
+        std::move(options), [this](const v1::AttachRequest& message) {
+          const std::lock_guard<std::mutex> lock(mutex_);
+          reports_.push_back(message);
+          changed_.notify_all();
+        });
+  }
+
+  static v1::PrepareBatch Batch(uint64_t id) {
+    v1::PrepareBatch batch;
+    batch.set_batch_id(id);
+    *batch.mutable_kernel() = TestKernelSource(kColumnSum);
+    *batch.add_configurations() = ConfigurationToProto(kConfiguration);
+    return batch;
+  }
+
+  // Waits for the next report.
+  v1::AttachRequest Next() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const bool came = changed_.wait_for(lock, std::chrono::seconds(60), [this] {
+      return reports_.size() > taken_;
+    });
+    EXPECT_TRUE(came);
+    return came ? reports_[taken_++] : v1::AttachRequest();
+  }
+
+  std::shared_ptr<FakeDeviceScript> script_ =
+      std::make_shared<FakeDeviceScript>();
+  absl::Status probe_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<v1::AttachRequest> reports_;
+  size_t taken_ = 0;
+};
+
+TEST_F(DeviceHostTest, RunsABatchAndReportsItsEnd) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(7));
+  EXPECT_EQ(Next().candidate().facts().capacity(), 4);
+  const v1::AttachRequest done = Next();
+  EXPECT_EQ(done.done().batch_id(), 7u);
+  EXPECT_EQ(done.done().error(), "");
+}
+
+TEST_F(DeviceHostTest, TellsThatADeviceIsLostAndThatItIsBack) {
+  script_->prepare_errors[kConfiguration] = absl::UnavailableError("gone");
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(1));
+  EXPECT_EQ(Next().done().error(), "gone");
+  const v1::AttachRequest lost = Next();
+  EXPECT_EQ(lost.device().device_uuid(), "fake-0");
+  EXPECT_EQ(lost.device().problem(), "gone");
+  const v1::AttachRequest back = Next();
+  EXPECT_TRUE(back.has_device());
+  EXPECT_EQ(back.device().problem(), "");
+  EXPECT_EQ(host->problem(), "");
+}
+
+TEST_F(DeviceHostTest, ABatchThatWaitsIsDoneAsSoonAsItIsCancelled) {
+  std::mutex blocked;
+  blocked.lock();
+  script_->on_call = [&blocked](const Configuration&) {
+    const std::lock_guard<std::mutex> wait(blocked);
+  };
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(1));
+  host->Submit(Batch(2));
+  host->Cancel(2);
+  const v1::AttachRequest done = Next();
+  EXPECT_EQ(done.done().batch_id(), 2u);
+  EXPECT_TRUE(done.done().cancelled());
+  blocked.unlock();
+  host->WaitUntilIdle();
+  EXPECT_TRUE(Next().has_candidate());
+}
+
+TEST_F(DeviceHostTest, AKernelThatMakesNoSenseEndsItsBatchOnly) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  v1::PrepareBatch broken = Batch(1);
+  broken.mutable_kernel()->mutable_spec()->clear_mapping();
+  host->Submit(broken);
+  EXPECT_NE(Next().done().error(), "");
+  host->Submit(Batch(2));
+  EXPECT_TRUE(Next().has_candidate());
+}
+
+}  // namespace
+}  // namespace wavetune
