@@ -69,15 +69,17 @@ RocksDbDatabase::RocksDbDatabase(Options options)
     : options_(std::move(options)),
       env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()) {}
 
-RocksDbDatabase::~RocksDbDatabase() { CloseFiles(); }
+RocksDbDatabase::~RocksDbDatabase() { CloseFiles(/*sync=*/!writes_fail_); }
 
-void RocksDbDatabase::CloseFiles() {
+void RocksDbDatabase::CloseFiles(bool sync) {
   if (db_ == nullptr) return;
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
-  // Unsynced progress of jobs reaches the disk now and not at some time.
-  db_->FlushWAL(/*sync=*/true).PermitUncheckedError();
+  // Unsynced progress of jobs reaches the disk now and not at some time. Not
+  // after a failed write: RocksDB asserts that its log is sound (and Debian's
+  // is built with assertions).
+  if (sync) db_->FlushWAL(/*sync=*/true).PermitUncheckedError();
   db_->Close().PermitUncheckedError();
   db_.reset();
 }
@@ -296,16 +298,16 @@ bool RocksDbDatabase::Recover() {
     const Lock lock(open_mutex_);
     if (db_ != nullptr && db_->Resume().ok()) return true;
   }
-  // RocksDB takes some failures, such as to create a log, for fatal and has to
-  // be opened anew. Until that succeeds it is open for reading at least.
+  // RocksDB takes some failures, such as to create a log, for fatal; and Resume
+  // says "busy" while its own recovery waits for its next look at the disk.
+  // Both end when it is opened anew. Until that succeeds it is open for reading
+  // at least.
   std::unique_lock lock(open_mutex_);
-  CloseFiles();
-  if (rocksdb::Status status = TryOpen(/*read_only=*/false); status.ok()) {
-    return true;
-  } else {
-    Log(LogLevel::kError, kComponent,
-        absl::StrCat(path(), ": cannot be opened anew: ", status.ToString()));
-  }
+  CloseFiles(/*sync=*/false);
+  const rocksdb::Status status = TryOpen(/*read_only=*/false);
+  if (status.ok()) return true;
+  Log(LogLevel::kError, kComponent,
+      absl::StrCat(path(), ": cannot be opened anew: ", status.ToString()));
   TryOpen(/*read_only=*/true).PermitUncheckedError();
   return false;
 }

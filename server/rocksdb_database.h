@@ -161,7 +161,8 @@ class RocksDbDatabase {
 
   absl::Status OpenFiles();
   rocksdb::Status TryOpen(bool read_only);
-  void CloseFiles();
+  // `sync`: not after a failed write.
+  void CloseFiles(bool sync);
   rocksdb::Status TryWrite(const StoreBatch& batch, bool sync);
   // Makes writes possible again after an I/O error; false: not yet.
   bool Recover();

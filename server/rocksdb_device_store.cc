@@ -10,7 +10,7 @@ namespace wavetune {
 
 absl::Status RocksDbDeviceStore::Put(const DeviceRecord& device) {
   StoreBatch batch;
-  batch.Put(Family::kDevices, device.facts.uuid, EncodeDevice(device));
+  batch.Put(Family::kDevices, device.facts.uuid, EncodeStoredDevice(device));
   return database_->Write(batch, /*sync=*/true,
                           absl::StrCat("store device ", device.facts.uuid));
 }
@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<DeviceRecord>> RocksDbDeviceStore::List() {
   RETURN_IF_ERROR(database_->Scan(
       Family::kDevices, "",
       [&](absl::string_view key, absl::string_view value) {
-        absl::StatusOr<DeviceRecord> device = DecodeDevice(value);
+        absl::StatusOr<DeviceRecord> device = DecodeStoredDevice(value);
         if (device.ok() && device->facts.uuid != key) {
           device = absl::DataLossError("the entry belongs to another UUID");
         }

@@ -28,7 +28,7 @@ RocksDbJobStore::RocksDbJobStore(RocksDbDatabase* database)
 
 absl::Status RocksDbJobStore::Write(const JobRecord& job, StoreBatch& batch,
                                     bool sync) {
-  batch.Put(Family::kJobs, BigEndian(job.id), EncodeJob(job));
+  batch.Put(Family::kJobs, BigEndian(job.id), EncodeStoredJob(job));
   return database_->Write(batch, sync, absl::StrCat("store job ", job.id));
 }
 
@@ -60,7 +60,7 @@ absl::StatusOr<JobRecord> RocksDbJobStore::Get(uint64_t id) {
     if (!bytes->has_value()) {
       return absl::NotFoundError(absl::StrCat("no job has id ", id));
     }
-    absl::StatusOr<JobRecord> job = DecodeJob(**bytes);
+    absl::StatusOr<JobRecord> job = DecodeStoredJob(**bytes);
     if (job.ok() && job->id == id) return job;
     damage = job.ok() ? absl::DataLossError("the entry belongs to another id")
                       : job.status();

@@ -89,9 +89,9 @@ class Checker {
       case Family::kKernels:
         return absl::OkStatus();
       case Family::kDevices:
-        return DecodeDevice(value).status();
+        return DecodeStoredDevice(value).status();
       case Family::kJobs:
-        return DecodeJob(value).status();
+        return DecodeStoredJob(value).status();
       case Family::kTables:
         return CheckTableEntry(key, value);
       case Family::kSamples:
@@ -102,7 +102,8 @@ class Checker {
 
   absl::Status CheckTableEntry(absl::string_view key, absl::string_view value) {
     if (absl::StartsWith(key, kServingPrefix)) {
-      ASSIGN_OR_RETURN(const TableRecord record, DecodeTableRecord(value));
+      ASSIGN_OR_RETURN(const TableRecord record,
+                       DecodeStoredTableRecord(value));
       serving_[record.digest] = record.key.kernel;
       return absl::OkStatus();
     }
@@ -120,13 +121,13 @@ class Checker {
   static absl::Status CheckSampleEntry(absl::string_view key,
                                        absl::string_view value) {
     if (absl::StartsWith(key, kGenerationsPrefix)) {
-      return DecodeGeneration(value).status();
+      return DecodeStoredGeneration(value).status();
     }
     if (EntryKind(key) == SampleEntry::kSample) {
-      return DecodeSample(value).status();
+      return DecodeStoredSample(value).status();
     }
     if (EntryKind(key) == SampleEntry::kCandidate) {
-      return DecodeCandidate(value).status();
+      return DecodeStoredCandidate(value).status();
     }
     return absl::DataLossError("unknown key");
   }

@@ -24,16 +24,17 @@ class EntryBatch {
         record_(record) {}
 
   void Add(const SampleRecord& sample) {
-    Put(sample_prefix_, EncodeSample(sample));
+    Put(sample_prefix_, EncodeStoredSample(sample));
     ++record_.samples;
   }
   void Add(const CandidateRecord& candidate) {
-    Put(candidate_prefix_, EncodeCandidate(candidate));
+    Put(candidate_prefix_, EncodeStoredCandidate(candidate));
   }
 
   // Adds the generation's new record; the batch is complete.
   StoreBatch& Finish() {
-    batch_.Put(Family::kSamples, generation_key_, EncodeGeneration(record_));
+    batch_.Put(Family::kSamples, generation_key_,
+               EncodeStoredGeneration(record_));
     return batch_;
   }
   const GenerationRecord& record() const { return record_; }
@@ -92,7 +93,7 @@ absl::StatusOr<GenerationRecord> RocksDbSampleStore::ReadGeneration(
   absl::Status damage = bytes.status();
   if (bytes.ok()) {
     if (!bytes->has_value()) return GenerationRecord{};
-    absl::StatusOr<GenerationRecord> record = DecodeGeneration(**bytes);
+    absl::StatusOr<GenerationRecord> record = DecodeStoredGeneration(**bytes);
     // Its numbers decide where entries go: guessing at a newer format could
     // overwrite them.
     if (record.ok() || absl::IsFailedPrecondition(record.status())) {
@@ -175,7 +176,7 @@ absl::StatusOr<SampleSet> RocksDbSampleStore::Load(const ProfileKey& key,
                    ReadGeneration(GenerationKey(key, generation)));
   SampleSet set;
   const auto add_sample = [&](absl::string_view k, absl::string_view value) {
-    absl::StatusOr<SampleRecord> sample = DecodeSample(value);
+    absl::StatusOr<SampleRecord> sample = DecodeStoredSample(value);
     if (sample.ok()) {
       set.samples.push_back(*std::move(sample));
     } else {
@@ -189,7 +190,7 @@ absl::StatusOr<SampleSet> RocksDbSampleStore::Load(const ProfileKey& key,
 
   std::map<std::pair<std::string, Configuration>, CandidateRecord> candidates;
   const auto add_candidate = [&](absl::string_view k, absl::string_view value) {
-    absl::StatusOr<CandidateRecord> candidate = DecodeCandidate(value);
+    absl::StatusOr<CandidateRecord> candidate = DecodeStoredCandidate(value);
     if (candidate.ok()) {
       candidates.insert_or_assign(
           {candidate->specialisation, candidate->candidate.configuration},

@@ -41,7 +41,8 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
   StoreBatch batch;
   batch.Put(Family::kTables, PayloadKey(record.digest),
             EncodeStoredTable(record, payload));
-  batch.Put(Family::kTables, ServingKey(record.key), EncodeTableRecord(record));
+  batch.Put(Family::kTables, ServingKey(record.key),
+            EncodeStoredTableRecord(record));
   database_->PutNumber(kEpochName, record.epoch, batch);
   database_->PutNumber(kRevisionName, record.revision, batch);
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "promote a table"));
@@ -103,7 +104,7 @@ absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListServing() {
   RETURN_IF_ERROR(database_->Scan(
       Family::kTables, kServingPrefix,
       [&](absl::string_view key, absl::string_view value) {
-        absl::StatusOr<TableRecord> record = DecodeTableRecord(value);
+        absl::StatusOr<TableRecord> record = DecodeStoredTableRecord(value);
         if (record.ok() && ServingKey(record->key) != key) {
           record = absl::DataLossError("the entry belongs to another key");
         }

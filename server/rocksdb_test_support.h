@@ -115,6 +115,15 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
     return status;
   }
 
+  // RocksDB starts a recovery of its own where this is supported.
+  rocksdb::IOStatus GetFreeSpace(const std::string& /*path*/,
+                                 const rocksdb::IOOptions& /*options*/,
+                                 uint64_t* bytes,
+                                 rocksdb::IODebugContext* /*debug*/) override {
+    *bytes = full_ ? 0 : uint64_t{1} << 30;
+    return rocksdb::IOStatus::OK();
+  }
+
   rocksdb::IOStatus LockFile(const std::string& name,
                              const rocksdb::IOOptions& options,
                              rocksdb::FileLock** lock,

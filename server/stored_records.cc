@@ -216,7 +216,7 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
 
 }  // namespace
 
-std::string EncodeDevice(const DeviceRecord& record) {
+std::string EncodeStoredDevice(const DeviceRecord& record) {
   const DeviceFacts& facts = record.facts;
   v1::StoredDevice stored;
   stored.set_format(kStoredFormat);
@@ -238,7 +238,7 @@ std::string EncodeDevice(const DeviceRecord& record) {
   return stored.SerializeAsString();
 }
 
-absl::StatusOr<DeviceRecord> DecodeDevice(absl::string_view bytes) {
+absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredDevice stored, Parse<v1::StoredDevice>(bytes));
   DeviceRecord record;
   record.facts = {.uuid = stored.uuid(),
@@ -259,7 +259,7 @@ absl::StatusOr<DeviceRecord> DecodeDevice(absl::string_view bytes) {
   return record;
 }
 
-std::string EncodeSample(const SampleRecord& record) {
+std::string EncodeStoredSample(const SampleRecord& record) {
   const Sample& sample = record.sample;
   v1::StoredSample stored;
   stored.set_format(kStoredFormat);
@@ -283,7 +283,7 @@ std::string EncodeSample(const SampleRecord& record) {
   return stored.SerializeAsString();
 }
 
-absl::StatusOr<SampleRecord> DecodeSample(absl::string_view bytes) {
+absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredSample stored, Parse<v1::StoredSample>(bytes));
   SampleRecord record;
   Sample& sample = record.sample;
@@ -307,17 +307,17 @@ absl::StatusOr<SampleRecord> DecodeSample(absl::string_view bytes) {
   return record;
 }
 
-std::string EncodeCandidate(const CandidateRecord& record) {
+std::string EncodeStoredCandidate(const CandidateRecord& record) {
   return CandidateToStored(record).SerializeAsString();
 }
 
-absl::StatusOr<CandidateRecord> DecodeCandidate(absl::string_view bytes) {
+absl::StatusOr<CandidateRecord> DecodeStoredCandidate(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredCandidate stored,
                    Parse<v1::StoredCandidate>(bytes));
   return CandidateFromStored(stored);
 }
 
-std::string EncodeGeneration(const GenerationRecord& record) {
+std::string EncodeStoredGeneration(const GenerationRecord& record) {
   v1::StoredGeneration stored;
   stored.set_format(kStoredFormat);
   stored.set_samples(record.samples);
@@ -326,7 +326,8 @@ std::string EncodeGeneration(const GenerationRecord& record) {
   return stored.SerializeAsString();
 }
 
-absl::StatusOr<GenerationRecord> DecodeGeneration(absl::string_view bytes) {
+absl::StatusOr<GenerationRecord> DecodeStoredGeneration(
+    absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredGeneration stored,
                    Parse<v1::StoredGeneration>(bytes));
   return GenerationRecord{.samples = stored.samples(),
@@ -334,11 +335,11 @@ absl::StatusOr<GenerationRecord> DecodeGeneration(absl::string_view bytes) {
                           .next_sequence = stored.next_sequence()};
 }
 
-std::string EncodeTableRecord(const TableRecord& record) {
+std::string EncodeStoredTableRecord(const TableRecord& record) {
   return TableRecordToStored(record).SerializeAsString();
 }
 
-absl::StatusOr<TableRecord> DecodeTableRecord(absl::string_view bytes) {
+absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredTableRecord stored,
                    Parse<v1::StoredTableRecord>(bytes));
   return TableRecordFromStored(stored);
@@ -366,7 +367,7 @@ absl::StatusOr<StoredPayload> DecodeStoredTable(absl::string_view bytes) {
   return table;
 }
 
-std::string EncodeJob(const JobRecord& record) {
+std::string EncodeStoredJob(const JobRecord& record) {
   v1::StoredJob stored;
   stored.set_format(kStoredFormat);
   stored.set_id(record.id);
@@ -375,7 +376,7 @@ std::string EncodeJob(const JobRecord& record) {
   return stored.SerializeAsString();
 }
 
-absl::StatusOr<JobRecord> DecodeJob(absl::string_view bytes) {
+absl::StatusOr<JobRecord> DecodeStoredJob(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredJob stored, Parse<v1::StoredJob>(bytes));
   JobRecord record;
   record.id = stored.id();

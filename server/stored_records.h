@@ -6,6 +6,9 @@
 // than this program's; both name what is wrong. Encode functions cannot fail.
 // A record that went through both is unchanged.
 //
+// Names say "Stored": model/table_codec.h has a DecodeTable of its own, for the
+// payload.
+//
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_STORED_RECORDS_H_
 #define WAVETUNE_SERVER_STORED_RECORDS_H_
@@ -23,14 +26,14 @@ namespace wavetune {
 // Of all stored messages; StoredTable's format 1 is not StoredJob's.
 inline constexpr int kStoredFormat = 1;
 
-std::string EncodeDevice(const DeviceRecord& record);
-absl::StatusOr<DeviceRecord> DecodeDevice(absl::string_view bytes);
+std::string EncodeStoredDevice(const DeviceRecord& record);
+absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes);
 
-std::string EncodeSample(const SampleRecord& record);
-absl::StatusOr<SampleRecord> DecodeSample(absl::string_view bytes);
+std::string EncodeStoredSample(const SampleRecord& record);
+absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes);
 
-std::string EncodeCandidate(const CandidateRecord& record);
-absl::StatusOr<CandidateRecord> DecodeCandidate(absl::string_view bytes);
+std::string EncodeStoredCandidate(const CandidateRecord& record);
+absl::StatusOr<CandidateRecord> DecodeStoredCandidate(absl::string_view bytes);
 
 // What a generation of samples holds.
 struct GenerationRecord {
@@ -41,11 +44,12 @@ struct GenerationRecord {
   friend bool operator==(const GenerationRecord&,
                          const GenerationRecord&) = default;
 };
-std::string EncodeGeneration(const GenerationRecord& record);
-absl::StatusOr<GenerationRecord> DecodeGeneration(absl::string_view bytes);
+std::string EncodeStoredGeneration(const GenerationRecord& record);
+absl::StatusOr<GenerationRecord> DecodeStoredGeneration(
+    absl::string_view bytes);
 
-std::string EncodeTableRecord(const TableRecord& record);
-absl::StatusOr<TableRecord> DecodeTableRecord(absl::string_view bytes);
+std::string EncodeStoredTableRecord(const TableRecord& record);
+absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes);
 
 // The payload is verified against the record's digest: DATA_LOSS where they
 // differ.
@@ -53,8 +57,8 @@ std::string EncodeStoredTable(const TableRecord& record,
                               absl::string_view payload);
 absl::StatusOr<StoredPayload> DecodeStoredTable(absl::string_view bytes);
 
-std::string EncodeJob(const JobRecord& record);
-absl::StatusOr<JobRecord> DecodeJob(absl::string_view bytes);
+std::string EncodeStoredJob(const JobRecord& record);
+absl::StatusOr<JobRecord> DecodeStoredJob(absl::string_view bytes);
 
 }  // namespace wavetune
 

@@ -11,18 +11,23 @@ namespace wavetune::testing {
 namespace {
 
 TEST(StoredRecordsTest, EveryRecordComesBackAsItWas) {
-  EXPECT_EQ(DecodeDevice(EncodeDevice(TestDevice("GPU"))).value(),
+  EXPECT_EQ(DecodeStoredDevice(EncodeStoredDevice(TestDevice("GPU"))).value(),
             TestDevice("GPU"));
-  EXPECT_EQ(DecodeSample(EncodeSample(TestSample(1))).value(), TestSample(1));
+  EXPECT_EQ(DecodeStoredSample(EncodeStoredSample(TestSample(1))).value(),
+            TestSample(1));
+  EXPECT_EQ(DecodeStoredCandidate(
+                EncodeStoredCandidate(TestCandidate(8, "hung", "x")))
+                .value(),
+            TestCandidate(8, "hung", "x"));
+  EXPECT_EQ(DecodeStoredJob(EncodeStoredJob(TestJob())).value(), TestJob());
   EXPECT_EQ(
-      DecodeCandidate(EncodeCandidate(TestCandidate(8, "hung", "x"))).value(),
-      TestCandidate(8, "hung", "x"));
-  EXPECT_EQ(DecodeJob(EncodeJob(TestJob())).value(), TestJob());
-  EXPECT_EQ(DecodeTableRecord(EncodeTableRecord(TestTable(TestKey()))).value(),
-            TestTable(TestKey()));
+      DecodeStoredTableRecord(EncodeStoredTableRecord(TestTable(TestKey())))
+          .value(),
+      TestTable(TestKey()));
   const GenerationRecord generation = {
       .samples = 1, .size_bytes = 2, .next_sequence = 3};
-  EXPECT_EQ(DecodeGeneration(EncodeGeneration(generation)).value(), generation);
+  EXPECT_EQ(DecodeStoredGeneration(EncodeStoredGeneration(generation)).value(),
+            generation);
 }
 
 TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
@@ -31,7 +36,7 @@ TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
     for (int phase = 0; phase <= 8; ++phase) {
       job.state = static_cast<JobState>(state);
       job.phase = static_cast<JobPhase>(phase);
-      EXPECT_EQ(DecodeJob(EncodeJob(job)).value(), job);
+      EXPECT_EQ(DecodeStoredJob(EncodeStoredJob(job)).value(), job);
     }
   }
 }
@@ -49,8 +54,10 @@ TEST(StoredRecordsTest, ATableIsVerifiedAgainstItsDigest) {
 TEST(StoredRecordsTest, RefusesGarbageAndNoFormat) {
   for (const std::string& bytes :
        {std::string(), std::string("garbage"), std::string(100, '\xff')}) {
-    EXPECT_EQ(DecodeSample(bytes).status().code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(DecodeJob(bytes).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeStoredSample(bytes).status().code(),
+              absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeStoredJob(bytes).status().code(),
+              absl::StatusCode::kDataLoss);
     EXPECT_EQ(DecodeStoredTable(bytes).status().code(),
               absl::StatusCode::kDataLoss);
   }
@@ -59,7 +66,7 @@ TEST(StoredRecordsTest, RefusesGarbageAndNoFormat) {
 TEST(StoredRecordsTest, SaysThatAFormatIsNewer) {
   v1::StoredJob job;
   job.set_format(kStoredFormat + 1);
-  const absl::Status status = DecodeJob(job.SerializeAsString()).status();
+  const absl::Status status = DecodeStoredJob(job.SerializeAsString()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "StoredJob has format 2, this program knows 1: upgrade the daemon "
@@ -70,20 +77,20 @@ TEST(StoredRecordsTest, RefusesWhatARecordCannotHold) {
   v1::StoredSample sample;
   sample.set_format(kStoredFormat);
   for (int i = 0; i <= kMaxParameters; ++i) sample.add_configuration(i);
-  EXPECT_EQ(DecodeSample(sample.SerializeAsString()).status().code(),
+  EXPECT_EQ(DecodeStoredSample(sample.SerializeAsString()).status().code(),
             absl::StatusCode::kDataLoss);
   v1::StoredJob job;
   job.set_format(kStoredFormat);
   job.set_kind(1);
   job.set_state(99);
-  EXPECT_EQ(DecodeJob(job.SerializeAsString()).status().code(),
+  EXPECT_EQ(DecodeStoredJob(job.SerializeAsString()).status().code(),
             absl::StatusCode::kDataLoss);
 }
 
 TEST(StoredRecordsTest, AnyPrefixOfARecordIsHandled) {
-  const std::string bytes = EncodeJob(TestJob());
+  const std::string bytes = EncodeStoredJob(TestJob());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    DecodeJob(absl::string_view(bytes).substr(0, size)).IgnoreError();
+    DecodeStoredJob(absl::string_view(bytes).substr(0, size)).IgnoreError();
   }
 }
 
