@@ -122,6 +122,7 @@ absl::Status JobDevice::Prepare(
     const size_t end = std::min(begin + kPrepareBatch, configurations.size());
     std::vector<Configuration> left(configurations.begin() + begin,
                                     configurations.begin() + end);
+    absl::Status stored;
     const auto attempt = [&](MeasurementExecutor& executor) {
       const std::vector<Configuration> batch = left;
       return executor.Prepare(
@@ -130,10 +131,18 @@ absl::Status JobDevice::Prepare(
             std::erase(left, candidate.configuration);
             pending_candidates_.push_back({specialisation, candidate});
             on_record(pending_candidates_.back());
-            return control_->CheckGoOn().ok();
+            // Compiling is slow: what is done must survive a crash.
+            if (services_.clock->NowUs() - last_flush_us_ >= kFlushIntervalUs) {
+              stored = Flush();
+            }
+            return stored.ok() && control_->CheckGoOn().ok();
           });
     };
-    RETURN_IF_ERROR(RunToEnd(attempt, [&] { return left.size(); }));
+    last_flush_us_ = services_.clock->NowUs();
+    const absl::Status status = RunToEnd(attempt, [&] { return left.size(); });
+    // A failed append ends the batch as cancelled; the reason counts.
+    RETURN_IF_ERROR(stored);
+    RETURN_IF_ERROR(status);
     if (!left.empty()) {
       return absl::InternalError(absl::StrCat(
           "the agent ended a batch without a word on ", left.size(),
