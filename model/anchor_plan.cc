@@ -54,8 +54,9 @@ struct Demand {
   double low_loop = kDefaultLow;
   double high_loop = kDefaultHigh;
   int64_t fewest_tiles = 1;
-  int64_t most_tiles = 1;  // 90th percentile.
-  double low_fill = 1;     // Of the last row, at the low loop count.
+  int64_t most_tiles = 1;   // 90th percentile.
+  int64_t reach_tiles = 1;  // The most of all.
+  double low_fill = 1;      // Of the last row, at the low loop count.
   double high_fill = 1;
 };
 
@@ -113,6 +114,7 @@ class Planner {
                                demand.high_loop / kLeastLoopSpan));
     demand.fewest_tiles = static_cast<int64_t>(Quantile(own, 0, TilesOf));
     demand.most_tiles = static_cast<int64_t>(Quantile(own, 0.9, TilesOf));
+    demand.reach_tiles = static_cast<int64_t>(Quantile(own, 1, TilesOf));
     if (!square) SetFill(own, demand);
     return demand;
   }
@@ -134,14 +136,16 @@ class Planner {
     const int64_t c = capacity_;
     const int64_t few = std::clamp<int64_t>(c / 8, 1, kFewTiles);
     const int64_t far = demand.known ? demand.most_tiles : kManyWaves * c;
-    std::vector<int64_t> tiles = {c, 2 * c, few, c + 1};
+    const int64_t reach = demand.known ? demand.reach_tiles : far;
+    // Beyond two waves at least one more point: up to there steps and tiles
+    // grow together, and nothing tells their costs apart.
+    const int64_t many = std::clamp(reach, 4 * c, kManyWaves * c);
+    std::vector<int64_t> tiles = {c, 2 * c, few, many, c + 1};
     // Nobody asks for less than a wave: one anchor there will do.
-    if (demand.known && demand.fewest_tiles > c) tiles = {2 * c, far, c + 1, c};
-    if (demand.fewest_tiles <= c || !demand.known) {
+    if (demand.known && demand.fewest_tiles > c) {
+      tiles = {2 * c, std::max(far, many), c + 1, c, many};
+    } else {
       tiles.push_back(std::max<int64_t>(1, c / 2));
-    }
-    if (far >= kManyWaves / 2 * c) {
-      tiles.push_back(std::min(far, kManyWaves * c));
     }
     if (far > kManyWaves * c * 3 / 2) {
       tiles.push_back(far);
@@ -236,7 +240,7 @@ class Planner {
           plan.push_back(list[k]);
         }
       }
-      take_square(2);
+      take_square(i == 0 ? 4 : 2);
       if (plan.size() == before) break;
     }
     if (plan.size() > kMaxAnchors) plan.resize(kMaxAnchors);

@@ -2,19 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "model/wave_model.h"
 
 namespace wavetune {
 namespace {
 
 constexpr double kLeastScale = 0.04;
-constexpr double kQuantile = 0.94;
+constexpr double kQuantile = 0.93;
 constexpr size_t kFewestScores = 20;
+constexpr size_t kFewestOwnScores = 14;
 constexpr size_t kFolds = 4;
 constexpr double kLeastFactor = 1.5;
-constexpr double kMostFactor = 4;
+constexpr double kMostFactor = 3;
 constexpr double kMostCalibrated = 0.30;
 constexpr double kSuspectWidening = 1.5;
-constexpr double kExtrapolatedWidening = 1.5;
+constexpr double kExtrapolatedWidening = 2;
+constexpr double kMostExtrapolated = 1.5;  // Of the largest bound.
 
 // The mean residual of few observations flatters a fit with six coefficients.
 double ScaleOf(const SegmentQuality& quality) {
@@ -22,11 +27,18 @@ double ScaleOf(const SegmentQuality& quality) {
   return quality.mean_residual * (n + 2) / std::max(n - 1, 1.0);
 }
 
+// |measured / predicted - 1| / scale of one held-out observation.
+struct Score {
+  double score;
+  size_t row_regime;
+  size_t wave_regime;
+};
+
 // Appends the scores of one candidate's representative observations, each
 // predicted by a model that was fitted without its fold.
 void AddScores(const SpecialisationState& specialisation,
                const CandidateState& candidate, int64_t multiprocessors,
-               std::vector<double>& scores) {
+               std::vector<Score>& scores) {
   for (size_t fold = 0; fold < kFolds; ++fold) {
     std::vector<Observation> fitted;
     std::vector<const Observation*> held_out;
@@ -46,9 +58,24 @@ void AddScores(const SpecialisationState& specialisation,
       const double predicted = PredictUs(specialisation.axes, model, o->at);
       const double scale = std::max(
           kLeastScale, ScaleOf(QualityAt(specialisation.axes, model, o->at)));
-      scores.push_back(std::abs(o->latency_us / predicted - 1) / scale);
+      const SubTable& axes = specialisation.axes;
+      scores.push_back({std::abs(o->latency_us / predicted - 1) / scale,
+                        static_cast<size_t>(
+                            RowRegimeIndex(axes, o->at.rows, o->at.row_fill)),
+                        static_cast<size_t>(WaveRegimeIndex(
+                            axes, Waves(o->at.tiles, model.capacity)))});
     }
   }
+}
+
+// The quantile of held-out scores, a little above their own share as few scores
+// demand, within limits.
+double QuantileFactor(std::vector<double> scores) {
+  std::sort(scores.begin(), scores.end());
+  const double rank = kQuantile * static_cast<double>(scores.size() + 1);
+  const size_t index =
+      std::min(scores.size() - 1, static_cast<size_t>(std::ceil(rank)) - 1);
+  return std::clamp(scores[index], kLeastFactor, kMostFactor);
 }
 
 bool AllSuspect(const SpecialisationState& specialisation,
@@ -69,34 +96,53 @@ BoundRule CalibrateBounds(const SpecialisationState& specialisation,
   BoundRule rule;
   if (AllSuspect(specialisation, members)) {
     rule.factor *= kSuspectWidening;
-    rule.least *= kSuspectWidening;
     rule.most *= kSuspectWidening;
     return rule;
   }
-  std::vector<double> scores;
+  std::vector<Score> scores;
   for (const size_t i : members) {
     AddScores(specialisation, specialisation.candidates[i], multiprocessors,
               scores);
   }
   if (scores.size() < kFewestScores) return rule;
-  std::sort(scores.begin(), scores.end());
-  const double rank = kQuantile * static_cast<double>(scores.size() + 1);
-  const size_t index =
-      std::min(scores.size() - 1, static_cast<size_t>(std::ceil(rank)) - 1);
-  rule.factor = std::clamp(scores[index], kLeastFactor, kMostFactor);
-  rule.least = rule.factor * kLeastScale;
+  const SubTable& axes = specialisation.axes;
+  std::vector<double> all;
+  for (const Score& s : scores) all.push_back(s.score);
+  rule.factor = QuantileFactor(std::move(all));
+  rule.least_scale = kLeastScale;
   rule.most = kMostCalibrated;
   rule.scores = static_cast<int>(scores.size());
+  rule.own_factors.assign(axes.row_regimes.size(),
+                          std::vector<double>(axes.max_waves.size()));
+  for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
+    for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+      std::vector<double> own;
+      for (const Score& s : scores) {
+        if (s.row_regime == r && s.wave_regime == w) own.push_back(s.score);
+      }
+      if (own.size() < kFewestOwnScores) continue;
+      rule.own_factors[r][w] = QuantileFactor(std::move(own));
+    }
+  }
   return rule;
 }
 
-double RelativeBound(const BoundRule& rule, const SegmentQuality& quality) {
+double RelativeBound(const BoundRule& rule, size_t row, size_t wave,
+                     const SegmentQuality& quality) {
   if (quality.own == 0) return rule.most;
-  return std::clamp(rule.factor * ScaleOf(quality), rule.least, rule.most);
+  double factor = rule.factor;
+  if (!rule.own_factors.empty() && rule.own_factors[row][wave] > 0) {
+    factor = rule.own_factors[row][wave];
+  }
+  return std::min(factor * std::max(rule.least_scale, ScaleOf(quality)),
+                  rule.most);
 }
 
-double ExtrapolatedBound(const BoundRule& rule, const SegmentQuality& quality) {
-  return RelativeBound(rule, quality) * kExtrapolatedWidening;
+double ExtrapolatedBound(const BoundRule& rule, size_t row, size_t wave,
+                         const SegmentQuality& quality) {
+  return std::min(
+      RelativeBound(rule, row, wave, quality) * kExtrapolatedWidening,
+      rule.most * kMostExtrapolated);
 }
 
 }  // namespace wavetune

@@ -21,7 +21,8 @@ struct Belief {
 };
 
 // Returns the measured latency where there is one (spread 1 %), else the
-// prediction with the mean residual of its segment, at least 2 %, as spread.
+// prediction with twice the mean residual of its segment, at least 5 %, as
+// spread.
 // Cannot fail; the candidate must have a model.
 Belief BeliefAt(const SpecialisationState& specialisation,
                 const CandidateState& candidate, const CandidateModel& model,

@@ -47,14 +47,14 @@ double MeanResidual(const std::vector<CandidateModel>& models,
 std::string NoteOnBounds(const BoundRule& rule) {
   if (rule.scores > 0) {
     return absl::StrFormat(
-        "error bounds are %.2f times a segment's residual, calibrated on %d "
-        "held-out predictions",
-        rule.factor, rule.scores);
+        "error bounds are calibrated on %d held-out predictions: %.2f times a "
+        "segment's residual, or a factor of its own where it has enough",
+        rule.scores, rule.factor);
   }
   return absl::StrFormat(
       "error bounds are %.2f times a segment's residual, at least %.0f %%: too "
       "few representative problems were measured to calibrate them",
-      rule.factor, rule.least * 100);
+      rule.factor, rule.factor * rule.least_scale * 100);
 }
 
 }  // namespace

@@ -41,8 +41,18 @@ class Refiner {
     std::sort(shortlist_.begin(), shortlist_.end());
   }
 
+  // Over the problems that may be measured: the others cannot improve.
   bool BelowTarget(double target) const {
-    return MeanExpectedRegret(state_, models_, latencies_, shortlist_) < target;
+    double regret = 0;
+    double weight = 0;
+    const size_t count = state_.representatives.size();
+    for (size_t p = 0; p < count; ++p) {
+      if (IsHeldOut(p, count)) continue;
+      regret += state_.weights[p] *
+                ExpectedRegretAt(state_, models_, latencies_, shortlist_, p);
+      weight += state_.weights[p];
+    }
+    return weight == 0 || regret / weight < target;
   }
 
   std::vector<MeasureItem> Items(size_t most) const {

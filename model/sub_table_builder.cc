@@ -137,8 +137,8 @@ class Builder {
       for (size_t w = 0; w < out.rows[r].segments.size(); ++w) {
         WaveSegment& segment = out.rows[r].segments[w];
         const SegmentQuality& quality = model.quality[r][w];
-        segment.relative_bound = RelativeBound(rule_, quality);
-        segment.extrapolated_bound = ExtrapolatedBound(rule_, quality);
+        segment.relative_bound = RelativeBound(rule_, r, w, quality);
+        segment.extrapolated_bound = ExtrapolatedBound(rule_, r, w, quality);
         segment.micro = micro[r][w];
       }
     }
