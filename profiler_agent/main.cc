@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -20,6 +21,7 @@
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/session/agent_devices.h"
 #include "profiler_agent/session/attach_client.h"
+#include "profiler_agent/session/compile_command.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
 
@@ -60,6 +62,7 @@ struct Arguments {
   double prepare_timeout_s = 120;
   double measure_timeout_s = 60;
   std::string worker_backend;
+  CompileCommandOptions compile;
 };
 
 std::chrono::milliseconds Milliseconds(double seconds) {
@@ -116,6 +119,25 @@ void EndOnSignal(const sigset_t& signals, std::stop_source& stop) {
   }).detach();
 }
 
+AgentDevicesOptions DevicesOptions(const Arguments& arguments) {
+  return {.program = ThisProgram(),
+          .backends = arguments.backends,
+          .backend = arguments.backend,
+          .prepare_workers = arguments.prepare_workers,
+          .prepare_timeout = Milliseconds(arguments.prepare_timeout_s),
+          .measure_timeout = Milliseconds(arguments.measure_timeout_s)};
+}
+
+int RunCompile(const Arguments& arguments) {
+  CompileCommandOptions options = arguments.compile;
+  options.devices = DevicesOptions(arguments);
+  const absl::StatusOr<int> refused = RunCompileCommand(options, std::cout);
+  if (refused.ok()) return *refused == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  std::cerr << "wavetune-agent: " << refused.status().message() << "\n";
+  if (absl::IsInvalidArgument(refused.status())) return kExitUsage;
+  return absl::IsUnavailable(refused.status()) ? kExitNoDevice : EXIT_FAILURE;
+}
+
 int RunAgent(const Arguments& arguments) {
   const sigset_t signals = BlockEndingSignals();
   static std::stop_source stop;  // The signal thread may outlive this frame.
@@ -123,12 +145,7 @@ int RunAgent(const Arguments& arguments) {
 
   ReportRelay relay;
   const std::vector<std::unique_ptr<DeviceHost>> hosts = FindDevices(
-      {.program = ThisProgram(),
-       .backends = arguments.backends,
-       .backend = arguments.backend,
-       .prepare_workers = arguments.prepare_workers,
-       .prepare_timeout = Milliseconds(arguments.prepare_timeout_s),
-       .measure_timeout = Milliseconds(arguments.measure_timeout_s)},
+      DevicesOptions(arguments),
       [&relay](const v1::AttachRequest& message) { relay.Report(message); });
   if (hosts.empty()) {
     AgentLog(AgentLogLevel::kError,
@@ -188,6 +205,24 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
 
+  CLI::App* compile = app.add_subcommand(
+      "compile",
+      "Compiles candidates of a kernel folder and compares their results with "
+      "the reference; needs no daemon");
+  compile
+      ->add_option("--kernel-dir", arguments.compile.kernel_dir,
+                   "Folder with manifest.textproto")
+      ->required();
+  compile->add_option("--device", arguments.compile.device_uuid,
+                      "Device UUID; default: the first that runs the kernel");
+  compile
+      ->add_option("--sample", arguments.compile.sample,
+                   "Candidates, spread over the space")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  compile->add_flag("--all", arguments.compile.all, "Every candidate");
+  compile->add_flag("--json", arguments.compile.json, "Print JSON");
+
   // Started by the agent itself, so not in --help.
   CLI::App* worker = app.add_subcommand("worker")->group("");
   worker->add_option("--backend", arguments.worker_backend)->required();
@@ -207,6 +242,7 @@ int Main(int argc, char** argv) {
   }
   SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
+  if (app.got_subcommand("compile")) return RunCompile(arguments);
   return RunAgent(arguments);
 }
 

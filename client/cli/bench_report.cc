@@ -142,10 +142,10 @@ std::string SummaryLine(const BenchSummary& summary) {
 
 void PrintBench(std::ostream& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines) {
-  const std::string names = ValueNames(spec);
-  TextTable table({"", "PROBLEM", absl::StrCat("CHOSEN ", names), "SOURCE",
-                   "PREDICTED us", "CHOSEN us", "DEFAULT us", "BEST us",
-                   "REGRET", "OF BEST", "VS DEFAULT", "BEST CONFIGURATION"});
+  out << "configurations are " << ValueNames(spec) << "\n";
+  TextTable table({"", "PROBLEM", "CHOSEN", "SOURCE", "PREDICTED us",
+                   "CHOSEN us", "DEFAULT us", "BEST us", "REGRET", "OF BEST",
+                   "VS DEFAULT", "BEST CONFIGURATION"});
   for (const BenchLine& line : lines) {
     const double fraction = line.FractionOfBest();
     table.AddRow(

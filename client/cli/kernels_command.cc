@@ -108,7 +108,8 @@ absl::Status RunCheck(CommandContext& context, const Options& options) {
 absl::StatusOr<std::string> FindFolder(CommandContext& context,
                                        const std::string& kernel) {
   std::error_code error;
-  if (fs::is_directory(kernel, error)) return kernel;
+  if (fs::is_directory(kernel, error) || kernel.find('/') != std::string::npos)
+    return kernel;
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(KnownKernel known, FindKernel(*daemon.status, kernel));
   return known.status.path();
@@ -134,8 +135,12 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(int code, child->Wait());
   if (code == 0) return absl::OkStatus();
   if (code == 2)
-    return absl::InvalidArgumentError("wavetune-agent refused the arguments");
-  return absl::AbortedError("not every candidate compiled and was correct");
+    return absl::InvalidArgumentError(
+        "wavetune-agent refused the kernel or the arguments");
+  return absl::AbortedError(
+      absl::StrCat("not every candidate compiled and was correct: "
+                   "wavetune-agent ended with exit code ",
+                   code));
 }
 
 }  // namespace

@@ -9,19 +9,6 @@
 namespace wavetune {
 namespace {
 
-std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
-                                       const std::string& backend) {
-  std::vector<std::string> command = {options.program, "worker", "--backend",
-                                      backend};
-  if (!options.backend.cache_dir.empty()) {
-    command.insert(command.end(), {"--cache-dir", options.backend.cache_dir});
-  }
-  for (const std::string& folder : options.backend.replay_traces) {
-    command.insert(command.end(), {"--replay-trace", folder});
-  }
-  return command;
-}
-
 std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
                                        const std::string& backend,
                                        const DeviceFacts& facts,
@@ -51,6 +38,19 @@ Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
 }
 
 }  // namespace
+
+std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
+                                       const std::string& backend) {
+  std::vector<std::string> command = {options.program, "worker", "--backend",
+                                      backend};
+  if (!options.backend.cache_dir.empty()) {
+    command.insert(command.end(), {"--cache-dir", options.backend.cache_dir});
+  }
+  for (const std::string& folder : options.backend.replay_traces) {
+    command.insert(command.end(), {"--replay-trace", folder});
+  }
+  return command;
+}
 
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
     const AgentDevicesOptions& options, const ReportSink& report) {

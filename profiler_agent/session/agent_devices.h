@@ -24,6 +24,10 @@ struct AgentDevicesOptions {
   std::chrono::milliseconds measure_timeout{60'000};
 };
 
+// Returns the command line of a worker for a backend.
+std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
+                                       const std::string& backend);
+
 // Returns a host per usable device. What is missing (a backend that is not
 // built in, no driver, no device) is one log line each. Cannot fail.
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(

@@ -1,0 +1,171 @@
+#include "profiler_agent/session/compile_command.h"
+
+#include <algorithm>
+#include <memory>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/kernel_validation.h"
+#include "model/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "profiler_agent/prepare_batch.h"
+#include "profiler_agent/worker/kernel_source.h"
+#include "profiler_agent/worker/remote_device.h"
+#include "proto/convert/kernel_folder.h"
+
+namespace wavetune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Workers = std::vector<std::unique_ptr<Device>>;
+
+std::vector<Configuration> ChooseConfigurations(
+    const KernelSpec& spec, const CompileCommandOptions& options) {
+  std::vector<Configuration> all = EnumerateConfigurations(spec);
+  const auto wanted = static_cast<size_t>(std::max(options.sample, 1));
+  if (options.all || wanted >= all.size()) return all;
+  std::vector<Configuration> chosen = {spec.default_configuration};
+  for (size_t i = 0; chosen.size() < wanted && i < wanted; ++i) {
+    const Configuration& candidate = all[i * all.size() / wanted];
+    if (candidate != spec.default_configuration) chosen.push_back(candidate);
+  }
+  return chosen;
+}
+
+std::vector<Problem> CorrectnessProblems(const KernelSpec& spec,
+                                         const std::string& specialisation) {
+  std::vector<Problem> problems;
+  for (const WeightedProblem& weighted : spec.correctness_problems) {
+    const std::string& own = weighted.problem.specialisation;
+    if (!own.empty() && own != specialisation) continue;
+    problems.push_back(weighted.problem);
+    problems.back().specialisation = specialisation;
+  }
+  return problems;
+}
+
+// Finds the wanted device and puts workers in front of it.
+absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
+                                   const KernelSpec& spec) {
+  std::vector<std::string> seen;
+  for (const std::string& backend : options.devices.backends) {
+    if (!IsBuiltIn(backend)) continue;
+    const std::vector<std::string> command =
+        WorkerCommand(options.devices, backend);
+    RemoteDevice scout({.command = command});
+    const absl::StatusOr<Backend::Enumeration> found = scout.Enumerate();
+    if (!found.ok()) {
+      seen.push_back(absl::StrCat(backend, ": ", found.status().message()));
+      continue;
+    }
+    for (const DeviceFacts& facts : found->devices) {
+      seen.push_back(
+          absl::StrCat(facts.uuid, " (", facts.label, ", ", backend, ")"));
+      const bool fits = options.device_uuid.empty()
+                            ? spec.ImplementationOf(backend) != nullptr
+                            : facts.uuid == options.device_uuid;
+      if (!fits) continue;
+      Workers workers;
+      for (int i = 0; i < std::max(options.devices.prepare_workers, 1); ++i)
+        workers.push_back(std::make_unique<RemoteDevice>(RemoteDeviceOptions{
+            .command = command,
+            .facts = facts,
+            .cache_dir = options.devices.backend.cache_dir,
+            .prepare_timeout = options.devices.prepare_timeout}));
+      return workers;
+    }
+  }
+  return absl::UnavailableError(absl::StrCat(
+      options.device_uuid.empty()
+          ? absl::StrCat("no device runs kernel \"", spec.name, "\"")
+          : absl::StrCat("no device \"", options.device_uuid, "\""),
+      "; this machine has: ",
+      seen.empty() ? "none" : absl::StrJoin(seen, ", ")));
+}
+
+Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
+                   const Candidate& candidate) {
+  Json values = Json::object();
+  for (size_t i = 0; i < spec.parameters.size(); ++i)
+    values[spec.parameters[i].name] =
+        candidate.configuration[static_cast<int>(i)];
+  return Json{{"specialisation", specialisation},
+              {"configuration", std::move(values)},
+              {"correct", !candidate.excluded()},
+              {"reason", candidate.excluded_reason},
+              {"capacity", candidate.capacity},
+              {"registers", candidate.registers},
+              {"local_memory_bytes", candidate.local_memory_bytes}};
+}
+
+void PrintCandidate(std::ostream& out, const KernelSpec& spec,
+                    const std::string& specialisation,
+                    const Candidate& candidate) {
+  out << (candidate.excluded() ? "REFUSED  " : "ok       ")
+      << FormatConfiguration(spec, candidate.configuration);
+  if (!specialisation.empty()) out << " [" << specialisation << "]";
+  if (candidate.excluded()) {
+    out << ": " << candidate.excluded_reason;
+  } else {
+    out << "  capacity " << candidate.capacity << ", "
+        << candidate.local_memory_bytes << " bytes of local memory";
+  }
+  out << std::endl;  // As it goes: a slow compiler is watched.
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
+                                      std::ostream& out) {
+  ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel_dir));
+  ASSIGN_OR_RETURN(Workers workers, OpenDevice(options, folder.spec));
+  const DeviceFacts& facts = workers.front()->facts();
+  std::vector<Device*> devices;
+  for (const std::unique_ptr<Device>& worker : workers)
+    devices.push_back(worker.get());
+
+  v1::KernelSource source;
+  *source.mutable_spec() = folder.proto;
+  source.set_fingerprint(folder.Fingerprint(facts.backend, facts.compiler));
+  for (const v1::SourceFile& file : folder.sources) *source.add_files() = file;
+
+  int compiled = 0;
+  int refused = 0;
+  Json candidates = Json::array();
+  for (const std::string& name : folder.spec.SpecialisationNames()) {
+    PrepareBatch batch;
+    ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
+    batch.configurations = ChooseConfigurations(folder.spec, options);
+    batch.correctness_problems = CorrectnessProblems(folder.spec, name);
+    RETURN_IF_ERROR(RunPrepareBatch(
+        devices, batch,
+        [&](size_t, const Candidate& candidate) {
+          ++(candidate.excluded() ? refused : compiled);
+          if (options.json) {
+            candidates.push_back(CandidateJson(folder.spec, name, candidate));
+          } else {
+            PrintCandidate(out, folder.spec, name, candidate);
+          }
+        },
+        std::stop_token()));
+  }
+  if (options.json) {
+    out << Json{{"kernel", folder.spec.name},
+                {"device_uuid", facts.uuid},
+                {"correct", compiled},
+                {"refused", refused},
+                {"candidates", std::move(candidates)}}
+               .dump(2, ' ', false, Json::error_handler_t::replace)
+        << "\n";
+  } else {
+    out << compiled << " of " << compiled + refused
+        << " candidates compiled and gave correct results on " << facts.label
+        << " (" << facts.uuid << ")\n";
+  }
+  return refused;
+}
+
+}  // namespace wavetune

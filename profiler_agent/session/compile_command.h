@@ -1,0 +1,34 @@
+// Compiles and checks candidates of one kernel, without a daemon: what a
+// kernel's author runs after every change (`wavetune kernels compile`).
+#ifndef WAVETUNE_PROFILER_AGENT_SESSION_COMPILE_COMMAND_H_
+#define WAVETUNE_PROFILER_AGENT_SESSION_COMPILE_COMMAND_H_
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "profiler_agent/session/agent_devices.h"
+
+namespace wavetune {
+
+struct CompileCommandOptions {
+  AgentDevicesOptions devices;
+  std::string kernel_dir;
+  std::string device_uuid;  // Empty: the first device that runs the kernel.
+  int sample = 8;           // Candidates, spread over the space; the default
+                            // configuration is always among them.
+  bool all = false;         // Every candidate.
+  bool json = false;
+};
+
+// Compiles the candidates of every specialisation in worker processes, compares
+// their results with the reference, and prints a line for each and a summary.
+// Returns how many were refused. Errors: INVALID_ARGUMENT for a kernel that is
+// not valid; UNAVAILABLE where no device fits, naming those there are; as
+// RunPrepareBatch.
+absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
+                                      std::ostream& out);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_SESSION_COMPILE_COMMAND_H_

@@ -1,0 +1,52 @@
+#include "profiler_agent/session/compile_command.h"
+
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CompileCommandTest : public ::testing::Test {
+ protected:
+  CompileCommandTest() {
+    options_.devices.program = WAVETUNE_BIN_DIR "/wavetune-agent";
+    options_.devices.backends = {"opencl"};
+    options_.kernel_dir = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
+    options_.sample = 1;
+  }
+
+  absl::StatusOr<int> Run() { return RunCompileCommand(options_, out_); }
+
+  CompileCommandOptions options_;
+  std::ostringstream out_;
+};
+
+TEST_F(CompileCommandTest, CompilesAndChecksTheDefault) {
+  const absl::StatusOr<int> refused = Run();
+  if (absl::IsUnavailable(refused.status()))
+    GTEST_SKIP() << refused.status().message();
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(*refused, 0);
+  EXPECT_THAT(out_.str(), HasSubstr("ok       BLOCK_M="));
+  EXPECT_THAT(out_.str(), HasSubstr("1 of 1 candidates"));
+}
+
+TEST_F(CompileCommandTest, NamesTheDevicesThereAreWhenOneIsUnknown) {
+  options_.device_uuid = "nope";
+  const absl::Status status = Run().status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("this machine has"));
+}
+
+TEST_F(CompileCommandTest, RefusesAFolderWithoutAManifest) {
+  options_.kernel_dir = WAVETUNE_SOURCE_DIR "/cmake";
+  EXPECT_FALSE(Run().ok());
+}
+
+}  // namespace
+}  // namespace wavetune
