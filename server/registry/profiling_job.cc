@@ -418,7 +418,7 @@ absl::Status ProfilingJob::Promote(const Table& table,
                    services_.tables->Promote(std::move(record), payload));
   control_->Update([&](JobRecord& job) {
     job.digest = promoted.digest;
-    job.message = absl::StrCat("promoted: ", reason);
+    job.message = reason;
   });
   const absl::Status pruned =
       services_.samples->Prune(key, services_.generations_kept);
