@@ -42,7 +42,7 @@ void PrintRows(std::ostream& out, const Tuner& tuner,
                                   BrokenPredicates(*tuner.table(), problem,
                                                    row.configuration))});
   }
-  table.Print(out);
+  table.Print(out, "no rows: every answer is the default");
 }
 
 Json RowJson(const Tuner& tuner, const ExplainedRow& row,
