@@ -190,7 +190,8 @@ Verdict Judge(const VerificationPlan& plan,
   Verdict verdict;
   verdict.promote = !plan.points.empty() && chosen_us <= incumbent_us;
   verdict.reason =
-      absl::StrCat("chosen ", chosen_us, " us, incumbent ", incumbent_us,
+      absl::StrCat(verdict.promote ? "promoted: " : "refused: ", "chosen ",
+                   chosen_us, " us, incumbent ", incumbent_us,
                    " us in sum over ", plan.points.size(), " points");
   return verdict;
 }
