@@ -77,7 +77,9 @@ std::vector<size_t> Preferred(const ProfileInput& input,
                    [&](size_t a, size_t b) { return count(a) < count(b); });
   const auto unseen = static_cast<size_t>(std::count_if(
       order.begin(), order.end(), [&](size_t p) { return count(p) == 0; }));
-  const size_t from = unseen >= most ? unseen : std::min(most, order.size());
+  // Fewer points that nobody has seen are worth more than many.
+  const size_t from =
+      2 * unseen >= most ? unseen : std::min(most, order.size());
   const size_t take = std::min(most, from);
   std::vector<size_t> chosen;
   for (size_t i = 0; i < take; ++i) {

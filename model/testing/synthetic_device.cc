@@ -118,7 +118,7 @@ Sample SyntheticDevice::Measure(const MeasureItem& item) const {
   sample.latency_us =
       TrueLatencyUs(item.configuration, item.problem) * (1 + noise);
   sample.min_us = sample.latency_us * 0.99;
-  sample.relative_spread = options_.noise / 2;
+  sample.relative_spread = options_.noise;
   sample.launches = 5;
   sample.device_time_us = 5 * sample.latency_us;
   return sample;

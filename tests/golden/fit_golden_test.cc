@@ -1,0 +1,64 @@
+// Fixed samples give the same plan, table and verdict everywhere: what a
+// profile of a synthetic device measures, and the payload that follows from it.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/byte_io.h"
+#include "model/digest.h"
+#include "model/profile.h"
+#include "model/table_codec.h"
+#include "model/testing/kernels.h"
+#include "model/testing/synthetic_device.h"
+#include "tests/golden/golden_file.h"
+
+namespace wavetune::testing {
+namespace {
+
+struct GoldenProfile {
+  const char* name;
+  KernelSpec spec;
+  SyntheticDeviceOptions options;
+};
+
+std::vector<GoldenProfile> Profiles() {
+  return {{"fit_gemm", GemmSpec(), {}},
+          {"fit_gemm_on_two_units",
+           GemmSpec(),
+           {.multiprocessors = 2, .blocks = 1, .noise = 0.08}},
+          {"fit_attention", CausalAttentionSpec(), {}},
+          {"fit_grouped_gemm", GroupedGemmSpec(), {.noise = 0}}};
+}
+
+// Every sample in the order in which it was asked for, the latency as bits.
+std::string DigestOf(const std::vector<Sample>& samples) {
+  ByteWriter writer;
+  for (const Sample& sample : samples) {
+    for (const int64_t value : sample.configuration.values()) writer.I64(value);
+    for (const int64_t extent : sample.problem.extents) writer.I64(extent);
+    for (const int64_t extent : sample.problem.repeated) writer.I64(extent);
+    writer.I64(std::bit_cast<int64_t>(sample.latency_us));
+  }
+  return Sha256Hex(writer.bytes());
+}
+
+TEST(FitGoldenTest, PlansAndTablesAreTheCommittedOnes) {
+  std::string digests;
+  for (const GoldenProfile& golden : Profiles()) {
+    const SyntheticDevice device(golden.spec, golden.options);
+    const ProfileInput done = Profile(device, device.Input());
+    const auto fit = FitTable(done);
+    ASSERT_TRUE(fit.ok()) << golden.name << ": " << fit.status();
+    const std::string payload = EncodeTable(fit->table).value();
+    ExpectGolden(std::string(golden.name) + ".table", payload);
+    digests += std::string(golden.name) + " samples " + DigestOf(done.samples) +
+               " table " + Sha256Hex(payload) + "\n";
+  }
+  ExpectGolden("fit_digests.txt", digests);
+}
+
+}  // namespace
+}  // namespace wavetune::testing
