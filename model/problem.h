@@ -3,9 +3,8 @@
 // Problem owns its extents; ProblemView refers to a caller's, so that a
 // decision on the launch path allocates nothing:
 //
-//   tuner.Resolve({m, n, k});                        // dense
-//   tuner.Resolve({{0, n, k}, tokens_per_expert});   // dimension 0 is the
-//   repeated one
+//   tuner.Resolve({m, n, k});
+//   tuner.Resolve({{0, n, k}, tokens_per_expert});  // dimension 0 is repeated
 #ifndef WAVETUNE_MODEL_PROBLEM_H_
 #define WAVETUNE_MODEL_PROBLEM_H_
 

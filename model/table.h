@@ -31,8 +31,8 @@ namespace wavetune {
 // T in microseconds at s = ceil(G / WaveSegment::step_tiles) steps, with L the
 // mean and Lx the longest loop of a tile:
 //
-//   (delta + delta_w * s) + (gamma + gamma_w * s) * Lx + beta * G + alpha * G *
-//   L
+//   (delta + delta_w * s) + (gamma + gamma_w * s) * Lx
+//       + beta * G + alpha * G * L
 //
 // Per step this is the paper's bilinear form; gamma and delta linear in s are
 // the tail law. Deviation: a launch ends with its longest tile, so the terms
