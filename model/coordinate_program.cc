@@ -148,7 +148,7 @@ int CoordinateProgram::AddCausalBlocks(const Expression& folded) {
 }
 
 void CoordinateProgram::Seal() {
-  // Stable: the order, and with it nothing at all, depends on addresses.
+  // Stable: operations of equal rank keep the order of their declaration.
   std::stable_sort(operations_.begin(), operations_.end(),
                    [](const Operation& x, const Operation& y) {
                      return std::tie(x.phase, x.depth, x.kind) <

@@ -3,20 +3,25 @@
 // A tunable kernel for OpenCL devices that are CPUs (written for PoCL). One work
 // item computes one whole tile of C with vector types; parallelism comes from the
 // tiles. The grid is linear: ceil(m / BLOCK_M) * ceil(n / BLOCK_N) work groups of
-// one work item, numbered along a row of tiles first. Any m, n, k >= 1 is correct.
+// one work item, numbered along a row of tiles first. Any m, n, k from 1 to 2^30 is
+// correct.
 //
-//   for each block of BLOCK_K steps of k       L = ceil(k / BLOCK_K) iterations
+//   for each block of BLOCK_K steps of k
 //     for each strip of STRIP_N columns        the strip of B stays in L1
-//       for each TILE_M rows                   accumulators stay in registers
+//       for each TILE_M rows that hold C       accumulators stay in registers
 //         acc[TILE_M][VECTORS] += A * B        one broadcast of A per row and step
 //         C += acc                             the first block of k overwrites C
+//
+// An iteration in the sense of the wave model is one register tile (TILE_M rows of
+// the whole tile's width) at one block of k: L = ceil(rows / TILE_M) *
+// ceil(k / BLOCK_K), so that the model sees how far a tile is filled.
 //
 // Macro parameters (change the grid or the loop count):
 //   BLOCK_M       rows of C per work group
 //   BLOCK_N       columns of C per work group; a multiple of STRIP_N
 //   BLOCK_K       steps of k between two passes over the tile of C
-// Micro parameters:
 //   TILE_M        rows accumulated together in registers; divides BLOCK_M
+// Micro parameters:
 //   VECTOR_WIDTH  floats per vector: 2, 4, 8 or 16
 //   UNROLL        steps of k unrolled in the innermost loop; more than 1 pays only
 //                 while a register tile is a single row, and costs build time
