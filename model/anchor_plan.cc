@@ -197,7 +197,7 @@ class Planner {
           return other.target.tiles == g && other.target.iterations == loop;
         };
         if (std::none_of(anchors.begin(), anchors.end(), same)) {
-          anchors.push_back(std::move(anchor));
+          anchors.push_back(anchor);
         }
       }
     }
