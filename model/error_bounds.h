@@ -31,7 +31,7 @@ struct BoundRule {
 };
 
 // Returns the rule for the portfolio `members` of a specialisation: the 93 %
-// quantile of held-out |measured / predicted - 1| / scale, limited to [1.5, 6],
+// quantile of held-out |measured / predicted - 1| / scale, limited to [1.5, 3],
 // from 20 held-out predictions on, and for a segment of its own from 14 on.
 // Where all observations are suspect the fixed rule is half as wide again.
 // Cannot fail.

@@ -8,7 +8,7 @@
 // needs (mapping, predicates, candidates), so that its payload's digest
 // determines every answer.
 //
-// Written by TableFitter (model/table_fitter.h), encoded by
+// Written by FitTable (model/profile.h), encoded by
 // model/table_codec.h, read through CompiledTable (model/compiled_table.h).
 // Source: arXiv 2604.10187, section 4.4 (dual-table retrieval). Deviations:
 // rows are also split by row regime and capacity; docs/architecture.md says
