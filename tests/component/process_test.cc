@@ -1,0 +1,379 @@
+// A node of real processes: what survives kill -9, and what bad input says.
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/lib/node_fixture.h"
+#include "tests/lib/program.h"
+
+namespace wavetune::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr uid_t kNobody = 65534;
+
+// A node that serves a table of the kernel `repeats`.
+class ServingNodeTest : public NodeFixture {
+ protected:
+  void SetUp() override {
+    AddKernel("repeats");
+    StartDaemon();
+    StartAgent();
+    if (HasFatalFailure() || IsSkipped()) return;
+    const nlohmann::json job = WaitForJob(Reprofile("repeats"));
+    ASSERT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+    digest_ = job.value("digest", "");
+    ASSERT_THAT(digest_, Not(IsEmpty())) << job.dump(2);
+    ExpectServes("from the daemon");
+  }
+
+  void ExpectServes(const std::string& origin) const {
+    const CliResult result =
+        Cli({"resolve", "repeats", "n=700", "k=700", "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const nlohmann::json decision = result.Json();
+    EXPECT_EQ(decision.value("digest", ""), digest_) << decision.dump(2);
+    EXPECT_EQ(decision.value("origin", ""), origin) << decision.dump(2);
+  }
+
+  // Samples in the store; -1 while the daemon does not answer.
+  int64_t StoredSamples() const {
+    return Cli({"status", "--json"}).Json().value("samples", int64_t{-1});
+  }
+
+  // Starts measuring all anew and waits until it is well under way.
+  uint64_t ReprofileToTheMiddle() const {
+    const uint64_t id = Reprofile("repeats", {"--fresh"});
+    EXPECT_TRUE(WaitUntil([&] { return Job(id).value("samples", 0) >= 10; }));
+    EXPECT_EQ(Job(id).value("state", ""), "RUNNING") << "ended too early";
+    return id;
+  }
+
+  // The job ends well, with every sample that was acknowledged.
+  void ExpectSucceeds(uint64_t id, int64_t acknowledged) const {
+    int64_t stored = acknowledged;
+    EXPECT_TRUE(WaitUntil([&] {
+      const int64_t now = StoredSamples();
+      EXPECT_GE(now, stored) << "samples were lost";
+      stored = std::max(stored, now);
+      return Job(id).value("finished_at_us", int64_t{0}) > 0;
+    }));
+    const nlohmann::json job = WaitForJob(id);
+    EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+    EXPECT_THAT(job.value("excluded", nlohmann::json::array()), IsEmpty())
+        << job.dump(2);
+  }
+
+  std::string digest_;
+};
+
+TEST_F(ServingNodeTest, AJobGoesOnWhenItsWorkerIsKilled) {
+  const uint64_t id = ReprofileToTheMiddle();
+  const int64_t acknowledged = StoredSamples();
+  const std::vector<pid_t> workers = ChildrenOf(agent().pid());
+  ASSERT_THAT(workers, Not(IsEmpty()));
+  for (const pid_t worker : workers) kill(worker, SIGKILL);
+  ExpectServes("from the daemon");
+  ExpectSucceeds(id, acknowledged);
+  EXPECT_FALSE(agent().Poll()) << "the agent ended";
+}
+
+TEST_F(ServingNodeTest, AJobGoesOnWhenTheAgentIsKilledAndStartedAgain) {
+  const uint64_t id = ReprofileToTheMiddle();
+  const int64_t acknowledged = StoredSamples();
+  const std::vector<pid_t> workers = ChildrenOf(agent().pid());
+  agent().Kill();
+  EXPECT_TRUE(WaitUntil([&] {
+    return std::none_of(workers.begin(), workers.end(), [](pid_t worker) {
+      return std::filesystem::exists("/proc/" + std::to_string(worker) +
+                                     "/exe");
+    });
+  })) << "workers outlive their agent";
+  EXPECT_TRUE(WaitUntil([&] {
+    return Cli({"devices", "--json"})
+               .Json()["devices"][0]
+               .value("attached", true) == false;
+  }));
+  ExpectServes("from the daemon");
+  EXPECT_EQ(Job(id).value("state", ""), "RUNNING");
+  StartAgent();
+  ExpectSucceeds(id, acknowledged);
+}
+
+TEST_F(ServingNodeTest, AJobGoesOnWhenTheDaemonIsKilledAndStartedAgain) {
+  const uint64_t id = ReprofileToTheMiddle();
+  const int64_t acknowledged = StoredSamples();
+  daemon().Kill();
+  ExpectServes("from the local cache");
+  EXPECT_EQ(Cli({"status"}).exit_code, 3);
+  StartDaemon();
+  EXPECT_GE(StoredSamples(), acknowledged);
+  ExpectServes("from the daemon");
+  ExpectSucceeds(id, acknowledged);
+}
+
+TEST_F(ServingNodeTest, ADamagedStoreIsRefusedAndNotTouched) {
+  ASSERT_EQ(daemon().Stop(std::chrono::seconds(30)), 0);
+  const std::string current = ReadText(store_ + "/CURRENT");
+  WriteFile(store_ + "/CURRENT", "not a file name");
+  const CliResult result =
+      RunDaemon({"--store", store_, "--socket-dir", Path("other"),
+                 "--kernels-dir", Path("kernels")});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("damaged"), HasSubstr(store_),
+                                HasSubstr("restore a backup")));
+  ExpectServes("from the local cache");
+  // Nothing was made worse.
+  WriteFile(store_ + "/CURRENT", current);
+  StartDaemon();
+  ExpectServes("from the daemon");
+}
+
+// Kernels, sound and not.
+class FaultyKernelsTest : public NodeFixture {};
+
+TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
+  AddKernel("faults");
+  StartDaemon();
+  StartAgent({"--prepare-timeout", "10"});
+  if (HasFatalFailure() || IsSkipped()) return;
+  const nlohmann::json job = WaitForJob(Reprofile("faults"));
+  EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+  EXPECT_THAT(job.value("digest", ""), Not(IsEmpty())) << job.dump(2);
+  // By the last parameter, FAULT. Two of each.
+  const std::map<int, std::string> reasons = {{1, "broken on purpose"},
+                                              {2, "wrong result"},
+                                              {3, "crashed"},
+                                              {4, "hung"}};
+  const nlohmann::json excluded = job["excluded"];
+  EXPECT_EQ(excluded.size(), 2 * reasons.size()) << job.dump(2);
+  for (const nlohmann::json& candidate : excluded) {
+    const int fault = candidate["configuration"]["values"].back();
+    ASSERT_TRUE(reasons.contains(fault)) << candidate.dump(2);
+    EXPECT_THAT(candidate.value("reason", ""), HasSubstr(reasons.at(fault)));
+  }
+  const CliResult text =
+      Cli({"jobs", "show", std::to_string(job.value("id", 0))});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("excluded     8 candidates"),
+                              HasSubstr("FAULT=4: ")));
+  const nlohmann::json decision =
+      Cli({"resolve", "faults", "n=700", "k=700", "--json"}).Json();
+  EXPECT_EQ(decision["configuration"].value("FAULT", -1), 0)
+      << decision.dump(2);
+}
+
+TEST_F(FaultyKernelsTest, AMalformedManifestIsShownAndOthersWork) {
+  AddKernel("repeats");
+  WriteFile(Path("kernels/malformed/manifest.textproto"),
+            "name: \"malformed\"\nno_such_field: 1\n");
+  StartDaemon();
+  const CliResult check = Cli({"kernels", "check", Path("kernels")});
+  EXPECT_EQ(check.exit_code, 1);
+  EXPECT_THAT(check.out + check.err,
+              AllOf(HasSubstr("no_such_field"), HasSubstr("repeats: valid"),
+                    HasSubstr("1 of 2 kernels refused")));
+  const CliResult list = Cli({"kernels", "list"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_THAT(list.out, AllOf(HasSubstr("malformed"), HasSubstr("repeats")));
+  const CliResult resolve = Cli({"resolve", "repeats", "n=1", "k=1"});
+  EXPECT_EQ(resolve.exit_code, 0) << resolve.err;
+  EXPECT_THAT(resolve.out, HasSubstr("no table yet"));
+}
+
+// The daemon alone: no device is needed.
+class DaemonProcessTest : public NodeFixture {
+ protected:
+  // A daemon that should not start. Anything of it apart from the running one.
+  CliResult Other(const std::map<std::string, std::string>& changes,
+                  uid_t uid = 0) {
+    std::map<std::string, std::string> options = {
+        {"--store", Path("other-store")},
+        {"--socket-dir", Path("other")},
+        {"--kernels-dir", Path("kernels")}};
+    for (const auto& [name, value] : changes) options[name] = value;
+    std::vector<std::string> arguments;
+    for (const auto& [name, value] : options) {
+      arguments.push_back(name);
+      arguments.push_back(value);
+    }
+    return RunDaemon(arguments, uid);
+  }
+};
+
+TEST_F(DaemonProcessTest, ASecondOneOnTheSameStoreNamesTheFirst) {
+  StartDaemon();
+  const CliResult result = Other({{"--store", store_}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("another wavetuned uses the store"),
+                    HasSubstr("pid " + std::to_string(daemon().pid()))));
+  EXPECT_EQ(Cli({"status"}).exit_code, 0);
+}
+
+TEST_F(DaemonProcessTest, ASecondOneOnTheSameSocketsIsRefused) {
+  StartDaemon();
+  const CliResult result = Other({{"--socket-dir", Path("")}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("a daemon already listens on"));
+  EXPECT_EQ(Cli({"status"}).exit_code, 0) << "the first one's socket is gone";
+}
+
+TEST_F(DaemonProcessTest, ASocketPathThatIsAFileIsLeftAlone) {
+  WriteFile(Path("other/reader.sock"), "precious");
+  const CliResult result = Other({});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("exists and is no socket"));
+  EXPECT_EQ(ReadText(Path("other/reader.sock")), "precious");
+}
+
+TEST_F(DaemonProcessTest, TakesUpTheSocketsOfAKilledOne) {
+  StartDaemon();
+  daemon().Kill();
+  StartDaemon();
+  EXPECT_EQ(daemon().Stop(std::chrono::seconds(30)), 0);
+}
+
+TEST_F(DaemonProcessTest, AStoreThatMayNotBeWrittenIsRefused) {
+  std::filesystem::create_directory(store_);
+  chmod(store_.c_str(), 0555);
+  const uid_t uid = geteuid() == 0 ? kNobody : 0;  // root may write anywhere.
+  const CliResult result = Other({{"--store", store_}}, uid);
+  if (result.exit_code == 127) GTEST_SKIP() << "nobody may not run it here";
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("Permission denied"),
+                                HasSubstr("give the daemon's user")));
+}
+
+TEST_F(DaemonProcessTest, WrongOptionsAreWrongUsage) {
+  EXPECT_EQ(Other({{"--budget", "0"}}).exit_code, 2);
+  EXPECT_EQ(Other({{"--log-level", "loud"}}).exit_code, 2);
+  const CliResult nowhere = Other({{"--kernels-dir", Path("nowhere")}});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr(Path("nowhere")));
+}
+
+TEST_F(DaemonProcessTest, WithoutOneTheCommandLineSaysWhatToDo) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"status"},
+        std::vector<std::string>{"reprofile", "--kernel", "repeats"},
+        std::vector<std::string>{"resolve", "repeats", "n=1", "k=1"}}) {
+    const CliResult result = Cli(arguments);
+    EXPECT_EQ(result.exit_code, 3) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr(".sock")) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("wavetuned")) << arguments[0];
+  }
+}
+
+TEST_F(DaemonProcessTest, WrongProblemsNameTheDimension) {
+  AddKernel("repeats");
+  StartDaemon();
+  const std::map<std::string, std::vector<std::string>> faults = {
+      {"dimension \"n\": \"0\" is zero", {"n=0", "k=1"}},
+      {"dimension \"n\": \"-3\" is negative", {"n=-3", "k=1"}},
+      {"dimension \"k\" is missing", {"n=1"}},
+      {"unknown dimension \"z\"", {"n=1", "k=1", "z=1"}},
+      {"dimension \"k\": \"99999999999999999999\" overflows",
+       {"n=1", "k=99999999999999999999"}},
+      {"dimension \"k\": \"65537\" is above", {"n=1", "k=65537"}},
+      {"dimension \"k\": \"many\" is not a whole number", {"n=1", "k=many"}},
+      {"\"n\" is given twice", {"n=1", "n=1", "k=1"}}};
+  for (const auto& [message, problem] : faults) {
+    std::vector<std::string> arguments = {"resolve", "repeats"};
+    arguments.insert(arguments.end(), problem.begin(), problem.end());
+    const CliResult result = Cli(arguments);
+    EXPECT_EQ(result.exit_code, 2) << message;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+  const CliResult unknown = Cli({"resolve", "repeat", "n=1", "k=1"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("repeats")) << "what there is";
+}
+
+TEST_F(DaemonProcessTest, WithoutADeviceReprofileSaysWhatToDo) {
+  AddKernel("repeats");
+  StartDaemon();
+  const CliResult result = Cli({"reprofile", "--kernel", "repeats"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("start wavetune-agent"));
+}
+
+// A store on a disk of its own. It is so small that RocksDB cannot reserve
+// space for its log ahead (4 MiB), so that a full disk shows at the next write.
+class FullDiskProcessTest : public ServingNodeTest {
+ protected:
+  void SetUp() override {
+    store_ = Path("disk/store");
+    disk_ = Path("disk");
+    std::filesystem::create_directory(disk_);
+    if (mount("tmpfs", disk_.c_str(), "tmpfs", 0, "size=3m") != 0) {
+      GTEST_SKIP() << "may not mount a small disk here";
+    }
+    mounted_ = true;
+    ServingNodeTest::SetUp();
+  }
+
+  // Detached: the daemon has files open until the fixture stops it.
+  void TearDown() override {
+    if (mounted_) umount2(disk_.c_str(), MNT_DETACH);
+  }
+
+  void Fill() const {
+    std::ofstream filler(disk_ + "/filler", std::ios::binary | std::ios::app);
+    const std::string block(4096, 'x');
+    while (filler.write(block.data(), 4096).flush()) {
+    }
+    struct statvfs facts {};
+    ASSERT_EQ(statvfs(disk_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.f_bavail, 0U);
+  }
+  // A bigger disk, because RocksDB writes again only with 4 MiB to spare.
+  void MakeSpace() const {
+    ASSERT_EQ(mount("tmpfs", disk_.c_str(), "tmpfs", MS_REMOUNT, "size=32m"),
+              0);
+  }
+
+ private:
+  std::string disk_;
+  bool mounted_ = false;
+};
+
+TEST_F(FullDiskProcessTest, AJobFailsWithWhatToDoAndServingGoesOn) {
+  const uint64_t id = ReprofileToTheMiddle();
+  Fill();
+  const nlohmann::json job = WaitForJob(id);
+  EXPECT_EQ(job.value("state", ""), "FAILED") << job.dump(2);
+  EXPECT_THAT(job.value("message", ""),
+              AllOf(HasSubstr("disk"), HasSubstr("free space")));
+  ExpectServes("from the daemon");
+
+  MakeSpace();
+  uint64_t again = 0;
+  ASSERT_TRUE(WaitUntil([&] {
+    const nlohmann::json queued =
+        Cli({"reprofile", "--kernel", "repeats", "--json"}).Json();
+    if (queued.contains("jobs")) again = queued["jobs"][0].value("id", 0U);
+    return again != 0;
+  })) << "writing does not resume";
+  EXPECT_EQ(WaitForJob(again).value("state", ""), "SUCCEEDED");
+}
+
+}  // namespace
+}  // namespace wavetune::testing
