@@ -14,13 +14,14 @@ namespace wavetune {
 
 // Defaults: with five launches the quartile's interval spans the fastest four,
 // so one disturbed launch in the first burst costs nothing; the rest keeps a
-// sample at about 0.1 s of device time (120 candidates x 32 samples in seven
-// minutes on a CPU).
+// sample at about 0.03 s of device time (120 candidates x 32 samples in two
+// minutes on a CPU). Longer samples buy little there: launches in a row share
+// most disturbances, and the fit averages over samples.
 struct StoppingRule {
   int min_launches = 5;
   int max_launches = 40;
   double target_relative_error = 0.02;
-  double max_device_time_us = 100e3;
+  double max_device_time_us = 30e3;
 
   // Returns the rule with every value <= 0 replaced by the default, and
   // max_launches >= min_launches. Cannot fail.
