@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "proto/convert/socket_paths.h"
 
 namespace wavetune {
 namespace {
@@ -16,20 +17,12 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string DefaultSocketDir() {
-  if (geteuid() == 0) return "/run/wavetune";
-  if (const std::string runtime = Environment("XDG_RUNTIME_DIR");
-      !runtime.empty())
-    return runtime + "/wavetune";
-  return absl::StrCat("/tmp/wavetune-", geteuid());
-}
-
 }  // namespace
 
 std::string ReaderEndpoint(absl::string_view explicit_endpoint) {
   std::string endpoint(explicit_endpoint);
   if (endpoint.empty()) endpoint = Environment("WAVETUNE_ENDPOINT");
-  if (endpoint.empty()) endpoint = DefaultSocketDir() + "/reader.sock";
+  if (endpoint.empty()) endpoint = DefaultSocketPath("reader");
   if (absl::StartsWith(endpoint, "/") || absl::StartsWith(endpoint, "."))
     endpoint = "unix:" + endpoint;
   return endpoint;
@@ -51,7 +44,9 @@ std::string DefaultCacheDir() {
     return dir + "/wavetune";
   if (const std::string dir = Environment("HOME"); !dir.empty())
     return dir + "/.cache/wavetune";
-  return absl::StrCat("/tmp/wavetune-cache-", geteuid());
+  const std::string dir = absl::StrCat("/tmp/wavetune-cache-", geteuid());
+  // Whoever writes to the cache chooses our configurations.
+  return MakePrivateDir(dir).ok() ? dir : "";
 }
 
 }  // namespace wavetune

@@ -9,10 +9,9 @@
 namespace wavetune {
 
 // Returns the gRPC target of the reader socket: `explicit_endpoint` if not
-// empty, else WAVETUNE_ENDPOINT, else the default socket: as root
-// unix:/run/wavetune/reader.sock, otherwise under $XDG_RUNTIME_DIR/wavetune,
-// otherwise /tmp/wavetune-<uid>. A plain path becomes unix:path. Reads the
-// environment; cannot fail.
+// empty, else WAVETUNE_ENDPOINT, else the default socket: that of the user's
+// own daemon if it is there, else the system's (proto/convert/socket_paths.h).
+// A plain path becomes unix:path. Reads the environment; cannot fail.
 std::string ReaderEndpoint(absl::string_view explicit_endpoint = "");
 
 // Returns the endpoint of another role ("admin", "agent") beside a reader
@@ -24,7 +23,9 @@ std::string SiblingEndpoint(absl::string_view reader_endpoint,
 
 // Returns the default folder for cached tables: $WAVETUNE_CACHE_DIR, else
 // $XDG_CACHE_HOME/wavetune, else $HOME/.cache/wavetune, else
-// /tmp/wavetune-cache-<uid>. Reads the environment; cannot fail.
+// /tmp/wavetune-cache-<uid>, which is made with mode 0700; empty (no cache)
+// where that is not a folder that only this user can write to. Reads the
+// environment; cannot fail.
 std::string DefaultCacheDir();
 
 }  // namespace wavetune

@@ -24,6 +24,7 @@
 #include "profiler_agent/session/compile_command.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
+#include "proto/convert/socket_paths.h"
 
 namespace wavetune {
 namespace {
@@ -53,7 +54,7 @@ constexpr char kFooter[] =
     "usable device (the log says why for each backend).";
 
 struct Arguments {
-  std::string endpoint = "unix:///run/wavetune/agent.sock";
+  std::string endpoint = "unix://" + DefaultSocketPath("agent");
   std::vector<std::string> backends = DefaultBackends();
   BackendOptions backend;
   std::string log_level = "info";

@@ -13,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
+#include "proto/convert/socket_paths.h"
 #include "server/daemon.h"
 #include "server/log.h"
 #include "server/rocksdb_store.h"
@@ -53,13 +54,6 @@ struct Arguments {
 std::string Environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string DefaultSocketDir() {
-  if (::geteuid() == 0) return "/run/wavetune";
-  const std::string runtime = Environment("XDG_RUNTIME_DIR");
-  if (!runtime.empty()) return runtime + "/wavetune";
-  return absl::StrCat("/tmp/wavetune-", ::geteuid());
 }
 
 std::string DefaultStore() {
@@ -119,6 +113,7 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
                   [&store] { return store->corrupt_entries(); }};
   DaemonOptions options;
   const std::string& dir = arguments.socket_dir;
+  RETURN_IF_ERROR(PrepareSocketDir(dir));
   options.reader_socket = Or(arguments.reader_socket, dir + "/reader.sock");
   options.agent_socket = Or(arguments.agent_socket, dir + "/agent.sock");
   options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
