@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -184,7 +185,18 @@ absl::StatusOr<FetchedTable> Client::FindInCache(
                            options.device.empty() ? "" : " on device ",
                            options.device));
   }
-  if (choices.size() > 1) {
+  // Another driver or an edited kernel leaves the older table beside the newer;
+  // only other silicon is another question.
+  const v1::TableInfo& newest = *std::max_element(
+      choices.begin(), choices.end(),
+      [](const v1::TableInfo& a, const v1::TableInfo& b) {
+        return std::make_tuple(a.promoted_at_us(), a.epoch()) <
+               std::make_tuple(b.promoted_at_us(), b.epoch());
+      });
+  if (std::any_of(choices.begin(), choices.end(),
+                  [&newest](const v1::TableInfo& info) {
+                    return info.silicon_key() != newest.silicon_key();
+                  })) {
     return absl::FailedPreconditionError(absl::StrCat(
         "several cached tables fit kernel \"", kernel,
         "\"; give a device, fingerprint or digest:\n  ",
@@ -193,7 +205,7 @@ absl::StatusOr<FetchedTable> Client::FindInCache(
                         *out += Describe(info);
                       })));
   }
-  return cache_.Get(choices[0].digest());
+  return cache_.Get(newest.digest());
 }
 
 absl::Status Client::CheckDevice(const std::string& uuid) {

@@ -125,6 +125,27 @@ TEST_F(ClientTest, ListsTheChoicesOfAnAmbiguousRequest) {
   EXPECT_THAT(Text(cached), HasSubstr("GPU-9"));
 }
 
+TEST_F(ClientTest, TakesTheNewestCachedTableOfOneSilicon) {
+  Table driver = TinyTable();
+  driver.environment_key += ";driver=2";
+  Table edited = TinyTable();
+  edited.fingerprint = std::string(64, '9');
+  const TableCache cache(node_.cache_dir());
+  ASSERT_TRUE(cache.Put(Serve(edited, "GPU-1", 2), "GPU-1").ok());
+  ASSERT_TRUE(cache.Put(Serve(driver, "GPU-1", 3), "GPU-1").ok());
+  ASSERT_TRUE(cache.Put(Serve(TinyTable(), "GPU-1", 1), "GPU-1").ok());
+  node_.Stop();
+  for (const std::string device : {"", "GPU-1"}) {
+    const auto tuner = Connect()->GetTuner("add", {.device = device});
+    ASSERT_TRUE(tuner.ok()) << tuner.status();
+    EXPECT_EQ(tuner->digest(), Serve(driver).info.digest());
+  }
+  const auto pinned =
+      Connect()->GetTuner("add", {.fingerprint = edited.fingerprint});
+  ASSERT_TRUE(pinned.ok()) << pinned.status();
+  EXPECT_EQ(pinned->digest(), Serve(edited).info.digest());
+}
+
 TEST_F(ClientTest, ListsTheSpecialisationsWhenOneIsUnknown) {
   node_.AddTable(Serve(TinyTable()));
   const absl::Status status =

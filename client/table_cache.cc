@@ -62,11 +62,6 @@ absl::StatusOr<std::string> ReadAll(const std::string& path, size_t max_bytes) {
   return content;
 }
 
-bool IsDigest(const std::string& text) {
-  return text.size() == 64 &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 // Older tables first.
 auto AgeOf(const v1::TableInfo& info) {
   return std::make_tuple(info.promoted_at_us(), info.epoch(), info.digest());
@@ -87,7 +82,7 @@ std::string TableCache::Path(const std::string& digest,
 absl::Status TableCache::Put(const FetchedTable& table,
                              const std::string& device_uuid) const {
   if (dir_.empty()) return absl::OkStatus();
-  if (!IsDigest(table.info.digest()))
+  if (!IsSha256Hex(table.info.digest()))
     return absl::InvalidArgumentError(
         absl::StrCat("\"", table.info.digest(), "\" is no table digest"));
   std::error_code error;
@@ -118,7 +113,7 @@ absl::Status TableCache::Put(const FetchedTable& table,
 }
 
 absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {
-  if (dir_.empty() || !IsDigest(digest))
+  if (dir_.empty() || !IsSha256Hex(digest))
     return absl::NotFoundError(absl::StrCat("no cached table ", digest));
   FetchedTable table;
   ASSIGN_OR_RETURN(table.payload,
