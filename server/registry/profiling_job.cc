@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
@@ -64,6 +65,23 @@ std::vector<Problem> CorrectnessProblems(const KernelSpec& spec,
     problems.back().specialisation = specialisation;
   }
   return problems;
+}
+
+// What the fit rests on: "; 1843 samples of 120 candidates (15.4 each), 1210 at
+// w <= 8"; nothing where it used none. Candidates are those that compile.
+std::string Coverage(const FitReport& report,
+                     const std::vector<std::vector<Candidate>>& candidates) {
+  int64_t compiled = 0;
+  for (const std::vector<Candidate>& of_one : candidates) {
+    compiled += std::count_if(of_one.begin(), of_one.end(),
+                              [](const Candidate& c) { return !c.excluded(); });
+  }
+  if (compiled == 0 || report.samples_used == 0) return "";
+  return absl::StrFormat(
+      "; %d samples of %d candidates (%.1f each), %d at w <= 8",
+      report.samples_used, compiled,
+      static_cast<double>(report.samples_used) / static_cast<double>(compiled),
+      report.samples_within_8_waves);
 }
 
 int32_t LargestPortfolio(const Table& table) {
@@ -342,10 +360,11 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
+  const std::string coverage = Coverage(fit.report, input_.candidates);
   const JobRecord record = control_->record();
   if (incumbent_ && incumbent_->record.key == record.key &&
       incumbent_->record.digest == table->digest()) {
-    Keep("the fit gives the serving table again");
+    Keep("the fit gives the serving table again" + coverage);
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent =
@@ -368,10 +387,10 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
   if (!verdict.promote) {
-    Keep(verdict.reason);
+    Keep(verdict.reason + coverage);
     return absl::OkStatus();
   }
-  return Promote(fit.table, payload, verdict.reason);
+  return Promote(fit.table, payload, verdict.reason + coverage);
 }
 
 absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
