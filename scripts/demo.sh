@@ -2,7 +2,7 @@
 # The main job on any machine: measure a real kernel on this machine's CPU, fit its wave models, decide, and compare with the best.
 #
 #   scripts/demo.sh            installs what is missing, builds, runs (about 10 minutes on two cores the first time)
-#   KEEP=1 scripts/demo.sh     keeps the scratch directory (store, logs, results as JSON) and says where it is
+#   KEEP=1 scripts/demo.sh     keeps the scratch directory (store, logs) and says where it is
 #
 # Needs Debian 12 and root (only to install packages). No GPU, no CUDA. Starts a daemon and an agent on sockets in a scratch directory and
 # stops both at the end, also when interrupted.
@@ -48,7 +48,7 @@ agent_pid=$!
 
 # The device appears as soon as the agent has attached.
 for attempt in $(seq 1 100); do
-  if "${bin}/wavetune" devices 2> /dev/null | grep -q attached; then break; fi
+  if "${bin}/wavetune" devices --json 2> /dev/null | grep -q '"attached": *true'; then break; fi
   kill -0 "${daemon_pid}" 2> /dev/null || die "wavetuned ended at once"
   kill -0 "${agent_pid}" 2> /dev/null || die "wavetune-agent ended at once"
   [ "${attempt}" -lt 100 ] || die "no device attached within 20 s"
