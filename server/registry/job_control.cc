@@ -29,7 +29,7 @@ void JobControl::Update(const std::function<void(JobRecord&)>& change,
   }
   if (persist != Persist::kNo) {
     const absl::Status status =
-        store_->Update(record, persist == Persist::kSynced);
+        store_->Update(Stored(record), persist == Persist::kSynced);
     if (!status.ok()) {
       warn_(absl::StrCat("job ", record.id,
                          " is not on disk as it stands: ", status.message()));
@@ -43,7 +43,16 @@ JobControl::Watch JobControl::Subscribe(Listener listener) {
   return {record_, listeners_.Add(std::move(listener))};
 }
 
-void JobControl::Cancel() {
+JobRecord JobControl::Stored(JobRecord record) const {
+  if (!cancelled() || record.finished()) return record;
+  record.state = JobState::kCancelled;
+  record.message = "cancelled; what was measured is kept";
+  record.finished_at_us = cancelled_at_us_.load();
+  return record;
+}
+
+void JobControl::Cancel(int64_t now_us) {
+  cancelled_at_us_.store(now_us);
   cancelled_.store(true);
   Interrupt();
 }

@@ -8,6 +8,7 @@
 #define WAVETUNE_SERVER_REGISTRY_JOB_CONTROL_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -47,8 +48,10 @@ class JobControl {
   // Returns the record with a handle on later changes: none is missed.
   Watch Subscribe(Listener listener);
 
-  // Ask the job to end: for good, or until the daemon starts again.
-  void Cancel();
+  // Ask the job to end: for good, or until the daemon starts again. From
+  // Cancel on the store gets the record as that of a cancelled job, so that a
+  // daemon that is killed before the job has ended does not go on with it.
+  void Cancel(int64_t now_us);
   void Stop();
   bool cancelled() const { return cancelled_.load(); }
   bool stopping() const { return stopping_.load(); }
@@ -61,11 +64,14 @@ class JobControl {
 
  private:
   void Interrupt();
+  // Returns `record` as it is stored.
+  JobRecord Stored(JobRecord record) const;
 
   JobStore* const store_;
   const std::function<void(const std::string&)> warn_;
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> stopping_ = false;
+  std::atomic<int64_t> cancelled_at_us_ = 0;  // Set before cancelled_.
   std::mutex update_mutex_;  // Serialises updates; taken before mutex_.
   mutable std::mutex mutex_;
   JobRecord record_;                // Guarded by mutex_.

@@ -59,10 +59,10 @@ class JobDevice {
   // True once the limit ended a batch.
   bool budget_spent() const { return budget_spent_; }
 
-  // Compiles and checks configurations; each one's record is stored, then
-  // given to `on_record`. Errors: CANCELLED; UNAVAILABLE when the agent stayed
-  // away; FAILED_PRECONDITION when the device came back as another one; the
-  // store's.
+  // Compiles and checks configurations; each one's record is given to
+  // `on_record` and stored soon after, at the latest when this returns. Errors:
+  // CANCELLED; UNAVAILABLE when the agent stayed away; FAILED_PRECONDITION when
+  // the device came back as another one; the store's.
   absl::Status Prepare(const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::vector<Problem>& correctness_problems,

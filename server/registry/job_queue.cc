@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/status_macros.h"
+#include "model/table_check.h"
 #include "server/registry/profiling_job.h"
 
 namespace wavetune {
@@ -13,8 +14,7 @@ namespace {
 
 constexpr int32_t kDefaultSamplesPerCandidate = 32;
 constexpr int32_t kDefaultPortfolioSize = 16;
-// A candidate's index in a table is one byte, 0xff means none.
-constexpr int32_t kMaxPortfolioSize = 254;
+constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 // Unfinished jobs are few; so many are read back after a restart.
 constexpr int kJobsReadAtStart = 10000;
 // Finished jobs kept in memory, where they can be read while the disk is full.
@@ -162,7 +162,8 @@ absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
   if (request.kernel.empty()) kernels = services_.kernels->Names();
   std::vector<Pair> pairs;
   absl::Status refused = absl::FailedPreconditionError(
-      "there is no valid kernel: see `wavetune kernels` for what is wrong, or "
+      "there is no valid kernel: see `wavetune kernels list` for what is "
+      "wrong, or "
       "start the daemon with --kernels-dir");
   for (const std::string& kernel : kernels) {
     for (const DeviceFacts& device : devices) {
@@ -271,6 +272,9 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.kind == wanted.kind && record.kernel == wanted.kernel &&
         record.device_uuid == wanted.device_uuid &&
         record.refit_only == wanted.refit_only && record.key == wanted.key &&
+        record.budget_s == wanted.budget_s &&
+        record.samples_per_candidate == wanted.samples_per_candidate &&
+        record.portfolio_size == wanted.portfolio_size &&
         record.generation == wanted.generation) {
       return job;
     }
@@ -384,7 +388,7 @@ absl::StatusOr<JobRecord> JobQueue::Cancel(uint64_t id) {
   }
   JobControl& control = *job->control;
   if (control.record().finished()) return AlreadyEnded(control.record());
-  control.Cancel();
+  control.Cancel(services_.clock->NowUs());
   control.Update(
       [&](JobRecord& record) {
         if (record.state != JobState::kQueued) return;

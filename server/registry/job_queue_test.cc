@@ -152,6 +152,8 @@ TEST_F(JobQueueTest, CancelsWithinABatchAndKeepsWhatWasMeasured) {
     std::lock_guard lock(mutex);
     if (device_.measured() == 20 && id != 0) {
       EXPECT_TRUE(queue.Cancel(id).ok());
+      // A daemon that is killed now does not go on with it.
+      EXPECT_EQ(fake_jobs_.Get(id)->state, JobState::kCancelled);
     }
   });
   {
@@ -399,6 +401,9 @@ TEST_F(JobQueueTest, ReturnsTheQueuedJobInsteadOfASecondOne) {
   const auto second = waiting.Reprofile({.device_uuid = uuid});
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->front().id, second->front().id);
+  const auto other = waiting.Reprofile({.device_uuid = uuid, .budget_s = 1});
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_NE(other->front().id, first->front().id);
   {
     std::lock_guard lock(mutex);
     attach = true;
