@@ -129,7 +129,7 @@ absl::Status RocksDbSampleStore::CheckLimit(int64_t added_bytes) const {
   return absl::ResourceExhaustedError(absl::StrCat(
       "the store ", database_->path(), " holds ", stats_.size_bytes,
       " bytes of samples and may hold ", stats_.limit_bytes,
-      ": raise the limit for samples and restart the daemon"));
+      ": restart the daemon with a higher --sample-limit-mib"));
 }
 
 absl::Status RocksDbSampleStore::Append(
@@ -224,6 +224,7 @@ absl::StatusOr<std::vector<uint64_t>> RocksDbSampleStore::Generations(
 absl::Status RocksDbSampleStore::Prune(const ProfileKey& key, int keep) {
   std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(std::vector<uint64_t> generations, Generations(key));
+  std::erase(generations, kMeasuredGeneration);
   const size_t kept = static_cast<size_t>(std::max(keep, 0));
   if (generations.size() <= kept) return absl::OkStatus();
   generations.resize(generations.size() - kept);

@@ -81,6 +81,7 @@ absl::StatusOr<std::vector<uint64_t>> FakeSampleStore::Generations(
 
 absl::Status FakeSampleStore::Prune(const ProfileKey& key, int keep) {
   absl::StatusOr<std::vector<uint64_t>> generations = Generations(key);
+  std::erase(*generations, kMeasuredGeneration);
   const size_t kept = static_cast<size_t>(std::max(keep, 0));
   if (generations->size() <= kept) return absl::OkStatus();
   generations->resize(generations->size() - kept);

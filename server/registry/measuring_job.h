@@ -28,9 +28,6 @@
 
 namespace wavetune {
 
-// Generation of measuring jobs' samples; profiling counts from 1.
-inline constexpr uint64_t kMeasuredGeneration = 0;
-
 // What to measure.
 struct MeasureRequest {
   std::string kernel;

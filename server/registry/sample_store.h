@@ -18,6 +18,9 @@
 
 namespace wavetune {
 
+// The generation of measuring jobs' samples; profiling counts from 1.
+inline constexpr uint64_t kMeasuredGeneration = 0;
+
 class SampleStore {
  public:
   struct Stats {
@@ -31,7 +34,7 @@ class SampleStore {
   // Appends samples and candidate records of one generation as one synced
   // batch. Once this returns OK they survive any crash. Errors:
   // RESOURCE_EXHAUSTED on a full disk or above the size limit (what to do is in
-  // the message), UNAVAILABLE on other I/O errors; then nothing was added.
+  // the message), INTERNAL on other I/O errors; then nothing was added.
   virtual absl::Status Append(const ProfileKey& key, uint64_t generation,
                               absl::Span<const SampleRecord> samples,
                               absl::Span<const CandidateRecord> candidates) = 0;
@@ -45,7 +48,8 @@ class SampleStore {
   virtual absl::StatusOr<std::vector<uint64_t>> Generations(
       const ProfileKey& key) = 0;
 
-  // Deletes all but the `keep` newest generations.
+  // Deletes all but the `keep` newest generations. kMeasuredGeneration stays
+  // and does not count.
   virtual absl::Status Prune(const ProfileKey& key, int keep) = 0;
 
   // Returns what is stored over all keys.

@@ -121,6 +121,19 @@ TEST_P(SampleStoreContractTest, PrunesAllButTheNewestGenerations) {
   EXPECT_EQ(store_->GetStats()->size_bytes, 0);
 }
 
+TEST_P(SampleStoreContractTest, PruningNeitherCountsNorDeletesMeasuredSamples) {
+  const std::vector<SampleRecord> samples = {TestSample(1)};
+  for (uint64_t generation : {kMeasuredGeneration, uint64_t{1}, uint64_t{2}}) {
+    ASSERT_TRUE(store_->Append(key_, generation, samples, {}).ok());
+  }
+  ASSERT_TRUE(store_->Prune(key_, 2).ok());
+  EXPECT_THAT(store_->Generations(key_).value(),
+              ElementsAre(kMeasuredGeneration, 1, 2));
+  ASSERT_TRUE(store_->Prune(key_, 1).ok());
+  EXPECT_THAT(store_->Generations(key_).value(),
+              ElementsAre(kMeasuredGeneration, 2));
+}
+
 TEST_P(SampleStoreContractTest, AppendsToAPrunedGenerationAnew) {
   const std::vector<SampleRecord> old = {TestSample(1), TestSample(2)};
   const std::vector<SampleRecord> anew = {TestSample(3)};
