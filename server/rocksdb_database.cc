@@ -115,7 +115,7 @@ rocksdb::Status RocksDbDatabase::TryOpen(bool read_only) {
 absl::StatusOr<RocksDbDatabase::Lock> RocksDbDatabase::LockOpen() {
   Lock lock(open_mutex_);
   if (db_ == nullptr) {
-    return absl::UnavailableError(
+    return absl::InternalError(
         absl::StrCat("the store ", path(),
                      " is closed after an error: see the log, then restart "
                      "the daemon"));

@@ -111,7 +111,7 @@ class RocksDbDatabase {
   rocksdb::Env* env() const { return env_; }
 
   // The open database and its families, valid while the lock is held; do not
-  // call other functions meanwhile. Errors: UNAVAILABLE where it could not be
+  // call other functions meanwhile. Errors: INTERNAL where it could not be
   // opened anew.
   using Lock = std::shared_lock<std::shared_mutex>;
   absl::StatusOr<Lock> LockOpen();

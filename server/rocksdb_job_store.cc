@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<JobRecord>> RocksDbJobStore::List(int limit) {
     absl::StatusOr<JobRecord> job = Get(id);
     if (job.ok()) {
       jobs.push_back(*std::move(job));
-    } else if (absl::IsUnavailable(job.status())) {
+    } else if (absl::IsInternal(job.status())) {
       return job.status();
     }
   }

@@ -45,7 +45,7 @@ struct StoreReport {
 };
 
 // Reads every entry, checks what it means, and verifies the checksums of all
-// files. Errors: UNAVAILABLE where reading fails for another reason than
+// files. Errors: INTERNAL where reading fails for another reason than
 // damage. Cost: reads the whole store.
 absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database);
 

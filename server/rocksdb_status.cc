@@ -50,7 +50,7 @@ absl::Status FromRocksDb(const rocksdb::Status& status,
     case rocksdb::Status::kShutdownInProgress:
     case rocksdb::Status::kAborted:
     case rocksdb::Status::kIncomplete:
-      return absl::UnavailableError(absl::StrCat(
+      return absl::InternalError(absl::StrCat(
           text,
           ": try again; if it stays, look at the kernel log for errors "
           "of the disk"));

@@ -11,8 +11,9 @@ namespace wavetune {
 // Returns what `status` means to the caller; the message says what was tried
 // (`doing`, for example "write samples"), what RocksDB said, and what to do.
 // Codes: RESOURCE_EXHAUSTED on a full disk; PERMISSION_DENIED where the
-// operating system refuses; DATA_LOSS on damaged files; NOT_FOUND; UNAVAILABLE
-// on other I/O errors; INTERNAL for what only a bug can cause. Cannot fail.
+// operating system refuses; DATA_LOSS on damaged files; NOT_FOUND; INTERNAL on
+// other I/O errors and for what only a bug can cause; never UNAVAILABLE, which
+// clients take for a daemon that does not answer. Cannot fail.
 absl::Status FromRocksDb(const rocksdb::Status& status,
                          absl::string_view doing);
 

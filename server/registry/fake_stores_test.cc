@@ -61,9 +61,9 @@ TEST(FaultySampleStoreTest, FailsTheCallsItIsToldTo) {
 TEST(FaultySampleStoreTest, FailsForeverUntilHealed) {
   FakeSampleStore fake;
   FaultySampleStore store(&fake);
-  store.reads().Fail(absl::UnavailableError("I/O error"));
+  store.reads().Fail(absl::InternalError("I/O error"));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(store.GetStats().status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store.GetStats().status().code(), absl::StatusCode::kInternal);
   }
   store.reads().Heal();
   EXPECT_TRUE(store.GetStats().ok());

@@ -29,7 +29,7 @@ class TableStore {
   // Makes a payload serve for `record.key`, as one atomic synced batch:
   // payload, serving entry, epoch and revision together. Sets epoch, revision,
   // digest and size. The table that served before stays readable by its digest.
-  // Errors: RESOURCE_EXHAUSTED on a full disk, UNAVAILABLE on other I/O errors;
+  // Errors: RESOURCE_EXHAUSTED on a full disk, INTERNAL on other I/O errors;
   // then nothing changed.
   virtual absl::StatusOr<TableRecord> Promote(TableRecord record,
                                               absl::string_view payload) = 0;
