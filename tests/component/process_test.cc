@@ -72,7 +72,7 @@ class ServingNodeTest : public NodeFixture {
     int64_t stored = acknowledged;
     EXPECT_TRUE(WaitUntil([&] {
       const int64_t now = StoredSamples();
-      EXPECT_GE(now, stored) << "samples were lost";
+      EXPECT_TRUE(now < 0 || now >= stored) << now << " of " << stored;
       stored = std::max(stored, now);
       return Job(id).value("finished_at_us", int64_t{0}) > 0;
     }));
@@ -108,9 +108,7 @@ TEST_F(ServingNodeTest, AJobGoesOnWhenTheAgentIsKilledAndStartedAgain) {
     });
   })) << "workers outlive their agent";
   EXPECT_TRUE(WaitUntil([&] {
-    return Cli({"devices", "--json"})
-               .Json()["devices"][0]
-               .value("attached", true) == false;
+    return Cli({"status", "--json"}).Json().value("devices_attached", -1) == 0;
   }));
   ExpectServes("from the daemon");
   EXPECT_EQ(Job(id).value("state", ""), "RUNNING");
