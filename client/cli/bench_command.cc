@@ -182,16 +182,19 @@ void AddBenchCommand(CommandRegistry& registry) {
                       "Device UUID, where several are attached");
   command->add_option("--specialisation", options->specialisation,
                       "Only shapes of this specialisation");
-  command->add_flag("--local", options->local,
-                    "Start a daemon and an agent for this command, on scratch "
-                    "sockets, and profile the kernel first");
+  CLI::Option* local = command->add_flag(
+      "--local", options->local,
+      "Start a daemon and an agent for this command, on scratch "
+      "sockets, and profile the kernel first");
   command
       ->add_option("--kernels-dir", options->kernels_dirs,
                    "With --local: folder of kernel folders")
+      ->needs(local)
       ->capture_default_str();
   command
       ->add_option("--budget", options->budget_s,
                    "With --local: device time for profiling in seconds")
+      ->needs(local)
       ->check(CLI::PositiveNumber);
 }
 

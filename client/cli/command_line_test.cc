@@ -1,7 +1,9 @@
 // The commands on a fake daemon; help texts; exit codes.
 #include "client/cli/command_line.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -162,6 +164,80 @@ TEST_F(CommandLineTest, TheCommandsOfTheReadmeParse) {
   EXPECT_GT(found, 0);
 }
 
+// README.md and docs/*.md.
+std::vector<std::string> Documents() {
+  std::vector<std::string> paths = {WAVETUNE_SOURCE_DIR "/README.md"};
+  for (const auto& entry :
+       std::filesystem::directory_iterator(WAVETUNE_SOURCE_DIR "/docs")) {
+    if (entry.path().extension() == ".md")
+      paths.push_back(entry.path().string());
+  }
+  return paths;
+}
+
+// What stands between backticks, outside of code blocks.
+std::vector<std::string> InlineCode(const std::string& path) {
+  std::vector<std::string> result;
+  std::ifstream file(path);
+  bool block = false;
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StrContains(line, "```")) block = !block;
+    if (block || absl::StrContains(line, "```")) continue;
+    const std::vector<std::string> parts = absl::StrSplit(line, '`');
+    for (size_t i = 1; i + 1 < parts.size(); i += 2) result.push_back(parts[i]);
+  }
+  return result;
+}
+
+// A mention need not be complete, but its command and options must be there.
+TEST_F(CommandLineTest, TheCommandsThatDocumentsMentionExist) {
+  int found = 0;
+  for (const std::string& document : Documents()) {
+    for (const std::string& code : InlineCode(document)) {
+      if (!absl::StartsWith(code, "wavetune ")) continue;
+      std::vector<std::string> command;
+      std::vector<std::string> flags;
+      for (const std::string& word : ShellWords(code)) {
+        if (absl::StartsWith(word, "--")) flags.push_back(word);
+        if (flags.empty()) command.push_back(word);
+      }
+      command.erase(command.begin());
+      command.push_back("--help");
+      EXPECT_EQ(Run(command), kExitOk) << document << ": " << code;
+      for (const std::string& flag : flags) {
+        EXPECT_TRUE(absl::StrContains(out_.str(), flag + " ") ||
+                    absl::StrContains(out_.str(), flag + "\n"))
+            << document << ": " << code;
+      }
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST_F(CommandLineTest, TheFilesThatDocumentsNameExist) {
+  const std::vector<std::string> folders = {
+      "client/", "cmake/",  "deploy/", "docs/",    "kernels/",       "model/",
+      "proto/",  "server/", "tests/",  "scripts/", "profiler_agent/"};
+  int found = 0;
+  for (const std::string& document : Documents()) {
+    for (const std::string& code : InlineCode(document)) {
+      // Patterns and commands are not paths.
+      if (code.find_first_of(" *<{") != std::string::npos) continue;
+      if (std::none_of(folders.begin(), folders.end(),
+                       [&code](const std::string& folder) {
+                         return absl::StartsWith(code, folder);
+                       }))
+        continue;
+      EXPECT_TRUE(
+          std::filesystem::exists(absl::StrCat(WAVETUNE_SOURCE_DIR, "/", code)))
+          << document << ": " << code;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 10);
+}
+
 TEST_F(CommandLineTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(Run({}), kExitUsage);
   EXPECT_EQ(Run({"nonsense"}), kExitUsage);
@@ -171,6 +247,11 @@ TEST_F(CommandLineTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(Run({"reprofile", "--budget", "-1"}), kExitUsage);
   EXPECT_EQ(Run({"reprofile", "--fresh", "--refit-only"}), kExitUsage);
   EXPECT_EQ(Run({"status", "--jsn"}), kExitUsage);
+  // Only a daemon that bench starts takes these.
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", "x", "--budget", "9"}),
+            kExitUsage);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", "x", "--kernels-dir", "y"}),
+            kExitUsage);
 }
 
 TEST_F(CommandLineTest, AnUnreachableDaemonIsExitCodeThree) {
@@ -251,6 +332,16 @@ TEST_F(CommandLineTest, ReprofilePassesItsOptionsOn) {
   EXPECT_EQ(daemon_->reprofile_request.budget_s(), 60);
   EXPECT_EQ(daemon_->reprofile_request.reason(), "new driver");
   EXPECT_EQ(daemon_->reprofile_request.portfolio_size(), 8);
+}
+
+TEST_F(CommandLineTest, ReprofileSaysWhichJobsWereThereBefore) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->jobs[0].set_created_at_us(1);
+  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("queued (already there"));
+  daemon_->jobs[0].set_created_at_us(INT64_MAX);
+  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("already there")));
 }
 
 TEST_F(CommandLineTest, ReprofileWaitFollowsTheJobToItsEnd) {
@@ -459,7 +550,10 @@ TEST_F(ResolveCommandTest, AnIllegalProblemGetsTheDefaultAndExitCodeTwo) {
   EXPECT_EQ(Ask({"resolve", "gemm", "m=1", "n=1", "k=-1", "--json"}),
             kExitUsage);
   EXPECT_EQ(Output()["source"], "DEFAULT");
+  EXPECT_EQ(Output()["reason"], "EXTENT_OUT_OF_RANGE");
   EXPECT_EQ(Output()["faults"].size(), 1u);
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=1", "n=1", "--json"}), kExitUsage);
+  EXPECT_EQ(Output()["reason"], "WRONG_DIMENSION_COUNT");
 }
 
 TEST_F(ResolveCommandTest, AnUnreachableDaemonIsExitCodeThreeUnlessCached) {

@@ -13,6 +13,7 @@
 #include "model/digest.h"
 #include "model/profile.h"
 #include "model/status_macros.h"
+#include "model/table_check.h"
 #include "model/table_codec.h"
 #include "model/trace.h"
 #include "proto/convert/kernel_folder.h"
@@ -232,7 +233,7 @@ void AddEvaluateCommand(CommandRegistry& registry) {
   command
       ->add_option("--portfolio", options->portfolio_size,
                    "Largest number of candidates in the table")
-      ->check(CLI::Range(1, 250))
+      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)))
       ->capture_default_str();
   command->add_option("--save-table", options->save_table,
                       "Write the table's payload to this file");

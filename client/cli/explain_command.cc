@@ -1,5 +1,4 @@
 // wavetune explain.
-#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -15,14 +14,6 @@
 namespace wavetune::cli {
 namespace {
 
-std::string RegimeText(const RowRegime& regime) {
-  std::string text = "any";
-  if (regime.max_rows != std::numeric_limits<int64_t>::max())
-    text = absl::StrCat("rows<=", regime.max_rows);
-  if (regime.max_fill < 1) absl::StrAppend(&text, " fill<=", regime.max_fill);
-  return text;
-}
-
 void PrintRows(std::ostream& out, const Tuner& tuner,
                const std::vector<ExplainedRow>& rows,
                const ProblemView& problem) {
@@ -35,7 +26,7 @@ void PrintRows(std::ostream& out, const Tuner& tuner,
          absl::StrCat(row.coordinates.tiles),
          absl::StrFormat("%.6g", row.coordinates.iterations),
          absl::StrCat(row.waves), absl::StrCat(row.capacity),
-         RegimeText(row.row_regime), FormatMicroseconds(row.latency_us),
+         FormatRowRegime(row.row_regime), FormatMicroseconds(row.latency_us),
          FormatPercent(row.relative_bound),
          row.legal ? (row.extrapolated ? "extrapolated" : "")
                    : absl::StrCat("excluded: ",
@@ -53,7 +44,7 @@ Json RowJson(const Tuner& tuner, const ExplainedRow& row,
       {"iterations", row.coordinates.iterations},
       {"waves", row.waves},
       {"capacity", row.capacity},
-      {"row_regime", RegimeText(row.row_regime)},
+      {"row_regime", FormatRowRegime(row.row_regime)},
       {"latency_us", row.latency_us},
       {"relative_bound", row.relative_bound},
       {"legal", row.legal},

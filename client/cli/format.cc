@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -133,6 +134,15 @@ std::string FormatRelation(const std::vector<Dimension>& dimensions,
   };
   return absl::StrCat(group(left), " ", Symbol(relation.op), " ", group(right),
                       multiple ? " == 0" : "");
+}
+
+std::string FormatRowRegime(const RowRegime& regime) {
+  std::vector<std::string> parts;
+  if (regime.max_rows != std::numeric_limits<int64_t>::max())
+    parts.push_back(absl::StrCat("rows<=", regime.max_rows));
+  if (regime.max_fill < 1)
+    parts.push_back(absl::StrCat("fill<=", regime.max_fill));
+  return parts.empty() ? "any rows" : absl::StrJoin(parts, " ");
 }
 
 std::vector<std::string> ParameterNames(const KernelSpec& spec) {

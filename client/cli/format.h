@@ -10,6 +10,7 @@
 #include "model/kernel_spec.h"
 #include "model/problem.h"
 #include "model/relation.h"
+#include "model/table.h"
 
 namespace wavetune::cli {
 
@@ -35,6 +36,9 @@ std::string FormatConfiguration(const std::vector<std::string>& parameters,
 std::string FormatRelation(const std::vector<Dimension>& dimensions,
                            const std::vector<std::string>& parameters,
                            const Relation& relation);
+
+// "rows<=2 fill<=0.5"; "any rows" where it bounds nothing.
+std::string FormatRowRegime(const RowRegime& regime);
 
 // Names of a spec's parameters in order.
 std::vector<std::string> ParameterNames(const KernelSpec& spec);

@@ -11,6 +11,7 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
 #include "model/status_macros.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
@@ -44,14 +45,23 @@ class CancelOnInterrupt {
   std::thread thread_;
 };
 
+// Lists of a full store pass gRPC's 4 MiB; no answer is meant to pass this.
+constexpr int kMaxResponseBytes = 64 << 20;
+
+std::shared_ptr<grpc::Channel> CreateChannel(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxResponseBytes);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
 // One socket of the daemon.
 class Socket {
  public:
   Socket(std::string endpoint, double timeout_s)
       : endpoint_(std::move(endpoint)),
         timeout_s_(timeout_s),
-        channel_(grpc::CreateChannel(endpoint_,
-                                     grpc::InsecureChannelCredentials())) {}
+        channel_(CreateChannel(endpoint_)) {}
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 

@@ -137,6 +137,10 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
   if (code == 2)
     return absl::InvalidArgumentError(
         "wavetune-agent refused the kernel or the arguments");
+  if (code == 3)
+    return absl::NotFoundError(
+        "wavetune-agent found no usable device that runs the kernel; its "
+        "messages above say why");
   return absl::AbortedError(
       absl::StrCat("not every candidate compiled and was correct: "
                    "wavetune-agent ended with exit code ",

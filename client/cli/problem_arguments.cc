@@ -87,6 +87,7 @@ ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
     result.problem.extents.push_back(0);
     const auto it = left.find(dimension.name);
     if (it == left.end()) {
+      result.wrong_dimensions = true;
       result.faults.push_back(absl::StrCat("dimension \"", dimension.name,
                                            "\" is missing; give ",
                                            dimension.name, "=EXTENT"));
@@ -105,6 +106,7 @@ ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
     left.erase(it);
   }
   for (const auto& [name, value] : left) {
+    result.wrong_dimensions = true;
     result.faults.push_back(absl::StrCat("unknown dimension \"", name,
                                          "\"; the kernel's dimensions are ",
                                          Names(dimensions)));

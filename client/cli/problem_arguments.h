@@ -30,6 +30,7 @@ absl::StatusOr<ProblemArguments> SplitProblemArguments(
 struct ParsedProblem {
   Problem problem;  // Extents with a fault are 0, so that Resolve refuses them.
   std::vector<std::string> faults;
+  bool wrong_dimensions = false;  // One is missing or unknown.
 
   // INVALID_ARGUMENT with every fault, one a line, or OK.
   absl::Status status() const;

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/job_text.h"
@@ -50,14 +52,19 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
 
 absl::Status Run(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  const int64_t asked_at_us = absl::ToUnixMicros(absl::Now());
   ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
                    daemon.jobs->Reprofile(ToRequest(options)));
   std::vector<v1::JobInfo> jobs(queued.jobs().begin(), queued.jobs().end());
   if (!context.json) {
     for (const v1::JobInfo& job : jobs) {
       *context.out << "job " << job.id() << " " << job.kernel() << " on "
-                   << job.device_uuid() << ": " << StateName(job.state())
-                   << "\n";
+                   << job.device_uuid() << ": " << StateName(job.state());
+      // The sockets are local, so that both clocks are one.
+      if (job.created_at_us() < asked_at_us)
+        *context.out << " (already there, with its own options; no second one "
+                        "is queued)";
+      *context.out << "\n";
     }
     context.out->flush();
   }
@@ -115,7 +122,8 @@ void AddReprofileCommand(CommandRegistry& registry) {
                         "Fit stored samples again, measure nothing");
   command
       ->add_flag("--fresh", options->fresh,
-                 "Drop stored samples and measure everything anew")
+                 "Compile and measure everything anew, in a new generation of "
+                 "samples; older ones are kept")
       ->excludes(refit);
   command->add_flag("--wait", options->wait,
                     "Show progress until the end; Ctrl-C detaches, the job "

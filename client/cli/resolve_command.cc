@@ -12,12 +12,9 @@ absl::Status Run(CommandContext& context, const ProblemOptions& options) {
   ASSIGN_OR_RETURN(Question question, AskTuner(context, options));
   const Tuner& tuner = question.tuner;
   // A caller's program would get this answer too, faults or not.
-  Decision decision;
-  decision.configuration = tuner.default_configuration();
-  decision.reason = DefaultReason::kWrongDimensionCount;
-  if (question.parsed.faults.empty() ||
-      tuner.origin() == TableOrigin::kDefaults)
-    decision = tuner.Resolve(question.parsed.problem.View());
+  Problem asked = question.parsed.problem;
+  if (question.parsed.wrong_dimensions) asked.extents.clear();
+  const Decision decision = tuner.Resolve(asked.View());
   if (context.json) {
     Json json = DecisionJson(tuner, decision);
     json["problem"] = ToJson(tuner.dimensions(), question.parsed.problem);

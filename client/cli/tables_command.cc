@@ -82,14 +82,7 @@ absl::StatusOr<v1::GetTableRequest> FindTable(TableReader& tables,
 }
 
 std::string RegimeText(const SubTable& sub, size_t row, size_t wave) {
-  const RowRegime& regime = sub.row_regimes[row];
-  std::string text = "rows";
-  if (regime.max_rows == std::numeric_limits<int64_t>::max()) {
-    text += " any";
-  } else {
-    absl::StrAppend(&text, "<=", regime.max_rows);
-  }
-  if (regime.max_fill < 1) absl::StrAppend(&text, " fill<=", regime.max_fill);
+  std::string text = FormatRowRegime(sub.row_regimes[row]);
   if (sub.max_waves[wave] == std::numeric_limits<int64_t>::max()) {
     text += ", more waves";
   } else {
