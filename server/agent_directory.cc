@@ -139,13 +139,25 @@ absl::StatusOr<DeviceFacts> AgentDirectory::Facts(
                                        }))));
 }
 
-std::optional<DeviceFacts> AgentDirectory::TheOnlyDevice() {
-  std::lock_guard lock(mutex_);
-  if (attached_.size() == 1) return attached_.begin()->second->device();
-  if (attached_.empty() && seen_.size() == 1) {
-    return seen_.begin()->second.facts;
+std::optional<DeviceFacts> AgentDirectory::ImpliedDevice() {
+  std::vector<DeviceFacts> devices;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [uuid, device] : attached_) {
+      devices.push_back(device->device());
+    }
+    if (attached_.empty()) {
+      for (const auto& [uuid, record] : seen_) devices.push_back(record.facts);
+    }
   }
-  return std::nullopt;
+  if (devices.empty()) return std::nullopt;
+  for (const DeviceFacts& device : devices) {
+    if (SiliconKey(device) != SiliconKey(devices.front()) ||
+        EnvironmentKey(device) != EnvironmentKey(devices.front())) {
+      return std::nullopt;
+    }
+  }
+  return devices.front();
 }
 
 std::shared_ptr<AgentDevice> AgentDirectory::Usable(

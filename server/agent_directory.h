@@ -52,9 +52,10 @@ class AgentDirectory : public ExecutorDirectory {
   // ones.
   absl::StatusOr<DeviceFacts> Facts(const std::string& device_uuid);
 
-  // Returns the device meant where none is named: the only attached one, or
-  // else the only one ever seen.
-  std::optional<DeviceFacts> TheOnlyDevice();
+  // Returns the device meant where none is named: any of the attached ones, or
+  // where none is, of those ever seen, if all have the same silicon and
+  // environment keys.
+  std::optional<DeviceFacts> ImpliedDevice();
 
   std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
                                             double timeout_s) override;

@@ -55,7 +55,12 @@ absl::Status Listen(const std::string& path, mode_t mode, Services services,
   for (const auto& service : listener->services) {
     builder.RegisterService(service.get());
   }
+  // Binds here: nobody else may connect before the socket has its mode. The
+  // umask is the process's, but what other threads write meanwhile is the
+  // store's, which only this user needs to read.
+  const mode_t umask_before = ::umask(0177);
   listener->server = builder.BuildAndStart();
+  ::umask(umask_before);
   if (listener->server == nullptr || bound == 0) {
     return absl::PermissionDeniedError(
         absl::StrCat("cannot listen on ", path,
@@ -76,7 +81,7 @@ class Daemon::Impl {
         devices_(stores.devices, clock_),
         kernels_(options.kernels_dirs),
         jobs_(MakeJobServices(stores)),
-        table_handler_(stores.facts.store_id, &tables_, &devices_),
+        table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_),
         decision_handler_(&tables_, &devices_, &kernels_),
         status_handler_(MakeStatusOptions(stores)),
         admin_handler_(&jobs_, &kernels_) {}
@@ -147,6 +152,7 @@ class Daemon::Impl {
     services.warn = Warn;
     services.default_budget_s = options_.default_budget_s;
     services.agent_wait_s = options_.agent_wait_s;
+    services.generations_kept = options_.generations_kept;
     return services;
   }
 

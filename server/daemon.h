@@ -44,6 +44,7 @@ struct DaemonOptions {
   double default_budget_s = 60;
   double agent_wait_s = 600;
   double heartbeat_timeout_s = 30;
+  int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
   // nullptr: the system's. Outlives the daemon.
   Clock* clock = nullptr;

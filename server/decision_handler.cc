@@ -28,9 +28,14 @@ struct Decider {
       return table.Resolve(table.SubTableIndex(problem.specialisation),
                            problem.View(), match->stale);
     }
+    return Default(DefaultReason::kNoTable);
+  }
+  Decision Default(DefaultReason reason) const {
     Decision decision;
-    decision.configuration = spec->default_configuration;
-    decision.reason = DefaultReason::kNoTable;
+    decision.configuration =
+        match ? match->serving.table->table().default_configuration
+              : spec->default_configuration;
+    decision.reason = reason;
     return decision;
   }
 };
@@ -74,12 +79,17 @@ absl::Status DecisionHandler::Resolve(const v1::ResolveRequest& request,
   for (int i = 0; i < request.problems_size(); ++i) {
     const absl::StatusOr<Problem> problem =
         ProblemFromProto(decider.dimensions(), request.problems(i));
-    if (!problem.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("problem ", i, ": ", problem.status().message()));
+    if (problem.ok()) {
+      *response->add_decisions() =
+          DecisionToProto(decider.parameters, decider.Decide(*problem));
+      continue;
     }
-    *response->add_decisions() =
-        DecisionToProto(decider.parameters, decider.Decide(*problem));
+    // One bad problem must not take the answers from the others.
+    v1::Decision* const decision = response->add_decisions();
+    *decision =
+        DecisionToProto(decider.parameters,
+                        decider.Default(DefaultReason::kWrongDimensionCount));
+    decision->set_reason(std::string(problem.status().message()));
   }
   if (decider.match) {
     response->set_digest(decider.match->serving.record.digest);

@@ -21,13 +21,16 @@ class DecisionHandler {
   // All outlive the handler.
   DecisionHandler(TableCatalog* tables, AgentDirectory* devices,
                   KernelCatalog* kernels)
-      : lookup_(tables, devices), kernels_(kernels) {}
+      : lookup_(tables, devices, kernels), kernels_(kernels) {}
 
-  // A kernel without a table answers with its default configuration. Errors:
-  // INVALID_ARGUMENT for a problem whose dimensions are not the kernel's or a
-  // batch that is too large; else as TableLookup::Find.
+  // A kernel without a table answers with its default configuration. So does a
+  // problem whose dimensions are not the kernel's: the decision's reason is
+  // what is wrong with it. Errors: INVALID_ARGUMENT for a batch that is too
+  // large; else as TableLookup::Find.
   absl::Status Resolve(const v1::ResolveRequest& request,
                        v1::ResolveResponse* response) const;
+  // Errors: as Resolve; INVALID_ARGUMENT for a problem whose dimensions are not
+  // the kernel's.
   absl::Status Explain(const v1::ExplainRequest& request,
                        v1::ExplainResponse* response) const;
 

@@ -26,11 +26,11 @@ class TableHandler::Watch {
 };
 
 TableHandler::TableHandler(std::string store_id, TableCatalog* tables,
-                           AgentDirectory* devices)
+                           AgentDirectory* devices, KernelCatalog* kernels)
     : store_id_(std::move(store_id)),
       tables_(tables),
       devices_(devices),
-      lookup_(tables, devices) {}
+      lookup_(tables, devices, kernels) {}
 
 absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
                                       v1::ListTablesResponse* response) const {

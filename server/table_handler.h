@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 #include "server/agent_directory.h"
+#include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
 #include "server/table_lookup.h"
 
@@ -39,7 +40,7 @@ class TableHandler {
 
   // All outlive the handler.
   TableHandler(std::string store_id, TableCatalog* tables,
-               AgentDirectory* devices);
+               AgentDirectory* devices, KernelCatalog* kernels);
 
   absl::Status ListTables(const v1::ListTablesRequest& request,
                           v1::ListTablesResponse* response) const;

@@ -9,6 +9,7 @@
 
 #include "model/table_codec.h"
 #include "model/testing/kernels.h"
+#include "server/registry/fake_measurement_executor.h"
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
 
@@ -77,7 +78,8 @@ class TableHandlerTest : public ::testing::Test {
   SystemClock clock_;
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
-  TableHandler handler_{"store-1", &tables_, &devices_};
+  FakeKernelCatalog kernels_;
+  TableHandler handler_{"store-1", &tables_, &devices_, &kernels_};
   std::shared_ptr<FakeSink> sink_ = std::make_shared<FakeSink>();
 };
 
@@ -120,6 +122,39 @@ TEST_F(TableHandlerTest, GetsByDigestOrByNameAndMarksStale) {
   by_name.set_device_uuid("GPU-3");
   EXPECT_THAT(std::string(handler_.GetTable(by_name, &response).message()),
               HasSubstr("GPU-2"));
+}
+
+TEST_F(TableHandlerTest, ARequestWithoutADeviceMeansTheNodesSilicon) {
+  const std::string digest = Promote();
+  v1::GetTableRequest request;
+  request.set_kernel(spec_.name);
+  v1::GetTableResponse response;
+  ASSERT_TRUE(handler_.GetTable(request, &response).ok());
+
+  // Another node, whose two equal devices have a newer driver.
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  DeviceFacts twin = upgraded;
+  twin.uuid = "GPU-2";
+  FakeDeviceStore twins;
+  ASSERT_TRUE(twins.Put({.facts = upgraded}).ok());
+  ASSERT_TRUE(twins.Put({.facts = twin}).ok());
+  AgentDirectory two(&twins, &clock_);
+  ASSERT_TRUE(two.Load().ok());
+  TableHandler on_two("store-1", &tables_, &two, &kernels_);
+  ASSERT_TRUE(on_two.GetTable(request, &response).ok());
+  EXPECT_TRUE(response.info().stale());
+  EXPECT_EQ(response.info().digest(), digest);
+
+  // One whose only device is of other silicon.
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
+  FakeDeviceStore other;
+  ASSERT_TRUE(other.Put({.facts = smaller}).ok());
+  AgentDirectory one(&other, &clock_);
+  ASSERT_TRUE(one.Load().ok());
+  TableHandler on_other("store-1", &tables_, &one, &kernels_);
+  EXPECT_TRUE(absl::IsNotFound(on_other.GetTable(request, &response)));
 }
 
 TEST_F(TableHandlerTest, AWatchStartsWithTheSnapshotAndFollowsChanges) {

@@ -11,18 +11,17 @@ absl::StatusOr<TableMatch> TableLookup::Find(
     return absl::InvalidArgumentError("give a kernel name");
   }
   TableQuery query{.kernel = kernel, .fingerprint = fingerprint};
+  query.current_fingerprint = [&]() -> std::string {
+    if (!query.device) return "";
+    const auto current = kernels_->Get(kernel, *query.device);
+    return current.ok() ? (*current)->files.fingerprint : "";
+  };
   if (!device_uuid.empty()) {
     ASSIGN_OR_RETURN(query.device, devices_->Facts(device_uuid));
     return tables_->Find(query);
   }
-  query.device = devices_->TheOnlyDevice();
-  absl::StatusOr<TableMatch> match = tables_->Find(query);
-  // Nobody named the device: a table of another one is still an answer.
-  if (absl::IsNotFound(match.status()) && query.device) {
-    query.device.reset();
-    return tables_->Find(query);
-  }
-  return match;
+  query.device = devices_->ImpliedDevice();
+  return tables_->Find(query);
 }
 
 }  // namespace wavetune

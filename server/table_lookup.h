@@ -8,19 +8,23 @@
 
 #include "absl/status/statusor.h"
 #include "server/agent_directory.h"
+#include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
 
 namespace wavetune {
 
 class TableLookup {
  public:
-  // Both outlive the lookup.
-  TableLookup(TableCatalog* tables, AgentDirectory* devices)
-      : tables_(tables), devices_(devices) {}
+  // All outlive the lookup.
+  TableLookup(TableCatalog* tables, AgentDirectory* devices,
+              KernelCatalog* kernels)
+      : tables_(tables), devices_(devices), kernels_(kernels) {}
 
-  // Returns the table for a kernel on a device. An empty device UUID means the
-  // node's only device, where it has just one. Errors: as TableCatalog::Find;
-  // NOT_FOUND for an unknown device; INVALID_ARGUMENT without a kernel.
+  // Returns the table for a kernel on a device; an empty device UUID means
+  // AgentDirectory::ImpliedDevice, or any device where there is none. An empty
+  // fingerprint means the kernel as the catalog has it, or else the table
+  // promoted last. Errors: as TableCatalog::Find; NOT_FOUND for an unknown
+  // device; INVALID_ARGUMENT without a kernel.
   absl::StatusOr<TableMatch> Find(const std::string& kernel,
                                   const std::string& device_uuid,
                                   const std::string& fingerprint) const;
@@ -28,6 +32,7 @@ class TableLookup {
  private:
   TableCatalog* const tables_;
   AgentDirectory* const devices_;
+  KernelCatalog* const kernels_;
 };
 
 }  // namespace wavetune

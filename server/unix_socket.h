@@ -16,9 +16,9 @@ namespace wavetune {
 // too long for a socket; PERMISSION_DENIED. Each says what to do.
 absl::Status PrepareSocketPath(const std::string& path);
 
-// Sets the mode of a socket that listens. Errors: PERMISSION_DENIED. Until then
-// it has what the umask leaves: nobody else can connect without write
-// permission.
+// Sets the mode of a socket that listens. Until then it has what the umask
+// leaves: bind it under one that shuts everyone else out. Errors:
+// PERMISSION_DENIED.
 absl::Status SetSocketMode(const std::string& path, mode_t mode);
 
 }  // namespace wavetune

@@ -54,7 +54,8 @@ absl::Status NothingFound(const TableQuery& query,
   } else {
     absl::StrAppend(&message, "; no kernel has one yet");
   }
-  absl::StrAppend(&message, ". Profile it: wavetune reprofile ", query.kernel);
+  absl::StrAppend(&message, ". Profile it: wavetune reprofile --kernel ",
+                  query.kernel);
   return absl::NotFoundError(message);
 }
 
@@ -95,7 +96,7 @@ absl::Status TableCatalog::Load() {
     if (!table.ok()) {
       warn_(absl::StrCat("table of kernel ", record.key.kernel,
                          " left out: ", table.status().message(),
-                         ". Profile it again: wavetune reprofile ",
+                         ". Profile it again: wavetune reprofile --kernel ",
                          record.key.kernel));
       continue;
     }
@@ -134,6 +135,13 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
     fitting.push_back(&table);
   }
   if (fitting.empty()) return NothingFound(query, *serving);
+  if (fitting.size() > 1 && query.fingerprint.empty() &&
+      query.current_fingerprint) {
+    const std::string current = query.current_fingerprint();
+    Prefer(fitting, [&](const ServingTable* t) {
+      return t->record.key.fingerprint == current;
+    });
+  }
   if (query.device) {
     Prefer(fitting, [&](const ServingTable* t) {
       return t->record.key.environment_key == environment;
@@ -141,8 +149,10 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
   }
   std::set<std::tuple<std::string, std::string>> distinct;
   for (const ServingTable* table : fitting) {
-    distinct.emplace(table->record.key.fingerprint,
-                     table->record.key.silicon_key);
+    // Who names no fingerprint wants the kernel, whatever its version.
+    distinct.emplace(
+        query.fingerprint.empty() ? "" : table->record.key.fingerprint,
+        table->record.key.silicon_key);
   }
   if (distinct.size() > 1) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -150,7 +160,7 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
         "\" fit: give a device UUID, a fingerprint or a digest. Choices:\n  ",
         DescribeAll(fitting)));
   }
-  // What is left differs in its environment only: the newest is the nearest.
+  // What is left is of one silicon: the newest is the nearest.
   TableMatch match{.serving = *Newest(fitting)};
   match.stale =
       query.device && match.serving.record.key.environment_key != environment;
@@ -184,10 +194,10 @@ std::optional<ServingTable> TableCatalog::Incumbent(
   }
   if (fitting.empty()) return std::nullopt;
   Prefer(fitting, [&](const ServingTable* t) {
-    return t->record.key.environment_key == key.environment_key;
+    return t->record.key.fingerprint == key.fingerprint;
   });
   Prefer(fitting, [&](const ServingTable* t) {
-    return t->record.key.fingerprint == key.fingerprint;
+    return t->record.key.environment_key == key.environment_key;
   });
   return *Newest(fitting);
 }

@@ -50,6 +50,9 @@ struct TableQuery {
   std::string kernel;
   std::optional<DeviceFacts> device;  // Absent: any.
   std::string fingerprint;            // Hex, or a prefix; empty: any.
+  // Returns the fingerprint that the kernel has now, empty where that is not
+  // known. Asked only where no fingerprint is given and several fit.
+  std::function<std::string()> current_fingerprint = nullptr;
 };
 
 struct TableMatch {
@@ -94,8 +97,11 @@ class TableCatalog {
   // Returns what serves now.
   std::shared_ptr<const TableSnapshot> snapshot() const;
 
-  // Returns the table for `query`. Errors: NOT_FOUND naming what is there
-  // instead; FAILED_PRECONDITION listing the choices where several fit;
+  // Returns the table for `query`. Of several that fit, those of the kernel's
+  // current fingerprint are preferred, then those of the device's environment,
+  // then the one promoted last: an edited kernel keeps its old table. Errors:
+  // NOT_FOUND naming what is there instead; FAILED_PRECONDITION listing the
+  // choices where they differ in silicon, or in fingerprint under a prefix;
   // INVALID_ARGUMENT for a fingerprint prefix that is too short.
   absl::StatusOr<TableMatch> Find(const TableQuery& query) const;
 
@@ -104,8 +110,8 @@ class TableCatalog {
   absl::StatusOr<ServingTable> Get(absl::string_view digest) const;
 
   // Returns the table that a new one for `key` has to beat: same kernel name
-  // and silicon key; the same environment and fingerprint are preferred, then
-  // the newest.
+  // and silicon key; the same fingerprint is preferred, then the same
+  // environment, then the newest: what Find answers with.
   std::optional<ServingTable> Incumbent(const ProfileKey& key) const;
 
   // Stores a table and makes it serve. Errors: as CompiledTable::Create and

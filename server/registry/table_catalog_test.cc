@@ -89,8 +89,10 @@ TEST_F(TableCatalogTest, PrefersTheSameEnvironment) {
 }
 
 TEST_F(TableCatalogTest, ListsTheChoicesOfAnAmbiguousRequest) {
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
   Promote(catalog_, Key(device_), 10);
-  const TableRecord other = Promote(catalog_, Key(device_, kOther), 11);
+  const TableRecord other = Promote(catalog_, Key(smaller, kOther), 11);
   const auto match = catalog_.Find({.kernel = spec_.name});
   EXPECT_TRUE(absl::IsFailedPrecondition(match.status()));
   EXPECT_THAT(match.status().message(), HasSubstr(kOther));
@@ -101,6 +103,17 @@ TEST_F(TableCatalogTest, ListsTheChoicesOfAnAmbiguousRequest) {
   EXPECT_EQ(named->serving.record.digest, other.digest);
   EXPECT_TRUE(absl::IsInvalidArgument(
       catalog_.Find({.kernel = spec_.name, .fingerprint = "bbb"}).status()));
+}
+
+TEST_F(TableCatalogTest, PrefersTheCurrentFingerprintThenTheNewest) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog_, Key(device_, kOther), 11);
+  TableQuery query{.kernel = spec_.name, .device = device_};
+  EXPECT_EQ(catalog_.Find(query)->serving.record.digest, new_table.digest);
+  query.current_fingerprint = [] { return std::string(64, 'a'); };
+  EXPECT_EQ(catalog_.Find(query)->serving.record.digest, old_table.digest);
+  query.current_fingerprint = [] { return std::string(64, 'c'); };
+  EXPECT_EQ(catalog_.Find(query)->serving.record.digest, new_table.digest);
 }
 
 TEST_F(TableCatalogTest, KeepsReplacedTablesReadableByDigest) {
