@@ -1,5 +1,7 @@
 #include "server/record_proto.h"
 
+#include <string>
+
 #include "proto/convert/types.h"
 
 namespace wavetune {
@@ -63,6 +65,16 @@ v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
   return proto;
 }
 
+// Returns the beginning of `text`, cut between two characters of UTF-8.
+std::string Shortened(const std::string& text) {
+  if (text.size() <= kMaxExcludedReasonBytes) return text;
+  size_t size = kMaxExcludedReasonBytes;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) {
+    --size;
+  }
+  return text.substr(0, size) + "...";
+}
+
 }  // namespace
 
 v1::JobInfo JobRecordToProto(const JobRecord& record) {
@@ -79,16 +91,21 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_samples(record.samples);
   proto.set_device_time_us(record.device_time_us);
   proto.set_message(record.message);
-  for (const CandidateRecord& excluded : record.excluded) {
-    v1::ExcludedCandidate* const entry = proto.add_excluded();
-    *entry->mutable_configuration() =
-        ConfigurationToProto(excluded.candidate.configuration);
-    entry->set_reason(excluded.candidate.excluded_reason);
-  }
   proto.set_created_at_us(record.created_at_us);
   proto.set_finished_at_us(record.finished_at_us);
   proto.set_digest(record.digest);
   proto.set_seconds_left(record.seconds_left);
+  return proto;
+}
+
+v1::JobInfo DetailedJobRecordToProto(const JobRecord& record) {
+  v1::JobInfo proto = JobRecordToProto(record);
+  for (const CandidateRecord& excluded : record.excluded) {
+    v1::ExcludedCandidate* const entry = proto.add_excluded();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(excluded.candidate.configuration);
+    entry->set_reason(Shortened(excluded.candidate.excluded_reason));
+  }
   return proto;
 }
 

@@ -2,6 +2,7 @@
 #ifndef WAVETUNE_SERVER_RECORD_PROTO_H_
 #define WAVETUNE_SERVER_RECORD_PROTO_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "model/kernel_spec.h"
@@ -12,7 +13,14 @@
 
 namespace wavetune {
 
+// Without the excluded candidates: a list or a progress message would carry
+// hundreds of compiler logs.
 v1::JobInfo JobRecordToProto(const JobRecord& record);
+// With the excluded candidates, the reason of each cut to
+// kMaxExcludedReasonBytes.
+v1::JobInfo DetailedJobRecordToProto(const JobRecord& record);
+inline constexpr size_t kMaxExcludedReasonBytes = 600;
+
 v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale = false);
 v1::MeasuredProblem MeasuredProblemToProto(
     const std::vector<Dimension>& dimensions, const MeasuredProblem& measured);

@@ -206,7 +206,7 @@ class JobReactor
   // Follows a job that `watch` describes.
   void Follow(const JobRecord& record, JobControl::Handle handle) {
     handle_ = std::move(handle);
-    OnJob(record);
+    OnJob(record, /*only_if_first=*/true);
   }
 
   JobControl::Listener Listener() {
@@ -222,9 +222,11 @@ class JobReactor
   void OnClosed() override { handle_.reset(); }
 
  private:
-  void OnJob(const JobRecord& record) {
+  // `only_if_first`: the record is older than what the listener may have
+  // brought already.
+  void OnJob(const JobRecord& record, bool only_if_first = false) {
     std::unique_lock lock(job_mutex_);
-    if (ended_) return;
+    if (ended_ || (only_if_first && latest_)) return;
     latest_ = record;
     if (record.finished()) {
       ended_ = true;
@@ -265,7 +267,9 @@ class JobReactor
 
   void Send(const JobRecord& record) {
     auto message = std::make_shared<Response>();
-    *message->mutable_job() = JobRecordToProto(record);
+    *message->mutable_job() = record.finished()
+                                  ? DetailedJobRecordToProto(record)
+                                  : JobRecordToProto(record);
     this->Queue({std::move(message)});
   }
 

@@ -116,7 +116,7 @@ absl::Status StatusHandler::ListJobs(const v1::ListJobsRequest& request,
 absl::Status StatusHandler::GetJob(const v1::GetJobRequest& request,
                                    v1::GetJobResponse* response) const {
   ASSIGN_OR_RETURN(const JobRecord job, options_.jobs->Get(request.id()));
-  *response->mutable_job() = JobRecordToProto(job);
+  *response->mutable_job() = DetailedJobRecordToProto(job);
   return absl::OkStatus();
 }
 
