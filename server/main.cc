@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "proto/convert/socket_paths.h"
 #include "server/daemon.h"
 #include "server/log.h"
+#include "server/maintenance_commands.h"
 #include "server/rocksdb_store.h"
 
 namespace wavetune {
@@ -36,6 +38,7 @@ Exit codes: 0 stopped on request, 1 failed, 2 wrong usage.
 
 Examples:
   wavetuned --store /var/lib/wavetune --kernels-dir /usr/share/wavetune/kernels
+  wavetuned check --store /var/lib/wavetune
   wavetuned --store /tmp/wt/store --socket-dir /tmp/wt --kernels-dir kernels \
       --kernels-dir ~/my_kernels --log-level info
 )";
@@ -48,6 +51,8 @@ struct Arguments {
   std::string admin_socket;
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
+  int64_t sample_limit_mib = 4096;
+  int generations = 3;
   std::string log_level = "warning";
 };
 
@@ -92,6 +97,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_BUDGET")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--sample-limit-mib", arguments.sample_limit_mib,
+                 "Space that samples may take, in MiB; 0: no limit")
+      ->envname("WAVETUNE_SAMPLE_LIMIT_MIB")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
+      ->capture_default_str();
+  app.add_option("--generations", arguments.generations,
+                 "Generations of samples kept per kernel and device class")
+      ->envname("WAVETUNE_GENERATIONS")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
       ->envname("WAVETUNE_LOG_LEVEL")
@@ -106,7 +121,9 @@ std::string Or(const std::string& path, const std::string& otherwise) {
 // Serves until a signal in `signals` arrives.
 absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbStore> store,
-                   RocksDbStore::Open({.path = arguments.store}));
+                   RocksDbStore::Open({.path = arguments.store,
+                                       .sample_limit_bytes =
+                                           arguments.sample_limit_mib << 20}));
   DaemonStores stores{&store->samples(), &store->tables(), &store->jobs(),
                       &store->devices()};
   stores.facts = {store->store_id(), store->path(), store->schema_version(),
@@ -120,6 +137,7 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
   options.default_budget_s = arguments.budget_s;
+  options.generations_kept = arguments.generations;
   options.profiling = ModelProfilingFunctions();
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                    Daemon::Start(stores, options));
@@ -133,6 +151,14 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   return absl::OkStatus();
 }
 
+// Returns the exit code for `status` and prints what went wrong.
+int Exit(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  std::fprintf(stderr, "wavetuned: %s\n",
+               std::string(status.message()).c_str());
+  return kExitFailed;
+}
+
 int Main(int argc, char** argv) {
   // Blocked before any thread starts, so that all inherit it and sigwait gets
   // every one.
@@ -141,12 +167,16 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
+  // Writing to a socket or pipe whose reader is gone is an error, not the end.
+  signal(SIGPIPE, SIG_IGN);
 
   Arguments arguments;
   arguments.store = DefaultStore();
   arguments.socket_dir = DefaultSocketDir();
   CLI::App app("WaveTune daemon: tuning decisions for GPU kernels");
   Declare(app, arguments);
+  MaintenanceCommand maintenance;
+  DeclareMaintenance(app, &arguments.store, &maintenance);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
@@ -156,6 +186,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
     return kExitUsage;
   }
+  if (maintenance) return Exit(maintenance());
   const absl::StatusOr<LogLevel> level = ParseLogLevel(arguments.log_level);
   if (level.ok()) SetLogLevel(*level);
   const std::filesystem::path store(arguments.store);
@@ -163,11 +194,7 @@ int Main(int argc, char** argv) {
   if (arguments.store == DefaultStore()) {
     std::filesystem::create_directories(store.parent_path(), ignored);
   }
-  const absl::Status status = Serve(arguments, signals);
-  if (status.ok()) return kExitOk;
-  std::fprintf(stderr, "wavetuned: %s\n",
-               std::string(status.message()).c_str());
-  return kExitFailed;
+  return Exit(Serve(arguments, signals));
 }
 
 }  // namespace
