@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/mapping_inverse.h"
+#include "model/correctness_problems.h"
 #include "model/status_macros.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
@@ -22,30 +22,8 @@ int64_t NowUs() {
       .count();
 }
 
-// The manifest's problems for the specialisation, or one with three ragged
-// tiles of two iterations where it names none: a candidate is never measured
-// unchecked.
-absl::StatusOr<std::vector<Problem>> DefaultCorrectnessProblems(
-    const LoadedKernel& kernel) {
-  const KernelSpec& spec = kernel.spec;
-  std::vector<Problem> problems;
-  for (const WeightedProblem& declared : spec.correctness_problems) {
-    const std::string& of = declared.problem.specialisation;
-    if (!of.empty() && of != kernel.specialisation) continue;
-    problems.push_back(declared.problem);
-    problems.back().specialisation = kernel.specialisation;
-  }
-  if (problems.empty()) {
-    ASSIGN_OR_RETURN(
-        problems.emplace_back(),
-        InvertMapping(
-            spec, kernel.specialisation, spec.default_configuration,
-            {.tiles = 3, .iterations = 2, .rows = 0, .row_fill = 0.6}));
-  }
-  return problems;
-}
-
-absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto) {
+absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
+                                       const DeviceFacts& facts) {
   PrepareBatch batch;
   ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(proto.kernel(),
                                                        proto.specialisation()));
@@ -58,10 +36,11 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto) {
     ASSIGN_OR_RETURN(batch.correctness_problems.emplace_back(),
                      ProblemFromProto(batch.kernel.spec.dimensions, problem));
   }
-  const bool replayed = batch.kernel.spec.ImplementationOf("replay") != nullptr;
-  if (batch.correctness_problems.empty() && !replayed) {
-    ASSIGN_OR_RETURN(batch.correctness_problems,
-                     DefaultCorrectnessProblems(batch.kernel));
+  // A candidate is never measured unchecked; a recorded one cannot be checked.
+  if (batch.correctness_problems.empty() && facts.backend != "replay") {
+    ASSIGN_OR_RETURN(
+        batch.correctness_problems,
+        CorrectnessProblems(batch.kernel.spec, batch.kernel.specialisation));
   }
   return batch;
 }
@@ -69,7 +48,8 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto) {
 absl::Status Prepare(absl::Span<Device* const> devices,
                      const v1::PrepareBatch& proto, const ReportSink& report,
                      const std::stop_token& cancel) {
-  ASSIGN_OR_RETURN(const PrepareBatch batch, FromProto(proto));
+  ASSIGN_OR_RETURN(const PrepareBatch batch,
+                   FromProto(proto, devices.front()->facts()));
   return RunPrepareBatch(
       devices, batch,
       [&](size_t index, const Candidate& candidate) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/correctness_problems.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -33,18 +34,6 @@ std::vector<Configuration> ChooseConfigurations(
     if (candidate != spec.default_configuration) chosen.push_back(candidate);
   }
   return chosen;
-}
-
-std::vector<Problem> CorrectnessProblems(const KernelSpec& spec,
-                                         const std::string& specialisation) {
-  std::vector<Problem> problems;
-  for (const WeightedProblem& weighted : spec.correctness_problems) {
-    const std::string& own = weighted.problem.specialisation;
-    if (!own.empty() && own != specialisation) continue;
-    problems.push_back(weighted.problem);
-    problems.back().specialisation = specialisation;
-  }
-  return problems;
 }
 
 // Finds the wanted device and puts workers in front of it.
@@ -139,7 +128,10 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
     PrepareBatch batch;
     ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
     batch.configurations = ChooseConfigurations(folder.spec, options);
-    batch.correctness_problems = CorrectnessProblems(folder.spec, name);
+    if (facts.backend != "replay") {  // Which has nothing to launch.
+      ASSIGN_OR_RETURN(batch.correctness_problems,
+                       CorrectnessProblems(folder.spec, name));
+    }
     RETURN_IF_ERROR(RunPrepareBatch(
         devices, batch,
         [&](size_t, const Candidate& candidate) {

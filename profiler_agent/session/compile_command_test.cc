@@ -1,5 +1,9 @@
 #include "profiler_agent/session/compile_command.h"
 
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -34,6 +38,30 @@ TEST_F(CompileCommandTest, CompilesAndChecksTheDefault) {
   EXPECT_EQ(*refused, 0);
   EXPECT_THAT(out_.str(), HasSubstr("ok       BLOCK_M="));
   EXPECT_THAT(out_.str(), HasSubstr("1 of 1 candidates"));
+}
+
+TEST_F(CompileCommandTest, ChecksAKernelThatNamesNoCorrectnessProblems) {
+  namespace fs = std::filesystem;
+  std::string folder = ::testing::TempDir() + "unchecked_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  fs::copy(WAVETUNE_SOURCE_DIR "/tests/data/kernels/wrong_result", folder);
+  std::stringstream manifest;
+  manifest << std::ifstream(folder + "/manifest.textproto").rdbuf();
+  std::string text = manifest.str();
+  const size_t begin = text.find("correctness_problems");
+  ASSERT_NE(begin, std::string::npos);
+  text.resize(begin);  // The last field.
+  std::ofstream(folder + "/manifest.textproto") << text;
+
+  options_.kernel_dir = folder;
+  options_.all = true;
+  const absl::StatusOr<int> refused = Run();
+  fs::remove_all(folder);
+  if (absl::IsUnavailable(refused.status()))
+    GTEST_SKIP() << refused.status().message();
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_GT(*refused, 0);
+  EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
 }
 
 TEST_F(CompileCommandTest, NamesTheDevicesThereAreWhenOneIsUnknown) {
