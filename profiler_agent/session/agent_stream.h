@@ -1,4 +1,4 @@
-// AgentStream: the agent's side of one Attach stream, without gRPC.
+// ServeStream: the agent's side of one Attach stream, without gRPC.
 #ifndef WAVETUNE_PROFILER_AGENT_SESSION_AGENT_STREAM_H_
 #define WAVETUNE_PROFILER_AGENT_SESSION_AGENT_STREAM_H_
 

@@ -1,7 +1,6 @@
 #include "profiler_agent/session/attach_client.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 
@@ -10,6 +9,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/session/stop_wait.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
 
@@ -50,16 +50,6 @@ class GrpcStream : public MessageStream {
   bool half_closed_ = false;
 };
 
-// Sleeps unless stopped; returns whether it was.
-bool SleepOrStop(std::chrono::milliseconds duration,
-                 const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock<std::mutex> lock(mutex);
-  return stopped.wait_for(lock, stop, duration,
-                          [&stop] { return stop.stop_requested(); });
-}
-
 std::shared_ptr<grpc::Channel> CreateChannel(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -79,22 +69,12 @@ class Goodbye {
           ReportRelay& relay, GrpcStream& stream, grpc::ClientContext& context,
           const std::stop_token& stop)
       : waiter_([&, stop](const std::stop_token& ended) {
-          std::mutex mutex;
-          std::condition_variable_any changed;
-          std::unique_lock<std::mutex> lock(mutex);
-          const std::stop_callback wake(stop, [&] {
-            const std::lock_guard<std::mutex> guard(mutex);
-            changed.notify_all();
-          });
-          changed.wait(lock, ended, [&] { return stop.stop_requested(); });
-          if (ended.stop_requested()) return;
+          if (!WaitForStop(stop, ended)) return;
           for (const auto& host : hosts) host->CancelAll();
           for (const auto& host : hosts) host->WaitUntilIdle();
           relay.Attach(nullptr);
           stream.HalfClose();
-          changed.wait_for(lock, ended, options.goodbye,
-                           [&] { return ended.stop_requested(); });
-          if (!ended.stop_requested()) context.TryCancel();
+          if (!SleepOrStop(options.goodbye, ended)) context.TryCancel();
         }) {}
 
  private:

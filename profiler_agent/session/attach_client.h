@@ -1,6 +1,6 @@
-// AttachClient: keeps the agent attached to its daemon over gRPC.
+// StayAttached: keeps the agent attached to its daemon over gRPC.
 //
-// Thread safety: Run by one thread.
+// Thread safety: one call at a time.
 #ifndef WAVETUNE_PROFILER_AGENT_SESSION_ATTACH_CLIENT_H_
 #define WAVETUNE_PROFILER_AGENT_SESSION_ATTACH_CLIENT_H_
 
