@@ -60,8 +60,10 @@ class Device {
   // poisoned before the launch, ||out - ref||_2 / ||ref||_2 within the
   // tolerance, NaN never passes. Errors: INVALID_ARGUMENT does not compile
   // (with the compiler's log); FAILED_PRECONDITION cannot be launched here
-  // (resources); DATA_LOSS wrong results; UNAVAILABLE device lost;
-  // RESOURCE_EXHAUSTED out of device memory.
+  // (resources); DATA_LOSS wrong results; ABORTED a launch failed while it ran;
+  // UNAVAILABLE device lost; RESOURCE_EXHAUSTED out of memory; UNIMPLEMENTED
+  // nothing can be checked (the reference is missing or broken, no problem was
+  // given), whatever the candidate.
   virtual absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) = 0;

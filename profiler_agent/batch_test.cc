@@ -75,10 +75,52 @@ TEST_F(PrepareBatchTest, AnotherDeviceTakesOverFromOneThatIsLost) {
 }
 
 TEST_F(PrepareBatchTest, EndsWhenEveryDeviceIsLost) {
-  script_->prepare_errors[kB] = absl::UnavailableError("gone");
+  script_->on_call = [this](const Configuration& configuration) {
+    if (configuration == kA) return;
+    for (const Configuration& c : {kA, kB, kC}) {
+      script_->prepare_errors[c] = absl::UnavailableError("gone");
+    }
+  };
   const absl::Status status = Run({&first_});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(reported_.size(), 1u);
+}
+
+TEST_F(PrepareBatchTest, ACandidateThatTakesTheDeviceAwayTwiceIsExcluded) {
+  for (const Configuration& bad : {kA, kB}) {
+    reported_.clear();
+    script_->prepare_errors = {{bad, absl::UnavailableError("gone")}};
+    FakeDevice device(script_);
+    ASSERT_TRUE(Run({&device}).ok());
+    ASSERT_EQ(reported_.size(), 3u);
+    for (const auto& [index, candidate] : reported_) {
+      EXPECT_EQ(candidate.excluded_reason,
+                candidate.configuration == bad ? "device lost: gone" : "");
+    }
+    EXPECT_EQ(device.prepared().size(), 4u);
+  }
+}
+
+TEST_F(PrepareBatchTest, WhatMayPassIsTriedAgainAndExcludedAtTheSecondTime) {
+  script_->prepare_errors[kA] = absl::ResourceExhaustedError("4 GiB");
+  script_->prepare_errors[kB] = absl::InternalError("odd");
+  script_->on_call = [this](const Configuration& configuration) {
+    if (configuration == kC) script_->prepare_errors.erase(kB);
+  };
+  ASSERT_TRUE(Run({&first_}).ok());
+  EXPECT_THAT(first_.prepared(), ElementsAre(kA, kB, kC, kA, kB));
+  EXPECT_EQ(reported_[0].excluded_reason, "out of memory: 4 GiB");
+  EXPECT_FALSE(reported_[1].excluded());
+}
+
+TEST_F(PrepareBatchTest, ABrokenReferenceEndsTheBatchAndExcludesNobody) {
+  for (const Configuration& c : {kA, kB, kC}) {
+    script_->prepare_errors[c] = absl::UnimplementedError("no reference");
+  }
+  const absl::Status status = Run({&first_, &second_});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(), "no reference");
+  EXPECT_TRUE(reported_.empty());
 }
 
 TEST_F(PrepareBatchTest, StopsWhenCancelled) {

@@ -19,7 +19,7 @@ absl::string_view Prefix(absl::StatusCode code) {
     case absl::StatusCode::kDeadlineExceeded:
       return "hung: ";
     case absl::StatusCode::kResourceExhausted:
-      return "out of device memory: ";
+      return "out of memory: ";
     case absl::StatusCode::kUnavailable:
       return "device lost: ";
     default:
@@ -31,6 +31,15 @@ absl::string_view Prefix(absl::StatusCode code) {
 
 bool IsDeviceLost(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable;
+}
+
+bool IsReferenceBroken(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnimplemented;
+}
+
+bool MayPass(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted ||
+         status.code() == absl::StatusCode::kInternal;
 }
 
 bool ExcludesCandidate(const absl::Status& status) {

@@ -18,6 +18,14 @@ namespace wavetune {
 // be done on it.
 bool IsDeviceLost(const absl::Status& status);
 
+// Returns whether no candidate of the kernel can be checked, so that the batch
+// ends and nobody is excluded.
+bool IsReferenceBroken(const absl::Status& status);
+
+// Returns whether the same request may well succeed later: out of memory beside
+// other workers, or an error that says nothing about the candidate.
+bool MayPass(const absl::Status& status);
+
 // Returns whether the candidate must not be used again: it does not compile,
 // computes wrong results, crashed or hung. False for what only this problem or
 // this moment is to blame for (out of memory, cannot be launched, not

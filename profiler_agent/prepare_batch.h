@@ -36,10 +36,12 @@ using CandidateCallback =
     std::function<void(size_t index, const Candidate& candidate)>;
 
 // Prepares every configuration on `devices` (>= 1), one thread each; blocks
-// until all are reported. A device that is lost gives its configuration back to
-// the others. Errors: CANCELLED; UNAVAILABLE when every device was lost;
-// INVALID_ARGUMENT when the kernel cannot be loaded. What was reported stays
-// valid.
+// until all are reported. What failed for want of memory, by an internal error
+// or with the loss of a device is tried again behind the others, and excluded
+// when it fails so once more; for a loss only where the device is in order
+// otherwise. Errors: CANCELLED; UNAVAILABLE when every device was lost;
+// INVALID_ARGUMENT when the kernel cannot be loaded; UNIMPLEMENTED when its
+// reference is missing or broken. What was reported stays valid.
 absl::Status RunPrepareBatch(absl::Span<Device* const> devices,
                              const PrepareBatch& batch,
                              const CandidateCallback& on_candidate,

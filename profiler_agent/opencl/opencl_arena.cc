@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "profiler_agent/agent_log.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
@@ -19,6 +21,15 @@ constexpr size_t kSliceAlignment = 4096;
 // 2^22, so that no two rows of a matrix are equal).
 constexpr size_t kPatternElements = 4194301;
 
+// Where the driver does not say how large the last-level cache is: as large as
+// those of most devices (an H100 has 50 MiB), or larger.
+constexpr size_t kAssumedCacheBytes = size_t{64} << 20;
+
+// Most to rotate over on a CPU. It reports the cache of its whole socket, of
+// which a virtual machine has a share (260 MiB seen with two cores), and every
+// cold argument would hold and fill that much.
+constexpr size_t kMaxCpuColdBytes = size_t{128} << 20;
+
 size_t RoundUp(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
@@ -30,6 +41,26 @@ size_t MaxAllocation(cl_device_id device) {
   return static_cast<size_t>(bytes);
 }
 
+// How much to rotate over, so that a slice is out of the cache when it comes
+// round again.
+size_t ColdBytes(const OpenClSession& session, const DeviceFacts& facts) {
+  size_t cache =
+      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0));
+  if (cache == 0) {
+    cache = kAssumedCacheBytes;
+    static std::once_flag logged;
+    std::call_once(logged, [&facts] {
+      AgentLog(AgentLogLevel::kWarning,
+               absl::StrCat("device ", facts.uuid,
+                            " does not tell its cache's size; assuming ",
+                            kAssumedCacheBytes >> 20, " MiB"));
+    });
+  }
+  // A quarter above the cache, as caches are not perfectly LRU.
+  const size_t bytes = cache / 4 * 5;
+  return session.is_cpu ? std::min(bytes, kMaxCpuColdBytes) : bytes;
+}
+
 }  // namespace
 
 OpenClArena::OpenClArena(const OpenClSession& session, const DeviceFacts& facts,
@@ -39,21 +70,18 @@ OpenClArena::OpenClArena(const OpenClSession& session, const DeviceFacts& facts,
       is_input_(argument.role == ArgumentRole::kInput),
       max_bytes_(MaxAllocation(session.device)),
       seed_(seed) {
-  if (argument.cold && is_input_) {
-    // A quarter above the cache, as caches are not perfectly LRU.
-    cold_bytes_ = static_cast<size_t>(facts.last_level_cache_bytes) / 4 * 5;
-  }
+  if (argument.cold && is_input_) cold_bytes_ = ColdBytes(session, facts);
 }
 
 absl::Status OpenClArena::Reserve(size_t bytes) {
   const size_t slice = RoundUp(bytes, kSliceAlignment);
-  const size_t wanted = slice + cold_bytes_;
-  if (memory_ && wanted <= size_) return absl::OkStatus();
   if (slice > max_bytes_) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a buffer of ", bytes, " bytes is larger than the ",
                      max_bytes_, " that the device allocates at once"));
   }
+  const size_t wanted = std::min(max_bytes_, slice + cold_bytes_);
+  if (memory_ && wanted <= size_) return absl::OkStatus();
   memory_ = OpenClBuffer();
   cursor_ = 0;
   // Powers of two, so that growing problems do not fill it again and again;

@@ -3,8 +3,8 @@
 // One allocation, filled with random values once, serves every problem: a
 // sample would otherwise spend more time on filling buffers than on launches. A
 // cold argument gets another slice for each launch, and the arena is larger
-// than the last-level cache, so a slice has left the cache before it comes
-// round again (serving reads weights cold).
+// than the last-level cache (on a CPU at most 128 MiB), so a slice has left the
+// cache before it comes round again (serving reads weights cold).
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ARENA_H_
@@ -47,7 +47,7 @@ class OpenClArena {
   ElementType type_;
   bool is_input_;
   size_t cold_bytes_ = 0;  // To rotate over; 0: not cold.
-  size_t max_bytes_ = 0;   // Of one allocation.
+  size_t max_bytes_ = 0;   // Of one allocation; less rotation where it limits.
   uint64_t seed_;
   OpenClBuffer memory_;
   size_t size_ = 0;

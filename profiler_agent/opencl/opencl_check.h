@@ -21,10 +21,15 @@ struct OpenClCheck {
   LaunchShape shape;
 };
 
+// Returns the error of a reference that cannot be compiled or run, which is not
+// the candidate's fault: UNIMPLEMENTED, or `status` where the device is lost or
+// out of memory.
+absl::Status BrokenReference(const absl::Status& status);
+
 // Runs candidate and reference on the same random inputs (of `seed`), outputs
 // poisoned, and compares every output. Bytes just past an output must stay as
-// they were. Errors: DATA_LOSS naming the output and its error; as OpenClStatus
-// where something cannot be run.
+// they were. Errors: DATA_LOSS naming the output and its error; as Finish and
+// BrokenReference where the candidate or the reference cannot be run.
 absl::Status CheckResults(const OpenClSession& session,
                           const OpenClCheck& check, const Problem& problem,
                           uint64_t seed);

@@ -98,7 +98,12 @@ absl::StatusOr<Candidate> OpenClDevice::Prepare(
   const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
   if (!compiled.ok()) return compiled.status();
 
-  bool checked = correctness_problems.empty();
+  // Only a kernel without a reference is compiled and no more.
+  bool checked = !kernel_->spec.correctness.has_value();
+  if (!checked && correctness_problems.empty()) {
+    return absl::UnimplementedError(
+        "no problem was given at which to check results");
+  }
   for (const Problem& problem : correctness_problems) {
     if (!CheckLaunch(kernel_->spec, configuration, problem, 1).ok()) continue;
     RETURN_IF_ERROR(Check(**compiled, configuration, problem));
@@ -195,24 +200,20 @@ absl::StatusOr<const CompiledKernel*> OpenClDevice::CompileReference() {
   if (reference_.has_value()) return &*reference_;
   const std::optional<Correctness>& correctness = kernel_->spec.correctness;
   if (!correctness.has_value()) {
-    return absl::FailedPreconditionError(
+    return absl::UnimplementedError(
         absl::StrCat("kernel ", kernel_->spec.name,
                      " declares no reference to check its results against; add "
                      "'correctness' to its manifest"));
   }
   const absl::StatusOr<std::string> source =
       ExpandSource(kernel_->files, correctness->source);
-  if (!source.ok()) return source.status();
+  if (!source.ok()) return BrokenReference(source.status());
   absl::StatusOr<CompiledKernel> compiled = compiler_.Build(
       *source,
       BuildOptions(kernel_->spec, nullptr, kernel_->specialisation,
                    correctness->compile_options),
       correctness->entry);
-  if (!compiled.ok()) {
-    // Not the candidate's fault.
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the reference kernel is broken: ", compiled.status().message()));
-  }
+  if (!compiled.ok()) return BrokenReference(compiled.status());
   reference_ = *std::move(compiled);
   return &*reference_;
 }

@@ -100,6 +100,16 @@ TEST_F(OpenClDeviceTest, RefusesACandidateThatNoProblemChecks) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(OpenClDeviceTest, ComparesNothingOnlyWhereThereIsNoReference) {
+  Load(*device_, "column_sum");
+  EXPECT_EQ(device_->Prepare(kSound, {}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  LoadedKernel kernel = TestKernel(std::string(kKernels) + "column_sum");
+  kernel.spec.correctness.reset();
+  ASSERT_TRUE(device_->Load(kernel).ok());
+  EXPECT_TRUE(device_->Prepare(kSound, {}).ok());
+}
+
 TEST_F(OpenClDeviceTest, RefusesABufferLargerThanTheDeviceAllocates) {
   Load(*device_, "column_sum");
   EXPECT_EQ(device_->Measure(kSound, {.extents = {65536, 65536}}, 1, 1)

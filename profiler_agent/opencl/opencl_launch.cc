@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "model/mapping.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"
@@ -13,6 +14,17 @@ namespace {
 absl::Status TooMuch(absl::string_view what, int64_t wanted, int64_t limit) {
   return absl::FailedPreconditionError(absl::StrCat(
       "it wants ", what, " ", wanted, ", the device allows ", limit));
+}
+
+// The error of a kernel that ran. Codes that mean too many resources where a
+// launch is enqueued mean a fault here.
+absl::Status RunStatus(cl_int code, absl::string_view what) {
+  absl::Status status = OpenClStatus(code, what);
+  if (status.ok() || absl::IsUnavailable(status) ||
+      absl::IsResourceExhausted(status)) {
+    return status;
+  }
+  return absl::AbortedError(status.message());
 }
 
 }  // namespace
@@ -104,14 +116,14 @@ absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
 }
 
 absl::Status Finish(const OpenClSession& session) {
-  return OpenClStatus(clFinish(session.queue), "waiting for the device");
+  return RunStatus(clFinish(session.queue), "waiting for the device");
 }
 
 absl::StatusOr<double> DeviceTimeUs(cl_event launch) {
   cl_int state = CL_COMPLETE;
   clGetEventInfo(launch, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state),
                  &state, nullptr);
-  if (state < 0) return OpenClStatus(state, "running the kernel");
+  if (state < 0) return RunStatus(state, "running the kernel");
   cl_ulong start = 0;
   cl_ulong end = 0;
   cl_int code = clGetEventProfilingInfo(launch, CL_PROFILING_COMMAND_START,
@@ -121,6 +133,11 @@ absl::StatusOr<double> DeviceTimeUs(cl_event launch) {
                                    sizeof(end), &end, nullptr);
   }
   if (code != CL_SUCCESS) return OpenClStatus(code, "reading a launch's time");
+  if (end <= start) {
+    return absl::InternalError(absl::StrCat("the driver timed a launch from ",
+                                            start, " to ", end,
+                                            " ns; its clock is not usable"));
+  }
   return static_cast<double>(end - start) / 1000;
 }
 

@@ -52,11 +52,14 @@ absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
                                           const LaunchShape& shape,
                                           cl_event gate = nullptr);
 
-// Waits for everything that was enqueued. Errors: as OpenClStatus.
+// Waits for everything that was enqueued. Errors: UNAVAILABLE and
+// RESOURCE_EXHAUSTED as OpenClStatus; ABORTED for all else, as a kernel failed
+// while it ran and may have broken the context with it.
 absl::Status Finish(const OpenClSession& session);
 
-// Returns the device time of a finished launch in microseconds. Errors: as
-// OpenClStatus, also when the launch itself failed.
+// Returns the device time of a finished launch in microseconds, > 0. Errors: as
+// Finish when the launch itself failed; as OpenClStatus; INTERNAL for a time
+// that is not positive.
 absl::StatusOr<double> DeviceTimeUs(cl_event launch);
 
 }  // namespace wavetune

@@ -24,7 +24,7 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
   }
   // The probe runs on the thread that otherwise uses the worker.
   auto* first = static_cast<RemoteDevice*>(host.workers.front().get());
-  host.probe = [first] { return first->Start(); };
+  host.probe = [first] { return first->Reopen(); };
   return std::make_unique<DeviceHost>(std::move(host), report);
 }
 

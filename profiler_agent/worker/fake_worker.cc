@@ -13,10 +13,20 @@ namespace wavetune {
 namespace {
 
 // FakeDevice calls this with every configuration.
-void Misbehave(const Configuration& configuration) {
+void Misbehave(const Configuration& configuration, FakeDeviceScript& script) {
   // The print must not get between the messages.
   std::puts("a driver prints to standard output");
   std::fflush(stdout);
+  static int calls = 0;
+  ++calls;
+  if (configuration[0] == 16 && configuration[1] == 32) {
+    // Loses the device always, or in any process but a fresh one.
+    if (configuration[2] == 1 || calls > 1) {
+      script.prepare_errors[configuration] = absl::UnavailableError("lost");
+      script.measure_errors[configuration] = absl::AbortedError("fault");
+    }
+    return;
+  }
   if (configuration[2] == 0) return;
   if (configuration[0] == 16) {
     std::fputs("about to crash\n", stderr);
@@ -35,6 +45,8 @@ int main() {
   using namespace wavetune;
   auto script = std::make_shared<FakeDeviceScript>();
   script->facts.backend = "opencl";
-  script->on_call = Misbehave;
+  script->on_call = [&script = *script](const Configuration& configuration) {
+    Misbehave(configuration, script);
+  };
   return RunWorker([&] { return std::make_unique<FakeBackend>(script); });
 }

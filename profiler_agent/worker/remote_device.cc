@@ -111,12 +111,20 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
     AgentLog(
         AgentLogLevel::kWarning,
         absl::StrCat("device ", options_.facts.uuid, ": ", last.message()));
-    // Killed by somebody else (an operator, the kernel's OOM killer): that may
-    // be no fault of the candidate, so it gets a second chance.
-    if (!absl::IsCancelled(last)) break;
+    // Killed by somebody else (an operator, the kernel's OOM killer), or ended
+    // by Call for what an earlier candidate may have done to the device: that
+    // may be no fault of this candidate, so it gets a second chance.
+    const bool ended_by_call = worker_ == nullptr;
+    if (!absl::IsCancelled(last) && !ended_by_call) break;
   }
   if (absl::IsDeadlineExceeded(last)) return last;
+  // Also where the device was lost again in a fresh process that had opened it.
   return absl::AbortedError(last.message());
+}
+
+absl::Status RemoteDevice::Reopen() {
+  worker_.reset();
+  return Start();
 }
 
 absl::Status RemoteDevice::Start() {
@@ -188,8 +196,11 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::Call(
     const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
   ASSIGN_OR_RETURN(v1::WorkerResponse response,
                    worker_->Call(request, timeout));
-  if (response.has_error()) return FromWorkerError(response.error());
-  return response;
+  if (!response.has_error()) return response;
+  absl::Status status = FromWorkerError(response.error());
+  // Whatever such a process does next may fail for this reason alone.
+  if (absl::IsUnavailable(status) || absl::IsAborted(status)) worker_.reset();
+  return status;
 }
 
 }  // namespace wavetune

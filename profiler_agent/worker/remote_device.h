@@ -5,8 +5,9 @@
 //                        .facts = facts, .cache_dir = "/var/cache/wavetune"});
 //
 // The worker is started when first needed. It is killed when it does not answer
-// in time; after a crash or a kill it is started again, the device opened and
-// the kernel loaded as before. A worker that cannot be started is tried again
+// in time or reports that the device is lost or a launch failed; after a crash
+// or a kill it is started again, the device opened and the kernel loaded as
+// before. A worker that cannot be started is tried again
 // with growing pauses, and given up after several attempts in a row.
 //
 // Thread safety: one thread, as for any Device.
@@ -50,7 +51,8 @@ class RemoteDevice : public Device {
 
   // Errors, besides Device's: ABORTED the worker crashed (with the signal and
   // its last line), also on a second attempt when somebody else killed it
-  // first; DEADLINE_EXCEEDED it hung; UNAVAILABLE it cannot be started.
+  // first, or the device was lost or a launch failed in two processes one after
+  // the other; DEADLINE_EXCEEDED it hung; UNAVAILABLE it cannot be started.
   absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) override;
@@ -60,6 +62,10 @@ class RemoteDevice : public Device {
 
   // Starts the worker unless it runs. Errors: UNAVAILABLE.
   absl::Status Start();
+
+  // Starts the worker anew, so that it opens the device again. Errors:
+  // UNAVAILABLE.
+  absl::Status Reopen();
 
   // Lists what the worker's backend can open. Errors: as Prepare.
   absl::StatusOr<Backend::Enumeration> Enumerate();

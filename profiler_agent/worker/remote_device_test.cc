@@ -2,8 +2,11 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,12 +31,29 @@ const Configuration kSound = {16, 8, 0};
 const Configuration kCrashes = {16, 8, 1};
 const Configuration kHangs = {64, 8, 1};
 const Configuration kExits = {64, 32, 1};
+const Configuration kNeedsAFreshProcess = {16, 32, 0};
+const Configuration kLosesTheDevice = {16, 32, 1};
 const Problem kProblem = {.extents = {100, 30}};
 
 DeviceFacts FakeFacts() {
   DeviceFacts facts = FakeDeviceScript().facts;
   facts.backend = "opencl";
   return facts;
+}
+
+// Returns whether a process ends within some seconds. An orphan that nobody
+// reaps (no init in a container) is a zombie.
+bool EndsSoon(pid_t pid) {
+  for (int i = 0; i < 500; ++i) {
+    FILE* stat = fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "r");
+    if (stat == nullptr) return true;
+    char state = '?';
+    if (fscanf(stat, "%*d %*s %c", &state) != 1) state = '?';
+    fclose(stat);
+    if (state == 'Z') return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
 }
 
 class RemoteDeviceTest : public ::testing::Test {
@@ -110,6 +130,60 @@ TEST_F(RemoteDeviceTest, AWorkerKilledBySomebodyElseIsNotTheCandidatesFault) {
   EXPECT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
 }
 
+TEST_F(RemoteDeviceTest, ADeviceThatIsLostIsOpenedAgainInAFreshProcess) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  pid_t before = device.worker_pid();
+  EXPECT_TRUE(device.Prepare(kNeedsAFreshProcess, {}).ok());
+  EXPECT_NE(device.worker_pid(), before);
+  before = device.worker_pid();
+  EXPECT_TRUE(device.Measure(kNeedsAFreshProcess, kProblem, 1, 1).ok());
+  EXPECT_NE(device.worker_pid(), before);
+}
+
+TEST_F(RemoteDeviceTest, WhatLosesTheDeviceInAFreshProcessTooIsToBlame) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  const absl::Status prepared = device.Prepare(kLosesTheDevice, {}).status();
+  EXPECT_EQ(prepared, absl::AbortedError("lost"));
+  EXPECT_EQ(device.worker_pid(), -1);
+  const absl::Status measured =
+      device.Measure(kLosesTheDevice, kProblem, 1, 1).status();
+  EXPECT_EQ(measured, absl::AbortedError("fault"));
+  EXPECT_TRUE(device.Prepare(kSound, {}).ok());
+}
+
+TEST_F(RemoteDeviceTest, ReopenStartsAFreshProcess) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(device.Start().ok());
+  const pid_t before = device.worker_pid();
+  EXPECT_TRUE(device.Start().ok());
+  EXPECT_EQ(device.worker_pid(), before);
+  EXPECT_TRUE(device.Reopen().ok());
+  EXPECT_NE(device.worker_pid(), before);
+}
+
+TEST_F(RemoteDeviceTest, WhatAWorkerLeftBehindIsKilledAndKeepsNobodyWaiting) {
+  const std::string file =
+      ::testing::TempDir() + "left_behind_" + std::to_string(getpid());
+  // The second one has left the group: it lives on with the stream.
+  RemoteDevice device =
+      Create({"/bin/sh", "-c",
+              "sleep 40 >/dev/null & echo $! >" + file +
+                  "; setsid sleep 40 >/dev/null & echo broken >&2; exit 3"});
+  const auto begin = std::chrono::steady_clock::now();
+  const absl::Status status = device.Start();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("code 3"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("broken"));
+  pid_t sleeper = -1;
+  std::ifstream(file) >> sleeper;
+  ASSERT_GT(sleeper, 0);
+  EXPECT_TRUE(EndsSoon(sleeper));
+  std::remove(file.c_str());
+}
+
 TEST_F(RemoteDeviceTest, GivesUpAfterSeveralFailedStartsWithGrowingPauses) {
   RemoteDevice device = Create({"/bin/false"});
   ASSERT_TRUE(Load(device).ok());
@@ -170,21 +244,7 @@ TEST_F(RemoteDeviceTest, TheWorkerEndsWithTheAgentAlsoInTheMiddleOfAHang) {
   std::this_thread::sleep_for(milliseconds(100));  // It hangs by now.
   kill(agent, SIGKILL);
   waitpid(agent, nullptr, 0);
-  bool alive = true;
-  for (int i = 0; i < 500 && alive; ++i) {
-    // An orphan that nobody reaps (no init in a container) is a zombie.
-    char state = '?';
-    if (FILE* stat =
-            fopen(("/proc/" + std::to_string(worker) + "/stat").c_str(), "r")) {
-      if (fscanf(stat, "%*d %*s %c", &state) != 1) state = '?';
-      fclose(stat);
-      alive = state != 'Z';
-    } else {
-      alive = false;
-    }
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  EXPECT_FALSE(alive);
+  EXPECT_TRUE(EndsSoon(worker));
   close(pids[0]);
   close(pids[1]);
 }

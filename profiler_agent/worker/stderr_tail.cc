@@ -1,5 +1,7 @@
 #include "profiler_agent/worker/stderr_tail.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,23 +21,39 @@ constexpr size_t kMaxLineBytes = 500;
 }  // namespace
 
 StderrTail::StderrTail(int fd, std::string name)
-    : fd_(fd), name_(std::move(name)), reader_([this] { Read(); }) {}
+    : fd_(fd),
+      child_ended_(eventfd(0, EFD_CLOEXEC)),
+      name_(std::move(name)),
+      reader_([this] { Read(); }) {}
 
 StderrTail::~StderrTail() {
-  if (reader_.joinable()) reader_.join();
+  JoinReader();
+  close(child_ended_);
   close(fd_);
 }
 
 std::string StderrTail::LastLine() {
-  if (reader_.joinable()) reader_.join();
+  JoinReader();
   const std::lock_guard<std::mutex> lock(mutex_);
   return last_line_;
+}
+
+void StderrTail::JoinReader() {
+  if (!reader_.joinable()) return;
+  eventfd_write(child_ended_, 1);
+  reader_.join();
 }
 
 void StderrTail::Read() {
   std::string line;
   std::array<char, 4096> bytes;
   for (;;) {
+    std::array<pollfd, 2> ready = {{{.fd = fd_, .events = POLLIN},
+                                    {.fd = child_ended_, .events = POLLIN}}};
+    if (poll(ready.data(), ready.size(), -1) < 0) continue;  // EINTR.
+    // A dead child's words are all there; the stream itself stays open while
+    // somebody whom the child started holds it.
+    if (ready[0].revents == 0) break;
     const ssize_t got = read(fd_, bytes.data(), bytes.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;

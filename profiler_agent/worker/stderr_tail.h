@@ -16,18 +16,21 @@ class StderrTail {
  public:
   // Owns `fd`; each line goes to the log, marked with `name`.
   StderrTail(int fd, std::string name);
-  // Waits for the end of the stream: the child must be dead.
+  // The child must be dead. Takes what it said, without waiting for others that
+  // hold the stream open.
   ~StderrTail();
 
-  // Returns the last line that is not blank, shortened to 500 bytes. Waits for
-  // the end of the stream: the child must be dead.
+  // Returns the last line that is not blank, shortened to 500 bytes. The child
+  // must be dead.
   std::string LastLine();
 
  private:
+  void JoinReader();
   void Read();
   void TakeLine(const std::string& line);
 
   int fd_;
+  int child_ended_;  // An eventfd.
   std::string name_;
   std::mutex mutex_;
   std::string last_line_;

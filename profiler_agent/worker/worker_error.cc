@@ -2,13 +2,10 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
-
 namespace wavetune {
 
 v1::WorkerError ToWorkerError(const absl::Status& status) {
   v1::WorkerError error;
-  std::string message(status.message());
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
       error.set_kind(v1::WorkerError::COMPILE);
@@ -17,18 +14,24 @@ v1::WorkerError ToWorkerError(const absl::Status& status) {
       error.set_kind(v1::WorkerError::WRONG_RESULT);
       break;
     case absl::StatusCode::kResourceExhausted:
-      message = absl::StrCat("out of device memory: ", message);
-      [[fallthrough]];
+      error.set_kind(v1::WorkerError::MEMORY);
+      break;
     case absl::StatusCode::kFailedPrecondition:
       error.set_kind(v1::WorkerError::LAUNCH);
       break;
     case absl::StatusCode::kUnavailable:
       error.set_kind(v1::WorkerError::DEVICE);
       break;
+    case absl::StatusCode::kUnimplemented:
+      error.set_kind(v1::WorkerError::REFERENCE);
+      break;
+    case absl::StatusCode::kAborted:
+      error.set_kind(v1::WorkerError::FAULT);
+      break;
     default:
       error.set_kind(v1::WorkerError::REQUEST);
   }
-  error.set_message(message);
+  error.set_message(std::string(status.message()));
   return error;
 }
 
@@ -42,6 +45,12 @@ absl::Status FromWorkerError(const v1::WorkerError& error) {
       return absl::FailedPreconditionError(error.message());
     case v1::WorkerError::DEVICE:
       return absl::UnavailableError(error.message());
+    case v1::WorkerError::MEMORY:
+      return absl::ResourceExhaustedError(error.message());
+    case v1::WorkerError::REFERENCE:
+      return absl::UnimplementedError(error.message());
+    case v1::WorkerError::FAULT:
+      return absl::AbortedError(error.message());
     default:
       return absl::InternalError(error.message());
   }

@@ -8,9 +8,9 @@
 namespace wavetune {
 
 // COMPILE is INVALID_ARGUMENT, WRONG_RESULT is DATA_LOSS, LAUNCH is
-// FAILED_PRECONDITION, DEVICE is UNAVAILABLE, all else is REQUEST and INTERNAL.
-// Out of memory travels as LAUNCH with a telling message: the device lives on,
-// and DEVICE would end the batch. Cannot fail.
+// FAILED_PRECONDITION, DEVICE is UNAVAILABLE, MEMORY is RESOURCE_EXHAUSTED,
+// REFERENCE is UNIMPLEMENTED, FAULT is ABORTED, all else is REQUEST and
+// INTERNAL. Cannot fail.
 v1::WorkerError ToWorkerError(const absl::Status& status);
 absl::Status FromWorkerError(const v1::WorkerError& error);
 

@@ -61,7 +61,7 @@ int Spawn(const std::vector<std::string>& command, const Pipe& in,
   posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
   // The agent ignores SIGPIPE and blocks the signals it waits for; the worker
   // starts with neither. A process group of its own keeps a Ctrl-C for the
-  // agent: it ends its workers in order.
+  // agent, which ends its workers in order, and everything in it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t signals;
@@ -169,22 +169,23 @@ absl::Status WorkerProcess::Died() {
   return absl::AbortedError(text);
 }
 
-void WorkerProcess::Kill() {
-  kill(pid_, SIGKILL);
-  Reap(std::chrono::milliseconds(0));
-}
+void WorkerProcess::Kill() { Reap(std::chrono::milliseconds(0)); }
 
 int WorkerProcess::Reap(std::chrono::milliseconds patience) {
   constexpr auto kStep = std::chrono::milliseconds(5);
-  int status = 0;
   for (auto waited = kStep; waited <= patience; waited += kStep) {
-    if (waitpid(pid_, &status, WNOHANG) == pid_) {
-      pid_ = -1;
-      return status;
+    siginfo_t ended = {};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &ended,
+               WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        ended.si_pid == pid_) {
+      break;
     }
     std::this_thread::sleep_for(kStep);
   }
-  if (patience.count() > 0) kill(pid_, SIGKILL);
+  // The whole group: what the worker itself started (a compiler) ends with it.
+  // Until the worker is reaped nothing else can have the group's id.
+  kill(-pid_, SIGKILL);
+  int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;

@@ -48,7 +48,8 @@ class WorkerProcess {
 
   absl::Status Died();
   void Kill();
-  // Waits for the end, kills when it does not come; returns the wait status.
+  // Waits for the end, kills when it does not come, and kills what the process
+  // left behind; returns the wait status.
   int Reap(std::chrono::milliseconds patience);
 
   pid_t pid_;
