@@ -53,13 +53,22 @@ constexpr char kFooter[] =
     "Exit codes: 0 ended by SIGTERM or SIGINT; 1 failed; 2 wrong usage; 3 no\n"
     "usable device (the log says why for each backend).";
 
+// Workers per device unless told otherwise: a hardware thread each, as a
+// compile keeps one busy, but every worker holds a compiler and a context of
+// the device (hundreds of MiB on a GPU), and a machine of eight devices has
+// hundreds of threads.
+int DefaultPrepareWorkers() {
+  constexpr unsigned kMost = 16;
+  return static_cast<int>(
+      std::clamp(std::thread::hardware_concurrency(), 1U, kMost));
+}
+
 struct Arguments {
   std::string endpoint = "unix://" + DefaultSocketPath("agent");
   std::vector<std::string> backends = DefaultBackends();
   BackendOptions backend;
   std::string log_level = "info";
-  int prepare_workers =
-      static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int prepare_workers = DefaultPrepareWorkers();
   double prepare_timeout_s = 120;
   double measure_timeout_s = 60;
   std::string worker_backend;
