@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/correctness_problems.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 
@@ -145,15 +146,9 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::Candidates(
                 [&](const Configuration& c) { return known.contains(c); });
   if (!missing.empty()) {
     control_->Update([](JobRecord& job) { job.phase = JobPhase::kCompiling; });
-    std::vector<Problem> problems;
-    for (const WeightedProblem& weighted : kernel_->spec.correctness_problems) {
-      if (weighted.problem.specialisation.empty() ||
-          weighted.problem.specialisation == specialisation) {
-        problems.push_back(weighted.problem);
-        problems.back().specialisation = specialisation;
-      }
-    }
-    RETURN_IF_ERROR(device_.Prepare(specialisation, missing, problems, take));
+    RETURN_IF_ERROR(device_.Prepare(
+        specialisation, missing,
+        DeclaredCorrectnessProblems(kernel_->spec, specialisation), take));
     control_->Update([](JobRecord& job) { job.phase = JobPhase::kMeasuring; });
   }
   return std::vector<Configuration>(usable.begin(), usable.end());

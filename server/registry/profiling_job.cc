@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "model/correctness_problems.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "model/table_codec.h"
@@ -51,20 +52,6 @@ bool Comparable(const KernelSpec& spec, const Table& table) {
                     [](const Dimension& a, const Dimension& b) {
                       return a.name == b.name && a.repeated == b.repeated;
                     });
-}
-
-std::vector<Problem> CorrectnessProblems(const KernelSpec& spec,
-                                         const std::string& specialisation) {
-  std::vector<Problem> problems;
-  for (const WeightedProblem& weighted : spec.correctness_problems) {
-    if (!weighted.problem.specialisation.empty() &&
-        weighted.problem.specialisation != specialisation) {
-      continue;
-    }
-    problems.push_back(weighted.problem);
-    problems.back().specialisation = specialisation;
-  }
-  return problems;
 }
 
 // What the fit rests on: "; 1843 samples of 120 candidates (15.4 each), 1210 at
@@ -266,12 +253,13 @@ absl::Status ProfilingJob::Compile() {
       },
       JobControl::Persist::kLazily);
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(device_.Prepare(
-        names[i], missing[i], CorrectnessProblems(kernel_->spec, names[i]),
-        [&](const CandidateRecord& record) {
-          TakeRecord(record);
-          control_->Update([](JobRecord& job) { ++job.done; });
-        }));
+    RETURN_IF_ERROR(
+        device_.Prepare(names[i], missing[i],
+                        DeclaredCorrectnessProblems(kernel_->spec, names[i]),
+                        [&](const CandidateRecord& record) {
+                          TakeRecord(record);
+                          control_->Update([](JobRecord& job) { ++job.done; });
+                        }));
   }
   return absl::OkStatus();
 }
@@ -419,7 +407,10 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
   };
   // Verification is short and decides what serves: it may pass the budget.
   device_.SetDeviceTimeLimit(0);
-  return device_.Measure(plan.items, /*interleave=*/true, on_result).status();
+  const absl::Status status =
+      device_.Measure(plan.items, /*interleave=*/true, on_result).status();
+  device_.SetDeviceTimeLimit(control_->record().budget_s * 1e6);
+  return status;
 }
 
 absl::Status ProfilingJob::Promote(const Table& table,
