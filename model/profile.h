@@ -3,18 +3,19 @@
 //
 //   ProfileInput input{.spec = &spec, .device = facts, ...};
 //   for (;;) {
-//     ProfileStep step = PlanNext(input);        // decides from the samples so
-//     far; keeps no state if (step.items.empty()) break;
-//     input.samples.insert(…, Measure(step));    // the daemon, through an
-//     agent
+//     ProfileStep step = PlanNext(input);  // from the samples so far alone
+//     if (step.items.empty()) break;
+//     Append(&input.samples, Measure(step));  // by the daemon's agent
 //   }
-//   FitResult fit = FitTable(input).value();     // same input, same bytes, on
-//   every machine VerificationPlan plan = PlanVerification(input, fit.table,
-//   incumbent); Verdict verdict = JudgeVerification(plan, measured);
+//   FitResult fit = FitTable(input).value();  // same input, same bytes
+//   VerificationPlan plan = PlanVerification(input, fit.table, incumbent);
+//   Verdict verdict = JudgeVerification(plan, Measure(plan));
 //
 // Why stateless: a job that was interrupted anywhere goes on from the stored
-// samples alone. Source: arXiv 2604.10187, section 4.3 (sparse wave-aware
-// sampling). Deviations: docs/architecture.md.
+// samples alone.
+//
+// Source: arXiv 2604.10187, section 4.3 (sparse wave-aware sampling).
+// Deviations: docs/architecture.md.
 #ifndef WAVETUNE_MODEL_PROFILE_H_
 #define WAVETUNE_MODEL_PROFILE_H_
 
@@ -36,8 +37,8 @@ struct ProfileOptions {
   int samples_per_candidate = 32;  // Average over candidates that compiled;
                                    // refinement and portfolio checks count.
   int portfolio_size = 16;         // Most candidates per sub-table.
-  double target_regret =
-      0.005;  // Refinement stops when the expected regret is below this.
+  // Refinement stops when the expected regret is below this.
+  double target_regret = 0.005;
   double device_time_budget_us = 0;  // Planning ends when the samples' device
                                      // time passes this; 0: no limit.
   double near_tie = 0.005;           // Table::near_tie.

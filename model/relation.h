@@ -1,8 +1,8 @@
 // Relation: a comparison of two sums of products over parameters and
 // dimensions, as constraints and problem predicates use it.
 //
-//   BLOCK_M % (TILE_M * 2) == 0   is   {left: BLOCK_M, op: kMultipleOf, right:
-//   2 * TILE_M}
+//   BLOCK_M % (TILE_M * 2) == 0
+//   is {left: BLOCK_M, op: kMultipleOf, right: 2 * TILE_M}
 #ifndef WAVETUNE_MODEL_RELATION_H_
 #define WAVETUNE_MODEL_RELATION_H_
 
