@@ -13,6 +13,11 @@
 namespace wavetune {
 
 OpenClBackend::OpenClBackend(const std::string& cache_dir) {
+  // PoCL's threads, one per core, stay on their cores. Left to the scheduler,
+  // two of them often share one core for the first hundreds of milliseconds of
+  // a burst, and everything then takes exactly twice as long (PoCL 3.1, two
+  // cores). PoCL reads this once, at the first OpenCL call.
+  setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
   if (cache_dir.empty()) return;
   const std::string pocl = absl::StrCat(cache_dir, "/pocl");
   std::error_code ignored;  // PoCL says it itself if it cannot write there.
