@@ -25,10 +25,13 @@ constexpr size_t kPatternElements = 4194301;
 // those of most devices (an H100 has 50 MiB), or larger.
 constexpr size_t kAssumedCacheBytes = size_t{64} << 20;
 
-// Most to rotate over on a CPU. It reports the cache of its whole socket, of
-// which a virtual machine has a share (260 MiB seen with two cores), and every
-// cold argument would hold and fill that much.
-constexpr size_t kMaxCpuColdBytes = size_t{128} << 20;
+// Most to rotate over on a CPU: more than the cores' own caches (2 MiB each),
+// less than the cache that a socket shares. It reports that one whole (260 MiB
+// on two cores of a virtual machine), but how much of it and of the memory's
+// bandwidth a tenant gets changes by the minute: gemm_f32's default at m = 1,
+// n = 1600, k = 960 took 178-187 us rotating over 24 or 48 MiB, 313-371 us over
+// 128 MiB and 588-597 us over 320 MiB (Xeon, two cores, 2026-11).
+constexpr size_t kMaxCpuColdBytes = size_t{32} << 20;
 
 size_t RoundUp(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;

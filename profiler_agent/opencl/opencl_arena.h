@@ -3,7 +3,7 @@
 // One allocation, filled with random values once, serves every problem: a
 // sample would otherwise spend more time on filling buffers than on launches. A
 // cold argument gets another slice for each launch, and the arena is larger
-// than the last-level cache (on a CPU at most 128 MiB), so a slice has left the
+// than the last-level cache (on a CPU at most 32 MiB), so a slice has left the
 // cache before it comes round again (serving reads weights cold).
 //
 // Thread safety: one thread.
