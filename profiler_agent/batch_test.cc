@@ -190,6 +190,19 @@ TEST_F(MeasureBatchTest, InterleavesBurstsWhenAsked) {
               ElementsAre(kA, kB, kA, kB));
 }
 
+TEST_F(MeasureBatchTest, ADisturbedTurnDoesNotDecideAComparison) {
+  // The first turn of everything falls into a slow moment, of equal launches:
+  // its narrow interval alone would look like a good measurement.
+  script_->latency_us = [this](const Configuration& c, const Problem&, int) {
+    return static_cast<double>(c[0]) * (device_.measured().size() <= 2 ? 2 : 1);
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}, true).ok());
+  EXPECT_EQ(device_.measured().size(), 8u);
+  EXPECT_EQ(samples_[0].launches, 16);
+  EXPECT_DOUBLE_EQ(samples_[0].latency_us, 16);
+  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 64);
+}
+
 TEST_F(MeasureBatchTest, AnExcludedCandidateIsNotLaunchedAgain) {
   script_->measure_errors[kA] = absl::AbortedError("SIGSEGV");
   ASSERT_TRUE(
