@@ -159,8 +159,6 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
       {"parameters { name: \"X\" values: 1 } default_configuration { key: "
        "\"X\" value: 1 }",
        "give MACRO or MICRO"},
-      {"mapping { total_iterations { dimension: \"k\" } }",
-       "exactly one of iterations_per_tile and total_iterations"},
       {"constraints { left { factors: \"m\" } op: EQUAL right { coefficient: 1 "
        "} }",
        "belong to problem_predicates"},
@@ -179,6 +177,21 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
         KernelSpecFromProto(ParseSpec(kSpec + text)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr(expected)) << text;
+  }
+}
+
+TEST(KernelSpecConversionTest, WantsOneKindOfLoopCount) {
+  std::string both = kSpec;
+  const std::string loop = "iterations_per_tile { dimension: \"k\" }";
+  const size_t at = both.find(loop);
+  ASSERT_NE(at, std::string::npos);
+  std::string none = both;
+  none.erase(at, loop.size());
+  both.insert(at, "total_iterations { dimension: \"k\" } ");
+  for (const std::string& text : {both, none}) {
+    EXPECT_THAT(
+        std::string(KernelSpecFromProto(ParseSpec(text)).status().message()),
+        HasSubstr("exactly one of iterations_per_tile and total_iterations"));
   }
 }
 
