@@ -2,7 +2,6 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -49,15 +48,6 @@ absl::Status ParseText(absl::string_view text, Message* message) {
   return absl::InvalidArgumentError(errors.Text());
 }
 
-// A plain name within the kernel's folder: relative, and nothing that climbs
-// out of it.
-bool StaysInFolder(const std::string& name) {
-  const std::filesystem::path path(name);
-  if (name.empty() || path.is_absolute()) return false;
-  return std::none_of(path.begin(), path.end(),
-                      [](const auto& part) { return part == ".."; });
-}
-
 std::set<std::string> SourceNames(const v1::KernelSpec& spec) {
   std::set<std::string> names;
   for (const v1::Implementation& i : spec.implementations())
@@ -99,11 +89,6 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path) {
   folder.spec = *KernelSpecFromProto(
       folder.proto);  // ParseManifest succeeded, so this does.
   for (const std::string& name : SourceNames(folder.proto)) {
-    if (!StaysInFolder(name)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          manifest_path, ": source \"", name,
-          "\" leaves the kernel's folder; give a relative name inside of it"));
-    }
     absl::StatusOr<std::string> content =
         ReadTextFile(absl::StrCat(path, "/", name), kMaxSourceBytes);
     if (!content.ok()) return Annotate(content.status(), manifest_path);

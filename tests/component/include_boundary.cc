@@ -30,12 +30,13 @@ struct Layer {
 };
 
 const Layer kModel = {"model", {"model/"}, false, {"absl/", "openssl/"}};
-const Layer kWire = {
-    "wire",
-    {"proto/", "model/"},
-    false,
-    // zlib: traces and manifests may be gzip files.
-    {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/", "grpc/", "zlib.h"}};
+const Layer kWire = {"wire",
+                     {"proto/", "model/"},
+                     false,
+                     // zlib: traces and manifests may be gzip files. The rest:
+                     // whose a socket folder is.
+                     {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
+                      "grpc/", "zlib.h", "sys/stat.h", "unistd.h"}};
 const Layer kRegistry = {
     "registry", {"server/registry/", "model/"}, false, {"absl/"}};
 const Layer kAgent = {"agent", {"profiler_agent/", "model/"}, false, {"absl/"}};
