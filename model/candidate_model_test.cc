@@ -34,7 +34,7 @@ double TrueUs(const Coordinates& at) {
   return 4 + s * (1 + 0.4 * at.iterations) * (at.rows == 1 ? 2 : 1);
 }
 
-std::vector<Observation> Anchors(std::vector<int64_t> tiles) {
+std::vector<Observation> Anchors(const std::vector<int64_t>& tiles) {
   std::vector<Observation> seen;
   for (const int64_t g : tiles) {
     for (const int64_t loop : {16, 128}) {
