@@ -73,11 +73,6 @@ const ServingTable* Newest(const std::vector<const ServingTable*>& tables) {
                            });
 }
 
-bool IsDigest(absl::string_view text) {
-  return text.size() == 64 &&
-         text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
 }  // namespace
 
 TableCatalog::TableCatalog(TableStore* store, Warn warn)
@@ -168,7 +163,7 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
 }
 
 absl::StatusOr<ServingTable> TableCatalog::Get(absl::string_view digest) const {
-  if (!IsDigest(digest)) {
+  if (!IsSha256Hex(digest)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", digest, "\" is no digest: 64 lower-case hexadecimal digits"));
   }
