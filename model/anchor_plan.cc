@@ -24,6 +24,7 @@ struct Place {
   double iterations = 1;
   double fill = 1;
   double weight = 0;
+  double work = 0;  // Waves times iterations.
 };
 
 // Returns the value below which `share` of the weight lies.
@@ -45,6 +46,7 @@ double Quantile(std::vector<Place> places, double share, Key key) {
 double TilesOf(const Place& p) { return p.tiles; }
 double IterationsOf(const Place& p) { return p.iterations; }
 double FillOf(const Place& p) { return p.fill; }
+double WorkOf(const Place& p) { return p.work; }
 
 // What clients ask of one row regime.
 struct Demand {
@@ -56,6 +58,7 @@ struct Demand {
   int64_t fewest_tiles = 1;
   int64_t most_tiles = 1;   // 90th percentile.
   int64_t reach_tiles = 1;  // The most of all.
+  double most_work = 0;     // Waves times iterations.
   double low_fill = 1;      // Of the last row, at the low loop count.
   double high_fill = 1;
 };
@@ -72,13 +75,12 @@ class Planner {
       const Coordinates& at = candidate.at[p];
       const auto regime = static_cast<size_t>(
           RowRegimeIndex(state_.axes, at.rows, at.row_fill));
-      const Place place{static_cast<double>(at.tiles), at.iterations,
-                        at.row_fill, state_.weights[p]};
+      const Place place{
+          static_cast<double>(at.tiles), at.iterations, at.row_fill,
+          state_.weights[p],
+          static_cast<double>(Waves(at.tiles, capacity_)) * at.iterations};
       places[regime].push_back(place);
       all_.push_back(place);
-      const double work =
-          static_cast<double>(Waves(at.tiles, capacity_)) * at.iterations;
-      most_work_ = std::max(most_work_, work);
     }
     for (size_t r = 0; r <= last_; ++r) demands_.push_back(Ask(places[r], r));
   }
@@ -108,6 +110,7 @@ class Planner {
         square && demand.share < kLeastShare ? all_ : places;
     if (own.empty()) return demand;
     demand.known = true;
+    demand.most_work = Quantile(own, 1, WorkOf);
     demand.high_loop = std::max(1.0, Quantile(own, 0.9, IterationsOf));
     demand.low_loop =
         std::max(1.0, std::min(Quantile(own, 0.05, IterationsOf),
@@ -208,7 +211,7 @@ class Planner {
   std::vector<double> Loops(const Demand& demand, int64_t tiles) const {
     if (!demand.known) return {demand.low_loop, demand.high_loop};
     const double most =
-        most_work_ / static_cast<double>(Waves(tiles, capacity_));
+        demand.most_work / static_cast<double>(Waves(tiles, capacity_));
     if (most < demand.low_loop) return {};
     const double high = std::min(demand.high_loop, most);
     if (high < 2 * demand.low_loop) return {demand.low_loop};
@@ -254,7 +257,6 @@ class Planner {
   const SpecialisationState& state_;
   const int64_t capacity_;
   const size_t last_;
-  double most_work_ = 0;  // Waves times iterations.
   std::vector<Place> all_;
   std::vector<Demand> demands_;
 };

@@ -39,8 +39,8 @@ struct Anchor {
 
 // Returns a candidate's anchors, the most telling first: the first
 // kScreeningAnchors are for screening. At most kMaxAnchors. None asks for more
-// waves times iterations than the largest representative problem, so that no
-// launch is absurdly long. Cannot fail.
+// waves times iterations than the largest representative problem of its row
+// regime, so that no launch is absurdly long. Cannot fail.
 // Source: arXiv 2604.10187, section 4.3 (sparse wave-aware sampling).
 std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
                                 const CandidateState& candidate);

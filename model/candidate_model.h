@@ -39,7 +39,7 @@ struct CandidateModel {
 // Returns the model of a candidate.
 //
 // Per segment: the observations of its wave regime, all of the candidate where
-// those are fewer than three; those of other row regimes weigh 0.2. The floor
+// those are fewer than three; those of other row regimes weigh 0.05. The floor
 // is half of the fastest of them. The measured range is that of the wave
 // regime's observations, a quarter wider; [0, 0] iterations where nothing was
 // measured in the segment itself.

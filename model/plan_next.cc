@@ -72,7 +72,6 @@ class Planner {
                                  kRefinementBatch);
     step.phase =
         step.items.empty() ? ProfilePhase::kDone : ProfilePhase::kRefining;
-    step.interleave = true;
     step.samples_planned = Used() + static_cast<int64_t>(step.items.size());
     return step;
   }

@@ -77,8 +77,6 @@ struct MeasureItem {
 struct ProfileStep {
   ProfilePhase phase = ProfilePhase::kDone;
   std::vector<MeasureItem> items;  // Empty: done.
-  bool interleave =
-      false;  // Measure round-robin, so that drift hits all items alike.
   int64_t samples_planned =
       0;  // Estimate of all samples of the profile, for progress.
 };

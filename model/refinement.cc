@@ -14,9 +14,9 @@ namespace wavetune {
 namespace {
 
 constexpr size_t kShortlist = 24;
-constexpr size_t kLeaders = 3;
-constexpr double kLeaderMargin = 0.12;
-constexpr size_t kMostPerProblem = 6;
+constexpr size_t kLeaders = 4;
+constexpr double kLeaderMargin = 0.2;
+constexpr size_t kMostPerProblem = 8;
 constexpr size_t kVerificationPoints = 12;
 // Refinement's share of the profile's samples, and what it always may take.
 constexpr int64_t kBudgetShare = 5;

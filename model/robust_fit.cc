@@ -1,5 +1,6 @@
 #include "model/robust_fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace {
 constexpr double kRidge = 1e-3;          // 1e-4 and 1e-2 cost 0.1-0.3 %.
 constexpr int kReweightings = 8;         // Converged to the eighth.
 constexpr double kResidualFloor = 0.02;  // About the noise of one sample.
+constexpr double kLeastRatio = 0.1;      // Of predicted to measured.
 constexpr double kGradientEnd = 1e-10;   // Of normalised equations.
 constexpr double kPositive = 1e-14;      // Smaller entries count as zero.
 constexpr int kMaxOuterSteps = 3 * kTerms;
@@ -163,9 +165,10 @@ TermVector FitRelative(absl::Span<const FitRow> rows) {
     theta = SolveNormalised(a, b);
     if (round == kReweightings) break;
     for (size_t r = 0; r < rows.size(); ++r) {
-      const double residual =
-          std::abs(Dot(rows[r].terms, theta) / rows[r].latency_us - 1);
-      weight[r] = rows[r].weight /
+      const double ratio =
+          std::max(kLeastRatio, Dot(rows[r].terms, theta) / rows[r].latency_us);
+      const double residual = std::abs(ratio - 1) / std::sqrt(ratio);
+      weight[r] = rows[r].weight / ratio /
                   (residual > kResidualFloor ? residual : kResidualFloor);
     }
   }

@@ -37,6 +37,13 @@ TEST(RobustFitTest, RecoversNonNegativeLatencies) {
   EXPECT_LT(WorstError(FitRelative(Rows())), 0.02);
 }
 
+TEST(RobustFitTest, FewLowRowsDoNotOutvoteMostRows) {
+  std::vector<FitRow> rows(4, Rows()[0]);
+  for (FitRow& row : rows) row.latency_us = 400;
+  rows[0].latency_us = 100;
+  EXPECT_GT(Dot(rows[0].terms, FitRelative(rows)), 300);
+}
+
 TEST(RobustFitTest, IsHardlyMovedByOutliers) {
   std::vector<FitRow> rows = Rows();
   rows[5].latency_us *= 4;

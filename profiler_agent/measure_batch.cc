@@ -13,11 +13,18 @@
 namespace wavetune {
 namespace {
 
-// Turns that every item of an interleaved batch takes at least. Launches in a
-// row share a disturbance of some hundred milliseconds; with four turns, two of
-// them disturbed, the lower quartile still stands. One turn let such moments
-// decide comparisons: 1000 us against 731 us for the same launch (PoCL).
-constexpr int kInterleavedTurns = 4;
+// Turns that every item takes, unless its time is up before. Launches in a
+// row share a disturbance: on two shared cores the latency of one launch varies
+// by a quarter, correlated over some 300 ms, so that a sample of launches in a
+// row repeats within 29 % only (median of 1,440 pairs, PoCL). Eight turns a
+// second apart are eight independent looks, of which the lower quartile counts
+// (with few items they lie closer and share more).
+constexpr int kTurns = 8;
+// Items that take turns at once, so that a long batch reports on its way: two
+// of a profile's steps, or a large space at one problem.
+constexpr size_t kMostOpen = 128;
+// Few, as nothing is known of their latency yet.
+constexpr double kFirstTurnLaunches = 2;
 
 struct OpenItem {
   size_t index = 0;
@@ -32,42 +39,59 @@ class GroupRunner {
               const OutcomeCallback& on_outcome, const std::stop_token& cancel)
       : device_(device),
         batch_(batch),
+        rule_(batch.rule.WithDefaults()),
         on_outcome_(on_outcome),
         cancel_(cancel) {}
 
   absl::Status Run(const std::vector<size_t>& indices) {
     std::deque<OpenItem> open;
-    for (const size_t i : indices) {
-      const MeasureItem& item = batch_.items[i];
-      open.push_back({.index = i,
-                      .measurement = Measurement(item.configuration,
-                                                 item.problem, batch_.rule)});
-    }
-    while (!open.empty()) {
+    auto next = indices.begin();
+    while (!open.empty() || next != indices.end()) {
+      for (; open.size() < kMostOpen && next != indices.end(); ++next) {
+        const MeasureItem& item = batch_.items[*next];
+        open.push_back({.index = *next,
+                        .measurement = Measurement(item.configuration,
+                                                   item.problem, batch_.rule)});
+      }
       if (cancel_.stop_requested()) {
+        ReportDone(open);
         return absl::CancelledError("the batch was cancelled");
       }
       OpenItem item = std::move(open.front());
       open.pop_front();
       const absl::Status status = TakeBurst(item);
-      if (IsDeviceLost(status)) return status;
+      if (IsDeviceLost(status)) {
+        ReportDone(open);
+        return status;
+      }
       if (!status.ok()) continue;
       ++item.turns;
-      const bool compared =
-          !batch_.interleave || item.turns >= kInterleavedTurns;
+      const MeasurementProgress& progress = item.measurement.progress();
+      const bool compared = item.turns >= kTurns ||
+                            progress.launches >= rule_.max_launches ||
+                            progress.device_time_us >= rule_.max_device_time_us;
       if (item.measurement.done() && compared) {
-        const Sample sample = item.measurement.Result();
-        on_outcome_({.index = item.index, .sample = &sample});
-      } else if (batch_.interleave) {
-        open.push_back(std::move(item));
+        Report(item);
       } else {
-        open.push_front(std::move(item));
+        open.push_back(std::move(item));
       }
     }
     return absl::OkStatus();
   }
 
  private:
+  // What meets the rule is not lost with the rest.
+  void ReportDone(const std::deque<OpenItem>& open) const {
+    for (const OpenItem& item : open) {
+      if (item.measurement.done()) Report(item);
+    }
+  }
+
+  void Report(const OpenItem& item) const {
+    const Sample sample = item.measurement.Result();
+    on_outcome_({.index = item.index, .sample = &sample});
+  }
+
   // Reports a failure unless the device was lost.
   absl::Status TakeBurst(OpenItem& item) {
     Measurement& measurement = item.measurement;
@@ -76,14 +100,9 @@ class GroupRunner {
       Fail(item, it->second);
       return it->second;
     }
-    // Turns stay as short as the first, so that there are several of them.
-    const int launches = batch_.interleave
-                             ? std::min(measurement.next().launches,
-                                        batch_.rule.WithDefaults().min_launches)
-                             : measurement.next().launches;
     const absl::StatusOr<LaunchTimes> times =
         device_.Measure(measurement.configuration(), measurement.problem(),
-                        measurement.next().warmup, launches);
+                        measurement.next().warmup, LaunchesOf(item));
     absl::Status status = times.ok() ? measurement.Add(*times) : times.status();
     if (status.ok() || IsDeviceLost(status)) return status;
     if (ExcludesCandidate(status)) {
@@ -91,6 +110,21 @@ class GroupRunner {
     }
     Fail(item, status);
     return status;
+  }
+
+  // Turns are short, so that several share the sample's time.
+  int LaunchesOf(const OpenItem& item) const {
+    const int wanted = item.measurement.next().launches;
+    double affordable = kFirstTurnLaunches;
+    if (item.turns > 0) {
+      affordable = rule_.max_device_time_us / kTurns /
+                       item.measurement.progress().estimate.latency_us -
+                   item.measurement.next().warmup;
+    }
+    const int share = std::max(1, rule_.max_launches / kTurns);
+    const auto most = static_cast<int>(
+        std::clamp<double>(affordable, 1, std::min(rule_.min_launches, share)));
+    return std::min(wanted, most);
   }
 
   void Fail(const OpenItem& item, const absl::Status& status) {
@@ -101,6 +135,7 @@ class GroupRunner {
 
   Device& device_;
   const MeasureBatch& batch_;
+  const StoppingRule rule_;
   const OutcomeCallback& on_outcome_;
   const std::stop_token& cancel_;
   std::map<Configuration, absl::Status> excluded_;

@@ -23,8 +23,6 @@ struct MeasureBatch {
   LoadedKernel kernel;
   std::vector<MeasureItem> items;
   StoppingRule rule;
-  // Take a burst of each item in turn, so that drift hits all alike.
-  bool interleave = false;
 };
 
 // Exactly one of `sample` and `failure` is set.
@@ -36,11 +34,13 @@ struct MeasureOutcome {
 };
 using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 
-// Measures every item; blocks until each has an outcome. Once a candidate is
-// excluded its other items fail with the same reason, unmeasured. Items are
-// grouped by specialisation (a device holds one at a time). Cancelling takes
-// effect after the running burst. Errors: CANCELLED; UNAVAILABLE when the
-// device was lost. What was reported stays valid.
+// Measures every item, all of one specialisation in turns, so that a slow
+// moment of the device does not decide a comparison; blocks until each has an
+// outcome. Once a candidate is excluded its other items fail with the same
+// reason, unmeasured. Items are grouped by specialisation (a device holds one
+// at a time). Cancelling takes effect after the running burst. Errors:
+// CANCELLED; UNAVAILABLE when the device was lost. What was reported stays
+// valid, and what met the rule by then is reported before either.
 absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
                              const OutcomeCallback& on_outcome,
                              const std::stop_token& cancel);

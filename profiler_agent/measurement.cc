@@ -53,7 +53,7 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
       progress_.device_time_us < rule_.max_device_time_us) {
     done_ = false;
   }
-  repeated_ = true;
+  if (verdict != StopReason::kGoOn) repeated_ = true;
   next_.launches = NextBurstLaunches(rule_, progress_);
   return absl::OkStatus();
 }

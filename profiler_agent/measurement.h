@@ -43,14 +43,17 @@ class Measurement {
   const Problem& problem() const { return problem_; }
 
   bool done() const { return done_; }
+  // What was measured so far; meaningless before the first Add.
+  const MeasurementProgress& progress() const { return progress_; }
 
-  // Returns the next burst; only before done(). Every burst warms up again:
-  // others may have run in between, or the clocks gone down.
+  // Returns the next burst. Every burst warms up again: others may have run in
+  // between, or the clocks gone down. A done measurement may take more bursts;
+  // Result() then covers all.
   const Burst& next() const { return next_; }
 
-  // Takes a burst's times. A first burst that looks disturbed is followed by
-  // another one even if its interval is narrow: a stall that hits all launches
-  // of a burst alike looks like precision. Errors: INTERNAL when a time is not
+  // Takes a burst's times. Launches that look disturbed when the target is
+  // first met are followed by another burst: a stall that hits all launches of
+  // a burst alike looks like precision. Errors: INTERNAL when a time is not
   // positive and finite or there are none; the measurement is unchanged.
   absl::Status Add(const LaunchTimes& times);
 
@@ -66,7 +69,7 @@ class Measurement {
   std::vector<double> launch_us_;
   MeasurementProgress progress_;
   bool throttled_ = false;
-  bool repeated_ = false;  // A disturbed first burst got its second one.
+  bool repeated_ = false;  // What looked disturbed got another burst.
   bool done_ = false;
   Burst next_;
 };

@@ -12,6 +12,12 @@ namespace {
 constexpr double kWideSpread = 0.10;
 constexpr double kSpikeRatio = 1.5;
 
+// Launches so long that two of them use up twice the sample's time, before
+// there are min_launches: 76 of 1,375 samples took 38 % of a profile's device
+// time (gemm_f32 on two cores), all of them of hopeless candidates.
+constexpr int kFewestLongLaunches = 2;
+constexpr double kLongLaunchesFactor = 2;
+
 }  // namespace
 
 StoppingRule StoppingRule::WithDefaults() const {
@@ -32,7 +38,14 @@ StoppingRule StoppingRule::WithDefaults() const {
 
 StopReason Judge(const StoppingRule& rule,
                  const MeasurementProgress& progress) {
-  if (progress.launches < rule.min_launches) return StopReason::kGoOn;
+  if (progress.launches < rule.min_launches) {
+    // A launch this long averages over moments by itself.
+    const bool long_launches =
+        progress.launches >= kFewestLongLaunches &&
+        progress.device_time_us >=
+            kLongLaunchesFactor * rule.max_device_time_us;
+    return long_launches ? StopReason::kMaxDeviceTime : StopReason::kGoOn;
+  }
   if (progress.estimate.relative_half_width <= rule.target_relative_error) {
     return StopReason::kTargetMet;
   }

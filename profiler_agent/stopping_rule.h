@@ -13,10 +13,9 @@
 namespace wavetune {
 
 // Defaults: with five launches the quartile's interval spans the fastest four,
-// so one disturbed launch in the first burst costs nothing; the rest keeps a
-// sample at about 0.03 s of device time (120 candidates x 32 samples in two
-// minutes on a CPU). Longer samples buy little there: launches in a row share
-// most disturbances, and the fit averages over samples.
+// so one disturbed launch costs nothing; the rest keeps a sample at about 0.03
+// s of device time (120 candidates x 32 samples in two minutes on a CPU).
+// Longer samples buy little there: the fit averages over samples.
 struct StoppingRule {
   int min_launches = 5;
   int max_launches = 40;
@@ -42,9 +41,10 @@ enum class StopReason {
   kMaxDeviceTime  // Used as much device time as allowed.
 };
 
-// Decides after a burst. A narrow interval wins over the limits, and nothing
-// but max_launches stops before min_launches. `rule` has its defaults filled
-// in. Cannot fail.
+// Decides after a burst. A narrow interval wins over the limits. Before
+// min_launches nothing stops but two launches that took twice the device time
+// of a sample: the slowest candidates must not cost most of a profile. `rule`
+// has its defaults filled in. Cannot fail.
 StopReason Judge(const StoppingRule& rule, const MeasurementProgress& progress);
 
 // Returns how many launches the next burst takes, >= 1: min_launches first,

@@ -25,8 +25,12 @@ TEST(StoppingRuleTest, GoesOnBelowTheLeastLaunchesHoweverGood) {
   EXPECT_EQ(Judge(kRule, Progress(4, 40, 0)), StopReason::kGoOn);
 }
 
-TEST(StoppingRuleTest, GoesOnBelowTheLeastLaunchesHoweverLong) {
-  EXPECT_EQ(Judge(kRule, Progress(4, 1e9, 0.5)), StopReason::kGoOn);
+TEST(StoppingRuleTest, TwoLongLaunchesAreEnough) {
+  const double long_us = 2 * kRule.max_device_time_us;
+  EXPECT_EQ(Judge(kRule, Progress(2, long_us, 0.5)),
+            StopReason::kMaxDeviceTime);
+  EXPECT_EQ(Judge(kRule, Progress(1, long_us, 0.5)), StopReason::kGoOn);
+  EXPECT_EQ(Judge(kRule, Progress(4, 0.9 * long_us, 0.5)), StopReason::kGoOn);
 }
 
 TEST(StoppingRuleTest, StopsWhenTheIntervalIsNarrow) {

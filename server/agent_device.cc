@@ -122,7 +122,6 @@ absl::Status AgentDevice::Prepare(
 
 absl::Status AgentDevice::Measure(const KernelFiles& kernel,
                                   const std::vector<MeasureItem>& items,
-                                  bool interleave,
                                   const OutcomeCallback& on_outcome) {
   ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
   const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
@@ -131,7 +130,6 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
   batch->set_batch_id(batch_id);
   batch->set_device_uuid(facts_.uuid);
   *batch->mutable_kernel() = std::move(wire.source);
-  batch->set_interleave(interleave);
   for (const MeasureItem& item : items) {
     v1::MeasureItem* const entry = batch->add_requests();
     *entry->mutable_configuration() = ConfigurationToProto(item.configuration);

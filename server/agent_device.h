@@ -50,7 +50,7 @@ class AgentDevice : public MeasurementExecutor {
                        const std::vector<Problem>& correctness_problems,
                        const CandidateCallback& on_candidate) override;
   absl::Status Measure(const KernelFiles& kernel,
-                       const std::vector<MeasureItem>& items, bool interleave,
+                       const std::vector<MeasureItem>& items,
                        const OutcomeCallback& on_outcome) override;
   void AcknowledgeStored(int64_t count) override;
   void CancelBatch() override;

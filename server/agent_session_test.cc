@@ -109,8 +109,7 @@ class AgentSessionTest : public ::testing::Test {
       const auto executor = directory_.Find("CPU-1", 5);
       if (executor == nullptr) return absl::InternalError("no executor");
       return executor->Measure(
-          files_, items_, true,
-          [&](const MeasurementExecutor::Outcome& outcome) {
+          files_, items_, [&](const MeasurementExecutor::Outcome& outcome) {
             std::lock_guard lock(mutex_);
             outcomes_.push_back(
                 outcome.sample != nullptr
@@ -202,7 +201,6 @@ TEST_F(AgentSessionTest, HandsABatchOverAndItsOutcomesBack) {
   ASSERT_TRUE(request.has_measure());
   const v1::MeasureBatch& batch = request.measure();
   EXPECT_EQ(batch.device_uuid(), "CPU-1");
-  EXPECT_TRUE(batch.interleave());
   EXPECT_EQ(batch.kernel().fingerprint(), files_.fingerprint);
   ASSERT_EQ(batch.requests_size(), 2);
   EXPECT_EQ(batch.requests(0).problem().extents(1).dimension(), "k");

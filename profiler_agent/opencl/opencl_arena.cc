@@ -25,13 +25,19 @@ constexpr size_t kPatternElements = 4194301;
 // those of most devices (an H100 has 50 MiB), or larger.
 constexpr size_t kAssumedCacheBytes = size_t{64} << 20;
 
-// Most to rotate over on a CPU: more than the cores' own caches (2 MiB each),
-// less than the cache that a socket shares. It reports that one whole (260 MiB
-// on two cores of a virtual machine), but how much of it and of the memory's
-// bandwidth a tenant gets changes by the minute: gemm_f32's default at m = 1,
-// n = 1600, k = 960 took 178-187 us rotating over 24 or 48 MiB, 313-371 us over
-// 128 MiB and 588-597 us over 320 MiB (Xeon, two cores, 2026-11).
-constexpr size_t kMaxCpuColdBytes = size_t{32} << 20;
+// A CPU's operands lie either well beyond its last-level cache or well inside.
+// In between, how much of it a tenant of a shared machine gets at the moment
+// decides: gemm_f32 at m = 1, n = 2560, k = 960 took 82-111 us (quartiles)
+// rotating over 4 MiB, 295-417 us over 16 MiB and 540-626 us over 64 MiB on two
+// cores with 32 MiB of cache; the same on a socket that reports 260 MiB:
+// 178-187 us over 24 or 48 MiB, 313-371 us over 128 MiB, 588-597 us over 320
+// MiB.
+// So: this many times the cache,
+constexpr size_t kBeyondCpuCache = 2;
+// but no more than this;
+constexpr size_t kMostCpuColdBytes = size_t{128} << 20;
+// else this part of the cache, which is more than the cores' own caches.
+constexpr size_t kInsideCpuCache = 8;
 
 size_t RoundUp(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -44,8 +50,8 @@ size_t MaxAllocation(cl_device_id device) {
   return static_cast<size_t>(bytes);
 }
 
-// How much to rotate over, so that a slice is out of the cache when it comes
-// round again.
+// How much to rotate over: beyond the cache, or on a CPU with a large one well
+// inside.
 size_t ColdBytes(const OpenClSession& session, const DeviceFacts& facts) {
   size_t cache =
       static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0));
@@ -59,9 +65,12 @@ size_t ColdBytes(const OpenClSession& session, const DeviceFacts& facts) {
                             kAssumedCacheBytes >> 20, " MiB"));
     });
   }
+  if (session.is_cpu) {
+    const size_t beyond = kBeyondCpuCache * cache;
+    return beyond <= kMostCpuColdBytes ? beyond : cache / kInsideCpuCache;
+  }
   // A quarter above the cache, as caches are not perfectly LRU.
-  const size_t bytes = cache / 4 * 5;
-  return session.is_cpu ? std::min(bytes, kMaxCpuColdBytes) : bytes;
+  return cache / 4 * 5;
 }
 
 }  // namespace
@@ -119,8 +128,10 @@ absl::Status OpenClArena::Fill() {
 absl::StatusOr<OpenClBuffer> OpenClArena::NextSlice(size_t bytes) {
   const size_t slice = RoundUp(bytes, kSliceAlignment);
   if (cold_bytes_ > 0) {
+    // Not over all of a memory that an earlier, larger problem wanted: how cold
+    // a slice is must not depend on what was measured before.
     cursor_ += slice;
-    if (cursor_ + slice > size_) cursor_ = 0;
+    if (cursor_ + slice > std::min(size_, slice + cold_bytes_)) cursor_ = 0;
   }
   const cl_buffer_region region = {cursor_, std::min(slice, size_ - cursor_)};
   cl_int code = CL_SUCCESS;

@@ -2,9 +2,9 @@
 //
 // One allocation, filled with random values once, serves every problem: a
 // sample would otherwise spend more time on filling buffers than on launches. A
-// cold argument gets another slice for each launch, and the arena is larger
-// than the last-level cache (on a CPU at most 32 MiB), so a slice has left the
-// cache before it comes round again (serving reads weights cold).
+// cold argument gets another slice for each launch (serving reads weights
+// cold): over more than the last-level cache, or on a CPU whose cache is too
+// large for that, over more than the cores' own caches.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ARENA_H_

@@ -133,7 +133,6 @@ absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
                 .max_launches = proto.rule().max_launches(),
                 .target_relative_error = proto.rule().target_relative_error(),
                 .max_device_time_us = proto.rule().max_device_time_us()};
-  batch.interleave = proto.interleave();
   return RunMeasureBatch(
       device, batch,
       [&](const MeasureOutcome& outcome) {

@@ -28,13 +28,13 @@ pid_t RemoteDevice::worker_pid() const {
 }
 
 absl::Status RemoteDevice::Load(LoadedKernel kernel) {
+  RETURN_IF_ERROR(
+      FindImplementation(kernel.spec, options_.facts.backend).status());
   const bool same = kernel_.has_value() && !kernel.fingerprint.empty() &&
                     kernel_->fingerprint == kernel.fingerprint &&
                     kernel_->source_bytes == kernel.source_bytes &&
                     kernel_->specialisation == kernel.specialisation;
   if (same) return absl::OkStatus();  // Keeps what the worker has compiled.
-  RETURN_IF_ERROR(
-      FindImplementation(kernel.spec, options_.facts.backend).status());
   kernel_ = std::move(kernel);
   loaded_ = false;
   return absl::OkStatus();

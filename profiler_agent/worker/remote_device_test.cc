@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -16,6 +17,7 @@
 #include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/fake_monotonic_clock.h"
+#include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/test_kernels.h"
 
 namespace wavetune {
@@ -247,6 +249,24 @@ TEST_F(RemoteDeviceTest, TheWorkerEndsWithTheAgentAlsoInTheMiddleOfAHang) {
   EXPECT_TRUE(EndsSoon(worker));
   close(pids[0]);
   close(pids[1]);
+}
+
+// A kernel whose bytes changed is loaded, and compiled, again.
+TEST(KernelSourceTest, EqualKernelsHaveEqualBytes) {
+  v1::KernelSource one = TestKernelSource(kColumnSum);
+  v1::KernelSource other = one;
+  auto& first = *one.mutable_spec()->mutable_default_configuration();
+  auto& second = *other.mutable_spec()->mutable_default_configuration();
+  second.clear();
+  std::vector<std::pair<std::string, int64_t>> entries(first.begin(),
+                                                       first.end());
+  for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
+    second[it->first] = it->second;
+  }
+  const absl::StatusOr<LoadedKernel> a = LoadedKernelFromProto(one, "");
+  const absl::StatusOr<LoadedKernel> b = LoadedKernelFromProto(other, "");
+  ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
+  EXPECT_EQ(a->source_bytes, b->source_bytes);
 }
 
 // A backend whose devices are in another process.

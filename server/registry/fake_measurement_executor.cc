@@ -78,7 +78,7 @@ absl::Status FakeMeasurementExecutor::Prepare(
 }
 
 absl::Status FakeMeasurementExecutor::Measure(
-    const KernelFiles&, const std::vector<MeasureItem>& items, bool,
+    const KernelFiles&, const std::vector<MeasureItem>& items,
     const OutcomeCallback& on_outcome) {
   {
     std::lock_guard lock(mutex_);

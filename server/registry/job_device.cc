@@ -153,8 +153,7 @@ absl::Status JobDevice::Prepare(
 }
 
 absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
-    const std::vector<MeasureItem>& items, bool interleave,
-    const ResultCallback& on_result) {
+    const std::vector<MeasureItem>& items, const ResultCallback& on_result) {
   std::vector<Result> results(items.size());
   std::vector<size_t> left(items.size());
   for (size_t i = 0; i < items.size(); ++i) left[i] = i;
@@ -164,7 +163,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
     std::vector<MeasureItem> wanted;
     for (size_t i : batch) wanted.push_back(items[i]);
     return executor.Measure(
-        kernel_->files, wanted, interleave,
+        kernel_->files, wanted,
         [&](const MeasurementExecutor::Outcome& outcome) {
           if (outcome.index >= batch.size()) return true;
           const size_t index = batch[outcome.index];

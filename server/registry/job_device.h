@@ -8,7 +8,7 @@
 //   ASSIGN_OR_RETURN(DeviceFacts facts, device.Acquire());
 //   device.Bind(kernel, key, generation);
 //   RETURN_IF_ERROR(device.Prepare("", configurations, problems, on_record));
-//   ASSIGN_OR_RETURN(auto results, device.Measure(items, /*interleave=*/true));
+//   ASSIGN_OR_RETURN(auto results, device.Measure(items));
 //
 // Thread safety: none; used by the job's worker thread.
 #ifndef WAVETUNE_SERVER_REGISTRY_JOB_DEVICE_H_
@@ -72,7 +72,7 @@ class JobDevice {
   // the results in the order of `items`. A candidate that crashed is stored as
   // excluded. Errors: as Prepare.
   absl::StatusOr<std::vector<Result>> Measure(
-      const std::vector<MeasureItem>& items, bool interleave,
+      const std::vector<MeasureItem>& items,
       const ResultCallback& on_result = nullptr);
 
  private:

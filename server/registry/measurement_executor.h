@@ -66,7 +66,6 @@ class MeasurementExecutor {
   // Measures the items; blocks until all have an outcome. Errors: as Prepare.
   virtual absl::Status Measure(const KernelFiles& kernel,
                                const std::vector<MeasureItem>& items,
-                               bool interleave,
                                const OutcomeCallback& on_outcome) = 0;
 
   // Tells the agent how many samples of the running batch are on disk. Cannot

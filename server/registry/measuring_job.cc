@@ -184,8 +184,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
         items.push_back({configuration, problem});
       }
     }
-    ASSIGN_OR_RETURN(const auto results,
-                     device_.Measure(items, /*interleave=*/false));
+    ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
     Take(items, results, /*remeasured=*/false, &measured);
     const std::vector<MeasuredConfiguration> sorted = FastestFirst(measured);
     const size_t leaders = std::min(
@@ -195,8 +194,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     }
   }
   const std::vector<MeasureItem> items = ItemsAt(named, problem);
-  ASSIGN_OR_RETURN(const auto results,
-                   device_.Measure(items, /*interleave=*/true));
+  ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
   Take(items, results, /*remeasured=*/request_.exhaustive, &measured);
 
   result.all = FastestFirst(measured);

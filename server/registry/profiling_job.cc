@@ -312,8 +312,7 @@ absl::Status ProfilingJob::MeasurePlanned() {
       }
       ReportProgress(step, started_us, samples_before);
     };
-    RETURN_IF_ERROR(
-        device_.Measure(step.items, step.interleave, on_result).status());
+    RETURN_IF_ERROR(device_.Measure(step.items, on_result).status());
   }
 }
 
@@ -407,8 +406,7 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
   };
   // Verification is short and decides what serves: it may pass the budget.
   device_.SetDeviceTimeLimit(0);
-  const absl::Status status =
-      device_.Measure(plan.items, /*interleave=*/true, on_result).status();
+  const absl::Status status = device_.Measure(plan.items, on_result).status();
   device_.SetDeviceTimeLimit(control_->record().budget_s * 1e6);
   return status;
 }
