@@ -82,6 +82,7 @@ function(wavetune_test)
     gtest_discover_tests(${ARG_NAME}
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
+      NO_PRETTY_VALUES
       WORKING_DIRECTORY "${PROJECT_BINARY_DIR}"
       PROPERTIES ${properties})
   else()

@@ -25,20 +25,6 @@ constexpr size_t kPatternElements = 4194301;
 // those of most devices (an H100 has 50 MiB), or larger.
 constexpr size_t kAssumedCacheBytes = size_t{64} << 20;
 
-// A CPU's operands lie either well beyond its last-level cache or well inside.
-// In between, how much of it a tenant of a shared machine gets at the moment
-// decides: gemm_f32 at m = 1, n = 2560, k = 960 took 82-111 us (quartiles)
-// rotating over 4 MiB, 295-417 us over 16 MiB and 540-626 us over 64 MiB on two
-// cores with 32 MiB of cache; the same on a socket that reports 260 MiB:
-// 178-187 us over 24 or 48 MiB, 313-371 us over 128 MiB, 588-597 us over 320
-// MiB.
-// So: this many times the cache,
-constexpr size_t kBeyondCpuCache = 2;
-// but no more than this;
-constexpr size_t kMostCpuColdBytes = size_t{128} << 20;
-// else this part of the cache, which is more than the cores' own caches.
-constexpr size_t kInsideCpuCache = 8;
-
 size_t RoundUp(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
@@ -50,27 +36,24 @@ size_t MaxAllocation(cl_device_id device) {
   return static_cast<size_t>(bytes);
 }
 
-// How much to rotate over: beyond the cache, or on a CPU with a large one well
-// inside.
-size_t ColdBytes(const OpenClSession& session, const DeviceFacts& facts) {
-  size_t cache =
-      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0));
-  if (cache == 0) {
-    cache = kAssumedCacheBytes;
-    static std::once_flag logged;
-    std::call_once(logged, [&facts] {
-      AgentLog(AgentLogLevel::kWarning,
-               absl::StrCat("device ", facts.uuid,
-                            " does not tell its cache's size; assuming ",
-                            kAssumedCacheBytes >> 20, " MiB"));
-    });
+size_t CacheBytes(const DeviceFacts& facts) {
+  if (facts.last_level_cache_bytes > 0) {
+    return static_cast<size_t>(facts.last_level_cache_bytes);
   }
-  if (session.is_cpu) {
-    const size_t beyond = kBeyondCpuCache * cache;
-    return beyond <= kMostCpuColdBytes ? beyond : cache / kInsideCpuCache;
-  }
-  // A quarter above the cache, as caches are not perfectly LRU.
-  return cache / 4 * 5;
+  static std::once_flag logged;
+  std::call_once(logged, [&facts] {
+    AgentLog(AgentLogLevel::kWarning,
+             absl::StrCat("device ", facts.uuid,
+                          " does not tell its cache's size; assuming ",
+                          kAssumedCacheBytes >> 20, " MiB"));
+  });
+  return kAssumedCacheBytes;
+}
+
+size_t ColdBytesOf(const Argument& argument, const OpenClSession& session,
+                   const DeviceFacts& facts) {
+  const bool cold = argument.cold && argument.role == ArgumentRole::kInput;
+  return cold ? ColdBytes(CacheBytes(facts), session.is_cpu) : 0;
 }
 
 }  // namespace
@@ -80,10 +63,9 @@ OpenClArena::OpenClArena(const OpenClSession& session, const DeviceFacts& facts,
     : session_(session),
       type_(argument.type),
       is_input_(argument.role == ArgumentRole::kInput),
+      rotation_(ColdBytesOf(argument, session, facts)),
       max_bytes_(MaxAllocation(session.device)),
-      seed_(seed) {
-  if (argument.cold && is_input_) cold_bytes_ = ColdBytes(session, facts);
-}
+      seed_(seed) {}
 
 absl::Status OpenClArena::Reserve(size_t bytes) {
   const size_t slice = RoundUp(bytes, kSliceAlignment);
@@ -92,13 +74,13 @@ absl::Status OpenClArena::Reserve(size_t bytes) {
         absl::StrCat("a buffer of ", bytes, " bytes is larger than the ",
                      max_bytes_, " that the device allocates at once"));
   }
-  const size_t wanted = std::min(max_bytes_, slice + cold_bytes_);
+  const size_t wanted = std::min(max_bytes_, slice + rotation_.cold_bytes());
   if (memory_ && wanted <= size_) return absl::OkStatus();
   memory_ = OpenClBuffer();
-  cursor_ = 0;
+  rotation_.Restart();
   // Powers of two, so that growing problems do not fill it again and again;
   // where that is too much, less rotation rather than none.
-  size_ = std::min(max_bytes_, std::bit_ceil(slice) + cold_bytes_);
+  size_ = std::min(max_bytes_, std::bit_ceil(slice) + rotation_.cold_bytes());
   cl_int code = CL_SUCCESS;
   memory_ = OpenClBuffer(clCreateBuffer(session_.context, CL_MEM_READ_WRITE,
                                         size_, nullptr, &code));
@@ -127,13 +109,8 @@ absl::Status OpenClArena::Fill() {
 
 absl::StatusOr<OpenClBuffer> OpenClArena::NextSlice(size_t bytes) {
   const size_t slice = RoundUp(bytes, kSliceAlignment);
-  if (cold_bytes_ > 0) {
-    // Not over all of a memory that an earlier, larger problem wanted: how cold
-    // a slice is must not depend on what was measured before.
-    cursor_ += slice;
-    if (cursor_ + slice > std::min(size_, slice + cold_bytes_)) cursor_ = 0;
-  }
-  const cl_buffer_region region = {cursor_, std::min(slice, size_ - cursor_)};
+  const size_t offset = rotation_.NextOffset(slice, size_);
+  const cl_buffer_region region = {offset, std::min(slice, size_ - offset)};
   cl_int code = CL_SUCCESS;
   OpenClBuffer buffer(clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
                                         CL_BUFFER_CREATE_TYPE_REGION, &region,

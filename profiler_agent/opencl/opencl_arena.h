@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "model/device.h"
 #include "model/kernel_spec.h"
+#include "profiler_agent/cold_rotation.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 
 namespace wavetune {
@@ -46,12 +47,11 @@ class OpenClArena {
   OpenClSession session_;
   ElementType type_;
   bool is_input_;
-  size_t cold_bytes_ = 0;  // To rotate over; 0: not cold.
-  size_t max_bytes_ = 0;   // Of one allocation; less rotation where it limits.
+  ColdRotation rotation_;
+  size_t max_bytes_ = 0;  // Of one allocation; less rotation where it limits.
   uint64_t seed_;
   OpenClBuffer memory_;
   size_t size_ = 0;
-  size_t cursor_ = 0;
 };
 
 }  // namespace wavetune

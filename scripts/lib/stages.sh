@@ -2,9 +2,10 @@
 #
 #   . scripts/lib/stages.sh
 #   run_stage format check_format   # a function or command
-#   finish_stages                   # prints what failed; its status is the script's
+#   finish_stages                   # prints what failed and how; its status is the script's
 
 failed_stages=()
+stage_logs="${repo_root}/build/stages"
 
 format_seconds() { printf '%dm%02ds' "$(($1 / 60))" "$(($1 % 60))"; }
 
@@ -12,13 +13,14 @@ run_stage() {
   local name="$1" started="${SECONDS}" status=0
   shift
   printf '\n== %s\n' "${name}"
+  mkdir -p "${stage_logs}"
   # In a subshell with errexit of its own: 'f || status=$?' would switch errexit off inside f.
   set +e
   (
     set -e
     "$@"
-  )
-  status=$?
+  ) 2>&1 | tee "${stage_logs}/${name}.log"
+  status="${PIPESTATUS[0]}"
   set -e
   if [ "${status}" -eq 0 ]; then
     printf '== %s: ok (%s)\n' "${name}" "$(format_seconds "$((SECONDS - started))")"
@@ -30,6 +32,14 @@ run_stage() {
 
 finish_stages() {
   if [ "${#failed_stages[@]}" -gt 0 ]; then
+    # Thousands of lines may lie between a failure and the end of the output.
+    local name
+    for name in "${failed_stages[@]}"; do
+      printf '\n== %s failed; from %s:\n' "${name}" "build/stages/${name}.log"
+      { grep -E -A 12 ': Failure$|: error:|ERROR: |runtime error:|WARNING: Thread|Timeout' "${stage_logs}/${name}.log" || true; } |
+        head -n 60 | cut -c 1-240
+      tail -n 20 "${stage_logs}/${name}.log" | cut -c 1-240
+    done
     printf '== FAILED after %s: %s\n' "$(format_seconds "${SECONDS}")" "${failed_stages[*]}"
     return 1
   fi
