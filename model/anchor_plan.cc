@@ -16,6 +16,12 @@ constexpr double kLeastLoopSpan = 4;  // High over low loop count.
 constexpr double kDefaultLow = 16;    // Loop counts where nothing is known.
 constexpr double kDefaultHigh = 128;
 constexpr int64_t kManyWaves = 8;
+// Where nobody asks for fewer waves a step is a few per cent: anchors need not
+// tell steps from tiles, and go where problems are.
+constexpr int64_t kSmoothWaves = 16;
+// How many tiles more than wanted an anchor may have for the columns of a
+// representative problem. Less than a wave's last tiles change.
+constexpr double kMostExcess = 0.02;
 constexpr int kTriesOfTiles = 6;
 
 // A representative problem's place, as far as anchors care.
@@ -24,7 +30,8 @@ struct Place {
   double iterations = 1;
   double fill = 1;
   double weight = 0;
-  double work = 0;  // Waves times iterations.
+  double work = 0;      // Waves times iterations.
+  int64_t columns = 1;  // Tiles of each row.
 };
 
 // Returns the value below which `share` of the weight lies.
@@ -48,6 +55,11 @@ double IterationsOf(const Place& p) { return p.iterations; }
 double FillOf(const Place& p) { return p.fill; }
 double WorkOf(const Place& p) { return p.work; }
 
+int64_t GeometricMean(int64_t a, int64_t b) {
+  return static_cast<int64_t>(
+      std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
+}
+
 // What clients ask of one row regime.
 struct Demand {
   size_t regime = 0;
@@ -61,6 +73,7 @@ struct Demand {
   double most_work = 0;     // Waves times iterations.
   double low_fill = 1;      // Of the last row, at the low loop count.
   double high_fill = 1;
+  std::vector<Place> places;
 };
 
 class Planner {
@@ -70,15 +83,22 @@ class Planner {
       : state_(specialisation),
         capacity_(candidate.candidate->capacity),
         last_(specialisation.axes.row_regimes.size() - 1) {
+    for (size_t r = 0; r < last_; ++r) {
+      least_rows_ = std::max(least_rows_,
+                             specialisation.axes.row_regimes[r].max_rows + 1);
+    }
     std::vector<std::vector<Place>> places(last_ + 1);
     for (size_t p = 0; p < candidate.at.size(); ++p) {
       const Coordinates& at = candidate.at[p];
       const auto regime = static_cast<size_t>(
           RowRegimeIndex(state_.axes, at.rows, at.row_fill));
       const Place place{
-          static_cast<double>(at.tiles), at.iterations, at.row_fill,
+          static_cast<double>(at.tiles),
+          at.iterations,
+          at.row_fill,
           state_.weights[p],
-          static_cast<double>(Waves(at.tiles, capacity_)) * at.iterations};
+          static_cast<double>(Waves(at.tiles, capacity_)) * at.iterations,
+          std::max<int64_t>(1, at.tiles / std::max<int64_t>(1, at.rows))};
       places[regime].push_back(place);
       all_.push_back(place);
     }
@@ -110,6 +130,7 @@ class Planner {
         square && demand.share < kLeastShare ? all_ : places;
     if (own.empty()) return demand;
     demand.known = true;
+    demand.places = own;
     demand.most_work = Quantile(own, 1, WorkOf);
     demand.high_loop = std::max(1.0, Quantile(own, 0.9, IterationsOf));
     demand.low_loop =
@@ -144,18 +165,24 @@ class Planner {
     // grow together, and nothing tells their costs apart.
     const int64_t many = std::clamp(reach, 4 * c, kManyWaves * c);
     std::vector<int64_t> tiles = {c, 2 * c, few, many, c + 1};
+    if (demand.known && demand.fewest_tiles > kSmoothWaves * c) {
+      tiles = {far, demand.fewest_tiles, 2 * c};
+      if (far > 4 * demand.fewest_tiles) {
+        tiles.insert(tiles.begin() + 2,
+                     GeometricMean(demand.fewest_tiles, far));
+      }
+      return tiles;
+    }
     // Nobody asks for less than a wave: one anchor there will do.
     if (demand.known && demand.fewest_tiles > c) {
-      tiles = {2 * c, std::max(far, many), c + 1, c, many};
+      tiles = {demand.fewest_tiles, std::max(far, many), 2 * c, c + 1, many, c};
     } else {
       tiles.push_back(std::max<int64_t>(1, c / 2));
     }
     if (far > kManyWaves * c * 3 / 2) {
       tiles.push_back(far);
-      const double middle = std::sqrt(static_cast<double>(kManyWaves * c) *
-                                      static_cast<double>(far));
       if (far > 4 * kManyWaves * c) {
-        tiles.push_back(static_cast<int64_t>(middle));
+        tiles.push_back(GeometricMean(kManyWaves * c, far));
       }
     }
     return tiles;
@@ -192,7 +219,9 @@ class Planner {
         Anchor anchor{
             .target = {.tiles = g,
                        .iterations = loop,
-                       .rows = demand.regime == last_ ? 0 : regime.max_rows,
+                       .rows = demand.regime == last_
+                                   ? UsualRows(demand, g, loop)
+                                   : regime.max_rows,
                        .row_fill = loop > demand.low_loop ? demand.high_fill
                                                           : demand.low_fill},
             .row_regime = demand.regime};
@@ -205,6 +234,31 @@ class Planner {
       }
     }
     return anchors;
+  }
+
+  // Rows for `tiles` in a grid as wide as the representative problem's that is
+  // nearest in tiles and loop; 0 (a nearly square grid) where none fits. How
+  // wide a matrix is decides which cache sets its rows share: on a CPU a square
+  // grid of 32 x 64 columns, a power of two, took twice the time of the widths
+  // that clients ask for.
+  int64_t UsualRows(const Demand& demand, int64_t tiles, double loop) const {
+    int64_t rows = 0;
+    double nearest = 0;
+    for (const Place& p : demand.places) {
+      const int64_t wanted = (tiles + p.columns - 1) / p.columns;
+      const double excess =
+          static_cast<double>(wanted * p.columns) / static_cast<double>(tiles) -
+          1;
+      if (excess > kMostExcess || wanted < least_rows_) continue;
+      const double distance =
+          std::max(p.tiles / static_cast<double>(tiles),
+                   static_cast<double>(tiles) / p.tiles) *
+          std::max(p.iterations / loop, loop / p.iterations);
+      if (rows > 0 && distance >= nearest) continue;
+      rows = wanted;
+      nearest = distance;
+    }
+    return rows;
   }
 
   // The loop counts at `tiles` that are no more work than clients ask for.
@@ -257,6 +311,7 @@ class Planner {
   const SpecialisationState& state_;
   const int64_t capacity_;
   const size_t last_;
+  int64_t least_rows_ = 1;  // Of the square grid's regime.
   std::vector<Place> all_;
   std::vector<Demand> demands_;
 };

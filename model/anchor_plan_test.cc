@@ -118,6 +118,21 @@ TEST_F(AnchorPlanTest, NoAnchorIsMoreWorkThanTheLargestProblemOfItsRows) {
   }
 }
 
+TEST_F(AnchorPlanTest, GridsAreAsWideAsWhatIsAskedFor) {
+  // 960 columns; a square grid of as many tiles would have 2,048 or 1,024.
+  Plan({{{64, 960, 512}, {}, {}}, {{1024, 960, 512}, {}, {}}}, 1);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const CandidateState& c = State().candidates[i];
+    const std::vector<Problem> anchors =
+        AnchorProblems(*input_.spec, State(), c, kMaxAnchors);
+    const auto as_wide = std::count_if(
+        anchors.begin(), anchors.end(), [&](const Problem& anchor) {
+          return anchor.extents[1] >= 960 && anchor.extents[1] < 960 + 256;
+        });
+    EXPECT_GE(as_wide, 4) << anchors.size();
+  }
+}
+
 TEST_F(AnchorPlanTest, LoopsSpanWhatIsAskedFor) {
   Plan({{{512, 1024, 512}, {}, {}}, {{512, 1024, 8192}, {}, {}}}, 132);
   double low = 1e9;

@@ -167,9 +167,11 @@ TermVector FitRelative(absl::Span<const FitRow> rows) {
     for (size_t r = 0; r < rows.size(); ++r) {
       const double ratio =
           std::max(kLeastRatio, Dot(rows[r].terms, theta) / rows[r].latency_us);
-      const double residual = std::abs(ratio - 1) / std::sqrt(ratio);
-      weight[r] = rows[r].weight / ratio /
-                  (residual > kResidualFloor ? residual : kResidualFloor);
+      // The slope of |ratio - 1| / sqrt(ratio), which takes half and double for
+      // equally wrong, over that of the squared error.
+      const double residual =
+          std::max(kResidualFloor, std::abs(ratio - 1) / std::sqrt(ratio));
+      weight[r] = rows[r].weight * (ratio + 1) / (2 * ratio * ratio) / residual;
     }
   }
   return theta;

@@ -35,11 +35,12 @@ struct FitRow {
 };
 
 // Returns the theta >= 0 that minimises the robust relative error: nine
-// weighted solves, which approach the least sum of |sqrt(predicted / measured)
-// - 1|: half costs 0.29 and double 0.41. Relative to the measured value they
-// would cost 0.5 and 1, and the fit came out at half of what most samples said
-// where few disagreed. A small ridge on the normalised equations decides where
-// columns coincide or rows are fewer than terms.
+// weighted solves, which approach the least sum of |ratio - 1| / sqrt(ratio),
+// where ratio is predicted / measured: half and double cost 0.71 alike.
+// Relative to the measured value they would cost 0.5 and 1, and the fit came
+// out at half of what most samples said where few disagreed. A small ridge on
+// the normalised equations decides where columns coincide or rows are fewer
+// than terms.
 //
 // Shapes: any number of rows; without rows theta is zero. Cannot fail.
 // Cost: O(rows); 144 rows take about 50 us.
