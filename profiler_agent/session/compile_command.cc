@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/correctness_problems.h"
+#include "model/device_space.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -112,6 +113,8 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel_dir));
   ASSIGN_OR_RETURN(Workers workers, OpenDevice(options, folder.spec));
   const DeviceFacts& facts = workers.front()->facts();
+  ASSIGN_OR_RETURN(const KernelSpec spec, SpecForDevice(folder.spec, facts));
+  const int64_t not_meant = CountNotMeantFor(folder.spec, facts);
   std::vector<Device*> devices;
   for (const std::unique_ptr<Device>& worker : workers)
     devices.push_back(worker.get());
@@ -127,7 +130,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   for (const std::string& name : folder.spec.SpecialisationNames()) {
     PrepareBatch batch;
     ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
-    batch.configurations = ChooseConfigurations(folder.spec, options);
+    batch.configurations = ChooseConfigurations(spec, options);
     if (facts.backend != "replay") {  // Which has nothing to launch.
       ASSIGN_OR_RETURN(batch.correctness_problems,
                        CorrectnessProblems(folder.spec, name));
@@ -149,6 +152,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
                 {"device_uuid", facts.uuid},
                 {"correct", compiled},
                 {"refused", refused},
+                {"not_meant_for_device", not_meant},
                 {"candidates", std::move(candidates)}}
                .dump(2, ' ', false, Json::error_handler_t::replace)
         << "\n";
@@ -156,6 +160,9 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
     out << compiled << " of " << compiled + refused
         << " candidates compiled and gave correct results on " << facts.label
         << " (" << facts.uuid << ")\n";
+    if (not_meant > 0)
+      out << not_meant << " configurations are not meant for this device: the "
+          << "manifest's device_predicates keep them from it\n";
   }
   return refused;
 }
