@@ -1,0 +1,48 @@
+// SliceRotation: which part of an allocation the next launch uses. Pure
+// arithmetic.
+//
+// Thread safety: one thread.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_SLICE_ROTATION_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_SLICE_ROTATION_H_
+
+#include <cstddef>
+
+namespace wavetune {
+
+class SliceRotation {
+ public:
+  // Slices start at multiples of this: above every alignment that kernels and
+  // tensor maps ask for.
+  static constexpr size_t kAlignment = 4096;
+
+  // `cold_bytes` to rotate over; 0: always the same slice.
+  explicit SliceRotation(size_t cold_bytes) : cold_bytes_(cold_bytes) {}
+
+  // Returns how large an allocation of at most `max_bytes` should be for slices
+  // of `bytes`: powers of two, so that growing problems do not fill it again
+  // and again, and the rotation; less where that is too much; 0 where
+  // not one slice fits. Keeps nothing.
+  size_t WantedBytes(size_t bytes, size_t max_bytes) const;
+
+  // Returns whether an allocation of `size` has room for a slice of `bytes` and
+  // the rotation.
+  bool Suffices(size_t bytes, size_t size) const;
+
+  // Returns where the next slice of `bytes` starts in an allocation of `size`.
+  size_t Next(size_t bytes, size_t size);
+
+  // Starts at the beginning again.
+  void Reset() { cursor_ = 0; }
+
+ private:
+  size_t cold_bytes_;
+  size_t cursor_ = 0;
+};
+
+// Returns a quarter above the cache, as caches are not perfectly LRU; a cache
+// of 0 (unknown) counts as 64 MiB, larger than those of most devices.
+size_t ColdBytesOf(size_t cache_bytes);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_SLICE_ROTATION_H_
