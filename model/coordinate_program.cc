@@ -47,6 +47,8 @@ int CoordinateProgram::Add(const Expression& folded) {
       return AddCausalBlocks(folded);
     case Expression::Kind::kParameter:
       break;  // Folding has replaced them.
+    case Expression::Kind::kSum:
+      break;  // No mapping has one: CheckTable refuses it.
   }
   return AddConstant(0);
 }

@@ -40,7 +40,7 @@ class Checker {
       case Expression::Kind::kProduct:
         if (expression.children.empty()) {
           Add("is empty; give a constant, dimension, parameter, ceil_div, "
-              "product, sum_over or causal_blocks");
+              "product, sum, sum_over or causal_blocks");
         }
         for (const Expression& child : expression.children) {
           Check(child, summed, denominator);
@@ -50,6 +50,8 @@ class Checker {
         return CheckSumOver(expression, summed, denominator);
       case Expression::Kind::kCausalBlocks:
         return CheckCausalBlocks(expression, summed, denominator);
+      case Expression::Kind::kSum:
+        return CheckSum(expression, summed, denominator);
     }
     Add("is of an unknown kind; give one that kernel.proto lists");
   }
@@ -103,6 +105,13 @@ class Checker {
     for (int32_t i = 0; i < size; ++i) {
       Check(expression.children[static_cast<size_t>(i)], summed,
             i >= expression.split);
+    }
+  }
+
+  void CheckSum(const Expression& expression, bool summed, bool denominator) {
+    if (expression.children.empty()) Add("sum lacks its terms; give one");
+    for (const Expression& child : expression.children) {
+      Check(child, summed, denominator);
     }
   }
 

@@ -51,4 +51,8 @@ int KernelSpec::ParameterIndex(const std::string& wanted) const {
   return IndexByName(parameters, wanted);
 }
 
+int KernelSpec::ArgumentIndex(const std::string& wanted) const {
+  return IndexByName(arguments, wanted);
+}
+
 }  // namespace wavetune

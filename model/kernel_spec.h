@@ -60,6 +60,31 @@ struct Parameter {
   std::vector<int64_t> values;
 };
 
+// What a device predicate may name beside parameters.
+enum class DeviceFact : int32_t { kComputeCapability = 0 };
+inline constexpr int kDeviceFacts = 1;
+
+// The name of DeviceFact::kComputeCapability in a manifest.
+inline constexpr char kComputeCapabilityName[] = "compute_capability";
+
+// A CUDA tensor map over a two-dimensional, row-major, dense argument, passed
+// by value before the arguments.
+struct TensorMap {
+  // How a box is laid out in shared memory.
+  enum class Swizzle : uint8_t { kNone, k32Bytes, k64Bytes, k128Bytes };
+
+  int32_t argument = 0;  // Index into KernelSpec::arguments; a buffer.
+  std::vector<Expression> extents;  // Elements, over dimensions; the contiguous
+                                    // one first.
+  std::vector<Expression>
+      box;  // Elements that one copy moves, over parameters.
+  Swizzle swizzle = Swizzle::kNone;
+  int32_t l2_promotion_bytes = 0;     // 0, 64, 128 or 256.
+  std::optional<int32_t> enabled_by;  // Parameter; 0 there: passed as zeros.
+
+  friend bool operator==(const TensorMap&, const TensorMap&) = default;
+};
+
 // How one backend compiles and launches the kernel.
 struct Implementation {
   std::string backend;  // "opencl", "cuda" or "replay".
@@ -70,6 +95,15 @@ struct Implementation {
   std::optional<Expression>
       groups;  // Work groups; absent: the mapping's tiles.
   std::optional<Expression> local_memory_bytes;  // Dynamic local memory.
+  std::optional<Expression> cluster_size;  // Work groups per cluster, along x;
+                                           // absent: no clusters.
+  std::vector<Relation> persistent_if;  // Over parameters. Where all hold, no
+                                        // more groups are launched than are
+                                        // resident at once; empty: never.
+  std::vector<TensorMap> tensor_maps;   // In the order they are passed in.
+  // Over parameters and facts of the device: Term::dimensions holds DeviceFact
+  // numbers. model/device_space.h evaluates them.
+  std::vector<Relation> device_predicates;
 };
 
 enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };
@@ -137,9 +171,11 @@ struct KernelSpec {
   // Returns the implementation for a backend, or nullptr.
   const Implementation* ImplementationOf(const std::string& backend) const;
 
-  // Returns the index of a dimension or parameter by name, or -1. Case matters.
+  // Returns the index of a dimension, parameter or argument by name, or -1.
+  // Case matters.
   int DimensionIndex(const std::string& wanted) const;
   int ParameterIndex(const std::string& wanted) const;
+  int ArgumentIndex(const std::string& wanted) const;
 };
 
 }  // namespace wavetune

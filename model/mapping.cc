@@ -103,7 +103,19 @@ int64_t EvaluateProduct(const std::vector<Expression>& factors, size_t begin,
 }
 
 int64_t EvaluateSum(const Expression& expression, const ProblemView& problem,
-                    const Configuration& configuration) {
+                    const Configuration& configuration,
+                    const Element& element) {
+  int64_t sum = 0;
+  for (const Expression& term : expression.children) {
+    sum = std::min(sum + EvaluateAt(term, problem, configuration, element),
+                   kExpressionLimit);
+  }
+  return sum;
+}
+
+int64_t EvaluateSumOver(const Expression& expression,
+                        const ProblemView& problem,
+                        const Configuration& configuration) {
   int64_t sum = 0;
   for (const int64_t extent : problem.repeated) {
     sum = std::min(sum + EvaluateAt(expression.children[0], problem,
@@ -145,9 +157,11 @@ int64_t EvaluateAt(const Expression& expression, const ProblemView& problem,
       return EvaluateProduct(expression.children, 0, expression.children.size(),
                              problem, configuration, element);
     case Expression::Kind::kSumOver:
-      return EvaluateSum(expression, problem, configuration);
+      return EvaluateSumOver(expression, problem, configuration);
     case Expression::Kind::kCausalBlocks:
       return EvaluateCausal(expression, problem, configuration, element);
+    case Expression::Kind::kSum:
+      return EvaluateSum(expression, problem, configuration, element);
   }
   return 0;
 }
@@ -249,6 +263,11 @@ Expression Expression::CausalBlocks(int seq_q, int seq_kv, int block_q,
           .split = 0,
           .children = {OfDimension(seq_q), OfDimension(seq_kv),
                        OfParameter(block_q), OfParameter(block_kv)}};
+}
+
+Expression Expression::Sum(std::vector<Expression> terms) {
+  return {
+      .kind = Kind::kSum, .value = 0, .split = 0, .children = std::move(terms)};
 }
 
 int64_t Evaluate(const Expression& expression, const ProblemView& problem,

@@ -35,6 +35,7 @@ struct Expression {
                      // one element of the repeated dimension at a time
     kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv,
                         // parameter block_q, parameter block_kv
+    kSum = 8,           // sum of children
   };
   Kind kind = Kind::kConstant;
   int64_t value = 1;
@@ -50,6 +51,7 @@ struct Expression {
   static Expression SumOver(int dimension, Expression term);
   static Expression CausalBlocks(int seq_q, int seq_kv, int block_q,
                                  int block_kv);
+  static Expression Sum(std::vector<Expression> terms);
 
   friend bool operator==(const Expression&, const Expression&) = default;
 };

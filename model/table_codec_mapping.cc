@@ -36,6 +36,8 @@ void WriteExpression(const Expression& e, ByteWriter& writer) {
       break;
     case Kind::kCausalBlocks:
       break;  // Always four children.
+    case Kind::kSum:
+      break;  // No mapping has one: validation refuses it.
   }
   for (const Expression& child : e.children) WriteExpression(child, writer);
 }
@@ -62,6 +64,8 @@ size_t ReadHead(ByteReader& reader, Expression& e) {
       return reader.U8();
     case Kind::kCausalBlocks:
       return 4;
+    case Kind::kSum:
+      break;
   }
   reader.Fail("unknown kind of expression");
   return 0;

@@ -8,202 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/convert/kernel_binder.h"
 
 namespace wavetune {
-namespace {
 
-// Collects faults with the path of the field, so that an author sees all of
-// them at once.
-class Binder {
- public:
-  explicit Binder(const v1::KernelSpec& proto) : proto_(proto) {}
-
-  KernelSpec Bind();
-  const std::vector<std::string>& faults() const { return faults_; }
-
- private:
-  void Fault(const std::string& path, const std::string& what) {
-    faults_.push_back(absl::StrCat(path, ": ", what));
-  }
-
-  template <typename Names>
-  void IndexNames(const Names& names, const std::string& path,
-                  std::map<std::string, int>* index) {
-    for (int i = 0; i < names.size(); ++i) {
-      if (!index->emplace(names[i].name(), i).second) {
-        Fault(absl::StrCat(path, "[", i, "].name"),
-              absl::StrCat("\"", names[i].name(),
-                           "\" is declared twice; rename one"));
-      }
-    }
-  }
-
-  int Find(const std::map<std::string, int>& index, const std::string& name,
-           const std::string& path, const char* kind) {
-    auto it = index.find(name);
-    if (it != index.end()) return it->second;
-    std::vector<std::string> known;
-    for (const auto& [n, i] : index) known.push_back(n);
-    Fault(path, absl::StrCat("unknown ", kind, " \"", name,
-                             "\"; declared are: ", absl::StrJoin(known, ", ")));
-    return 0;
-  }
-  int DimensionOf(const std::string& name, const std::string& path) {
-    return Find(dimensions_, name, path, "dimension");
-  }
-  int ParameterOf(const std::string& name, const std::string& path) {
-    return Find(parameters_, name, path, "parameter");
-  }
-
-  Expression BindExpression(const v1::Expression& e, const std::string& path);
-  Mapping BindMapping(const v1::Mapping& mapping, const std::string& path);
-  Relation BindRelation(const v1::Relation& relation, const std::string& path);
-  std::vector<Relation::Term> BindTerms(
-      const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
-      const std::string& path);
-  Implementation BindImplementation(const v1::Implementation& implementation,
-                                    const std::string& path);
-  Argument BindArgument(const v1::Argument& argument, const std::string& path);
-  Configuration BindDefault();
-  // Multiplies a grid out and appends its problems, each with an equal share of
-  // the grid's weight.
-  void BindGrid(const v1::ProblemGrid& grid, const std::string& path,
-                std::vector<WeightedProblem>* out);
-
-  const v1::KernelSpec& proto_;
-  std::map<std::string, int> dimensions_;
-  std::map<std::string, int> parameters_;
-  std::vector<std::string> faults_;
-};
-
-Expression Binder::BindExpression(const v1::Expression& e,
-                                  const std::string& path) {
-  auto bind_all = [this](const auto& children, const std::string& where,
-                         std::vector<Expression>* out) {
-    if (children.empty()) Fault(where, "needs at least one entry");
-    for (int i = 0; i < children.size(); ++i)
-      out->push_back(
-          BindExpression(children[i], absl::StrCat(where, "[", i, "]")));
-  };
-  switch (e.kind_case()) {
-    case v1::Expression::kConstant:
-      return Expression::Constant(e.constant());
-    case v1::Expression::kDimension:
-      return Expression::OfDimension(DimensionOf(e.dimension(), path));
-    case v1::Expression::kParameter:
-      return Expression::OfParameter(ParameterOf(e.parameter(), path));
-    case v1::Expression::kCeilDiv: {
-      std::vector<Expression> numerator, denominator;
-      bind_all(e.ceil_div().numerator(), path + ".ceil_div.numerator",
-               &numerator);
-      bind_all(e.ceil_div().denominator(), path + ".ceil_div.denominator",
-               &denominator);
-      return Expression::CeilDiv(std::move(numerator), std::move(denominator));
-    }
-    case v1::Expression::kProduct: {
-      std::vector<Expression> factors;
-      bind_all(e.product().factors(), path + ".product.factors", &factors);
-      return Expression::Product(std::move(factors));
-    }
-    case v1::Expression::kSumOver:
-      return Expression::SumOver(
-          DimensionOf(e.sum_over().dimension(), path + ".sum_over.dimension"),
-          BindExpression(e.sum_over().term(), path + ".sum_over.term"));
-    case v1::Expression::kCausalBlocks: {
-      const v1::CausalBlocks& c = e.causal_blocks();
-      const std::string where = path + ".causal_blocks";
-      return Expression::CausalBlocks(
-          DimensionOf(c.seq_q(), where + ".seq_q"),
-          DimensionOf(c.seq_kv(), where + ".seq_kv"),
-          ParameterOf(c.block_q(), where + ".block_q"),
-          ParameterOf(c.block_kv(), where + ".block_kv"));
-    }
-    case v1::Expression::KIND_NOT_SET:
-      Fault(path,
-            "is empty; give a constant, dimension, parameter, ceil_div, "
-            "product, sum_over or causal_blocks");
-      return Expression();
-  }
-  return Expression();
-}
-
-Mapping Binder::BindMapping(const v1::Mapping& mapping,
-                            const std::string& path) {
-  Mapping result;
-  result.tiles = BindExpression(mapping.tiles(), path + ".tiles");
-  if (mapping.has_iterations_per_tile()) {
-    result.iterations_per_tile = BindExpression(mapping.iterations_per_tile(),
-                                                path + ".iterations_per_tile");
-  }
-  if (mapping.has_total_iterations()) {
-    result.total_iterations =
-        BindExpression(mapping.total_iterations(), path + ".total_iterations");
-  }
-  if (mapping.has_iterations_per_tile() == mapping.has_total_iterations()) {
-    Fault(path,
-          "needs exactly one of iterations_per_tile and total_iterations");
-  }
-  if (mapping.has_longest_loop())
-    result.longest_loop =
-        BindExpression(mapping.longest_loop(), path + ".longest_loop");
-  if (mapping.has_rows()) {
-    result.rows = RowAxis{
-        .dimension =
-            DimensionOf(mapping.rows().dimension(), path + ".rows.dimension"),
-        .tile = ParameterOf(mapping.rows().tile(), path + ".rows.tile")};
-  }
-  return result;
-}
-
-std::vector<Relation::Term> Binder::BindTerms(
-    const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
-    const std::string& path) {
-  if (terms.empty()) Fault(path, "needs at least one term");
-  std::vector<Relation::Term> result;
-  for (int i = 0; i < terms.size(); ++i) {
-    Relation::Term term;
-    term.coefficient = terms[i].coefficient() == 0 ? 1 : terms[i].coefficient();
-    for (const std::string& name : terms[i].factors()) {
-      if (auto p = parameters_.find(name); p != parameters_.end()) {
-        term.parameters.push_back(p->second);
-      } else if (auto d = dimensions_.find(name); d != dimensions_.end()) {
-        term.dimensions.push_back(d->second);
-      } else {
-        Fault(absl::StrCat(path, "[", i, "].factors"),
-              absl::StrCat(
-                  "\"", name,
-                  "\" is neither a parameter nor a dimension of this kernel"));
-      }
-    }
-    result.push_back(std::move(term));
-  }
-  return result;
-}
-
-Relation Binder::BindRelation(const v1::Relation& relation,
-                              const std::string& path) {
-  Relation result;
-  result.left = BindTerms(relation.left(), path + ".left");
-  result.right = BindTerms(relation.right(), path + ".right");
-  if (relation.op() == v1::Relation::OPERATOR_UNSPECIFIED ||
-      !v1::Relation::Operator_IsValid(relation.op())) {
-    Fault(path + ".op",
-          "is missing; give EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, "
-          "GREATER_OR_EQUAL or MULTIPLE_OF");
-  } else {
-    result.op = static_cast<Relation::Operator>(
-        relation.op());  // Equal numbers, see the static_asserts below.
-  }
-  return result;
-}
-static_assert(static_cast<int>(Relation::Operator::kEqual) ==
-              v1::Relation::EQUAL);
-static_assert(static_cast<int>(Relation::Operator::kLessOrEqual) ==
-              v1::Relation::LESS_OR_EQUAL);
-static_assert(static_cast<int>(Relation::Operator::kMultipleOf) ==
-              v1::Relation::MULTIPLE_OF);
-
-Implementation Binder::BindImplementation(
+Implementation KernelBinder::BindImplementation(
     const v1::Implementation& implementation, const std::string& path) {
   Implementation result;
   result.backend = implementation.backend();
@@ -212,20 +21,61 @@ Implementation Binder::BindImplementation(
   result.entry = implementation.entry();
   result.compile_options.assign(implementation.compile_options().begin(),
                                 implementation.compile_options().end());
-  if (implementation.has_group_size())
-    result.group_size =
-        BindExpression(implementation.group_size(), path + ".group_size");
-  if (implementation.has_groups())
-    result.groups = BindExpression(implementation.groups(), path + ".groups");
-  if (implementation.has_local_memory_bytes()) {
-    result.local_memory_bytes = BindExpression(
-        implementation.local_memory_bytes(), path + ".local_memory_bytes");
+  result.group_size =
+      BindOptional(implementation.has_group_size(), implementation.group_size(),
+                   path + ".group_size");
+  result.groups = BindOptional(implementation.has_groups(),
+                               implementation.groups(), path + ".groups");
+  result.local_memory_bytes = BindOptional(
+      implementation.has_local_memory_bytes(),
+      implementation.local_memory_bytes(), path + ".local_memory_bytes");
+  result.cluster_size =
+      BindOptional(implementation.has_cluster_size(),
+                   implementation.cluster_size(), path + ".cluster_size");
+  result.persistent_if =
+      BindRelations(implementation.persistent_if(), path + ".persistent_if",
+                    Scope::kParameters);
+  for (int i = 0; i < implementation.tensor_maps_size(); ++i) {
+    result.tensor_maps.push_back(
+        BindTensorMap(implementation.tensor_maps(i),
+                      absl::StrCat(path, ".tensor_maps[", i, "]")));
   }
+  result.device_predicates =
+      BindRelations(implementation.device_predicates(),
+                    path + ".device_predicates", Scope::kDevice);
   return result;
 }
 
-Argument Binder::BindArgument(const v1::Argument& argument,
-                              const std::string& path) {
+TensorMap KernelBinder::BindTensorMap(const v1::TensorMap& map,
+                                      const std::string& path) {
+  TensorMap result;
+  result.argument =
+      Find(arguments_, map.argument(), path + ".argument", "argument");
+  result.extents = BindExpressions(map.extents(), path + ".extents");
+  result.box = BindExpressions(map.box(), path + ".box");
+  if (v1::TensorMap::Swizzle_IsValid(map.swizzle())) {
+    // Equal numbers, see the static_asserts below.
+    result.swizzle = static_cast<TensorMap::Swizzle>(map.swizzle());
+  } else {
+    Fault(path + ".swizzle", "is unknown; give one that kernel.proto lists");
+  }
+  result.l2_promotion_bytes = map.l2_promotion_bytes();
+  if (!map.enabled_by().empty()) {
+    result.enabled_by = ParameterOf(map.enabled_by(), path + ".enabled_by");
+  }
+  return result;
+}
+static_assert(static_cast<int>(TensorMap::Swizzle::kNone) ==
+              v1::TensorMap::SWIZZLE_UNSPECIFIED);
+static_assert(static_cast<int>(TensorMap::Swizzle::k32Bytes) ==
+              v1::TensorMap::SWIZZLE_32B);
+static_assert(static_cast<int>(TensorMap::Swizzle::k64Bytes) ==
+              v1::TensorMap::SWIZZLE_64B);
+static_assert(static_cast<int>(TensorMap::Swizzle::k128Bytes) ==
+              v1::TensorMap::SWIZZLE_128B);
+
+Argument KernelBinder::BindArgument(const v1::Argument& argument,
+                                    const std::string& path) {
   Argument result;
   result.name = argument.name();
   result.cold = argument.cold();
@@ -273,7 +123,7 @@ Argument Binder::BindArgument(const v1::Argument& argument,
   return result;
 }
 
-Configuration Binder::BindDefault() {
+Configuration KernelBinder::BindDefault() {
   std::vector<int64_t> values;
   for (const v1::Parameter& parameter : proto_.parameters()) {
     auto it = proto_.default_configuration().find(parameter.name());
@@ -293,8 +143,9 @@ Configuration Binder::BindDefault() {
   return Configuration(values);
 }
 
-void Binder::BindGrid(const v1::ProblemGrid& grid, const std::string& path,
-                      std::vector<WeightedProblem>* out) {
+void KernelBinder::BindGrid(const v1::ProblemGrid& grid,
+                            const std::string& path,
+                            std::vector<WeightedProblem>* out) {
   const size_t faults_before = faults_.size();
   std::vector<std::vector<int64_t>> axes(
       static_cast<size_t>(proto_.dimensions_size()));
@@ -349,12 +200,16 @@ void Binder::BindGrid(const v1::ProblemGrid& grid, const std::string& path,
   }
 }
 
-KernelSpec Binder::Bind() {
+KernelSpec KernelBinder::Bind() {
   KernelSpec spec;
   spec.name = proto_.name();
   spec.description = proto_.description();
   IndexNames(proto_.dimensions(), "dimensions", &dimensions_);
   IndexNames(proto_.parameters(), "parameters", &parameters_);
+  // Validation reports names used twice.
+  for (int i = 0; i < proto_.arguments_size(); ++i) {
+    arguments_.emplace(proto_.arguments(i).name(), i);
+  }
   for (const v1::Dimension& d : proto_.dimensions()) {
     spec.dimensions.push_back(
         {.name = d.name(),
@@ -385,25 +240,10 @@ KernelSpec Binder::Bind() {
           s.mapping(), absl::StrCat("specialisations[", i, "].mapping"));
     spec.specialisations.push_back(std::move(bound));
   }
-  for (int i = 0; i < proto_.constraints_size(); ++i) {
-    spec.constraints.push_back(BindRelation(
-        proto_.constraints(i), absl::StrCat("constraints[", i, "]")));
-    for (const auto* side :
-         {&spec.constraints.back().left, &spec.constraints.back().right}) {
-      for (const Relation::Term& term : *side) {
-        if (!term.dimensions.empty()) {
-          Fault(absl::StrCat("constraints[", i, "]"),
-                "names a dimension; relations over problems belong to "
-                "problem_predicates");
-        }
-      }
-    }
-  }
-  for (int i = 0; i < proto_.problem_predicates_size(); ++i) {
-    spec.problem_predicates.push_back(
-        BindRelation(proto_.problem_predicates(i),
-                     absl::StrCat("problem_predicates[", i, "]")));
-  }
+  spec.constraints =
+      BindRelations(proto_.constraints(), "constraints", Scope::kParameters);
+  spec.problem_predicates = BindRelations(
+      proto_.problem_predicates(), "problem_predicates", Scope::kDimensions);
   spec.mapping = BindMapping(proto_.mapping(), "mapping");
   for (int i = 0; i < proto_.implementations_size(); ++i) {
     spec.implementations.push_back(BindImplementation(
@@ -440,10 +280,8 @@ KernelSpec Binder::Bind() {
   return spec;
 }
 
-}  // namespace
-
 absl::StatusOr<KernelSpec> KernelSpecFromProto(const v1::KernelSpec& proto) {
-  Binder binder(proto);
+  KernelBinder binder(proto);
   KernelSpec spec = binder.Bind();
   if (binder.faults().empty()) return spec;
   return absl::InvalidArgumentError(
