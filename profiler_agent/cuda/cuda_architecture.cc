@@ -47,10 +47,10 @@ absl::Status CheckArchitecture(const CudaArchitecture& architecture,
       supported.end()) {
     return absl::OkStatus();
   }
-  return absl::UnavailableError(absl::StrCat(
-      compiler, " does not compile for ", architecture.target,
-      " (it knows: sm_", absl::StrJoin(supported, ", sm_"),
-      "); install a CUDA toolkit that does"));
+  return absl::UnavailableError(
+      absl::StrCat(compiler, " does not compile for ", architecture.target,
+                   " (it knows: sm_", absl::StrJoin(supported, ", sm_"),
+                   "); install a CUDA toolkit that does"));
 }
 
 }  // namespace wavetune

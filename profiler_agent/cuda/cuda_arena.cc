@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
+#include "profiler_agent/agent_log.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
@@ -34,7 +35,10 @@ CudaArena::CudaArena(const CudaSession& session, const DeviceFacts& facts,
       seed_(seed) {}
 
 absl::Status CudaArena::Reserve(size_t bytes) {
-  if (memory_ && rotation_.Suffices(bytes, size_)) return absl::OkStatus();
+  if (memory_ && (rotation_.Suffices(bytes, size_) ||
+                  (limited_ && rotation_.Fits(bytes, size_)))) {
+    return absl::OkStatus();
+  }
   memory_ = CudaMemory();
   size_ = 0;
   rotation_.Reset();
@@ -47,6 +51,13 @@ absl::Status CudaArena::Reserve(size_t bytes) {
   }
   ASSIGN_OR_RETURN(memory_, AllocateMemory(session_, wanted));
   size_ = wanted;
+  limited_ = !rotation_.Suffices(bytes, size_);
+  if (limited_) {
+    AgentLog(AgentLogLevel::kWarning,
+             absl::StrCat("too little device memory is free to rotate a cold "
+                          "buffer of ",
+                          bytes, " bytes fully; it may be read warm"));
+  }
   if (!is_input_) return absl::OkStatus();
   absl::Status filled = Fill();
   if (!filled.ok()) memory_ = CudaMemory();

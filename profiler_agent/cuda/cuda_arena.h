@@ -51,6 +51,7 @@ class CudaArena {
   uint64_t seed_;
   CudaMemory memory_;
   size_t size_ = 0;
+  bool limited_ = false;  // Memory had no room for all of the rotation.
 };
 
 }  // namespace wavetune

@@ -57,9 +57,10 @@ absl::StatusOr<Cubin> CudaCompiler::Compile(
     if (!stored.ok()) AgentLog(AgentLogLevel::kWarning, stored.message());
   }
   if (HasKernel(cubin.code, entry)) return cubin;
-  return absl::InvalidArgumentError(absl::StrCat(
-      source.name, " has no kernel function '", entry,
-      "'; declare it extern \"C\" __global__, or correct the manifest's entry"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(source.name, " has no kernel function '", entry,
+                   "'; declare it extern \"C\" __global__, or correct the "
+                   "manifest's entry"));
 }
 
 bool HasKernel(const std::string& cubin, const std::string& entry) {

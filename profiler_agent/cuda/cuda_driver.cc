@@ -20,11 +20,10 @@ constexpr char kLibrary[] = "libcuda.so.1";
 absl::Status NoDevice() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return absl::UnavailableError(
-      visible == nullptr
-          ? "the NVIDIA driver finds no GPU"
-          : absl::StrCat("the NVIDIA driver finds no GPU; "
-                         "CUDA_VISIBLE_DEVICES is '",
-                         visible, "'"));
+      visible == nullptr ? "the NVIDIA driver finds no GPU"
+                         : absl::StrCat("the NVIDIA driver finds no GPU; "
+                                        "CUDA_VISIBLE_DEVICES is '",
+                                        visible, "'"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 
 namespace wavetune {
@@ -49,10 +50,34 @@ class CudaHandle {
   Release release_ = nullptr;
 };
 
+// Keeps the device's primary context, current in the calling thread. Why the
+// primary one: a process has one anyway, and profilers know it.
+class CudaContext {
+ public:
+  // Errors: as CudaStatus.
+  static absl::StatusOr<CudaContext> Retain(const CudaDriver& driver,
+                                            CUdevice device);
+  CudaContext(CudaContext&& other) noexcept
+      : driver_(std::exchange(other.driver_, nullptr)),
+        device_(other.device_) {}
+  CudaContext& operator=(CudaContext&&) = delete;
+  ~CudaContext();
+
+ private:
+  CudaContext(const CudaDriver& driver, CUdevice device)
+      : driver_(&driver), device_(device) {}
+
+  const CudaDriver* driver_;
+  CUdevice device_;
+};
+
 using CudaStream = CudaHandle<CUstream>;
 using CudaEvent = CudaHandle<CUevent>;
 using CudaModuleHandle = CudaHandle<CUmodule>;
 using CudaMemory = CudaHandle<CUdeviceptr>;
+
+// Creates the stream of a session. Errors: as CudaStatus.
+absl::StatusOr<CudaStream> CreateStream(const CudaDriver& driver);
 
 }  // namespace wavetune
 

@@ -21,9 +21,9 @@ absl::StatusOr<CudaMemory> AllocateMemory(const CudaSession& session,
                                           size_t bytes) {
   ASSIGN_OR_RETURN(const size_t allowed, AllocatableNow(session));
   if (bytes > allowed) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "wants ", bytes, " bytes of device memory; ", allowed,
-        " are allowed, half of what is free"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("wants ", bytes, " bytes of device memory; ", allowed,
+                     " are allowed, half of what is free"));
   }
   CUdeviceptr memory = 0;
   RETURN_IF_ERROR(CudaStatus(session.driver->cuMemAlloc(&memory, bytes),
@@ -40,10 +40,10 @@ absl::StatusOr<CudaMemory> AllocateWith(const CudaSession& session,
 
 absl::Status CopyToDevice(const CudaSession& session, CUdeviceptr to,
                           absl::string_view content) {
-  RETURN_IF_ERROR(CudaRunStatus(
-      session.driver->cuMemcpyHtoDAsync(to, content.data(), content.size(),
-                                        session.stream),
-      "writing a buffer"));
+  RETURN_IF_ERROR(
+      CudaRunStatus(session.driver->cuMemcpyHtoDAsync(
+                        to, content.data(), content.size(), session.stream),
+                    "writing a buffer"));
   return Finish(session);
 }
 

@@ -17,8 +17,9 @@ namespace wavetune {
 
 class CudaProgram {
  public:
-  // `compiler` outlives it.
-  explicit CudaProgram(const CudaCompiler& compiler) : compiler_(compiler) {}
+  // For the device of `facts`. Both outlive it.
+  CudaProgram(const CudaCompiler& compiler, const DeviceFacts& facts)
+      : compiler_(compiler), facts_(facts) {}
 
   // Takes a kernel in place of the one before. Errors, and the one before
   // stays: INVALID_ARGUMENT where it has no CUDA implementation or its source
@@ -31,7 +32,7 @@ class CudaProgram {
   const Implementation& implementation() const { return *implementation_; }
 
   // Return machine code. Errors: FAILED_PRECONDITION where the manifest says
-  // that the configuration is not for this architecture; as
+  // that the configuration is not meant for this device; as
   // CudaCompiler::Compile.
   absl::StatusOr<Cubin> Compile(const Configuration& configuration) const;
   // Errors: UNIMPLEMENTED where there is none, or it is broken.
@@ -39,6 +40,7 @@ class CudaProgram {
 
  private:
   const CudaCompiler& compiler_;
+  const DeviceFacts& facts_;
   std::optional<LoadedKernel> kernel_;
   const Implementation* implementation_ = nullptr;  // In kernel_.
 };

@@ -16,7 +16,8 @@ struct CodeMeaning {
   Code status;
 };
 
-#define WAVETUNE_MEANING(code, status) {code, #code, status}
+#define WAVETUNE_MEANING(code, status) \
+  { code, #code, status }
 
 constexpr CodeMeaning kMeanings[] = {
     WAVETUNE_MEANING(CUDA_ERROR_OUT_OF_MEMORY, Code::kResourceExhausted),
@@ -87,8 +88,8 @@ absl::Status CudaStatus(CUresult code, absl::string_view what) {
       std::begin(kMeanings), std::end(kMeanings),
       [code](const CodeMeaning& entry) { return entry.code == code; });
   if (meaning == std::end(kMeanings)) {
-    return absl::InternalError(absl::StrCat(what, " failed with CUDA error ",
-                                            static_cast<int>(code)));
+    return absl::InternalError(
+        absl::StrCat(what, " failed with CUDA error ", static_cast<int>(code)));
   }
   return absl::Status(meaning->status,
                       absl::StrCat(what, " failed with ", meaning->name, " (",

@@ -123,16 +123,16 @@ absl::StatusOr<std::optional<TensorMapShape>> TensorMapShapeOf(
                        .swizzle = swizzle.mode,
                        .l2_promotion = PromotionOf(map.l2_promotion_bytes)};
   for (size_t i = 0; i < 2; ++i) {
-    shape.extents[i] = static_cast<cuuint64_t>(
-        Evaluate(map.extents[i], view, configuration));
+    shape.extents[i] =
+        static_cast<cuuint64_t>(Evaluate(map.extents[i], view, configuration));
     // Beyond 32 bits is beyond the limit, too: keep it so.
     shape.box[i] = static_cast<cuuint32_t>(std::min<int64_t>(
         Evaluate(map.box[i], view, configuration), kMaxBox + 1));
   }
   shape.row_bytes = shape.extents[0] * ElementBytes(argument.type);
-  RETURN_IF_ERROR(CheckLimits(
-      argument, static_cast<int64_t>(shape.extents[0]),
-      static_cast<int64_t>(shape.extents[1]), shape, swizzle.bytes));
+  RETURN_IF_ERROR(CheckLimits(argument, static_cast<int64_t>(shape.extents[0]),
+                              static_cast<int64_t>(shape.extents[1]), shape,
+                              swizzle.bytes));
   return shape;
 }
 

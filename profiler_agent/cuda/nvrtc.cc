@@ -71,9 +71,8 @@ std::string UsefulLines(absl::string_view log) {
     }
     if (in_error) useful.push_back(line);
   }
-  return Shortened(useful.empty()
-                       ? std::string(absl::StripAsciiWhitespace(log))
-                       : absl::StrJoin(useful, "\n"));
+  return Shortened(useful.empty() ? std::string(absl::StripAsciiWhitespace(log))
+                                  : absl::StrJoin(useful, "\n"));
 }
 
 absl::StatusOr<const Nvrtc*> Nvrtc::Load() {
@@ -173,11 +172,10 @@ absl::StatusOr<std::string> Nvrtc::CompileProgram(
       program, static_cast<int>(texts.size()), texts.data());
   if (code != NVRTC_SUCCESS) {
     const absl::Status status = Check(code, "compiling");
-    return absl::Status(
-        status.code(),
-        absl::StrCat(status.message(), " with options '",
-                     absl::StrJoin(options, " "),
-                     "': ", UsefulLines(Log(program))));
+    return absl::Status(status.code(),
+                        absl::StrCat(status.message(), " with options '",
+                                     absl::StrJoin(options, " "),
+                                     "': ", UsefulLines(Log(program))));
   }
   size_t size = 0;
   RETURN_IF_ERROR(Check(nvrtc_.nvrtcGetCUBINSize(program, &size),

@@ -25,6 +25,10 @@ bool SliceRotation::Suffices(size_t bytes, size_t size) const {
   return RoundUp(bytes) + cold_bytes_ <= size;
 }
 
+bool SliceRotation::Fits(size_t bytes, size_t size) const {
+  return RoundUp(bytes) <= size;
+}
+
 size_t SliceRotation::Next(size_t bytes, size_t size) {
   if (cold_bytes_ == 0) return 0;
   const size_t slice = RoundUp(bytes);

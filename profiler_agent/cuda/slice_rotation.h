@@ -24,9 +24,10 @@ class SliceRotation {
   // not one slice fits. Keeps nothing.
   size_t WantedBytes(size_t bytes, size_t max_bytes) const;
 
-  // Returns whether an allocation of `size` has room for a slice of `bytes` and
-  // the rotation.
+  // Return whether an allocation of `size` has room for a slice of `bytes` and
+  // the rotation, and for the slice.
   bool Suffices(size_t bytes, size_t size) const;
+  bool Fits(size_t bytes, size_t size) const;
 
   // Returns where the next slice of `bytes` starts in an allocation of `size`.
   size_t Next(size_t bytes, size_t size);
