@@ -1,7 +1,9 @@
 #include "model/device.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace wavetune {
 namespace {
@@ -38,6 +40,16 @@ std::string EnvironmentKey(const DeviceFacts& facts) {
   return absl::StrCat("driver=", Escape(facts.driver),
                       ";runtime=", Escape(facts.runtime),
                       ";power_w=", facts.power_limit_w);
+}
+
+int32_t ComputeCapability(const DeviceFacts& facts) {
+  absl::string_view digits = facts.architecture;
+  int32_t capability = 0;
+  if (!absl::ConsumePrefix(&digits, "sm_") ||
+      !absl::SimpleAtoi(digits, &capability) || capability < 0) {
+    return 0;
+  }
+  return capability;
 }
 
 }  // namespace wavetune

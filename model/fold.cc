@@ -1,6 +1,7 @@
 #include "model/fold.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -75,6 +76,21 @@ Relation FoldRelation(const Relation& relation,
   return {.left = FoldTerms(relation.left, configuration),
           .op = relation.op,
           .right = FoldTerms(relation.right, configuration)};
+}
+
+Relation FoldDimensions(const Relation& relation,
+                        absl::Span<const int64_t> extents) {
+  Relation folded = relation;
+  for (auto* side : {&folded.left, &folded.right}) {
+    for (Relation::Term& term : *side) {
+      for (const int32_t dimension : term.dimensions) {
+        term.coefficient = SaturatingProduct(
+            term.coefficient, extents[static_cast<size_t>(dimension)]);
+      }
+      term.dimensions.clear();
+    }
+  }
+  return folded;
 }
 
 bool SameMacroGroup(const Mapping& mapping,

@@ -11,8 +11,10 @@
 #ifndef WAVETUNE_MODEL_FOLD_H_
 #define WAVETUNE_MODEL_FOLD_H_
 
+#include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "model/configuration.h"
 #include "model/mapping.h"
 #include "model/relation.h"
@@ -35,6 +37,12 @@ Mapping FoldMapping(const Mapping& mapping, const Configuration& configuration);
 // indices must be valid. Cannot fail.
 Relation FoldRelation(const Relation& relation,
                       const Configuration& configuration);
+
+// Returns `relation` with the dimensions multiplied into the coefficients
+// (saturating at +-kExpressionLimit): what is left is a relation over
+// parameters. Dimension numbers must be valid for `extents`. Cannot fail.
+Relation FoldDimensions(const Relation& relation,
+                        absl::Span<const int64_t> extents);
 
 // Returns whether two configurations have the same physical coordinates and the
 // same predicates for every problem: what members of a macro group share,

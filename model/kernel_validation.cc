@@ -14,6 +14,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "model/implementation_faults.h"
+#include "model/kernel_faults.h"
 #include "model/kernel_space.h"
 #include "model/mapping_inverse.h"
 #include "model/mapping_structure.h"
@@ -21,32 +23,8 @@
 namespace wavetune {
 namespace {
 
-constexpr size_t kMaxNameLength = 64;
-
 // Largest value of a tuning parameter: they are compiled in as int macros.
 constexpr int64_t kMaxParameterValue = kDefaultMaxExtent;
-
-// [a-z][a-z0-9_]*
-bool IsLowerName(absl::string_view name) {
-  if (name.empty() || name.size() > kMaxNameLength) return false;
-  if (!absl::ascii_islower(static_cast<unsigned char>(name[0]))) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return absl::ascii_islower(byte) || absl::ascii_isdigit(byte) || c == '_';
-  });
-}
-
-// [A-Za-z][A-Za-z0-9_]*, or from an underscore where `underscore` says so.
-bool IsIdentifier(absl::string_view name, bool underscore = false) {
-  if (name.empty() || name.size() > kMaxNameLength) return false;
-  if (!absl::ascii_isalpha(static_cast<unsigned char>(name[0])) &&
-      !(underscore && name[0] == '_')) {
-    return false;
-  }
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-  });
-}
 
 bool IsReplayOnly(const KernelSpec& spec) {
   return std::all_of(spec.implementations.begin(), spec.implementations.end(),
@@ -57,7 +35,7 @@ bool IsReplayOnly(const KernelSpec& spec) {
 
 class Validator {
  public:
-  explicit Validator(const KernelSpec& spec) : spec_(spec) {}
+  explicit Validator(const KernelSpec& spec) : spec_(spec), faults_(spec) {}
 
   absl::Status Run() {
     CheckNames();
@@ -66,33 +44,26 @@ class Validator {
     CheckSpecialisations();
     const bool relations_are_sound = CheckRelations();
     CheckMappings();
-    CheckImplementations();
+    const bool sizes_are_sound = CheckImplementations(spec_, faults_);
     CheckArguments();
     CheckCorrectness();
     CheckProblems(spec_.representative_problems, "representative_problems");
     CheckProblems(spec_.correctness_problems, "correctness_problems");
     CheckLimits();
-    if (relations_are_sound && parameters_are_sound_) CheckSpace();
-    if (faults_.empty()) return absl::OkStatus();
+    if (relations_are_sound && parameters_are_sound_) {
+      CheckSpace(sizes_are_sound);
+    }
+    if (faults_.size() == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("kernel '", spec_.name, "' has ", faults_.size(),
                      faults_.size() == 1 ? " fault:\n" : " faults:\n",
-                     absl::StrJoin(faults_, "\n")));
+                     absl::StrJoin(faults_.lines(), "\n")));
   }
 
  private:
   template <typename... Parts>
   void Add(const Parts&... parts) {
-    faults_.push_back(absl::StrCat(parts...));
-  }
-
-  // `seen` holds names already used, in lower case: traces match columns
-  // without regard to case.
-  void CheckUnique(absl::string_view field, const std::string& name,
-                   std::set<std::string>& seen) {
-    if (seen.insert(absl::AsciiStrToLower(name)).second) return;
-    Add(field, ": name '", name,
-        "' is used twice (case does not count); rename one");
+    faults_.Add(parts...);
   }
 
   void CheckNames() {
@@ -107,14 +78,18 @@ class Validator {
         Add("dimensions: name '", dimension.name,
             "' is malformed; use [a-z][a-z0-9_]*");
       }
-      CheckUnique("dimensions", dimension.name, seen);
+      faults_.CheckUnique("dimensions", dimension.name, seen);
     }
     for (const Parameter& parameter : spec_.parameters) {
       if (!IsIdentifier(parameter.name)) {
         Add("parameters: name '", parameter.name,
             "' is malformed; use [A-Za-z][A-Za-z0-9_]*");
       }
-      CheckUnique("parameters", parameter.name, seen);
+      if (absl::AsciiStrToLower(parameter.name) == kComputeCapabilityName) {
+        Add("parameters: name '", parameter.name,
+            "' is what device_predicates call a fact of the device; rename it");
+      }
+      faults_.CheckUnique("parameters", parameter.name, seen);
     }
   }
 
@@ -177,7 +152,7 @@ class Validator {
         Add("specialisations: name '", specialisation.name,
             "' is malformed; use [a-z][a-z0-9_]*");
       }
-      CheckUnique("specialisations", specialisation.name, seen);
+      faults_.CheckUnique("specialisations", specialisation.name, seen);
       for (const auto& [macro, value] : specialisation.defines) {
         if (!IsIdentifier(macro, /*underscore=*/true)) {
           Add("specialisations: '", specialisation.name, "' defines '", macro,
@@ -195,57 +170,16 @@ class Validator {
   bool CheckRelations() {
     const size_t before = faults_.size();
     for (size_t i = 0; i < spec_.constraints.size(); ++i) {
-      CheckRelation(absl::StrCat("constraints[", i, "]"), spec_.constraints[i],
-                    /*dimensions_allowed=*/false);
+      faults_.CheckRelation(absl::StrCat("constraints[", i, "]"),
+                            spec_.constraints[i],
+                            KernelFaults::Scope::kParameters);
     }
     for (size_t i = 0; i < spec_.problem_predicates.size(); ++i) {
-      CheckRelation(absl::StrCat("problem_predicates[", i, "]"),
-                    spec_.problem_predicates[i], /*dimensions_allowed=*/true);
+      faults_.CheckRelation(absl::StrCat("problem_predicates[", i, "]"),
+                            spec_.problem_predicates[i],
+                            KernelFaults::Scope::kDimensions);
     }
     return faults_.size() == before;
-  }
-
-  void CheckRelation(const std::string& field, const Relation& relation,
-                     bool dimensions_allowed) {
-    if (relation.left.empty() || relation.right.empty()) {
-      Add(field, ": a side has no terms; give both sides");
-    }
-    if (relation.op < Relation::Operator::kEqual ||
-        relation.op > Relation::Operator::kMultipleOf) {
-      Add(field, ": the operator is unknown; give one that kernel.proto lists");
-    }
-    for (const auto* side : {&relation.left, &relation.right}) {
-      for (const Relation::Term& term : *side) {
-        CheckTerm(field, term, dimensions_allowed);
-      }
-    }
-  }
-
-  void CheckTerm(const std::string& field, const Relation::Term& term,
-                 bool dimensions_allowed) {
-    if (term.coefficient < -kExpressionLimit ||
-        term.coefficient > kExpressionLimit) {
-      Add(field, ": coefficient ", term.coefficient,
-          " is out of range; give at most 2^52 either way");
-    }
-    const auto outside = [](int32_t index, size_t count) {
-      return index < 0 || static_cast<size_t>(index) >= count;
-    };
-    for (const int32_t index : term.parameters) {
-      if (outside(index, spec_.parameters.size())) {
-        Add(field, ": parameter number ", index, " does not exist; declare it");
-      }
-    }
-    if (!dimensions_allowed && !term.dimensions.empty()) {
-      Add(field,
-          ": names a dimension; constraints hold for parameters only, move it "
-          "to problem_predicates");
-    }
-    for (const int32_t index : term.dimensions) {
-      if (outside(index, spec_.dimensions.size())) {
-        Add(field, ": dimension number ", index, " does not exist; declare it");
-      }
-    }
   }
 
   void CheckMappings() {
@@ -284,92 +218,7 @@ class Validator {
             "macro");
       }
     }
-    CheckPositive(prefix + "mapping", used);
-  }
-
-  // Divisors and factors of a grid are at least 1.
-  void CheckPositive(const std::string& field,
-                     const std::vector<int32_t>& used) {
-    for (const int32_t index : used) {
-      const Parameter& parameter = spec_.parameters[static_cast<size_t>(index)];
-      if (std::find(parameter.values.begin(), parameter.values.end(), 0) !=
-          parameter.values.end()) {
-        Add(field, ": parameter '", parameter.name,
-            "' can be 0 there; give values of at least 1");
-      }
-    }
-  }
-
-  void CheckExpression(const std::string& field,
-                       const std::optional<Expression>& expression,
-                       bool positive = true) {
-    if (!expression.has_value()) return;
-    const size_t before = faults_.size();
-    FindExpressionFaults(spec_, *expression, field, faults_);
-    if (!positive || faults_.size() != before) return;
-    std::vector<int32_t> used;
-    CollectParameters(*expression, used);
-    CheckPositive(field, used);
-  }
-
-  void CheckImplementations() {
-    if (spec_.implementations.empty()) {
-      Add("implementations: there are none; give one per backend");
-    }
-    std::set<std::string> seen;
-    for (const Implementation& implementation : spec_.implementations) {
-      if (!IsLowerName(implementation.backend)) {
-        Add("implementations: backend '", implementation.backend,
-            "' is malformed; use opencl, cuda or replay");
-      }
-      CheckUnique("implementations", implementation.backend, seen);
-      CheckImplementation(
-          absl::StrCat("implementations: '", implementation.backend, "': "),
-          implementation);
-    }
-  }
-
-  void CheckImplementation(const std::string& prefix,
-                           const Implementation& implementation) {
-    for (const std::string& source : implementation.sources) {
-      CheckSource(prefix + "sources", source);
-    }
-    CheckExpression(prefix + "groups", implementation.groups);
-    CheckExpression(prefix + "local_memory_bytes",
-                    implementation.local_memory_bytes, /*positive=*/false);
-    CheckExpression(prefix + "group_size", implementation.group_size);
-    if (implementation.group_size.has_value()) {
-      std::vector<int32_t> dimensions;
-      CollectDimensions(*implementation.group_size, dimensions);
-      if (!dimensions.empty()) {
-        Add(prefix,
-            "group_size: names a dimension; use parameters and constants");
-      }
-    }
-    if (implementation.backend == "replay") return;
-    if (implementation.sources.empty()) {
-      Add(prefix, "sources: there are none; name the file to compile");
-    }
-    if (!IsIdentifier(implementation.entry, /*underscore=*/true)) {
-      Add(prefix, "entry: '", implementation.entry,
-          "' is no function name; name the kernel function");
-    }
-    if (!implementation.group_size.has_value()) {
-      Add(prefix, "group_size: is missing; give the work items of a group");
-    }
-  }
-
-  // A kernel is its folder: nothing outside enters its fingerprint.
-  void CheckSource(const std::string& field, const std::string& source) {
-    const std::vector<absl::string_view> parts = absl::StrSplit(source, '/');
-    const bool escapes =
-        std::find(parts.begin(), parts.end(), "..") != parts.end();
-    if (source.empty() || source[0] == '/' || escapes ||
-        absl::StrContains(source, '\0')) {
-      Add(field, ": '", source,
-          "' is no file in the kernel's folder; give a relative path without "
-          "'..'");
-    }
+    faults_.CheckPositive(prefix + "mapping", used);
   }
 
   void CheckArguments() {
@@ -381,8 +230,8 @@ class Validator {
         Add("arguments: name '", argument.name,
             "' is malformed; use [A-Za-z_][A-Za-z0-9_]*");
       }
-      CheckUnique("arguments", argument.name, seen);
-      CheckExpression(
+      faults_.CheckUnique("arguments", argument.name, seen);
+      faults_.CheckExpression(
           absl::StrCat(
               "arguments: '", argument.name, "': ",
               argument.role == ArgumentRole::kScalar ? "value" : "elements"),
@@ -407,12 +256,12 @@ class Validator {
       return;
     }
     const Correctness& correctness = *spec_.correctness;
-    CheckSource("correctness.source", correctness.source);
+    faults_.CheckSource("correctness.source", correctness.source);
     if (!IsIdentifier(correctness.entry, /*underscore=*/true)) {
       Add("correctness.entry: '", correctness.entry,
           "' is no function name; name the reference function");
     }
-    CheckExpression("correctness.work_items", correctness.work_items);
+    faults_.CheckExpression("correctness.work_items", correctness.work_items);
     if (!(correctness.relative_tolerance > 0) ||
         !std::isfinite(correctness.relative_tolerance)) {
       Add("correctness.relative_tolerance: is ", correctness.relative_tolerance,
@@ -450,7 +299,7 @@ class Validator {
     }
   }
 
-  void CheckSpace() {
+  void CheckSpace(bool sizes_are_sound) {
     const KernelSpace space = EnumerateSpace(spec_);
     const auto size = static_cast<int64_t>(space.configurations.size());
     if (!space.complete || size > kMaxConfigurations) {
@@ -461,6 +310,9 @@ class Validator {
       Add("constraints: no configuration fulfils them; relax one");
     }
     CheckDefault();
+    if (sizes_are_sound) {
+      CheckImplementationsIn(space.configurations, spec_, faults_);
+    }
     if (size > 0 &&
         std::none_of(space.configurations.begin(), space.configurations.end(),
                      [this](const Configuration& configuration) {
@@ -485,7 +337,7 @@ class Validator {
 
   const KernelSpec& spec_;
   bool parameters_are_sound_ = false;
-  std::vector<std::string> faults_;
+  KernelFaults faults_;
 };
 
 }  // namespace

@@ -9,24 +9,11 @@
 #include "model/kernel_validation.h"
 #include "model/legal_extents.h"
 #include "model/mapping_structure.h"
+#include "model/passive_extents.h"
 #include "model/tile_grid.h"
 
 namespace wavetune {
 namespace {
-
-// Returns the largest divisor of `value` that is at most `limit` (>= 1).
-int64_t LargestDivisor(int64_t value, int64_t limit) {
-  int64_t largest = 1;
-  // Heads of one problem: a bound on the search that nothing real reaches.
-  constexpr int64_t kMaxRoot = 1 << 16;
-  for (int64_t d = 1; d <= value / d && d <= kMaxRoot; ++d) {
-    if (value % d != 0) continue;
-    for (const int64_t divisor : {d, value / d}) {
-      if (divisor <= limit) largest = std::max(largest, divisor);
-    }
-  }
-  return largest;
-}
 
 class Inverter {
  public:
@@ -48,13 +35,16 @@ class Inverter {
     for (const TileAxis& axis : structure_.axes) {
       axes_.push_back(MakeAxis(axis));
     }
+    if (mapping_.rows) {
+      row_tile_ = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
+    }
   }
 
   absl::StatusOr<Problem> Run() {
     for (const std::vector<int64_t>& grid : Grids()) {
       for (const bool representative : {true, false}) {
         Problem problem = Start(grid);
-        SetPassive(representative, problem);
+        if (representative) SetPassiveExtents(spec_, structure_, problem);
         if (Finish(grid, problem)) return problem;
       }
     }
@@ -138,20 +128,31 @@ class Inverter {
     return grids;
   }
 
+  // Whether the range of the rows' dimension allows the wanted rows, and not
+  // only their clusters.
+  bool HasRows(const GridAxis& axis) const {
+    if (axis.repeated) return true;
+    return GridTiles({rows_, row_tile_}) >= axis.min &&
+           GridTiles({rows_ - 1, row_tile_}) < axis.max;
+  }
+
   std::vector<std::vector<int64_t>> GridsWithRows(
       const std::vector<GridAxis>& axes, int64_t wanted) {
-    if (axes[0].Reach(rows_) != rows_) {
+    // Clusters make several rows one step of the axis.
+    const int64_t per_step = std::max<int64_t>(1, axes[0].divisor / row_tile_);
+    const int64_t steps = (rows_ + per_step - 1) / per_step;
+    if (axes[0].Reach(steps) != steps || !HasRows(axes[0])) {
       reason_ = absl::StrCat("the range of dimension '",
                              DimensionOf(axes[0].dimension).name,
                              "' does not allow these rows");
       return {};
     }
     const auto others = absl::MakeConstSpan(axes).subspan(1);
-    const int64_t rest = (wanted + rows_ - 1) / rows_;
+    const int64_t rest = (wanted + steps - 1) / steps;
     std::vector<std::vector<int64_t>> grids =
         Alternatives(SmallestGrid(others, rest), others, rest);
     for (std::vector<int64_t>& grid : grids) {
-      grid.insert(grid.begin(), rows_);
+      grid.insert(grid.begin(), steps);
     }
     return grids;
   }
@@ -187,105 +188,53 @@ class Inverter {
     }
     for (size_t i = 0; i < axes_.size(); ++i) {
       const GridAxis& axis = axes_[i];
-      const bool filled =
-          rows_ == 0 || static_cast<int>(i) != structure_.rows_axis;
       if (!axis.repeated) {
-        Extent(problem, axis.dimension) = ExtentOf(axis, grid[i], filled);
+        Extent(problem, axis.dimension) = ExtentOf(i, grid[i]);
         continue;
       }
       for (const int64_t tiles : axis.Elements(grid[i])) {
-        problem.repeated.push_back(ExtentOf(axis, tiles, filled));
+        problem.repeated.push_back(ExtentOf(i, tiles));
       }
     }
     return problem;
   }
 
+  // Extents of an axis.
+  struct Extents {
+    int64_t low = 1;
+    int64_t high = 1;
+  };
+
+  // Returns the extents with `tiles` tiles along an axis that also have the
+  // same rows; wanted rows where there are any, else as many as possible.
+  Extents ExtentsOf(size_t index, int64_t tiles) const {
+    const GridAxis& axis = axes_[index];
+    Extents extents{.low = axis.SmallestExtent(tiles),
+                    .high = axis.LargestExtent(tiles)};
+    if (static_cast<int>(index) != structure_.rows_axis || axis.repeated) {
+      return extents;
+    }
+    const int64_t most = (extents.high + row_tile_ - 1) / row_tile_;
+    const int64_t rows = rows_ > 0 ? std::min(rows_, most) : most;
+    extents.low = std::max(extents.low, (rows - 1) * row_tile_ + 1);
+    extents.high = std::min(extents.high, rows * row_tile_);
+    return extents;
+  }
+
   // Returns an extent with `tiles` tiles, the last one full or filled as
   // wanted (as far as the range allows).
-  int64_t ExtentOf(const GridAxis& axis, int64_t tiles, bool filled) const {
-    const int64_t largest = axis.LargestExtent(tiles);
-    if (filled) return largest;
-    const auto tile = static_cast<double>(axis.divisor);
+  int64_t ExtentOf(size_t index, int64_t tiles) const {
+    const Extents extents = ExtentsOf(index, tiles);
+    if (rows_ == 0 || static_cast<int>(index) != structure_.rows_axis) {
+      return extents.high;
+    }
+    const auto tile = static_cast<double>(row_tile_);
     // Rounded by hand: lround is not the same everywhere, and this is positive.
     // NOLINTNEXTLINE(bugprone-incorrect-roundings)
     const auto last = static_cast<int64_t>(fill_ * tile + 0.5);
-    return std::clamp((tiles - 1) * axis.divisor + std::max<int64_t>(1, last),
-                      axis.SmallestExtent(tiles), largest);
-  }
-
-  // Gives dimensions that drive neither grid nor loop a value: their minimum,
-  // or one in keeping with representative problems. An example are the key
-  // heads of grouped-query attention: where 32 heads share 8 key heads, 12
-  // heads get 3, because their number decides how many bytes are read.
-  void SetPassive(bool representative, Problem& problem) const {
-    const Problem* heaviest = representative ? HeaviestProblem() : nullptr;
-    if (heaviest == nullptr) return;
-    for (const int32_t passive : structure_.passive) {
-      const Dimension& dimension = DimensionOf(passive);
-      const int64_t typical = heaviest->extents[static_cast<size_t>(passive)];
-      int64_t extent = typical;
-      const int32_t owner = OwnerOf(passive);
-      if (owner >= 0) {
-        const int64_t whole = Extent(problem, owner);
-        const int64_t share =
-            heaviest->extents[static_cast<size_t>(owner)] / typical;
-        extent = LargestDivisor(whole, std::max<int64_t>(1, whole / share));
-      }
-      if (extent >= dimension.min && extent <= dimension.max) {
-        Extent(problem, passive) = extent;
-      }
-    }
-  }
-
-  // Calls `visit` with the representative problems of the specialisation.
-  template <typename Visit>
-  void ForEachRepresentative(Visit visit) const {
-    for (const WeightedProblem& weighted : spec_.representative_problems) {
-      const Problem& problem = weighted.problem;
-      if (problem.extents.size() != spec_.dimensions.size()) continue;
-      if (problem.specialisation.empty() ||
-          problem.specialisation == specialisation_) {
-        visit(weighted);
-      }
-    }
-  }
-
-  const Problem* HeaviestProblem() const {
-    const WeightedProblem* heaviest = nullptr;
-    ForEachRepresentative([&heaviest](const WeightedProblem& weighted) {
-      if (heaviest == nullptr || weighted.weight > heaviest->weight) {
-        heaviest = &weighted;
-      }
-    });
-    return heaviest == nullptr ? nullptr : &heaviest->problem;
-  }
-
-  // Returns the dimension of which a passive one is a divisor in every
-  // representative problem: the tile axis of tile size 1 that is declared
-  // nearest. -1 if there is none.
-  int32_t OwnerOf(int32_t passive) const {
-    int32_t owner = -1;
-    for (const TileAxis& axis : structure_.axes) {
-      if (axis.factor->kind != Expression::Kind::kDimension ||
-          DimensionOf(axis.dimension).repeated) {
-        continue;
-      }
-      bool divides = true;
-      ForEachRepresentative([&](const WeightedProblem& weighted) {
-        const auto& extents = weighted.problem.extents;
-        const int64_t part = extents[static_cast<size_t>(passive)];
-        const int64_t whole = extents[static_cast<size_t>(axis.dimension)];
-        divides &= part >= 1 && whole >= part && whole % part == 0;
-      });
-      const auto distance = [passive](int32_t dimension) {
-        return dimension < passive ? passive - dimension : dimension - passive;
-      };
-      if (divides &&
-          (owner < 0 || distance(axis.dimension) < distance(owner))) {
-        owner = axis.dimension;
-      }
-    }
-    return owner;
+    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
+    return std::clamp((rows - 1) * row_tile_ + std::max<int64_t>(1, last),
+                      extents.low, extents.high);
   }
 
   Coordinates Map(const Problem& problem) const {
@@ -453,7 +402,7 @@ class Inverter {
       }
     }
     for (size_t i = 0; i < axes_.size(); ++i) {
-      AppendAxisRanges(axes_[i], grid[i], ranges);
+      AppendAxisRanges(i, grid[i], ranges);
     }
     const int64_t before = Extent(problem, loop);
     if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
@@ -461,13 +410,15 @@ class Inverter {
     return true;
   }
 
-  static void AppendAxisRanges(const GridAxis& axis, int64_t tiles,
-                               std::vector<ExtentRange>& ranges) {
+  void AppendAxisRanges(size_t index, int64_t tiles,
+                        std::vector<ExtentRange>& ranges) const {
+    const GridAxis& axis = axes_[index];
     const auto append = [&](int32_t element, int64_t own) {
+      const Extents extents = ExtentsOf(index, own);
       ranges.push_back({.dimension = axis.dimension,
                         .element = element,
-                        .low = axis.SmallestExtent(own),
-                        .high = axis.LargestExtent(own)});
+                        .low = extents.low,
+                        .high = extents.high});
     };
     if (!axis.repeated) return append(-1, tiles);
     const std::vector<int64_t> elements = axis.Elements(tiles);
@@ -494,6 +445,7 @@ class Inverter {
   const MappingStructure structure_;
   int64_t tiles_ = 1;
   int64_t rows_ = 0;
+  int64_t row_tile_ = 1;
   double iterations_ = 1;
   double fill_ = 1;
   std::vector<GridAxis> axes_;

@@ -15,8 +15,9 @@ namespace wavetune {
 // boundary: its G is at least `tiles`.
 struct MappingTarget {
   // G wanted, >= 1. The result has exactly G, or the smallest reachable value
-  // above it: with given rows the smallest multiple of them, with rows = 0 the
-  // smallest product of a nearly square grid (131 gives 11 x 12).
+  // above it: with given rows the smallest multiple of them (in whole clusters,
+  // where the mapping has any), with rows = 0 the smallest product of a nearly
+  // square grid (131 gives 11 x 12).
   int64_t tiles = 1;
   // L wanted, > 0. The nearest value is taken that granularity, ranges and
   // limits allow, ties to the lower; the last iteration is full. Whoever needs

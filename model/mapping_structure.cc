@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -66,8 +67,30 @@ class Analyser {
       FindExpressionFaults(spec_, *mapping_.longest_loop,
                            "mapping.longest_loop", faults);
     }
+    RefuseSums(mapping_.tiles, "tiles", faults);
+    RefuseSums(mapping_.iterations_per_tile, "iterations_per_tile", faults);
+    RefuseSums(mapping_.total_iterations, "total_iterations", faults);
+    RefuseSums(mapping_.longest_loop, "longest_loop", faults);
     if (faults.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  }
+
+  // No problem can be found for a wanted sum in general, and a table has no
+  // place for one.
+  static void RefuseSums(const std::optional<Expression>& expression,
+                         absl::string_view field,
+                         std::vector<std::string>& faults) {
+    if (!expression.has_value() || !HasSum(*expression)) return;
+    faults.push_back(absl::StrCat(
+        "mapping.", field,
+        ": has a sum, which cannot be inverted; use products, ceil_div and "
+        "sum_over here"));
+  }
+
+  static bool HasSum(const Expression& expression) {
+    return expression.kind == Kind::kSum ||
+           std::any_of(expression.children.begin(), expression.children.end(),
+                       HasSum);
   }
 
   absl::Status FindAxes() {
@@ -189,11 +212,8 @@ class Analyser {
       return Fault("rows.tile: parameter number ", rows.tile,
                    " does not exist; declare it");
     }
-    const Expression wanted =
-        Expression::CeilDiv({Expression::OfDimension(rows.dimension)},
-                            {Expression::OfParameter(rows.tile)});
     for (size_t i = 0; i < result_.axes.size(); ++i) {
-      if (*result_.axes[i].factor == wanted) {
+      if (FormsRows(*result_.axes[i].factor, rows)) {
         result_.rows_axis = static_cast<int>(i);
         return absl::OkStatus();
       }
@@ -202,6 +222,23 @@ class Analyser {
                  spec_.parameters[static_cast<size_t>(rows.tile)].name,
                  ") is no factor of mapping.tiles; name the axis that forms "
                  "the rows, or leave rows out");
+  }
+
+  // Whether an axis counts ceil(dimension / tile), or that in whole clusters:
+  // ceil(dimension / (tile * rows of a cluster)). Clusters over a repeated
+  // dimension would leave the rows of an element open.
+  bool FormsRows(const Expression& factor, const RowAxis& rows) const {
+    const Expression tile = Expression::OfParameter(rows.tile);
+    if (factor.kind != Kind::kCeilDiv || factor.split != 1 ||
+        factor.children[0] != Expression::OfDimension(rows.dimension)) {
+      return false;
+    }
+    if (factor.children.size() > 2 &&
+        spec_.dimensions[static_cast<size_t>(rows.dimension)].repeated) {
+      return false;
+    }
+    return std::count(factor.children.begin() + 1, factor.children.end(),
+                      tile) == 1;
   }
 
   absl::Status FindLoop() {

@@ -53,6 +53,30 @@ TEST(EvaluateTest, ComputesEachPrimitive) {
       3200);
 }
 
+TEST(EvaluateTest, AddsTermsOfWhichSomeAreZero) {
+  const Configuration configuration({16, 0});
+  const std::vector<int64_t> extents = {100};
+  const ProblemView problem{absl::MakeConstSpan(extents)};
+  const auto off = Expression::Product({Expression::Constant(128), Par(1)});
+  EXPECT_EQ(Evaluate(Expression::Sum({Expression::Constant(128), off}), problem,
+                     configuration),
+            128);
+  EXPECT_EQ(Evaluate(Expression::Sum({off}), problem, configuration), 0);
+  EXPECT_EQ(Evaluate(Expression::Product({Expression::Constant(2),
+                                          Expression::Sum({Par(0), Dim(0)})}),
+                     problem, configuration),
+            232);
+}
+
+TEST(EvaluateTest, ASumUnderASumOverSeesTheElement) {
+  const std::vector<int64_t> tokens = {1, 40};
+  const std::vector<int64_t> extents = {0, 64};
+  EXPECT_EQ(Evaluate(Expression::SumOver(
+                         0, Expression::Sum({Dim(0), Expression::Constant(5)})),
+                     ProblemView(extents, tokens), Configuration({16})),
+            1 + 5 + 40 + 5);
+}
+
 TEST(EvaluateTest, SumsOverTheElementsOfTheRepeatedDimension) {
   const std::vector<int64_t> tokens = {1, 16, 17, 40};
   const std::vector<int64_t> extents = {0, 64};
@@ -83,6 +107,9 @@ TEST(EvaluateTest, SaturatesInsteadOfOverflowing) {
   EXPECT_EQ(Evaluate(Expression::CeilDiv({Dim(0), Dim(1)}, {Par(1)}), problem,
                      configuration),
             1);
+  EXPECT_EQ(Evaluate(Expression::Sum({Dim(0), Dim(1), Par(1)}), problem,
+                     configuration),
+            kExpressionLimit);
   EXPECT_EQ(CausalBlocks(kHuge, kHuge, 1, 1), kExpressionLimit);
   EXPECT_EQ(CausalBlocks(kHuge, 1, 1, 1), kExpressionLimit);
 }

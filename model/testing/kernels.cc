@@ -152,6 +152,54 @@ KernelSpec GemmSpec() {
   return spec;
 }
 
+KernelSpec HopperGemmSpec() {
+  KernelSpec spec = GemmSpec();
+  spec.name = "hopper_gemm";
+  constexpr int kHopper = 5;
+  constexpr int kCluster = 6;
+  spec.parameters.push_back(
+      {.name = "HOPPER", .role = ParameterRole::kMacro, .values = {1, 0}});
+  spec.parameters.push_back(
+      {.name = "CLUSTER_M", .role = ParameterRole::kMacro, .values = {1, 2}});
+  // VECTOR >= 4 * HOPPER, CLUSTER_M <= 1 + HOPPER
+  spec.constraints.push_back(
+      {.left = {{.parameters = {4}}},
+       .op = Relation::Operator::kGreaterOrEqual,
+       .right = {{.coefficient = 4, .parameters = {kHopper}}}});
+  spec.constraints.push_back(
+      {.left = {{.parameters = {kCluster}}},
+       .op = Relation::Operator::kLessOrEqual,
+       .right = {{.coefficient = 1}, {.parameters = {kHopper}}}});
+  spec.mapping.tiles = Expression::Product(
+      {Expression::CeilDiv({Dim(0)}, {Par(0), Par(kCluster)}), Par(kCluster),
+       Expression::CeilDiv({Dim(1)}, {Par(1)})});
+  Implementation cuda;
+  cuda.backend = "cuda";
+  cuda.sources = {"gemm.cu"};
+  cuda.entry = "gemm";
+  cuda.group_size = Expression::Sum(
+      {Expression::Constant(128),
+       Expression::Product({Expression::Constant(128), Par(kHopper)})});
+  cuda.cluster_size = Par(kCluster);
+  cuda.persistent_if = {{.left = {{.parameters = {kHopper}}},
+                         .op = Relation::Operator::kEqual,
+                         .right = {{.coefficient = 1}}}};
+  cuda.tensor_maps = {{.argument = 0,
+                       .extents = {Dim(2), Dim(0)},
+                       .box = {Expression::Constant(64), Par(0)},
+                       .swizzle = TensorMap::Swizzle::k128Bytes,
+                       .l2_promotion_bytes = 256,
+                       .enabled_by = kHopper}};
+  // 90 * HOPPER == HOPPER * compute_capability
+  cuda.device_predicates = {
+      {.left = {{.coefficient = 90, .parameters = {kHopper}}},
+       .op = Relation::Operator::kEqual,
+       .right = {{.parameters = {kHopper}, .dimensions = {0}}}}};
+  spec.implementations = {std::move(cuda)};
+  spec.default_configuration = {64, 32, 32, 2, 4, 1, 1};
+  return spec;
+}
+
 KernelSpec GroupedGemmSpec() {
   KernelSpec spec = GemmLike("grouped_gemm", /*grouped=*/true);
   const auto tokens = Expression::SumOver(0, Dim(0));

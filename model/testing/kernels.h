@@ -14,7 +14,15 @@ namespace wavetune::testing {
 // BLOCK_M * BLOCK_N <= 4096 keeps 24.
 KernelSpec GemmSpec();
 
-// The same per expert: dimension 0, `m`, is repeated; G sums over it.
+// GemmSpec for CUDA with two further parameters: HOPPER (macro), which needs
+// VECTOR = 4 and a device of compute capability 9.0, and CLUSTER_M (macro),
+// rows of tiles that a cluster of HOPPER shares. Everything that only CUDA has
+// is declared: clusters, persistence, tensor maps, sums. 48 configurations, of
+// which the 24 with HOPPER = 0 are for every device; the default is none of
+// them.
+KernelSpec HopperGemmSpec();
+
+// GemmSpec per expert: dimension 0, `m`, is repeated; G sums over it.
 KernelSpec GroupedGemmSpec();
 
 // Flash attention: dimensions batch, heads, kv_heads, seq_q, seq_kv; parameters
