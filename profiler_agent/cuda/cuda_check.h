@@ -4,11 +4,9 @@
 
 #include <cuda.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "model/configuration.h"
 #include "model/kernel_spec.h"
 #include "model/problem.h"
@@ -33,16 +31,6 @@ struct CudaCheck {
 // and BrokenReference where the candidate or the reference cannot be run.
 absl::Status CheckResults(const CudaSession& session, const CudaCheck& check,
                           const Problem& problem, uint64_t seed);
-
-// Compares an output with the reference's, a guard behind both. Pure; exposed
-// for tests.
-absl::Status CompareOutputs(const KernelSpec& spec, const Argument& argument,
-                            const Problem& problem, absl::string_view out,
-                            absl::string_view reference);
-
-// Poisoned elements behind each output: a tile that is not masked writes into
-// them.
-inline constexpr size_t kGuardElements = 2048;
 
 }  // namespace wavetune
 

@@ -12,6 +12,7 @@
 #include "profiler_agent/cuda/cuda_status.h"
 #include "profiler_agent/kernel_checks.h"
 #include "profiler_agent/monotonic_clock.h"
+#include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
 namespace {

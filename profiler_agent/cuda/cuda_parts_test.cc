@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/candidate_failure.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
-#include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/cuda_memory.h"
@@ -165,29 +164,6 @@ TEST(NvrtcTest, KeepsTheErrorsOfALog) {
   EXPECT_EQ(UsefulLines("ptxas error   : too much shared data\n"),
             "ptxas error   : too much shared data");
   EXPECT_LT(UsefulLines(std::string(100000, 'x')).size(), 4010u);
-}
-
-TEST(CompareOutputsTest, JudgesValuesAndTheGuardBehind) {
-  KernelSpec spec;
-  spec.correctness.emplace();
-  spec.correctness->relative_tolerance = 1e-3;
-  const Argument argument = {.name = "c", .role = ArgumentRole::kOutput};
-  const std::string guard = PoisonValues(ElementType::kFloat32, kGuardElements);
-  const auto judge = [&](const std::string& out, const std::string& reference) {
-    return CompareOutputs(spec, argument, Problem(), out, reference).code();
-  };
-  const std::string ones = RandomValues(ElementType::kFloat32, 64, 1);
-  const std::string others = RandomValues(ElementType::kFloat32, 64, 2);
-  const std::string unwritten = PoisonValues(ElementType::kFloat32, 64);
-  std::string trampled = guard;
-  trampled.back() = 1;
-  EXPECT_EQ(judge(ones + guard, ones + guard), absl::StatusCode::kOk);
-  EXPECT_EQ(judge(others + guard, ones + guard), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(judge(unwritten + guard, ones + guard),
-            absl::StatusCode::kDataLoss);
-  EXPECT_EQ(judge(ones + trampled, ones + guard), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(judge(ones + guard, ones + trampled),
-            absl::StatusCode::kUnimplemented);
 }
 
 // A GPU ("GPU-1", handle 1) with one partition ("MIG-1", handle 2).

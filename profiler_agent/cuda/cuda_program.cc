@@ -9,6 +9,7 @@
 #include "model/status_macros.h"
 #include "profiler_agent/compile_options.h"
 #include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
 absl::Status CudaProgram::Load(LoadedKernel kernel) {
@@ -66,15 +67,6 @@ absl::StatusOr<Cubin> CudaProgram::CompileReference() const {
       correctness->entry);
   if (!cubin.ok()) return BrokenReference(cubin.status());
   return cubin;
-}
-
-absl::Status BrokenReference(const absl::Status& status) {
-  if (status.ok() || absl::IsUnavailable(status) ||
-      absl::IsResourceExhausted(status)) {
-    return status;
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("the reference kernel is broken: ", status.message()));
 }
 
 }  // namespace wavetune

@@ -45,11 +45,6 @@ class CudaProgram {
   const Implementation* implementation_ = nullptr;  // In kernel_.
 };
 
-// Returns the error of a reference that cannot be compiled or run, which is not
-// the candidate's fault: UNIMPLEMENTED, or `status` where the device is lost or
-// out of memory.
-absl::Status BrokenReference(const absl::Status& status);
-
 }  // namespace wavetune
 
 #endif  // WAVETUNE_PROFILER_AGENT_CUDA_CUDA_PROGRAM_H_
