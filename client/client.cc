@@ -14,10 +14,12 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
+#include "model/device_space.h"
 #include "model/digest.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_spec.h"
 #include "proto/convert/status.h"
+#include "proto/convert/types.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 
@@ -137,7 +139,6 @@ absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
     if (cached.ok()) return MakeTuner(*cached, options, TableOrigin::kCache);
   } else if (absl::IsNotFound(fetched.status()) &&
              options.fingerprint.empty()) {
-    RETURN_IF_ERROR(CheckDevice(options.device));
     return DefaultsFromDaemon(kernel, options);
   }
   return fetched.status();
@@ -208,16 +209,22 @@ absl::StatusOr<FetchedTable> Client::FindInCache(
   return cache_.Get(newest.digest());
 }
 
-absl::Status Client::CheckDevice(const std::string& uuid) {
-  if (uuid.empty()) return absl::OkStatus();
+absl::StatusOr<std::vector<DeviceFacts>> Client::FetchDevices(
+    const std::string& uuid) {
   grpc::ClientContext context;
   SetDeadline(&context, options_.timeout_s);
   v1::ListDevicesResponse response;
   RETURN_IF_ERROR(
       FromGrpcStatus(rpc_->status->ListDevices(&context, {}, &response)));
+  std::vector<DeviceFacts> attached;
+  std::vector<DeviceFacts> seen;
   for (const v1::DeviceStatus& device : response.devices()) {
-    if (device.facts().uuid() == uuid) return absl::OkStatus();
+    if (!uuid.empty() && device.facts().uuid() != uuid) continue;
+    seen.push_back(DeviceFactsFromProto(device.facts()));
+    if (device.attached()) attached.push_back(seen.back());
   }
+  if (!attached.empty()) return attached;
+  if (!seen.empty() || uuid.empty()) return seen;
   return absl::NotFoundError(absl::StrCat(
       "the daemon knows no device \"", uuid, "\"; it knows: ",
       absl::StrJoin(response.devices(), ", ",
@@ -229,6 +236,8 @@ absl::Status Client::CheckDevice(const std::string& uuid) {
 
 absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
                                                  const TunerOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+                   FetchDevices(options.device));
   grpc::ClientContext context;
   SetDeadline(&context, options_.timeout_s);
   v1::ListKernelsResponse response;
@@ -246,7 +255,8 @@ absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
     for (const Parameter& parameter : spec.parameters)
       state->parameters.push_back(parameter.name);
     state->dimensions = spec.dimensions;
-    state->default_configuration = spec.default_configuration;
+    ASSIGN_OR_RETURN(state->default_configuration,
+                     DefaultForDevices(spec, devices));
     return Tuner(std::move(state));
   }
   return absl::NotFoundError(absl::StrCat(

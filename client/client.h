@@ -14,10 +14,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/table_cache.h"
 #include "client/tuner.h"
+#include "model/device.h"
 
 namespace wavetune {
 
@@ -48,8 +50,9 @@ class Client {
 
   // Returns a tuner for a kernel: from the daemon, else from the cache (a
   // fetched table is cached), else, where the daemon knows the kernel but has
-  // no table, one that answers the kernel's default. Errors:
-  // FAILED_PRECONDITION when the choice is ambiguous (lists the choices);
+  // no table, one that answers the kernel's default on the device. Errors:
+  // FAILED_PRECONDITION when the choice is ambiguous (lists the choices; also
+  // when there is no table and the node's devices differ in their default);
   // NOT_FOUND for an unknown kernel, device or specialisation (lists what is
   // known); UNAVAILABLE when the daemon is down and nothing is cached (says
   // both); DATA_LOSS for a damaged table. Cost: up to three RPCs.
@@ -64,8 +67,12 @@ class Client {
                                                const TunerOptions& options);
   absl::StatusOr<FetchedTable> FindInCache(const std::string& kernel,
                                            const TunerOptions& options) const;
-  // A device without a table is answered with defaults, a misspelt one not.
-  absl::Status CheckDevice(const std::string& uuid);
+  // Returns the devices whose defaults count: the one of that UUID, or without
+  // a UUID the attached ones, or else all that the daemon has seen. Errors:
+  // NOT_FOUND for a UUID that the daemon does not know: a device without a
+  // table is answered with defaults, a misspelt one not.
+  absl::StatusOr<std::vector<DeviceFacts>> FetchDevices(
+      const std::string& uuid);
   absl::StatusOr<Tuner> DefaultsFromDaemon(const std::string& kernel,
                                            const TunerOptions& options);
   absl::StatusOr<Tuner> MakeTuner(const FetchedTable& fetched,

@@ -170,6 +170,45 @@ TEST_F(ClientTest, AnswersDefaultsForAKernelWithoutATable) {
             std::vector<Configuration>{Configuration({128})});
 }
 
+// AddKernel for CUDA, whose default is meant for compute capability 9.0 only:
+// 128 * 9.0 <= BLOCK * compute capability.
+v1::KernelStatus HopperKernel() {
+  v1::KernelStatus status = AddKernel();
+  v1::Implementation& cuda = *status.mutable_spec()->mutable_implementations(0);
+  cuda.set_backend("cuda");
+  v1::Relation& predicate = *cuda.add_device_predicates();
+  predicate.add_left()->set_coefficient(128 * 90);
+  predicate.set_op(v1::Relation::LESS_OR_EQUAL);
+  v1::Relation::Term& right = *predicate.add_right();
+  right.add_factors("BLOCK");
+  right.add_factors("compute_capability");
+  return status;
+}
+
+DeviceFacts Gpu(const std::string& architecture) {
+  return {
+      .uuid = architecture, .backend = "cuda", .architecture = architecture};
+}
+
+TEST_F(ClientTest, AnswersTheDefaultThatIsMeantForTheDevice) {
+  node_.AddKernel(HopperKernel());
+  const auto resolve = [this](const std::string& device) {
+    const auto tuner = Connect()->GetTuner("add", {.device = device});
+    EXPECT_TRUE(tuner.ok()) << tuner.status();
+    return tuner.ok() ? tuner->Resolve({1000}).configuration : Configuration();
+  };
+  EXPECT_EQ(resolve(""), Configuration({128}));  // No device is known.
+  node_.AddDevice(Gpu("sm_80"));
+  EXPECT_EQ(resolve(""), Configuration({256}));
+  node_.AddDevice(Gpu("sm_90"));
+  EXPECT_EQ(resolve("sm_80"), Configuration({256}));
+  EXPECT_EQ(resolve("sm_90"), Configuration({128}));
+  // Both are possible now.
+  const absl::Status status = Connect()->GetTuner("add").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(Text(status), HasSubstr("say which device is meant"));
+}
+
 TEST_F(ClientTest, NamesTheKernelsThereAreWhenOneIsUnknown) {
   node_.AddKernel(AddKernel());
   const absl::Status status = Connect()->GetTuner("ad").status();

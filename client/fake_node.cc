@@ -15,6 +15,7 @@
 #include "grpcpp/server_builder.h"
 #include "model/digest.h"
 #include "model/table_codec.h"
+#include "proto/convert/types.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 
@@ -139,6 +140,11 @@ void FakeNode::AddKernel(const v1::KernelStatus& kernel) {
 
 void FakeNode::AddDevice(const std::string& uuid) {
   services_->status.devices.add_devices()->mutable_facts()->set_uuid(uuid);
+}
+
+void FakeNode::AddDevice(const DeviceFacts& facts) {
+  *services_->status.devices.add_devices()->mutable_facts() =
+      DeviceFactsToProto(facts);
 }
 
 void FakeNode::Damage(const std::string& payload) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/table_cache.h"
+#include "model/device.h"
 #include "model/table.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 
@@ -40,6 +41,7 @@ class FakeNode {
   void AddTable(FetchedTable table);
   void AddKernel(const v1::KernelStatus& kernel);
   void AddDevice(const std::string& uuid);
+  void AddDevice(const DeviceFacts& facts);
   // GetTable answers this payload instead of the right one.
   void Damage(const std::string& payload);
   // Nobody answers any more.

@@ -4,13 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "model/fold.h"
 #include "model/kernel_validation.h"
-#include "model/status_macros.h"
 
 namespace wavetune {
 namespace {
@@ -89,17 +91,25 @@ int64_t CountNotMeantFor(const KernelSpec& spec, const DeviceFacts& device) {
 absl::StatusOr<Configuration> DefaultForDevices(
     const KernelSpec& spec, absl::Span<const DeviceFacts> devices) {
   std::optional<Configuration> found;
+  absl::Status failure;
+  std::set<std::pair<std::string, std::string>> seen;
   for (const DeviceFacts& device : devices) {
     if (spec.ImplementationOf(device.backend) == nullptr) continue;
-    ASSIGN_OR_RETURN(const KernelSpec own, SpecForDevice(spec, device));
-    if (found.has_value() && *found != own.default_configuration) {
+    if (!seen.emplace(device.backend, device.architecture).second) continue;
+    const absl::StatusOr<KernelSpec> own = SpecForDevice(spec, device);
+    if (!own.ok()) {
+      failure.Update(own.status());
+      continue;
+    }
+    if (found.has_value() && *found != own->default_configuration) {
       return absl::FailedPreconditionError(
           absl::StrCat("kernel '", spec.name,
                        "' has another default on each of several kinds of "
                        "devices: say which device is meant"));
     }
-    found = own.default_configuration;
+    found = own->default_configuration;
   }
+  if (!found.has_value() && !failure.ok()) return failure;
   return found.value_or(spec.default_configuration);
 }
 

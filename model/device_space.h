@@ -46,9 +46,10 @@ absl::StatusOr<KernelSpec> SpecForDevice(const KernelSpec& spec,
 // Cost: enumerates the space if there are device predicates.
 int64_t CountNotMeantFor(const KernelSpec& spec, const DeviceFacts& device);
 
-// Returns the default on all of `devices`; those that the kernel has no
-// implementation for do not count. Without any: the manifest's. Errors:
-// FAILED_PRECONDITION as SpecForDevice, or where defaults differ.
+// Returns the default on all of `devices`; those that the kernel has nothing
+// for do not count. Without any: the manifest's. Errors: FAILED_PRECONDITION as
+// SpecForDevice where all devices with an implementation fail, or where
+// defaults differ. Cost: SpecForDevice once per architecture.
 absl::StatusOr<Configuration> DefaultForDevices(
     const KernelSpec& spec, absl::Span<const DeviceFacts> devices);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/device_space.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 
@@ -17,6 +18,7 @@ namespace {
 struct Decider {
   std::optional<TableMatch> match;
   std::shared_ptr<const KernelSpec> spec;
+  Configuration standard;  // The default.
   std::vector<std::string> parameters;
 
   const std::vector<Dimension>& dimensions() const {
@@ -32,9 +34,7 @@ struct Decider {
   }
   Decision Default(DefaultReason reason) const {
     Decision decision;
-    decision.configuration =
-        match ? match->serving.table->table().default_configuration
-              : spec->default_configuration;
+    decision.configuration = standard;
     decision.reason = reason;
     return decision;
   }
@@ -49,7 +49,9 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
   absl::StatusOr<TableMatch> match =
       lookup.Find(kernel, device_uuid, fingerprint);
   if (match.ok()) {
-    decider.parameters = match->serving.table->table().parameters;
+    const Table& table = match->serving.table->table();
+    decider.parameters = table.parameters;
+    decider.standard = table.default_configuration;
     decider.match = *std::move(match);
     return decider;
   }
@@ -58,6 +60,9 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
   absl::StatusOr<std::shared_ptr<const KernelSpec>> spec = kernels.Spec(kernel);
   if (!spec.ok()) return match.status();
   decider.spec = *std::move(spec);
+  ASSIGN_OR_RETURN(
+      decider.standard,
+      DefaultForDevices(*decider.spec, lookup.Devices(device_uuid)));
   for (const Parameter& parameter : decider.spec->parameters) {
     decider.parameters.push_back(parameter.name);
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/device_space.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 
@@ -97,6 +98,7 @@ void DiskKernelCatalog::Reload() {
                    });
   std::lock_guard lock(mutex_);
   entries_ = std::move(entries);
+  views_.clear();
 }
 
 std::vector<DiskKernelCatalog::Entry> DiskKernelCatalog::List() {
@@ -124,6 +126,26 @@ absl::StatusOr<const DiskKernelCatalog::Entry*> DiskKernelCatalog::Lookup(
                     : absl::StrCat("are: ", absl::StrJoin(names, ", "))));
 }
 
+std::shared_ptr<const DiskKernelCatalog::DeviceView> DiskKernelCatalog::ViewOf(
+    const std::shared_ptr<const KernelFolder>& folder,
+    const DeviceFacts& device) {
+  const auto key =
+      std::tuple(folder->spec.name, device.backend, device.architecture);
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = views_.find(key);
+    if (known != views_.end()) return known->second;
+  }
+  auto view = std::make_shared<const DeviceView>(
+      DeviceView{.spec = SpecForDevice(folder->spec, device),
+                 .not_meant = CountNotMeantFor(folder->spec, device)});
+  std::lock_guard lock(mutex_);
+  // Not that of a folder that was replaced meanwhile.
+  const auto entry = Lookup(folder->spec.name);
+  if (entry.ok() && (*entry)->folder == folder) views_[key] = view;
+  return view;
+}
+
 absl::StatusOr<std::shared_ptr<const TunableKernel>> DiskKernelCatalog::Get(
     const std::string& name, const DeviceFacts& device) {
   std::shared_ptr<const KernelFolder> folder;
@@ -138,8 +160,10 @@ absl::StatusOr<std::shared_ptr<const TunableKernel>> DiskKernelCatalog::Get(
         device.backend, "\" of device ", device.uuid,
         "; it has: ", BackendsOf(folder->spec)));
   }
+  const std::shared_ptr<const DeviceView> view = ViewOf(folder, device);
   auto kernel = std::make_shared<TunableKernel>();
-  kernel->spec = folder->spec;
+  ASSIGN_OR_RETURN(kernel->spec, view->spec);
+  kernel->not_meant_for_device = view->not_meant;
   kernel->files.name = name;
   kernel->files.fingerprint =
       folder->Fingerprint(device.backend, device.compiler);

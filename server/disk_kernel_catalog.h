@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -51,12 +52,27 @@ class DiskKernelCatalog : public KernelCatalog {
   void Reload() override;
 
  private:
+  // What a kind of device sees of a kernel.
+  struct DeviceView {
+    absl::StatusOr<KernelSpec> spec;
+    int64_t not_meant = 0;
+  };
+
   // Returns a valid kernel's entry. Holds mutex_.
   absl::StatusOr<const Entry*> Lookup(const std::string& name) const;
+  // Kept, since making one enumerates the space and every table lookup asks.
+  std::shared_ptr<const DeviceView> ViewOf(
+      const std::shared_ptr<const KernelFolder>& folder,
+      const DeviceFacts& device);
 
   const std::vector<std::string> kernels_dirs_;
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // Guarded by mutex_.
+  // Guarded by mutex_.
+  std::vector<Entry> entries_;
+  // By name, backend and architecture; of the folders in entries_.
+  std::map<std::tuple<std::string, std::string, std::string>,
+           std::shared_ptr<const DeviceView>>
+      views_;
 };
 
 }  // namespace wavetune

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
+#include "model/kernel_validation.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -65,6 +68,41 @@ TEST(DiskKernelCatalogTest, RefusesABackendWithoutImplementation) {
   const auto kernel = catalog.Get("copy", {.uuid = "G", .backend = "cuda"});
   EXPECT_TRUE(absl::IsFailedPrecondition(kernel.status()));
   EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("opencl"));
+}
+
+TEST(DiskKernelCatalogTest, ADeviceSeesWhatIsMeantForIt) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  std::stringstream manifest;
+  const std::string path = folder / "kernels/copy/manifest.textproto";
+  manifest << std::ifstream(path).rdbuf();
+  // The default, BLOCK = 32, is for compute capability 9.0 and newer.
+  folder.Write("kernels/copy/manifest.textproto", manifest.str() + R"(
+implementations {
+  backend: "cuda" sources: "copy.cl" entry: "copy" group_size { constant: 1 }
+  device_predicates { left { coefficient: 90 factors: "BLOCK" } op: LESS_OR_EQUAL
+                      right { coefficient: 32 factors: "compute_capability" } }
+})");
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  DeviceFacts gpu{.uuid = "G", .backend = "cuda", .architecture = "sm_90"};
+  const auto newer = catalog.Get("copy", gpu);
+  ASSERT_TRUE(newer.ok()) << newer.status();
+  EXPECT_EQ((*newer)->not_meant_for_device, 0);
+  EXPECT_EQ((*newer)->spec.default_configuration, Configuration({32, 8}));
+  gpu.architecture = "sm_80";
+  for (int i = 0; i < 2; ++i) {  // Made, then kept.
+    const auto older = catalog.Get("copy", gpu);
+    ASSERT_TRUE(older.ok()) << older.status();
+    EXPECT_EQ((*older)->not_meant_for_device, 2);
+    EXPECT_EQ((*older)->spec.default_configuration, Configuration({16, 4}));
+    EXPECT_EQ(EnumerateConfigurations((*older)->spec).size(), 2u);
+    EXPECT_EQ((*older)->files.fingerprint, (*newer)->files.fingerprint);
+  }
+  gpu.architecture = "sm_30";
+  EXPECT_TRUE(absl::IsFailedPrecondition(catalog.Get("copy", gpu).status()));
+  EXPECT_EQ((*catalog.Spec("copy"))->default_configuration,
+            Configuration({32, 8}));
 }
 
 TEST(DiskKernelCatalogTest, TheFirstFolderKeepsAName) {

@@ -95,6 +95,7 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_finished_at_us(record.finished_at_us);
   proto.set_digest(record.digest);
   proto.set_seconds_left(record.seconds_left);
+  proto.set_not_meant_for_device(record.not_meant_for_device);
   return proto;
 }
 

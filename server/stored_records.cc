@@ -188,6 +188,7 @@ void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   for (const CandidateRecord& candidate : record.excluded) {
     *stored.add_excluded() = CandidateToStored(candidate);
   }
+  stored.set_not_meant_for_device(record.not_meant_for_device);
   stored.set_digest(record.digest);
   stored.set_created_at_us(record.created_at_us);
   stored.set_finished_at_us(record.finished_at_us);
@@ -208,6 +209,7 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
     ASSIGN_OR_RETURN(CandidateRecord candidate, CandidateFromStored(excluded));
     record.excluded.push_back(std::move(candidate));
   }
+  record.not_meant_for_device = stored.not_meant_for_device();
   record.digest = stored.digest();
   record.created_at_us = stored.created_at_us();
   record.finished_at_us = stored.finished_at_us();

@@ -24,4 +24,17 @@ absl::StatusOr<TableMatch> TableLookup::Find(
   return tables_->Find(query);
 }
 
+std::vector<DeviceFacts> TableLookup::Devices(
+    const std::string& device_uuid) const {
+  std::vector<DeviceFacts> attached;
+  std::vector<DeviceFacts> seen;
+  for (const AgentDirectory::Known& known : devices_->List()) {
+    const DeviceFacts& facts = known.record.facts;
+    if (!device_uuid.empty() && facts.uuid != device_uuid) continue;
+    seen.push_back(facts);
+    if (known.attached) attached.push_back(facts);
+  }
+  return attached.empty() ? seen : attached;
+}
+
 }  // namespace wavetune

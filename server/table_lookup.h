@@ -5,6 +5,7 @@
 #define WAVETUNE_SERVER_TABLE_LOOKUP_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/agent_directory.h"
@@ -28,6 +29,11 @@ class TableLookup {
   absl::StatusOr<TableMatch> Find(const std::string& kernel,
                                   const std::string& device_uuid,
                                   const std::string& fingerprint) const;
+
+  // Returns the devices that a request without a table can mean: the one of
+  // that UUID, or without a UUID the attached ones, or else all that were ever
+  // seen. Empty where there are none.
+  std::vector<DeviceFacts> Devices(const std::string& device_uuid) const;
 
  private:
   TableCatalog* const tables_;

@@ -92,14 +92,14 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
 }
 
 Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
-                   const Candidate& candidate) {
+                   const Candidate& candidate, bool compiled_only) {
   Json values = Json::object();
   for (size_t i = 0; i < spec.parameters.size(); ++i)
     values[spec.parameters[i].name] =
         candidate.configuration[static_cast<int>(i)];
   return Json{{"specialisation", specialisation},
               {"configuration", std::move(values)},
-              {"correct", !candidate.excluded()},
+              {compiled_only ? "compiled" : "correct", !candidate.excluded()},
               {"reason", candidate.excluded_reason},
               {"capacity", candidate.capacity},
               {"registers", candidate.registers},
@@ -125,7 +125,7 @@ void PrintCandidate(std::ostream& out, const KernelSpec& spec,
 struct Outcome {
   int compiled = 0;
   int refused = 0;
-  int64_t skipped = 0;  // Not meant for the device.
+  int64_t not_meant = 0;  // For the device, and so left out.
   Json candidates = Json::array();
 };
 
@@ -136,10 +136,9 @@ void PrintOutcome(std::ostream& out, const CompileCommandOptions& options,
   if (options.json) {
     out << Json{{"kernel", spec.name},
                 {"device_uuid", facts.uuid},
-                {"compiled_only", compiled_only},
-                {"correct", outcome.compiled},
+                {compiled_only ? "compiled" : "correct", outcome.compiled},
                 {"refused", outcome.refused},
-                {"skipped", outcome.skipped},
+                {"not_meant_for_device", outcome.not_meant},
                 {"candidates", std::move(outcome.candidates)}}
                .dump(2, ' ', false, Json::error_handler_t::replace)
         << "\n";
@@ -149,12 +148,13 @@ void PrintOutcome(std::ostream& out, const CompileCommandOptions& options,
       << " candidates compiled"
       << (compiled_only ? " for " : " and gave correct results on ")
       << (compiled_only ? options.architecture
-                        : absl::StrCat(facts.label, " (", facts.uuid, ")"));
-  if (outcome.skipped > 0) {
-    out << "; " << outcome.skipped << " configurations not meant for "
-        << facts.architecture << " were skipped";
+                        : absl::StrCat(facts.label, " (", facts.uuid, ")"))
+      << "\n";
+  if (outcome.not_meant > 0) {
+    out << outcome.not_meant << " configurations are not meant for "
+        << facts.architecture
+        << ": the manifest's device_predicates keep them from it\n";
   }
-  out << "\n";
 }
 
 }  // namespace
@@ -164,6 +164,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel_dir));
   ASSIGN_OR_RETURN(Workers workers, OpenDevice(options, folder.spec));
   const DeviceFacts& facts = workers.front()->facts();
+  ASSIGN_OR_RETURN(const KernelSpec spec, SpecForDevice(folder.spec, facts));
   std::vector<Device*> devices;
   for (const std::unique_ptr<Device>& worker : workers)
     devices.push_back(worker.get());
@@ -173,8 +174,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   source.set_fingerprint(folder.Fingerprint(facts.backend, facts.compiler));
   for (const v1::SourceFile& file : folder.sources) *source.add_files() = file;
 
-  ASSIGN_OR_RETURN(const KernelSpec spec, SpecForDevice(folder.spec, facts));
-  Outcome outcome{.skipped = CountNotMeantFor(folder.spec, facts)};
+  Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts)};
   const bool compiled_only = !options.architecture.empty();
   for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
@@ -189,7 +189,8 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
         [&](size_t, const Candidate& candidate) {
           ++(candidate.excluded() ? outcome.refused : outcome.compiled);
           if (options.json) {
-            outcome.candidates.push_back(CandidateJson(spec, name, candidate));
+            outcome.candidates.push_back(
+                CandidateJson(spec, name, candidate, compiled_only));
           } else {
             PrintCandidate(out, spec, name, candidate, compiled_only);
           }

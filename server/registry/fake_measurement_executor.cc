@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/device_space.h"
 #include "model/digest.h"
 #include "model/status_macros.h"
 
@@ -216,7 +217,8 @@ absl::StatusOr<std::shared_ptr<const TunableKernel>> FakeKernelCatalog::Get(
     return absl::NotFoundError(absl::StrCat("no kernel \"", name, "\""));
   }
   auto kernel = std::make_shared<TunableKernel>();
-  kernel->spec = *it->second.spec;
+  ASSIGN_OR_RETURN(kernel->spec, SpecForDevice(*it->second.spec, device));
+  kernel->not_meant_for_device = CountNotMeantFor(*it->second.spec, device);
   kernel->files.name = name;
   kernel->files.fingerprint = Sha256Hex(
       absl::StrCat(name, " ", it->second.version, " ", device.compiler));

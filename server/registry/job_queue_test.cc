@@ -272,6 +272,34 @@ TEST_F(JobQueueTest, ExcludesACandidateThatCrashes) {
   EXPECT_LE(crashes, 2);
 }
 
+TEST_F(JobQueueTest, PreparesOnlyWhatIsMeantForTheDevice) {
+  const KernelSpec spec = testing::HopperGemmSpec();
+  kernels_.Add(spec);
+  DeviceFacts a100 = testing::H200();
+  a100.backend = "cuda";
+  a100.architecture = "sm_80";
+  FakeMeasurementExecutor gpu(
+      {.facts = a100, .latency_us = SyntheticLatency(&spec, 64)});
+  directory_.Detach(a100.uuid);
+  directory_.Attach(&gpu);
+  const JobRecord job = Run(StartQueue(), {.kernel = spec.name});
+  queue_ = nullptr;
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_EQ(gpu.prepared(), 24);
+  EXPECT_EQ(job.not_meant_for_device, 24);
+  EXPECT_THAT(job.excluded, SizeIs(0));
+  const int hopper = spec.ParameterIndex("HOPPER");
+  for (const MeasureItem& item : gpu.items()) {
+    ASSERT_EQ(item.configuration[hopper], 0);
+  }
+  // The manifest's default is not meant for the device either.
+  const auto snapshot = tables_.snapshot();
+  ASSERT_EQ(snapshot->tables.size(), 1u);
+  const Table& table = snapshot->tables[0].table->table();
+  EXPECT_EQ(table.default_configuration,
+            Configuration({16, 32, 16, 1, 1, 0, 1}));
+}
+
 TEST_F(JobQueueTest, FailsWhenNoCandidateCompiles) {
   for (const Configuration& c : EnumerateConfigurations(spec_)) {
     device_.Refuse(c, "error: missing semicolon");

@@ -5,6 +5,7 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_KERNEL_CATALOG_H_
 #define WAVETUNE_SERVER_REGISTRY_KERNEL_CATALOG_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,10 +17,13 @@
 
 namespace wavetune {
 
-// A kernel as it was when read, for one backend and compiler.
+// A kernel as it was when read, for one device.
 struct TunableKernel {
-  KernelSpec spec;
+  KernelSpec spec;  // As the device tunes it: SpecForDevice
+                    // (model/device_space.h).
   KernelFiles files;
+  // Configurations of the manifest's space that are not meant for the device.
+  int64_t not_meant_for_device = 0;
 };
 
 // Thread-safe.
@@ -30,11 +34,12 @@ class KernelCatalog {
   // Returns a kernel with its fingerprint on `device`. Errors: NOT_FOUND naming
   // what there is; INVALID_ARGUMENT with the manifest's problem;
   // FAILED_PRECONDITION where the kernel has no implementation for the
-  // device's backend.
+  // device's backend, or nothing that is meant for the device.
   virtual absl::StatusOr<std::shared_ptr<const TunableKernel>> Get(
       const std::string& name, const DeviceFacts& device) = 0;
 
-  // Returns a valid kernel's spec. Errors: NOT_FOUND, INVALID_ARGUMENT as Get.
+  // Returns a valid kernel's spec as the manifest has it. Errors: NOT_FOUND,
+  // INVALID_ARGUMENT as Get.
   virtual absl::StatusOr<std::shared_ptr<const KernelSpec>> Spec(
       const std::string& name) = 0;
 

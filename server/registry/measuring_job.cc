@@ -101,6 +101,7 @@ absl::Status MeasuringJob::Bind() {
       [&](JobRecord& job) {
         job.key = key;
         job.generation = kMeasuredGeneration;
+        job.not_meant_for_device = kernel_->not_meant_for_device;
       },
       JobControl::Persist::kSynced);
   device_.Bind(kernel_, key, kMeasuredGeneration);

@@ -143,6 +143,7 @@ absl::Status ProfilingJob::Bind() {
       [&](JobRecord& job) {
         job.key = key;
         job.generation = generation;
+        job.not_meant_for_device = kernel_->not_meant_for_device;
       },
       JobControl::Persist::kSynced);
   input_.spec = &kernel_->spec;

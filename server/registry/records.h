@@ -116,7 +116,8 @@ struct JobRecord {
   double seconds_left = -1;
   std::string message;
   std::vector<CandidateRecord> excluded;
-  std::string digest;  // Of the promoted table.
+  int64_t not_meant_for_device = 0;  // Configurations: TunableKernel.
+  std::string digest;                // Of the promoted table.
   int64_t created_at_us = 0;
   int64_t finished_at_us = 0;
 

@@ -73,6 +73,7 @@ inline JobRecord TestJob() {
   job.seconds_left = 6.5;
   job.message = "cancelled";
   job.excluded = {TestCandidate(256, "hung", "causal")};
+  job.not_meant_for_device = 12;
   job.digest = "abc";
   job.created_at_us = 8;
   job.finished_at_us = 9;
