@@ -97,13 +97,15 @@ Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
   for (size_t i = 0; i < spec.parameters.size(); ++i)
     values[spec.parameters[i].name] =
         candidate.configuration[static_cast<int>(i)];
-  return Json{{"specialisation", specialisation},
-              {"configuration", std::move(values)},
-              {compiled_only ? "compiled" : "correct", !candidate.excluded()},
-              {"reason", candidate.excluded_reason},
-              {"capacity", candidate.capacity},
-              {"registers", candidate.registers},
-              {"local_memory_bytes", candidate.local_memory_bytes}};
+  Json json = {{"specialisation", specialisation},
+               {"configuration", std::move(values)},
+               {compiled_only ? "compiled" : "correct", !candidate.excluded()},
+               {"reason", candidate.excluded_reason}};
+  if (compiled_only) return json;  // Nothing more is known without a device.
+  json["capacity"] = candidate.capacity;
+  json["registers"] = candidate.registers;
+  json["local_memory_bytes"] = candidate.local_memory_bytes;
+  return json;
 }
 
 void PrintCandidate(std::ostream& out, const KernelSpec& spec,
