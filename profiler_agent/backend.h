@@ -81,7 +81,8 @@ class Backend {
  public:
   struct Enumeration {
     std::vector<DeviceFacts> devices;
-    std::string note;  // Why there are none, for people.
+    // Why there are none, or fewer than there might be; for people.
+    std::string note;
   };
 
   virtual ~Backend() = default;
