@@ -19,7 +19,8 @@ namespace wavetune {
 // outside of the space; no configuration legal for every problem; correctness
 // missing; representative problems out of range or with missing dimensions; an
 // argument without a size (an empty product); a micro parameter in a mapping;
-// sources outside of the kernel's folder.
+// sources outside of the kernel's folder; launch sizes that are 0 somewhere in
+// the space, fields that a backend does not support (implementation_faults.h).
 absl::Status ValidateKernelSpec(const KernelSpec& spec);
 
 // Largest space that is enumerated.

@@ -35,7 +35,7 @@ struct Expression {
                      // one element of the repeated dimension at a time
     kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv,
                         // parameter block_q, parameter block_kv
-    kSum = 8,           // sum of children
+    kSum = 8,           // sum of children; never in a mapping
   };
   Kind kind = Kind::kConstant;
   int64_t value = 1;
@@ -61,8 +61,9 @@ struct Expression {
 inline constexpr int64_t kExpressionLimit = int64_t{1} << 52;
 
 // Returns the value of `expression`, saturated to [0, kExpressionLimit].
-// Extents and parameters must be >= 1 and their indices valid
-// (kernel_validation.h checks both). Cannot fail. Cost: O(size of the tree),
+// Extents must be >= 1, parameters >= 0 and their indices valid
+// (kernel_validation.h checks all of that). A divisor of 0 counts as 1. Cannot
+// fail. Cost: O(size of the tree),
 // times the elements under kSumOver.
 int64_t Evaluate(const Expression& expression, const ProblemView& problem,
                  const Configuration& configuration);

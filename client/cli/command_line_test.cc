@@ -316,6 +316,18 @@ TEST_F(CommandLineTest, JobsShowNamesExcludedCandidatesAndTheirReasons) {
   EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
 }
 
+TEST_F(CommandLineTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("device_predicates")));
+  job.set_not_meant_for_device(209);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("209 configurations"));
+  EXPECT_THAT(out_.str(), HasSubstr("device_predicates"));
+}
+
 TEST_F(CommandLineTest, JobsCancelNamesTheJob) {
   daemon_->jobs = {Job(5, v1::RUNNING)};
   EXPECT_EQ(Run({"jobs", "cancel", "5"}), kExitOk);

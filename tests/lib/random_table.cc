@@ -34,6 +34,7 @@ Relation Compare(Relation::Term left, Relation::Operator op,
 std::vector<Dimension> DimensionsOf(TableKind kind) {
   switch (kind) {
     case TableKind::kGemm:
+    case TableKind::kClusterGemm:
       return {{.name = "m"}, {.name = "n"}, {.name = "k"}};
     case TableKind::kGroupedGemm:
       return {{.name = "m", .repeated = true, .min = 0},
@@ -101,6 +102,15 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
                   Expression::CausalBlocks(0, 0, kBlockA, kBlockB)}));
       mapping.rows = RowAxis{0, kBlockA};
       return mapping;
+    case TableKind::kClusterGemm: {
+      const Expression cluster = Expression::OfParameter(kVector);
+      return GemmMapping(
+          random,
+          Expression::Product(
+              {Expression::CeilDiv({Expression::OfDimension(0)},
+                                   {Expression::OfParameter(kBlockA), cluster}),
+               cluster, CeilOf(1, kBlockB)}));
+    }
   }
   return mapping;
 }
@@ -265,7 +275,7 @@ int64_t RandomExtent(Lcg& random, const Dimension& dimension) {
 }  // namespace
 
 Table RandomTable(Lcg& random) {
-  const auto kind = static_cast<TableKind>(random.Below(4));
+  const auto kind = static_cast<TableKind>(random.Below(5));
   Table table = RandomHead(random, kind);
   const int64_t count = random.Between(1, 3);
   for (int64_t i = 0; i < count; ++i) {

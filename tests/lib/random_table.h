@@ -1,6 +1,6 @@
 // Random but valid tables and problems of every shape that a table can have:
-// dense and repeated dimensions, causal blocks, predicates, several row and
-// wave regimes, exact and near ties, floors.
+// dense and repeated dimensions, clusters, causal blocks, predicates, several
+// row and wave regimes, exact and near ties, floors.
 //
 //   Lcg random(7);
 //   Table table = RandomTable(random);
@@ -20,6 +20,7 @@ enum class TableKind {
   kGroupedGemm,      // m repeated, n, k
   kCausalAttention,  // batch, heads, seq_q, seq_kv
   kPackedAttention,  // seq repeated, heads: causal over sequences of any length
+  kClusterGemm,      // m, n, k in whole clusters of rows
 };
 
 // Returns a table that CheckTable accepts, with one to three sub-tables.
