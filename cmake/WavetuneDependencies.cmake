@@ -29,7 +29,8 @@ if(NOT WAVETUNE_CORE_ONLY)
     CL_HPP_MINIMUM_OPENCL_VERSION=200)  # the opencl.hpp of Debian 12 does not compile without it
 endif()
 
-# CUDA: only profiler_agent/cuda uses it, through NVRTC and the driver API; no nvcc step is needed.
+# CUDA: only profiler_agent/cuda uses it, through NVRTC and the driver API; no nvcc step is needed. Headers only:
+# the libraries are loaded at run time, so that one agent starts on every machine.
 set(WAVETUNE_HAVE_CUDA OFF)
 if(NOT WAVETUNE_CORE_ONLY)
   find_package(CUDAToolkit QUIET)
@@ -40,6 +41,13 @@ if(NOT WAVETUNE_CORE_ONLY)
         "or configure with -DWAVETUNE_CUDA=OFF")
     endif()
     set(WAVETUNE_HAVE_CUDA ON)
+    add_library(wavetune_cuda_headers INTERFACE)
+    add_library(wavetune::cuda_headers ALIAS wavetune_cuda_headers)
+    target_include_directories(wavetune_cuda_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(wavetune_cuda_headers INTERFACE ${CMAKE_DL_LIBS})
+    # Where NVRTC is looked for when the loader does not find it.
+    target_compile_definitions(wavetune_cuda_headers INTERFACE
+      WAVETUNE_CUDA_LIBRARY_DIR="${CUDAToolkit_LIBRARY_DIR}")
   endif()
 endif()
 

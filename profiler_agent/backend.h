@@ -2,9 +2,9 @@
 // trace).
 //
 // A worker runs one Device for its whole life (worker/worker_main.h
-// speaks the pipe); implementations are OpenClBackend and ReplayBackend, and
-// later CUDA. A Device may crash or hang its process: the agent restarts it and
-// excludes the candidate at fault. Contract suite:
+// speaks the pipe); implementations are CudaBackend, OpenClBackend and
+// ReplayBackend. A Device may crash or hang its process: the agent restarts it
+// and excludes the candidate at fault. Contract suite:
 // profiler_agent/backend_contract_test.h.
 #ifndef WAVETUNE_PROFILER_AGENT_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_BACKEND_H_
@@ -81,7 +81,8 @@ class Backend {
  public:
   struct Enumeration {
     std::vector<DeviceFacts> devices;
-    std::string note;  // Why there are none, for people.
+    // Why there are none, or fewer than there might be; for people.
+    std::string note;
   };
 
   virtual ~Backend() = default;

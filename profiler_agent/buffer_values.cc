@@ -12,6 +12,8 @@
 namespace wavetune {
 namespace {
 
+constexpr size_t kPatternElements = 4194301;
+
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
 // generators, OOPSLA 2014): three multiplications a value, the same everywhere.
 // std::uniform_real_distribution is not the same everywhere, and slower.
@@ -129,6 +131,11 @@ std::string InputValues(const KernelSpec& spec, const Argument& argument,
     });
   }
   return RandomValues(argument.type, elements, seed);
+}
+
+std::string RandomPattern(ElementType type, size_t bytes, uint64_t seed) {
+  return RandomValues(
+      type, std::min(kPatternElements, bytes / ElementBytes(type)), seed);
 }
 
 std::string PoisonValues(ElementType type, size_t elements) {

@@ -26,6 +26,11 @@ size_t ElementBytes(ElementType type);
 // element.
 std::string RandomValues(ElementType type, size_t elements, uint64_t seed);
 
+// Returns random values with which to fill a memory of `bytes` over and over:
+// as many, or a prime number of elements below 2^22, so that no two rows of a
+// matrix are equal.
+std::string RandomPattern(ElementType type, size_t bytes, uint64_t seed);
+
 // Returns the content of an input argument: random values, but for an integer
 // input that is named as the kernel's repeated dimension: it holds that
 // dimension's elements (tokens per expert), as the kernel cannot know them

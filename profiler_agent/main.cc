@@ -226,6 +226,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
   compile->add_option("--device", arguments.compile.device_uuid,
                       "Device UUID; default: the first that runs the kernel");
   compile
+      ->add_option("--arch", arguments.compile.architecture,
+                   "Only compile, for a GPU architecture like sm_90a (CUDA "
+                   "kernels; needs no GPU)")
+      ->excludes("--device");
+  compile
       ->add_option("--sample", arguments.compile.sample,
                    "Candidates, spread over the space")
       ->check(CLI::PositiveNumber)
@@ -238,6 +243,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--backend", arguments.worker_backend)->required();
   worker->add_option("--cache-dir", arguments.backend.cache_dir);
   worker->add_option("--replay-trace", arguments.backend.replay_traces);
+  worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 
 int Main(int argc, char** argv) {

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> folders;
   std::string kernel;
   std::string device;
+  std::string architecture;
   int sample = 8;
   bool all = false;
 };
@@ -122,6 +123,8 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
                                         "compile", "--kernel-dir", folder};
   if (!options.device.empty())
     arguments.insert(arguments.end(), {"--device", options.device});
+  if (!options.architecture.empty())
+    arguments.insert(arguments.end(), {"--arch", options.architecture});
   if (options.all) {
     arguments.push_back("--all");
   } else {
@@ -139,8 +142,8 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
         "wavetune-agent refused the kernel or the arguments");
   if (code == 3)
     return absl::NotFoundError(
-        "wavetune-agent found no usable device that runs the kernel; its "
-        "messages above say why");
+        "wavetune-agent found no usable device, or compiler, for the kernel; "
+        "its messages above say why");
   return absl::AbortedError(
       absl::StrCat("not every candidate compiled and was correct: "
                    "wavetune-agent ended with exit code ",
@@ -172,9 +175,11 @@ void AddKernelsCommands(CommandRegistry& registry) {
   CLI::App* compile = registry.Add(
       kernels, "compile",
       "Compiles candidates on a device of this machine and compares their "
-      "results with the reference.",
+      "results with the reference; or only compiles them for a GPU that is "
+      "not there.",
       {"wavetune kernels compile kernels/gemm_f32 --sample 16",
-       "wavetune kernels compile gemm_f32 --device GPU-1 --all"},
+       "wavetune kernels compile gemm_f32 --device GPU-1 --all",
+       "wavetune kernels compile kernels/gemm_bf16 --arch sm_90a --all"},
       [options](CommandContext& context) {
         return RunCompile(context, *options);
       });
@@ -182,8 +187,13 @@ void AddKernelsCommands(CommandRegistry& registry) {
       ->add_option("KERNEL", options->kernel,
                    "Kernel folder, or the name of one that the daemon has")
       ->required();
-  compile->add_option("--device", options->device,
-                      "Device UUID; default: the machine's first");
+  CLI::Option* device = compile->add_option(
+      "--device", options->device, "Device UUID; default: the machine's first");
+  compile
+      ->add_option("--arch", options->architecture,
+                   "Only compile, for a GPU architecture like sm_90a; CUDA "
+                   "kernels, needs no GPU")
+      ->excludes(device);
   CLI::Option* sample =
       compile
           ->add_option("--sample", options->sample,

@@ -1,7 +1,6 @@
 #include "profiler_agent/opencl/opencl_arena.h"
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 #include <utility>
 
@@ -13,22 +12,6 @@
 namespace wavetune {
 namespace {
 
-// A page: slices start alike, whatever their size, and above every device's
-// alignment for sub-buffers (128 bytes on PoCL, 4096 at most elsewhere).
-constexpr size_t kSliceAlignment = 4096;
-
-// Random content repeats with this period (a prime number of elements below
-// 2^22, so that no two rows of a matrix are equal).
-constexpr size_t kPatternElements = 4194301;
-
-// Where the driver does not say how large the last-level cache is: as large as
-// those of most devices (an H100 has 50 MiB), or larger.
-constexpr size_t kAssumedCacheBytes = size_t{64} << 20;
-
-size_t RoundUp(size_t bytes, size_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 size_t MaxAllocation(cl_device_id device) {
   cl_ulong bytes = 0;
   clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(bytes), &bytes,
@@ -36,24 +19,21 @@ size_t MaxAllocation(cl_device_id device) {
   return static_cast<size_t>(bytes);
 }
 
-size_t CacheBytes(const DeviceFacts& facts) {
-  if (facts.last_level_cache_bytes > 0) {
-    return static_cast<size_t>(facts.last_level_cache_bytes);
-  }
-  static std::once_flag logged;
-  std::call_once(logged, [&facts] {
-    AgentLog(AgentLogLevel::kWarning,
-             absl::StrCat("device ", facts.uuid,
-                          " does not tell its cache's size; assuming ",
-                          kAssumedCacheBytes >> 20, " MiB"));
-  });
-  return kAssumedCacheBytes;
-}
-
 size_t ColdBytesOf(const Argument& argument, const OpenClSession& session,
                    const DeviceFacts& facts) {
-  const bool cold = argument.cold && argument.role == ArgumentRole::kInput;
-  return cold ? ColdBytes(CacheBytes(facts), session.is_cpu) : 0;
+  if (!argument.cold || argument.role != ArgumentRole::kInput) return 0;
+  if (facts.last_level_cache_bytes <= 0) {
+    static std::once_flag logged;
+    std::call_once(logged, [&facts] {
+      AgentLog(AgentLogLevel::kWarning,
+               absl::StrCat("device ", facts.uuid,
+                            " does not tell its cache's size; a usual one is "
+                            "assumed"));
+    });
+  }
+  return ColdBytes(
+      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0)),
+      session.is_cpu);
 }
 
 }  // namespace
@@ -68,19 +48,19 @@ OpenClArena::OpenClArena(const OpenClSession& session, const DeviceFacts& facts,
       seed_(seed) {}
 
 absl::Status OpenClArena::Reserve(size_t bytes) {
-  const size_t slice = RoundUp(bytes, kSliceAlignment);
-  if (slice > max_bytes_) {
+  const size_t wanted = rotation_.WantedBytes(bytes, max_bytes_);
+  if (wanted == 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a buffer of ", bytes, " bytes is larger than the ",
                      max_bytes_, " that the device allocates at once"));
   }
-  const size_t wanted = std::min(max_bytes_, slice + rotation_.cold_bytes());
-  if (memory_ && wanted <= size_) return absl::OkStatus();
+  const bool at_most = size_ == max_bytes_;
+  if (memory_ && (at_most || rotation_.Suffices(bytes, size_))) {
+    return absl::OkStatus();
+  }
   memory_ = OpenClBuffer();
-  rotation_.Restart();
-  // Powers of two, so that growing problems do not fill it again and again;
-  // where that is too much, less rotation rather than none.
-  size_ = std::min(max_bytes_, std::bit_ceil(slice) + rotation_.cold_bytes());
+  rotation_.Reset();
+  size_ = wanted;
   cl_int code = CL_SUCCESS;
   memory_ = OpenClBuffer(clCreateBuffer(session_.context, CL_MEM_READ_WRITE,
                                         size_, nullptr, &code));
@@ -94,9 +74,7 @@ absl::Status OpenClArena::Reserve(size_t bytes) {
 }
 
 absl::Status OpenClArena::Fill() {
-  const size_t elements =
-      std::min(kPatternElements, size_ / ElementBytes(type_));
-  const std::string pattern = RandomValues(type_, elements, seed_);
+  const std::string pattern = RandomPattern(type_, size_, seed_);
   for (size_t offset = 0; offset < size_; offset += pattern.size()) {
     const size_t bytes = std::min(pattern.size(), size_ - offset);
     const cl_int code =
@@ -108,9 +86,7 @@ absl::Status OpenClArena::Fill() {
 }
 
 absl::StatusOr<OpenClBuffer> OpenClArena::NextSlice(size_t bytes) {
-  const size_t slice = RoundUp(bytes, kSliceAlignment);
-  const size_t offset = rotation_.NextOffset(slice, size_);
-  const cl_buffer_region region = {offset, std::min(slice, size_ - offset)};
+  const cl_buffer_region region = {rotation_.Next(bytes, size_), bytes};
   cl_int code = CL_SUCCESS;
   OpenClBuffer buffer(clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
                                         CL_BUFFER_CREATE_TYPE_REGION, &region,

@@ -18,8 +18,8 @@
 #include "absl/status/statusor.h"
 #include "model/device.h"
 #include "model/kernel_spec.h"
-#include "profiler_agent/cold_rotation.h"
 #include "profiler_agent/opencl/opencl_handle.h"
+#include "profiler_agent/slice_rotation.h"
 
 namespace wavetune {
 
@@ -47,7 +47,7 @@ class OpenClArena {
   OpenClSession session_;
   ElementType type_;
   bool is_input_;
-  ColdRotation rotation_;
+  SliceRotation rotation_;
   size_t max_bytes_ = 0;  // Of one allocation; less rotation where it limits.
   uint64_t seed_;
   OpenClBuffer memory_;

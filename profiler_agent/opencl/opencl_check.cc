@@ -1,28 +1,21 @@
 #include "profiler_agent/opencl/opencl_check.h"
 
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "model/kernel_validation.h"
 #include "model/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"
+#include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
 namespace {
-
-// Poisoned elements behind each output: a tile that is not masked writes into
-// them. Elements, not bytes, so that alignment does not matter.
-constexpr size_t kGuardElements = 1024;
 
 absl::StatusOr<OpenClBuffer> CreateBuffer(const OpenClSession& session,
                                           std::string content) {
@@ -101,31 +94,6 @@ class Run {
   std::map<size_t, std::pair<OpenClBuffer, size_t>> buffers_;
 };
 
-absl::Status Compare(const KernelSpec& spec, const Argument& argument,
-                     const Problem& problem, absl::string_view out,
-                     absl::string_view reference) {
-  const size_t bytes =
-      out.size() - kGuardElements * ElementBytes(argument.type);
-  const std::string guard = PoisonValues(argument.type, kGuardElements);
-  const std::string at = absl::StrCat(" of output '", argument.name, "' at ",
-                                      FormatProblem(spec, problem));
-  if (reference.substr(bytes) != guard) {
-    return BrokenReference(
-        absl::DataLossError(absl::StrCat("it writes past the end", at)));
-  }
-  if (out.substr(bytes) != guard) {
-    return absl::DataLossError(absl::StrCat("writes past the end", at));
-  }
-  const double error = RelativeError(argument.type, out.substr(0, bytes),
-                                     reference.substr(0, bytes));
-  const double tolerance = spec.correctness->relative_tolerance;
-  if (error <= tolerance) return absl::OkStatus();  // False for NaN.
-  return absl::DataLossError(absl::StrCat(
-      "relative error ", error, " exceeds ", tolerance, at,
-      std::isnan(error) ? " (not every element was written, or one is NaN)"
-                        : ""));
-}
-
 // The reference runs one work item per index. On a CPU every other group size
 // would be another compilation (PoCL), so groups have one item there.
 LaunchShape ReferenceShape(const OpenClSession& session,
@@ -138,15 +106,6 @@ LaunchShape ReferenceShape(const OpenClSession& session,
 }
 
 }  // namespace
-
-absl::Status BrokenReference(const absl::Status& status) {
-  if (status.ok() || absl::IsUnavailable(status) ||
-      absl::IsResourceExhausted(status)) {
-    return status;
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("the reference kernel is broken: ", status.message()));
-}
 
 absl::Status CheckResults(const OpenClSession& session,
                           const OpenClCheck& check, const Problem& problem,
@@ -164,7 +123,7 @@ absl::Status CheckResults(const OpenClSession& session,
     const absl::StatusOr<std::string> wanted = reference.Output(i);
     if (!wanted.ok()) return wanted.status();
     absl::Status equal =
-        Compare(spec, spec.arguments[i], problem, *out, *wanted);
+        CompareOutputs(spec, spec.arguments[i], problem, *out, *wanted);
     if (!equal.ok()) return equal;
   }
   return absl::OkStatus();

@@ -21,11 +21,6 @@ struct OpenClCheck {
   LaunchShape shape;
 };
 
-// Returns the error of a reference that cannot be compiled or run, which is not
-// the candidate's fault: UNIMPLEMENTED, or `status` where the device is lost or
-// out of memory.
-absl::Status BrokenReference(const absl::Status& status);
-
 // Runs candidate and reference on the same random inputs (of `seed`), outputs
 // poisoned, and compares every output. Bytes just past an output must stay as
 // they were. Errors: DATA_LOSS naming the output and its error; as Finish and

@@ -12,6 +12,7 @@
 #include "profiler_agent/opencl/opencl_check.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
+#include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
 

@@ -1,6 +1,5 @@
 #include "profiler_agent/opencl/opencl_source.h"
 
-#include <cstddef>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -9,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "profiler_agent/compile_options.h"
 
 namespace wavetune {
 namespace {
@@ -62,20 +62,8 @@ std::string BuildOptions(const KernelSpec& spec,
                          const Configuration* configuration,
                          const std::string& specialisation,
                          const std::vector<std::string>& options) {
-  std::vector<std::string> all;
-  for (int i = 0; configuration != nullptr && i < configuration->size(); ++i) {
-    all.push_back(absl::StrCat("-D",
-                               spec.parameters[static_cast<size_t>(i)].name,
-                               "=", (*configuration)[i]));
-  }
-  for (const Specialisation& candidate : spec.specialisations) {
-    if (candidate.name != specialisation) continue;
-    for (const auto& [name, value] : candidate.defines) {
-      all.push_back(absl::StrCat("-D", name, "=", value));
-    }
-  }
-  all.insert(all.end(), options.begin(), options.end());
-  return absl::StrJoin(all, " ");
+  return absl::StrJoin(
+      CompileOptions(spec, configuration, specialisation, options), " ");
 }
 
 }  // namespace wavetune

@@ -20,9 +20,7 @@ namespace wavetune {
 absl::StatusOr<std::string> ExpandSource(
     const std::map<std::string, std::string>& files, const std::string& name);
 
-// Returns "-DBLOCK_M=64 -DCAUSAL=1 -cl-fast-relaxed-math": parameters (unless
-// `configuration` is nullptr), the specialisation's defines, then `options` in
-// their order. Cannot fail.
+// Returns CompileOptions as one text. Cannot fail.
 std::string BuildOptions(const KernelSpec& spec,
                          const Configuration* configuration,
                          const std::string& specialisation,

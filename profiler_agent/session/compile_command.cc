@@ -37,19 +37,34 @@ std::vector<Configuration> ChooseConfigurations(
   return chosen;
 }
 
+// Where the workers look for the device: of an architecture that is a compiler.
+AgentDevicesOptions DevicesOptions(const CompileCommandOptions& options) {
+  AgentDevicesOptions devices = options.devices;
+  if (options.architecture.empty()) return devices;
+  devices.backends = {"cuda"};
+  devices.backend.compile_only_architecture = options.architecture;
+  return devices;
+}
+
 // Finds the wanted device and puts workers in front of it.
 absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
                                    const KernelSpec& spec) {
+  const AgentDevicesOptions devices = DevicesOptions(options);
   std::vector<std::string> seen;
-  for (const std::string& backend : options.devices.backends) {
-    if (!IsBuiltIn(backend)) continue;
-    const std::vector<std::string> command =
-        WorkerCommand(options.devices, backend);
+  for (const std::string& backend : devices.backends) {
+    if (!IsBuiltIn(backend)) {
+      seen.push_back(absl::StrCat(backend, ": not built in"));
+      continue;
+    }
+    const std::vector<std::string> command = WorkerCommand(devices, backend);
     RemoteDevice scout({.command = command});
     const absl::StatusOr<Backend::Enumeration> found = scout.Enumerate();
     if (!found.ok()) {
       seen.push_back(absl::StrCat(backend, ": ", found.status().message()));
       continue;
+    }
+    if (found->devices.empty()) {
+      seen.push_back(absl::StrCat(backend, ": ", found->note));
     }
     for (const DeviceFacts& facts : found->devices) {
       seen.push_back(
@@ -59,12 +74,12 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
                             : facts.uuid == options.device_uuid;
       if (!fits) continue;
       Workers workers;
-      for (int i = 0; i < std::max(options.devices.prepare_workers, 1); ++i)
-        workers.push_back(std::make_unique<RemoteDevice>(RemoteDeviceOptions{
-            .command = command,
-            .facts = facts,
-            .cache_dir = options.devices.backend.cache_dir,
-            .prepare_timeout = options.devices.prepare_timeout}));
+      for (int i = 0; i < std::max(devices.prepare_workers, 1); ++i)
+        workers.push_back(std::make_unique<RemoteDevice>(
+            RemoteDeviceOptions{.command = command,
+                                .facts = facts,
+                                .cache_dir = devices.backend.cache_dir,
+                                .prepare_timeout = devices.prepare_timeout}));
       return workers;
     }
   }
@@ -77,33 +92,71 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
 }
 
 Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
-                   const Candidate& candidate) {
+                   const Candidate& candidate, bool compiled_only) {
   Json values = Json::object();
   for (size_t i = 0; i < spec.parameters.size(); ++i)
     values[spec.parameters[i].name] =
         candidate.configuration[static_cast<int>(i)];
-  return Json{{"specialisation", specialisation},
-              {"configuration", std::move(values)},
-              {"correct", !candidate.excluded()},
-              {"reason", candidate.excluded_reason},
-              {"capacity", candidate.capacity},
-              {"registers", candidate.registers},
-              {"local_memory_bytes", candidate.local_memory_bytes}};
+  Json json = {{"specialisation", specialisation},
+               {"configuration", std::move(values)},
+               {compiled_only ? "compiled" : "correct", !candidate.excluded()},
+               {"reason", candidate.excluded_reason}};
+  if (compiled_only) return json;  // Nothing more is known without a device.
+  json["capacity"] = candidate.capacity;
+  json["registers"] = candidate.registers;
+  json["local_memory_bytes"] = candidate.local_memory_bytes;
+  return json;
 }
 
 void PrintCandidate(std::ostream& out, const KernelSpec& spec,
                     const std::string& specialisation,
-                    const Candidate& candidate) {
+                    const Candidate& candidate, bool compiled_only) {
   out << (candidate.excluded() ? "REFUSED  " : "ok       ")
       << FormatConfiguration(spec, candidate.configuration);
   if (!specialisation.empty()) out << " [" << specialisation << "]";
   if (candidate.excluded()) {
     out << ": " << candidate.excluded_reason;
-  } else {
+  } else if (!compiled_only) {
     out << "  capacity " << candidate.capacity << ", "
         << candidate.local_memory_bytes << " bytes of local memory";
   }
   out << std::endl;  // As it goes: a slow compiler is watched.
+}
+
+// What became of all candidates.
+struct Outcome {
+  int compiled = 0;
+  int refused = 0;
+  int64_t not_meant = 0;  // For the device, and so left out.
+  Json candidates = Json::array();
+};
+
+void PrintOutcome(std::ostream& out, const CompileCommandOptions& options,
+                  const KernelSpec& spec, const DeviceFacts& facts,
+                  Outcome outcome) {
+  const bool compiled_only = !options.architecture.empty();
+  if (options.json) {
+    out << Json{{"kernel", spec.name},
+                {"device_uuid", facts.uuid},
+                {compiled_only ? "compiled" : "correct", outcome.compiled},
+                {"refused", outcome.refused},
+                {"not_meant_for_device", outcome.not_meant},
+                {"candidates", std::move(outcome.candidates)}}
+               .dump(2, ' ', false, Json::error_handler_t::replace)
+        << "\n";
+    return;
+  }
+  out << outcome.compiled << " of " << outcome.compiled + outcome.refused
+      << " candidates compiled"
+      << (compiled_only ? " for " : " and gave correct results on ")
+      << (compiled_only ? options.architecture
+                        : absl::StrCat(facts.label, " (", facts.uuid, ")"))
+      << "\n";
+  if (outcome.not_meant > 0) {
+    out << outcome.not_meant << " configurations are not meant for "
+        << facts.architecture
+        << ": the manifest's device_predicates keep them from it\n";
+  }
 }
 
 }  // namespace
@@ -114,7 +167,6 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   ASSIGN_OR_RETURN(Workers workers, OpenDevice(options, folder.spec));
   const DeviceFacts& facts = workers.front()->facts();
   ASSIGN_OR_RETURN(const KernelSpec spec, SpecForDevice(folder.spec, facts));
-  const int64_t not_meant = CountNotMeantFor(folder.spec, facts);
   std::vector<Device*> devices;
   for (const std::unique_ptr<Device>& worker : workers)
     devices.push_back(worker.get());
@@ -124,46 +176,31 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   source.set_fingerprint(folder.Fingerprint(facts.backend, facts.compiler));
   for (const v1::SourceFile& file : folder.sources) *source.add_files() = file;
 
-  int compiled = 0;
-  int refused = 0;
-  Json candidates = Json::array();
-  for (const std::string& name : folder.spec.SpecialisationNames()) {
+  Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts)};
+  const bool compiled_only = !options.architecture.empty();
+  for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
     ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
     batch.configurations = ChooseConfigurations(spec, options);
-    if (facts.backend != "replay") {  // Which has nothing to launch.
+    if (facts.backend != "replay" && !compiled_only) {  // Which launch nothing.
       ASSIGN_OR_RETURN(batch.correctness_problems,
-                       CorrectnessProblems(folder.spec, name));
+                       CorrectnessProblems(spec, name));
     }
     RETURN_IF_ERROR(RunPrepareBatch(
         devices, batch,
         [&](size_t, const Candidate& candidate) {
-          ++(candidate.excluded() ? refused : compiled);
+          ++(candidate.excluded() ? outcome.refused : outcome.compiled);
           if (options.json) {
-            candidates.push_back(CandidateJson(folder.spec, name, candidate));
+            outcome.candidates.push_back(
+                CandidateJson(spec, name, candidate, compiled_only));
           } else {
-            PrintCandidate(out, folder.spec, name, candidate);
+            PrintCandidate(out, spec, name, candidate, compiled_only);
           }
         },
         std::stop_token()));
   }
-  if (options.json) {
-    out << Json{{"kernel", folder.spec.name},
-                {"device_uuid", facts.uuid},
-                {"correct", compiled},
-                {"refused", refused},
-                {"not_meant_for_device", not_meant},
-                {"candidates", std::move(candidates)}}
-               .dump(2, ' ', false, Json::error_handler_t::replace)
-        << "\n";
-  } else {
-    out << compiled << " of " << compiled + refused
-        << " candidates compiled and gave correct results on " << facts.label
-        << " (" << facts.uuid << ")\n";
-    if (not_meant > 0)
-      out << not_meant << " configurations are not meant for this device: the "
-          << "manifest's device_predicates keep them from it\n";
-  }
+  const int refused = outcome.refused;
+  PrintOutcome(out, options, spec, facts, std::move(outcome));
   return refused;
 }
 

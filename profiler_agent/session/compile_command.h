@@ -15,17 +15,21 @@ struct CompileCommandOptions {
   AgentDevicesOptions devices;
   std::string kernel_dir;
   std::string device_uuid;  // Empty: the first device that runs the kernel.
-  int sample = 8;           // Candidates, spread over the space; the default
-                            // configuration is always among them.
-  bool all = false;         // Every candidate.
+  // "sm_90a": compiles CUDA candidates for it, without a GPU and without
+  // checking results. Empty: uses a device.
+  std::string architecture;
+  int sample = 8;    // Candidates, spread over the space; the default
+                     // configuration is always among them.
+  bool all = false;  // Every candidate.
   bool json = false;
 };
 
 // Compiles the candidates of every specialisation in worker processes, compares
 // their results with the reference, and prints a line for each and a summary.
+// What the manifest does not mean for the device is skipped and counted.
 // Returns how many were refused. Errors: INVALID_ARGUMENT for a kernel that is
-// not valid; UNAVAILABLE where no device fits, naming those there are; as
-// RunPrepareBatch.
+// not valid; UNAVAILABLE where no device (or compiler, for an architecture)
+// fits, naming those there are; as SpecForDevice and RunPrepareBatch.
 absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
                                       std::ostream& out);
 

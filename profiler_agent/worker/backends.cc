@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#ifdef WAVETUNE_HAVE_CUDA
+#include "profiler_agent/cuda/cuda_backend.h"
+#endif
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/replay/replay_backend.h"
 
@@ -15,6 +18,16 @@ struct BuiltIn {
 
 // A new backend is one line here.
 constexpr BuiltIn kBuiltIn[] = {
+#ifdef WAVETUNE_HAVE_CUDA
+    {"cuda",
+     [](const BackendOptions& options) -> std::unique_ptr<Backend> {
+       if (options.compile_only_architecture.empty()) {
+         return std::make_unique<CudaBackend>();
+       }
+       return std::make_unique<CudaCompileBackend>(
+           options.compile_only_architecture);
+     }},
+#endif
     {"opencl",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        return std::make_unique<OpenClBackend>(options.cache_dir);

@@ -13,6 +13,9 @@ namespace wavetune {
 struct BackendOptions {
   std::string cache_dir;                   // Of drivers; empty: their own.
   std::vector<std::string> replay_traces;  // Folders.
+  // "sm_90a": the CUDA backend compiles for it and launches nothing, so that it
+  // needs no GPU. Empty: uses the machine's GPUs.
+  std::string compile_only_architecture;
 };
 
 // Returns the backends that an agent looks for when it is not told: all that

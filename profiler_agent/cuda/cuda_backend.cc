@@ -1,0 +1,118 @@
+#include "profiler_agent/cuda/cuda_backend.h"
+
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/status_macros.h"
+#include "profiler_agent/cuda/cuda_architecture.h"
+#include "profiler_agent/cuda/cuda_compile_device.h"
+#include "profiler_agent/cuda/cuda_device.h"
+#include "profiler_agent/cuda/cuda_driver.h"
+#include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/nvml.h"
+#include "profiler_agent/cuda/nvrtc.h"
+
+namespace wavetune {
+namespace {
+
+// What a device needs beside itself; lives for ever.
+struct Libraries {
+  const CudaDriver* driver = nullptr;
+  const Nvrtc* nvrtc = nullptr;
+  const Nvml* nvml = nullptr;  // nullptr: goes without.
+};
+
+absl::StatusOr<Libraries> LoadLibraries() {
+  Libraries libraries;
+  ASSIGN_OR_RETURN(libraries.driver, LoadCudaDriver());
+  ASSIGN_OR_RETURN(libraries.nvrtc, Nvrtc::Load());
+  if (const absl::StatusOr<const Nvml*> nvml = Nvml::Load(); nvml.ok()) {
+    libraries.nvml = *nvml;
+  }
+  return libraries;
+}
+
+absl::StatusOr<std::vector<CudaDeviceEntry>> List(const Libraries& libraries) {
+  return ListCudaDevices(*libraries.driver, libraries.nvml,
+                         libraries.nvrtc->version());
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend() {
+  // A kernel that is loaded at its first launch waits for the device; each
+  // module here holds one kernel, so there is nothing to save.
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+}
+
+Backend::Enumeration CudaBackend::Enumerate() {
+  const absl::StatusOr<Libraries> libraries = LoadLibraries();
+  if (!libraries.ok()) {
+    return {.note = std::string(libraries.status().message())};
+  }
+  absl::StatusOr<std::vector<CudaDeviceEntry>> entries = List(*libraries);
+  if (!entries.ok()) return {.note = std::string(entries.status().message())};
+  Enumeration enumeration;
+  std::vector<std::string> notes;
+  if (libraries->nvml == nullptr) {
+    notes.emplace_back(
+        "without NVML (libnvidia-ml.so.1): power limit and throttling are not "
+        "seen");
+  }
+  for (CudaDeviceEntry& entry : *entries) {
+    const absl::Status usable = CheckArchitecture(
+        CudaArchitectureOf(ComputeCapability(entry.facts)),
+        libraries->nvrtc->capabilities(), libraries->nvrtc->version());
+    if (usable.ok()) {
+      enumeration.devices.push_back(std::move(entry.facts));
+    } else {
+      notes.push_back(absl::StrCat(entry.facts.label, ": ", usable.message()));
+    }
+  }
+  if (entries->empty()) notes = {"the NVIDIA driver shows no GPU"};
+  enumeration.note = absl::StrJoin(notes, "; ");
+  return enumeration;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
+    const std::string& device_uuid, const std::string& cache_dir) {
+  const absl::StatusOr<Libraries> libraries = LoadLibraries();
+  if (!libraries.ok()) {
+    return absl::UnavailableError(libraries.status().message());
+  }
+  ASSIGN_OR_RETURN(const std::vector<CudaDeviceEntry> entries,
+                   List(*libraries));
+  for (const CudaDeviceEntry& entry : entries) {
+    if (entry.facts.uuid != device_uuid) continue;
+    return CudaDevice::Open(*libraries->driver, *libraries->nvrtc, entry,
+                            cache_dir);
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no GPU has the UUID ", device_uuid,
+                   "; CUDA_VISIBLE_DEVICES may hide it"));
+}
+
+CudaCompileBackend::CudaCompileBackend(std::string architecture)
+    : architecture_(std::move(architecture)) {}
+
+Backend::Enumeration CudaCompileBackend::Enumerate() {
+  const absl::StatusOr<std::unique_ptr<CudaCompileDevice>> device =
+      CudaCompileDevice::Open(architecture_, "");
+  if (!device.ok()) return {.note = std::string(device.status().message())};
+  return {.devices = {(*device)->facts()}};
+}
+
+absl::StatusOr<std::unique_ptr<Device>> CudaCompileBackend::Open(
+    const std::string& device_uuid, const std::string& cache_dir) {
+  ASSIGN_OR_RETURN(std::unique_ptr<CudaCompileDevice> device,
+                   CudaCompileDevice::Open(architecture_, cache_dir));
+  if (device->facts().uuid == device_uuid) return device;
+  return absl::NotFoundError(absl::StrCat("no device has the UUID ",
+                                          device_uuid, "; this one is ",
+                                          device->facts().uuid));
+}
+
+}  // namespace wavetune

@@ -1,0 +1,48 @@
+// CudaCompileDevice: a Device that compiles and launches nothing, for machines
+// without a GPU.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_COMPILE_DEVICE_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_COMPILE_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/backend.h"
+#include "profiler_agent/cuda/cuda_compiler.h"
+#include "profiler_agent/cuda/cuda_program.h"
+
+namespace wavetune {
+
+class CudaCompileDevice : public Device {
+ public:
+  // `architecture` as ParseCudaArchitecture takes it. Errors: INVALID_ARGUMENT;
+  // UNAVAILABLE where NVRTC is missing or does not know the architecture.
+  static absl::StatusOr<std::unique_ptr<CudaCompileDevice>> Open(
+      const std::string& architecture, const std::string& cache_dir);
+
+  const DeviceFacts& facts() const override { return facts_; }
+  absl::Status Load(LoadedKernel kernel) override;
+
+  // Compiles the candidate, and the reference if there is one; compares
+  // nothing, and knows nothing of residency.
+  absl::StatusOr<Candidate> Prepare(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems) override;
+
+  // FAILED_PRECONDITION, always.
+  absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
+                                      const Problem& problem, int warmup,
+                                      int launches) override;
+
+ private:
+  CudaCompileDevice(DeviceFacts facts, const CudaCompiler& compiler);
+
+  DeviceFacts facts_;
+  CudaCompiler compiler_;
+  CudaProgram program_;
+  bool reference_compiles_ = false;  // Found out once a kernel.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_CUDA_COMPILE_DEVICE_H_

@@ -1,0 +1,270 @@
+#include "profiler_agent/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel_validation.h"
+#include "model/status_macros.h"
+#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/cuda/cuda_architecture.h"
+#include "profiler_agent/cuda/cuda_check.h"
+#include "profiler_agent/cuda/cuda_status.h"
+#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/monotonic_clock.h"
+#include "profiler_agent/output_comparison.h"
+
+namespace wavetune {
+namespace {
+
+// A problem to look at a launch's shape with where there is none to check at.
+Problem SmallestProblem(const KernelSpec& spec) {
+  Problem problem;
+  for (const Dimension& dimension : spec.dimensions) {
+    problem.extents.push_back(dimension.min);
+    if (dimension.repeated) problem.repeated = {dimension.min};
+  }
+  return problem;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
+    const CudaDriver& driver, const Nvrtc& nvrtc, const CudaDeviceEntry& entry,
+    const std::string& cache_dir) {
+  const CudaArchitecture architecture =
+      CudaArchitectureOf(ComputeCapability(entry.facts));
+  RETURN_IF_ERROR(
+      CheckArchitecture(architecture, nvrtc.capabilities(), nvrtc.version()));
+  ASSIGN_OR_RETURN(CudaContext context,
+                   CudaContext::Retain(driver, entry.device));
+  ASSIGN_OR_RETURN(CudaStream stream, CreateStream(driver));
+  const CudaSession session = {.driver = &driver,
+                               .device = entry.device,
+                               .stream = stream.get(),
+                               .multiprocessors = entry.facts.multiprocessors};
+  std::unique_ptr<CudaDevice> device(
+      new CudaDevice(entry, std::move(context), std::move(stream), session,
+                     CudaCompiler(nvrtc, architecture, cache_dir)));
+  ASSIGN_OR_RETURN(device->timer_,
+                   CudaTimer::Create(session, device->compiler_));
+  return device;
+}
+
+CudaDevice::CudaDevice(CudaDeviceEntry entry, CudaContext context,
+                       CudaStream stream, const CudaSession& session,
+                       const CudaCompiler& compiler)
+    : entry_(std::move(entry)),
+      context_(std::move(context)),
+      stream_(std::move(stream)),
+      session_(session),
+      compiler_(compiler),
+      program_(compiler_, entry_.facts),
+      throttle_(entry_.nvml, entry_.facts.uuid, SteadyClock()) {}
+
+CudaDevice::~CudaDevice() = default;
+
+absl::Status CudaDevice::Load(LoadedKernel kernel) {
+  RETURN_IF_ERROR(program_.Load(std::move(kernel)));
+  compiled_.clear();
+  reference_.reset();
+  arenas_.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Candidate> CudaDevice::Prepare(
+    const Configuration& configuration,
+    const std::vector<Problem>& correctness_problems) {
+  if (!program_.loaded()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckConfiguration(program_.spec(), configuration));
+  absl::StatusOr<Candidate> candidate =
+      PrepareCandidate(configuration, correctness_problems);
+  if (!candidate.ok()) return Explained(candidate.status());
+  return candidate;
+}
+
+absl::StatusOr<LaunchTimes> CudaDevice::Measure(
+    const Configuration& configuration, const Problem& problem, int warmup,
+    int launches) {
+  if (!program_.loaded()) return NoKernelLoaded();
+  RETURN_IF_ERROR(
+      CheckLaunch(program_.spec(), configuration, problem, launches));
+  absl::StatusOr<LaunchTimes> times =
+      MeasureCandidate(configuration, problem, warmup, launches);
+  if (!times.ok()) return Explained(times.status());
+  return times;
+}
+
+absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
+    const Configuration& configuration,
+    const std::vector<Problem>& correctness_problems) {
+  const KernelSpec& spec = program_.spec();
+  ASSIGN_OR_RETURN(const CudaKernel* const kernel, Compile(configuration));
+  // Only a kernel without a reference is compiled and no more.
+  bool checked = !spec.correctness.has_value();
+  if (!checked && correctness_problems.empty()) {
+    return absl::UnimplementedError(
+        "no problem was given at which to check results");
+  }
+  Problem shown = SmallestProblem(spec);
+  for (const Problem& problem : correctness_problems) {
+    if (!CheckLaunch(spec, configuration, problem, 1).ok()) continue;
+    if (spec.correctness.has_value()) {
+      RETURN_IF_ERROR(Check(*kernel, configuration, problem));
+    }
+    checked = true;
+    shown = problem;
+  }
+  if (!checked) {
+    return absl::FailedPreconditionError(
+        "none of the problems at which results are checked is legal for it; "
+        "add one to the manifest's correctness_problems");
+  }
+  ASSIGN_OR_RETURN(const Admitted admitted,
+                   Admit(*kernel, configuration, shown));
+  return Candidate{
+      .configuration = configuration,
+      .capacity = admitted.residency.capacity,
+      .blocks_per_multiprocessor = admitted.residency.blocks_per_multiprocessor,
+      .registers = kernel->registers,
+      .local_memory_bytes =
+          admitted.shape.shared_bytes + kernel->static_shared_bytes};
+}
+
+absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
+    const Configuration& configuration, const Problem& problem, int warmup,
+    int launches) {
+  ASSIGN_OR_RETURN(const CudaKernel* const kernel, Compile(configuration));
+  ASSIGN_OR_RETURN(const Admitted admitted,
+                   Admit(*kernel, configuration, problem));
+  RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
+  ASSIGN_OR_RETURN(
+      CudaArguments arguments,
+      CudaArguments::Create(program_.spec(), &program_.implementation(),
+                            configuration, problem));
+  const auto launch = [&] {
+    return LaunchOnNextSlices(*kernel, admitted, arguments);
+  };
+  LaunchTimes times;
+  // To its end: a kernel that is loaded late, at its first launch, would
+  // otherwise wait for a stream that waits for us.
+  ASSIGN_OR_RETURN(times.warmup_us,
+                   timer_->TimeTogether(std::max(1, warmup), launch));
+  ASSIGN_OR_RETURN(times.launch_us, timer_->TimeEach(launches, launch, [this] {
+    throttle_.Look();
+  }));
+  times.throttled = throttle_.throttled();
+  return times;
+}
+
+absl::StatusOr<const CudaKernel*> CudaDevice::Compile(
+    const Configuration& configuration) {
+  if (auto it = compiled_.find(configuration); it != compiled_.end()) {
+    return &it->second;
+  }
+  ASSIGN_OR_RETURN(CudaKernel kernel, LoadCompiled([&] {
+                     return program_.Compile(configuration);
+                   }));
+  return &compiled_.emplace(configuration, std::move(kernel)).first->second;
+}
+
+absl::StatusOr<const CudaKernel*> CudaDevice::CompileReference() {
+  if (reference_.has_value()) return &*reference_;
+  absl::StatusOr<CudaKernel> kernel =
+      LoadCompiled([this] { return program_.CompileReference(); });
+  if (!kernel.ok()) {
+    return absl::IsUnimplemented(kernel.status())
+               ? kernel.status()
+               : BrokenReference(kernel.status());
+  }
+  reference_ = *std::move(kernel);
+  return &*reference_;
+}
+
+absl::StatusOr<CudaKernel> CudaDevice::LoadCompiled(
+    const std::function<absl::StatusOr<Cubin>()>& compile) {
+  ASSIGN_OR_RETURN(Cubin cubin, compile());
+  absl::StatusOr<CudaKernel> kernel = LoadKernel(session_, cubin);
+  if (kernel.ok() || !cubin.from_disk) return kernel;
+  compiler_.Forget(cubin);
+  ASSIGN_OR_RETURN(cubin, compile());
+  return LoadKernel(session_, cubin);
+}
+
+absl::StatusOr<CudaDevice::Admitted> CudaDevice::Admit(
+    const CudaKernel& kernel, const Configuration& configuration,
+    const Problem& problem) {
+  Admitted admitted;
+  ASSIGN_OR_RETURN(
+      admitted.shape,
+      CudaShapeOf(program_.spec(), program_.implementation(),
+                  program_.specialisation(), configuration, problem, facts()));
+  ASSIGN_OR_RETURN(admitted.residency,
+                   AdmitShape(session_, kernel, admitted.shape));
+  return admitted;
+}
+
+absl::Status CudaDevice::Check(const CudaKernel& kernel,
+                               const Configuration& configuration,
+                               const Problem& problem) {
+  ASSIGN_OR_RETURN(const CudaKernel* const reference, CompileReference());
+  ASSIGN_OR_RETURN(const Admitted admitted,
+                   Admit(kernel, configuration, problem));
+  const CudaCheck check = {.spec = &program_.spec(),
+                           .implementation = &program_.implementation(),
+                           .candidate = kernel.function,
+                           .reference = reference->function,
+                           .configuration = configuration,
+                           .shape = admitted.shape,
+                           .capacity = admitted.residency.capacity};
+  // A thousand arguments apart: argument i uses seed + i.
+  return CheckResults(session_, check, problem, next_seed_++ * 1000);
+}
+
+absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
+                                        const Problem& problem) {
+  const KernelSpec& spec = program_.spec();
+  for (size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.role == ArgumentRole::kScalar) continue;
+    ASSIGN_OR_RETURN(const size_t bytes,
+                     BufferBytes(argument, problem, configuration));
+    CudaArena& arena =
+        arenas_.try_emplace(i, session_, facts(), argument, i + 1)
+            .first->second;
+    if (absl::Status status = arena.Reserve(bytes); !status.ok()) {
+      arenas_.clear();  // The next problem may fit.
+      return status;
+    }
+    const int dimension = spec.DimensionIndex(argument.name);
+    if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
+        spec.dimensions[static_cast<size_t>(dimension)].repeated) {
+      RETURN_IF_ERROR(
+          arena.Write(InputValues(spec, argument, problem,
+                                  bytes / ElementBytes(argument.type), i + 1)));
+    }
+    buffer_bytes_[i] = bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::LaunchOnNextSlices(const CudaKernel& kernel,
+                                            const Admitted& admitted,
+                                            CudaArguments& arguments) {
+  for (auto& [index, arena] : arenas_) {
+    RETURN_IF_ERROR(arguments.SetBuffer(
+        *session_.driver, index, arena.NextSlice(buffer_bytes_.at(index))));
+  }
+  return Launch(session_, kernel.function, admitted.shape,
+                GroupsToLaunch(admitted.shape, admitted.residency.capacity),
+                arguments);
+}
+
+absl::Status CudaDevice::Explained(const absl::Status& status) const {
+  const bool may_be_loss = absl::IsAborted(status) || absl::IsInternal(status);
+  if (!may_be_loss || !throttle_.IsLost()) return status;
+  return absl::UnavailableError(
+      absl::StrCat("the GPU is lost, or must be reset: ", status.message()));
+}
+
+}  // namespace wavetune

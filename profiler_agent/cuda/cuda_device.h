@@ -1,0 +1,100 @@
+// CudaDevice: compiles, checks and measures kernels on one NVIDIA GPU.
+//
+// Errors, besides Device's: after ABORTED the driver refuses everything in this
+// process; whoever watches over the worker starts another.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_DEVICE_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_DEVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/backend.h"
+#include "profiler_agent/cuda/cuda_arena.h"
+#include "profiler_agent/cuda/cuda_compiler.h"
+#include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/cuda_kernel.h"
+#include "profiler_agent/cuda/cuda_launch.h"
+#include "profiler_agent/cuda/cuda_program.h"
+#include "profiler_agent/cuda/cuda_timer.h"
+#include "profiler_agent/cuda/launch_shape.h"
+#include "profiler_agent/cuda/throttle_watch.h"
+
+namespace wavetune {
+
+class CudaDevice : public Device {
+ public:
+  // Errors: UNAVAILABLE, as CudaStatus and CudaTimer::Create.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(
+      const CudaDriver& driver, const Nvrtc& nvrtc,
+      const CudaDeviceEntry& entry, const std::string& cache_dir);
+  ~CudaDevice() override;
+
+  const DeviceFacts& facts() const override { return entry_.facts; }
+  absl::Status Load(LoadedKernel kernel) override;
+  absl::StatusOr<Candidate> Prepare(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems) override;
+  absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
+                                      const Problem& problem, int warmup,
+                                      int launches) override;
+
+ private:
+  // A launch's shape and how many of its groups run at once.
+  struct Admitted {
+    CudaLaunchShape shape;
+    CudaResidency residency;
+  };
+
+  CudaDevice(CudaDeviceEntry entry, CudaContext context, CudaStream stream,
+             const CudaSession& session, const CudaCompiler& compiler);
+
+  absl::StatusOr<Candidate> PrepareCandidate(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems);
+  absl::StatusOr<LaunchTimes> MeasureCandidate(
+      const Configuration& configuration, const Problem& problem, int warmup,
+      int launches);
+  absl::StatusOr<const CudaKernel*> Compile(const Configuration& configuration);
+  absl::StatusOr<const CudaKernel*> CompileReference();
+  absl::StatusOr<CudaKernel> LoadCompiled(
+      const std::function<absl::StatusOr<Cubin>()>& compile);
+  absl::StatusOr<Admitted> Admit(const CudaKernel& kernel,
+                                 const Configuration& configuration,
+                                 const Problem& problem);
+  absl::Status Check(const CudaKernel& kernel,
+                     const Configuration& configuration,
+                     const Problem& problem);
+  absl::Status ReserveBuffers(const Configuration& configuration,
+                              const Problem& problem);
+  absl::Status LaunchOnNextSlices(const CudaKernel& kernel,
+                                  const Admitted& admitted,
+                                  CudaArguments& arguments);
+  // Returns `status`, or UNAVAILABLE where the device is gone: the driver often
+  // reports that as a fault of the kernel.
+  absl::Status Explained(const absl::Status& status) const;
+
+  CudaDeviceEntry entry_;
+  // In this order: what is below is gone when the stream and the context go.
+  CudaContext context_;
+  CudaStream stream_;
+  CudaSession session_;
+  CudaCompiler compiler_;
+  CudaProgram program_;
+  std::optional<CudaTimer> timer_;
+  ThrottleWatch throttle_;
+  std::map<Configuration, CudaKernel> compiled_;
+  std::optional<CudaKernel> reference_;
+  std::map<size_t, CudaArena> arenas_;     // By argument.
+  std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
+  uint64_t next_seed_ = 1;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_CUDA_DEVICE_H_

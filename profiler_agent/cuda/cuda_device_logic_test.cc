@@ -1,0 +1,236 @@
+// CudaDevice on a faked driver: everything but the GPU. Candidates are really
+// compiled, so NVRTC is needed; skipped where it is missing.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/backend_contract_test.h"
+#include "profiler_agent/cuda/cuda_device.h"
+#include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/fake_cuda_driver.h"
+#include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/worker/test_kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char kFaults[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/cuda_faults";
+
+// BLOCK_N, PERSISTENT, HOPPER, HUGE, FAULT.
+const Configuration kSound = {64, 0, 0, 0, 0};
+const Configuration kPersistent = {32, 1, 0, 0, 0};
+const Configuration kHopper = {64, 0, 1, 0, 0};
+const Configuration kHuge = {64, 0, 0, 1, 0};
+
+// What tests/data/kernels/cuda_faults does, on the host.
+enum class Fault { kNone, kWrong, kPastTheEnd, kIllegalAddress };
+
+float ColumnSum(const float* a, int n, int k, int j) {
+  float sum = 0;
+  for (int p = 0; p < k; ++p) sum += a[static_cast<size_t>(p) * n + j];
+  return sum;
+}
+
+// The fake and its kernels.
+struct FakeGpu {
+  FakeGpu() {
+    driver.AddKernel("cuda_faults", [this](const FakeLaunch& launch) {
+      return RunCandidate(launch);
+    });
+    driver.AddKernel("cuda_faults_reference", [](const FakeLaunch& launch) {
+      const auto* a = launch.Get<const float*>(0);
+      auto* c = launch.Get<float*>(1);
+      const int64_t items = launch.groups * launch.group_size;
+      for (int j = 0; j < items; ++j) {
+        c[j] = ColumnSum(a, launch.Get<int>(2), launch.Get<int>(3), j);
+      }
+      return CUDA_SUCCESS;
+    });
+  }
+
+  CUresult RunCandidate(const FakeLaunch& launch) {
+    const auto* a = launch.Get<const float*>(0);
+    auto* c = launch.Get<float*>(1);
+    const int n = launch.Get<int>(2);
+    const int k = launch.Get<int>(3) - (fault == Fault::kWrong ? 1 : 0);
+    inputs.insert(a);
+    if (fault == Fault::kIllegalAddress) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    const int64_t step = launch.groups * launch.group_size;
+    for (int64_t begin = 0; begin < n; begin += step) {
+      for (int64_t j = begin; j < std::min<int64_t>(begin + step, n); ++j) {
+        c[j] = ColumnSum(a, n, k, static_cast<int>(j));
+      }
+    }
+    if (fault == Fault::kPastTheEnd) c[n] = 0;
+    return CUDA_SUCCESS;
+  }
+
+  FakeCudaDriver driver;
+  Fault fault = Fault::kNone;
+  std::set<const float*> inputs;  // Of candidates.
+};
+
+// CudaBackend on a fake.
+class FakeGpuBackend : public Backend {
+ public:
+  std::string name() const override { return "cuda"; }
+  Enumeration Enumerate() override {
+    const absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::Load();
+    if (!nvrtc.ok()) return {.note = std::string(nvrtc.status().message())};
+    return {.devices = {List(**nvrtc).facts}};
+  }
+  absl::StatusOr<std::unique_ptr<Device>> Open(
+      const std::string& uuid, const std::string& cache_dir) override {
+    const absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::Load();
+    if (!nvrtc.ok()) return nvrtc.status();
+    const CudaDeviceEntry entry = List(**nvrtc);
+    if (uuid != entry.facts.uuid) return absl::NotFoundError(uuid);
+    return CudaDevice::Open(gpu().driver.driver(), **nvrtc, entry, cache_dir);
+  }
+
+  FakeGpu& gpu() { return gpu_; }
+
+ private:
+  CudaDeviceEntry List(const Nvrtc& nvrtc) {
+    return ListCudaDevices(gpu_.driver.driver(), nullptr, nvrtc.version())
+        ->front();
+  }
+
+  FakeGpu gpu_;
+};
+
+class CudaDeviceLogicTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Backend::Enumeration found = backend_.Enumerate();
+    if (found.devices.empty()) GTEST_SKIP() << found.note;
+    absl::StatusOr<std::unique_ptr<Device>> device =
+        backend_.Open(found.devices[0].uuid, "");
+    ASSERT_TRUE(device.ok()) << device.status();
+    device_ = *std::move(device);
+    ASSERT_TRUE(device_->Load(TestKernel(kFaults)).ok());
+  }
+
+  absl::StatusOr<Candidate> Prepare(const Configuration& configuration) {
+    return device_->Prepare(configuration,
+                            {{.extents = {1, 37}}, {.extents = {1000, 37}}});
+  }
+  absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
+                                      int64_t n, int64_t k, int launches) {
+    return device_->Measure(configuration, {.extents = {n, k}}, 1, launches);
+  }
+
+  FakeGpuBackend backend_;
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(CudaDeviceLogicTest, FactsComeFromTheDriver) {
+  const DeviceFacts& facts = device_->facts();
+  EXPECT_EQ(facts.architecture, "sm_86");
+  EXPECT_EQ(facts.multiprocessors, FakeCudaDriver::kMultiprocessors);
+  EXPECT_EQ(facts.last_level_cache_bytes, 1 << 20);
+  EXPECT_EQ(facts.max_group_size, 1024);
+  EXPECT_EQ(facts.max_local_memory_bytes, 100 << 10);
+  EXPECT_EQ(facts.partition, "1g.1gb");
+  EXPECT_EQ(facts.uuid, "MIG-abababab-abab-abab-abab-abababababab");
+  EXPECT_THAT(facts.runtime, HasSubstr("CUDA "));
+}
+
+TEST_F(CudaDeviceLogicTest, PreparesWithTheFactsOfTheKernel) {
+  const absl::StatusOr<Candidate> candidate = Prepare(kSound);
+  ASSERT_TRUE(candidate.ok()) << candidate.status();
+  EXPECT_EQ(candidate->capacity, 8);
+  EXPECT_EQ(candidate->blocks_per_multiprocessor, 2);
+  EXPECT_EQ(candidate->registers, 32);
+  EXPECT_EQ(candidate->local_memory_bytes, 256 + 16);
+}
+
+TEST_F(CudaDeviceLogicTest, RefusesWrongResultsAndWritesPastTheEnd) {
+  backend_.gpu().fault = Fault::kWrong;
+  absl::Status status = Prepare(kSound).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("output 'c'"));
+  backend_.gpu().fault = Fault::kPastTheEnd;
+  status = Prepare(kSound).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("past the end"));
+  backend_.gpu().fault = Fault::kNone;
+  EXPECT_TRUE(Prepare(kSound).ok());
+}
+
+TEST_F(CudaDeviceLogicTest, RefusesWhatIsTooLargeOrNotMeantForTheDevice) {
+  EXPECT_EQ(Prepare(kHuge).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Prepare(kHopper).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(CudaDeviceLogicTest, APersistentKernelGetsNoMoreGroupsThanAreResident) {
+  ASSERT_TRUE(Measure(kPersistent, 32 * 100, 3, 1).ok());
+  EXPECT_EQ(backend_.gpu().driver.last_groups(), 8);
+  ASSERT_TRUE(Measure(kSound, 64 * 100, 3, 1).ok());
+  EXPECT_EQ(backend_.gpu().driver.last_groups(), 100);
+}
+
+TEST_F(CudaDeviceLogicTest, TimesEveryLaunchAndTheWarmUp) {
+  const int before = backend_.gpu().driver.launches();
+  const absl::StatusOr<LaunchTimes> times = Measure(kSound, 100, 37, 200);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(times->launch_us.size(), 200u);
+  for (const double us : times->launch_us) EXPECT_NEAR(us, 10, 1e-2);
+  EXPECT_NEAR(times->warmup_us, 10, 1e-2);
+  EXPECT_FALSE(times->throttled);
+  EXPECT_EQ(backend_.gpu().driver.launches() - before, 201);
+}
+
+TEST_F(CudaDeviceLogicTest, RotatesTheColdInputOverMoreThanTheCache) {
+  backend_.gpu().inputs.clear();
+  // 64 KiB a slice; 1.25 MiB to rotate over, and the slice itself.
+  ASSERT_TRUE(Measure(kSound, 1024, 16, 50).ok());
+  EXPECT_EQ(backend_.gpu().inputs.size(), 21u);
+  const float* const first = *backend_.gpu().inputs.begin();
+  const float* const last = *backend_.gpu().inputs.rbegin();
+  EXPECT_EQ(last - first, 20 * 16384);
+}
+
+TEST_F(CudaDeviceLogicTest, TakesNoMoreThanHalfOfTheMemory) {
+  EXPECT_EQ(Measure(kSound, 65536, 4096, 1).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Measure(kSound, 64, 64, 1).ok());
+}
+
+TEST_F(CudaDeviceLogicTest, GivesBackWhatItTook) {
+  ASSERT_TRUE(Prepare(kSound).ok());
+  ASSERT_TRUE(Measure(kSound, 1024, 16, 1).ok());
+  EXPECT_LT(backend_.gpu().driver.free_bytes(), FakeCudaDriver::kTotalBytes);
+  device_.reset();
+  EXPECT_EQ(backend_.gpu().driver.free_bytes(), FakeCudaDriver::kTotalBytes);
+}
+
+TEST_F(CudaDeviceLogicTest, AFaultStaysAndIsTheCandidates) {
+  backend_.gpu().fault = Fault::kIllegalAddress;
+  EXPECT_EQ(Prepare(kSound).status().code(), absl::StatusCode::kAborted);
+  backend_.gpu().fault = Fault::kNone;
+  EXPECT_EQ(Prepare(kSound).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Measure(kSound, 64, 64, 1).status().code(),
+            absl::StatusCode::kAborted);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    FakeGpu, BackendContractTest,
+    ::testing::Values(BackendContract{
+        .create = [] { return std::make_unique<FakeGpuBackend>(); },
+        .kernel = [] { return TestKernel(kFaults); },
+        .configuration = kSound,
+        .problem = {.extents = {100, 37}},
+        .correctness_problems = {{.extents = {100, 37}}}}));
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,43 @@
+// A kernel function that was loaded onto the device, and what it occupies.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_KERNEL_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_KERNEL_H_
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "profiler_agent/cuda/cuda_compiler.h"
+#include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/launch_shape.h"
+
+namespace wavetune {
+
+struct CudaKernel {
+  CudaModuleHandle module;
+  CUfunction function = nullptr;  // In the module.
+  int registers = 0;              // Per thread.
+  int static_shared_bytes = 0;    // Per group.
+};
+
+// Errors: as CudaStatus.
+absl::StatusOr<CudaKernel> LoadKernel(const CudaSession& session,
+                                      const Cubin& cubin);
+
+// How many groups of a shape run at once.
+struct CudaResidency {
+  int32_t blocks_per_multiprocessor = 1;
+  int64_t capacity = 1;  // On the whole device.
+};
+
+// Allows the kernel the shape's shared memory and clusters, and returns its
+// residency there. Errors: FAILED_PRECONDITION where not one group, or cluster,
+// fits (says what it wants); as CudaStatus.
+absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
+                                         const CudaKernel& kernel,
+                                         const CudaLaunchShape& shape);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_CUDA_KERNEL_H_

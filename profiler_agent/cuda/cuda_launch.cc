@@ -1,0 +1,91 @@
+#include "profiler_agent/cuda/cuda_launch.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/mapping.h"
+#include "model/status_macros.h"
+#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/cuda/cuda_status.h"
+
+namespace wavetune {
+
+CudaLaunchConfig::CudaLaunchConfig(const CudaSession& session,
+                                   const CudaLaunchShape& shape,
+                                   int64_t groups) {
+  config_.gridDimX = static_cast<unsigned>(groups);
+  config_.gridDimY = config_.gridDimZ = 1;
+  config_.blockDimX = static_cast<unsigned>(shape.group_size);
+  config_.blockDimY = config_.blockDimZ = 1;
+  config_.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
+  config_.hStream = session.stream;
+  if (shape.cluster_size == 1) return;
+  cluster_.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster_.value.clusterDim.x = static_cast<unsigned>(shape.cluster_size);
+  cluster_.value.clusterDim.y = 1;
+  cluster_.value.clusterDim.z = 1;
+  config_.attrs = &cluster_;
+  config_.numAttrs = 1;
+}
+
+absl::StatusOr<CudaArguments> CudaArguments::Create(
+    const KernelSpec& spec, const Implementation* implementation,
+    const Configuration& configuration, const Problem& problem) {
+  CudaArguments arguments;
+  if (implementation != nullptr) {
+    for (const TensorMap& map : implementation->tensor_maps) {
+      Map& added = arguments.maps_.emplace_back();
+      added.argument = static_cast<size_t>(map.argument);
+      ASSIGN_OR_RETURN(added.shape,
+                       TensorMapShapeOf(spec, map, configuration, problem));
+    }
+  }
+  arguments.buffers_.resize(spec.arguments.size());
+  arguments.scalars_.resize(spec.arguments.size());
+  for (size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.role != ArgumentRole::kScalar) continue;
+    ASSIGN_OR_RETURN(
+        arguments.scalars_[i],
+        ScalarBytes(argument,
+                    Evaluate(argument.size, problem.View(), configuration)));
+  }
+  return arguments;
+}
+
+absl::Status CudaArguments::SetBuffer(const CudaDriver& driver, size_t argument,
+                                      CUdeviceptr address) {
+  buffers_[argument] = address;
+  for (Map& map : maps_) {
+    if (map.argument != argument || !map.shape.has_value()) continue;
+    ASSIGN_OR_RETURN(map.value, EncodeTensorMap(driver, *map.shape, address));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<void*> CudaArguments::Pointers() {
+  std::vector<void*> pointers;
+  for (Map& map : maps_) pointers.push_back(&map.value);
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const bool is_scalar = !scalars_[i].empty();
+    pointers.push_back(is_scalar ? static_cast<void*>(scalars_[i].data())
+                                 : &buffers_[i]);
+  }
+  return pointers;
+}
+
+absl::Status Launch(const CudaSession& session, CUfunction function,
+                    const CudaLaunchShape& shape, int64_t groups,
+                    CudaArguments& arguments) {
+  const CudaLaunchConfig config(session, shape, groups);
+  std::vector<void*> pointers = arguments.Pointers();
+  return CudaStatus(
+      session.driver->cuLaunchKernelEx(config.get(), function, pointers.data(),
+                                       nullptr),
+      absl::StrCat("launching ", groups, " groups of ", shape.group_size,
+                   shape.cluster_size > 1
+                       ? absl::StrCat(" in clusters of ", shape.cluster_size)
+                       : ""));
+}
+
+}  // namespace wavetune

@@ -1,0 +1,80 @@
+// One launch: its arguments, its attributes, its enqueueing.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_LAUNCH_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_LAUNCH_H_
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/configuration.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+#include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/cuda_tensor_map.h"
+#include "profiler_agent/cuda/launch_shape.h"
+
+namespace wavetune {
+
+// A CUlaunchConfig with its attributes. Neither copied nor moved: it points
+// into itself.
+class CudaLaunchConfig {
+ public:
+  CudaLaunchConfig(const CudaSession& session, const CudaLaunchShape& shape,
+                   int64_t groups);
+  CudaLaunchConfig(const CudaLaunchConfig&) = delete;
+  CudaLaunchConfig& operator=(const CudaLaunchConfig&) = delete;
+
+  const CUlaunchConfig* get() const { return &config_; }
+
+ private:
+  CUlaunchConfig config_ = {};
+  CUlaunchAttribute cluster_ = {};
+};
+
+// The values of a kernel function's parameters: tensor maps, then the
+// manifest's arguments.
+class CudaArguments {
+ public:
+  // Fills in scalars; `implementation` nullptr (a reference): no tensor maps.
+  // Errors: FAILED_PRECONDITION for a scalar or map that cannot be.
+  static absl::StatusOr<CudaArguments> Create(
+      const KernelSpec& spec, const Implementation* implementation,
+      const Configuration& configuration, const Problem& problem);
+
+  // Sets a buffer argument, and encodes the maps over it. Errors: as
+  // EncodeTensorMap.
+  absl::Status SetBuffer(const CudaDriver& driver, size_t argument,
+                         CUdeviceptr address);
+
+  // Returns the address of each value, in the function's order; valid until
+  // this object changes or goes.
+  std::vector<void*> Pointers();
+
+ private:
+  struct Map {
+    size_t argument = 0;
+    std::optional<TensorMapShape> shape;  // Absent: stays zero.
+    CUtensorMap value = {};
+  };
+
+  std::vector<Map> maps_;
+  // Both by argument; what an argument is not stays empty.
+  std::vector<CUdeviceptr> buffers_;
+  std::vector<std::string> scalars_;
+};
+
+// Enqueues a launch of `groups` groups. The arguments are copied. Errors: as
+// CudaStatus.
+absl::Status Launch(const CudaSession& session, CUfunction function,
+                    const CudaLaunchShape& shape, int64_t groups,
+                    CudaArguments& arguments);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_CUDA_LAUNCH_H_

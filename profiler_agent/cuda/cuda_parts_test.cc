@@ -1,0 +1,292 @@
+// The parts of the CUDA backend that need neither GPU nor driver nor compiler.
+#include <cuda.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/cuda/cuda_architecture.h"
+#include "profiler_agent/cuda/cuda_driver.h"
+#include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/cuda_memory.h"
+#include "profiler_agent/cuda/cuda_status.h"
+#include "profiler_agent/cuda/nvml.h"
+#include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/cuda/throttle_watch.h"
+#include "profiler_agent/fake_monotonic_clock.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Message(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST(CudaArchitectureTest, TheArchitectureSpecificFormBeginsWithHopper) {
+  EXPECT_EQ(CudaArchitectureOf(80).target, "sm_80");
+  EXPECT_EQ(CudaArchitectureOf(86).target, "sm_86");
+  EXPECT_EQ(CudaArchitectureOf(89).target, "sm_89");
+  EXPECT_EQ(CudaArchitectureOf(90).target, "sm_90a");
+  EXPECT_EQ(CudaArchitectureOf(100).target, "sm_100a");
+  EXPECT_EQ(CudaArchitectureOf(120).target, "sm_120a");
+  EXPECT_EQ(CudaArchitectureName(90), "sm_90");
+}
+
+TEST(CudaArchitectureTest, ReadsWhatTheCompilerTakes) {
+  EXPECT_EQ(*ParseCudaArchitecture("sm_90a"),
+            (CudaArchitecture{.capability = 90, .target = "sm_90a"}));
+  EXPECT_EQ(*ParseCudaArchitecture("sm_86"),
+            (CudaArchitecture{.capability = 86, .target = "sm_86"}));
+  EXPECT_EQ(ParseCudaArchitecture("sm_100f")->capability, 100);
+  for (const char* wrong : {"", "sm_", "90", "sm_a", "compute_90", "sm_90b",
+                            "sm_-90", "sm_99999"}) {
+    EXPECT_EQ(ParseCudaArchitecture(wrong).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << wrong;
+  }
+}
+
+TEST(CudaArchitectureTest, NamesWhatTheCompilerKnows) {
+  EXPECT_TRUE(CheckArchitecture(CudaArchitectureOf(90), {80, 90}, "x").ok());
+  const absl::Status status =
+      CheckArchitecture(CudaArchitectureOf(70), {75, 80}, "NVRTC 13.0");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Message(status), HasSubstr("NVRTC 13.0 does not compile for "
+                                         "sm_70 (it knows: sm_75, sm_80)"));
+}
+
+TEST(CudaDriverTest, AMachineWithoutADriverIsNotFoundInOneLine) {
+  const absl::Status status = LoadCudaDriverFrom("libno-such.so.1").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("no NVIDIA driver"));
+  EXPECT_THAT(Message(status), Not(HasSubstr("\n")));
+}
+
+TEST(CudaDriverTest, ALibraryThatIsNoDriverIsTooOld) {
+  const absl::Status status = LoadCudaDriverFrom("libc.so.6").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("cuDriverGetVersion"));
+}
+
+TEST(CudaDriverTest, ADriverOfAnOlderMajorVersionIsRefused) {
+  EXPECT_TRUE(CheckDriverVersion(13000, 13000).ok());
+  EXPECT_TRUE(CheckDriverVersion(13000, 13010).ok());  // Minor versions mix.
+  EXPECT_TRUE(CheckDriverVersion(14000, 13000).ok());
+  const absl::Status status = CheckDriverVersion(12040, 13000);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status),
+              HasSubstr("CUDA 12.4, older than the CUDA 13.0"));
+}
+
+TEST(CudaStatusTest, CodesBecomeTheErrorsOfADevice) {
+  EXPECT_TRUE(CudaStatus(CUDA_SUCCESS, "x").ok());
+  const std::pair<CUresult, absl::StatusCode> wanted[] = {
+      {CUDA_ERROR_OUT_OF_MEMORY, absl::StatusCode::kResourceExhausted},
+      {CUDA_ERROR_ILLEGAL_ADDRESS, absl::StatusCode::kAborted},
+      {CUDA_ERROR_LAUNCH_TIMEOUT, absl::StatusCode::kAborted},
+      {CUDA_ERROR_LAUNCH_FAILED, absl::StatusCode::kAborted},
+      {CUDA_ERROR_MISALIGNED_ADDRESS, absl::StatusCode::kAborted},
+      {CUDA_ERROR_ECC_UNCORRECTABLE, absl::StatusCode::kUnavailable},
+      {CUDA_ERROR_DEVICE_UNAVAILABLE, absl::StatusCode::kUnavailable},
+      {CUDA_ERROR_NO_DEVICE, absl::StatusCode::kUnavailable},
+      {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+       absl::StatusCode::kFailedPrecondition},
+      {CUDA_ERROR_INVALID_CLUSTER_SIZE, absl::StatusCode::kFailedPrecondition},
+      {CUDA_ERROR_INVALID_VALUE, absl::StatusCode::kFailedPrecondition},
+      {CUDA_ERROR_INVALID_HANDLE, absl::StatusCode::kInternal}};
+  for (const auto& [code, status] : wanted) {
+    EXPECT_EQ(CudaStatus(code, "x").code(), status) << code;
+  }
+  EXPECT_EQ(CudaStatus(CUDA_ERROR_ILLEGAL_ADDRESS, "launching").message(),
+            "launching failed with CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+}
+
+TEST(CudaStatusTest, AFaultExcludesTheCandidateAndALossTheDevice) {
+  EXPECT_TRUE(ExcludesCandidate(CudaStatus(CUDA_ERROR_ILLEGAL_ADDRESS, "x")));
+  EXPECT_TRUE(IsDeviceLost(CudaStatus(CUDA_ERROR_ECC_UNCORRECTABLE, "x")));
+  EXPECT_FALSE(
+      ExcludesCandidate(CudaStatus(CUDA_ERROR_ECC_UNCORRECTABLE, "x")));
+}
+
+TEST(CudaStatusTest, WhatFailsWhileLaunchesRunIsAFault) {
+  EXPECT_TRUE(CudaRunStatus(CUDA_SUCCESS, "x").ok());
+  EXPECT_EQ(CudaRunStatus(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "x").code(),
+            absl::StatusCode::kAborted);
+  EXPECT_EQ(CudaRunStatus(CUDA_ERROR_UNKNOWN, "x").code(),
+            absl::StatusCode::kAborted);
+  EXPECT_EQ(CudaRunStatus(CUDA_ERROR_OUT_OF_MEMORY, "x").code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(CudaRunStatus(CUDA_ERROR_ECC_UNCORRECTABLE, "x").code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(CudaFactsTest, UuidsAreWrittenAsTheDriversToolsDo) {
+  const std::array<uint8_t, 16> bytes = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55,
+                                         0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
+                                         0xcc, 0xdd, 0xee, 0xff};
+  EXPECT_EQ(CudaUuid(bytes, false), "GPU-00112233-4455-6677-8899-aabbccddeeff");
+  EXPECT_EQ(CudaUuid(bytes, true), "MIG-00112233-4455-6677-8899-aabbccddeeff");
+}
+
+TEST(CudaFactsTest, APartitionsProfileIsInItsName) {
+  EXPECT_EQ(PartitionOf("NVIDIA H200"), "");
+  EXPECT_EQ(PartitionOf("NVIDIA H100 80GB HBM3 MIG 1g.10gb"), "1g.10gb");
+}
+
+TEST(CudaMemoryTest, HalfOfWhatIsFreeIsLeftToOthers) {
+  EXPECT_EQ(AllocatableBytes(100), 50u);
+  EXPECT_EQ(AllocatableBytes(0), 0u);
+}
+
+TEST(NvrtcTest, SaysWhatToInstallWhereItIsMissing) {
+  const absl::Status status = Nvrtc::LoadFrom({"libno-such.so"}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("NVRTC, the CUDA compiler, is missing:"
+                                         " install it"));
+}
+
+TEST(NvrtcTest, KeepsTheErrorsOfALog) {
+  EXPECT_EQ(UsefulLines("a.cu(3): warning #177-D: unused\n  int x;\n\n"
+                        "a.cu(7): error: identifier \"y\" is undefined\n"
+                        "    y = 1;\n    ^\n\n"
+                        "1 error detected in the compilation of \"a.cu\".\n"),
+            "a.cu(7): error: identifier \"y\" is undefined\n"
+            "    y = 1;\n    ^");
+  EXPECT_EQ(UsefulLines("  something else\n"), "something else");
+  EXPECT_EQ(UsefulLines("ptxas error   : too much shared data\n"),
+            "ptxas error   : too much shared data");
+  EXPECT_LT(UsefulLines(std::string(100000, 'x')).size(), 4010u);
+}
+
+// A GPU ("GPU-1", handle 1) with one partition ("MIG-1", handle 2).
+struct FakeBoard {
+  NvmlCode code = 0;
+  unsigned long long reasons = 0;
+  int asked = 0;
+};
+FakeBoard board;
+
+NvmlHandle Handle(intptr_t number) {
+  return reinterpret_cast<NvmlHandle>(number);
+}
+
+NvmlFunctions FakeNvml() {
+  board = {};
+  NvmlFunctions nvml;
+  nvml.driver_version = [](char* text, unsigned) {
+    std::strcpy(text, "580.159.04");
+    return board.code;
+  };
+  nvml.handle_by_uuid = [](const char* uuid, NvmlHandle* handle) {
+    if (std::string(uuid) == "GPU-1") *handle = Handle(1);
+    if (std::string(uuid) == "MIG-1") *handle = Handle(2);
+    return *handle == nullptr ? 6 : board.code;
+  };
+  nvml.memory = [](NvmlHandle handle, NvmlMemory* memory) {
+    memory->total = handle == Handle(1) ? 1000 : 100;
+    return board.code;
+  };
+  nvml.power_limit = [](NvmlHandle handle, unsigned* milliwatts) {
+    *milliwatts = 699600;
+    return handle == Handle(1) ? board.code : 3;
+  };
+  nvml.throttle_reasons = [](NvmlHandle handle, unsigned long long* reasons) {
+    ++board.asked;
+    *reasons = board.reasons;
+    return handle == Handle(1) ? board.code : 3;
+  };
+  nvml.clock = [](NvmlHandle, int, unsigned* mhz) {
+    *mhz = 1980;
+    return board.code;
+  };
+  nvml.parent_of_partition = [](NvmlHandle handle, NvmlHandle* parent) {
+    *parent = Handle(1);
+    return handle == Handle(2) ? 0 : 2;
+  };
+  return nvml;
+}
+
+TEST(NvmlTest, IsNotFoundWhereItIsMissing) {
+  EXPECT_EQ(Nvml::LoadFrom("libno-such.so.1").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(NvmlTest, AsksThePartitionForMemoryAndTheBoardForPower) {
+  const Nvml nvml(FakeNvml());
+  EXPECT_EQ(nvml.DriverVersion(), "580.159.04");
+  const absl::StatusOr<NvmlDevice> gpu = nvml.Find("GPU-1");
+  ASSERT_TRUE(gpu.ok());
+  EXPECT_EQ(gpu->TotalMemoryBytes(), 1000);
+  EXPECT_EQ(gpu->PowerLimitW(), 700);
+  EXPECT_EQ(gpu->SmClockMhz(), 1980);
+  const absl::StatusOr<NvmlDevice> partition = nvml.Find("MIG-1");
+  ASSERT_TRUE(partition.ok());
+  EXPECT_EQ(partition->TotalMemoryBytes(), 100);
+  EXPECT_EQ(partition->PowerLimitW(), 700);
+  EXPECT_EQ(nvml.Find("GPU-2").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(NvmlTest, WhatItDoesNotSayStaysUnknown) {
+  const Nvml nvml(FakeNvml());
+  const absl::StatusOr<NvmlDevice> gpu = nvml.Find("GPU-1");
+  ASSERT_TRUE(gpu.ok());
+  board.code = 3;  // Not supported.
+  EXPECT_EQ(nvml.DriverVersion(), "");
+  EXPECT_EQ(gpu->TotalMemoryBytes(), std::nullopt);
+  EXPECT_EQ(gpu->PowerLimitW(), std::nullopt);
+  EXPECT_EQ(gpu->ThrottleReasons(), std::nullopt);
+  EXPECT_FALSE(gpu->IsLost());
+  board.code = 15;  // Lost.
+  EXPECT_TRUE(gpu->IsLost());
+  board.code = 16;  // Must be reset.
+  EXPECT_TRUE(gpu->IsLost());
+}
+
+TEST(NvmlTest, HeatAndBrakesThrottleAndThePowerCapDoesNot) {
+  EXPECT_FALSE(IsThrottled(0));
+  EXPECT_FALSE(IsThrottled(0x1 | 0x2 | 0x4 | 0x10 | 0x100));
+  for (const uint64_t reason : {0x08u, 0x20u, 0x40u, 0x80u}) {
+    EXPECT_TRUE(IsThrottled(reason | 0x4)) << reason;
+  }
+  EXPECT_EQ(ThrottleText(0x04 | 0x40 | 0x80),
+            "hardware thermal slowdown, hardware power brake");
+}
+
+TEST(ThrottleWatchTest, LooksAtMostTenTimesASecond) {
+  const Nvml nvml(FakeNvml());
+  FakeMonotonicClock clock;
+  ThrottleWatch watch(*nvml.Find("MIG-1"), "MIG-1", clock);
+  EXPECT_FALSE(watch.throttled());
+  watch.Look();
+  EXPECT_FALSE(watch.throttled());
+  board.reasons = 0x40;
+  watch.Look();
+  EXPECT_FALSE(watch.throttled());
+  EXPECT_EQ(board.asked, 1);
+  clock.Sleep(std::chrono::milliseconds(150));
+  watch.Look();
+  EXPECT_TRUE(watch.throttled());
+  board.reasons = 0;
+  clock.Sleep(std::chrono::milliseconds(150));
+  watch.Look();
+  EXPECT_FALSE(watch.throttled());
+}
+
+TEST(ThrottleWatchTest, NothingIsThrottledWithoutNvml) {
+  FakeMonotonicClock clock;
+  ThrottleWatch watch(std::nullopt, "GPU-1", clock);
+  watch.Look();
+  EXPECT_FALSE(watch.throttled());
+  EXPECT_FALSE(watch.IsLost());
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,151 @@
+#include "profiler_agent/cuda/cuda_timer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+#include "profiler_agent/cuda/cuda_launch.h"
+#include "profiler_agent/cuda/cuda_memory.h"
+#include "profiler_agent/cuda/cuda_status.h"
+
+namespace wavetune {
+namespace {
+
+// Gives up after two seconds of the device's clock, so that nothing hangs when
+// the host does: the launches then run, timed less well. Why a kernel and not
+// cuStreamWaitValue32: it works wherever kernels do (memory operations are an
+// option of the driver), and cannot wait for ever.
+constexpr char kHoldSource[] = R"(
+__device__ unsigned long long now() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+extern "C" __global__ void hold(const volatile int* gate) {
+  const unsigned long long start = now();
+  while (!*gate && now() - start < 2000000000ull) {
+  }
+}
+)";
+
+// Launches behind one closed gate. A stream takes about a thousand commands
+// until the host has to wait for it, which would be for ever (or two seconds).
+constexpr int kMaxBurst = 128;
+
+}  // namespace
+
+absl::StatusOr<CudaTimer> CudaTimer::Create(const CudaSession& session,
+                                            const CudaCompiler& compiler) {
+  CudaTimer timer(session);
+  ASSIGN_OR_RETURN(
+      const Cubin cubin,
+      compiler.Compile({.name = "hold.cu", .files = {{"hold.cu", kHoldSource}}},
+                       {}, "hold"));
+  ASSIGN_OR_RETURN(timer.hold_, LoadKernel(session, cubin));
+  void* gate = nullptr;
+  RETURN_IF_ERROR(CudaStatus(session.driver->cuMemHostAlloc(
+                                 &gate, sizeof(int), CU_MEMHOSTALLOC_DEVICEMAP),
+                             "allocating mapped memory"));
+  timer.gate_ = CudaHandle<void*>(gate, session.driver->cuMemFreeHost);
+  RETURN_IF_ERROR(CudaStatus(
+      session.driver->cuMemHostGetDevicePointer(&timer.gate_address_, gate, 0),
+      "mapping memory"));
+  return timer;
+}
+
+absl::StatusOr<double> CudaTimer::TimeTogether(int count,
+                                               const LaunchOne& launch) {
+  RETURN_IF_ERROR(ReserveEvents(2));
+  RETURN_IF_ERROR(Record(0));
+  absl::Status status;
+  for (int i = 0; i < count && status.ok(); ++i) status = launch();
+  if (status.ok()) status = Record(1);
+  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
+  if (!status.ok()) return status;
+  return MicrosecondsBetween(0, 1);
+}
+
+absl::StatusOr<std::vector<double>> CudaTimer::TimeEach(
+    int count, const LaunchOne& launch,
+    const std::function<void()>& while_running) {
+  std::vector<double> times;
+  while (static_cast<int>(times.size()) < count) {
+    const int burst =
+        std::min(count - static_cast<int>(times.size()), kMaxBurst);
+    absl::Status status = ReserveEvents(static_cast<size_t>(burst) + 1);
+    if (status.ok()) status = CloseGate();
+    if (status.ok()) status = EnqueueBurst(burst, launch);
+    SetGate(true);  // Also after an error.
+    if (status.ok() && times.empty()) while_running();
+    if (absl::Status end = Finish(session_); status.ok()) status = end;
+    if (!status.ok()) return status;
+    for (int i = 0; i < burst; ++i) {
+      const auto event = static_cast<size_t>(i);
+      ASSIGN_OR_RETURN(const double us, MicrosecondsBetween(event, event + 1));
+      times.push_back(us);
+    }
+  }
+  return times;
+}
+
+absl::Status CudaTimer::EnqueueBurst(int count, const LaunchOne& launch) {
+  RETURN_IF_ERROR(Record(0));
+  for (int i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(launch());
+    // The end of a launch is the start of the next: fewer commands between
+    // them, and nothing else runs on the stream.
+    RETURN_IF_ERROR(Record(static_cast<size_t>(i) + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaTimer::ReserveEvents(size_t count) {
+  while (events_.size() < count) {
+    CUevent event = nullptr;
+    RETURN_IF_ERROR(
+        CudaStatus(session_.driver->cuEventCreate(&event, CU_EVENT_DEFAULT),
+                   "creating an event"));
+    events_.emplace_back(event, session_.driver->cuEventDestroy);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaTimer::Record(size_t event) {
+  return CudaStatus(
+      session_.driver->cuEventRecord(events_[event].get(), session_.stream),
+      "recording an event");
+}
+
+absl::StatusOr<double> CudaTimer::MicrosecondsBetween(size_t first,
+                                                      size_t last) {
+  float milliseconds = 0;
+  RETURN_IF_ERROR(CudaRunStatus(
+      session_.driver->cuEventElapsedTime(&milliseconds, events_[first].get(),
+                                          events_[last].get()),
+      "reading a launch's time"));
+  if (!(milliseconds > 0)) {
+    return absl::InternalError(absl::StrCat("the driver timed a launch at ",
+                                            milliseconds,
+                                            " ms; its clock is not usable"));
+  }
+  return static_cast<double>(milliseconds) * 1000;
+}
+
+absl::Status CudaTimer::CloseGate() {
+  SetGate(false);
+  CUdeviceptr address = gate_address_;
+  void* parameters[] = {&address};
+  const CudaLaunchConfig config(session_, CudaLaunchShape(), 1);
+  return CudaStatus(session_.driver->cuLaunchKernelEx(
+                        config.get(), hold_.function, parameters, nullptr),
+                    "holding the stream");
+}
+
+void CudaTimer::SetGate(bool open) {
+  std::atomic_ref<int>(*static_cast<int*>(gate_.get()))
+      .store(open ? 1 : 0, std::memory_order_seq_cst);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,66 @@
+// CudaTimer: device times of launches that never wait for the host.
+//
+// A burst is enqueued behind a kernel that holds the stream until the host says
+// go, with an event after each launch. Why: where the host stalls between two
+// events (a lazy load, a busy core), the time between them is the stall's.
+//
+// Thread safety: one thread.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_TIMER_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_TIMER_H_
+
+#include <cuda.h>
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "profiler_agent/cuda/cuda_compiler.h"
+#include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/cuda_kernel.h"
+
+namespace wavetune {
+
+class CudaTimer {
+ public:
+  // Compiles the kernel that holds the stream. Errors: as CudaCompiler and
+  // CudaStatus.
+  static absl::StatusOr<CudaTimer> Create(const CudaSession& session,
+                                          const CudaCompiler& compiler);
+
+  // Enqueues one launch. Must not allocate or load: that may wait for the
+  // stream, which waits for the end of the enqueueing.
+  using LaunchOne = std::function<absl::Status()>;
+
+  // Launches `count` times, >= 1, waits, and returns the device time of all
+  // together in microseconds. Errors: of `launch`; as Finish.
+  absl::StatusOr<double> TimeTogether(int count, const LaunchOne& launch);
+
+  // Launches `count` times, >= 1, and returns the device time of each in
+  // microseconds. `while_running` is called once they run (the first few, of a
+  // long burst). Errors: of `launch`; as Finish; INTERNAL for a time that is
+  // not positive.
+  absl::StatusOr<std::vector<double>> TimeEach(
+      int count, const LaunchOne& launch,
+      const std::function<void()>& while_running);
+
+ private:
+  explicit CudaTimer(const CudaSession& session) : session_(session) {}
+
+  absl::Status ReserveEvents(size_t count);
+  absl::Status Record(size_t event);
+  absl::StatusOr<double> MicrosecondsBetween(size_t first, size_t last);
+  absl::Status CloseGate();
+  void SetGate(bool open);
+  absl::Status EnqueueBurst(int count, const LaunchOne& launch);
+
+  CudaSession session_;
+  CudaKernel hold_;
+  CudaHandle<void*> gate_;        // Mapped host memory: an int, 0 holds.
+  CUdeviceptr gate_address_ = 0;  // On the device.
+  std::vector<CudaEvent> events_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_CUDA_TIMER_H_

@@ -1,0 +1,113 @@
+#include "profiler_agent/cuda/launch_shape.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "model/mapping.h"
+
+namespace wavetune {
+namespace {
+
+// gridDim.x of every compute capability since 3.0.
+constexpr int64_t kMaxGroups = std::numeric_limits<int32_t>::max();
+
+constexpr int kFirstWithClusters = 90;
+
+// Where the driver does not say; every GPU since 2010 has it.
+constexpr int64_t kUsualMaxGroupSize = 1024;
+
+absl::Status TooMuch(absl::string_view what, int64_t wanted, int64_t limit) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "it wants ", what, " ", wanted, ", the device allows ", limit));
+}
+
+absl::Status CheckShape(const CudaLaunchShape& shape,
+                        const DeviceFacts& facts) {
+  const int64_t max_group_size =
+      facts.max_group_size > 0 ? facts.max_group_size : kUsualMaxGroupSize;
+  if (shape.group_size > max_group_size) {
+    return TooMuch("a group of threads:", shape.group_size, max_group_size);
+  }
+  if (shape.shared_bytes > facts.max_local_memory_bytes) {
+    return TooMuch("bytes of dynamic shared memory:", shape.shared_bytes,
+                   facts.max_local_memory_bytes);
+  }
+  if (shape.groups > kMaxGroups) {
+    return TooMuch("groups:", shape.groups, kMaxGroups);
+  }
+  if (shape.groups < 1 || shape.group_size < 1 || shape.cluster_size < 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("it wants ", shape.groups, " groups of ", shape.group_size,
+                     " threads in clusters of ", shape.cluster_size));
+  }
+  if (shape.cluster_size == 1) return absl::OkStatus();
+  const int32_t capability = ComputeCapability(facts);
+  if (capability < kFirstWithClusters) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("it wants clusters of ", shape.cluster_size,
+                     " groups, which exist from compute capability 9.0 on; "
+                     "this device has ",
+                     capability / 10, ".", capability % 10));
+  }
+  if (shape.groups % shape.cluster_size != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("it wants ", shape.groups, " groups, no multiple of its ",
+                     "cluster size ", shape.cluster_size,
+                     "; the manifest's groups must be one"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CudaLaunchShape> CudaShapeOf(
+    const KernelSpec& spec, const Implementation& implementation,
+    const std::string& specialisation, const Configuration& configuration,
+    const Problem& problem, const DeviceFacts& facts) {
+  const ProblemView view = problem.View();
+  const auto evaluate = [&](const std::optional<Expression>& expression,
+                            int64_t otherwise) {
+    return expression.has_value() ? Evaluate(*expression, view, configuration)
+                                  : otherwise;
+  };
+  CudaLaunchShape shape;
+  shape.groups =
+      implementation.groups.has_value()
+          ? Evaluate(*implementation.groups, view, configuration)
+          : MapProblem(spec.MappingOf(specialisation), view, configuration)
+                .tiles;
+  shape.group_size = evaluate(implementation.group_size, 1);
+  shape.shared_bytes = evaluate(implementation.local_memory_bytes, 0);
+  shape.cluster_size = evaluate(implementation.cluster_size, 1);
+  shape.persistent =
+      !implementation.persistent_if.empty() &&
+      std::all_of(implementation.persistent_if.begin(),
+                  implementation.persistent_if.end(),
+                  [&](const Relation& relation) {
+                    return Holds(relation, ProblemView(), configuration);
+                  });
+  const absl::Status status = CheckShape(shape, facts);
+  if (!status.ok()) return status;
+  return shape;
+}
+
+int64_t CapacityOf(const CudaLaunchShape& shape, int64_t multiprocessors,
+                   int64_t blocks_per_multiprocessor, int64_t clusters) {
+  return shape.cluster_size > 1 ? clusters * shape.cluster_size
+                                : multiprocessors * blocks_per_multiprocessor;
+}
+
+int64_t GroupsToLaunch(const CudaLaunchShape& shape, int64_t capacity) {
+  return shape.persistent ? std::min(shape.groups, capacity) : shape.groups;
+}
+
+CudaLaunchShape ReferenceShape(int64_t work_items) {
+  int64_t group = std::min<int64_t>(256, std::max<int64_t>(work_items, 1));
+  while (work_items % group != 0) --group;
+  return {.groups = work_items / group, .group_size = group};
+}
+
+}  // namespace wavetune

@@ -1,0 +1,141 @@
+#include "profiler_agent/cuda/nvml.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/status_macros.h"
+#include "profiler_agent/cuda/shared_library.h"
+
+namespace wavetune {
+namespace {
+
+constexpr char kLibrary[] = "libnvidia-ml.so.1";
+
+// nvmlReturn_t.
+constexpr NvmlCode kSuccess = 0;
+constexpr NvmlCode kGpuIsLost = 15;
+constexpr NvmlCode kResetRequired = 16;
+
+// nvmlClockType_t.
+constexpr int kSmClock = 1;
+
+// nvmlClocksEventReason*.
+struct Reason {
+  uint64_t bit;
+  const char* text;
+};
+constexpr Reason kThrottling[] = {
+    {0x08, "hardware slowdown"},
+    {0x20, "software thermal slowdown"},
+    {0x40, "hardware thermal slowdown"},
+    {0x80, "hardware power brake"},
+};
+
+}  // namespace
+
+std::optional<int64_t> NvmlDevice::TotalMemoryBytes() const {
+  NvmlMemory memory = {};
+  if (nvml_.memory(handle_, &memory) != kSuccess) return std::nullopt;
+  return static_cast<int64_t>(memory.total);
+}
+
+std::optional<int32_t> NvmlDevice::PowerLimitW() const {
+  unsigned milliwatts = 0;
+  if (nvml_.power_limit(board_, &milliwatts) != kSuccess) return std::nullopt;
+  return static_cast<int32_t>((milliwatts + 500) / 1000);
+}
+
+std::optional<uint64_t> NvmlDevice::ThrottleReasons() const {
+  unsigned long long reasons = 0;
+  if (nvml_.throttle_reasons(board_, &reasons) != kSuccess) {
+    return std::nullopt;
+  }
+  return reasons;
+}
+
+std::optional<int32_t> NvmlDevice::SmClockMhz() const {
+  unsigned mhz = 0;
+  if (nvml_.clock(board_, kSmClock, &mhz) != kSuccess) return std::nullopt;
+  return static_cast<int32_t>(mhz);
+}
+
+bool NvmlDevice::IsLost() const {
+  unsigned milliwatts = 0;
+  const NvmlCode code = nvml_.power_limit(board_, &milliwatts);
+  return code == kGpuIsLost || code == kResetRequired;
+}
+
+absl::StatusOr<const Nvml*> Nvml::Load() {
+  static const auto* const nvml = new absl::StatusOr<Nvml>(LoadFrom(kLibrary));
+  if (!nvml->ok()) return nvml->status();
+  return &**nvml;
+}
+
+absl::StatusOr<Nvml> Nvml::LoadFrom(const std::string& library) {
+  ASSIGN_OR_RETURN(const SharedLibrary opened, SharedLibrary::Open({library}));
+  NvmlFunctions nvml;
+  RETURN_IF_ERROR(opened.Bind("nvmlInit_v2", &nvml.init));
+  RETURN_IF_ERROR(
+      opened.Bind("nvmlSystemGetDriverVersion", &nvml.driver_version));
+  RETURN_IF_ERROR(
+      opened.Bind("nvmlDeviceGetHandleByUUID", &nvml.handle_by_uuid));
+  RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetMemoryInfo", &nvml.memory));
+  RETURN_IF_ERROR(
+      opened.Bind("nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit));
+  RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetClockInfo", &nvml.clock));
+  // Renamed with driver 535; the older name is there as long as it is.
+  if (!opened
+           .Bind("nvmlDeviceGetCurrentClocksEventReasons",
+                 &nvml.throttle_reasons)
+           .ok()) {
+    RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetCurrentClocksThrottleReasons",
+                                &nvml.throttle_reasons));
+  }
+  opened
+      .Bind("nvmlDeviceGetDeviceHandleFromMigDeviceHandle",
+            &nvml.parent_of_partition)
+      .IgnoreError();
+  const NvmlCode code = nvml.init();
+  if (code == kSuccess) return Nvml(nvml);
+  return absl::UnavailableError(
+      absl::StrCat("NVML does not start: error ", code));
+}
+
+std::string Nvml::DriverVersion() const {
+  char text[96] = {};
+  if (nvml_.driver_version(text, sizeof(text) - 1) != kSuccess) return "";
+  return text;
+}
+
+absl::StatusOr<NvmlDevice> Nvml::Find(const std::string& uuid) const {
+  NvmlHandle handle = nullptr;
+  const NvmlCode code = nvml_.handle_by_uuid(uuid.c_str(), &handle);
+  if (code != kSuccess) {
+    return absl::NotFoundError(
+        absl::StrCat("NVML does not know device ", uuid, ": error ", code));
+  }
+  // A partition has no power limit or clock of its own.
+  NvmlHandle board = nullptr;
+  if (nvml_.parent_of_partition == nullptr ||
+      nvml_.parent_of_partition(handle, &board) != kSuccess) {
+    board = handle;
+  }
+  return NvmlDevice(nvml_, handle, board);
+}
+
+bool IsThrottled(uint64_t reasons) {
+  uint64_t throttling = 0;
+  for (const Reason& reason : kThrottling) throttling |= reason.bit;
+  return (reasons & throttling) != 0;
+}
+
+std::string ThrottleText(uint64_t reasons) {
+  std::vector<std::string> texts;
+  for (const Reason& reason : kThrottling) {
+    if ((reasons & reason.bit) != 0) texts.emplace_back(reason.text);
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+}  // namespace wavetune

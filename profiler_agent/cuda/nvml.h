@@ -1,0 +1,100 @@
+// NVML, the management library, from libnvidia-ml.so.1 at run time: what the
+// CUDA driver does not say of a device (power limit, clocks, throttling).
+//
+// Everything is optional: a container may have CUDA and no NVML. The few types
+// are declared here, as the toolkit may be there without nvml.h.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_NVML_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_NVML_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace wavetune {
+
+// As nvml.h declares them (API of driver 450 and newer).
+struct NvmlDeviceTag;
+using NvmlHandle = NvmlDeviceTag*;
+using NvmlCode = int;
+struct NvmlMemory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+struct NvmlFunctions {
+  NvmlCode (*init)() = nullptr;
+  NvmlCode (*driver_version)(char* text, unsigned size) = nullptr;
+  NvmlCode (*handle_by_uuid)(const char* uuid, NvmlHandle* handle) = nullptr;
+  NvmlCode (*memory)(NvmlHandle handle, NvmlMemory* memory) = nullptr;
+  NvmlCode (*power_limit)(NvmlHandle handle, unsigned* milliwatts) = nullptr;
+  NvmlCode (*throttle_reasons)(NvmlHandle handle,
+                               unsigned long long* reasons) = nullptr;
+  NvmlCode (*clock)(NvmlHandle handle, int type, unsigned* mhz) = nullptr;
+  // Absent before driver 450.
+  NvmlCode (*parent_of_partition)(NvmlHandle partition,
+                                  NvmlHandle* parent) = nullptr;
+};
+
+// One GPU, or one partition (MIG) of it.
+class NvmlDevice {
+ public:
+  // `handle` of the GPU or partition, `board` of the GPU.
+  NvmlDevice(const NvmlFunctions& nvml, NvmlHandle handle, NvmlHandle board)
+      : nvml_(nvml), handle_(handle), board_(board) {}
+
+  // Memory in bytes with what the driver keeps for itself: the same under every
+  // driver.
+  std::optional<int64_t> TotalMemoryBytes() const;
+  // Enforced limit of the board, rounded to whole watts.
+  std::optional<int32_t> PowerLimitW() const;
+  // Of the board, now; bits as IsThrottled takes them.
+  std::optional<uint64_t> ThrottleReasons() const;
+  std::optional<int32_t> SmClockMhz() const;
+  // Whether the driver says that the GPU fell off the bus, or must be reset.
+  bool IsLost() const;
+
+ private:
+  NvmlFunctions nvml_;
+  NvmlHandle handle_;
+  NvmlHandle board_;
+};
+
+class Nvml {
+ public:
+  // Loads and initialises the library, once a process. Errors: NOT_FOUND where
+  // it is missing, UNAVAILABLE where it does not start.
+  static absl::StatusOr<const Nvml*> Load();
+
+  // The same from another library, as often as called; for tests.
+  static absl::StatusOr<Nvml> LoadFrom(const std::string& library);
+
+  // For tests.
+  explicit Nvml(const NvmlFunctions& functions) : nvml_(functions) {}
+
+  // "580.159.04"; empty where unknown.
+  std::string DriverVersion() const;
+
+  // `uuid` as nvidia-smi -L prints it. Errors: NOT_FOUND.
+  absl::StatusOr<NvmlDevice> Find(const std::string& uuid) const;
+
+ private:
+  NvmlFunctions nvml_;
+};
+
+// Returns whether the clocks are held below what the load would otherwise get:
+// heat, or a brake from outside. The power cap does not count: large products
+// run into it on every healthy board, in serving as well, and a table that left
+// them out would know nothing of them. Pure.
+bool IsThrottled(uint64_t reasons);
+
+// Returns "hardware thermal slowdown, power brake". Pure.
+std::string ThrottleText(uint64_t reasons);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_NVML_H_

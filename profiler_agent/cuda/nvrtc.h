@@ -1,0 +1,89 @@
+// NVRTC, the run-time compiler, from libnvrtc.so at run time.
+//
+//   absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::Load();
+//   absl::StatusOr<std::string> cubin = (*nvrtc)->Compile(
+//       {.name = "gemm.cu", .files = files}, {"--gpu-architecture=sm_90a"});
+//
+// Why not linked: it comes with the toolkit, not with the driver, and an agent
+// must start where it is missing and say so.
+//
+// Thread safety: thread-safe once loaded.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_NVRTC_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_NVRTC_H_
+
+#include <nvrtc.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace wavetune {
+
+// A file to compile and what it may include.
+struct CudaSource {
+  std::string name;  // In `files`.
+  std::map<std::string, std::string> files;
+};
+
+class Nvrtc {
+ public:
+  // Loads the library once a process. Errors: NOT_FOUND saying what to install.
+  static absl::StatusOr<const Nvrtc*> Load();
+
+  // The same from the first of `names` that opens, as often as called; for
+  // tests.
+  static absl::StatusOr<Nvrtc> LoadFrom(const std::vector<std::string>& names);
+
+  // "NVRTC 13.0". Part of a kernel's fingerprint.
+  const std::string& version() const { return version_; }
+  // Compute capabilities, times ten, that it compiles for.
+  const std::vector<int>& capabilities() const { return capabilities_; }
+
+  // Returns the machine code. `#include "other"` finds the other files, never
+  // the disk. Errors: INVALID_ARGUMENT with the log's useful lines, also when
+  // the source is missing; RESOURCE_EXHAUSTED; INTERNAL.
+  absl::StatusOr<std::string> Compile(
+      const CudaSource& source, const std::vector<std::string>& options) const;
+
+ private:
+#define WAVETUNE_NVRTC_FUNCTIONS(X) \
+  X(nvrtcVersion)                   \
+  X(nvrtcGetErrorString)            \
+  X(nvrtcGetNumSupportedArchs)      \
+  X(nvrtcGetSupportedArchs)         \
+  X(nvrtcCreateProgram)             \
+  X(nvrtcDestroyProgram)            \
+  X(nvrtcCompileProgram)            \
+  X(nvrtcGetProgramLogSize)         \
+  X(nvrtcGetProgramLog)             \
+  X(nvrtcGetCUBINSize)              \
+  X(nvrtcGetCUBIN)
+#define WAVETUNE_NVRTC_MEMBER(name) decltype(&::name) name = nullptr;
+  struct Functions {
+    WAVETUNE_NVRTC_FUNCTIONS(WAVETUNE_NVRTC_MEMBER)
+  };
+#undef WAVETUNE_NVRTC_MEMBER
+
+  absl::Status Check(nvrtcResult code, absl::string_view what) const;
+  std::string Log(nvrtcProgram program) const;
+  absl::StatusOr<std::string> CompileProgram(
+      nvrtcProgram program, const std::vector<std::string>& options) const;
+
+  Functions nvrtc_;
+  std::string version_;
+  std::vector<int> capabilities_;
+};
+
+// Returns the lines of a compiler's log that say why it failed: each error with
+// its excerpt, without warnings and what was included from where; the whole log
+// where no line says "error". At most about 4000 bytes. Pure; exposed for
+// tests.
+std::string UsefulLines(absl::string_view log);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_NVRTC_H_

@@ -1,0 +1,32 @@
+#include "profiler_agent/cuda/throttle_watch.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/agent_log.h"
+
+namespace wavetune {
+namespace {
+
+constexpr MonotonicClock::Duration kInterval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+void ThrottleWatch::Look() {
+  if (!device_.has_value()) return;
+  const MonotonicClock::Duration now = clock_.Now();
+  if (last_.has_value() && now - *last_ < kInterval) return;
+  last_ = now;
+  const bool before = throttled();
+  reasons_ = device_->ThrottleReasons().value_or(0);
+  if (throttled() == before) return;
+  AgentLog(AgentLogLevel::kWarning,
+           throttled()
+               ? absl::StrCat("device ", uuid_, " is throttled (",
+                              ThrottleText(reasons_), "; ",
+                              device_->SmClockMhz().value_or(0),
+                              " MHz): samples are marked as suspect")
+               : absl::StrCat("device ", uuid_, " is not throttled any more"));
+}
+
+}  // namespace wavetune

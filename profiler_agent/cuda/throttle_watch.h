@@ -1,0 +1,45 @@
+// ThrottleWatch: whether the device's clocks are held down, and what for.
+//
+// Thread safety: one thread.
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_THROTTLE_WATCH_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_THROTTLE_WATCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "profiler_agent/cuda/nvml.h"
+#include "profiler_agent/monotonic_clock.h"
+
+namespace wavetune {
+
+class ThrottleWatch {
+ public:
+  // Without a device nothing is ever throttled. `uuid` is for the log. `clock`
+  // outlives it.
+  ThrottleWatch(std::optional<NvmlDevice> device, std::string uuid,
+                MonotonicClock& clock)
+      : device_(device), uuid_(std::move(uuid)), clock_(clock) {}
+
+  // Asks NVML, at most every tenth of a second: heat is no faster, and asking
+  // takes the driver's locks. Logs when throttling begins and ends.
+  void Look();
+
+  // As of the last look.
+  bool throttled() const { return IsThrottled(reasons_); }
+
+  // Asks whether the device is gone.
+  bool IsLost() const { return device_.has_value() && device_->IsLost(); }
+
+ private:
+  std::optional<NvmlDevice> device_;
+  std::string uuid_;
+  MonotonicClock& clock_;
+  std::optional<MonotonicClock::Duration> last_;
+  uint64_t reasons_ = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_THROTTLE_WATCH_H_
