@@ -45,10 +45,9 @@ int CoordinateProgram::Add(const Expression& folded) {
       return AddSum(Add(folded.children[0]));
     case Expression::Kind::kCausalBlocks:
       return AddCausalBlocks(folded);
-    case Expression::Kind::kParameter:
-      break;  // Folding has replaced them.
-    case Expression::Kind::kSum:
-      break;  // No mapping has one: CheckTable refuses it.
+    case Expression::Kind::kParameter:  // Folding has replaced them.
+    case Expression::Kind::kSum:  // No mapping has one: CheckTable refuses it.
+      break;
   }
   return AddConstant(0);
 }

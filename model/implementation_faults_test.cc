@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel_validation.h"
@@ -194,9 +195,10 @@ TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
     EXPECT_THAT(message, HasSubstr("has 4 faults"));
     for (const std::string field : {"cluster_size", "persistent_if",
                                     "tensor_maps", "device_predicates"}) {
-      EXPECT_THAT(message, HasSubstr("implementations: '" + backend + "': " +
-                                     field + ": the backend '" + backend +
-                                     "' does not support it; remove it"));
+      EXPECT_THAT(message, HasSubstr(absl::StrCat(
+                               "implementations: '", backend, "': ", field,
+                               ": the backend '", backend,
+                               "' does not support it; remove it")));
     }
   }
 }

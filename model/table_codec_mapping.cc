@@ -34,10 +34,9 @@ void WriteExpression(const Expression& e, ByteWriter& writer) {
     case Kind::kProduct:
       writer.U8(static_cast<uint8_t>(e.children.size()));
       break;
-    case Kind::kCausalBlocks:
-      break;  // Always four children.
-    case Kind::kSum:
-      break;  // No mapping has one: validation refuses it.
+    case Kind::kCausalBlocks:  // Always four children.
+    case Kind::kSum:           // No mapping has one: validation refuses it.
+      break;
   }
   for (const Expression& child : e.children) WriteExpression(child, writer);
 }

@@ -46,6 +46,8 @@ CudaBackend::CudaBackend() {
   // A kernel that is loaded at its first launch waits for the device; each
   // module here holds one kernel, so there is nothing to save.
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+  // Launches that block would wait for a stream that is held back for them.
+  unsetenv("CUDA_LAUNCH_BLOCKING");
 }
 
 Backend::Enumeration CudaBackend::Enumerate() {

@@ -185,7 +185,9 @@ absl::StatusOr<CudaKernel> CudaDevice::LoadCompiled(
     const std::function<absl::StatusOr<Cubin>()>& compile) {
   ASSIGN_OR_RETURN(Cubin cubin, compile());
   absl::StatusOr<CudaKernel> kernel = LoadKernel(session_, cubin);
-  if (kernel.ok() || !cubin.from_disk) return kernel;
+  const bool refused = absl::IsFailedPrecondition(kernel.status()) ||
+                       absl::IsInvalidArgument(kernel.status());
+  if (!refused || !cubin.from_disk) return kernel;
   compiler_.Forget(cubin);
   ASSIGN_OR_RETURN(cubin, compile());
   return LoadKernel(session_, cubin);
@@ -261,7 +263,10 @@ absl::Status CudaDevice::LaunchOnNextSlices(const CudaKernel& kernel,
 }
 
 absl::Status CudaDevice::Explained(const absl::Status& status) const {
-  const bool may_be_loss = absl::IsAborted(status) || absl::IsInternal(status);
+  // UNIMPLEMENTED is what becomes of a reference that does not run.
+  const bool may_be_loss = absl::IsAborted(status) ||
+                           absl::IsInternal(status) ||
+                           absl::IsUnimplemented(status);
   if (!may_be_loss || !throttle_.IsLost()) return status;
   return absl::UnavailableError(
       absl::StrCat("the GPU is lost, or must be reset: ", status.message()));

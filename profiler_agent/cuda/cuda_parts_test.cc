@@ -94,6 +94,7 @@ TEST(CudaStatusTest, CodesBecomeTheErrorsOfADevice) {
       {CUDA_ERROR_LAUNCH_TIMEOUT, absl::StatusCode::kAborted},
       {CUDA_ERROR_LAUNCH_FAILED, absl::StatusCode::kAborted},
       {CUDA_ERROR_MISALIGNED_ADDRESS, absl::StatusCode::kAborted},
+      {CUDA_ERROR_UNKNOWN, absl::StatusCode::kAborted},
       {CUDA_ERROR_ECC_UNCORRECTABLE, absl::StatusCode::kUnavailable},
       {CUDA_ERROR_DEVICE_UNAVAILABLE, absl::StatusCode::kUnavailable},
       {CUDA_ERROR_NO_DEVICE, absl::StatusCode::kUnavailable},

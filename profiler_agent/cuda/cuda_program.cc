@@ -12,6 +12,7 @@
 #include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
+
 absl::Status CudaProgram::Load(LoadedKernel kernel) {
   const absl::StatusOr<const Implementation*> implementation =
       FindImplementation(kernel.spec, facts_.backend);

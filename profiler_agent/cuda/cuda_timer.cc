@@ -62,7 +62,8 @@ absl::StatusOr<double> CudaTimer::TimeTogether(int count,
   absl::Status status;
   for (int i = 0; i < count && status.ok(); ++i) status = launch();
   if (status.ok()) status = Record(1);
-  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
+  // A fault of an earlier launch, not what it made of a later call.
+  if (absl::Status end = Finish(session_); !end.ok()) status = end;
   if (!status.ok()) return status;
   return MicrosecondsBetween(0, 1);
 }
@@ -79,7 +80,7 @@ absl::StatusOr<std::vector<double>> CudaTimer::TimeEach(
     if (status.ok()) status = EnqueueBurst(burst, launch);
     SetGate(true);  // Also after an error.
     if (status.ok() && times.empty()) while_running();
-    if (absl::Status end = Finish(session_); status.ok()) status = end;
+    if (absl::Status end = Finish(session_); !end.ok()) status = end;
     if (!status.ok()) return status;
     for (int i = 0; i < burst; ++i) {
       const auto event = static_cast<size_t>(i);

@@ -28,6 +28,10 @@ TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
   EXPECT_EQ(CountNotMeantFor(spec, a100), 209);
   EXPECT_EQ(SpecForDevice(spec, h200)->default_configuration,
             spec.default_configuration);
+  const DeviceFacts t4{.backend = "cuda", .architecture = "sm_75"};
+  EXPECT_EQ(CountNotMeantFor(spec, t4), 233);
+  EXPECT_EQ(SpecForDevice(spec, t4).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   const KernelSpec older = SpecForDevice(spec, a100).value();
   EXPECT_TRUE(IsLegalForEveryProblem(older, older.default_configuration));
   EXPECT_EQ(older.default_configuration[spec.ParameterIndex("HOPPER")], 0);
