@@ -46,9 +46,11 @@ void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
     std::string state = device.attached() ? "attached" : "not attached";
     if (!device.problem().empty())
       state = absl::StrCat("unusable: ", device.problem());
-    table.AddRow({facts.uuid(), facts.label(), facts.backend(),
-                  facts.architecture(), absl::StrCat(facts.multiprocessors()),
-                  FormatBytes(facts.memory_bytes()), facts.driver(), state});
+    table.AddRow(
+        {facts.uuid(), facts.label(), facts.backend(), facts.architecture(),
+         absl::StrCat(facts.multiprocessors()),
+         facts.memory_bytes() == 0 ? "-" : FormatBytes(facts.memory_bytes()),
+         facts.driver(), state});
   }
   table.Print(out, "no devices: start wavetune-agent on this node");
 }

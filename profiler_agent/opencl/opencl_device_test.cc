@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profiler_agent/backend_contract_test.h"
@@ -60,6 +61,12 @@ class OpenClDeviceTest : public ::testing::Test {
   std::unique_ptr<Device> device_;
   std::vector<Problem> problems_;
 };
+
+// A virtual machine's memory changes while it runs; the device stays the same.
+TEST_F(OpenClDeviceTest, ACpusMemoryIsNoFactOfTheDevice) {
+  ASSERT_TRUE(absl::StartsWith(device_->facts().architecture, "cpu-"));
+  EXPECT_EQ(device_->facts().memory_bytes, 0);
+}
 
 TEST_F(OpenClDeviceTest, PreparesAndMeasuresASoundKernel) {
   Load(*device_, "column_sum");

@@ -59,12 +59,12 @@ DeviceFacts FactsOf(cl_platform_id platform, cl_device_id device) {
   facts.architecture = OpenClArchitecture(is_cpu, host.machine, name);
   facts.multiprocessors = static_cast<int32_t>(std::max<cl_uint>(
       1, DeviceNumber<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS)));
-  facts.memory_bytes = static_cast<int64_t>(
-      DeviceNumber<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE));
-  if (is_cpu) {
-    // A CPU's memory is what its kernel left over at boot: a few MiB more or
-    // less must not make another silicon key. Whole GiB.
-    facts.memory_bytes = facts.memory_bytes >> 30 << 30;
+  // A CPU's memory is no fact of the device: a virtual machine's comes and goes
+  // while it runs (6 to 9 GiB within minutes, as PoCL saw it), and another
+  // silicon key would be another device.
+  if (!is_cpu) {
+    facts.memory_bytes = static_cast<int64_t>(
+        DeviceNumber<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE));
   }
   facts.driver = DeviceText(device, CL_DRIVER_VERSION);
   facts.runtime = PlatformText(platform, CL_PLATFORM_VERSION);
