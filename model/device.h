@@ -20,7 +20,7 @@ struct DeviceFacts {
   std::string backend;
   std::string architecture;
   int32_t multiprocessors = 1;
-  int64_t memory_bytes = 0;
+  int64_t memory_bytes = 0;  // 0: no fact of the device (CPUs).
   std::string partition;
   std::string driver;
   std::string runtime;
