@@ -1,7 +1,5 @@
 #include "profiler_agent/kernel_checks.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/kernel_validation.h"
@@ -54,6 +52,28 @@ absl::Status CheckLaunch(const KernelSpec& spec,
         " (a problem predicate excludes it)"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Problem>> ProblemsToCheckAt(
+    const KernelSpec& spec, const Configuration& configuration,
+    const std::vector<Problem>& problems) {
+  const bool must_check = spec.correctness.has_value();
+  if (must_check && problems.empty()) {
+    return absl::UnimplementedError(
+        "no problem was given at which to check results");
+  }
+  std::vector<Problem> legal;
+  for (const Problem& problem : problems) {
+    if (CheckLaunch(spec, configuration, problem, 1).ok()) {
+      legal.push_back(problem);
+    }
+  }
+  if (must_check && legal.empty()) {
+    return absl::FailedPreconditionError(
+        "none of the problems at which results are checked is legal for it; "
+        "add one to the manifest's correctness_problems");
+  }
+  return legal;
 }
 
 }  // namespace wavetune

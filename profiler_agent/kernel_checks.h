@@ -6,6 +6,7 @@
 #define WAVETUNE_PROFILER_AGENT_KERNEL_CHECKS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +34,13 @@ absl::Status CheckConfiguration(const KernelSpec& spec,
 absl::Status CheckLaunch(const KernelSpec& spec,
                          const Configuration& configuration,
                          const Problem& problem, int launches);
+
+// Returns those of `problems` at which a candidate's results are checked: the
+// legal ones. Errors, for a kernel with a reference: UNIMPLEMENTED where there
+// are no problems, FAILED_PRECONDITION where none is legal.
+absl::StatusOr<std::vector<Problem>> ProblemsToCheckAt(
+    const KernelSpec& spec, const Configuration& configuration,
+    const std::vector<Problem>& problems);
 
 }  // namespace wavetune
 

@@ -1,13 +1,20 @@
 #include "profiler_agent/output_comparison.h"
 
 #include <cmath>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel_validation.h"
 #include "profiler_agent/buffer_values.h"
 
 namespace wavetune {
+
+std::string CheckedContent(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem, size_t elements,
+                           uint64_t seed) {
+  return argument.role == ArgumentRole::kOutput
+             ? PoisonValues(argument.type, elements + kGuardElements)
+             : InputValues(spec, argument, problem, elements, seed);
+}
 
 absl::Status BrokenReference(const absl::Status& status) {
   if (status.ok() || absl::IsUnavailable(status) ||

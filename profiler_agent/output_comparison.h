@@ -6,6 +6,8 @@
 #define WAVETUNE_PROFILER_AGENT_OUTPUT_COMPARISON_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -17,6 +19,12 @@ namespace wavetune {
 // Poisoned elements behind each output: a tile that is not masked writes into
 // them. Elements, not bytes, so that alignment does not matter.
 inline constexpr size_t kGuardElements = 2048;
+
+// Returns what a checked launch finds in a buffer of `elements`: random inputs,
+// or an output's poison with its guard.
+std::string CheckedContent(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem, size_t elements,
+                           uint64_t seed);
 
 // Returns the error of a reference that cannot be compiled or run, which is not
 // the candidate's fault: UNIMPLEMENTED, or `status` where the device is lost or

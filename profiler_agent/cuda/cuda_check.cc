@@ -55,9 +55,7 @@ class Run {
                      BufferBytes(argument, problem_, check_.configuration));
     const size_t elements = bytes / ElementBytes(argument.type);
     const std::string content =
-        argument.role == ArgumentRole::kOutput
-            ? PoisonValues(argument.type, elements + kGuardElements)
-            : InputValues(*check_.spec, argument, problem_, elements, seed);
+        CheckedContent(*check_.spec, argument, problem_, elements, seed);
     ASSIGN_OR_RETURN(CudaMemory memory, AllocateWith(session_, content));
     buffers_[index] = {std::move(memory), content.size()};
     return absl::OkStatus();

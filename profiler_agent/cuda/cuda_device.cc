@@ -100,26 +100,16 @@ absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
     const std::vector<Problem>& correctness_problems) {
   const KernelSpec& spec = program_.spec();
   ASSIGN_OR_RETURN(const CudaKernel* const kernel, Compile(configuration));
-  // Only a kernel without a reference is compiled and no more.
-  bool checked = !spec.correctness.has_value();
-  if (!checked && correctness_problems.empty()) {
-    return absl::UnimplementedError(
-        "no problem was given at which to check results");
-  }
-  Problem shown = SmallestProblem(spec);
-  for (const Problem& problem : correctness_problems) {
-    if (!CheckLaunch(spec, configuration, problem, 1).ok()) continue;
-    if (spec.correctness.has_value()) {
+  ASSIGN_OR_RETURN(
+      const std::vector<Problem> problems,
+      ProblemsToCheckAt(spec, configuration, correctness_problems));
+  if (spec.correctness.has_value()) {
+    for (const Problem& problem : problems) {
       RETURN_IF_ERROR(Check(*kernel, configuration, problem));
     }
-    checked = true;
-    shown = problem;
   }
-  if (!checked) {
-    return absl::FailedPreconditionError(
-        "none of the problems at which results are checked is legal for it; "
-        "add one to the manifest's correctness_problems");
-  }
+  const Problem shown =
+      problems.empty() ? SmallestProblem(spec) : problems.back();
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(*kernel, configuration, shown));
   return Candidate{

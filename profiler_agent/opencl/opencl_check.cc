@@ -76,9 +76,7 @@ class Run {
     if (!bytes.ok()) return bytes.status();
     const size_t elements = *bytes / ElementBytes(argument.type);
     std::string content =
-        argument.role == ArgumentRole::kOutput
-            ? PoisonValues(argument.type, elements + kGuardElements)
-            : InputValues(*check_.spec, argument, problem_, elements, seed);
+        CheckedContent(*check_.spec, argument, problem_, elements, seed);
     const size_t size = content.size();
     absl::StatusOr<OpenClBuffer> buffer =
         CreateBuffer(session_, std::move(content));

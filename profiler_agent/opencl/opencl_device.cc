@@ -99,21 +99,11 @@ absl::StatusOr<Candidate> OpenClDevice::Prepare(
   const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
   if (!compiled.ok()) return compiled.status();
 
-  // Only a kernel without a reference is compiled and no more.
-  bool checked = !kernel_->spec.correctness.has_value();
-  if (!checked && correctness_problems.empty()) {
-    return absl::UnimplementedError(
-        "no problem was given at which to check results");
-  }
-  for (const Problem& problem : correctness_problems) {
-    if (!CheckLaunch(kernel_->spec, configuration, problem, 1).ok()) continue;
+  ASSIGN_OR_RETURN(
+      const std::vector<Problem> problems,
+      ProblemsToCheckAt(kernel_->spec, configuration, correctness_problems));
+  for (const Problem& problem : problems) {
     RETURN_IF_ERROR(Check(**compiled, configuration, problem));
-    checked = true;
-  }
-  if (!checked) {
-    return absl::FailedPreconditionError(
-        "none of the problems at which results are checked is legal for it; "
-        "add one to the manifest's correctness_problems");
   }
   compiler_.Publish(**compiled);
 
