@@ -441,6 +441,14 @@ TEST_F(DaemonTest, AStoppedDaemonGoesOnWithItsJobs) {
   {
     ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
     ASSERT_TRUE(agent.greeted());
+    // The greeting comes before the device is known.
+    v1::ListDevicesResponse known;
+    while (known.devices().empty()) {
+      ASSERT_TRUE(Call(&v1::StatusService::Stub::ListDevices,
+                       Stub<v1::StatusService>("reader.sock"),
+                       v1::ListDevicesRequest(), &known)
+                      .ok());
+    }
   }
   // Its agent is gone: the job waits.
   request.set_device_uuid("CPU-1");
