@@ -42,6 +42,8 @@ std::string EnvironmentKey(const DeviceFacts& facts) {
                       ";power_w=", facts.power_limit_w);
 }
 
+bool IsCpu(const DeviceFacts& facts) { return facts.memory_bytes == 0; }
+
 int32_t ComputeCapability(const DeviceFacts& facts) {
   absl::string_view digits = facts.architecture;
   int32_t capability = 0;

@@ -43,6 +43,10 @@ std::string SiliconKey(const DeviceFacts& facts);
 // "driver=580.159.04;runtime=13.0;power_w=700". Cannot fail.
 std::string EnvironmentKey(const DeviceFacts& facts);
 
+// Returns whether the device is the host's own processor: its memory is no fact
+// of it. Cannot fail.
+bool IsCpu(const DeviceFacts& facts);
+
 // Returns the compute capability of a CUDA architecture: 90 for "sm_90" (9.0),
 // 0 for an architecture of any other form. Cannot fail.
 int32_t ComputeCapability(const DeviceFacts& facts);

@@ -39,8 +39,12 @@ struct LoadedKernel {
 
 // Device times of launches.
 struct LaunchTimes {
-  std::vector<double> launch_us;  // One per timed launch, in order.
-  double warmup_us = 0;           // Device time of the warm-up.
+  // Device time of one launch; one value per timing, in order.
+  std::vector<double> launch_us;
+  // Launches in a row that a timing is the mean of: more than one where a
+  // launch is so short that the marks around it would count.
+  int launches_per_timing = 1;
+  double warmup_us = 0;  // Device time of the warm-up.
   bool throttled = false;
 };
 
@@ -68,8 +72,8 @@ class Device {
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) = 0;
 
-  // Launches `warmup` + `launches` times and returns the device time of each
-  // timed launch. Errors: as Prepare; OUT_OF_RANGE for a problem that is not
+  // Warms up with `warmup` launches at least and returns `launches` timings.
+  // Errors: as Prepare; OUT_OF_RANGE for a problem that is not
   // legal; NOT_FOUND for one that was not recorded (replay).
   virtual absl::StatusOr<LaunchTimes> Measure(
       const Configuration& configuration, const Problem& problem, int warmup,

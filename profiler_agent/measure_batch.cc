@@ -40,6 +40,7 @@ class GroupRunner {
       : device_(device),
         batch_(batch),
         rule_(batch.rule.WithDefaults()),
+        turns_(IsCpu(device.facts()) ? kCpuTurns : kAcceleratorTurns),
         on_outcome_(on_outcome),
         cancel_(cancel) {}
 
@@ -67,7 +68,7 @@ class GroupRunner {
       if (!status.ok()) continue;
       ++item.turns;
       const MeasurementProgress& progress = item.measurement.progress();
-      const bool compared = item.turns >= kTurns ||
+      const bool compared = item.turns >= turns_ ||
                             progress.launches >= rule_.max_launches ||
                             progress.device_time_us >= rule_.max_device_time_us;
       if (item.measurement.done() && compared) {
@@ -117,11 +118,11 @@ class GroupRunner {
     const int wanted = item.measurement.next().launches;
     double affordable = kFirstTurnLaunches;
     if (item.turns > 0) {
-      affordable = rule_.max_device_time_us / kTurns /
+      affordable = rule_.max_device_time_us / turns_ /
                        item.measurement.progress().estimate.latency_us -
                    item.measurement.next().warmup;
     }
-    const int share = std::max(1, rule_.max_launches / kTurns);
+    const int share = std::max(1, rule_.max_launches / turns_);
     const auto most = static_cast<int>(
         std::clamp<double>(affordable, 1, std::min(rule_.min_launches, share)));
     return std::min(wanted, most);
@@ -136,6 +137,7 @@ class GroupRunner {
   Device& device_;
   const MeasureBatch& batch_;
   const StoppingRule rule_;
+  const int turns_;
   const OutcomeCallback& on_outcome_;
   const std::stop_token& cancel_;
   std::map<Configuration, absl::Status> excluded_;

@@ -1,5 +1,6 @@
 #include "profiler_agent/measurement.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -36,7 +37,7 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
   }
   for (const double us : times.launch_us) {
     launch_us_.push_back(us);
-    progress_.device_time_us += us;
+    progress_.device_time_us += us * std::max(1, times.launches_per_timing);
   }
   if (std::isfinite(times.warmup_us) && times.warmup_us > 0) {
     progress_.device_time_us += times.warmup_us;

@@ -8,6 +8,12 @@ namespace {
 
 constexpr size_t kAssumedCacheBytes = size_t{64} << 20;
 
+// An accelerator's cache is not perfectly LRU, and kernels may ask it to keep
+// nothing of what streams through. gemm_bf16 on an H200 (60 MiB, 14
+// configurations, weights of 4 to 140 MiB): 1.25 times the cache reads 0-1.5 %
+// faster than 4 times, 2 times within 0.7 %, 8 times within 0.8 %.
+constexpr size_t kBeyondAcceleratorCache = 4;
+
 // A CPU's operands lie either well beyond its last-level cache or well inside.
 // In between, how much of it a tenant of a shared machine gets at the moment
 // decides: gemm_f32 at m = 1, n = 2560, k = 960 took 82-111 us (quartiles)
@@ -55,7 +61,7 @@ size_t SliceRotation::Next(size_t bytes, size_t size) {
 
 size_t ColdBytes(size_t cache_bytes, bool is_cpu) {
   const size_t cache = cache_bytes == 0 ? kAssumedCacheBytes : cache_bytes;
-  if (!is_cpu) return cache / 4 * 5;
+  if (!is_cpu) return kBeyondAcceleratorCache * cache;
   const size_t beyond = kBeyondCpuCache * cache;
   return beyond <= kMostCpuColdBytes ? beyond : cache / kInsideCpuCache;
 }

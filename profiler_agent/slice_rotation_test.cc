@@ -21,7 +21,7 @@ TEST(SliceRotationTest, AColdBufferMovesOverMoreThanTheCache) {
   SliceRotation rotation(ColdBytes(60 * kMiB, /*is_cpu=*/false));
   const size_t slice = 10 * kMiB;
   const size_t size = rotation.WantedBytes(slice, 1000 * kMiB);
-  EXPECT_EQ(size, 91 * kMiB);  // 16, its power of two, and 75.
+  EXPECT_EQ(size, 256 * kMiB);  // 16, its power of two, and 240.
   EXPECT_TRUE(rotation.Suffices(slice, size));
   std::set<size_t> seen;
   size_t at = rotation.Next(slice, size);
@@ -30,8 +30,8 @@ TEST(SliceRotationTest, AColdBufferMovesOverMoreThanTheCache) {
     EXPECT_LE(at + slice, size);
     at = rotation.Next(slice, size);
   }
-  // Each is read again only after 70 MiB of others, beyond the 60 of the cache.
-  EXPECT_EQ(seen.size(), 8u);
+  // Each is read again only after 240 MiB of others, beyond the 60 of the cache.
+  EXPECT_EQ(seen.size(), 25u);
 }
 
 TEST(SliceRotationTest, DoesNotRotateFurtherInALargerMemory) {
@@ -52,12 +52,12 @@ TEST(SliceRotationTest, RotatesLessWhereMemoryIsShort) {
   EXPECT_EQ(rotation.WantedBytes(41 * kMiB, 40 * kMiB), 0u);
 }
 
-TEST(ColdBytesTest, IsAQuarterAboveAnAcceleratorsCache) {
-  EXPECT_EQ(ColdBytes(60 * kMiB, /*is_cpu=*/false), 75 * kMiB);
+TEST(ColdBytesTest, IsFarBeyondAnAcceleratorsCache) {
+  EXPECT_EQ(ColdBytes(60 * kMiB, /*is_cpu=*/false), 240 * kMiB);
 }
 
 TEST(ColdBytesTest, AnUnknownCacheIsTakenForALargeOne) {
-  EXPECT_EQ(ColdBytes(0, /*is_cpu=*/false), 80 * kMiB);
+  EXPECT_EQ(ColdBytes(0, /*is_cpu=*/false), 256 * kMiB);
 }
 
 TEST(ColdBytesTest, IsWellBeyondOrWellInsideACpusCache) {

@@ -17,6 +17,9 @@
 namespace wavetune {
 namespace {
 
+// More launches to warm up with where they are short.
+constexpr int kShortWarmup = 4;
+
 // A problem to look at a launch's shape with where there is none to check at.
 Problem SmallestProblem(const KernelSpec& spec) {
   Problem problem;
@@ -140,9 +143,20 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
   // otherwise wait for a stream that waits for us.
   ASSIGN_OR_RETURN(times.warmup_us,
                    timer_->TimeTogether(std::max(1, warmup), launch));
-  ASSIGN_OR_RETURN(times.launch_us, timer_->TimeEach(launches, launch, [this] {
-    throttle_.Look();
-  }));
+  double launch_us = times.warmup_us / std::max(1, warmup);
+  if (LaunchesPerGroup(launch_us) > 1) {
+    // The first launch's time is the host's; a few in a row say how long one
+    // takes.
+    ASSIGN_OR_RETURN(const double together_us,
+                     timer_->TimeTogether(kShortWarmup, launch));
+    times.warmup_us += together_us;
+    launch_us = together_us / kShortWarmup;
+  }
+  times.launches_per_timing = LaunchesPerGroup(launch_us);
+  ASSIGN_OR_RETURN(
+      times.launch_us,
+      timer_->TimeGroups(launches, times.launches_per_timing, launch,
+                         [this] { throttle_.Look(); }));
   times.throttled = throttle_.throttled();
   return times;
 }

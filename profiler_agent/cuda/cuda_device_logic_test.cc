@@ -185,19 +185,20 @@ TEST_F(CudaDeviceLogicTest, TimesEveryLaunchAndTheWarmUp) {
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_EQ(times->launch_us.size(), 200u);
   for (const double us : times->launch_us) EXPECT_NEAR(us, 10, 1e-2);
-  EXPECT_NEAR(times->warmup_us, 10, 1e-2);
+  EXPECT_EQ(times->launches_per_timing, 16);
+  EXPECT_NEAR(times->warmup_us, 50, 1e-2);  // One, and four to see how long.
   EXPECT_FALSE(times->throttled);
-  EXPECT_EQ(backend_.gpu().driver.launches() - before, 201);
+  EXPECT_EQ(backend_.gpu().driver.launches() - before, 5 + 200 * 16);
 }
 
 TEST_F(CudaDeviceLogicTest, RotatesTheColdInputOverMoreThanTheCache) {
   backend_.gpu().inputs.clear();
-  // 64 KiB a slice; 1.25 MiB to rotate over, and the slice itself.
+  // 64 KiB a slice; 4 MiB to rotate over, and the slice itself.
   ASSERT_TRUE(Measure(kSound, 1024, 16, 50).ok());
-  EXPECT_EQ(backend_.gpu().inputs.size(), 21u);
+  EXPECT_EQ(backend_.gpu().inputs.size(), 65u);
   const float* const first = *backend_.gpu().inputs.begin();
   const float* const last = *backend_.gpu().inputs.rbegin();
-  EXPECT_EQ(last - first, 20 * 16384);
+  EXPECT_EQ(last - first, 64 * 16384);
 }
 
 TEST_F(CudaDeviceLogicTest, TakesNoMoreThanHalfOfTheMemory) {

@@ -332,8 +332,8 @@ class CudaTimerTest : public CudaLaunchTest {
 };
 
 TEST_F(CudaTimerTest, ABurstIsEnqueuedWholeBehindTheGate) {
-  const auto times = timer_->TimeEach(
-      2, [this] { return LaunchOne(); },
+  const auto times = timer_->TimeGroups(
+      2, 1, [this] { return LaunchOne(); },
       [] { calls.log.push_back(absl::StrCat("gate ", calls.gate)); });
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_THAT(*times, ElementsAre(::testing::DoubleNear(5, 1e-4),
@@ -344,8 +344,8 @@ TEST_F(CudaTimerTest, ABurstIsEnqueuedWholeBehindTheGate) {
 
 TEST_F(CudaTimerTest, ALongBurstNeverFillsTheStream) {
   int launches = 0;
-  const auto times = timer_->TimeEach(
-      300,
+  const auto times = timer_->TimeGroups(
+      300, 1,
       [&] {
         ++launches;
         return LaunchOne();
@@ -357,9 +357,42 @@ TEST_F(CudaTimerTest, ALongBurstNeverFillsTheStream) {
   EXPECT_EQ(std::count(calls.log.begin(), calls.log.end(), "hold"), 3);
 }
 
+TEST_F(CudaTimerTest, AGroupIsTimedAsAWhole) {
+  const auto times = timer_->TimeGroups(
+      2, 4, [this] { return LaunchOne(); }, [] {});
+  ASSERT_TRUE(times.ok()) << times.status();
+  // 5 us between two events.
+  EXPECT_THAT(*times, ElementsAre(::testing::DoubleNear(1.25, 1e-4),
+                                  ::testing::DoubleNear(1.25, 1e-4)));
+  EXPECT_EQ(std::count(calls.log.begin(), calls.log.end(), "launch"), 8);
+  EXPECT_EQ(std::count(calls.log.begin(), calls.log.end(), "record"), 3);
+}
+
+TEST_F(CudaTimerTest, ManyGroupsNeverFillTheStream) {
+  const auto times = timer_->TimeGroups(
+      40, 16, [this] { return LaunchOne(); }, [] {});
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(times->size(), 40u);
+  EXPECT_EQ(std::count(calls.log.begin(), calls.log.end(), "launch"), 640);
+  EXPECT_EQ(std::count(calls.log.begin(), calls.log.end(), "hold"), 5);
+}
+
+TEST(LaunchesPerGroupTest, ShortLaunchesAreTimedTogether) {
+  EXPECT_EQ(LaunchesPerGroup(5), 16);
+  EXPECT_EQ(LaunchesPerGroup(20), 10);
+  EXPECT_EQ(LaunchesPerGroup(120), 2);
+  EXPECT_EQ(LaunchesPerGroup(200), 1);
+  EXPECT_EQ(LaunchesPerGroup(1e6), 1);
+}
+
+TEST(LaunchesPerGroupTest, NoTimeAtAllIsNotDividedBy) {
+  EXPECT_EQ(LaunchesPerGroup(0), 1);
+  EXPECT_EQ(LaunchesPerGroup(-1), 1);
+}
+
 TEST_F(CudaTimerTest, AFailedLaunchOpensTheGate) {
-  const auto times = timer_->TimeEach(
-      2, [] { return absl::FailedPreconditionError("too large"); },
+  const auto times = timer_->TimeGroups(
+      2, 1, [] { return absl::FailedPreconditionError("too large"); },
       [] { FAIL() << "nothing runs"; });
   EXPECT_EQ(times.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(calls.gate_at_wait, 1);
@@ -368,8 +401,8 @@ TEST_F(CudaTimerTest, AFailedLaunchOpensTheGate) {
 TEST_F(CudaTimerTest, ATimeOfNothingIsAnError) {
   calls.milliseconds = 0;
   EXPECT_EQ(timer_
-                ->TimeEach(
-                    1, [this] { return LaunchOne(); }, [] {})
+                ->TimeGroups(
+                    1, 1, [this] { return LaunchOne(); }, [] {})
                 .status()
                 .code(),
             absl::StatusCode::kInternal);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,7 +35,18 @@ extern "C" __global__ void hold(const volatile int* gate) {
 // until the host has to wait for it, which would be for ever (or two seconds).
 constexpr int kMaxBurst = 128;
 
+// A group of launches this long hides the events around it. Our measurement on
+// an H200: launches of 7-550 us took 2.2 us more with an event after each.
+constexpr double kGroupUs = 200;
+constexpr int kMostPerGroup = 16;
+
 }  // namespace
+
+int LaunchesPerGroup(double launch_us) {
+  if (!(launch_us > 0)) return 1;
+  return static_cast<int>(
+      std::clamp(std::ceil(kGroupUs / launch_us), 1.0, double{kMostPerGroup}));
+}
 
 absl::StatusOr<CudaTimer> CudaTimer::Create(const CudaSession& session,
                                             const CudaCompiler& compiler) {
@@ -68,34 +80,35 @@ absl::StatusOr<double> CudaTimer::TimeTogether(int count,
   return MicrosecondsBetween(0, 1);
 }
 
-absl::StatusOr<std::vector<double>> CudaTimer::TimeEach(
-    int count, const LaunchOne& launch,
+absl::StatusOr<std::vector<double>> CudaTimer::TimeGroups(
+    int count, int group, const LaunchOne& launch,
     const std::function<void()>& while_running) {
+  const int most = std::max(1, kMaxBurst / group);
   std::vector<double> times;
   while (static_cast<int>(times.size()) < count) {
-    const int burst =
-        std::min(count - static_cast<int>(times.size()), kMaxBurst);
-    absl::Status status = ReserveEvents(static_cast<size_t>(burst) + 1);
+    const int groups = std::min(count - static_cast<int>(times.size()), most);
+    absl::Status status = ReserveEvents(static_cast<size_t>(groups) + 1);
     if (status.ok()) status = CloseGate();
-    if (status.ok()) status = EnqueueBurst(burst, launch);
+    if (status.ok()) status = EnqueueBurst(groups, group, launch);
     SetGate(true);  // Also after an error.
     if (status.ok() && times.empty()) while_running();
     if (absl::Status end = Finish(session_); !end.ok()) status = end;
     if (!status.ok()) return status;
-    for (int i = 0; i < burst; ++i) {
+    for (int i = 0; i < groups; ++i) {
       const auto event = static_cast<size_t>(i);
       ASSIGN_OR_RETURN(const double us, MicrosecondsBetween(event, event + 1));
-      times.push_back(us);
+      times.push_back(us / group);
     }
   }
   return times;
 }
 
-absl::Status CudaTimer::EnqueueBurst(int count, const LaunchOne& launch) {
+absl::Status CudaTimer::EnqueueBurst(int groups, int group,
+                                     const LaunchOne& launch) {
   RETURN_IF_ERROR(Record(0));
-  for (int i = 0; i < count; ++i) {
-    RETURN_IF_ERROR(launch());
-    // The end of a launch is the start of the next: fewer commands between
+  for (int i = 0; i < groups; ++i) {
+    for (int j = 0; j < group; ++j) RETURN_IF_ERROR(launch());
+    // The end of a group is the start of the next: fewer commands between
     // them, and nothing else runs on the stream.
     RETURN_IF_ERROR(Record(static_cast<size_t>(i) + 1));
   }

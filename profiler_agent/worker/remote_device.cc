@@ -80,6 +80,7 @@ absl::StatusOr<LaunchTimes> RemoteDevice::Measure(
   const v1::WorkerTimes& proto = response.times();
   return LaunchTimes{
       .launch_us = {proto.launch_us().begin(), proto.launch_us().end()},
+      .launches_per_timing = std::max(1, proto.launches_per_timing()),
       .warmup_us = proto.warmup_us(),
       .throttled = proto.throttled()};
 }

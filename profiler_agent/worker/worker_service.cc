@@ -112,6 +112,7 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
   v1::WorkerResponse response;
   v1::WorkerTimes* proto = response.mutable_times();
   for (const double us : times.launch_us) proto->add_launch_us(us);
+  proto->set_launches_per_timing(times.launches_per_timing);
   proto->set_throttled(times.throttled);
   proto->set_warmup_us(times.warmup_us);
   return response;
