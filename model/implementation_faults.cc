@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel_validation.h"
@@ -56,6 +57,10 @@ class ImplementationChecker {
     for (size_t i = 0; i < implementation_.tensor_maps.size(); ++i) {
       CheckTensorMap(TensorMapField(prefix_, i),
                      implementation_.tensor_maps[i]);
+    }
+    for (size_t i = 0; i < implementation_.peers.size(); ++i) {
+      CheckPeer(absl::StrCat(prefix_, "peers[", i, "]."),
+                implementation_.peers[i]);
     }
     CheckSupport();
     if (implementation_.backend != "replay") CheckPresence();
@@ -120,6 +125,35 @@ class ImplementationChecker {
     }
   }
 
+  void CheckPeer(const std::string& field, const Peer& peer) {
+    if (peer.library.empty()) {
+      faults_.Add(field, "library: is empty; name it, for example 'cublaslt'");
+    }
+    CheckRole(field + "a", peer.product.a, ArgumentRole::kInput);
+    CheckRole(field + "b", peer.product.b, ArgumentRole::kInput);
+    CheckRole(field + "out", peer.product.out, ArgumentRole::kOutput);
+    const std::pair<const char*, int32_t> dimensions[] = {
+        {"m", peer.product.m}, {"n", peer.product.n}, {"k", peer.product.k}};
+    for (const auto& [name, index] : dimensions) {
+      if (index >= 0 && index < static_cast<int32_t>(spec_.dimensions.size()) &&
+          !spec_.dimensions[static_cast<size_t>(index)].repeated) {
+        continue;
+      }
+      faults_.Add(field, name, ": dimension number ", index,
+                  " does not exist or is repeated; name one that has a size");
+    }
+  }
+
+  void CheckRole(const std::string& field, int32_t index, ArgumentRole role) {
+    if (index >= 0 && index < static_cast<int32_t>(spec_.arguments.size()) &&
+        spec_.arguments[static_cast<size_t>(index)].role == role) {
+      return;
+    }
+    faults_.Add(field, ": argument number ", index, " is no ",
+                role == ArgumentRole::kInput ? "input" : "output",
+                "; name one that is");
+  }
+
   void CheckRank(const std::string& field,
                  const std::vector<Expression>& extents) {
     if (extents.size() == kTensorMapRank) return;
@@ -141,6 +175,7 @@ class ImplementationChecker {
     refuse(!implementation_.persistent_if.empty(), "persistent_if");
     refuse(!implementation_.tensor_maps.empty(), "tensor_maps");
     refuse(!implementation_.device_predicates.empty(), "device_predicates");
+    refuse(!implementation_.peers.empty(), "peers");
   }
 
   void CheckPresence() {

@@ -175,6 +175,30 @@ std::vector<Fault> TensorMapFaults() {
   };
 }
 
+std::vector<Fault> PeerFaults() {
+  const Peer sound{
+      .library = "cublaslt",
+      .product = {.a = 0, .b = 1, .out = 2, .m = 0, .n = 1, .k = 2}};
+  const auto with = [sound](const std::function<void(Peer&)>& change) {
+    return [=](Implementation& i) {
+      i.peers = {sound};
+      change(i.peers[0]);
+    };
+  };
+  return {
+      {"NoLibrary", with([](Peer& p) { p.library.clear(); }),
+       "peers[0].library: is empty; name it"},
+      {"ProductOfAnOutput", with([](Peer& p) { p.product.b = 2; }),
+       "peers[0].b: argument number 2 is no input"},
+      {"ProductIntoAnInput", with([](Peer& p) { p.product.out = 1; }),
+       "peers[0].out: argument number 1 is no output"},
+      {"ProductOfAnUnknownArgument", with([](Peer& p) { p.product.a = 9; }),
+       "peers[0].a: argument number 9 is no input"},
+      {"UnknownDimension", with([](Peer& p) { p.product.k = 5; }),
+       "peers[0].k: dimension number 5 does not exist or is repeated"},
+  };
+}
+
 std::string FaultName(const ::testing::TestParamInfo<Fault>& info) {
   return info.param.name;
 }
@@ -186,15 +210,21 @@ INSTANTIATE_TEST_SUITE_P(Relations, ImplementationFaultTest,
 INSTANTIATE_TEST_SUITE_P(TensorMaps, ImplementationFaultTest,
                          ::testing::ValuesIn(TensorMapFaults()), FaultName);
 
+INSTANTIATE_TEST_SUITE_P(Peers, ImplementationFaultTest,
+                         ::testing::ValuesIn(PeerFaults()), FaultName);
+
 TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
-  const Implementation cuda = HopperGemmSpec().implementations[0];
   for (const std::string backend : {"opencl", "replay"}) {
     KernelSpec spec = HopperGemmSpec();
     spec.implementations[0].backend = backend;
+    spec.implementations[0].peers = {
+        {.library = "cublaslt",
+         .product = {.a = 0, .b = 1, .out = 2, .m = 0, .n = 1, .k = 2}}};
     const std::string message(ValidateKernelSpec(spec).message());
-    EXPECT_THAT(message, HasSubstr("has 4 faults"));
-    for (const std::string field : {"cluster_size", "persistent_if",
-                                    "tensor_maps", "device_predicates"}) {
+    EXPECT_THAT(message, HasSubstr("has 5 faults"));
+    for (const std::string field :
+         {"cluster_size", "persistent_if", "tensor_maps", "device_predicates",
+          "peers"}) {
       EXPECT_THAT(message, HasSubstr(absl::StrCat(
                                "implementations: '", backend, "': ", field,
                                ": the backend '", backend,

@@ -85,6 +85,28 @@ struct TensorMap {
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
 
+// out[m, n] = a[m, k] * b[k, n], row major.
+struct MatrixProduct {
+  int32_t a = 0;  // Indices into KernelSpec::arguments.
+  int32_t b = 0;
+  int32_t out = 0;
+  int32_t m = 0;  // Indices into KernelSpec::dimensions.
+  int32_t n = 0;
+  int32_t k = 0;
+  bool b_transposed = false;  // b is [n, k].
+
+  friend bool operator==(const MatrixProduct&, const MatrixProduct&) = default;
+};
+
+// A vendor library's call that does what the kernel does, on its arguments: for
+// comparison only.
+struct Peer {
+  std::string library;  // "cublaslt".
+  MatrixProduct product;
+
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
 // How one backend compiles and launches the kernel.
 struct Implementation {
   std::string backend;  // "opencl", "cuda" or "replay".
@@ -104,6 +126,7 @@ struct Implementation {
   // Over parameters and facts of the device: Term::dimensions holds DeviceFact
   // numbers. model/device_space.h evaluates them.
   std::vector<Relation> device_predicates;
+  std::vector<Peer> peers;
 };
 
 enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };

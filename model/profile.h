@@ -70,6 +70,9 @@ enum class ProfilePhase { kScreening, kSampling, kRefining, kDone };
 struct MeasureItem {
   Configuration configuration;
   Problem problem;
+  // Not empty: this vendor library (Implementation::peers) instead of the
+  // configuration. Planning never asks for one.
+  std::string peer = {};
 
   friend bool operator==(const MeasureItem&, const MeasureItem&) = default;
 };

@@ -78,6 +78,15 @@ class Device {
   virtual absl::StatusOr<LaunchTimes> Measure(
       const Configuration& configuration, const Problem& problem, int warmup,
       int launches) = 0;
+
+  // Does the same with a vendor library that the manifest names as a peer, on
+  // the buffers that Measure uses; compares its result with the reference
+  // first, once a kernel. Errors: as Measure; INVALID_ARGUMENT where the
+  // manifest names no such peer; UNIMPLEMENTED where the library is not there
+  // (says what to install).
+  virtual absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
+                                                  const Problem& problem,
+                                                  int warmup, int launches);
 };
 
 // A kind of device.

@@ -142,6 +142,8 @@ TEST_F(PrepareBatchTest, RefusesAKernelThatTheDeviceCannotRun) {
 
 class MeasureBatchTest : public ::testing::Test {
  protected:
+  MeasureBatchTest() { script_->facts.memory_bytes = 0; }  // A processor.
+
   absl::Status Run(std::vector<MeasureItem> items) {
     MeasureBatch batch{.kernel = TinyKernel("fake"),
                        .items = std::move(items),
@@ -198,6 +200,35 @@ TEST_F(MeasureBatchTest, ADisturbedTurnDoesNotDecideAComparison) {
   EXPECT_EQ(samples_[0].launches, 16);
   EXPECT_DOUBLE_EQ(samples_[0].latency_us, 16);
   EXPECT_DOUBLE_EQ(samples_[1].latency_us, 64);
+}
+
+TEST_F(MeasureBatchTest, AnAcceleratorNeedsFewerTurns) {
+  script_->facts.memory_bytes = int64_t{1} << 30;
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  EXPECT_EQ(device_.measured().size(), 6u);
+  EXPECT_GE(samples_[0].launches, 4);
+}
+
+TEST_F(MeasureBatchTest, MeasuresAPeerInTurnsWithCandidates) {
+  script_->peer_us["lib"] = 40;
+  ASSERT_TRUE(Run({{kA, At(64, 64)},
+                   {.problem = At(64, 64), .peer = "lib"},
+                   {.problem = At(64, 64), .peer = "other"}})
+                  .ok());
+  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 40);
+  EXPECT_EQ(samples_[1].launches, samples_[0].launches);
+  EXPECT_THAT(failures_[2].failure, HasSubstr("has no library 'other'"));
+  EXPECT_FALSE(failures_[2].exclude_candidate);
+}
+
+TEST_F(MeasureBatchTest, LaunchesOfAGroupAllCostTime) {
+  script_->launches_per_timing = 10;
+  script_->latency_us = [](const Configuration&, const Problem&, int) {
+    return 100.0;
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}}).ok());
+  EXPECT_DOUBLE_EQ(samples_[0].latency_us, 100);
+  EXPECT_GE(samples_[0].device_time_us, samples_[0].launches * 1000);
 }
 
 TEST_F(MeasureBatchTest, ALongKernelIsMeasuredOnlyAsOftenAsItsTimeAllows) {

@@ -44,7 +44,7 @@ absl::StatusOr<LaunchTimes> FakeDevice::Measure(
       it != script_->measure_errors.end()) {
     return it->second;
   }
-  LaunchTimes times;
+  LaunchTimes times{.launches_per_timing = script_->launches_per_timing};
   for (int i = 0; i < warmup; ++i) {
     times.warmup_us += script_->latency_us(configuration, problem, launches_++);
   }
@@ -53,6 +53,18 @@ absl::StatusOr<LaunchTimes> FakeDevice::Measure(
         script_->latency_us(configuration, problem, launches_++));
   }
   return times;
+}
+
+absl::StatusOr<LaunchTimes> FakeDevice::MeasurePeer(const std::string& library,
+                                                    const Problem& problem,
+                                                    int warmup, int launches) {
+  const auto it = script_->peer_us.find(library);
+  if (it == script_->peer_us.end()) {
+    return Device::MeasurePeer(library, problem, warmup, launches);
+  }
+  return LaunchTimes{.launch_us = std::vector<double>(
+                         static_cast<size_t>(launches), it->second),
+                     .warmup_us = warmup * it->second};
 }
 
 absl::StatusOr<std::unique_ptr<Device>> FakeBackend::Open(

@@ -30,6 +30,10 @@ struct FakeDeviceScript {
   std::function<double(const Configuration&, const Problem&, int launch)>
       latency_us =
           [](const Configuration&, const Problem&, int) { return 100.0; };
+  // Latencies of the vendor libraries that there are.
+  std::map<std::string, double> peer_us;
+  // Launches in a row that each timing is the mean of.
+  int launches_per_timing = 1;
   // Errors by configuration.
   std::map<Configuration, absl::Status> prepare_errors;
   std::map<Configuration, absl::Status> measure_errors;
@@ -50,6 +54,9 @@ class FakeDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
+  absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
+                                          const Problem& problem, int warmup,
+                                          int launches) override;
 
   // What was asked of the device, in order.
   const std::vector<LoadedKernel>& loaded() const { return loaded_; }

@@ -21,6 +21,19 @@ absl::StatusOr<const Implementation*> FindImplementation(
       "); add one to its manifest, or profile it on another device"));
 }
 
+absl::StatusOr<const Peer*> FindPeer(const Implementation& implementation,
+                                     const std::string& library) {
+  std::vector<std::string> known;
+  for (const Peer& peer : implementation.peers) {
+    if (peer.library == library) return &peer;
+    known.push_back(peer.library);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the manifest names no peer '", library, "' for the backend '",
+      implementation.backend,
+      "'; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
+}
+
 absl::Status NoKernelLoaded() {
   return absl::FailedPreconditionError(
       "no kernel is loaded; a load must come before prepare and measure");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -18,8 +19,10 @@ namespace {
 // by a quarter, correlated over some 300 ms, so that a sample of launches in a
 // row repeats within 29 % only (median of 1,440 pairs, PoCL). Eight turns a
 // second apart are eight independent looks, of which the lower quartile counts
-// (with few items they lie closer and share more).
-constexpr int kTurns = 8;
+// (with few items they lie closer and share more). An accelerator shares its
+// multiprocessors with nobody: three, for its clocks.
+constexpr int kCpuTurns = 8;
+constexpr int kAcceleratorTurns = 3;
 // Items that take turns at once, so that a long batch reports on its way: two
 // of a profile's steps, or a large space at one problem.
 constexpr size_t kMostOpen = 128;
@@ -28,6 +31,7 @@ constexpr double kFirstTurnLaunches = 2;
 
 struct OpenItem {
   size_t index = 0;
+  std::string peer;  // Not empty: this library instead of a candidate.
   Measurement measurement;
   int turns = 0;
 };
@@ -51,6 +55,7 @@ class GroupRunner {
       for (; open.size() < kMostOpen && next != indices.end(); ++next) {
         const MeasureItem& item = batch_.items[*next];
         open.push_back({.index = *next,
+                        .peer = item.peer,
                         .measurement = Measurement(item.configuration,
                                                    item.problem, batch_.rule)});
       }
@@ -96,17 +101,22 @@ class GroupRunner {
   // Reports a failure unless the device was lost.
   absl::Status TakeBurst(OpenItem& item) {
     Measurement& measurement = item.measurement;
+    const bool is_peer = !item.peer.empty();
     if (auto it = excluded_.find(measurement.configuration());
-        it != excluded_.end()) {
+        !is_peer && it != excluded_.end()) {
       Fail(item, it->second);
       return it->second;
     }
+    const int warmup = measurement.next().warmup;
     const absl::StatusOr<LaunchTimes> times =
-        device_.Measure(measurement.configuration(), measurement.problem(),
-                        measurement.next().warmup, LaunchesOf(item));
+        is_peer
+            ? device_.MeasurePeer(item.peer, measurement.problem(), warmup,
+                                  LaunchesOf(item))
+            : device_.Measure(measurement.configuration(),
+                              measurement.problem(), warmup, LaunchesOf(item));
     absl::Status status = times.ok() ? measurement.Add(*times) : times.status();
     if (status.ok() || IsDeviceLost(status)) return status;
-    if (ExcludesCandidate(status)) {
+    if (!is_peer && ExcludesCandidate(status)) {
       excluded_.emplace(measurement.configuration(), status);
     }
     Fail(item, status);
@@ -129,9 +139,10 @@ class GroupRunner {
   }
 
   void Fail(const OpenItem& item, const absl::Status& status) {
-    on_outcome_({.index = item.index,
-                 .failure = FailureReason(status),
-                 .exclude_candidate = ExcludesCandidate(status)});
+    on_outcome_(
+        {.index = item.index,
+         .failure = FailureReason(status),
+         .exclude_candidate = item.peer.empty() && ExcludesCandidate(status)});
   }
 
   Device& device_;

@@ -63,6 +63,7 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
   wanted.chosen = request.chosen();
   wanted.standard = request.default_configuration();
   wanted.exhaustive = request.exhaustive();
+  wanted.peers = request.peers();
   if (request.remeasure_leaders() < 0) {
     return absl::InvalidArgumentError("remeasure_leaders must be 0 or more");
   }

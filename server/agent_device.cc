@@ -132,7 +132,11 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
   *batch->mutable_kernel() = std::move(wire.source);
   for (const MeasureItem& item : items) {
     v1::MeasureItem* const entry = batch->add_requests();
-    *entry->mutable_configuration() = ConfigurationToProto(item.configuration);
+    if (item.peer.empty()) {
+      *entry->mutable_configuration() =
+          ConfigurationToProto(item.configuration);
+    }
+    entry->set_peer(item.peer);
     *entry->mutable_problem() = ProblemToProto(wire.dimensions, item.problem);
   }
   return RunBatch(

@@ -146,6 +146,13 @@ v1::MeasuredProblem MeasuredProblemToProto(
     *proto.add_all() = ToProto(entry);
   }
   proto.set_digest(measured.digest);
+  for (const MeasuredPeer& peer : measured.peers) {
+    v1::MeasuredPeer* const entry = proto.add_peers();
+    entry->set_library(peer.library);
+    entry->set_latency_us(peer.latency_us);
+    entry->set_relative_spread(peer.relative_spread);
+    entry->set_failure(peer.failure);
+  }
   return proto;
 }
 

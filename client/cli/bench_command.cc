@@ -26,6 +26,7 @@ struct Options {
   std::string specialisation;
   bool exhaustive = false;
   int leaders = 4;
+  bool peers = false;
   bool local = false;
   std::vector<std::string> kernels_dirs = {"kernels"};
   double budget_s = 0;
@@ -42,6 +43,7 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
   request.set_default_configuration(true);
   request.set_exhaustive(options.exhaustive);
   request.set_remeasure_leaders(options.leaders);
+  request.set_peers(options.peers);
   return request;
 }
 
@@ -157,9 +159,10 @@ void AddBenchCommand(CommandRegistry& registry) {
       registry.root(), "bench",
       "Measures the table's choices and the default at given shapes, and with "
       "--exhaustive every candidate (the leaders again, interleaved); prints "
-      "regret and speed-up.",
+      "regret and speed-up. With --peers also vendor libraries.",
       {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
+       "wavetune bench gemm_bf16 --shapes shapes.csv --exhaustive --peers",
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local"},
       [options](CommandContext& context) { return Run(context, *options); });
   command
@@ -178,6 +181,9 @@ void AddBenchCommand(CommandRegistry& registry) {
                    "Leaders of the exhaustive pass to measure again")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--peers", options->peers,
+                    "Measure the vendor libraries that the kernel's manifest "
+                    "names at the same shapes, interleaved with the leaders");
   command->add_option("--device", options->device,
                       "Device UUID, where several are attached");
   command->add_option("--specialisation", options->specialisation,

@@ -44,6 +44,54 @@ std::string SourceName(v1::DecisionSource source) {
              : v1::DecisionSource_Name(source);
 }
 
+// Libraries in the order in which they first appear.
+std::vector<std::string> Libraries(const std::vector<BenchLine>& lines) {
+  std::vector<std::string> libraries;
+  for (const BenchLine& line : lines) {
+    for (const PeerLatency& peer : line.peers) {
+      if (std::find(libraries.begin(), libraries.end(), peer.library) ==
+          libraries.end()) {
+        libraries.push_back(peer.library);
+      }
+    }
+  }
+  return libraries;
+}
+
+double LatencyOf(const BenchLine& line, const std::string& library) {
+  for (const PeerLatency& peer : line.peers) {
+    if (peer.library == library) return peer.latency_us;
+  }
+  return 0;
+}
+
+PeerSummary SummarisePeer(const std::vector<BenchLine>& lines,
+                          const std::string& library) {
+  PeerSummary summary{.library = library};
+  std::vector<double> against_chosen;
+  std::vector<double> against_best;
+  for (const BenchLine& line : lines) {
+    for (const PeerLatency& peer : line.peers) {
+      if (peer.library != library) continue;
+      if (peer.latency_us <= 0) {
+        if (summary.failed++ == 0) summary.failure = peer.failure;
+        continue;
+      }
+      ++summary.lines;
+      if (line.chosen_us > 0)
+        against_chosen.push_back(peer.latency_us / line.chosen_us);
+      if (line.best_us > 0)
+        against_best.push_back(peer.latency_us / line.best_us);
+    }
+  }
+  summary.chosen_geomean = GeometricMean(against_chosen);
+  summary.chosen_p10 = Quantile(against_chosen, 0.1);
+  summary.best_geomean = GeometricMean(against_best);
+  summary.best_p10 = Quantile(against_best, 0.1);
+  summary.best_min = Quantile(against_best, 0);
+  return summary;
+}
+
 }  // namespace
 
 double BenchLine::FractionOfBest() const {
@@ -79,6 +127,11 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
   }
   if (result.has_default_configuration())
     line.default_us = result.default_configuration().latency_us();
+  for (const v1::MeasuredPeer& peer : result.peers()) {
+    line.peers.push_back({.library = peer.library(),
+                          .latency_us = peer.latency_us(),
+                          .failure = peer.failure()});
+  }
   line.source = result.source();
   line.predicted_us = result.predicted_us();
   line.relative_bound = result.relative_bound();
@@ -117,6 +170,8 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   summary.default_fraction_geomean = GeometricMean(default_fractions);
   if (summary.predicted > 0)
     summary.within_bound = static_cast<double>(inside) / summary.predicted;
+  for (const std::string& library : Libraries(lines))
+    summary.peers.push_back(SummarisePeer(lines, library));
   return summary;
 }
 
@@ -140,28 +195,98 @@ std::string SummaryLine(const BenchSummary& summary) {
   return text;
 }
 
+std::string PeerLine(const PeerSummary& summary) {
+  std::string text = absl::StrCat(summary.library, " at ", summary.lines,
+                                  summary.lines == 1 ? " shape" : " shapes");
+  const char* separator = ": ";
+  if (summary.best_geomean > 0) {
+    absl::StrAppendFormat(
+        &text,
+        "%sthe best is %.3fx as fast (geometric mean; 10th percentile %.3fx, "
+        "worst %.3fx)",
+        separator, summary.best_geomean, summary.best_p10, summary.best_min);
+    separator = "; ";
+  }
+  if (summary.chosen_geomean > 0) {
+    absl::StrAppendFormat(
+        &text, "%schosen is %.3fx as fast (10th percentile %.3fx)", separator,
+        summary.chosen_geomean, summary.chosen_p10);
+    separator = "; ";
+  }
+  if (summary.failed > 0) {
+    absl::StrAppend(&text, separator, "failed at ", summary.failed, ": ",
+                    summary.failure);
+  }
+  return text;
+}
+
 void PrintBench(std::ostream& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines) {
   out << "configurations are " << ValueNames(spec) << "\n";
-  TextTable table({"", "PROBLEM", "CHOSEN", "SOURCE", "PREDICTED us",
-                   "CHOSEN us", "DEFAULT us", "BEST us", "REGRET", "OF BEST",
-                   "VS DEFAULT", "BEST CONFIGURATION"});
+  std::vector<std::string> headings = {
+      "",           "PROBLEM",           "CHOSEN",  "SOURCE", "PREDICTED us",
+      "CHOSEN us",  "DEFAULT us",        "BEST us", "REGRET", "OF BEST",
+      "VS DEFAULT", "BEST CONFIGURATION"};
+  const std::vector<std::string> libraries = Libraries(lines);
+  for (const std::string& library : libraries)
+    headings.push_back(absl::StrCat(library, " us"));
+  TextTable table(headings);
   for (const BenchLine& line : lines) {
     const double fraction = line.FractionOfBest();
-    table.AddRow(
-        {line.shape.label, FormatProblem(spec.dimensions, line.shape.problem),
-         line.chosen_us > 0 ? Values(line.chosen) : "-",
-         SourceName(line.source), LatencyOrDash(line.predicted_us),
-         LatencyOrDash(line.chosen_us), LatencyOrDash(line.default_us),
-         LatencyOrDash(line.best_us),
-         fraction > 0 ? FormatPercent(1 / fraction - 1) : "-",
-         PercentOrDash(fraction),
-         line.SpeedUp() > 0 ? absl::StrFormat("%.2fx", line.SpeedUp()) : "-",
-         line.best_us > 0 ? Values(line.best) : "-"});
+    std::vector<std::string> row = {
+        line.shape.label,
+        FormatProblem(spec.dimensions, line.shape.problem),
+        line.chosen_us > 0 ? Values(line.chosen) : "-",
+        SourceName(line.source),
+        LatencyOrDash(line.predicted_us),
+        LatencyOrDash(line.chosen_us),
+        LatencyOrDash(line.default_us),
+        LatencyOrDash(line.best_us),
+        fraction > 0 ? FormatPercent(1 / fraction - 1) : "-",
+        PercentOrDash(fraction),
+        line.SpeedUp() > 0 ? absl::StrFormat("%.2fx", line.SpeedUp()) : "-",
+        line.best_us > 0 ? Values(line.best) : "-"};
+    for (const std::string& library : libraries)
+      row.push_back(LatencyOrDash(LatencyOf(line, library)));
+    table.AddRow(row);
   }
   table.Print(out);
-  out << "\n" << SummaryLine(Summarise(lines)) << "\n";
+  const BenchSummary summary = Summarise(lines);
+  out << "\n" << SummaryLine(summary) << "\n";
+  for (const PeerSummary& peer : summary.peers) out << PeerLine(peer) << "\n";
 }
+
+namespace {
+
+Json PeersJson(const std::vector<PeerLatency>& peers) {
+  Json json = Json::array();
+  for (const PeerLatency& peer : peers) {
+    json.push_back(
+        Json{{"library", peer.library},
+             {"latency_us",
+              peer.latency_us > 0 ? Json(peer.latency_us) : Json(nullptr)},
+             {"failure", peer.failure}});
+  }
+  return json;
+}
+
+Json PeerSummariesJson(const std::vector<PeerSummary>& summaries) {
+  Json json = Json::array();
+  for (const PeerSummary& peer : summaries) {
+    json.push_back(Json{{"library", peer.library},
+                        {"shapes", peer.lines},
+                        {"failed", peer.failed},
+                        {"best_speed_up_geomean", peer.best_geomean},
+                        {"best_speed_up_p10", peer.best_p10},
+                        {"best_speed_up_min", peer.best_min},
+                        {"chosen_speed_up_geomean", peer.chosen_geomean},
+                        {"chosen_speed_up_p10", peer.chosen_p10},
+                        {"text", PeerLine(peer)}});
+  }
+  return json;
+}
+
+}  // namespace
 
 Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
   const std::vector<std::string> parameters = ParameterNames(spec);
@@ -184,7 +309,8 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"speed_up_over_default",
          line.SpeedUp() > 0 ? Json(line.SpeedUp()) : Json(nullptr)},
         {"candidates_measured", line.candidates},
-        {"candidates_remeasured", line.remeasured}});
+        {"candidates_remeasured", line.remeasured},
+        {"peers", PeersJson(line.peers)}});
   }
   const BenchSummary summary = Summarise(lines);
   return Json{{"kernel", spec.name},
@@ -199,6 +325,7 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
                 {"speed_up_over_default_geomean", summary.speed_up_geomean},
                 {"speed_up_over_default_min", summary.speed_up_min},
                 {"within_bound", summary.within_bound},
+                {"peers", PeerSummariesJson(summary.peers)},
                 {"text", SummaryLine(summary)}}}};
 }
 

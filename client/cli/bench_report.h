@@ -13,6 +13,13 @@
 
 namespace wavetune::cli {
 
+// A vendor library at one shape.
+struct PeerLatency {
+  std::string library;
+  double latency_us = 0;  // 0: failed.
+  std::string failure;
+};
+
 // One shape with what was measured there. A latency is 0 where nothing was
 // measured.
 struct BenchLine {
@@ -27,11 +34,25 @@ struct BenchLine {
   double best_us = 0;
   int candidates = 0;  // Measured at this shape.
   int remeasured = 0;  // Of these, again and interleaved.
+  std::vector<PeerLatency> peers;
 
   // Best latency / chosen latency; 0 without either.
   double FractionOfBest() const;
   // Default latency / chosen latency; 0 without either.
   double SpeedUp() const;
+};
+
+// A vendor library over all lines where it ran: its latency / ours.
+struct PeerSummary {
+  std::string library;
+  int lines = 0;
+  int failed = 0;
+  std::string failure;        // The first.
+  double chosen_geomean = 0;  // Against what the table chose.
+  double chosen_p10 = 0;
+  double best_geomean = 0;  // Against the exhaustive best.
+  double best_p10 = 0;
+  double best_min = 0;
 };
 
 // Figures over all lines that have them; 0 where none has.
@@ -47,6 +68,7 @@ struct BenchSummary {
   double speed_up_min = 0;
   double default_fraction_geomean = 0;  // Best latency / default latency.
   double within_bound = 0;  // Share of chosen latencies inside their bounds.
+  std::vector<PeerSummary> peers;
 };
 
 // Errors: INVALID_ARGUMENT where the result does not fit the kernel.
@@ -58,6 +80,9 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines);
 
 // One sentence.
 std::string SummaryLine(const BenchSummary& summary);
+
+// One sentence a library.
+std::string PeerLine(const PeerSummary& summary);
 
 void PrintBench(std::ostream& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines);

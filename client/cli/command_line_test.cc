@@ -473,6 +473,28 @@ TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
               1.41421, 1e-5);
 }
 
+TEST_F(BenchCommandTest, ComparesWithVendorLibraries) {
+  v1::MeasuredPeer& fast = *daemon_->measured[0].mutable_result()->add_peers();
+  fast.set_library("cublaslt");
+  fast.set_latency_us(20);
+  v1::MeasuredPeer& failed =
+      *daemon_->measured[1].mutable_result()->add_peers();
+  failed.set_library("cublaslt");
+  failed.set_failure("no algorithm");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--peers"}), kExitOk)
+      << err_.str();
+  EXPECT_TRUE(daemon_->measure_request.peers());
+  EXPECT_THAT(out_.str(), HasSubstr("cublaslt us"));
+  EXPECT_THAT(out_.str(), HasSubstr("cublaslt at 1 shape: the best is 2.000x"));
+  EXPECT_THAT(out_.str(), HasSubstr("failed at 1: no algorithm"));
+  out_.str("");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_DOUBLE_EQ(
+      json["summary"]["peers"][0]["best_speed_up_geomean"].get<double>(), 2);
+  EXPECT_EQ(json["shapes"][1]["peers"][0]["failure"], "no algorithm");
+}
+
 TEST_F(BenchCommandTest, SaysNothingOfABestThatWasNotMeasured) {
   daemon_->measured.clear();
   AddResult({1, 2, 3}, 10, 20, 0);

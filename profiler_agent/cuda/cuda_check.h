@@ -1,36 +1,42 @@
-// The correctness check of a candidate against the manifest's reference.
+// How the correctness check runs something on a CUDA device.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_CHECK_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_CHECK_H_
 
 #include <cuda.h>
 
-#include <cstdint>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_handle.h"
-#include "profiler_agent/cuda/launch_shape.h"
+#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 
-struct CudaCheck {
-  const KernelSpec* spec = nullptr;  // With a reference.
-  const Implementation* implementation = nullptr;
-  CUfunction candidate = nullptr;
-  CUfunction reference = nullptr;
-  Configuration configuration;
-  CudaLaunchShape shape;
-  int64_t capacity = 1;
-};
+// Addresses by argument.
+using CudaBuffers = std::map<size_t, CUdeviceptr>;
 
-// Runs candidate and reference on the same random inputs (of `seed`), outputs
-// poisoned, and compares every output. Elements just past an output must stay
-// as they were. Errors: DATA_LOSS naming the output and its error; as Finish
-// and BrokenReference where the candidate or the reference cannot be run.
-absl::Status CheckResults(const CudaSession& session, const CudaCheck& check,
-                          const Problem& problem, uint64_t seed);
+// Enqueues the work on buffers.
+using LaunchOnBuffers = std::function<absl::Status(const CudaBuffers&)>;
+
+class CudaRun : public CheckedRun {
+ public:
+  CudaRun(const CudaSession& session, LaunchOnBuffers launch)
+      : session_(session), launch_(std::move(launch)) {}
+
+  absl::Status AddBuffer(size_t argument, const std::string& content) override;
+  absl::Status Execute() override;
+  absl::StatusOr<std::string> Content(size_t argument) override;
+
+ private:
+  const CudaSession& session_;
+  const LaunchOnBuffers launch_;
+  std::map<size_t, std::pair<CudaMemory, size_t>> memory_;  // And bytes.
+};
 
 }  // namespace wavetune
 

@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/correctness_problems.h"
 #include "model/kernel_validation.h"
+#include "model/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
-#include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_status.h"
 #include "profiler_agent/kernel_checks.h"
 #include "profiler_agent/monotonic_clock.h"
@@ -17,8 +18,22 @@
 namespace wavetune {
 namespace {
 
+// A vendor library may round partial sums to the output's type (bf16, split k:
+// 2.7e-3 where one rounding is 1.7e-3): what is checked is that it computes the
+// same.
+constexpr double kPeerToleranceFactor = 10;
+
 // More launches to warm up with where they are short.
 constexpr int kShortWarmup = 4;
+
+absl::Status LaunchOn(const CudaSession& session, const CudaBuffers& buffers,
+                      CUfunction function, const CudaLaunchShape& shape,
+                      int64_t groups, CudaArguments& arguments) {
+  for (const auto& [index, address] : buffers) {
+    RETURN_IF_ERROR(arguments.SetBuffer(*session.driver, index, address));
+  }
+  return Launch(session, function, shape, groups, arguments);
+}
 
 // A problem to look at a launch's shape with where there is none to check at.
 Problem SmallestProblem(const KernelSpec& spec) {
@@ -71,6 +86,7 @@ absl::Status CudaDevice::Load(LoadedKernel kernel) {
   RETURN_IF_ERROR(program_.Load(std::move(kernel)));
   compiled_.clear();
   reference_.reset();
+  peers_checked_ = false;
   arenas_.clear();
   return absl::OkStatus();
 }
@@ -94,6 +110,19 @@ absl::StatusOr<LaunchTimes> CudaDevice::Measure(
       CheckLaunch(program_.spec(), configuration, problem, launches));
   absl::StatusOr<LaunchTimes> times =
       MeasureCandidate(configuration, problem, warmup, launches);
+  if (!times.ok()) return Explained(times.status());
+  return times;
+}
+
+absl::StatusOr<LaunchTimes> CudaDevice::MeasurePeer(const std::string& library,
+                                                    const Problem& problem,
+                                                    int warmup, int launches) {
+  if (!program_.loaded()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckProblem(program_.spec(), problem));
+  ASSIGN_OR_RETURN(const Peer* const peer,
+                   FindPeer(program_.implementation(), library));
+  absl::StatusOr<LaunchTimes> times =
+      MeasureLibrary(*peer, problem, warmup, launches);
   if (!times.ok()) return Explained(times.status());
   return times;
 }
@@ -135,28 +164,80 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
       CudaArguments arguments,
       CudaArguments::Create(program_.spec(), &program_.implementation(),
                             configuration, problem));
-  const auto launch = [&] {
-    return LaunchOnNextSlices(*kernel, admitted, arguments);
-  };
+  return Time(
+      [&](const CudaBuffers& buffers) {
+        return LaunchOn(
+            session_, buffers, kernel->function, admitted.shape,
+            GroupsToLaunch(admitted.shape, admitted.residency.capacity),
+            arguments);
+      },
+      warmup, launches);
+}
+
+absl::StatusOr<LaunchTimes> CudaDevice::MeasureLibrary(const Peer& peer,
+                                                       const Problem& problem,
+                                                       int warmup,
+                                                       int launches) {
+  if (!cublas_lt_.has_value()) {
+    ASSIGN_OR_RETURN(cublas_lt_, CublasLt::Create(session_));
+  }
+  if (!peers_checked_) RETURN_IF_ERROR(CheckLibrary(peer));
+  peers_checked_ = true;
+  // A library has no parameters; the sizes of buffers may name them all the
+  // same.
+  const KernelSpec& spec = program_.spec();
+  RETURN_IF_ERROR(ReserveBuffers(spec.default_configuration, problem));
+  ASSIGN_OR_RETURN(CublasLtProduct product,
+                   cublas_lt_->Prepare(spec, peer, problem));
+  return Time(
+      [&](const CudaBuffers& buffers) { return product.Launch(buffers); },
+      warmup, launches);
+}
+
+absl::Status CudaDevice::CheckLibrary(const Peer& peer) {
+  KernelSpec spec = program_.spec();
+  if (!spec.correctness.has_value()) return absl::OkStatus();
+  spec.correctness->relative_tolerance *= kPeerToleranceFactor;
+  ASSIGN_OR_RETURN(const std::vector<Problem> problems,
+                   CorrectnessProblems(spec, program_.specialisation()));
+  absl::Status refused;
+  bool checked = false;
+  for (const Problem& problem : problems) {
+    absl::StatusOr<CublasLtProduct> product =
+        cublas_lt_->Prepare(spec, peer, problem);
+    if (!product.ok()) {  // It need not take every shape, but some.
+      refused = product.status();
+      continue;
+    }
+    RETURN_IF_ERROR(CheckAgainstReference(
+        spec, spec.default_configuration, problem,
+        [&](const CudaBuffers& buffers) { return product->Launch(buffers); }));
+    checked = true;
+  }
+  return checked ? absl::OkStatus() : refused;
+}
+
+absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
+                                             int warmup, int launches) {
+  const auto next = [&] { return launch(NextSlices()); };
   LaunchTimes times;
   // To its end: a kernel that is loaded late, at its first launch, would
   // otherwise wait for a stream that waits for us.
   ASSIGN_OR_RETURN(times.warmup_us,
-                   timer_->TimeTogether(std::max(1, warmup), launch));
+                   timer_->TimeTogether(std::max(1, warmup), next));
   double launch_us = times.warmup_us / std::max(1, warmup);
   if (LaunchesPerGroup(launch_us) > 1) {
     // The first launch's time is the host's; a few in a row say how long one
     // takes.
     ASSIGN_OR_RETURN(const double together_us,
-                     timer_->TimeTogether(kShortWarmup, launch));
+                     timer_->TimeTogether(kShortWarmup, next));
     times.warmup_us += together_us;
     launch_us = together_us / kShortWarmup;
   }
   times.launches_per_timing = LaunchesPerGroup(launch_us);
-  ASSIGN_OR_RETURN(
-      times.launch_us,
-      timer_->TimeGroups(launches, times.launches_per_timing, launch,
-                         [this] { throttle_.Look(); }));
+  ASSIGN_OR_RETURN(times.launch_us,
+                   timer_->TimeGroups(launches, times.launches_per_timing, next,
+                                      [this] { throttle_.Look(); }));
   times.throttled = throttle_.throttled();
   return times;
 }
@@ -213,18 +294,39 @@ absl::StatusOr<CudaDevice::Admitted> CudaDevice::Admit(
 absl::Status CudaDevice::Check(const CudaKernel& kernel,
                                const Configuration& configuration,
                                const Problem& problem) {
-  ASSIGN_OR_RETURN(const CudaKernel* const reference, CompileReference());
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(kernel, configuration, problem));
-  const CudaCheck check = {.spec = &program_.spec(),
-                           .implementation = &program_.implementation(),
-                           .candidate = kernel.function,
-                           .reference = reference->function,
-                           .configuration = configuration,
-                           .shape = admitted.shape,
-                           .capacity = admitted.residency.capacity};
+  ASSIGN_OR_RETURN(
+      CudaArguments arguments,
+      CudaArguments::Create(program_.spec(), &program_.implementation(),
+                            configuration, problem));
+  return CheckAgainstReference(
+      program_.spec(), configuration, problem, [&](const CudaBuffers& buffers) {
+        return LaunchOn(
+            session_, buffers, kernel.function, admitted.shape,
+            GroupsToLaunch(admitted.shape, admitted.residency.capacity),
+            arguments);
+      });
+}
+
+absl::Status CudaDevice::CheckAgainstReference(
+    const KernelSpec& spec, const Configuration& configuration,
+    const Problem& problem, LaunchOnBuffers launch) {
+  ASSIGN_OR_RETURN(const CudaKernel* const kernel, CompileReference());
+  // It takes no tensor maps.
+  ASSIGN_OR_RETURN(
+      CudaArguments arguments,
+      CudaArguments::Create(spec, nullptr, configuration, problem));
+  const CudaLaunchShape shape = ReferenceShape(
+      Evaluate(spec.correctness->work_items, problem.View(), configuration));
+  CudaRun candidate(session_, std::move(launch));
+  CudaRun reference(session_, [&](const CudaBuffers& buffers) {
+    return LaunchOn(session_, buffers, kernel->function, shape, shape.groups,
+                    arguments);
+  });
   // A thousand arguments apart: argument i uses seed + i.
-  return CheckResults(session_, check, problem, next_seed_++ * 1000);
+  return CheckResults(spec, configuration, problem, next_seed_++ * 1000,
+                      candidate, reference);
 }
 
 absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
@@ -254,16 +356,12 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
   return absl::OkStatus();
 }
 
-absl::Status CudaDevice::LaunchOnNextSlices(const CudaKernel& kernel,
-                                            const Admitted& admitted,
-                                            CudaArguments& arguments) {
+CudaBuffers CudaDevice::NextSlices() {
+  CudaBuffers buffers;
   for (auto& [index, arena] : arenas_) {
-    RETURN_IF_ERROR(arguments.SetBuffer(
-        *session_.driver, index, arena.NextSlice(buffer_bytes_.at(index))));
+    buffers[index] = arena.NextSlice(buffer_bytes_.at(index));
   }
-  return Launch(session_, kernel.function, admitted.shape,
-                GroupsToLaunch(admitted.shape, admitted.residency.capacity),
-                arguments);
+  return buffers;
 }
 
 absl::Status CudaDevice::Explained(const absl::Status& status) const {

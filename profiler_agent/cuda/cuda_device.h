@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "profiler_agent/backend.h"
+#include "profiler_agent/cuda/cublas_lt.h"
 #include "profiler_agent/cuda/cuda_arena.h"
+#include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_compiler.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/cuda_handle.h"
@@ -43,6 +45,9 @@ class CudaDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
+  absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
+                                          const Problem& problem, int warmup,
+                                          int launches) override;
 
  private:
   // A launch's shape and how many of its groups run at once.
@@ -60,6 +65,14 @@ class CudaDevice : public Device {
   absl::StatusOr<LaunchTimes> MeasureCandidate(
       const Configuration& configuration, const Problem& problem, int warmup,
       int launches);
+  absl::StatusOr<LaunchTimes> MeasureLibrary(const Peer& peer,
+                                             const Problem& problem, int warmup,
+                                             int launches);
+  // Compares the library's results with the reference. A manifest may be wrong.
+  absl::Status CheckLibrary(const Peer& peer);
+  // Warms up and times; the buffers are reserved.
+  absl::StatusOr<LaunchTimes> Time(const LaunchOnBuffers& launch, int warmup,
+                                   int launches);
   absl::StatusOr<const CudaKernel*> Compile(const Configuration& configuration);
   absl::StatusOr<const CudaKernel*> CompileReference();
   absl::StatusOr<CudaKernel> LoadCompiled(
@@ -72,9 +85,14 @@ class CudaDevice : public Device {
                      const Problem& problem);
   absl::Status ReserveBuffers(const Configuration& configuration,
                               const Problem& problem);
-  absl::Status LaunchOnNextSlices(const CudaKernel& kernel,
-                                  const Admitted& admitted,
-                                  CudaArguments& arguments);
+  // The buffers that the next launch uses.
+  CudaBuffers NextSlices();
+  // Compares what `launch` computes with the reference, within the tolerance of
+  // `spec`.
+  absl::Status CheckAgainstReference(const KernelSpec& spec,
+                                     const Configuration& configuration,
+                                     const Problem& problem,
+                                     LaunchOnBuffers launch);
   // Returns `status`, or UNAVAILABLE where the device is gone: the driver often
   // reports that as a fault of the kernel.
   absl::Status Explained(const absl::Status& status) const;
@@ -90,6 +108,8 @@ class CudaDevice : public Device {
   ThrottleWatch throttle_;
   std::map<Configuration, CudaKernel> compiled_;
   std::optional<CudaKernel> reference_;
+  std::optional<CublasLt> cublas_lt_;      // From its first use on.
+  bool peers_checked_ = false;             // Those of this kernel.
   std::map<size_t, CudaArena> arenas_;     // By argument.
   std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
   uint64_t next_seed_ = 1;

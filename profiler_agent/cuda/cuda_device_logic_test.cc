@@ -201,6 +201,13 @@ TEST_F(CudaDeviceLogicTest, RotatesTheColdInputOverMoreThanTheCache) {
   EXPECT_EQ(last - first, 64 * 16384);
 }
 
+TEST_F(CudaDeviceLogicTest, AKernelWithoutPeersHasNone) {
+  EXPECT_EQ(device_->MeasurePeer("cublaslt", {.extents = {64, 64}}, 1, 1)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(CudaDeviceLogicTest, TakesNoMoreThanHalfOfTheMemory) {
   EXPECT_EQ(Measure(kSound, 65536, 4096, 1).status().code(),
             absl::StatusCode::kResourceExhausted);

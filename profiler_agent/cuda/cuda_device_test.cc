@@ -219,6 +219,33 @@ TEST_F(CudaDeviceTest, MultipliesWithTensorMapsAndClustersOnHopper) {
   PreparesAndMeasures(Find({{"HOPPER", 1}, {"PINGPONG", 1}}));
 }
 
+TEST_F(CudaDeviceTest, MeasuresCublasLtOnTheSameBuffers) {
+  Load(kGemm);
+  const absl::StatusOr<LaunchTimes> times =
+      device_->MeasurePeer("cublaslt", {.extents = {512, 4096, 4096}}, 2, 10);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(times->launch_us.size(), 10u);
+  EXPECT_GT(times->launches_per_timing, 1);
+  for (const double us : times->launch_us) EXPECT_GT(us, 2);
+  EXPECT_EQ(device_->MeasurePeer("cudnn", {.extents = {512, 4096, 4096}}, 2, 10)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(CudaDeviceTest, APeerThatComputesSomethingElseIsWrong) {
+  LoadedKernel kernel = TestKernel(kGemm);
+  for (Implementation& implementation : kernel.spec.implementations) {
+    for (Peer& peer : implementation.peers) peer.product.b_transposed = false;
+  }
+  ASSERT_TRUE(device_->Load(kernel).ok());
+  EXPECT_EQ(
+      device_->MeasurePeer("cublaslt", {.extents = {512, 4096, 4096}}, 2, 10)
+          .status()
+          .code(),
+      absl::StatusCode::kDataLoss);
+}
+
 TEST_F(CudaDeviceTest, HopperCandidatesAreNotMeantForOtherGpus) {
   if (ComputeCapability(facts_) == 90) GTEST_SKIP() << "this is a Hopper GPU";
   Load(kGemm);

@@ -1,33 +1,53 @@
-// The correctness check of a candidate against the manifest's reference.
+// How the correctness check runs something on an OpenCL device.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_CHECK_H_
 #define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_CHECK_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "model/configuration.h"
 #include "model/kernel_spec.h"
 #include "model/problem.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
+#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 
-struct OpenClCheck {
-  const KernelSpec* spec = nullptr;  // With a reference.
-  cl_kernel candidate = nullptr;
-  cl_kernel reference = nullptr;
-  Configuration configuration;
-  LaunchShape shape;
+class OpenClRun : public CheckedRun {
+ public:
+  // All outlive it.
+  OpenClRun(const OpenClSession& session, const KernelSpec& spec,
+            const Configuration& configuration, const Problem& problem,
+            cl_kernel kernel, const LaunchShape& shape)
+      : session_(session),
+        spec_(spec),
+        configuration_(configuration),
+        problem_(problem),
+        kernel_(kernel),
+        shape_(shape) {}
+
+  absl::Status AddBuffer(size_t argument, const std::string& content) override;
+  absl::Status Execute() override;
+  absl::StatusOr<std::string> Content(size_t argument) override;
+
+ private:
+  const OpenClSession& session_;
+  const KernelSpec& spec_;
+  const Configuration& configuration_;
+  const Problem& problem_;
+  cl_kernel kernel_;
+  const LaunchShape shape_;
+  std::map<size_t, std::pair<OpenClBuffer, size_t>> buffers_;  // And bytes.
 };
 
-// Runs candidate and reference on the same random inputs (of `seed`), outputs
-// poisoned, and compares every output. Bytes just past an output must stay as
-// they were. Errors: DATA_LOSS naming the output and its error; as Finish and
-// BrokenReference where the candidate or the reference cannot be run.
-absl::Status CheckResults(const OpenClSession& session,
-                          const OpenClCheck& check, const Problem& problem,
-                          uint64_t seed);
+// Returns the launch of a reference of `items` work items. Pure.
+LaunchShape ReferenceShape(const OpenClSession& session, int64_t items);
 
 }  // namespace wavetune
 

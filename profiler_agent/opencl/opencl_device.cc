@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "model/kernel_validation.h"
+#include "model/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/kernel_checks.h"
@@ -219,14 +220,16 @@ absl::Status OpenClDevice::Check(const CompiledKernel& compiled,
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
               configuration, problem, facts_);
   if (!shape.ok()) return shape.status();
-  const OpenClCheck check = {.spec = &kernel_->spec,
-                             .candidate = compiled.kernel.get(),
-                             .reference = (*reference)->kernel.get(),
-                             .configuration = configuration,
-                             .shape = *shape};
+  OpenClRun candidate(session_, kernel_->spec, configuration, problem,
+                      compiled.kernel.get(), *shape);
+  OpenClRun expected(
+      session_, kernel_->spec, configuration, problem,
+      (*reference)->kernel.get(),
+      ReferenceShape(session_, Evaluate(kernel_->spec.correctness->work_items,
+                                        problem.View(), configuration)));
   // A thousand arguments apart: argument i uses seed + i.
-  absl::Status status =
-      CheckResults(session_, check, problem, next_seed_++ * 1000);
+  absl::Status status = CheckResults(kernel_->spec, configuration, problem,
+                                     next_seed_++ * 1000, candidate, expected);
   if (status.ok() && first_use) compiler_.Publish(**reference);
   return status;
 }

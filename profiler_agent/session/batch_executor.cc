@@ -103,11 +103,13 @@ class MeasureReporter {
 
 absl::StatusOr<MeasureItem> ItemFromProto(const KernelSpec& spec,
                                           const v1::MeasureItem& proto) {
-  MeasureItem item;
-  ASSIGN_OR_RETURN(
-      item.configuration,
-      ConfigurationFromProto(static_cast<int>(spec.parameters.size()),
-                             proto.configuration()));
+  MeasureItem item{.peer = proto.peer()};
+  if (item.peer.empty()) {
+    ASSIGN_OR_RETURN(
+        item.configuration,
+        ConfigurationFromProto(static_cast<int>(spec.parameters.size()),
+                               proto.configuration()));
+  }
   ASSIGN_OR_RETURN(item.problem,
                    ProblemFromProto(spec.dimensions, proto.problem()));
   return item;

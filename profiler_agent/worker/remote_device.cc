@@ -1,8 +1,10 @@
 #include "profiler_agent/worker/remote_device.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/kernel_checks.h"
@@ -65,13 +67,33 @@ absl::StatusOr<LaunchTimes> RemoteDevice::Measure(
     int launches) {
   if (!kernel_.has_value()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
-  v1::WorkerRequest request;
-  v1::WorkerMeasure* measure = request.mutable_measure();
-  *measure->mutable_configuration() = ConfigurationToProto(configuration);
-  *measure->mutable_problem() =
+  v1::WorkerMeasure measure;
+  *measure.mutable_configuration() = ConfigurationToProto(configuration);
+  *measure.mutable_problem() =
       ProblemToProto(kernel_->spec.dimensions, problem);
-  measure->set_warmup(warmup);
-  measure->set_launches(launches);
+  measure.set_warmup(warmup);
+  measure.set_launches(launches);
+  return CallMeasure(measure);
+}
+
+absl::StatusOr<LaunchTimes> RemoteDevice::MeasurePeer(
+    const std::string& library, const Problem& problem, int warmup,
+    int launches) {
+  if (!kernel_.has_value()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckProblem(kernel_->spec, problem));
+  v1::WorkerMeasure measure;
+  measure.set_peer(library);
+  *measure.mutable_problem() =
+      ProblemToProto(kernel_->spec.dimensions, problem);
+  measure.set_warmup(warmup);
+  measure.set_launches(launches);
+  return CallMeasure(measure);
+}
+
+absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(
+    const v1::WorkerMeasure& measure) {
+  v1::WorkerRequest request;
+  *request.mutable_measure() = measure;
   ASSIGN_OR_RETURN(const v1::WorkerResponse response,
                    CallLoaded(request, options_.measure_timeout));
   if (!response.has_times()) {

@@ -59,6 +59,9 @@ class RemoteDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
+  absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
+                                          const Problem& problem, int warmup,
+                                          int launches) override;
 
   // Starts the worker unless it runs. Errors: UNAVAILABLE.
   absl::Status Start();
@@ -74,6 +77,7 @@ class RemoteDevice : public Device {
   pid_t worker_pid() const;
 
  private:
+  absl::StatusOr<LaunchTimes> CallMeasure(const v1::WorkerMeasure& measure);
   absl::StatusOr<v1::WorkerResponse> CallLoaded(
       const v1::WorkerRequest& request, std::chrono::milliseconds timeout);
   absl::Status StartOnce();

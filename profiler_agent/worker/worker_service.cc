@@ -97,18 +97,26 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Prepare(
   return response;
 }
 
-absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
+absl::StatusOr<LaunchTimes> WorkerService::Time(
     const v1::WorkerMeasure& request) {
-  if (spec_.name.empty()) return NoKernelLoaded();
+  ASSIGN_OR_RETURN(const Problem problem,
+                   ProblemFromProto(spec_.dimensions, request.problem()));
+  if (!request.peer().empty()) {
+    return device_->MeasurePeer(request.peer(), problem, request.warmup(),
+                                request.launches());
+  }
   ASSIGN_OR_RETURN(
       const Configuration configuration,
       ConfigurationFromProto(static_cast<int>(spec_.parameters.size()),
                              request.configuration()));
-  ASSIGN_OR_RETURN(const Problem problem,
-                   ProblemFromProto(spec_.dimensions, request.problem()));
-  ASSIGN_OR_RETURN(const LaunchTimes times,
-                   device_->Measure(configuration, problem, request.warmup(),
-                                    request.launches()));
+  return device_->Measure(configuration, problem, request.warmup(),
+                          request.launches());
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
+    const v1::WorkerMeasure& request) {
+  if (spec_.name.empty()) return NoKernelLoaded();
+  ASSIGN_OR_RETURN(const LaunchTimes times, Time(request));
   v1::WorkerResponse response;
   v1::WorkerTimes* proto = response.mutable_times();
   for (const double us : times.launch_us) proto->add_launch_us(us);

@@ -25,6 +25,7 @@ class WorkerService {
   absl::StatusOr<v1::WorkerResponse> Open(const v1::WorkerOpen& request);
   absl::StatusOr<v1::WorkerResponse> Load(const v1::WorkerLoad& request);
   absl::StatusOr<v1::WorkerResponse> Prepare(const v1::WorkerPrepare& request);
+  absl::StatusOr<LaunchTimes> Time(const v1::WorkerMeasure& request);
   absl::StatusOr<v1::WorkerResponse> Measure(const v1::WorkerMeasure& request);
   v1::WorkerResponse Enumerate();
 

@@ -43,6 +43,31 @@ Implementation KernelBinder::BindImplementation(
   result.device_predicates =
       BindRelations(implementation.device_predicates(),
                     path + ".device_predicates", Scope::kDevice);
+  for (int i = 0; i < implementation.peers_size(); ++i) {
+    result.peers.push_back(BindPeer(implementation.peers(i),
+                                    absl::StrCat(path, ".peers[", i, "]")));
+  }
+  return result;
+}
+
+Peer KernelBinder::BindPeer(const v1::Peer& peer, const std::string& path) {
+  Peer result{.library = peer.library()};
+  if (!peer.has_matrix_product()) {
+    Fault(path, "says no operation; give matrix_product");
+    return result;
+  }
+  const v1::MatrixProduct& product = peer.matrix_product();
+  const std::string prefix = path + ".matrix_product.";
+  const auto argument = [&](const std::string& name, const char* field) {
+    return Find(arguments_, name, prefix + field, "argument");
+  };
+  result.product = {.a = argument(product.a(), "a"),
+                    .b = argument(product.b(), "b"),
+                    .out = argument(product.out(), "out"),
+                    .m = DimensionOf(product.m(), prefix + "m"),
+                    .n = DimensionOf(product.n(), prefix + "n"),
+                    .k = DimensionOf(product.k(), prefix + "k"),
+                    .b_transposed = product.b_transposed()};
   return result;
 }
 

@@ -166,6 +166,26 @@ TEST(KernelSpecConversionTest, BindsTensorMapsInTheirOrder) {
   EXPECT_THAT(BindCuda().tensor_maps, ElementsAre(of_b, of_a));
 }
 
+TEST(KernelSpecConversionTest, BindsAPeersProduct) {
+  const KernelSpec spec =
+      KernelSpecFromProto(
+          ParseSpec(std::string(kSpec) + kCuda +
+                    "implementations { backend: \"cuda\" peers { library: "
+                    "\"cublaslt\" matrix_product { a: \"b\" b: \"a\" out: "
+                    "\"a\" m: \"n\" n: \"m\" k: \"k\" b_transposed: true } "
+                    "} }"))
+          .value();
+  EXPECT_THAT(spec.implementations.at(1).peers,
+              ElementsAre(Peer{.library = "cublaslt",
+                               .product = {.a = 1,
+                                           .b = 0,
+                                           .out = 0,
+                                           .m = 1,
+                                           .n = 0,
+                                           .k = 2,
+                                           .b_transposed = true}}));
+}
+
 TEST(KernelSpecConversionTest, AnImplementationWithoutLaunchFieldsHasNone) {
   const Implementation plain =
       KernelSpecFromProto(ParseSpec(std::string(kSpec) +
@@ -200,6 +220,12 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfLaunchFieldsWithTheirPlace) {
        "tensor_maps[0].argument: unknown argument \"z\""},
       {"tensor_maps { extents { dimension: \"k\" } }",
        "tensor_maps[0].box: needs at least one entry"},
+      {"peers { library: \"cublaslt\" }",
+       "peers[0]: says no operation; give matrix_product"},
+      {"peers { matrix_product { a: \"z\" } }",
+       "peers[0].matrix_product.a: unknown argument \"z\""},
+      {"peers { matrix_product { k: \"z\" } }",
+       "peers[0].matrix_product.k: unknown dimension \"z\""},
       {"tensor_maps { enabled_by: \"m\" }",
        "tensor_maps[0].enabled_by: unknown parameter \"m\""},
   };

@@ -101,7 +101,9 @@ absl::Status FakeMeasurementExecutor::Measure(
       outcome.exclude = true;
     } else {
       sample.latency_us =
-          options_.latency_us(items[i].configuration, items[i].problem);
+          items[i].peer.empty()
+              ? options_.latency_us(items[i].configuration, items[i].problem)
+              : options_.peer_us;
       sample.min_us = sample.latency_us;
       sample.launches = 10;
       sample.relative_spread = 0.005;

@@ -42,6 +42,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
     DeviceFacts facts;
     LatencyFunction latency_us;
     int64_t capacity = 64;
+    double peer_us = 42;  // Of every vendor library.
   };
 
   explicit FakeMeasurementExecutor(Options options);

@@ -173,9 +173,9 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
           result.excluded = outcome.exclude;
           if (outcome.sample != nullptr) {
             result.sample = *outcome.sample;
-            AddSample(*outcome.sample);
+            AddSample(items[index], *outcome.sample);
           }
-          if (outcome.exclude) {
+          if (outcome.exclude && items[index].peer.empty()) {
             Candidate excluded{.configuration = items[index].configuration};
             excluded.excluded_reason = outcome.failure.empty()
                                            ? "failed while measured"
@@ -209,11 +209,12 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
   return results;
 }
 
-void JobDevice::AddSample(const Sample& sample) {
+void JobDevice::AddSample(const MeasureItem& item, const Sample& sample) {
+  device_time_us_ += sample.device_time_us;
+  if (!item.peer.empty()) return;  // No candidate's.
   const JobRecord record = control_->record();
   pending_samples_.push_back(
       {sample, record.device_uuid, services_.clock->NowUs(), record.id});
-  device_time_us_ += sample.device_time_us;
 }
 
 bool JobDevice::OverBudget() const {

@@ -85,7 +85,7 @@ class JobDevice {
       const std::function<size_t()>& left);
   // Stores what is pending; acknowledges it.
   absl::Status Flush();
-  void AddSample(const Sample& sample);
+  void AddSample(const MeasureItem& item, const Sample& sample);
   bool OverBudget() const;
 
   const JobServices& services_;

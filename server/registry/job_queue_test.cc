@@ -486,6 +486,39 @@ TEST_F(JobQueueTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
               Each(Field(&SampleRecord::job_id, 1u)));
 }
 
+TEST_F(JobQueueTest, MeasuresPeersAndStoresNoSampleOfThem) {
+  KernelSpec spec = spec_;
+  spec.implementations = {{.backend = device_.device().backend,
+                           .peers = {{.library = "cublaslt"}}}};
+  kernels_.Add(spec);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued = queue.Measure(
+      request, [&](const MeasuredProblem& r) { results.push_back(r); });
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(1));
+  ASSERT_THAT(results[0].peers, SizeIs(1));
+  EXPECT_EQ(results[0].peers[0].library, "cublaslt");
+  EXPECT_DOUBLE_EQ(results[0].peers[0].latency_us, 42);
+  EXPECT_THAT(results[0].all, SizeIs(1));
+  EXPECT_EQ(StoredSamples(), 1);
+}
+
+TEST_F(JobQueueTest, AKernelWithoutPeersSaysSo) {
+  JobQueue& queue = StartQueue();
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued = queue.Measure(request, [](const MeasuredProblem&) {});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("names no vendor library"));
+}
+
 TEST_F(JobQueueTest, MeasuringWithoutATableStillMeasuresTheDefault) {
   JobQueue& queue = StartQueue();
   std::vector<MeasuredProblem> results;

@@ -19,12 +19,27 @@ void Take(const std::vector<MeasureItem>& items,
           const std::vector<JobDevice::Result>& results, bool remeasured,
           Measured* measured) {
   for (size_t i = 0; i < items.size(); ++i) {
-    if (!results[i].sample) continue;
+    if (!results[i].sample || !items[i].peer.empty()) continue;
     const Sample& sample = *results[i].sample;
     (*measured)[items[i].configuration] = {items[i].configuration,
                                            sample.latency_us,
                                            sample.relative_spread, remeasured};
   }
+}
+
+std::vector<MeasuredPeer> Peers(const std::vector<MeasureItem>& items,
+                                const std::vector<JobDevice::Result>& results) {
+  std::vector<MeasuredPeer> peers;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].peer.empty()) continue;
+    MeasuredPeer peer{.library = items[i].peer, .failure = results[i].failure};
+    if (results[i].sample) {
+      peer.latency_us = results[i].sample->latency_us;
+      peer.relative_spread = results[i].sample->relative_spread;
+    }
+    peers.push_back(std::move(peer));
+  }
+  return peers;
 }
 
 std::vector<MeasuredConfiguration> FastestFirst(const Measured& measured) {
@@ -110,11 +125,24 @@ absl::Status MeasuringJob::Bind() {
                               .device = facts_,
                               .fingerprint = kernel_->files.fingerprint});
   if (match.ok()) table_ = *std::move(match);
+  if (request_.peers) RETURN_IF_ERROR(CheckPeers());
   if (request_.chosen && !table_ && !request_.exhaustive &&
       !request_.standard) {
     return match.status();  // There is nothing to measure.
   }
   return absl::OkStatus();
+}
+
+absl::Status MeasuringJob::CheckPeers() const {
+  const Implementation* const implementation =
+      kernel_->spec.ImplementationOf(facts_.backend);
+  if (implementation != nullptr && !implementation->peers.empty()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("kernel ", request_.kernel,
+                   " names no vendor library for the backend '", facts_.backend,
+                   "': measure without peers, or add `peers` to its manifest"));
 }
 
 absl::StatusOr<std::vector<Configuration>> MeasuringJob::Candidates(
@@ -194,8 +222,16 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
       named.insert(sorted[i].configuration);
     }
   }
-  const std::vector<MeasureItem> items = ItemsAt(named, problem);
+  std::vector<MeasureItem> items = ItemsAt(named, problem);
+  if (request_.peers) {
+    const Implementation* const implementation =
+        kernel_->spec.ImplementationOf(facts_.backend);
+    for (const Peer& peer : implementation->peers) {
+      items.push_back({.problem = problem, .peer = peer.library});
+    }
+  }
   ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
+  result.peers = Peers(items, results);
   Take(items, results, /*remeasured=*/request_.exhaustive, &measured);
 
   result.all = FastestFirst(measured);

@@ -37,6 +37,7 @@ struct MeasureRequest {
   bool standard = false;    // The default configuration.
   bool exhaustive = false;  // Every candidate that compiles.
   int remeasure_leaders = 4;
+  bool peers = false;  // Vendor libraries, interleaved with the leaders.
 };
 
 struct MeasuredConfiguration {
@@ -44,6 +45,13 @@ struct MeasuredConfiguration {
   double latency_us = 0;
   double relative_spread = 0;
   bool remeasured = false;
+};
+
+struct MeasuredPeer {
+  std::string library;
+  double latency_us = 0;  // 0: failed.
+  double relative_spread = 0;
+  std::string failure;
 };
 
 // The outcome at one problem; what was not asked for or failed is absent.
@@ -58,6 +66,7 @@ struct MeasuredProblem {
   double regret = 0;                          // chosen / best - 1.
   std::vector<MeasuredConfiguration> all;     // Fastest first.
   std::string digest;                         // Of the table that chose.
+  std::vector<MeasuredPeer> peers;
 };
 
 class MeasuringJob {
@@ -74,6 +83,8 @@ class MeasuringJob {
 
  private:
   absl::Status Bind();
+  // Errors: FAILED_PRECONDITION where the kernel has none for the device.
+  absl::Status CheckPeers() const;
   // Candidates of a specialisation that compile; compiles them where nobody
   // did before.
   absl::StatusOr<std::vector<Configuration>> Candidates(
