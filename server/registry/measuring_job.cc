@@ -89,8 +89,8 @@ absl::Status MeasuringJob::Run() {
   RETURN_IF_ERROR(MeasureProblems());
   if (request_.record) return FinishRecording();
   control_->Update([&](JobRecord& job) {
-    job.message =
-        absl::StrCat("measured ", request_.problems.size(), " problems");
+    job.message = absl::StrCat("measured ", request_.problems.size(),
+                               " problems", failed_.Text());
   });
   return absl::OkStatus();
 }
@@ -176,9 +176,8 @@ absl::StatusOr<RecordingPlan> MeasuringJob::PlanRest() {
 absl::Status MeasuringJob::FinishRecording() {
   // What crashes on the way can change where the others are measured: until a
   // round finds nothing new.
-  for (int64_t before = -1;
-       recorder_.recorded() + recorder_.failed() > before;) {
-    before = recorder_.recorded() + recorder_.failed();
+  for (int64_t before = -1; recorder_.finished() > before;) {
+    before = recorder_.finished();
     ASSIGN_OR_RETURN(const RecordingPlan plan, PlanRest());
     RETURN_IF_ERROR(recorder_.Record(RecordedSet::kAnchors, plan.anchors));
     RETURN_IF_ERROR(
@@ -192,10 +191,7 @@ absl::Status MeasuringJob::FinishRecording() {
     job.message = absl::StrCat(
         "recorded ", recorder_.recorded(), " pairs of candidate and problem, ",
         recorder_.from_store(), " of them from the store");
-    if (recorder_.failed() > 0) {
-      absl::StrAppend(&job.message, "; ", recorder_.failed(),
-                      " could not be measured");
-    }
+    absl::StrAppend(&job.message, recorder_.failed().Text());
     if (judged_anchors_ > 0) {
       absl::StrAppend(&job.message, "; ", judged_anchors_,
                       " anchors are left out, as quality is judged there");
@@ -220,6 +216,7 @@ absl::Status MeasuringJob::Bind() {
       },
       JobControl::Persist::kSynced);
   device_.Bind(kernel_, key, kMeasuredGeneration);
+  recorder_.SetKernel(&kernel_->spec);
   if (exhaustive()) RETURN_IF_ERROR(pool_.Load(kernel_, key));
   absl::StatusOr<TableMatch> match =
       services_.tables->Find({.kernel = request_.kernel,
@@ -255,6 +252,7 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
     ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
     Take(items, results, /*remeasured=*/false, measured);
     for (size_t i = 0; i < items.size(); ++i) {
+      failed_.Take(kernel_->spec, items[i], results[i]);
       if (!results[i].excluded) continue;
       pool_.Exclude(problem.specialisation, items[i].configuration,
                     results[i].failure);
@@ -300,6 +298,10 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   Take(items, results, /*remeasured=*/exhaustive(), &measured);
   if (request_.record) {
     recorder_.Replace(RecordedSet::kJudged, items, results);
+  } else {
+    for (size_t i = 0; i < items.size(); ++i) {
+      failed_.Take(kernel_->spec, items[i], results[i]);
+    }
   }
 
   result.all = FastestFirst(measured);

@@ -26,6 +26,7 @@
 #include "model/problem.h"
 #include "model/recording_plan.h"
 #include "server/registry/candidate_pool.h"
+#include "server/registry/failed_pairs.h"
 #include "server/registry/job_control.h"
 #include "server/registry/job_device.h"
 #include "server/registry/job_services.h"
@@ -119,6 +120,7 @@ class MeasuringJob {
   JobDevice device_;
   CandidatePool pool_;
   Recorder recorder_;
+  FailedPairs failed_;          // Where nothing is recorded.
   int64_t judged_anchors_ = 0;  // Left out of a recording's anchors.
   std::shared_ptr<const TunableKernel> kernel_;
   DeviceFacts facts_;

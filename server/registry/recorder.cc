@@ -73,6 +73,7 @@ absl::Status Recorder::RecordChunk(RecordedSet set,
         }));
     for (size_t i = 0; i < missing.size(); ++i) {
       if (results[i].sample || results[i].excluded) continue;
+      failed_.Take(*spec_, missing[i], results[i]);
       recorded.failures.push_back({missing[i], results[i].failure});
       finished_.insert({missing[i].configuration, missing[i].problem});
     }
@@ -89,7 +90,6 @@ absl::Status Recorder::RecordChunk(RecordedSet set,
     finished_.insert(pair);
   }
   recorded_ += static_cast<int64_t>(recorded.samples.size());
-  failed_ += static_cast<int64_t>(recorded.failures.size());
   ReportProgress();
   if (!items.empty()) on_recorded_(recorded);
   return absl::OkStatus();

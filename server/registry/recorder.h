@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "server/registry/candidate_pool.h"
+#include "server/registry/failed_pairs.h"
 #include "server/registry/job_control.h"
 #include "server/registry/job_device.h"
 #include "server/registry/job_services.h"
@@ -32,6 +33,9 @@ class Recorder {
   // All outlive this.
   Recorder(const JobServices& services, JobControl* control, JobDevice* device,
            CandidatePool* pool, RecordedCallback on_recorded);
+
+  // Names parameters and dimensions in what failed. Outlives this.
+  void SetKernel(const KernelSpec* spec) { spec_ = spec; }
 
   // Takes what an earlier recording measured on this very device, but for
   // suspect samples. Errors: the store's.
@@ -51,10 +55,11 @@ class Recorder {
   // Returns an item's sample, or nullptr.
   const Sample* Find(const MeasureItem& item) const;
 
-  // Streamed so far.
+  // Pairs streamed so far, and those dealt with, failures included.
   int64_t recorded() const { return recorded_; }
+  int64_t finished() const { return static_cast<int64_t>(finished_.size()); }
   int64_t from_store() const { return from_store_; }
-  int64_t failed() const { return failed_; }
+  const FailedPairs& failed() const { return failed_; }
 
  private:
   using Pair = std::pair<Configuration, Problem>;
@@ -69,13 +74,14 @@ class Recorder {
   JobDevice* const device_;
   CandidatePool* const pool_;
   const RecordedCallback on_recorded_;
+  const KernelSpec* spec_ = nullptr;
   std::map<Pair, Sample> samples_;
   std::set<Pair> stored_;    // Of those the ones from the store.
   std::set<Pair> finished_;  // Streamed, or failed.
   int64_t expected_ = 0;
   int64_t recorded_ = 0;
   int64_t from_store_ = 0;
-  int64_t failed_ = 0;
+  FailedPairs failed_;
   int64_t measured_ = 0;
   int64_t done_ = 0;
   int64_t started_us_ = 0;

@@ -93,12 +93,16 @@ TEST_F(RecordTest, AProfileRunsFromTheRecordingAsFromTheDevice) {
   EXPECT_THAT(job.value("digest", ""), Not(IsEmpty())) << job.dump(2);
   EXPECT_THAT(job["excluded"], IsEmpty()) << job.dump(2);
   // Everything that was asked for had been recorded.
-  EXPECT_THAT(Log("agent") + Log("daemon"), Not(HasSubstr("not recorded")));
+  EXPECT_THAT(job.value("message", ""),
+              Not(HasSubstr("could not be measured")));
 
   // Judged problems are answered only when asked for.
   const CliResult hidden = Bench();
   EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
   EXPECT_EQ(hidden.Json()["shapes"][0]["chosen_us"], 0);
+  EXPECT_THAT(hidden.err, AllOf(HasSubstr("could not be measured"),
+                                HasSubstr("n=700 k=100 was not recorded"),
+                                HasSubstr("--replay-judged")));
   Replay({"--replay-judged"});
   const CliResult judged = Bench({"--exhaustive"});
   EXPECT_EQ(judged.exit_code, 0) << judged.err;
@@ -115,6 +119,23 @@ TEST_F(RecordTest, ARecordingGoesOnAndReplacesOnlyWhenTold) {
   const nlohmann::json trace = replaced.Json()["trace"];
   // But for suspect samples, which are measured again.
   EXPECT_GT(trace["from_store"].get<int>(), trace["anchors"].get<int>() / 2);
+}
+
+TEST_F(RecordTest, WhatIsMissingFromATraceFailsAloneAndIsNamed) {
+  ASSERT_EQ(Record().exit_code, 0);
+  Replay();
+  // Problems that nobody recorded.
+  const std::string manifest = Path("kernels/column_sum/manifest.textproto");
+  WriteFile(manifest, ReadText(manifest) +
+                          "representative_problems { "
+                          "axes { dimension: \"n\" values: [5000, 60000] } "
+                          "axes { dimension: \"k\" values: [777, 20000] } }\n");
+  const nlohmann::json job = WaitForJob(Reprofile("column_sum"));
+  EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+  EXPECT_GT(job.value("samples", 0), 0);
+  EXPECT_THAT(job.value("message", ""),
+              AllOf(HasSubstr("could not be measured, the first: BLOCK_N="),
+                    HasSubstr("was not recorded for")));
 }
 
 TEST_F(RecordTest, ProblemsThatProfilingMayFitAreNotJudged) {
