@@ -3,14 +3,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel_validation.h"
+#include "model/recording_plan.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/kernel_spec.h"
 #include "proto/convert/trace_folder_writer.h"
@@ -247,6 +251,65 @@ TEST_F(TraceFolderTest, WithoutMeasurementsItSaysHowToRecordThem) {
   EXPECT_THAT(LoadError(), HasSubstr("device.textproto"));
   fs::remove(dir_ + "/manifest.textproto");
   EXPECT_THAT(LoadError(), HasSubstr("manifest.textproto"));
+}
+
+// The recording that the project wants to keep: gemm_bf16 on an H200 with 102
+// judged shapes. Latencies are noise, which compresses worst.
+TEST_F(TraceFolderTest, AWholeRecordingOfAGpuFitsIntoThreeMegabytes) {
+  TraceFolder trace = SmallTrace();
+  ProfileInput input{.spec = &trace.spec, .device = trace.device};
+  input.candidates.emplace_back();
+  trace.candidates.clear();
+  for (const Configuration& c : EnumerateConfigurations(trace.spec)) {
+    const Candidate candidate{.configuration = c, .capacity = 132};
+    trace.candidates.push_back({"", candidate});
+    input.candidates[0].push_back(candidate);
+  }
+  uint64_t state = 1;
+  const auto noise = [&state] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<double>(state >> 40) / (1 << 24);
+  };
+  const auto measure = [&](const MeasureItem& item) {
+    Sample sample{.configuration = item.configuration, .problem = item.problem};
+    sample.min_us = 3 + 300 * noise();
+    sample.relative_spread = 0.05 * noise();
+    sample.latency_us = sample.min_us * (1 + sample.relative_spread);
+    return sample;
+  };
+  const auto plan = PlanRecording(input);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::map<Configuration, int> anchors;
+  trace.anchors.clear();
+  for (const MeasureItem& item : plan->anchors) {
+    ++anchors[item.configuration];
+    trace.anchors.push_back(measure(item));
+  }
+  EXPECT_EQ(anchors.size(), trace.candidates.size());
+  for (const auto& [configuration, count] : anchors) {
+    EXPECT_GE(count, 100) << FormatConfiguration(trace.spec, configuration);
+  }
+  trace.representative.clear();
+  for (const MeasureItem& item : plan->representatives) {
+    trace.representative.push_back(measure(item));
+  }
+  trace.exhaustive.clear();
+  for (int64_t i = 0; i < 102; ++i) {
+    for (const TraceCandidate& c : trace.candidates) {
+      trace.exhaustive.push_back(measure(
+          {c.candidate.configuration, {.extents = {i * 37, 6144, 4096}}}));
+    }
+  }
+  ASSERT_TRUE(Write(trace).ok());
+  int64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    bytes += static_cast<int64_t>(entry.file_size());
+  }
+  EXPECT_LE(bytes, 3 << 20);
+  RecordProperty("bytes", static_cast<int>(bytes));
+  RecordProperty("anchors", static_cast<int>(trace.anchors.size()));
+  RecordProperty("representative",
+                 static_cast<int>(trace.representative.size()));
 }
 
 TEST_F(TraceFolderTest, SaysWhatOfAnotherKernelDiffers) {
