@@ -1,6 +1,5 @@
 #include "proto/convert/trace_folder_writer.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -98,10 +98,10 @@ absl::Status CheckTarget(const std::string& dir, bool replace) {
 
 // Puts what was written onto the disk, so that a rename never comes first.
 absl::Status Sync(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return FileError("cannot open", path, errno);
-  const int failed = fsync(fd) == 0 ? 0 : errno;
-  close(fd);
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return FileError("cannot open", path, errno);
+  const int failed = fsync(fileno(file)) == 0 ? 0 : errno;
+  std::fclose(file);
   // Some file systems cannot sync a folder.
   if (failed == 0 || failed == EINVAL) return absl::OkStatus();
   return FileError("cannot write", path, failed);
@@ -124,10 +124,10 @@ absl::Status Write(const std::string& path, const std::string& content) {
   return Sync(path);
 }
 
-// Exchanges two folders, in one step where the file system can.
+// Exchanges two folders, in one step where the file system can. The paths are
+// absolute, so that they are relative to no folder (-1).
 absl::Status Exchange(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(),
-                RENAME_EXCHANGE) == 0) {
+  if (renameat2(-1, from.c_str(), -1, to.c_str(), RENAME_EXCHANGE) == 0) {
     return absl::OkStatus();
   }
   const std::string aside = absl::StrCat(from, ".old");
