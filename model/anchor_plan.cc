@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "model/anchor_grid.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -23,29 +24,6 @@ constexpr int64_t kSmoothWaves = 16;
 // representative problem. Less than a wave's last tiles change.
 constexpr double kMostExcess = 0.02;
 constexpr int kTriesOfTiles = 6;
-
-// The grid around a plan: tile counts in eighths of a wave, at it or just past
-// it, the most telling first; then a ladder over what is left.
-struct GridTile {
-  int64_t eighths;
-  bool past;
-};
-constexpr GridTile kGridTiles[] = {
-    {8, false},  {8, true},    {16, false}, {4, false}, {32, false},
-    {16, true},  {64, false},  {1, false},  {24, true}, {2, false},
-    {6, false},  {128, false}, {24, false}, {32, true}, {48, false},
-    {12, false}, {96, false},  {64, true},  {7, false}};
-constexpr int kTileSteps = 16;
-// Steps of the loop counts from low to high, and how much later than tile
-// counts their points come: the two ends first.
-struct GridLoop {
-  double share;
-  size_t delay;
-};
-constexpr GridLoop kGridLoops[] = {{0, 0},       {1, 0},     {0.5, 8},
-                                   {0.25, 14},   {0.75, 14}, {1.0 / 8, 20},
-                                   {7.0 / 8, 20}};
-constexpr size_t kFillDelay = 4;
 
 // A representative problem's place, as far as anchors care.
 struct Place {
@@ -285,22 +263,21 @@ class Planner {
   // taken spread over all of them.
   std::vector<Anchor> GridOf(const Demand& demand) const {
     const bool square = demand.regime == last_;
-    const std::vector<int64_t> tiles = GridTiles(demand);
+    const std::vector<int64_t> tiles = GridTilesOf(demand);
     const std::vector<double> fills = GridFills(demand);
     std::vector<std::pair<size_t, Anchor>> grid;
-    for (const GridLoop& step : kGridLoops) {
-      const double loop =
-          Between(demand.low_loop, demand.high_loop, step.share);
+    for (const GridLoop& loop : GridLoops(demand.low_loop, demand.high_loop)) {
       for (size_t f = 0; f < fills.size(); ++f) {
         for (size_t t = 0; t < tiles.size(); ++t) {
           const double work =
-              static_cast<double>(Waves(tiles[t], capacity_)) * loop;
+              static_cast<double>(Waves(tiles[t], capacity_)) * loop.iterations;
           if (demand.known && work > demand.most_work) continue;
-          const int64_t rows = square ? UsualRows(demand, tiles[t], loop)
-                                      : RegimeOf(demand).max_rows;
-          grid.push_back({step.delay + kFillDelay * f + t,
+          const int64_t rows =
+              square ? UsualRows(demand, tiles[t], loop.iterations)
+                     : RegimeOf(demand).max_rows;
+          grid.push_back({loop.delay + kGridFillDelay * f + t,
                           {.target = {.tiles = tiles[t],
-                                      .iterations = loop,
+                                      .iterations = loop.iterations,
                                       .rows = rows,
                                       .row_fill = fills[f]},
                            .row_regime = demand.regime}});
@@ -315,33 +292,15 @@ class Planner {
     return anchors;
   }
 
-  // The most telling first. Nothing beyond what clients ask for, but of the
-  // square grid always the first four waves: they tell steps from tiles.
-  std::vector<int64_t> GridTiles(const Demand& demand) const {
-    const int64_t c = capacity_;
+  // Nothing beyond what clients ask for, but of the square grid always the
+  // first four waves: they tell steps from tiles.
+  std::vector<int64_t> GridTilesOf(const Demand& demand) const {
     const int64_t reach =
-        std::max(demand.known ? demand.reach_tiles : kManyWaves * c,
-                 demand.regime == last_ ? 4 * c : int64_t{1});
-    std::vector<int64_t> tiles;
-    const auto add = [&](int64_t g) {
-      if (g >= 1 && g <= reach &&
-          std::find(tiles.begin(), tiles.end(), g) == tiles.end()) {
-        tiles.push_back(g);
-      }
-    };
-    for (const GridTile& tile : kGridTiles) {
-      add(c * tile.eighths / 8 + (tile.past ? 1 : 0));
-    }
-    for (const int64_t g : {int64_t{1}, kFewTiles, demand.fewest_tiles,
-                            demand.most_tiles, reach}) {
-      add(g);
-    }
-    for (int step = 1; step < kTileSteps; ++step) {
-      add(static_cast<int64_t>(
-          Between(1, static_cast<double>(reach),
-                  static_cast<double>(step) / kTileSteps)));
-    }
-    return tiles;
+        std::max(demand.known ? demand.reach_tiles : kManyWaves * capacity_,
+                 demand.regime == last_ ? 4 * capacity_ : int64_t{1});
+    return GridTiles(
+        capacity_, reach,
+        {1, kFewTiles, demand.fewest_tiles, demand.most_tiles, reach});
   }
 
   // Of the last row: as in the plan, then what clients ask for, then half of
@@ -364,11 +323,6 @@ class Planner {
     }
     add(RegimeOf(demand).max_fill / 2);
     return fills;
-  }
-
-  // Evenly in ratio. What is measured need not agree bit for bit.
-  static double Between(double low, double high, double share) {
-    return low * std::pow(high / low, share);
   }
 
   const RowRegime& RegimeOf(const Demand& demand) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -107,6 +108,23 @@ absl::StatusOr<Recording> ReadFiles(const Options& options) {
   return recording;
 }
 
+// A fit that has seen what it is judged on says nothing.
+absl::Status CheckApart(const Recording& recording) {
+  std::set<Problem> judged;
+  for (const Sample& sample : recording.exhaustive) {
+    judged.insert(sample.problem);
+  }
+  for (const Sample& sample : recording.fitted) {
+    if (!judged.contains(sample.problem)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the trace would be fitted to ",
+        FormatProblem(recording.spec.dimensions, sample.problem),
+        ", where it is judged: take it out of the exhaustive file, or out of "
+        "the anchors and representative problems"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Recording> ReadFolder(const Options& options) {
   ASSIGN_OR_RETURN(TraceFolder trace,
                    LoadTraceFolder(options.trace,
@@ -128,6 +146,7 @@ absl::StatusOr<Recording> ReadFolder(const Options& options) {
       UsableBySpecialisation(recording.spec, trace.candidates);
   recording.fitted.insert(recording.fitted.end(), trace.representative.begin(),
                           trace.representative.end());
+  RETURN_IF_ERROR(CheckApart(recording));
   return recording;
 }
 

@@ -77,6 +77,23 @@ TEST_F(EvaluateQualityTest, ATraceFolderGivesTheSameAsItsFiles) {
   EXPECT_EQ(cli::Json::parse(out_.str()), files);
 }
 
+TEST_F(EvaluateQualityTest, ATraceIsNotFittedWhereItIsJudged) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() /
+      ("evaluate_quality_test." + std::to_string(getpid()));
+  std::filesystem::copy(kTrace, folder);
+  std::ofstream(folder / "representative.csv")
+      << "block_m,block_n,block_k,num_stages,num_warps,M,N,K,latency_us\n"
+         "16,64,32,2,4,19,1536,7168,159\n";
+  const int anchors = Run({"evaluate", "--trace", folder.string()});
+  const int all =
+      Run({"evaluate", "--trace", folder.string(), "--representative"});
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(anchors, cli::kExitOk);
+  EXPECT_EQ(all, cli::kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("would be fitted to m=19 n=1536 k=7168"));
+}
+
 TEST_F(EvaluateQualityTest, WrongUseSaysWhatIsMissing) {
   EXPECT_EQ(Run({"evaluate", "--manifest", kTrace + "manifest.textproto"}),
             cli::kExitUsage);
