@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "model/anchor_grid.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -105,7 +106,28 @@ class Planner {
     for (size_t r = 0; r <= last_; ++r) demands_.push_back(Ask(places[r], r));
   }
 
-  std::vector<Anchor> Plan() {
+  // The plan first, then every regime's grid, two of the square one's anchors
+  // to one of each other regime's.
+  std::vector<Anchor> PlanGrid() const {
+    std::vector<Anchor> plan = Plan();
+    std::vector<std::vector<Anchor>> grids;
+    size_t longest = 0;
+    for (const Demand& demand : demands_) {
+      grids.push_back(GridOf(demand));
+      longest = std::max(longest, grids.back().size());
+    }
+    for (size_t i = 0; i < longest; ++i) {
+      for (size_t r = 0; r <= last_; ++r) {
+        const size_t step = r == last_ ? 2 : 1;
+        for (size_t k = step * i; k < step * (i + 1); ++k) {
+          if (k < grids[r].size()) plan.push_back(grids[r][k]);
+        }
+      }
+    }
+    return plan;
+  }
+
+  std::vector<Anchor> Plan() const {
     std::vector<std::vector<Anchor>> lists;
     for (const Demand& demand : demands_) {
       const bool square = demand.regime == last_;
@@ -236,6 +258,77 @@ class Planner {
     return anchors;
   }
 
+  // Every tile count of the grid at every loop count and fill. Sorted by how
+  // much later than the first each of the three is, so that however many are
+  // taken spread over all of them.
+  std::vector<Anchor> GridOf(const Demand& demand) const {
+    const bool square = demand.regime == last_;
+    const std::vector<int64_t> tiles = GridTilesOf(demand);
+    const std::vector<double> fills = GridFills(demand);
+    std::vector<std::pair<size_t, Anchor>> grid;
+    for (const GridLoop& loop : GridLoops(demand.low_loop, demand.high_loop)) {
+      for (size_t f = 0; f < fills.size(); ++f) {
+        for (size_t t = 0; t < tiles.size(); ++t) {
+          const double work =
+              static_cast<double>(Waves(tiles[t], capacity_)) * loop.iterations;
+          if (demand.known && work > demand.most_work) continue;
+          const int64_t rows =
+              square ? UsualRows(demand, tiles[t], loop.iterations)
+                     : RegimeOf(demand).max_rows;
+          grid.push_back({loop.delay + kGridFillDelay * f + t,
+                          {.target = {.tiles = tiles[t],
+                                      .iterations = loop.iterations,
+                                      .rows = rows,
+                                      .row_fill = fills[f]},
+                           .row_regime = demand.regime}});
+        }
+      }
+    }
+    std::stable_sort(
+        grid.begin(), grid.end(),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Anchor> anchors;
+    for (const auto& [unused, anchor] : grid) anchors.push_back(anchor);
+    return anchors;
+  }
+
+  // Nothing beyond what clients ask for, but of the square grid always the
+  // first four waves: they tell steps from tiles.
+  std::vector<int64_t> GridTilesOf(const Demand& demand) const {
+    const int64_t reach =
+        std::max(demand.known ? demand.reach_tiles : kManyWaves * capacity_,
+                 demand.regime == last_ ? 4 * capacity_ : int64_t{1});
+    return GridTiles(
+        capacity_, reach,
+        {1, kFewTiles, demand.fewest_tiles, demand.most_tiles, reach});
+  }
+
+  // Of the last row: as in the plan, then what clients ask for, then half of
+  // what the regime allows. Full rows in the square grid.
+  std::vector<double> GridFills(const Demand& demand) const {
+    if (demand.regime == last_) return {1};
+    std::vector<double> fills;
+    const auto add = [&](double fill) {
+      if (fill > 0 &&
+          std::find(fills.begin(), fills.end(), fill) == fills.end()) {
+        fills.push_back(fill);
+      }
+    };
+    add(demand.low_fill);
+    add(demand.high_fill);
+    if (demand.known) {
+      for (const double share : {0.5, 0.1, 0.9}) {
+        add(Quantile(demand.places, share, FillOf));
+      }
+    }
+    add(RegimeOf(demand).max_fill / 2);
+    return fills;
+  }
+
+  const RowRegime& RegimeOf(const Demand& demand) const {
+    return state_.axes.row_regimes[demand.regime];
+  }
+
   // Rows for `tiles` in a grid as wide as the representative problem's that is
   // nearest in tiles and loop; 0 (a nearly square grid) where none fits. How
   // wide a matrix is decides which cache sets its rows share: on a CPU a square
@@ -350,14 +443,22 @@ std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
   return Planner(specialisation, candidate).Plan();
 }
 
+std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
+                                   const CandidateState& candidate) {
+  return Planner(specialisation, candidate).PlanGrid();
+}
+
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const SpecialisationState& specialisation,
                                     const CandidateState& candidate,
                                     size_t count) {
   std::vector<Problem> problems;
-  std::vector<Anchor> anchors = PlanAnchors(specialisation, candidate);
-  if (anchors.size() > count) anchors.resize(count);
+  const bool grid = count > kMaxAnchors;
+  std::vector<Anchor> anchors = grid ? PlanAnchorGrid(specialisation, candidate)
+                                     : PlanAnchors(specialisation, candidate);
+  if (!grid && anchors.size() > count) anchors.resize(count);
   for (const Anchor& anchor : anchors) {
+    if (problems.size() == count) break;
     absl::StatusOr<Problem> problem =
         Land(spec, specialisation, *candidate.candidate, anchor);
     if (!problem.ok()) continue;

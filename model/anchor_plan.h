@@ -30,6 +30,9 @@ namespace wavetune {
 inline constexpr size_t kScreeningAnchors = 8;
 // Most anchors of a plan; leaves a quarter of 32 samples to refinement.
 inline constexpr size_t kMaxAnchors = 24;
+// Anchors of a recording (model/recording_plan.h): a plan and the grid around
+// it, dense enough to choose other plans from.
+inline constexpr size_t kGridAnchors = 120;
 
 // One wanted point.
 struct Anchor {
@@ -45,10 +48,20 @@ struct Anchor {
 std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
                                 const CandidateState& candidate);
 
+// Returns a candidate's whole grid: PlanAnchors, then the points around them.
+// More wave boundaries (at and just past each), fractions of the first wave,
+// far waves, loop counts in between, every row regime that the specialisation
+// has, at several fills. As in a plan nothing is more work than what clients
+// ask for. Some hundreds; the most telling first. Cannot fail.
+std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
+                                   const CandidateState& candidate);
+
 // Returns the problems of the first `count` anchors, distinct; those that no
 // problem lands on within the kernel's limits are left out. A problem never
 // lies on the wrong side of the first wave's end, nor in another row regime
-// where that can be helped. Deterministic; cost some 10 us an anchor.
+// where that can be helped. Above kMaxAnchors the rest comes from the grid,
+// until there are `count` problems where it has as many: so the problems of
+// every smaller count are among them. Deterministic; cost some 10 us an anchor.
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const SpecialisationState& specialisation,
                                     const CandidateState& candidate,

@@ -159,5 +159,81 @@ TEST_F(AnchorPlanTest, StaysWithinItsSizeAndRepeatsNothing) {
   }
 }
 
+// What a recording measures.
+std::vector<Problem> Grid(const ProfileInput& input,
+                          const SpecialisationState& specialisation,
+                          size_t candidate) {
+  return AnchorProblems(*input.spec, specialisation,
+                        specialisation.candidates[candidate], kGridAnchors);
+}
+
+TEST_F(AnchorPlanTest, AGridHasTheWholePlanFirst) {
+  Plan({{{1, 4096, 1024}, {}, {}},
+        {{100, 4096, 1024}, {}, {}},
+        {{2048, 4096, 1024}, {}, {}}},
+       132, 2);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const std::vector<Problem> plan = AnchorProblems(
+        *input_.spec, State(), State().candidates[i], kMaxAnchors);
+    const std::vector<Problem> grid = Grid(input_, State(), i);
+    ASSERT_GE(grid.size(), plan.size());
+    EXPECT_TRUE(std::equal(plan.begin(), plan.end(), grid.begin()));
+  }
+}
+
+TEST_F(AnchorPlanTest, AGridHasAHundredPointsAndMoreAlongTheWaves) {
+  Plan({{{1, 4096, 1024}, {}, {}},
+        {{2048, 4096, 512}, {}, {}},
+        {{4096, 8192, 8192}, {}, {}}},
+       132);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const Candidate& candidate = *State().candidates[i].candidate;
+    const int64_t c = candidate.capacity;
+    const std::vector<Problem> grid = Grid(input_, State(), i);
+    EXPECT_EQ(grid.size(), kGridAnchors);
+    EXPECT_EQ(std::set<Problem>(grid.begin(), grid.end()).size(), grid.size());
+    std::set<int64_t> tiles;
+    std::set<double> loops;
+    std::map<int, std::set<double>> fills;  // By row regime.
+    for (const Problem& problem : grid) {
+      const Coordinates at =
+          MapProblem(*State().mapping, problem.View(), candidate.configuration);
+      tiles.insert(at.tiles);
+      loops.insert(at.iterations);
+      fills[RowRegimeIndex(State().axes, at.rows, at.row_fill)].insert(
+          at.row_fill);
+    }
+    for (const int64_t waves : {1, 2, 4}) {
+      EXPECT_EQ(tiles.count(waves * c), 1u) << waves << " of " << c;
+      const auto past = tiles.upper_bound(waves * c);
+      ASSERT_NE(past, tiles.end());
+      EXPECT_LE(*past, waves * c + c / 8) << waves << " of " << c;
+    }
+    EXPECT_GE(std::distance(tiles.begin(), tiles.lower_bound(c)), 4);
+    EXPECT_GE(loops.size(), 4u);
+    EXPECT_EQ(fills.size(), State().axes.row_regimes.size());
+    // Decode: a single row, nearly empty to full.
+    EXPECT_GE(fills[0].size(), 2u);
+  }
+}
+
+TEST_F(AnchorPlanTest, AGridIsNoMoreWorkThanWhatIsAskedFor) {
+  Plan({{{1, 512, 512}, {}, {}}, {{512, 1024, 2048}, {}, {}}}, 2);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const CandidateState& c = State().candidates[i];
+    const auto work = [&](const Coordinates& at) {
+      return static_cast<double>(Waves(at.tiles, c.candidate->capacity)) *
+             at.iterations;
+    };
+    double most = 0;
+    for (const Coordinates& at : c.at) most = std::max(most, work(at));
+    for (const Problem& problem : Grid(input_, State(), i)) {
+      EXPECT_LE(work(MapProblem(*State().mapping, problem.View(),
+                                c.candidate->configuration)),
+                1.2 * most);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -162,7 +162,7 @@ class ImplementationChecker {
     sound_ = false;
   }
 
-  // What only CUDA has.
+  // What only CUDA has, and a recording of it.
   void CheckSupport() {
     if (implementation_.backend == "cuda") return;
     const auto refuse = [this](bool given, const char* name) {
@@ -174,6 +174,7 @@ class ImplementationChecker {
     refuse(implementation_.cluster_size.has_value(), "cluster_size");
     refuse(!implementation_.persistent_if.empty(), "persistent_if");
     refuse(!implementation_.tensor_maps.empty(), "tensor_maps");
+    if (implementation_.backend == "replay") return;
     refuse(!implementation_.device_predicates.empty(), "device_predicates");
     refuse(!implementation_.peers.empty(), "peers");
   }

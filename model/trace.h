@@ -1,15 +1,18 @@
 // Trace: measurements recorded as comma-separated values, for tests of model
-// quality and the replay backend.
+// quality and the replay backend (docs/traces.md).
 //
 // One line per (configuration, problem). Columns are matched with the kernel's
 // dimension and parameter names case-insensitively; the latency is
 // `latency_us_median` or else `latency_us` (microseconds); `latency_us_min`,
-// `blocks_per_sm`, `registers_per_thread` and `shared_memory_bytes` are used
-// where present; other columns are ignored. A repeated dimension's cell holds
-// its elements separated by spaces.
+// `relative_spread`, `suspect` (0 or 1), `blocks_per_sm`,
+// `registers_per_thread` and `shared_memory_bytes` are used where present;
+// other columns are ignored. A repeated dimension's cell holds its elements
+// separated by spaces. Where the candidates are listed apart, a column
+// `candidate` with their number stands for the parameters and facts.
 #ifndef WAVETUNE_MODEL_TRACE_H_
 #define WAVETUNE_MODEL_TRACE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,6 +20,7 @@
 #include "model/device.h"
 #include "model/kernel_spec.h"
 #include "model/sample.h"
+#include "model/trace_candidates.h"
 
 namespace wavetune {
 
@@ -31,17 +35,27 @@ struct Trace {
 };
 
 // Returns the trace in `csv`. The first line names the columns; empty lines are
-// skipped; cells are not quoted. The specialisation of a line is the first of
-// the spec's whose defines all match columns of the same name (for example
-// CAUSAL), else the unnamed one.
+// skipped; cells are not quoted. The specialisation of a line is its
+// candidate's where `candidates` are given and the file has a column
+// `candidate`; else the first of the spec's whose defines all match columns of
+// the same name (for example CAUSAL), else the unnamed one.
 //
 // Errors: INVALID_ARGUMENT with the line number and column: a missing column or
 // cell, a cell that is no number, a latency that is not positive and finite, an
-// extent out of range, a configuration outside the space.
+// extent out of range, a configuration outside the space, a candidate that is
+// not listed or excluded.
 // Cost: O(length of csv); 25,000 lines take some tens of milliseconds.
-absl::StatusOr<Trace> ParseTrace(const KernelSpec& spec,
-                                 const DeviceFacts& device,
-                                 absl::string_view csv);
+absl::StatusOr<Trace> ParseTrace(
+    const KernelSpec& spec, const DeviceFacts& device, absl::string_view csv,
+    const std::vector<TraceCandidate>* candidates = nullptr);
+
+// Returns the text that ParseTrace reads with these candidates: sorted by
+// problem, then candidate; microseconds with five significant digits, spreads
+// with two. Samples of candidates that are not listed or excluded are left out.
+// Cannot fail.
+std::string FormatTrace(const KernelSpec& spec,
+                        const std::vector<TraceCandidate>& candidates,
+                        const std::vector<Sample>& samples);
 
 }  // namespace wavetune
 

@@ -198,6 +198,9 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--replay-trace", arguments.backend.replay_traces,
                  "Folder with a recorded trace (backend replay); repeatable");
+  app.add_flag("--replay-judged", arguments.backend.replay_judged,
+               "Answer at the problems that quality is judged on, too; for "
+               "`wavetune bench`, never for profiling");
   app.add_option("--prepare-workers", arguments.prepare_workers,
                  "Processes that compile and check, per device")
       ->check(CLI::Range(1, 256))
@@ -243,6 +246,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--backend", arguments.worker_backend)->required();
   worker->add_option("--cache-dir", arguments.backend.cache_dir);
   worker->add_option("--replay-trace", arguments.backend.replay_traces);
+  worker->add_flag("--replay-judged", arguments.backend.replay_judged);
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 

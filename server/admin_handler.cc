@@ -5,12 +5,64 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/anchor_plan.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 #include "server/record_proto.h"
 
 namespace wavetune {
+namespace {
+
+constexpr auto kLeastRecordedAnchors = static_cast<int>(kMaxAnchors);
+
+absl::Status TakeRecording(const v1::MeasureRequest& request,
+                           MeasureRequest& wanted) {
+  wanted.record = request.record();
+  wanted.fresh = request.fresh();
+  wanted.anchors_per_candidate = request.anchors_per_candidate();
+  if (!wanted.record &&
+      (wanted.fresh || request.anchors_per_candidate() != 0)) {
+    return absl::InvalidArgumentError(
+        "fresh and anchors_per_candidate are for recordings: set record, too");
+  }
+  if (wanted.anchors_per_candidate == 0 ||
+      (wanted.anchors_per_candidate >= kLeastRecordedAnchors &&
+       wanted.anchors_per_candidate <= AdminHandler::kMaxRecordedAnchors)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "anchors_per_candidate must be ", kLeastRecordedAnchors, " to ",
+      AdminHandler::kMaxRecordedAnchors,
+      ", or 0 for the default: a profile may ask for ", kLeastRecordedAnchors));
+}
+
+MeasureListener ListenerOf(const std::shared_ptr<const KernelSpec>& spec,
+                           AdminHandler::MeasureSink sink) {
+  const auto shared =
+      std::make_shared<const AdminHandler::MeasureSink>(std::move(sink));
+  MeasureListener listener;
+  listener.on_result = [spec, shared](const MeasuredProblem& result) {
+    v1::MeasureResponse message;
+    *message.mutable_result() =
+        MeasuredProblemToProto(spec->dimensions, result);
+    (*shared)(std::move(message));
+  };
+  listener.on_recorded = [spec, shared](const RecordedSamples& recorded) {
+    v1::MeasureResponse message;
+    *message.mutable_recorded() =
+        RecordedSamplesToProto(spec->dimensions, recorded);
+    (*shared)(std::move(message));
+  };
+  listener.on_recording = [shared](const Recording& recording) {
+    v1::MeasureResponse message;
+    *message.mutable_recording() = RecordingToProto(recording);
+    (*shared)(std::move(message));
+  };
+  return listener;
+}
+
+}  // namespace
 
 absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
                                      v1::ReprofileResponse* response) {
@@ -48,7 +100,7 @@ void AdminHandler::Abandon(uint64_t id) {
 }
 
 absl::StatusOr<JobRecord> AdminHandler::Measure(
-    const v1::MeasureRequest& request, ResultListener on_result) {
+    const v1::MeasureRequest& request, MeasureSink sink) {
   kernels_->Reload();
   ASSIGN_OR_RETURN(const std::shared_ptr<const KernelSpec> spec,
                    kernels_->Spec(request.kernel()));
@@ -70,6 +122,7 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
   if (request.remeasure_leaders() > 0) {
     wanted.remeasure_leaders = request.remeasure_leaders();
   }
+  RETURN_IF_ERROR(TakeRecording(request, wanted));
   for (int i = 0; i < request.problems_size(); ++i) {
     absl::StatusOr<Problem> problem =
         ProblemFromProto(spec->dimensions, request.problems(i));
@@ -81,11 +134,7 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
     }
     wanted.problems.push_back(*std::move(problem));
   }
-  return jobs_->Measure(
-      std::move(wanted),
-      [spec, on_result = std::move(on_result)](const MeasuredProblem& result) {
-        on_result(MeasuredProblemToProto(spec->dimensions, result));
-      });
+  return jobs_->Measure(std::move(wanted), ListenerOf(spec, std::move(sink)));
 }
 
 }  // namespace wavetune

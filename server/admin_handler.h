@@ -18,10 +18,13 @@ namespace wavetune {
 
 class AdminHandler {
  public:
-  using ResultListener = std::function<void(const v1::MeasuredProblem&)>;
+  // Hears of results and recorded samples, never of the job.
+  using MeasureSink = std::function<void(v1::MeasureResponse)>;
 
   // Most problems of one measuring job.
   static constexpr int kMaxProblems = 4096;
+  // Anchors per candidate that a recording may ask for.
+  static constexpr int kMaxRecordedAnchors = 1000;
 
   // Both outlive the handler.
   AdminHandler(JobQueue* jobs, KernelCatalog* kernels)
@@ -36,11 +39,11 @@ class AdminHandler {
   absl::StatusOr<JobControl::Watch> WatchJob(uint64_t id,
                                              JobControl::Listener listener);
 
-  // Queues a measuring job and returns it; `on_result` hears of its problems
+  // Queues a measuring job and returns it; `sink` hears of what it measures
   // before the job ends. Errors: INVALID_ARGUMENT naming the problem at fault;
   // else as JobQueue::Measure.
   absl::StatusOr<JobRecord> Measure(const v1::MeasureRequest& request,
-                                    ResultListener on_result);
+                                    MeasureSink sink);
 
   // Nobody waits for a job's results any more: cancels it where it has not
   // ended.

@@ -65,6 +65,18 @@ v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
   return proto;
 }
 
+v1::RecordedSet ToProto(RecordedSet set) {
+  switch (set) {
+    case RecordedSet::kAnchors:
+      return v1::ANCHORS;
+    case RecordedSet::kRepresentative:
+      return v1::REPRESENTATIVE;
+    case RecordedSet::kJudged:
+      return v1::JUDGED;
+  }
+  return v1::RECORDED_SET_UNSPECIFIED;
+}
+
 // Returns the beginning of `text`, cut between two characters of UTF-8.
 std::string Shortened(const std::string& text) {
   if (text.size() <= kMaxExcludedReasonBytes) return text;
@@ -153,6 +165,43 @@ v1::MeasuredProblem MeasuredProblemToProto(
     entry->set_relative_spread(peer.relative_spread);
     entry->set_failure(peer.failure);
   }
+  return proto;
+}
+
+v1::RecordedSamples RecordedSamplesToProto(
+    const std::vector<Dimension>& dimensions, const RecordedSamples& recorded) {
+  v1::RecordedSamples proto;
+  proto.set_set(ToProto(recorded.set));
+  for (const Sample& sample : recorded.samples) {
+    *proto.add_samples() = SampleToProto(dimensions, sample);
+  }
+  for (const RecordedFailure& failure : recorded.failures) {
+    v1::RecordedFailure* const entry = proto.add_failures();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(failure.item.configuration);
+    *entry->mutable_problem() =
+        ProblemToProto(dimensions, failure.item.problem);
+    entry->set_reason(Shortened(failure.reason));
+  }
+  return proto;
+}
+
+v1::Recording RecordingToProto(const Recording& recording) {
+  v1::Recording proto;
+  *proto.mutable_device() = DeviceFactsToProto(recording.device);
+  proto.set_fingerprint(recording.fingerprint);
+  for (const CandidateRecord& record : recording.candidates) {
+    v1::RecordedCandidate* const entry = proto.add_candidates();
+    entry->set_specialisation(record.specialisation);
+    *entry->mutable_configuration() =
+        ConfigurationToProto(record.candidate.configuration);
+    if (record.candidate.excluded()) {
+      entry->set_excluded_reason(Shortened(record.candidate.excluded_reason));
+    } else {
+      *entry->mutable_facts() = CandidateFactsToProto(record.candidate);
+    }
+  }
+  proto.set_samples_from_store(recording.samples_from_store);
   return proto;
 }
 

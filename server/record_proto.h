@@ -9,6 +9,7 @@
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 #include "server/registry/measuring_job.h"
+#include "server/registry/recording.h"
 #include "server/registry/records.h"
 
 namespace wavetune {
@@ -24,6 +25,10 @@ inline constexpr size_t kMaxExcludedReasonBytes = 600;
 v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale = false);
 v1::MeasuredProblem MeasuredProblemToProto(
     const std::vector<Dimension>& dimensions, const MeasuredProblem& measured);
+v1::RecordedSamples RecordedSamplesToProto(
+    const std::vector<Dimension>& dimensions, const RecordedSamples& recorded);
+// Reasons are cut as those of DetailedJobRecordToProto.
+v1::Recording RecordingToProto(const Recording& recording);
 
 }  // namespace wavetune
 

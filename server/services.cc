@@ -299,13 +299,12 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
  public:
   void Start(AdminHandler* handler, const v1::MeasureRequest& request) {
     handler_ = handler;
-    const absl::StatusOr<JobRecord> job = handler->Measure(
-        request, [weak = Weak()](const v1::MeasuredProblem& result) {
+    const absl::StatusOr<JobRecord> job =
+        handler->Measure(request, [weak = Weak()](v1::MeasureResponse message) {
           const auto self = weak.lock();
           if (self == nullptr) return;
-          auto message = std::make_shared<v1::MeasureResponse>();
-          *message->mutable_result() = result;
-          self->Queue({std::move(message)});
+          self->Queue({std::make_shared<const v1::MeasureResponse>(
+              std::move(message))});
         });
     if (!job.ok()) {
       End(ToGrpcStatus(job.status()));

@@ -1,6 +1,7 @@
 // wavetune bench.
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,13 +12,19 @@
 #include "client/cli/local_node.h"
 #include "client/cli/progress.h"
 #include "client/cli/shapes_file.h"
+#include "client/cli/trace_recorder.h"
 #include "client/cli/watch_job.h"
+#include "model/anchor_plan.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/types.h"
 
 namespace wavetune::cli {
 namespace {
+
+constexpr int kDefaultAnchors = kGridAnchors;
+constexpr int kLeastAnchors = kMaxAnchors;
+constexpr int kMostAnchors = 1000;
 
 struct Options {
   std::string kernel;
@@ -27,6 +34,10 @@ struct Options {
   bool exhaustive = false;
   int leaders = 4;
   bool peers = false;
+  std::string record;  // Folder of the trace.
+  bool replace = false;
+  bool fresh = false;
+  int anchors = kDefaultAnchors;
   bool local = false;
   std::vector<std::string> kernels_dirs = {"kernels"};
   double budget_s = 0;
@@ -44,13 +55,21 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
   request.set_exhaustive(options.exhaustive);
   request.set_remeasure_leaders(options.leaders);
   request.set_peers(options.peers);
+  if (!options.record.empty()) {
+    request.set_record(true);
+    request.set_fresh(options.fresh);
+    request.set_anchors_per_candidate(options.anchors);
+  }
   return request;
 }
 
-// Runs the measuring job to its end.
-absl::StatusOr<std::vector<BenchLine>> Measure(
-    CommandContext& context, JobControl& jobs, const Options& options,
-    const KernelSpec& spec, const std::vector<Shape>& shapes) {
+// Runs the measuring job to its end. `recorder` may be nullptr.
+absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
+                                               JobControl& jobs,
+                                               const Options& options,
+                                               const KernelSpec& spec,
+                                               const std::vector<Shape>& shapes,
+                                               TraceRecorder* recorder) {
   std::vector<BenchLine> lines;
   absl::Status conversion;
   v1::JobInfo job;
@@ -66,19 +85,39 @@ absl::StatusOr<std::vector<BenchLine>> Measure(
               ToBenchLine(spec, shapes, event.result());
           conversion.Update(line.status());
           if (line.ok()) lines.push_back(*std::move(line));
+        } else if (recorder != nullptr) {
+          recorder->Take(event);
         }
       });
   progress.Finish();
   if (absl::IsCancelled(status))
     return absl::CancelledError(
-        "interrupted; the measuring job is cancelled, its samples are kept");
+        recorder == nullptr
+            ? "interrupted; the measuring job is cancelled, its samples are "
+              "kept"
+            : "interrupted; no trace is written. What was measured is kept: "
+              "the same command goes on from there");
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(conversion);
   if (HasEnded(job)) RETURN_IF_ERROR(Outcome(job));
+  if (!job.message().empty()) *context.err << job.message() << "\n";
   if (lines.empty())
     return absl::NotFoundError(
         absl::StrCat("the measuring job gave no results: ", job.message()));
   return lines;
+}
+
+void Print(CommandContext& context, const KernelSpec& spec,
+           const std::vector<BenchLine>& lines,
+           const std::optional<RecordedTrace>& trace) {
+  if (context.json) {
+    Json json = BenchJson(spec, lines);
+    if (trace) json["trace"] = RecordedTraceJson(*trace);
+    PrintJson(*context.out, json);
+    return;
+  }
+  PrintBench(*context.out, spec, lines);
+  if (trace) PrintRecordedTrace(*context.out, *trace);
 }
 
 absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
@@ -88,14 +127,20 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
   ASSIGN_OR_RETURN(std::string csv, ReadTextFile(options.shapes));
   ASSIGN_OR_RETURN(std::vector<Shape> shapes,
                    ParseShapes(kernel.spec, csv, options.specialisation));
-  ASSIGN_OR_RETURN(
-      std::vector<BenchLine> lines,
-      Measure(context, *daemon.jobs, options, kernel.spec, shapes));
-  if (context.json) {
-    PrintJson(*context.out, BenchJson(kernel.spec, lines));
-  } else {
-    PrintBench(*context.out, kernel.spec, lines);
+  std::unique_ptr<TraceRecorder> recorder;
+  if (!options.record.empty()) {
+    ASSIGN_OR_RETURN(
+        recorder, TraceRecorder::Open(options.record, options.replace, kernel));
   }
+  ASSIGN_OR_RETURN(std::vector<BenchLine> lines,
+                   Measure(context, *daemon.jobs, options, kernel.spec, shapes,
+                           recorder.get()));
+  std::optional<RecordedTrace> trace;
+  if (recorder != nullptr) {
+    ASSIGN_OR_RETURN(trace, recorder->Commit());
+  }
+  Print(context, kernel.spec, lines, trace);
+  if (trace) RETURN_IF_ERROR(trace->CheckComplete());
   if (lines.size() == shapes.size()) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat(shapes.size() - lines.size(), " of ",
                                          shapes.size(),
@@ -159,11 +204,15 @@ void AddBenchCommand(CommandRegistry& registry) {
       registry.root(), "bench",
       "Measures the table's choices and the default at given shapes, and with "
       "--exhaustive every candidate (the leaders again, interleaved); prints "
-      "regret and speed-up. With --peers also vendor libraries.",
+      "regret and speed-up. With --peers also vendor libraries. With --record "
+      "it also measures what profiling could ask for, and writes all of it as a "
+      "trace that `wavetune evaluate` and the replay backend read.",
       {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
        "wavetune bench gemm_bf16 --shapes shapes.csv --exhaustive --peers",
-       "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local"},
+       "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
+       "wavetune bench gemm_bf16 --shapes shapes.csv --record "
+       "traces/gemm_bf16"},
       [options](CommandContext& context) { return Run(context, *options); });
   command
       ->add_option("KERNEL", options->kernel,
@@ -184,6 +233,27 @@ void AddBenchCommand(CommandRegistry& registry) {
   command->add_flag("--peers", options->peers,
                     "Measure the vendor libraries that the kernel's manifest "
                     "names at the same shapes, interleaved with the leaders");
+  CLI::Option* record = command->add_option(
+      "--record", options->record,
+      "Write a trace to this folder: every candidate at the shapes (as with "
+      "--exhaustive), on a grid of anchors and at the manifest's "
+      "representative problems. An interrupted recording goes on where it was");
+  command
+      ->add_flag("--replace", options->replace,
+                 "With --record: replace the trace that the folder holds")
+      ->needs(record);
+  command
+      ->add_flag("--fresh", options->fresh,
+                 "With --record: measure everything anew, also what an earlier "
+                 "recording on this device measured")
+      ->needs(record);
+  command
+      ->add_option("--anchors", options->anchors,
+                   "With --record: anchors per candidate; fewer where the "
+                   "kernel has fewer problems")
+      ->needs(record)
+      ->check(CLI::Range(kLeastAnchors, kMostAnchors))
+      ->capture_default_str();
   command->add_option("--device", options->device,
                       "Device UUID, where several are attached");
   command->add_option("--specialisation", options->specialisation,

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -18,6 +20,7 @@
 #include "model/trace.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/kernel_spec.h"
+#include "proto/convert/trace_folder.h"
 
 namespace wavetune::cli {
 namespace {
@@ -25,6 +28,8 @@ namespace {
 constexpr size_t kWorstShown = 5;
 
 struct Options {
+  std::string trace;
+  bool representative = false;
   std::string manifest;
   std::string device;
   std::string anchors;
@@ -66,28 +71,105 @@ absl::Status SaveTable(const std::string& path, const std::string& payload) {
   return absl::InternalError(absl::StrCat("cannot write ", path));
 }
 
+// What a fit is made from, and what it is judged on.
+struct Recording {
+  std::string manifest;
+  KernelSpec spec;
+  DeviceFacts device;
+  std::vector<std::vector<Candidate>> candidates;  // By specialisation.
+  std::vector<Sample> fitted;
+  std::vector<Sample> exhaustive;
+};
+
+absl::StatusOr<Recording> ReadFiles(const Options& options) {
+  for (const auto& [value, flag] :
+       {std::pair(&options.manifest, "--manifest"),
+        std::pair(&options.device, "--device"),
+        std::pair(&options.anchors, "--anchors"),
+        std::pair(&options.exhaustive, "--exhaustive")}) {
+    if (!value->empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag,
+        " is missing: name the folder of a trace with --trace, or all of "
+        "--manifest, --device, --anchors and --exhaustive"));
+  }
+  Recording recording;
+  ASSIGN_OR_RETURN(recording.manifest, ReadTextFile(options.manifest));
+  ASSIGN_OR_RETURN(v1::KernelSpec proto, ParseManifest(recording.manifest));
+  ASSIGN_OR_RETURN(recording.spec, KernelSpecFromProto(proto));
+  ASSIGN_OR_RETURN(recording.device, LoadDeviceFacts(options.device));
+  ASSIGN_OR_RETURN(Trace anchors, ReadTrace(recording.spec, recording.device,
+                                            options.anchors));
+  ASSIGN_OR_RETURN(Trace exhaustive, ReadTrace(recording.spec, recording.device,
+                                               options.exhaustive));
+  recording.candidates = std::move(anchors.candidates_by_specialisation);
+  recording.fitted = std::move(anchors.samples);
+  recording.exhaustive = std::move(exhaustive.samples);
+  return recording;
+}
+
+// A fit that has seen what it is judged on says nothing.
+absl::Status CheckApart(const Recording& recording) {
+  std::set<Problem> judged;
+  for (const Sample& sample : recording.exhaustive) {
+    judged.insert(sample.problem);
+  }
+  for (const Sample& sample : recording.fitted) {
+    if (!judged.contains(sample.problem)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the trace would be fitted to ",
+        FormatProblem(recording.spec.dimensions, sample.problem),
+        ", where it is judged: take it out of the exhaustive file, or out of "
+        "the anchors and representative problems"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Recording> ReadFolder(const Options& options) {
+  ASSIGN_OR_RETURN(TraceFolder trace,
+                   LoadTraceFolder(options.trace,
+                                   {.representative = options.representative}));
+  for (const auto& [samples, name] :
+       {std::pair(&trace.anchors, "anchors"),
+        std::pair(&trace.exhaustive, "exhaustive")}) {
+    if (!samples->empty()) continue;
+    return absl::NotFoundError(
+        absl::StrCat(options.trace, " has no measurements in ", name,
+                     ".csv.gz: record the kernel again"));
+  }
+  Recording recording{.manifest = std::move(trace.manifest),
+                      .spec = std::move(trace.spec),
+                      .device = std::move(trace.device),
+                      .fitted = std::move(trace.anchors),
+                      .exhaustive = std::move(trace.exhaustive)};
+  recording.candidates =
+      UsableBySpecialisation(recording.spec, trace.candidates);
+  recording.fitted.insert(recording.fitted.end(), trace.representative.begin(),
+                          trace.representative.end());
+  RETURN_IF_ERROR(CheckApart(recording));
+  return recording;
+}
+
+absl::StatusOr<Recording> Read(const Options& options) {
+  if (!options.trace.empty()) return ReadFolder(options);
+  return ReadFiles(options);
+}
+
 absl::StatusOr<Fitted> Fit(const Options& options) {
+  ASSIGN_OR_RETURN(Recording recording, Read(options));
   Fitted fitted;
-  ASSIGN_OR_RETURN(std::string manifest, ReadTextFile(options.manifest));
-  ASSIGN_OR_RETURN(v1::KernelSpec proto, ParseManifest(manifest));
-  ASSIGN_OR_RETURN(fitted.spec, KernelSpecFromProto(proto));
-  ASSIGN_OR_RETURN(DeviceFacts device, LoadDeviceFacts(options.device));
-  ASSIGN_OR_RETURN(Trace anchors,
-                   ReadTrace(fitted.spec, device, options.anchors));
-  ASSIGN_OR_RETURN(Trace exhaustive,
-                   ReadTrace(fitted.spec, device, options.exhaustive));
-  fitted.exhaustive = std::move(exhaustive.samples);
-  fitted.samples = anchors.samples.size();
-  for (const std::vector<Candidate>& candidates :
-       anchors.candidates_by_specialisation)
+  fitted.spec = std::move(recording.spec);
+  fitted.exhaustive = std::move(recording.exhaustive);
+  fitted.samples = recording.fitted.size();
+  for (const std::vector<Candidate>& candidates : recording.candidates)
     fitted.candidates += candidates.size();
 
   ProfileInput input;
   input.spec = &fitted.spec;
-  input.fingerprint = Sha256Hex(manifest);
-  input.device = device;
-  input.candidates = std::move(anchors.candidates_by_specialisation);
-  input.samples = std::move(anchors.samples);
+  input.fingerprint = Sha256Hex(recording.manifest);
+  input.device = recording.device;
+  input.candidates = std::move(recording.candidates);
+  input.samples = std::move(recording.fitted);
   input.options.portfolio_size = options.portfolio_size;
   ASSIGN_OR_RETURN(FitResult result, FitTable(input));
   fitted.report = std::move(result.report);
@@ -209,27 +291,39 @@ void AddEvaluateCommand(CommandRegistry& registry) {
       registry.root(), "evaluate",
       "Fits a table from recorded anchors and judges its choices on recorded "
       "exhaustive measurements. Needs neither daemon nor device.",
-      {"wavetune evaluate --manifest manifest.textproto --device "
+      {"wavetune evaluate --trace tests/data/h200_triton_gemm",
+       "wavetune evaluate --trace traces/gemm_bf16 --representative --json",
+       "wavetune evaluate --manifest manifest.textproto --device "
        "device.textproto --anchors anchors.csv.gz --exhaustive "
        "exhaustive.csv.gz --json"},
       [options](CommandContext& context) { return Run(context, *options); },
       /*needs_daemon=*/false);
+  CLI::Option* trace =
+      command->add_option("--trace", options->trace,
+                          "Folder of a recorded kernel (`wavetune bench "
+                          "--record`), in place of the "
+                          "four files");
+  command
+      ->add_flag("--representative", options->representative,
+                 "With --trace: fit the representative problems, too, not the "
+                 "anchors alone")
+      ->needs(trace);
   command->add_option("--manifest", options->manifest, "The kernel's manifest")
-      ->required();
+      ->excludes(trace);
   command
       ->add_option("--device", options->device,
                    "Facts of the recorded device, protobuf text format")
-      ->required();
+      ->excludes(trace);
   command
       ->add_option("--anchors", options->anchors,
                    "Measurements to fit, comma-separated values, may be gzip; "
                    "columns as the dimensions and parameters, case ignored, "
                    "and latency_us_median or latency_us")
-      ->required();
+      ->excludes(trace);
   command
       ->add_option("--exhaustive", options->exhaustive,
                    "Every configuration at every judged problem, same form")
-      ->required();
+      ->excludes(trace);
   command
       ->add_option("--portfolio", options->portfolio_size,
                    "Largest number of candidates in the table")

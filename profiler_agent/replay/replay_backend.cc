@@ -21,8 +21,8 @@ absl::StatusOr<DeviceFacts> FactsOf(const std::string& folder) {
 
 }  // namespace
 
-ReplayBackend::ReplayBackend(std::vector<std::string> folders)
-    : folders_(std::move(folders)) {}
+ReplayBackend::ReplayBackend(std::vector<std::string> folders, bool judged)
+    : folders_(std::move(folders)), judged_(judged) {}
 
 Backend::Enumeration ReplayBackend::Enumerate() {
   Enumeration found;
@@ -57,7 +57,8 @@ absl::StatusOr<std::unique_ptr<Device>> ReplayBackend::Open(
     return absl::NotFoundError(
         absl::StrCat("no trace was recorded on a device ", device_uuid));
   }
-  return std::make_unique<ReplayDevice>(std::move(facts), std::move(of_device));
+  return std::make_unique<ReplayDevice>(std::move(facts), std::move(of_device),
+                                        judged_);
 }
 
 }  // namespace wavetune

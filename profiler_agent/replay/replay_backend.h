@@ -1,10 +1,11 @@
 // ReplayBackend: answers from recorded traces, for deterministic tests.
 //
-// A trace is a folder: `manifest.textproto` (the kernel), `device.textproto`
-// (DeviceFacts) and one or more `*.csv` or `*.csv.gz` (model/trace.h). Where
-// files hold the same (configuration, problem) the first in name order counts.
-// Nothing is compiled, run or made up: what was not recorded is an error that
-// names the nearest problem that was.
+// A trace is a folder (proto/convert/trace_folder.h, docs/traces.md). Anchors
+// and representative problems are answered; judged ones, so that nothing is
+// ever fitted to them by mistake, only when asked for. Where two files hold the
+// same (configuration, problem) the first of them counts. Nothing is compiled,
+// run or made up: what was not recorded is an error that names the nearest
+// problem that was.
 #ifndef WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
 
@@ -18,8 +19,9 @@ namespace wavetune {
 
 class ReplayBackend : public Backend {
  public:
-  // Folders of traces; several may be of one device.
-  explicit ReplayBackend(std::vector<std::string> folders);
+  // Folders of traces; several may be of one device. `judged`: answer at the
+  // problems that quality is judged on, too.
+  explicit ReplayBackend(std::vector<std::string> folders, bool judged = false);
 
   std::string name() const override { return "replay"; }
   Enumeration Enumerate() override;
@@ -27,7 +29,8 @@ class ReplayBackend : public Backend {
       const std::string& device_uuid, const std::string& cache_dir) override;
 
  private:
-  std::vector<std::string> folders_;
+  const std::vector<std::string> folders_;
+  const bool judged_;
 };
 
 }  // namespace wavetune

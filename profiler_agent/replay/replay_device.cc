@@ -3,35 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
-#include "model/trace.h"
 #include "profiler_agent/kernel_checks.h"
 #include "proto/convert/kernel_folder.h"
 
 namespace wavetune {
 namespace {
-
-std::vector<std::string> TraceFiles(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string path = entry.path().string();
-    if (absl::EndsWith(path, ".csv") || absl::EndsWith(path, ".csv.gz")) {
-      paths.push_back(path);
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
 
 double LogRatio(int64_t a, int64_t b) {
   return std::abs(std::log(static_cast<double>(std::max<int64_t>(a, 1)) /
@@ -55,13 +37,17 @@ double Distance(const Problem& a, const Problem& b) {
 
 }  // namespace
 
-ReplayDevice::ReplayDevice(DeviceFacts facts, std::vector<std::string> folders)
-    : facts_(std::move(facts)), folders_(std::move(folders)) {}
+ReplayDevice::ReplayDevice(DeviceFacts facts, std::vector<std::string> folders,
+                           bool judged)
+    : facts_(std::move(facts)), folders_(std::move(folders)), judged_(judged) {}
 
 absl::Status ReplayDevice::Load(LoadedKernel kernel) {
   RETURN_IF_ERROR(FindImplementation(kernel.spec, facts_.backend).status());
-  ASSIGN_OR_RETURN(const std::string folder, FolderOf(kernel.spec.name));
-  RETURN_IF_ERROR(ReadTraces(kernel.spec, folder));
+  // Reading takes a while, and every batch loads the kernel again.
+  const bool known = kernel_.has_value() && !kernel.fingerprint.empty() &&
+                     kernel_->fingerprint == kernel.fingerprint &&
+                     kernel_->spec.name == kernel.spec.name;
+  if (!known) RETURN_IF_ERROR(ReadTrace(kernel.spec));
   kernel_ = std::move(kernel);
   return absl::OkStatus();
 }
@@ -79,41 +65,47 @@ absl::StatusOr<std::string> ReplayDevice::FolderOf(
       "no trace of kernel ", kernel, " was recorded on ", facts_.uuid));
 }
 
-absl::Status ReplayDevice::ReadTraces(const KernelSpec& spec,
-                                      const std::string& folder) {
-  std::map<Configuration, Candidate> candidates;
-  std::map<Configuration, std::map<Problem, double>> latencies_us;
-  for (const std::string& path : TraceFiles(folder)) {
-    ASSIGN_OR_RETURN(const std::string csv, ReadTextFile(path));
-    const absl::StatusOr<Trace> trace = ParseTrace(spec, facts_, csv);
-    if (!trace.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": ", trace.status().message()));
-    }
-    for (const Candidate& candidate : trace->candidates) {
-      Candidate& known = candidates[candidate.configuration];
-      // A file without a column for residency says 1.
-      if (candidate.capacity > known.capacity) known = candidate;
-      known.configuration = candidate.configuration;
-    }
-    for (const Sample& sample : trace->samples) {
-      latencies_us[sample.configuration].emplace(sample.problem,
-                                                 sample.latency_us);
-    }
+absl::Status ReplayDevice::ReadTrace(const KernelSpec& spec) {
+  ASSIGN_OR_RETURN(const std::string folder, FolderOf(spec.name));
+  ASSIGN_OR_RETURN(const TraceFolder trace,
+                   LoadTraceFolder(folder, {.exhaustive = judged_}));
+  if (absl::Status status = CheckSameKernel(trace.spec, spec); !status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat(folder, ": ", status.message()));
   }
-  candidates_ = std::move(candidates);
-  latencies_us_ = std::move(latencies_us);
+  candidates_.clear();
+  latencies_.clear();
+  for (const TraceCandidate& recorded : trace.candidates) {
+    candidates_[{recorded.specialisation, recorded.candidate.configuration}] =
+        recorded.candidate;
+  }
+  for (const auto* samples :
+       {&trace.anchors, &trace.representative, &trace.exhaustive}) {
+    Take(*samples);
+  }
   return absl::OkStatus();
+}
+
+void ReplayDevice::Take(const std::vector<Sample>& samples) {
+  for (const Sample& sample : samples) {
+    latencies_[sample.configuration].emplace(
+        sample.problem, Recorded{sample.latency_us, sample.suspect});
+  }
 }
 
 absl::StatusOr<Candidate> ReplayDevice::Prepare(
     const Configuration& configuration, const std::vector<Problem>& /*none*/) {
   if (!kernel_.has_value()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckConfiguration(kernel_->spec, configuration));
-  const auto it = candidates_.find(configuration);
-  if (it != candidates_.end()) return it->second;
-  return absl::NotFoundError(absl::StrCat(
-      FormatConfiguration(kernel_->spec, configuration), " was not recorded"));
+  const auto it = candidates_.find({kernel_->specialisation, configuration});
+  if (it == candidates_.end()) {
+    return absl::NotFoundError(
+        absl::StrCat(FormatConfiguration(kernel_->spec, configuration),
+                     " was not recorded"));
+  }
+  if (!it->second.excluded()) return it->second;
+  return absl::NotFoundError(absl::StrCat("excluded when it was recorded: ",
+                                          it->second.excluded_reason));
 }
 
 absl::StatusOr<LaunchTimes> ReplayDevice::Measure(
@@ -121,13 +113,16 @@ absl::StatusOr<LaunchTimes> ReplayDevice::Measure(
     int launches) {
   if (!kernel_.has_value()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
-  const auto of_configuration = latencies_us_.find(configuration);
-  if (of_configuration != latencies_us_.end()) {
+  const auto of_configuration = latencies_.find(configuration);
+  if (of_configuration != latencies_.end()) {
     const auto it = of_configuration->second.find(problem);
     if (it != of_configuration->second.end()) {
-      return LaunchTimes{.launch_us = std::vector<double>(
-                             static_cast<size_t>(launches), it->second),
-                         .warmup_us = it->second * std::max(warmup, 0)};
+      const Recorded& recorded = it->second;
+      return LaunchTimes{
+          .launch_us = std::vector<double>(static_cast<size_t>(launches),
+                                           recorded.latency_us),
+          .warmup_us = recorded.latency_us * std::max(warmup, 0),
+          .throttled = recorded.suspect};
     }
   }
   return NotRecorded(configuration, problem);
@@ -138,7 +133,7 @@ absl::Status ReplayDevice::NotRecorded(const Configuration& configuration,
   const KernelSpec& spec = kernel_->spec;
   const Problem* nearest = nullptr;
   double distance = std::numeric_limits<double>::infinity();
-  if (auto it = latencies_us_.find(configuration); it != latencies_us_.end()) {
+  if (auto it = latencies_.find(configuration); it != latencies_.end()) {
     for (const auto& [recorded, unused] : it->second) {
       const double to_recorded = Distance(recorded, problem);
       if (to_recorded < distance) {
@@ -151,7 +146,8 @@ absl::Status ReplayDevice::NotRecorded(const Configuration& configuration,
       "problem ", FormatProblem(spec, problem), " was not recorded for ",
       FormatConfiguration(spec, configuration), "; nearest: ",
       nearest == nullptr ? std::string("none of this configuration")
-                         : FormatProblem(spec, *nearest)));
+                         : FormatProblem(spec, *nearest),
+      judged_ ? "" : " (judged problems are answered with --replay-judged)"));
 }
 
 }  // namespace wavetune

@@ -5,45 +5,57 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler_agent/backend.h"
+#include "proto/convert/trace_folder.h"
 
 namespace wavetune {
 
 class ReplayDevice : public Device {
  public:
-  ReplayDevice(DeviceFacts facts, std::vector<std::string> folders);
+  ReplayDevice(DeviceFacts facts, std::vector<std::string> folders,
+               bool judged);
 
   const DeviceFacts& facts() const override { return facts_; }
 
-  // Reads the trace of the kernel of that name. Errors: INVALID_ARGUMENT when
-  // there is none, or when it does not fit the kernel.
+  // Reads the trace of the kernel of that name, once for all specialisations.
+  // Errors: INVALID_ARGUMENT when there is none, or when it is of another
+  // kernel than this (CheckSameKernel); as LoadTraceFolder.
   absl::Status Load(LoadedKernel kernel) override;
 
   // Returns the recorded candidate; there is nothing to check. Errors:
-  // NOT_FOUND when the configuration was not recorded.
+  // NOT_FOUND when the configuration was not recorded, or was excluded then.
   absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) override;
 
-  // Every launch takes the recorded latency. Errors: NOT_FOUND when the pair
-  // was not recorded.
+  // Every launch takes the recorded latency; what was suspect then is reported
+  // as throttled. Errors: NOT_FOUND when the pair was not recorded.
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
 
  private:
+  struct Recorded {
+    double latency_us = 0;
+    bool suspect = false;
+  };
+
   absl::StatusOr<std::string> FolderOf(const std::string& kernel) const;
-  absl::Status ReadTraces(const KernelSpec& spec, const std::string& folder);
+  absl::Status ReadTrace(const KernelSpec& spec);
+  void Take(const std::vector<Sample>& samples);
   absl::Status NotRecorded(const Configuration& configuration,
                            const Problem& problem) const;
 
-  DeviceFacts facts_;
-  std::vector<std::string> folders_;
+  const DeviceFacts facts_;
+  const std::vector<std::string> folders_;
+  const bool judged_;
   std::optional<LoadedKernel> kernel_;
-  std::map<Configuration, Candidate> candidates_;
-  std::map<Configuration, std::map<Problem, double>> latencies_us_;
+  // By specialisation and configuration.
+  std::map<std::pair<std::string, Configuration>, Candidate> candidates_;
+  std::map<Configuration, std::map<Problem, Recorded>> latencies_;
 };
 
 }  // namespace wavetune

@@ -25,8 +25,9 @@ const char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200_triton_gemm";
 const Configuration kRecorded = {16, 64, 32, 2, 4};
 const Problem kProblem = {.extents = {19, 1536, 7168}};
 
-std::unique_ptr<Device> OpenTrace(const std::string& folder) {
-  ReplayBackend backend({folder});
+std::unique_ptr<Device> OpenTrace(const std::string& folder,
+                                  bool judged = true) {
+  ReplayBackend backend({folder}, judged);
   const Backend::Enumeration found = backend.Enumerate();
   if (found.devices.empty()) return nullptr;
   return *backend.Open(found.devices[0].uuid, "");
@@ -72,6 +73,18 @@ TEST_F(ReplayDeviceTest, NamesTheNearestProblemThatWasRecorded) {
               HasSubstr("nearest: m=19 n=1536 k=7168"));
 }
 
+TEST(ReplayDeviceJudgedTest, JudgedProblemsAreAnsweredOnlyWhenAskedFor) {
+  const std::unique_ptr<Device> device = OpenTrace(kTrace, /*judged=*/false);
+  ASSERT_TRUE(device->Load(TestKernel(kTrace)).ok());
+  const absl::Status status =
+      device->Measure(kRecorded, kProblem, 1, 1).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--replay-judged"));
+  // An anchor.
+  EXPECT_TRUE(
+      device->Measure(kRecorded, {.extents = {16, 512, 512}}, 1, 1).ok());
+}
+
 TEST_F(ReplayDeviceTest, AConfigurationThatWasNotRecordedIsNotFound) {
   // In the space, but the recording left it out.
   const Configuration other = {256, 128, 32, 2, 4};
@@ -87,19 +100,84 @@ TEST(ReplayBackendTest, SaysWhyThereIsNoDevice) {
               HasSubstr("/does/not/exist"));
 }
 
-TEST(ReplayBackendTest, ADamagedTraceIsRefusedWithItsPath) {
-  std::string folder = ::testing::TempDir() + "trace_XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  for (const char* name : {"manifest.textproto", "device.textproto"}) {
-    std::filesystem::copy(std::string(kTrace) + "/" + name, folder);
+// A trace of two candidates, written by hand.
+class ReplayTraceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "trace_XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    for (const char* name : {"manifest.textproto", "device.textproto"}) {
+      std::filesystem::copy(std::string(kTrace) + "/" + name, folder_);
+    }
+    Write("candidates.csv",
+          "candidate,block_m,block_n,block_k,num_stages,num_warps,capacity,"
+          "excluded\n"
+          "0,16,64,32,2,4,1312,\n"
+          "1,16,64,32,3,4,0,crashed: signal 11\n");
+    Write("anchors.csv",
+          "candidate,m,n,k,latency_us,suspect\n"
+          "0,16,512,512,40,0\n"
+          "0,32,512,512,50,1\n");
+    Write("representative.csv", "candidate,m,n,k,latency_us\n0,1,2,3,60\n");
   }
-  std::ofstream(folder + "/broken.csv") << "block_m,m\nsixteen,1\n";
-  const std::unique_ptr<Device> device = OpenTrace(folder);
-  ASSERT_NE(device, nullptr);
-  const absl::Status status = device->Load(TestKernel(folder));
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ + "/" + name) << text;
+  }
+  absl::Status LoadStatus() const {
+    const std::unique_ptr<Device> device = OpenTrace(folder_);
+    if (device == nullptr) return absl::InternalError("no device");
+    return device->Load(TestKernel(folder_));
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ReplayTraceTest, CandidatesHaveTheirFactsOrWhyTheyWereExcluded) {
+  const std::unique_ptr<Device> device = OpenTrace(folder_);
+  ASSERT_TRUE(device->Load(TestKernel(folder_)).ok());
+  const auto candidate = device->Prepare({16, 64, 32, 2, 4}, {});
+  ASSERT_TRUE(candidate.ok()) << candidate.status();
+  EXPECT_EQ(candidate->capacity, 1312);
+  const absl::Status excluded =
+      device->Prepare({16, 64, 32, 3, 4}, {}).status();
+  EXPECT_EQ(excluded.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(excluded.message()), HasSubstr("crashed: signal 11"));
+}
+
+TEST_F(ReplayTraceTest, RepresentativeProblemsAreAnsweredAndSuspectsAreMarked) {
+  const std::unique_ptr<Device> device = OpenTrace(folder_, /*judged=*/false);
+  ASSERT_TRUE(device->Load(TestKernel(folder_)).ok());
+  const auto times = [&](const Problem& problem) {
+    return device->Measure({16, 64, 32, 2, 4}, problem, 0, 1).value();
+  };
+  EXPECT_EQ(times({.extents = {1, 2, 3}}).launch_us[0], 60);
+  EXPECT_FALSE(times({.extents = {16, 512, 512}}).throttled);
+  EXPECT_TRUE(times({.extents = {32, 512, 512}}).throttled);
+}
+
+TEST_F(ReplayTraceTest, ADamagedTraceIsRefusedWithPathAndLine) {
+  Write("anchors.csv", "candidate,m,n,k,latency_us\n0,16,512,512,fast\n");
+  const absl::Status status = LoadStatus();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("broken.csv"));
-  std::filesystem::remove_all(folder);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(folder_ + "/anchors.csv: trace line 2: column "
+                                  "'latency_us': 'fast'"));
+}
+
+TEST_F(ReplayTraceTest, ATraceOfAnotherKernelIsRefused) {
+  const std::unique_ptr<Device> device = OpenTrace(folder_);
+  LoadedKernel kernel = TestKernel(folder_);
+  kernel.spec.parameters[0].values.push_back(512);
+  const absl::Status status = device->Load(kernel);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(
+      std::string(status.message()),
+      ::testing::AllOf(HasSubstr(folder_), HasSubstr("other parameters")));
+  kernel.spec.name = "another";
+  EXPECT_THAT(std::string(device->Load(kernel).message()),
+              HasSubstr("no trace of kernel another"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replay, BackendContractTest,
@@ -107,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(Replay, BackendContractTest,
                              .create =
                                  [] {
                                    return std::make_unique<ReplayBackend>(
-                                       std::vector<std::string>{kTrace});
+                                       std::vector<std::string>{kTrace}, true);
                                  },
                              .kernel = [] { return TestKernel(kTrace); },
                              .configuration = kRecorded,

@@ -49,6 +49,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
   for (const std::string& folder : options.backend.replay_traces) {
     command.insert(command.end(), {"--replay-trace", folder});
   }
+  if (options.backend.replay_judged) command.emplace_back("--replay-judged");
   if (!options.backend.compile_only_architecture.empty()) {
     command.insert(command.end(),
                    {"--arch", options.backend.compile_only_architecture});

@@ -203,7 +203,8 @@ TEST_F(AgentTest, SaysHelloBeatsAndEndsOnSigterm) {
 
 TEST_F(AgentTest, ReplaysATrace) {
   StartDaemon();
-  StartAgent({"--backends", "replay", "--replay-trace", kTrace});
+  StartAgent(
+      {"--backends", "replay", "--replay-trace", kTrace, "--replay-judged"});
   Attach();
   const Configuration recorded = {16, 64, 32, 2, 4};
   const BatchResult prepared = Run(Prepare(kTrace, {recorded}));

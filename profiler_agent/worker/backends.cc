@@ -34,7 +34,8 @@ constexpr BuiltIn kBuiltIn[] = {
      }},
     {"replay",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
-       return std::make_unique<ReplayBackend>(options.replay_traces);
+       return std::make_unique<ReplayBackend>(options.replay_traces,
+                                              options.replay_judged);
      }},
 };
 

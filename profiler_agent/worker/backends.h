@@ -13,6 +13,7 @@ namespace wavetune {
 struct BackendOptions {
   std::string cache_dir;                   // Of drivers; empty: their own.
   std::vector<std::string> replay_traces;  // Folders.
+  bool replay_judged = false;              // Answer at judged problems, too.
   // "sm_90a": the CUDA backend compiles for it and launches nothing, so that it
   // needs no GPU. Empty: uses the machine's GPUs.
   std::string compile_only_architecture;

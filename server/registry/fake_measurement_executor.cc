@@ -88,9 +88,12 @@ absl::Status FakeMeasurementExecutor::Measure(
   for (size_t i = 0; i < items.size(); ++i) {
     RETURN_IF_ERROR(BeforeReport());
     bool crashes = false;
+    std::string failure;
     {
       std::lock_guard lock(mutex_);
       crashes = crashing_.contains(items[i].configuration);
+      const auto failing = failing_.find(items[i].problem);
+      if (failing != failing_.end()) failure = failing->second;
       items_.push_back(items[i]);
     }
     Outcome outcome{.index = i};
@@ -99,6 +102,8 @@ absl::Status FakeMeasurementExecutor::Measure(
     if (crashes) {
       outcome.failure = "the worker crashed (signal 11)";
       outcome.exclude = true;
+    } else if (!failure.empty()) {
+      outcome.failure = failure;
     } else {
       sample.latency_us =
           items[i].peer.empty()
@@ -140,6 +145,12 @@ void FakeMeasurementExecutor::Refuse(const Configuration& configuration,
 void FakeMeasurementExecutor::CrashOn(const Configuration& configuration) {
   std::lock_guard lock(mutex_);
   crashing_[configuration] = true;
+}
+
+void FakeMeasurementExecutor::FailAt(const Problem& problem,
+                                     const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  failing_[problem] = reason;
 }
 
 void FakeMeasurementExecutor::LoseAfter(int64_t reports) {

@@ -64,6 +64,8 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   void Refuse(const Configuration& configuration, const std::string& reason);
   // Compiles, but takes its worker down when measured.
   void CrashOn(const Configuration& configuration);
+  // Cannot be measured at this problem, whatever the candidate.
+  void FailAt(const Problem& problem, const std::string& reason);
   // After so many more reports (candidates and samples) calls end as
   // UNAVAILABLE, until Restore.
   void LoseAfter(int64_t reports);
@@ -88,6 +90,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   DeviceFacts facts_;
   std::map<Configuration, std::string> refused_;
   std::map<Configuration, bool> crashing_;
+  std::map<Problem, std::string> failing_;
   int64_t reports_left_ = -1;  // Negative: no limit.
   bool cancelled_ = false;
   std::function<void()> hook_;

@@ -231,13 +231,14 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
 }
 
 absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
-                                            ResultCallback on_result) {
+                                            MeasureListener listener) {
   if (request.problems.empty()) {
     return absl::InvalidArgumentError("give at least one problem");
   }
-  if (!request.chosen && !request.standard && !request.exhaustive) {
+  if (!request.chosen && !request.standard && !request.exhaustive &&
+      !request.record) {
     return absl::InvalidArgumentError(
-        "say what to measure: chosen, default or exhaustive");
+        "say what to measure: chosen, default, exhaustive or record");
   }
   ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
                    DevicesFor(request.device_uuid, /*refit_only=*/false));
@@ -246,8 +247,11 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
         "several devices are attached, name one: ", Uuids(devices)));
   }
   request.device_uuid = devices.front().uuid;
-  RETURN_IF_ERROR(
-      services_.kernels->Get(request.kernel, devices.front()).status());
+  ASSIGN_OR_RETURN(const auto kernel,
+                   services_.kernels->Get(request.kernel, devices.front()));
+  if (request.record) {
+    RETURN_IF_ERROR(CheckJudgedApart(kernel->spec, request.problems));
+  }
   JobRecord record;
   record.kind = JobKind::kMeasure;
   record.kernel = request.kernel;
@@ -257,7 +261,7 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
   auto job = std::make_shared<Job>();
   job->measure = std::move(request);
-  job->on_result = std::move(on_result);
+  job->listener = std::move(listener);
   job->control =
       std::make_shared<JobControl>(record, services_.jobs, services_.warn);
   std::lock_guard lock(mutex_);
@@ -338,9 +342,8 @@ void JobQueue::RunJob(Job& job) {
   if (!runs) return;
   absl::Status status;
   if (control.record().kind == JobKind::kMeasure) {
-    status =
-        MeasuringJob(services_, &control, job.measure, job.on_result).Run();
-    job.on_result = nullptr;
+    status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
+    job.listener = {};
   } else {
     status = ProfilingJob(services_, &control).Run();
   }

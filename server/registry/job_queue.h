@@ -47,8 +47,6 @@ struct ReprofileRequest {
 
 class JobQueue {
  public:
-  using ResultCallback = MeasuringJob::ResultCallback;
-
   struct Counts {
     int running = 0;
     int queued = 0;
@@ -70,11 +68,12 @@ class JobQueue {
   absl::StatusOr<std::vector<JobRecord>> Reprofile(
       const ReprofileRequest& request);
 
-  // Queues measuring; `on_result` is called from the worker thread. Errors: as
+  // Queues measuring; `listener` is called from the worker thread. Errors: as
   // Reprofile; FAILED_PRECONDITION listing the devices where several are
-  // attached and none is named.
+  // attached and none is named; INVALID_ARGUMENT for a recording at problems
+  // that profiling may fit.
   absl::StatusOr<JobRecord> Measure(MeasureRequest request,
-                                    ResultCallback on_result);
+                                    MeasureListener listener);
 
   // Ends a job: at once where it is queued, within one batch where it runs.
   // Returns it as it then stands. Errors: NOT_FOUND; FAILED_PRECONDITION for a
@@ -98,7 +97,7 @@ class JobQueue {
   struct Job {
     std::shared_ptr<JobControl> control;
     MeasureRequest measure;
-    ResultCallback on_result;
+    MeasureListener listener;
   };
   struct Worker {
     std::deque<std::shared_ptr<Job>> queue;

@@ -462,10 +462,10 @@ TEST_F(JobQueueTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
   request.problems = {{.extents = {100, 512, 512}},
                       {.extents = {1000, 512, 514}}};
   const auto queued =
-      queue.Measure(request, [&](const MeasuredProblem& result) {
-        std::lock_guard lock(mutex);
-        results.push_back(result);
-      });
+      queue.Measure(request, {.on_result = [&](const MeasuredProblem& result) {
+                      std::lock_guard lock(mutex);
+                      results.push_back(result);
+                    }});
   ASSERT_TRUE(queued.ok()) << queued.status();
   const JobRecord job = Wait(queue, queued->id);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
@@ -526,7 +526,8 @@ TEST_F(JobQueueTest, MeasuringWithoutATableStillMeasuresTheDefault) {
       .kernel = spec_.name, .chosen = true, .standard = true};
   request.problems = {{.extents = {100, 512, 512}}};
   const auto queued = queue.Measure(
-      request, [&](const MeasuredProblem& r) { results.push_back(r); });
+      request,
+      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
   ASSERT_TRUE(queued.ok()) << queued.status();
   EXPECT_EQ(Wait(queue, queued->id).state, JobState::kSucceeded);
   ASSERT_THAT(results, SizeIs(1));

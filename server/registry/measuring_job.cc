@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/correctness_problems.h"
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 
@@ -19,7 +18,7 @@ void Take(const std::vector<MeasureItem>& items,
           const std::vector<JobDevice::Result>& results, bool remeasured,
           Measured* measured) {
   for (size_t i = 0; i < items.size(); ++i) {
-    if (!results[i].sample || !items[i].peer.empty()) continue;
+    if (!results[i].sample) continue;
     const Sample& sample = *results[i].sample;
     (*measured)[items[i].configuration] = {items[i].configuration,
                                            sample.latency_us,
@@ -69,21 +68,54 @@ std::vector<MeasureItem> ItemsAt(const std::set<Configuration>& configurations,
 
 }  // namespace
 
+absl::Status CheckJudgedApart(const KernelSpec& spec,
+                              const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    for (const WeightedProblem& weighted : spec.representative_problems) {
+      Problem representative = weighted.problem;
+      if (representative.specialisation.empty()) {
+        representative.specialisation = problem.specialisation;
+      }
+      if (representative != problem) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          FormatProblem(spec, problem),
+          " is a representative problem of kernel ", spec.name,
+          ", which profiling may fit: quality cannot be judged there. Leave it "
+          "out of the shapes, or out of the manifest"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 MeasuringJob::MeasuringJob(const JobServices& services, JobControl* control,
                            const MeasureRequest& request,
-                           ResultCallback on_result)
+                           MeasureListener listener)
     : services_(services),
       control_(control),
       request_(request),
-      on_result_(std::move(on_result)),
-      device_(services, control) {}
+      listener_(std::move(listener)),
+      device_(services, control),
+      pool_(services, control, &device_),
+      recorder_(services, control, &device_, &pool_, listener_.on_recorded) {}
 
 absl::Status MeasuringJob::Run() {
   RETURN_IF_ERROR(Bind());
+  if (request_.record) RETURN_IF_ERROR(BeginRecording());
+  RETURN_IF_ERROR(MeasureProblems());
+  if (request_.record) return FinishRecording();
+  control_->Update([&](JobRecord& job) {
+    job.message = absl::StrCat("measured ", request_.problems.size(),
+                               " problems", failed_.Text());
+  });
+  return absl::OkStatus();
+}
+
+absl::Status MeasuringJob::MeasureProblems() {
   control_->Update(
       [&](JobRecord& job) {
         job.phase = JobPhase::kMeasuring;
         job.message.clear();
+        if (request_.record) return;
         job.done = 0;
         job.total = static_cast<int64_t>(request_.problems.size());
       },
@@ -91,15 +123,94 @@ absl::Status MeasuringJob::Run() {
   for (const Problem& problem : request_.problems) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     ASSIGN_OR_RETURN(const MeasuredProblem result, MeasureAt(problem));
-    on_result_(result);
-    control_->Update([](JobRecord& job) {
+    listener_.on_result(result);
+    control_->Update([&](JobRecord& job) {
       job.phase = JobPhase::kMeasuring;
-      ++job.done;
+      if (!request_.record) ++job.done;
     });
   }
+  return absl::OkStatus();
+}
+
+absl::Status MeasuringJob::BeginRecording() {
+  // The number of pairs is known once everything compiles.
+  for (const std::string& name : kernel_->spec.SpecialisationNames()) {
+    RETURN_IF_ERROR(pool_.Usable(name).status());
+  }
+  if (!request_.fresh) {
+    RETURN_IF_ERROR(recorder_.TakeStored(control_->record().key));
+  }
+  ASSIGN_OR_RETURN(const RecordingPlan plan, PlanRest());
+  recorder_.Expect(CountJudgedPairs() +
+                   static_cast<int64_t>(plan.anchors.size()) +
+                   static_cast<int64_t>(plan.representatives.size()));
+  return absl::OkStatus();
+}
+
+int64_t MeasuringJob::CountJudgedPairs() const {
+  int64_t pairs = 0;
+  const std::vector<CandidateRecord> records = pool_.Records();
+  for (const Problem& problem : request_.problems) {
+    for (const CandidateRecord& record : records) {
+      pairs += record.specialisation == problem.specialisation &&
+               !record.candidate.excluded() &&
+               IsLegal(kernel_->spec, record.candidate.configuration,
+                       problem.View());
+    }
+  }
+  return pairs;
+}
+
+absl::StatusOr<RecordingPlan> MeasuringJob::PlanRest() {
+  ProfileInput input{.spec = &kernel_->spec,
+                     .fingerprint = kernel_->files.fingerprint,
+                     .device = facts_};
+  const std::vector<CandidateRecord> records = pool_.Records();
+  for (const std::string& name : kernel_->spec.SpecialisationNames()) {
+    std::vector<Candidate>& own = input.candidates.emplace_back();
+    for (const CandidateRecord& record : records) {
+      if (record.specialisation == name) own.push_back(record.candidate);
+    }
+  }
+  const int wanted = request_.anchors_per_candidate;
+  ASSIGN_OR_RETURN(RecordingPlan plan,
+                   PlanRecording(input, wanted > 0 ? static_cast<size_t>(wanted)
+                                                   : kGridAnchors));
+  const std::set<Problem> judged(request_.problems.begin(),
+                                 request_.problems.end());
+  judged_anchors_ = static_cast<int64_t>(std::erase_if(
+      plan.anchors,
+      [&](const MeasureItem& item) { return judged.contains(item.problem); }));
+  // Only where nobody named any: those of the manifest are apart.
+  std::erase_if(plan.representatives, [&](const MeasureItem& item) {
+    return judged.contains(item.problem);
+  });
+  return plan;
+}
+
+absl::Status MeasuringJob::FinishRecording() {
+  // What crashes on the way can change where the others are measured: until a
+  // round finds nothing new.
+  for (int64_t before = -1; recorder_.finished() > before;) {
+    before = recorder_.finished();
+    ASSIGN_OR_RETURN(const RecordingPlan plan, PlanRest());
+    RETURN_IF_ERROR(recorder_.Record(RecordedSet::kAnchors, plan.anchors));
+    RETURN_IF_ERROR(
+        recorder_.Record(RecordedSet::kRepresentative, plan.representatives));
+  }
+  listener_.on_recording({.device = facts_,
+                          .fingerprint = kernel_->files.fingerprint,
+                          .candidates = pool_.Records(),
+                          .samples_from_store = recorder_.from_store()});
   control_->Update([&](JobRecord& job) {
-    job.message =
-        absl::StrCat("measured ", request_.problems.size(), " problems");
+    job.message = absl::StrCat(
+        "recorded ", recorder_.recorded(), " pairs of candidate and problem, ",
+        recorder_.from_store(), " of them from the store");
+    absl::StrAppend(&job.message, recorder_.failed().Text());
+    if (judged_anchors_ > 0) {
+      absl::StrAppend(&job.message, "; ", judged_anchors_,
+                      " anchors are left out, as quality is judged there");
+    }
   });
   return absl::OkStatus();
 }
@@ -120,14 +231,15 @@ absl::Status MeasuringJob::Bind() {
       },
       JobControl::Persist::kSynced);
   device_.Bind(kernel_, key, kMeasuredGeneration);
+  recorder_.SetKernel(&kernel_->spec);
+  if (exhaustive()) RETURN_IF_ERROR(pool_.Load(kernel_, key));
   absl::StatusOr<TableMatch> match =
       services_.tables->Find({.kernel = request_.kernel,
                               .device = facts_,
                               .fingerprint = kernel_->files.fingerprint});
   if (match.ok()) table_ = *std::move(match);
   if (request_.peers) RETURN_IF_ERROR(CheckPeers());
-  if (request_.chosen && !table_ && !request_.exhaustive &&
-      !request_.standard) {
+  if (request_.chosen && !table_ && !exhaustive() && !request_.standard) {
     return match.status();  // There is nothing to measure.
   }
   return absl::OkStatus();
@@ -145,42 +257,42 @@ absl::Status MeasuringJob::CheckPeers() const {
                    "': measure without peers, or add `peers` to its manifest"));
 }
 
-absl::StatusOr<std::vector<Configuration>> MeasuringJob::Candidates(
-    const std::string& specialisation) {
-  const ProfileKey key = control_->record().key;
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
-                   services_.samples->Generations(key));
-  std::set<Configuration> usable;
-  std::set<Configuration> known;
-  std::vector<uint64_t> wanted = {kMeasuredGeneration};
-  if (!generations.empty() && generations.back() != kMeasuredGeneration) {
-    wanted.push_back(generations.back());
-  }
-  const auto take = [&](const CandidateRecord& record) {
-    if (record.specialisation != specialisation) return;
-    known.insert(record.candidate.configuration);
-    if (record.candidate.excluded()) {
-      usable.erase(record.candidate.configuration);
-    } else {
-      usable.insert(record.candidate.configuration);
+absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
+    const Problem& problem, Measured* measured) {
+  ASSIGN_OR_RETURN(const std::vector<Configuration> candidates,
+                   pool_.Usable(problem.specialisation));
+  std::vector<MeasureItem> items;
+  for (const Configuration& configuration : candidates) {
+    if (IsLegal(kernel_->spec, configuration, problem.View())) {
+      items.push_back({configuration, problem});
     }
-  };
-  for (uint64_t generation : wanted) {
-    ASSIGN_OR_RETURN(const SampleSet stored,
-                     services_.samples->Load(key, generation));
-    for (const CandidateRecord& record : stored.candidates) take(record);
   }
-  std::vector<Configuration> missing = EnumerateConfigurations(kernel_->spec);
-  std::erase_if(missing,
-                [&](const Configuration& c) { return known.contains(c); });
-  if (!missing.empty()) {
-    control_->Update([](JobRecord& job) { job.phase = JobPhase::kCompiling; });
-    RETURN_IF_ERROR(device_.Prepare(
-        specialisation, missing,
-        DeclaredCorrectnessProblems(kernel_->spec, specialisation), take));
-    control_->Update([](JobRecord& job) { job.phase = JobPhase::kMeasuring; });
+  if (request_.record) {
+    RETURN_IF_ERROR(recorder_.Record(RecordedSet::kJudged, items));
+    for (const MeasureItem& item : items) {
+      if (const Sample* const sample = recorder_.Find(item)) {
+        (*measured)[item.configuration] = {item.configuration,
+                                           sample->latency_us,
+                                           sample->relative_spread, false};
+      }
+    }
+  } else {
+    ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
+    Take(items, results, /*remeasured=*/false, measured);
+    for (size_t i = 0; i < items.size(); ++i) {
+      failed_.Take(kernel_->spec, items[i], results[i]);
+      if (!results[i].excluded) continue;
+      pool_.Exclude(problem.specialisation, items[i].configuration,
+                    results[i].failure);
+    }
   }
-  return std::vector<Configuration>(usable.begin(), usable.end());
+  std::vector<Configuration> leaders;
+  for (const MeasuredConfiguration& entry : FastestFirst(*measured)) {
+    if (leaders.size() == static_cast<size_t>(request_.remeasure_leaders))
+      break;
+    leaders.push_back(entry.configuration);
+  }
+  return leaders;
 }
 
 absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
@@ -188,7 +300,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   MeasuredProblem result{.problem = problem};
   std::set<Configuration> named;
   std::optional<Configuration> chosen;
-  if (table_ && (request_.chosen || request_.exhaustive)) {
+  if (table_ && (request_.chosen || exhaustive())) {
     const CompiledTable& table = *table_->serving.table;
     const Decision decision =
         table.Resolve(table.SubTableIndex(problem.specialisation),
@@ -201,26 +313,13 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     named.insert(*chosen);
   }
   const Configuration& standard = kernel_->spec.default_configuration;
-  if (request_.standard || request_.exhaustive) named.insert(standard);
+  if (request_.standard || exhaustive()) named.insert(standard);
 
   Measured measured;
-  if (request_.exhaustive) {
-    ASSIGN_OR_RETURN(const std::vector<Configuration> candidates,
-                     Candidates(problem.specialisation));
-    std::vector<MeasureItem> items;
-    for (const Configuration& configuration : candidates) {
-      if (IsLegal(kernel_->spec, configuration, problem.View())) {
-        items.push_back({configuration, problem});
-      }
-    }
-    ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
-    Take(items, results, /*remeasured=*/false, &measured);
-    const std::vector<MeasuredConfiguration> sorted = FastestFirst(measured);
-    const size_t leaders = std::min(
-        sorted.size(), static_cast<size_t>(request_.remeasure_leaders));
-    for (size_t i = 0; i < leaders; ++i) {
-      named.insert(sorted[i].configuration);
-    }
+  if (exhaustive()) {
+    ASSIGN_OR_RETURN(const std::vector<Configuration> leaders,
+                     MeasureAll(problem, &measured));
+    named.insert(leaders.begin(), leaders.end());
   }
   std::vector<MeasureItem> items = ItemsAt(named, problem);
   if (request_.peers) {
@@ -230,16 +329,25 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
       items.push_back({.problem = problem, .peer = peer.library});
     }
   }
-  ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
+  ASSIGN_OR_RETURN(auto results, device_.Measure(items));
   result.peers = Peers(items, results);
-  Take(items, results, /*remeasured=*/request_.exhaustive, &measured);
+  items.resize(named.size());  // Peers come last, and are no candidates.
+  results.resize(named.size());
+  Take(items, results, /*remeasured=*/exhaustive(), &measured);
+  if (request_.record) {
+    recorder_.Replace(RecordedSet::kJudged, items, results);
+  } else {
+    for (size_t i = 0; i < items.size(); ++i) {
+      failed_.Take(kernel_->spec, items[i], results[i]);
+    }
+  }
 
   result.all = FastestFirst(measured);
   if (chosen) result.chosen = Find(measured, *chosen);
-  if (request_.standard || request_.exhaustive) {
+  if (request_.standard || exhaustive()) {
     result.standard = Find(measured, standard);
   }
-  if (request_.exhaustive) {
+  if (exhaustive()) {
     for (const MeasuredConfiguration& entry : result.all) {
       if (!entry.remeasured) continue;
       result.best = entry;

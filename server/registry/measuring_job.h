@@ -5,7 +5,8 @@
 // pass the choice, the default and the fastest few are measured again,
 // interleaved, and regret is judged from that alone. What it measures is kept
 // in generation kMeasuredGeneration, which no fit reads: quality may be judged
-// on these problems later.
+// on these problems later. A recording measures, beside the exhaustive pass,
+// what whole profiles can be replayed from (docs/traces.md).
 //
 // Thread safety: none; runs on the device's worker thread.
 #ifndef WAVETUNE_SERVER_REGISTRY_MEASURING_JOB_H_
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +24,14 @@
 #include "absl/status/statusor.h"
 #include "model/decision.h"
 #include "model/problem.h"
+#include "model/recording_plan.h"
+#include "server/registry/candidate_pool.h"
+#include "server/registry/failed_pairs.h"
 #include "server/registry/job_control.h"
 #include "server/registry/job_device.h"
 #include "server/registry/job_services.h"
+#include "server/registry/recorder.h"
+#include "server/registry/recording.h"
 
 namespace wavetune {
 
@@ -38,6 +45,10 @@ struct MeasureRequest {
   bool exhaustive = false;  // Every candidate that compiles.
   int remeasure_leaders = 4;
   bool peers = false;  // Vendor libraries, interleaved with the leaders.
+  // Record a trace. Implies exhaustive.
+  bool record = false;
+  int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.
+  bool fresh = false;             // A recording measures everything anew.
 };
 
 struct MeasuredConfiguration {
@@ -69,33 +80,59 @@ struct MeasuredProblem {
   std::vector<MeasuredPeer> peers;
 };
 
+// Hears of what a measuring job found, on the job's thread.
+struct MeasureListener {
+  std::function<void(const MeasuredProblem&)> on_result;
+  // Of recordings: samples as they are stored; then, once and last, where it is
+  // complete, what they belong to.
+  std::function<void(const RecordedSamples&)> on_recorded =
+      [](const RecordedSamples&) {};
+  std::function<void(const Recording&)> on_recording = [](const Recording&) {};
+};
+
+// Returns OK if no problem that quality shall be judged on is one that
+// profiling may measure and fit. Errors: INVALID_ARGUMENT naming the first.
+absl::Status CheckJudgedApart(const KernelSpec& spec,
+                              const std::vector<Problem>& problems);
+
 class MeasuringJob {
  public:
-  using ResultCallback = std::function<void(const MeasuredProblem&)>;
-
   // All outlive this.
   MeasuringJob(const JobServices& services, JobControl* control,
-               const MeasureRequest& request, ResultCallback on_result);
+               const MeasureRequest& request, MeasureListener listener);
 
   // Runs to the end. Errors: as ProfilingJob::Run; INVALID_ARGUMENT for a
   // problem that the kernel cannot have.
   absl::Status Run();
 
  private:
+  bool exhaustive() const { return request_.exhaustive || request_.record; }
+
   absl::Status Bind();
   // Errors: FAILED_PRECONDITION where the kernel has none for the device.
   absl::Status CheckPeers() const;
-  // Candidates of a specialisation that compile; compiles them where nobody
-  // did before.
-  absl::StatusOr<std::vector<Configuration>> Candidates(
-      const std::string& specialisation);
+  absl::Status MeasureProblems();
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
+  // Every candidate that is legal at a problem, once; returns the fastest few.
+  absl::StatusOr<std::vector<Configuration>> MeasureAll(
+      const Problem& problem,
+      std::map<Configuration, MeasuredConfiguration>* measured);
+
+  // A recording: what comes before and after the problems.
+  absl::Status BeginRecording();
+  absl::Status FinishRecording();
+  absl::StatusOr<RecordingPlan> PlanRest();
+  int64_t CountJudgedPairs() const;
 
   const JobServices& services_;
   JobControl* const control_;
   const MeasureRequest& request_;
-  const ResultCallback on_result_;
+  const MeasureListener listener_;
   JobDevice device_;
+  CandidatePool pool_;
+  Recorder recorder_;
+  FailedPairs failed_;          // Where nothing is recorded.
+  int64_t judged_anchors_ = 0;  // Left out of a recording's anchors.
   std::shared_ptr<const TunableKernel> kernel_;
   DeviceFacts facts_;
   std::optional<TableMatch> table_;

@@ -304,6 +304,7 @@ absl::Status ProfilingJob::MeasurePlanned() {
         input_.samples.push_back(*result.sample);
       } else {
         failed_.push_back(item);
+        failed_pairs_.Take(kernel_->spec, item, result);
       }
       if (result.excluded) {
         Candidate crashed{.configuration = item.configuration};
@@ -352,7 +353,8 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   const JobRecord record = control_->record();
   if (incumbent_ && incumbent_->record.key == record.key &&
       incumbent_->record.digest == table->digest()) {
-    Keep("the fit gives the serving table again" + coverage);
+    Keep("the fit gives the serving table again" + coverage +
+         failed_pairs_.Text());
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent =
@@ -375,10 +377,11 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
   if (!verdict.promote) {
-    Keep(verdict.reason + coverage);
+    Keep(verdict.reason + coverage + failed_pairs_.Text());
     return absl::OkStatus();
   }
-  return Promote(fit.table, payload, verdict.reason + coverage);
+  return Promote(fit.table, payload,
+                 verdict.reason + coverage + failed_pairs_.Text());
 }
 
 absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
@@ -395,6 +398,7 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
       (*measured)[index] = *result.sample;
       input_.samples.push_back(*result.sample);
     }
+    failed_pairs_.Take(kernel_->spec, plan.items[index], result);
     if (result.excluded) {
       *crashed = true;
       const MeasureItem& item = plan.items[index];

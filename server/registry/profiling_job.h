@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/profile.h"
+#include "server/registry/failed_pairs.h"
 #include "server/registry/job_control.h"
 #include "server/registry/job_device.h"
 #include "server/registry/job_services.h"
@@ -73,6 +74,7 @@ class ProfilingJob {
   bool incumbent_comparable_ = false;
   ProfileInput input_;
   std::vector<MeasureItem> failed_;
+  FailedPairs failed_pairs_;  // Those and verification's.
 };
 
 }  // namespace wavetune

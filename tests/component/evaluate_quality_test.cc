@@ -26,13 +26,17 @@ const std::string kTrace =
 
 class EvaluateQualityTest : public ::testing::Test {
  protected:
-  int Evaluate(const std::vector<std::string>& more = {},
-               const std::string& exhaustive = kTrace + "exhaustive.csv.gz") {
+  int Run(const std::vector<std::string>& arguments) {
     out_.str("");
     err_.str("");
     cli::CommandContext context;
     context.out = &out_;
     context.err = &err_;
+    return cli::RunCommandLine(arguments, context);
+  }
+
+  int Evaluate(const std::vector<std::string>& more = {},
+               const std::string& exhaustive = kTrace + "exhaustive.csv.gz") {
     std::vector<std::string> arguments = {"evaluate",
                                           "--manifest",
                                           kTrace + "manifest.textproto",
@@ -43,7 +47,7 @@ class EvaluateQualityTest : public ::testing::Test {
                                           "--exhaustive",
                                           exhaustive};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return cli::RunCommandLine(arguments, context);
+    return Run(arguments);
   }
 
   std::ostringstream out_;
@@ -63,6 +67,43 @@ TEST_F(EvaluateQualityTest, AnchorsAloneGiveNearlyTheBestChoices) {
   // 25,359 lines of 176 candidates.
   EXPECT_NEAR(json["samples_per_candidate"].get<double>(), 144.08, 0.01);
   EXPECT_EQ(json["candidates"], 176);
+}
+
+TEST_F(EvaluateQualityTest, ATraceFolderGivesTheSameAsItsFiles) {
+  ASSERT_EQ(Evaluate({"--json"}), cli::kExitOk) << err_.str();
+  const cli::Json files = cli::Json::parse(out_.str());
+  ASSERT_EQ(Run({"evaluate", "--trace", kTrace, "--json"}), cli::kExitOk)
+      << err_.str();
+  EXPECT_EQ(cli::Json::parse(out_.str()), files);
+}
+
+TEST_F(EvaluateQualityTest, ATraceIsNotFittedWhereItIsJudged) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() /
+      ("evaluate_quality_test." + std::to_string(getpid()));
+  std::filesystem::copy(kTrace, folder);
+  std::ofstream(folder / "representative.csv")
+      << "block_m,block_n,block_k,num_stages,num_warps,M,N,K,latency_us\n"
+         "16,64,32,2,4,19,1536,7168,159\n";
+  const int anchors = Run({"evaluate", "--trace", folder.string()});
+  const int all =
+      Run({"evaluate", "--trace", folder.string(), "--representative"});
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(anchors, cli::kExitOk);
+  EXPECT_EQ(all, cli::kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("would be fitted to m=19 n=1536 k=7168"));
+}
+
+TEST_F(EvaluateQualityTest, WrongUseSaysWhatIsMissing) {
+  EXPECT_EQ(Run({"evaluate", "--manifest", kTrace + "manifest.textproto"}),
+            cli::kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--device is missing"));
+  EXPECT_THAT(err_.str(), HasSubstr("--trace"));
+  EXPECT_EQ(Run({"evaluate", "--trace", kTrace, "--anchors", "a.csv"}),
+            cli::kExitUsage);
+  EXPECT_EQ(Run({"evaluate", "--representative"}), cli::kExitUsage);
+  EXPECT_EQ(Run({"evaluate", "--trace", "/no/such/trace"}), cli::kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("/no/such/trace/manifest.textproto"));
 }
 
 TEST_F(EvaluateQualityTest, SavesTheTableThatItJudged) {

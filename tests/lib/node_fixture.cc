@@ -91,12 +91,13 @@ void NodeFixture::StartDaemon() {
   ASSERT_FALSE(daemon_->Poll()) << "the daemon ended";
 }
 
-void NodeFixture::StartAgent(const std::vector<std::string>& more) {
+void NodeFixture::StartAgent(const std::vector<std::string>& more,
+                             const std::string& backend) {
   std::vector<std::string> arguments = {Binary("wavetune-agent"),
                                         "--endpoint",
                                         Path("agent.sock"),
                                         "--backends",
-                                        "opencl",
+                                        backend,
                                         "--cache-dir",
                                         Path("programs"),
                                         "--prepare-workers",
@@ -107,7 +108,8 @@ void NodeFixture::StartAgent(const std::vector<std::string>& more) {
     return agent_->Poll() ||
            Cli({"status", "--json"}).Json().value("devices_attached", 0) > 0;
   })) << "no device is attached";
-  if (agent_->Poll() == kExitNoDevice) GTEST_SKIP() << "no OpenCL device here";
+  if (agent_->Poll() == kExitNoDevice)
+    GTEST_SKIP() << "no device here: " << backend;
   ASSERT_FALSE(agent_->Poll()) << "the agent ended";
 }
 

@@ -56,7 +56,8 @@ class NodeFixture : public ::testing::Test {
   void StartDaemon();
   // Starts and waits until a device is attached; skips the test where there is
   // none.
-  void StartAgent(const std::vector<std::string>& more = {});
+  void StartAgent(const std::vector<std::string>& more = {},
+                  const std::string& backend = "opencl");
 
   Program& daemon() { return *daemon_; }
   Program& agent() { return *agent_; }
