@@ -12,6 +12,7 @@
 #include "client/cli/format.h"
 #include "client/cli/json.h"
 #include "client/cli/text_table.h"
+#include "client/cli/trace_profile.h"
 #include "model/digest.h"
 #include "model/profile.h"
 #include "model/status_macros.h"
@@ -30,6 +31,8 @@ constexpr size_t kWorstShown = 5;
 struct Options {
   std::string trace;
   bool representative = false;
+  bool profile = false;
+  int samples_per_candidate = ProfileOptions().samples_per_candidate;
   std::string manifest;
   std::string device;
   std::string anchors;
@@ -128,7 +131,8 @@ absl::Status CheckApart(const Recording& recording) {
 absl::StatusOr<Recording> ReadFolder(const Options& options) {
   ASSIGN_OR_RETURN(TraceFolder trace,
                    LoadTraceFolder(options.trace,
-                                   {.representative = options.representative}));
+                                   {.representative = options.representative ||
+                                                      options.profile}));
   for (const auto& [samples, name] :
        {std::pair(&trace.anchors, "anchors"),
         std::pair(&trace.exhaustive, "exhaustive")}) {
@@ -160,7 +164,6 @@ absl::StatusOr<Fitted> Fit(const Options& options) {
   Fitted fitted;
   fitted.spec = std::move(recording.spec);
   fitted.exhaustive = std::move(recording.exhaustive);
-  fitted.samples = recording.fitted.size();
   for (const std::vector<Candidate>& candidates : recording.candidates)
     fitted.candidates += candidates.size();
 
@@ -171,9 +174,29 @@ absl::StatusOr<Fitted> Fit(const Options& options) {
   input.candidates = std::move(recording.candidates);
   input.samples = std::move(recording.fitted);
   input.options.portfolio_size = options.portfolio_size;
-  ASSIGN_OR_RETURN(FitResult result, FitTable(input));
-  fitted.report = std::move(result.report);
-  ASSIGN_OR_RETURN(std::string payload, EncodeTable(result.table));
+  input.options.samples_per_candidate = options.samples_per_candidate;
+  size_t missing = 0;
+  if (options.profile) {
+    TraceProfile profile = ProfileFromTrace(input, input.samples);
+    input.samples = std::move(profile.samples);
+    missing = profile.missing.size();
+  }
+  fitted.samples = input.samples.size();
+  const std::string note =
+      missing == 0 ? ""
+                   : absl::StrCat(missing,
+                                  " planned samples were not recorded: the "
+                                  "planner or the manifest has changed since; "
+                                  "record the kernel again");
+  absl::StatusOr<FitResult> result = FitTable(input);
+  if (!result.ok()) {
+    return absl::Status(result.status().code(),
+                        absl::StrCat(result.status().message(),
+                                     note.empty() ? "" : "; ", note));
+  }
+  fitted.report = std::move(result->report);
+  if (!note.empty()) fitted.report.notes.push_back(note);
+  ASSIGN_OR_RETURN(std::string payload, EncodeTable(result->table));
   if (!options.save_table.empty())
     RETURN_IF_ERROR(SaveTable(options.save_table, payload));
   ASSIGN_OR_RETURN(fitted.table, CompiledTable::Create(payload));
@@ -292,7 +315,7 @@ void AddEvaluateCommand(CommandRegistry& registry) {
       "Fits a table from recorded anchors and judges its choices on recorded "
       "exhaustive measurements. Needs neither daemon nor device.",
       {"wavetune evaluate --trace tests/data/h200_triton_gemm",
-       "wavetune evaluate --trace traces/gemm_bf16 --representative --json",
+       "wavetune evaluate --trace traces/gemm_bf16 --profile --json",
        "wavetune evaluate --manifest manifest.textproto --device "
        "device.textproto --anchors anchors.csv.gz --exhaustive "
        "exhaustive.csv.gz --json"},
@@ -308,6 +331,20 @@ void AddEvaluateCommand(CommandRegistry& registry) {
                  "With --trace: fit the representative problems, too, not the "
                  "anchors alone")
       ->needs(trace);
+  CLI::Option* profile =
+      command
+          ->add_flag("--profile", options->profile,
+                     "With --trace: fit what profiling would measure, planned "
+                     "step by step from the recorded samples, not all of them")
+          ->needs(trace)
+          ->excludes("--representative");
+  command
+      ->add_option("--samples-per-candidate", options->samples_per_candidate,
+                   "With --profile: largest average number of samples per "
+                   "candidate")
+      ->needs(profile)
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
   command->add_option("--manifest", options->manifest, "The kernel's manifest")
       ->excludes(trace);
   command

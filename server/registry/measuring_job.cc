@@ -237,10 +237,11 @@ absl::Status MeasuringJob::Bind() {
       services_.tables->Find({.kernel = request_.kernel,
                               .device = facts_,
                               .fingerprint = kernel_->files.fingerprint});
-  if (match.ok()) table_ = *std::move(match);
+  absl::Status found = match.status();
+  if (found.ok()) table_ = *std::move(match);
   if (request_.peers) RETURN_IF_ERROR(CheckPeers());
   if (request_.chosen && !table_ && !exhaustive() && !request_.standard) {
-    return match.status();  // There is nothing to measure.
+    return found;  // There is nothing to measure.
   }
   return absl::OkStatus();
 }

@@ -15,11 +15,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/digest.h"
+#include "model/kernel_validation.h"
+#include "model/recording_plan.h"
+#include "model/testing/synthetic_device.h"
+#include "proto/convert/kernel_folder.h"
+#include "proto/convert/trace_folder_writer.h"
 
 namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kTrace =
     std::string(WAVETUNE_SOURCE_DIR) + "/tests/data/h200_triton_gemm/";
@@ -75,6 +81,61 @@ TEST_F(EvaluateQualityTest, ATraceFolderGivesTheSameAsItsFiles) {
   ASSERT_EQ(Run({"evaluate", "--trace", kTrace, "--json"}), cli::kExitOk)
       << err_.str();
   EXPECT_EQ(cli::Json::parse(out_.str()), files);
+}
+
+// A recording of a made-up device: what planning picks from it is enough.
+TEST_F(EvaluateQualityTest, AProfileIsPlannedFromARecording) {
+  const KernelFolder kernel =
+      LoadKernelFolder(std::string(WAVETUNE_SOURCE_DIR) + "/kernels/gemm_f32")
+          .value();
+  const wavetune::testing::SyntheticDevice device(kernel.spec,
+                                                  {.multiprocessors = 2});
+  const ProfileInput input = device.Input();
+  TraceFolder trace;
+  trace.manifest = TraceManifest(kernel.proto, "opencl", "A made-up device.");
+  trace.spec = kernel.spec;
+  trace.device = input.device;
+  for (const Candidate& candidate : input.candidates[0]) {
+    trace.candidates.push_back({"", candidate});
+    for (const int64_t m : {5, 77, 500}) {
+      const Problem problem{.extents = {m, 1000, 1000}};
+      if (IsLegal(kernel.spec, candidate.configuration, problem.View())) {
+        trace.exhaustive.push_back(
+            device.Measure({candidate.configuration, problem}));
+      }
+    }
+  }
+  const RecordingPlan plan = PlanRecording(input).value();
+  for (const MeasureItem& item : plan.anchors) {
+    trace.anchors.push_back(device.Measure(item));
+  }
+  for (const MeasureItem& item : plan.representatives) {
+    trace.representative.push_back(device.Measure(item));
+  }
+  const std::string folder =
+      (std::filesystem::temp_directory_path() /
+       ("evaluate_quality_test.profile." + std::to_string(getpid())))
+          .string();
+  ASSERT_TRUE(
+      TraceFolderWriter::Open(folder, false).value()->Commit(trace).ok());
+  const int code = Run({"evaluate", "--trace", folder, "--profile",
+                        "--samples-per-candidate", "20", "--json"});
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(code, cli::kExitOk) << err_.str();
+  const cli::Json json = cli::Json::parse(out_.str());
+  EXPECT_LE(json["samples_per_candidate"].get<double>(), 20);
+  EXPECT_GT(json["samples_per_candidate"].get<double>(), 8);
+  EXPECT_GT(json["oracle_fraction_geomean"].get<double>(),
+            json["default_fraction_geomean"].get<double>());
+  EXPECT_THAT(json["notes"].dump(), Not(HasSubstr("were not recorded")));
+}
+
+TEST_F(EvaluateQualityTest, APlanThatWasNotRecordedIsSaid) {
+  // Its anchors are of another planner.
+  ASSERT_EQ(Run({"evaluate", "--trace", kTrace, "--profile",
+                 "--samples-per-candidate", "9"}),
+            cli::kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("planned samples were not recorded"));
 }
 
 TEST_F(EvaluateQualityTest, ATraceIsNotFittedWhereItIsJudged) {
