@@ -9,6 +9,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_BACKEND_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,15 @@ struct LaunchTimes {
   std::vector<double> launch_us;  // One per timed launch, in order.
   double warmup_us = 0;           // Device time of the warm-up.
   bool throttled = false;
+  uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
+  // Clock of the multiprocessors, at most a tenth of a second old; 0 if
+  // unknown.
+  int32_t sm_clock_mhz = 0;
+  // Launches began before all were enqueued: times may hold the host's pauses.
+  bool host_stalled = false;
+
+  // Whether a burst is worth another one.
+  bool disturbed() const { return throttled || host_stalled; }
 };
 
 // One opened device. Used by one thread.

@@ -52,6 +52,7 @@ absl::StatusOr<LaunchTimes> FakeDevice::Measure(
     times.launch_us.push_back(
         script_->latency_us(configuration, problem, launches_++));
   }
+  script_->on_times(static_cast<int>(measured_.size()) - 1, times);
   return times;
 }
 

@@ -30,6 +30,9 @@ struct FakeDeviceScript {
   std::function<double(const Configuration&, const Problem&, int launch)>
       latency_us =
           [](const Configuration&, const Problem&, int) { return 100.0; };
+  // Changes what a burst reports; `burst` counts those of the device from 0.
+  std::function<void(int burst, LaunchTimes& times)> on_times =
+      [](int, LaunchTimes&) {};
   // Errors by configuration.
   std::map<Configuration, absl::Status> prepare_errors;
   std::map<Configuration, absl::Status> measure_errors;

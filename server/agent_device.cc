@@ -52,6 +52,9 @@ Sample ToSample(const MeasureItem& item, const v1::Sample& proto) {
   sample.launches = proto.launches();
   sample.device_time_us = proto.device_time_us();
   sample.suspect = proto.suspect();
+  sample.sm_clock_mhz = proto.sm_clock_mhz();
+  sample.throttled = proto.throttled();
+  sample.throttle_reasons = proto.throttle_reasons();
   return sample;
 }
 

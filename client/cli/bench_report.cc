@@ -23,6 +23,11 @@ std::string PercentOrDash(double fraction) {
   return fraction > 0 ? FormatPercent(fraction) : "-";
 }
 
+std::string Clock(const BenchLine& line) {
+  if (line.throttled) return absl::StrCat(line.sm_clock_mhz, " throttled");
+  return line.sm_clock_mhz > 0 ? absl::StrCat(line.sm_clock_mhz) : "-";
+}
+
 // Only the values: the columns of a table are headed with the names.
 std::string Values(const Configuration& configuration) {
   std::string text;
@@ -79,6 +84,13 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
   }
   if (result.has_default_configuration())
     line.default_us = result.default_configuration().latency_us();
+  for (const v1::MeasuredConfiguration* measured :
+       {&result.chosen(), &result.default_configuration(), &result.best()}) {
+    const int32_t mhz = measured->sm_clock_mhz();
+    if (mhz > 0 && (line.sm_clock_mhz == 0 || mhz < line.sm_clock_mhz))
+      line.sm_clock_mhz = mhz;
+    line.throttled |= measured->throttled();
+  }
   line.source = result.source();
   line.predicted_us = result.predicted_us();
   line.relative_bound = result.relative_bound();
@@ -96,6 +108,7 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   BenchSummary summary;
   int inside = 0;
   for (const BenchLine& line : lines) {
+    summary.throttled += line.throttled ? 1 : 0;
     if (line.FractionOfBest() > 0) fractions.push_back(line.FractionOfBest());
     if (line.SpeedUp() > 0) speed_ups.push_back(line.SpeedUp());
     if (line.best_us > 0 && line.default_us > 0)
@@ -137,6 +150,9 @@ std::string SummaryLine(const BenchSummary& summary) {
   if (summary.predicted > 0)
     absl::StrAppend(&text, "; ", FormatPercent(summary.within_bound),
                     " of the latencies within their error bounds");
+  if (summary.throttled > 0)
+    absl::StrAppend(&text, "; the device was throttled at ", summary.throttled,
+                    " of the shapes: let it cool and measure again");
   return text;
 }
 
@@ -145,7 +161,7 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
   out << "configurations are " << ValueNames(spec) << "\n";
   TextTable table({"", "PROBLEM", "CHOSEN", "SOURCE", "PREDICTED us",
                    "CHOSEN us", "DEFAULT us", "BEST us", "REGRET", "OF BEST",
-                   "VS DEFAULT", "BEST CONFIGURATION"});
+                   "VS DEFAULT", "MHz", "BEST CONFIGURATION"});
   for (const BenchLine& line : lines) {
     const double fraction = line.FractionOfBest();
     table.AddRow(
@@ -157,7 +173,7 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
          fraction > 0 ? FormatPercent(1 / fraction - 1) : "-",
          PercentOrDash(fraction),
          line.SpeedUp() > 0 ? absl::StrFormat("%.2fx", line.SpeedUp()) : "-",
-         line.best_us > 0 ? Values(line.best) : "-"});
+         Clock(line), line.best_us > 0 ? Values(line.best) : "-"});
   }
   table.Print(out);
   out << "\n" << SummaryLine(Summarise(lines)) << "\n";
@@ -183,6 +199,8 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"fraction_of_best", fraction > 0 ? Json(fraction) : Json(nullptr)},
         {"speed_up_over_default",
          line.SpeedUp() > 0 ? Json(line.SpeedUp()) : Json(nullptr)},
+        {"sm_clock_mhz", line.sm_clock_mhz},
+        {"throttled", line.throttled},
         {"candidates_measured", line.candidates},
         {"candidates_remeasured", line.remeasured}});
   }
@@ -199,6 +217,7 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
                 {"speed_up_over_default_geomean", summary.speed_up_geomean},
                 {"speed_up_over_default_min", summary.speed_up_min},
                 {"within_bound", summary.within_bound},
+                {"throttled", summary.throttled},
                 {"text", SummaryLine(summary)}}}};
 }
 

@@ -328,6 +328,18 @@ TEST_F(CommandLineTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
   EXPECT_THAT(out_.str(), HasSubstr("device_predicates"));
 }
 
+TEST_F(CommandLineTest, JobsShowSaysHowManySamplesWereThrottled) {
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  job.set_samples(40);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("throttled")));
+  job.set_throttled_samples(7);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("40, 7 of a throttled device"));
+}
+
 TEST_F(CommandLineTest, JobsCancelNamesTheJob) {
   daemon_->jobs = {Job(5, v1::RUNNING)};
   EXPECT_EQ(Run({"jobs", "cancel", "5"}), kExitOk);
@@ -471,6 +483,20 @@ TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
   EXPECT_DOUBLE_EQ(json["summary"]["oracle_fraction_min"].get<double>(), 0.8);
   EXPECT_NEAR(json["summary"]["speed_up_over_default_geomean"].get<double>(),
               1.41421, 1e-5);
+}
+
+TEST_F(BenchCommandTest, ShowsClocksAndThatTheDeviceWasThrottled) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("throttled")));
+  v1::MeasuredProblem& result = *daemon_->measured[1].mutable_result();
+  result.mutable_chosen()->set_sm_clock_mhz(1980);
+  result.mutable_default_configuration()->set_sm_clock_mhz(1200);
+  result.mutable_default_configuration()->set_throttled(true);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("1200 throttled"));
+  EXPECT_THAT(out_.str(), HasSubstr("throttled at 1 of the shapes"));
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["shapes"][1]["throttled"], true);
 }
 
 TEST_F(BenchCommandTest, SaysNothingOfABestThatWasNotMeasured) {

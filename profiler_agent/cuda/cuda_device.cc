@@ -144,6 +144,8 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
     throttle_.Look();
   }));
   times.throttled = throttle_.throttled();
+  times.throttle_reasons = throttle_.reasons();
+  times.sm_clock_mhz = throttle_.sm_clock_mhz();
   return times;
 }
 

@@ -251,16 +251,6 @@ TEST(NvmlTest, WhatItDoesNotSayStaysUnknown) {
   EXPECT_TRUE(gpu->IsLost());
 }
 
-TEST(NvmlTest, HeatAndBrakesThrottleAndThePowerCapDoesNot) {
-  EXPECT_FALSE(IsThrottled(0));
-  EXPECT_FALSE(IsThrottled(0x1 | 0x2 | 0x4 | 0x10 | 0x100));
-  for (const uint64_t reason : {0x08u, 0x20u, 0x40u, 0x80u}) {
-    EXPECT_TRUE(IsThrottled(reason | 0x4)) << reason;
-  }
-  EXPECT_EQ(ThrottleText(0x04 | 0x40 | 0x80),
-            "hardware thermal slowdown, hardware power brake");
-}
-
 TEST(ThrottleWatchTest, LooksAtMostTenTimesASecond) {
   const Nvml nvml(FakeNvml());
   FakeMonotonicClock clock;
@@ -275,6 +265,8 @@ TEST(ThrottleWatchTest, LooksAtMostTenTimesASecond) {
   clock.Sleep(std::chrono::milliseconds(150));
   watch.Look();
   EXPECT_TRUE(watch.throttled());
+  EXPECT_EQ(watch.reasons(), 0x40U);
+  EXPECT_EQ(watch.sm_clock_mhz(), 1980);
   board.reasons = 0;
   clock.Sleep(std::chrono::milliseconds(150));
   watch.Look();
@@ -286,6 +278,7 @@ TEST(ThrottleWatchTest, NothingIsThrottledWithoutNvml) {
   ThrottleWatch watch(std::nullopt, "GPU-1", clock);
   watch.Look();
   EXPECT_FALSE(watch.throttled());
+  EXPECT_EQ(watch.sm_clock_mhz(), 0);
   EXPECT_FALSE(watch.IsLost());
 }
 

@@ -20,18 +20,6 @@ constexpr NvmlCode kResetRequired = 16;
 // nvmlClockType_t.
 constexpr int kSmClock = 1;
 
-// nvmlClocksEventReason*.
-struct Reason {
-  uint64_t bit;
-  const char* text;
-};
-constexpr Reason kThrottling[] = {
-    {0x08, "hardware slowdown"},
-    {0x20, "software thermal slowdown"},
-    {0x40, "hardware thermal slowdown"},
-    {0x80, "hardware power brake"},
-};
-
 }  // namespace
 
 std::optional<int64_t> NvmlDevice::TotalMemoryBytes() const {
@@ -46,12 +34,12 @@ std::optional<int32_t> NvmlDevice::PowerLimitW() const {
   return static_cast<int32_t>((milliwatts + 500) / 1000);
 }
 
-std::optional<uint64_t> NvmlDevice::ThrottleReasons() const {
+std::optional<uint32_t> NvmlDevice::ThrottleReasons() const {
   unsigned long long reasons = 0;
   if (nvml_.throttle_reasons(board_, &reasons) != kSuccess) {
     return std::nullopt;
   }
-  return reasons;
+  return static_cast<uint32_t>(reasons);
 }
 
 std::optional<int32_t> NvmlDevice::SmClockMhz() const {
@@ -122,20 +110,6 @@ absl::StatusOr<NvmlDevice> Nvml::Find(const std::string& uuid) const {
     board = handle;
   }
   return NvmlDevice(nvml_, handle, board);
-}
-
-bool IsThrottled(uint64_t reasons) {
-  uint64_t throttling = 0;
-  for (const Reason& reason : kThrottling) throttling |= reason.bit;
-  return (reasons & throttling) != 0;
-}
-
-std::string ThrottleText(uint64_t reasons) {
-  std::vector<std::string> texts;
-  for (const Reason& reason : kThrottling) {
-    if ((reasons & reason.bit) != 0) texts.emplace_back(reason.text);
-  }
-  return absl::StrJoin(texts, ", ");
 }
 
 }  // namespace wavetune

@@ -52,8 +52,8 @@ class NvmlDevice {
   std::optional<int64_t> TotalMemoryBytes() const;
   // Enforced limit of the board, rounded to whole watts.
   std::optional<int32_t> PowerLimitW() const;
-  // Of the board, now; bits as IsThrottled takes them.
-  std::optional<uint64_t> ThrottleReasons() const;
+  // Of the board, now; bits as in model/throttling.h.
+  std::optional<uint32_t> ThrottleReasons() const;
   std::optional<int32_t> SmClockMhz() const;
   // Whether the driver says that the GPU fell off the bus, or must be reset.
   bool IsLost() const;
@@ -85,15 +85,6 @@ class Nvml {
  private:
   NvmlFunctions nvml_;
 };
-
-// Returns whether the clocks are held below what the load would otherwise get:
-// heat, or a brake from outside. The power cap does not count: large products
-// run into it on every healthy board, in serving as well, and a table that left
-// them out would know nothing of them. Pure.
-bool IsThrottled(uint64_t reasons);
-
-// Returns "hardware thermal slowdown, power brake". Pure.
-std::string ThrottleText(uint64_t reasons);
 
 }  // namespace wavetune
 

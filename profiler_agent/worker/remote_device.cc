@@ -81,7 +81,10 @@ absl::StatusOr<LaunchTimes> RemoteDevice::Measure(
   return LaunchTimes{
       .launch_us = {proto.launch_us().begin(), proto.launch_us().end()},
       .warmup_us = proto.warmup_us(),
-      .throttled = proto.throttled()};
+      .throttled = proto.throttled(),
+      .throttle_reasons = proto.throttle_reasons(),
+      .sm_clock_mhz = proto.sm_clock_mhz(),
+      .host_stalled = proto.host_stalled()};
 }
 
 absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {

@@ -114,6 +114,9 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
   for (const double us : times.launch_us) proto->add_launch_us(us);
   proto->set_throttled(times.throttled);
   proto->set_warmup_us(times.warmup_us);
+  proto->set_sm_clock_mhz(times.sm_clock_mhz);
+  proto->set_throttle_reasons(times.throttle_reasons);
+  proto->set_host_stalled(times.host_stalled);
   return response;
 }
 

@@ -199,6 +199,9 @@ absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
   sample.launches = proto.launches();
   sample.device_time_us = proto.device_time_us();
   sample.suspect = proto.suspect();
+  sample.sm_clock_mhz = proto.sm_clock_mhz();
+  sample.throttled = proto.throttled();
+  sample.throttle_reasons = proto.throttle_reasons();
   return sample;
 }
 
@@ -213,6 +216,9 @@ v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
   proto.set_launches(sample.launches);
   proto.set_device_time_us(sample.device_time_us);
   proto.set_suspect(sample.suspect);
+  proto.set_sm_clock_mhz(sample.sm_clock_mhz);
+  proto.set_throttled(sample.throttled);
+  proto.set_throttle_reasons(sample.throttle_reasons);
   return proto;
 }
 

@@ -81,7 +81,10 @@ TEST(SampleConversionTest, RoundTrips) {
                 .relative_spread = 0.1,
                 .launches = 7,
                 .device_time_us = 40,
-                .suspect = true};
+                .suspect = true,
+                .sm_clock_mhz = 1980,
+                .throttled = true,
+                .throttle_reasons = 0x44};
   EXPECT_EQ(
       SampleFromProto(dimensions, 2, SampleToProto(dimensions, sample)).value(),
       sample);

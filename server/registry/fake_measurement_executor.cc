@@ -106,12 +106,25 @@ absl::Status FakeMeasurementExecutor::Measure(
       sample.launches = 10;
       sample.relative_spread = 0.005;
       sample.device_time_us = 10 * sample.latency_us;
+      AddThrottling(sample);
       outcome.sample = &sample;
       measured_.fetch_add(1);
     }
     if (!on_outcome(outcome)) return absl::CancelledError("by callback");
   }
   return absl::OkStatus();
+}
+
+void FakeMeasurementExecutor::AddThrottling(Sample& sample) const {
+  std::lock_guard lock(mutex_);
+  if (throttle_reasons_ == 0) return;
+  sample.throttle_reasons = throttle_reasons_;
+  sample.suspect = sample.throttled = true;
+}
+
+void FakeMeasurementExecutor::Throttle(uint32_t reasons) {
+  std::lock_guard lock(mutex_);
+  throttle_reasons_ = reasons;
 }
 
 void FakeMeasurementExecutor::AcknowledgeStored(int64_t count) {

@@ -67,6 +67,8 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   // UNAVAILABLE, until Restore.
   void LoseAfter(int64_t reports);
   void Restore();
+  // From now on the device is throttled, for these reasons (0: not any more).
+  void Throttle(uint32_t reasons);
   // Called before every report.
   void OnReport(std::function<void()> hook);
 
@@ -80,6 +82,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
  private:
   // Returns what ends the batch now, or OK.
   absl::Status BeforeReport();
+  void AddThrottling(Sample& sample) const;
 
   const Options options_;
   mutable std::mutex mutex_;
@@ -89,6 +92,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   std::map<Configuration, bool> crashing_;
   int64_t reports_left_ = -1;  // Negative: no limit.
   bool cancelled_ = false;
+  uint32_t throttle_reasons_ = 0;
   std::function<void()> hook_;
   std::vector<MeasureItem> items_;
 

@@ -228,6 +228,9 @@ absl::Status JobDevice::Flush() {
   const absl::Status status = services_.samples->Append(
       key_, generation_, pending_samples_, pending_candidates_);
   const auto count = static_cast<int64_t>(pending_samples_.size());
+  const auto throttled =
+      std::count_if(pending_samples_.begin(), pending_samples_.end(),
+                    [](const SampleRecord& r) { return r.sample.throttled; });
   pending_samples_.clear();
   pending_candidates_.clear();
   RETURN_IF_ERROR(status);
@@ -236,6 +239,7 @@ absl::Status JobDevice::Flush() {
   control_->Update(
       [&](JobRecord& job) {
         job.samples += count;
+        job.throttled_samples += throttled;
         job.device_time_us = device_time_us_;
       },
       JobControl::Persist::kLazily);

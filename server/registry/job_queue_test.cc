@@ -359,6 +359,26 @@ TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
 }
 
+TEST_F(JobQueueTest, AThrottledProfileIsNotPromotedAndMeasuredAnewLater) {
+  JobQueue& queue = StartQueue();
+  device_.Throttle(0x40);
+  const JobRecord hot = Run(queue);
+  EXPECT_EQ(hot.state, JobState::kSucceeded);
+  EXPECT_TRUE(hot.digest.empty());
+  EXPECT_GT(hot.throttled_samples, 0);
+  EXPECT_EQ(hot.throttled_samples, hot.samples);
+  EXPECT_THAT(hot.message,
+              HasSubstr("not promoted, the default configuration serves on: "
+                        "100 % of what was measured was measured while the "
+                        "device was throttled (hardware thermal slowdown)"));
+  const int64_t measured = device_.measured();
+  device_.Throttle(0);
+  const JobRecord cool = Run(queue);
+  EXPECT_FALSE(cool.digest.empty()) << cool.message;
+  EXPECT_GE(cool.samples, measured);
+  EXPECT_EQ(cool.throttled_samples, 0);
+}
+
 TEST_F(JobQueueTest, ARestartGoesOnWithoutMeasuringStoredSamplesAgain) {
   std::atomic<bool> reached = false;
   device_.OnReport([&] {

@@ -44,6 +44,8 @@ struct MeasuredConfiguration {
   double latency_us = 0;
   double relative_spread = 0;
   bool remeasured = false;
+  int32_t sm_clock_mhz = 0;  // As in Sample.
+  bool throttled = false;
 };
 
 // The outcome at one problem; what was not asked for or failed is absent.
