@@ -93,6 +93,7 @@ class Backend {
     std::vector<DeviceFacts> devices;
     // Why there are none, or fewer than there might be; for people.
     std::string note;
+    bool watches = false;  // Look() answers.
   };
 
   virtual ~Backend() = default;
@@ -107,6 +108,13 @@ class Backend {
   // NOT_FOUND for an unknown UUID, UNAVAILABLE.
   virtual absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) = 0;
+
+  // Says what a device does right now, without opening it; `busy` is left
+  // empty. Errors: UNIMPLEMENTED where this kind does not say; NOT_FOUND;
+  // UNAVAILABLE.
+  virtual absl::StatusOr<DeviceState> Look(const std::string& /*device_uuid*/) {
+    return absl::UnimplementedError(name() + " does not watch devices");
+  }
 };
 
 }  // namespace wavetune

@@ -26,6 +26,7 @@ struct Options {
   std::string specialisation;
   bool exhaustive = false;
   int leaders = 4;
+  bool even_if_busy = false;
   bool local = false;
   std::vector<std::string> kernels_dirs = {"kernels"};
   double budget_s = 0;
@@ -42,6 +43,7 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
   request.set_default_configuration(true);
   request.set_exhaustive(options.exhaustive);
   request.set_remeasure_leaders(options.leaders);
+  request.set_even_if_busy(options.even_if_busy);
   return request;
 }
 
@@ -108,6 +110,7 @@ absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
   request.set_device_uuid(options.device);
   request.set_budget_s(options.budget_s);
   request.set_reason("bench --local");
+  request.set_even_if_busy(options.even_if_busy);
   ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
                    daemon.jobs->Reprofile(request));
   for (const v1::JobInfo& job : queued.jobs()) {
@@ -180,6 +183,8 @@ void AddBenchCommand(CommandRegistry& registry) {
       ->capture_default_str();
   command->add_option("--device", options->device,
                       "Device UUID, where several are attached");
+  command->add_flag("--even-if-busy", options->even_if_busy,
+                    "Measure while others use the device, too");
   command->add_option("--specialisation", options->specialisation,
                       "Only shapes of this specialisation");
   CLI::Option* local = command->add_flag(

@@ -328,6 +328,38 @@ TEST_F(CommandLineTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
   EXPECT_THAT(out_.str(), HasSubstr("device_predicates"));
 }
 
+TEST_F(CommandLineTest, DevicesShowsWhatTheyDo) {
+  v1::DeviceStatus& gpu = *daemon_->devices.add_devices();
+  gpu.mutable_facts()->set_uuid("GPU-1");
+  gpu.mutable_facts()->set_partition("1g.10gb");
+  gpu.set_attached(true);
+  v1::DeviceState& state = *gpu.mutable_state();
+  state.set_sm_clock_mhz(1980);
+  state.set_throttle_reasons(0x40);
+  state.set_utilisation_percent(93);
+  state.set_other_processes(2);
+  state.set_busy("GPU-1 is used by 2 other processes");
+  daemon_->devices.add_devices()->mutable_facts()->set_uuid("CPU-1");
+  EXPECT_EQ(Run({"devices"}), kExitOk);
+  for (const char* text :
+       {"1g.10gb", "1980 MHz", "93%", "throttled (hardware thermal slowdown)",
+        "busy", "not attached"}) {
+    EXPECT_THAT(out_.str(), HasSubstr(text));
+  }
+  EXPECT_EQ(Run({"devices", "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["devices"][0]["state"]["other_processes"], 2);
+  EXPECT_EQ(json["devices"][0]["state"]["utilisation_percent"], 93);
+}
+
+TEST_F(CommandLineTest, EvenIfBusyIsPassedOn) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  EXPECT_EQ(Run({"reprofile", "--even-if-busy"}), kExitOk);
+  EXPECT_TRUE(daemon_->reprofile_request.even_if_busy());
+  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_FALSE(daemon_->reprofile_request.even_if_busy());
+}
+
 TEST_F(CommandLineTest, JobsShowSaysHowManySamplesWereThrottled) {
   v1::JobInfo job = Job(5, v1::SUCCEEDED);
   job.set_samples(40);

@@ -1,5 +1,7 @@
 #include "profiler_agent/cuda/cuda_backend.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -12,8 +14,10 @@
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/cuda_look.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/cuda/other_processes.h"
 
 namespace wavetune {
 namespace {
@@ -75,6 +79,7 @@ Backend::Enumeration CudaBackend::Enumerate() {
     }
   }
   if (entries->empty()) notes = {"the NVIDIA driver shows no GPU"};
+  enumeration.watches = libraries->nvml != nullptr;
   enumeration.note = absl::StrJoin(notes, "; ");
   return enumeration;
 }
@@ -95,6 +100,12 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
   return absl::NotFoundError(
       absl::StrCat("no GPU has the UUID ", device_uuid,
                    "; CUDA_VISIBLE_DEVICES may hide it"));
+}
+
+absl::StatusOr<DeviceState> CudaBackend::Look(const std::string& device_uuid) {
+  ASSIGN_OR_RETURN(const Nvml* const nvml, Nvml::Load());
+  ASSIGN_OR_RETURN(const NvmlDevice device, nvml->Find(device_uuid));
+  return LookAt(device, ReadProcesses("/proc", getppid(), getpid()));
 }
 
 CudaCompileBackend::CudaCompileBackend(std::string architecture)

@@ -22,6 +22,7 @@ class CudaBackend : public Backend {
   Enumeration Enumerate() override;
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
+  absl::StatusOr<DeviceState> Look(const std::string& device_uuid) override;
 };
 
 // One device that compiles for an architecture ("sm_90a") and launches nothing:

@@ -14,6 +14,7 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 
 // nvmlReturn_t.
 constexpr NvmlCode kSuccess = 0;
+constexpr NvmlCode kInsufficientSize = 7;
 constexpr NvmlCode kGpuIsLost = 15;
 constexpr NvmlCode kResetRequired = 16;
 
@@ -23,9 +24,15 @@ constexpr int kSmClock = 1;
 }  // namespace
 
 std::optional<int64_t> NvmlDevice::TotalMemoryBytes() const {
+  const std::optional<NvmlMemory> memory = Memory();
+  if (!memory.has_value()) return std::nullopt;
+  return static_cast<int64_t>(memory->total);
+}
+
+std::optional<NvmlMemory> NvmlDevice::Memory() const {
   NvmlMemory memory = {};
   if (nvml_.memory(handle_, &memory) != kSuccess) return std::nullopt;
-  return static_cast<int64_t>(memory.total);
+  return memory;
 }
 
 std::optional<int32_t> NvmlDevice::PowerLimitW() const {
@@ -46,6 +53,32 @@ std::optional<int32_t> NvmlDevice::SmClockMhz() const {
   unsigned mhz = 0;
   if (nvml_.clock(board_, kSmClock, &mhz) != kSuccess) return std::nullopt;
   return static_cast<int32_t>(mhz);
+}
+
+std::optional<int32_t> NvmlDevice::UtilisationPercent() const {
+  NvmlUtilisation utilisation = {};
+  if (nvml_.utilisation(handle_, &utilisation) != kSuccess) return std::nullopt;
+  return static_cast<int32_t>(utilisation.gpu);
+}
+
+std::optional<std::vector<int64_t>> NvmlDevice::ComputeProcesses() const {
+  if (nvml_.compute_processes == nullptr) return std::nullopt;
+  std::vector<NvmlProcess> processes(64);
+  for (;;) {
+    auto count = static_cast<unsigned>(processes.size());
+    const NvmlCode code =
+        nvml_.compute_processes(handle_, &count, processes.data());
+    if (code == kInsufficientSize && count > processes.size()) {
+      processes.resize(count + 16);  // More may start meanwhile.
+      continue;
+    }
+    if (code != kSuccess || count > processes.size()) return std::nullopt;
+    std::vector<int64_t> ids;
+    for (unsigned i = 0; i < count; ++i) {
+      ids.push_back(static_cast<int64_t>(processes[i].pid));
+    }
+    return ids;
+  }
 }
 
 bool NvmlDevice::IsLost() const {
@@ -72,6 +105,18 @@ absl::StatusOr<Nvml> Nvml::LoadFrom(const std::string& library) {
   RETURN_IF_ERROR(
       opened.Bind("nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit));
   RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetClockInfo", &nvml.clock));
+  RETURN_IF_ERROR(
+      opened.Bind("nvmlDeviceGetUtilizationRates", &nvml.utilisation));
+  // The third version, since driver 510, differs from the second in its name.
+  if (!opened
+           .Bind("nvmlDeviceGetComputeRunningProcesses_v3",
+                 &nvml.compute_processes)
+           .ok()) {
+    opened
+        .Bind("nvmlDeviceGetComputeRunningProcesses_v2",
+              &nvml.compute_processes)
+        .IgnoreError();
+  }
   // Renamed with driver 535; the older name is there as long as it is.
   if (!opened
            .Bind("nvmlDeviceGetCurrentClocksEventReasons",

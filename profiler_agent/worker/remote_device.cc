@@ -95,7 +95,8 @@ absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
       Call(request, options_.start_timeout);
   worker_.reset();  // A driver is opened in a fresh process.
   if (!response.ok()) return response.status();
-  Backend::Enumeration found{.note = response->devices().note()};
+  Backend::Enumeration found{.note = response->devices().note(),
+                             .watches = response->devices().watches()};
   for (const v1::DeviceFacts& proto : response->devices().devices()) {
     found.devices.push_back(DeviceFactsFromProto(proto));
   }

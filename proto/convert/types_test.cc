@@ -92,6 +92,21 @@ TEST(SampleConversionTest, RoundTrips) {
       SampleFromProto(dimensions, 3, SampleToProto(dimensions, sample)).ok());
 }
 
+TEST(DeviceStateConversionTest, KnownAndUnknownComeBackAsTheyWere) {
+  EXPECT_EQ(DeviceStateFromProto(DeviceStateToProto({})), DeviceState());
+  const DeviceState state = {.looked_at_us = 1,
+                             .sm_clock_mhz = 2,
+                             .throttle_reasons = 3,
+                             .utilisation_percent = 0,
+                             .other_processes = 0,
+                             .memory_used_bytes = 4,
+                             .memory_total_bytes = 5,
+                             .own_workers = 6,
+                             .power_limit_w = 7,
+                             .busy = "x"};
+  EXPECT_EQ(DeviceStateFromProto(DeviceStateToProto(state)), state);
+}
+
 TEST(DecisionConversionTest, SaysWhyTheDefaultWasChosen) {
   Decision decision;
   decision.configuration = {16, 32};

@@ -37,6 +37,7 @@ struct MeasureRequest {
   bool standard = false;    // The default configuration.
   bool exhaustive = false;  // Every candidate that compiles.
   int remeasure_leaders = 4;
+  bool even_if_busy = false;  // As in ReprofileRequest.
 };
 
 struct MeasuredConfiguration {
