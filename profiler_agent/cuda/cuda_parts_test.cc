@@ -144,9 +144,23 @@ TEST(CudaFactsTest, APartitionsProfileIsInItsName) {
   EXPECT_EQ(PartitionOf("NVIDIA H100 80GB HBM3 MIG 1g.10gb"), "1g.10gb");
 }
 
-TEST(CudaMemoryTest, HalfOfWhatIsFreeIsLeftToOthers) {
-  EXPECT_EQ(AllocatableBytes(100), 50u);
-  EXPECT_EQ(AllocatableBytes(0), 0u);
+TEST(CudaMemoryBudgetTest, AFractionIsOfWhatIsFreeWithoutUs) {
+  CudaMemoryBudget budget(0.5);
+  EXPECT_EQ(budget.Allocatable(1000), 500u);
+  budget.Take(300);
+  EXPECT_EQ(budget.Allocatable(700), 200u);
+  budget.Take(200);
+  EXPECT_EQ(budget.Allocatable(500), 0u);  // All in all, not once more half.
+  budget.GiveBack(500);
+  EXPECT_EQ(budget.Allocatable(0), 0u);
+}
+
+TEST(CudaMemoryBudgetTest, ANumberOfMibIsNeverMoreThanIsFree) {
+  CudaMemoryBudget budget(2);
+  EXPECT_EQ(budget.Allocatable(size_t{1} << 30), size_t{2} << 20);
+  EXPECT_EQ(budget.Allocatable(1000), 1000u);
+  budget.Take(size_t{3} << 20);
+  EXPECT_EQ(budget.Allocatable(size_t{1} << 30), 0u);
 }
 
 TEST(NvrtcTest, SaysWhatToInstallWhereItIsMissing) {

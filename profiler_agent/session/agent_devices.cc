@@ -56,6 +56,11 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
   for (const std::string& folder : options.backend.replay_traces) {
     command.insert(command.end(), {"--replay-trace", folder});
   }
+  command.insert(command.end(),
+                 {"--memory-cap", absl::StrCat(options.backend.memory_cap)});
+  if (options.backend.skip_nvidia_opencl) {
+    command.emplace_back("--skip-nvidia-opencl");
+  }
   if (!options.backend.compile_only_architecture.empty()) {
     command.insert(command.end(),
                    {"--arch", options.backend.compile_only_architecture});
@@ -64,7 +69,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
 }
 
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    const AgentDevicesOptions& options, const ReportSink& report) {
+    AgentDevicesOptions options, const ReportSink& report) {
   std::vector<std::unique_ptr<DeviceHost>> hosts;
   for (const std::string& backend : options.backends) {
     if (!IsBuiltIn(backend)) {
@@ -86,6 +91,10 @@ std::vector<std::unique_ptr<DeviceHost>> FindDevices(
                             facts.multiprocessors, " multiprocessors, ",
                             facts.driver, ")"));
       hosts.push_back(CreateHost(options, backend, facts, monitor, report));
+    }
+    // NVIDIA's OpenCL lists the same GPUs again.
+    if (backend == "cuda" && !found.devices.empty()) {
+      options.backend.skip_nvidia_opencl = true;
     }
   }
   return hosts;

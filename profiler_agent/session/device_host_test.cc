@@ -189,5 +189,27 @@ TEST_F(DeviceHostTest, TellsOfAnotherPowerLimit) {
   EXPECT_EQ(host->facts().power_limit_w, 500);
 }
 
+TEST_F(DeviceHostTest, TwoDevicesMeasureAtTheSameTime) {
+  std::mutex mutex;
+  std::condition_variable met;
+  int running = 0;
+  bool together = true;
+  // Each waits for the other: one after the other they would never meet.
+  script_->on_call = [&](const Configuration&) {
+    std::unique_lock<std::mutex> lock(mutex);
+    ++running;
+    met.notify_all();
+    together &= met.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return running == 2; });
+  };
+  const std::unique_ptr<DeviceHost> first = Create();
+  const std::unique_ptr<DeviceHost> second = Create();
+  first->Submit(Batch(1));
+  second->Submit(Batch(2));
+  first->WaitUntilIdle();
+  second->WaitUntilIdle();
+  EXPECT_TRUE(together);
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -17,6 +17,14 @@ bool WorkerIsGone(const absl::Status& status) {
          absl::IsDeadlineExceeded(status) || absl::IsDataLoss(status);
 }
 
+// Without the power limit: that may change at any time, and is the environment
+// key's matter.
+bool SameDevice(const DeviceFacts& a, const DeviceFacts& b) {
+  return a.uuid == b.uuid && SiliconKey(a) == SiliconKey(b) &&
+         a.driver == b.driver && a.runtime == b.runtime &&
+         a.compiler == b.compiler;
+}
+
 }  // namespace
 
 RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
@@ -168,7 +176,7 @@ absl::Status RemoteDevice::StartOnce() {
     return absl::InternalError("the worker answered open with nonsense");
   }
   const DeviceFacts opened = DeviceFactsFromProto(response.opened());
-  if (opened != options_.facts) {
+  if (!SameDevice(opened, options_.facts)) {
     return absl::UnavailableError(
         "the device changed since the agent listed it (driver upgrade?); "
         "restart the agent");
