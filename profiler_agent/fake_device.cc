@@ -64,4 +64,9 @@ absl::StatusOr<std::unique_ptr<Device>> FakeBackend::Open(
   return std::make_unique<FakeDevice>(script_);
 }
 
+absl::StatusOr<DeviceState> FakeBackend::Look(const std::string& device_uuid) {
+  if (device_uuid == script_->facts.uuid) return script_->state;
+  return absl::NotFoundError(absl::StrCat("no device ", device_uuid));
+}
+
 }  // namespace wavetune

@@ -26,6 +26,7 @@ struct FakeDeviceScript {
                        .compiler = "fake 1.0",
                        .max_group_size = 1024,
                        .max_local_memory_bytes = 65536};
+  DeviceState state = {.sm_clock_mhz = 1980, .other_processes = 0};
   // Device time of a launch; `launch` counts all launches of the device.
   std::function<double(const Configuration&, const Problem&, int launch)>
       latency_us =
@@ -74,9 +75,12 @@ class FakeBackend : public Backend {
       : script_(std::move(script)) {}
 
   std::string name() const override { return "fake"; }
-  Enumeration Enumerate() override { return {.devices = {script_->facts}}; }
+  Enumeration Enumerate() override {
+    return {.devices = {script_->facts}, .watches = true};
+  }
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
+  absl::StatusOr<DeviceState> Look(const std::string& device_uuid) override;
 
  private:
   std::shared_ptr<FakeDeviceScript> script_;

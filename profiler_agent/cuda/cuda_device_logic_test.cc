@@ -14,6 +14,7 @@
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/fake_cuda_driver.h"
+#include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/worker/test_kernels.h"
 
@@ -92,12 +93,21 @@ class FakeGpuBackend : public Backend {
       const std::string& uuid, const std::string& cache_dir) override {
     const absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::Load();
     if (!nvrtc.ok()) return nvrtc.status();
-    const CudaDeviceEntry entry = List(**nvrtc);
+    CudaDeviceEntry entry = List(**nvrtc);
+    if (nvml.power_limit != nullptr) {
+      entry.nvml.emplace(nvml, nullptr, nullptr);
+    }
     if (uuid != entry.facts.uuid) return absl::NotFoundError(uuid);
     return CudaDevice::Open(gpu().driver.driver(), **nvrtc, entry, cache_dir);
   }
 
   FakeGpu& gpu() { return gpu_; }
+
+  // Without a power limit devices have no NVML.
+  NvmlFunctions nvml = {
+      .memory = [](NvmlHandle, NvmlMemory*) { return 15; },
+      .throttle_reasons = [](NvmlHandle, unsigned long long*) { return 15; },
+      .clock = [](NvmlHandle, int, unsigned*) { return 15; }};
 
  private:
   CudaDeviceEntry List(const Nvrtc& nvrtc) {
@@ -230,6 +240,20 @@ TEST_F(CudaDeviceLogicTest, AnUncorrectableMemoryErrorIsTheDevicesFault) {
   const absl::Status status = Prepare(kSound).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("ECC_UNCORRECTABLE"));
+}
+
+TEST_F(CudaDeviceLogicTest, AFaultOfAGpuThatIsLostIsTheDevicesFault) {
+  backend_.nvml.power_limit = [](NvmlHandle, unsigned*) { return 15; };
+  const absl::StatusOr<std::unique_ptr<Device>> device =
+      backend_.Open(device_->facts().uuid, "");
+  ASSERT_TRUE(device.ok()) << device.status();
+  ASSERT_TRUE((*device)->Load(TestKernel(kFaults)).ok());
+  backend_.gpu().fault = Fault::kIllegalAddress;
+  const absl::Status status =
+      (*device)->Prepare(kSound, {{.extents = {1, 37}}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the GPU is lost, or must be reset"));
 }
 
 TEST_F(CudaDeviceLogicTest, SaysWhatIsFreeWhereAServerHoldsTheCard) {
