@@ -54,13 +54,13 @@ absl::StatusOr<std::vector<BenchLine>> Measure(
   std::vector<BenchLine> lines;
   absl::Status conversion;
   v1::JobInfo job;
+  std::string waiting;
   Progress progress(*context.err, context.terminal);
   const absl::Status status = jobs.Measure(
       ToRequest(options, spec, shapes), [&](const v1::MeasureResponse& event) {
         if (event.has_job()) {
           job = event.job();
-          progress.Update(ProgressLabel(job), job.done(), job.total(),
-                          job.seconds_left());
+          ShowProgress(progress, *context.err, job, waiting);
         } else if (event.has_result()) {
           absl::StatusOr<BenchLine> line =
               ToBenchLine(spec, shapes, event.result());

@@ -352,6 +352,19 @@ TEST_F(CommandLineTest, DevicesShowsWhatTheyDo) {
   EXPECT_EQ(json["devices"][0]["state"]["utilisation_percent"], 93);
 }
 
+TEST_F(CommandLineTest, WaitingSaysOnceWhatFor) {
+  v1::JobInfo waiting = Job(5, v1::RUNNING);
+  waiting.set_phase(v1::WAITING);
+  waiting.set_message("waiting: GPU-1 is used by 2 other processes");
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {waiting, waiting, Job(5, v1::SUCCEEDED)};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  const std::string text = err_.str();
+  const size_t first = text.find("job 5: waiting: GPU-1 is used by 2 other");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("GPU-1 is used", first + 40), std::string::npos) << text;
+}
+
 TEST_F(CommandLineTest, EvenIfBusyIsPassedOn) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   EXPECT_EQ(Run({"reprofile", "--even-if-busy"}), kExitOk);
