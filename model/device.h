@@ -8,6 +8,7 @@
 #define WAVETUNE_MODEL_DEVICE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace wavetune {
@@ -31,6 +32,25 @@ struct DeviceFacts {
   int64_t max_local_memory_bytes = 0;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
+};
+
+// What a device does right now, as far as it says; see
+// proto/wavetune/v1/types.proto.
+struct DeviceState {
+  int64_t looked_at_us = 0;  // Since the Unix epoch; 0: never.
+  int32_t sm_clock_mhz = 0;
+  uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
+  // Our own work included.
+  std::optional<int32_t> utilisation_percent;
+  // Without our own workers; absent where they cannot be told apart.
+  std::optional<int32_t> other_processes;
+  int64_t memory_used_bytes = 0;
+  int64_t memory_total_bytes = 0;
+  int32_t own_workers = 0;
+  int32_t power_limit_w = 0;
+  std::string busy;  // Why profiling keeps off; empty: it need not.
+
+  friend bool operator==(const DeviceState&, const DeviceState&) = default;
 };
 
 // Returns the canonical silicon key, for example

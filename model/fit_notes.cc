@@ -80,6 +80,9 @@ std::vector<std::string> NotesOnSamples(const ProfileState& state) {
   add(counts.suspect,
       "samples doubted (suspect, or in contradiction to one other): they weigh "
       "a tenth");
+  add(counts.throttled,
+      "of these were taken while the device was throttled, and again when they "
+      "were measured again");
   return notes;
 }
 

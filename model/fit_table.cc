@@ -138,6 +138,10 @@ void CountSamples(const ProfileState& state, FitReport& report) {
   report.samples_used = state.counts.used + state.counts.merged;
   report.samples_dropped =
       state.strangers + state.counts.absurd + state.counts.contradictory;
+  if (state.counts.used > 0) {
+    report.throttled_share = static_cast<double>(state.counts.throttled) /
+                             static_cast<double>(state.counts.used);
+  }
   for (const SpecialisationState& s : state.specialisations) {
     for (const CandidateState& c : s.candidates) {
       for (const Observation& o : c.observations) {

@@ -122,6 +122,17 @@ TEST_F(FitTableTest, WhereEverythingIsSuspectBoundsAreWider) {
   EXPECT_GE(SmallestBound(fit.table), 0.1);
 }
 
+TEST_F(FitTableTest, SaysHowMuchIsKnownFromAThrottledDeviceAlone) {
+  ProfileInput input = Done();
+  EXPECT_EQ(FitTable(input)->report.throttled_share, 0);
+  for (Sample& sample : input.samples) {
+    sample.suspect = sample.throttled = true;
+  }
+  const FitResult fit = FitTable(input).value();
+  EXPECT_EQ(fit.report.throttled_share, 1);
+  EXPECT_THAT(Notes(fit), HasSubstr("while the device was throttled"));
+}
+
 TEST_F(FitTableTest, RefusesWithTooFewSamples) {
   ProfileInput input = Done();
   input.samples.resize(3);

@@ -91,6 +91,10 @@ struct ProfileStep {
 ProfileStep PlanNext(const ProfileInput& input,
                      const std::vector<MeasureItem>& failed = {});
 
+// A quarter: the fit gives such samples a tenth of the weight, so that fewer
+// of them hardly move it.
+inline constexpr double kMostThrottledShare = 0.25;
+
 // What the fit has to say beside the table.
 struct FitReport {
   std::vector<std::string>
@@ -98,8 +102,12 @@ struct FitReport {
   int64_t samples_used = 0;
   int64_t samples_dropped = 0;
   int64_t samples_within_8_waves = 0;  // Samples with w <= 8.
-  double expected_regret = 0;          // Over representative problems.
-  double median_relative_error = 0;    // Of the fit on its own samples.
+  // Share of the (candidate, problem) pairs that are known from throttled
+  // samples alone. Above kMostThrottledShare the table should not serve: it
+  // compares candidates under clocks that differ.
+  double throttled_share = 0;
+  double expected_regret = 0;        // Over representative problems.
+  double median_relative_error = 0;  // Of the fit on its own samples.
 };
 
 struct FitResult {
@@ -148,7 +156,8 @@ struct Verdict {
 // Promotes only if the geometric mean against incumbent and default is no worse
 // (1 % is noise) and no point is worse by more than max(3 %, 3 * its spread).
 // `measured` answers plan.items in order; missing measurements (latency <= 0)
-// leave their points out; too few points left refuse. Cannot fail.
+// and throttled ones leave their points out; too few points left refuse.
+// Cannot fail.
 Verdict JudgeVerification(const VerificationPlan& plan,
                           const std::vector<Sample>& measured);
 

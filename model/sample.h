@@ -34,6 +34,11 @@ struct Sample {
   int32_t launches = 1;
   double device_time_us = 0;
   bool suspect = false;  // Throttled, or never stable.
+  // Lowest clock of the multiprocessors seen meanwhile; 0 if unknown.
+  int32_t sm_clock_mhz = 0;
+  // Throttled also when measured again; then suspect, too.
+  bool throttled = false;
+  uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
 
   friend bool operator==(const Sample&, const Sample&) = default;
 };

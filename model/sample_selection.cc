@@ -52,6 +52,8 @@ Observation Merge(const Mapping& mapping, const Sample* const* begin,
   if (suspect) {
     observation.weight = kSuspectWeight;
     ++counts.suspect;
+    counts.throttled +=
+        std::any_of(begin, end, [](const Sample* s) { return s->throttled; });
   }
   counts.merged += (end - begin) - 1;
   return observation;

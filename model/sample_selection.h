@@ -27,6 +27,7 @@ struct SelectionCounts {
   int64_t contradictory = 0;  // Several times off its neighbours.
   int64_t merged = 0;         // Repeats of a (candidate, problem).
   int64_t suspect = 0;        // Used, but with a low weight.
+  int64_t throttled = 0;      // Of those, from a throttled device.
 };
 
 // Returns the observations of one candidate in the order of their problems.

@@ -65,6 +65,16 @@ TEST_F(SampleSelectionTest, PrefersTrustedSamplesAndDoubtsTheRest) {
   EXPECT_EQ(counts_.suspect, 1);
 }
 
+TEST_F(SampleSelectionTest, CountsWhatIsKnownFromAThrottledDeviceAlone) {
+  Add(1, 10);
+  Add(1, 50, /*suspect=*/true).throttled = true;
+  Add(2, 60, /*suspect=*/true).throttled = true;
+  Add(3, 60, /*suspect=*/true);
+  Select();
+  EXPECT_EQ(counts_.throttled, 1);
+  EXPECT_EQ(counts_.suspect, 2);
+}
+
 TEST_F(SampleSelectionTest, DropsWhatContradictsSeveralNeighbours) {
   for (int64_t size = 1; size <= 6; ++size) {
     Add(size, 10.0 * static_cast<double>(size * size));

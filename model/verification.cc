@@ -111,6 +111,10 @@ class Measurements {
     for (size_t i = 0; i < std::min(plan.items.size(), measured.size()); ++i) {
       const Sample& sample = measured[i];
       if (!std::isfinite(sample.latency_us) || sample.latency_us <= 0) continue;
+      if (sample.throttled) {  // Under other clocks than those beside it.
+        ++throttled_;
+        continue;
+      }
       by_item_[{plan.items[i].configuration, plan.items[i].problem}] = &sample;
     }
   }
@@ -123,6 +127,8 @@ class Measurements {
     return all ? trio : Trio{};
   }
 
+  int throttled() const { return throttled_; }
+
  private:
   const Sample* Find(const Configuration& configuration,
                      const VerificationPlan::Point& point) const {
@@ -131,6 +137,7 @@ class Measurements {
   }
 
   std::map<std::pair<Configuration, Problem>, const Sample*> by_item_;
+  int throttled_ = 0;
 };
 
 double SpreadOf(const Sample& a, const Sample& b) {
@@ -221,13 +228,21 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
 
 Verdict JudgeVerification(const VerificationPlan& plan,
                           const std::vector<Sample>& measured) {
-  const Tally tally = TallyUp(plan, Measurements(plan, measured));
+  const Measurements measurements(plan, measured);
+  const Tally tally = TallyUp(plan, measurements);
   Verdict verdict = tally.verdict;
   if (tally.points == 0 || 2 * tally.points < plan.points.size()) {
     verdict.reason = absl::StrFormat(
         "refused: only %d of %d verification points were measured; at least "
         "half are needed",
         tally.points, plan.points.size());
+    if (measurements.throttled() > 0) {
+      absl::StrAppendFormat(
+          &verdict.reason,
+          "; the device was throttled for %d of %d measurements: let it cool, "
+          "then reprofile",
+          measurements.throttled(), plan.items.size());
+    }
     return verdict;
   }
   const std::string figures = absl::StrFormat(

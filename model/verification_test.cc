@@ -103,6 +103,17 @@ TEST_F(JudgeTest, LeavesOutMissingMeasurementsAndRefusesWithTooFew) {
   EXPECT_FALSE(JudgeVerification({}, {}).promote);
 }
 
+TEST_F(JudgeTest, RefusesWhereTheDeviceWasThrottled) {
+  AddPoint(90, 100, 100);
+  AddPoint(90, 100, 100);
+  measured_[0].throttled = true;
+  EXPECT_TRUE(Judge().promote);  // Half of the points are left.
+  measured_[4].throttled = true;
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason,
+              HasSubstr("throttled for 2 of 6 measurements: let it cool"));
+}
+
 class PlanVerificationTest : public ::testing::Test {
  protected:
   PlanVerificationTest()

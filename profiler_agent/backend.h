@@ -9,6 +9,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_BACKEND_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,6 +47,15 @@ struct LaunchTimes {
   int launches_per_timing = 1;
   double warmup_us = 0;  // Device time of the warm-up.
   bool throttled = false;
+  uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
+  // Clock of the multiprocessors, at most a tenth of a second old; 0 if
+  // unknown.
+  int32_t sm_clock_mhz = 0;
+  // Launches began before all were enqueued: times may hold the host's pauses.
+  bool host_stalled = false;
+
+  // Whether a burst is worth another one.
+  bool disturbed() const { return throttled || host_stalled; }
 };
 
 // One opened device. Used by one thread.
@@ -96,6 +106,7 @@ class Backend {
     std::vector<DeviceFacts> devices;
     // Why there are none, or fewer than there might be; for people.
     std::string note;
+    bool watches = false;  // Look() answers.
   };
 
   virtual ~Backend() = default;
@@ -110,6 +121,13 @@ class Backend {
   // NOT_FOUND for an unknown UUID, UNAVAILABLE.
   virtual absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) = 0;
+
+  // Says what a device does right now, without opening it; `busy` is left
+  // empty. Errors: UNIMPLEMENTED where this kind does not say; NOT_FOUND;
+  // UNAVAILABLE.
+  virtual absl::StatusOr<DeviceState> Look(const std::string& /*device_uuid*/) {
+    return absl::UnimplementedError(name() + " does not watch devices");
+  }
 };
 
 }  // namespace wavetune

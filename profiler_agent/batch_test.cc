@@ -1,5 +1,6 @@
 // Prepare and measure batches on fake devices.
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -147,7 +148,11 @@ class MeasureBatchTest : public ::testing::Test {
   absl::Status Run(std::vector<MeasureItem> items) {
     MeasureBatch batch{.kernel = TinyKernel("fake"),
                        .items = std::move(items),
-                       .rule = {.min_launches = 4, .max_launches = 16}};
+                       .rule = {.min_launches = 4, .max_launches = 16},
+                       .sleep = [this](CoolDown::Duration, const auto&) {
+                         ++pauses_;
+                         on_pause_();
+                       }};
     return RunMeasureBatch(
         device_, batch,
         [this](const MeasureOutcome& outcome) {
@@ -168,8 +173,52 @@ class MeasureBatchTest : public ::testing::Test {
   std::vector<size_t> order_;
   std::map<size_t, Sample> samples_;
   std::map<size_t, MeasureOutcome> failures_;
+  int pauses_ = 0;
+  std::function<void()> on_pause_ = [] {};
   std::stop_source cancel_;
 };
+
+void Throttle(LaunchTimes& times) {
+  times.throttled = true;
+  times.throttle_reasons = 0x20;
+  times.sm_clock_mhz = 900;
+  for (double& us : times.launch_us) us *= 2;
+}
+
+TEST_F(MeasureBatchTest, MeasuresAThrottledTurnAgainAfterAPause) {
+  script_->on_times = [](int burst, LaunchTimes& times) {
+    if (burst == 2 || burst == 3) Throttle(times);
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  EXPECT_EQ(pauses_, 2);
+  for (const auto& [index, sample] : samples_) {
+    EXPECT_DOUBLE_EQ(sample.latency_us, 100);
+    EXPECT_FALSE(sample.suspect);
+  }
+}
+
+TEST_F(MeasureBatchTest, WhatStaysThrottledIsASuspectSampleInTheEnd) {
+  script_->on_times = [](int, LaunchTimes& times) { Throttle(times); };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  ASSERT_EQ(samples_.size(), 2u);
+  for (const auto& [index, sample] : samples_) {
+    EXPECT_DOUBLE_EQ(sample.latency_us, 200);
+    EXPECT_TRUE(sample.suspect);
+    EXPECT_TRUE(sample.throttled);
+    EXPECT_EQ(sample.sm_clock_mhz, 900);
+    EXPECT_EQ(sample.throttle_reasons, 0x20U);
+  }
+  EXPECT_EQ(device_.measured().size(), 8u);
+}
+
+TEST_F(MeasureBatchTest, CancellingEndsAPauseAndTheBatch) {
+  script_->on_times = [](int, LaunchTimes& times) { Throttle(times); };
+  on_pause_ = [this] { cancel_.request_stop(); };
+  EXPECT_EQ(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(pauses_, 1);
+  EXPECT_THAT(order_, IsEmpty());
+}
 
 TEST_F(MeasureBatchTest, MeasuresEveryItem) {
   script_->latency_us = [](const Configuration& c, const Problem&, int) {

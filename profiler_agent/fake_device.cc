@@ -52,6 +52,7 @@ absl::StatusOr<LaunchTimes> FakeDevice::Measure(
     times.launch_us.push_back(
         script_->latency_us(configuration, problem, launches_++));
   }
+  script_->on_times(static_cast<int>(measured_.size()) - 1, times);
   return times;
 }
 
@@ -73,6 +74,11 @@ absl::StatusOr<std::unique_ptr<Device>> FakeBackend::Open(
     return absl::NotFoundError(absl::StrCat("no device ", device_uuid));
   }
   return std::make_unique<FakeDevice>(script_);
+}
+
+absl::StatusOr<DeviceState> FakeBackend::Look(const std::string& device_uuid) {
+  if (device_uuid == script_->facts.uuid) return script_->state;
+  return absl::NotFoundError(absl::StrCat("no device ", device_uuid));
 }
 
 }  // namespace wavetune

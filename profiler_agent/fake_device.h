@@ -26,6 +26,7 @@ struct FakeDeviceScript {
                        .compiler = "fake 1.0",
                        .max_group_size = 1024,
                        .max_local_memory_bytes = 65536};
+  DeviceState state = {.sm_clock_mhz = 1980, .other_processes = 0};
   // Device time of a launch; `launch` counts all launches of the device.
   std::function<double(const Configuration&, const Problem&, int launch)>
       latency_us =
@@ -34,6 +35,9 @@ struct FakeDeviceScript {
   std::map<std::string, double> peer_us;
   // Launches in a row that each timing is the mean of.
   int launches_per_timing = 1;
+  // Changes what a burst reports; `burst` counts those of the device from 0.
+  std::function<void(int burst, LaunchTimes& times)> on_times =
+      [](int, LaunchTimes&) {};
   // Errors by configuration.
   std::map<Configuration, absl::Status> prepare_errors;
   std::map<Configuration, absl::Status> measure_errors;
@@ -78,9 +82,12 @@ class FakeBackend : public Backend {
       : script_(std::move(script)) {}
 
   std::string name() const override { return "fake"; }
-  Enumeration Enumerate() override { return {.devices = {script_->facts}}; }
+  Enumeration Enumerate() override {
+    return {.devices = {script_->facts}, .watches = true};
+  }
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
+  absl::StatusOr<DeviceState> Look(const std::string& device_uuid) override;
 
  private:
   std::shared_ptr<FakeDeviceScript> script_;

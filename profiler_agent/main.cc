@@ -196,6 +196,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--cache-dir", arguments.backend.cache_dir,
                  "Folder for compiled programs")
       ->capture_default_str();
+  app.add_option("--memory-cap", arguments.backend.memory_cap,
+                 "Device memory that the buffers of a CUDA worker may take "
+                 "together: up to 1 a fraction of what is free without them, "
+                 "above 1 MiB")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--replay-trace", arguments.backend.replay_traces,
                  "Folder with a recorded trace (backend replay); repeatable");
   app.add_flag("--replay-judged", arguments.backend.replay_judged,
@@ -247,6 +253,9 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--cache-dir", arguments.backend.cache_dir);
   worker->add_option("--replay-trace", arguments.backend.replay_traces);
   worker->add_flag("--replay-judged", arguments.backend.replay_judged);
+  worker->add_option("--memory-cap", arguments.backend.memory_cap);
+  worker->add_flag("--skip-nvidia-opencl",
+                   arguments.backend.skip_nvidia_opencl);
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 

@@ -46,7 +46,8 @@ class GroupRunner {
         rule_(batch.rule.WithDefaults()),
         turns_(IsCpu(device.facts()) ? kCpuTurns : kAcceleratorTurns),
         on_outcome_(on_outcome),
-        cancel_(cancel) {}
+        cancel_(cancel),
+        cool_down_(batch.sleep) {}
 
   absl::Status Run(const std::vector<size_t>& indices) {
     std::deque<OpenItem> open;
@@ -74,6 +75,7 @@ class GroupRunner {
       ++item.turns;
       const MeasurementProgress& progress = item.measurement.progress();
       const bool compared = item.turns >= turns_ ||
+                            item.measurement.given_up() ||
                             progress.launches >= rule_.max_launches ||
                             progress.device_time_us >= rule_.max_device_time_us;
       if (item.measurement.done() && compared) {
@@ -115,6 +117,7 @@ class GroupRunner {
             : device_.Measure(measurement.configuration(),
                               measurement.problem(), warmup, LaunchesOf(item));
     absl::Status status = times.ok() ? measurement.Add(*times) : times.status();
+    if (status.ok()) cool_down_.After(times->throttled, cancel_);
     if (status.ok() || IsDeviceLost(status)) return status;
     if (!is_peer && ExcludesCandidate(status)) {
       excluded_.emplace(measurement.configuration(), status);
@@ -151,6 +154,7 @@ class GroupRunner {
   const int turns_;
   const OutcomeCallback& on_outcome_;
   const std::stop_token& cancel_;
+  CoolDown cool_down_;
   std::map<Configuration, absl::Status> excluded_;
 };
 

@@ -14,6 +14,7 @@
 #include "model/profile.h"
 #include "model/sample.h"
 #include "profiler_agent/backend.h"
+#include "profiler_agent/cool_down.h"
 #include "profiler_agent/stopping_rule.h"
 
 namespace wavetune {
@@ -23,6 +24,7 @@ struct MeasureBatch {
   LoadedKernel kernel;
   std::vector<MeasureItem> items;
   StoppingRule rule;
+  CoolDown::Sleep sleep = nullptr;  // For tests; empty: really sleeps.
 };
 
 // Exactly one of `sample` and `failure` is set.
@@ -38,7 +40,9 @@ using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 // moment of the device does not decide a comparison; blocks until each has an
 // outcome. Once a candidate is excluded its other items fail with the same
 // reason, unmeasured. Items are grouped by specialisation (a device holds one
-// at a time). Cancelling takes effect after the running burst. Errors:
+// at a time). A throttled burst is followed by a pause and measured again, a
+// few times an item; cancelling ends the pause. Cancelling takes effect after
+// the running burst. Errors:
 // CANCELLED; UNAVAILABLE when the device was lost. What was reported stays
 // valid, and what met the rule by then is reported before either.
 absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,

@@ -14,6 +14,15 @@ namespace {
 // times the target, and the fit's robust loss copes with those.
 constexpr double kSuspectFactor = 3;
 
+// Bursts of a throttled device, or a stalled host, after which a measurement
+// gives up: with the pauses in between (CoolDown) a few seconds.
+constexpr int kMostAside = 4;
+
+int32_t LowerClock(int32_t a, int32_t b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
+}
+
 }  // namespace
 
 Measurement::Measurement(Configuration configuration, Problem problem,
@@ -35,16 +44,12 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
                        " us; profiling timers may not work on it"));
     }
   }
-  for (const double us : times.launch_us) {
-    launch_us_.push_back(us);
-    progress_.device_time_us += us * std::max(1, times.launches_per_timing);
+  if (times.disturbed()) {
+    PutAside(times);
+    return absl::OkStatus();
   }
-  if (std::isfinite(times.warmup_us) && times.warmup_us > 0) {
-    progress_.device_time_us += times.warmup_us;
-  }
-  throttled_ |= times.throttled;
-  progress_.launches = static_cast<int>(launch_us_.size());
-  progress_.estimate = EstimateLatency(launch_us_);
+  sound_.Add(times);
+  Assess(sound_);
 
   const StopReason verdict = Judge(rule_, progress_);
   done_ = verdict != StopReason::kGoOn;
@@ -59,6 +64,48 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
   return absl::OkStatus();
 }
 
+void Measurement::PutAside(const LaunchTimes& times) {
+  aside_.Add(times);
+  ++bursts_aside_;
+  if (sound_.us.empty()) Assess(aside_);
+  given_up_ = bursts_aside_ >= kMostAside;
+  if (!given_up_) return;
+  done_ = true;
+  if (static_cast<int>(sound_.us.size()) >= rule_.min_launches) {
+    return;
+  }
+  sound_.Add(aside_);
+  rests_on_aside_ = true;
+  Assess(sound_);
+}
+
+void Measurement::Assess(const Launches& launches) {
+  progress_.launches = static_cast<int>(launches.us.size());
+  progress_.device_time_us = launches.device_time_us;
+  progress_.estimate = EstimateLatency(launches.us);
+}
+
+void Measurement::Launches::Add(const LaunchTimes& times) {
+  for (const double one_us : times.launch_us) {
+    us.push_back(one_us);
+    device_time_us += one_us * std::max(1, times.launches_per_timing);
+  }
+  if (std::isfinite(times.warmup_us) && times.warmup_us > 0) {
+    device_time_us += times.warmup_us;
+  }
+  sm_clock_mhz = LowerClock(sm_clock_mhz, times.sm_clock_mhz);
+  throttle_reasons |= times.throttle_reasons;
+  throttled |= times.throttled;
+}
+
+void Measurement::Launches::Add(const Launches& other) {
+  us.insert(us.end(), other.us.begin(), other.us.end());
+  device_time_us += other.device_time_us;
+  sm_clock_mhz = LowerClock(sm_clock_mhz, other.sm_clock_mhz);
+  throttle_reasons |= other.throttle_reasons;
+  throttled |= other.throttled;
+}
+
 Sample Measurement::Result() const {
   const LatencyEstimate& estimate = progress_.estimate;
   Sample sample;
@@ -68,10 +115,15 @@ Sample Measurement::Result() const {
   sample.min_us = estimate.min_us;
   sample.relative_spread = estimate.relative_spread;
   sample.launches = progress_.launches;
-  sample.device_time_us = progress_.device_time_us;
+  // All that it cost, also what was put aside.
+  sample.device_time_us =
+      sound_.device_time_us + (rests_on_aside_ ? 0 : aside_.device_time_us);
   sample.suspect =
-      throttled_ || estimate.relative_half_width >
-                        kSuspectFactor * rule_.target_relative_error;
+      rests_on_aside_ || estimate.relative_half_width >
+                             kSuspectFactor * rule_.target_relative_error;
+  sample.sm_clock_mhz = sound_.sm_clock_mhz;
+  sample.throttled = sound_.throttled;
+  sample.throttle_reasons = sound_.throttle_reasons;
   return sample;
 }
 

@@ -17,6 +17,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_MEASUREMENT_H_
 #define WAVETUNE_PROFILER_AGENT_MEASUREMENT_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,23 +54,48 @@ class Measurement {
 
   // Takes a burst's times. Launches that look disturbed when the target is
   // first met are followed by another burst: a stall that hits all launches of
-  // a burst alike looks like precision. Errors: INTERNAL when a time is not
-  // positive and finite or there are none; the measurement is unchanged.
+  // a burst alike looks like precision. A burst of a throttled device or a
+  // stalled host is put aside and measured again; with the fourth the
+  // measurement gives up. Errors: INTERNAL when a time is not positive and
+  // finite or there are none; the measurement is unchanged.
   absl::Status Add(const LaunchTimes& times);
 
-  // Returns the sample; only after at least one successful Add. It is suspect
-  // when the device throttled, or when the interval stayed several times wider
-  // than the target to the end.
+  // Whether it is done because bursts were disturbed again and again: further
+  // turns would not help.
+  bool given_up() const { return given_up_; }
+
+  // Returns the sample; only after at least one successful Add. It rests on
+  // what was put aside, and is suspect, only where there is too little else. It
+  // is also suspect when the interval stayed several times wider than the
+  // target to the end.
   Sample Result() const;
 
  private:
+  // Launches with what the device said meanwhile.
+  struct Launches {
+    std::vector<double> us;
+    double device_time_us = 0;
+    int32_t sm_clock_mhz = 0;  // Lowest known.
+    uint32_t throttle_reasons = 0;
+    bool throttled = false;
+
+    void Add(const LaunchTimes& times);
+    void Add(const Launches& other);
+  };
+
+  void PutAside(const LaunchTimes& times);
+  void Assess(const Launches& launches);
+
   Configuration configuration_;
   Problem problem_;
   StoppingRule rule_;
-  std::vector<double> launch_us_;
+  Launches sound_;
+  Launches aside_;
+  int bursts_aside_ = 0;
   MeasurementProgress progress_;
-  bool throttled_ = false;
   bool repeated_ = false;  // What looked disturbed got another burst.
+  bool given_up_ = false;
+  bool rests_on_aside_ = false;
   bool done_ = false;
   Burst next_;
 };

@@ -87,12 +87,71 @@ TEST(MeasurementTest, StopsWhenTheDeviceTimeIsUsedUp) {
   EXPECT_TRUE(measurement.done());
 }
 
-TEST(MeasurementTest, ThrottledIsSuspect) {
-  Measurement measurement = Start();
-  LaunchTimes times = Times({100, 100, 100, 100});
+LaunchTimes Throttled(std::vector<double> launch_us) {
+  LaunchTimes times = Times(std::move(launch_us));
   times.throttled = true;
-  ASSERT_TRUE(measurement.Add(times).ok());
+  times.throttle_reasons = 0x40;
+  times.sm_clock_mhz = 1200;
+  return times;
+}
+
+TEST(MeasurementTest, AThrottledBurstIsMeasuredAgain) {
+  Measurement measurement = Start();
+  ASSERT_TRUE(measurement.Add(Throttled({160, 160, 160, 160})).ok());
+  ASSERT_FALSE(measurement.done());
+  EXPECT_EQ(measurement.next().launches, 4);
+  LaunchTimes cool = Times({100, 100, 100, 100});
+  cool.sm_clock_mhz = 1980;
+  cool.throttle_reasons = 0x04;
+  ASSERT_TRUE(measurement.Add(cool).ok());
+  EXPECT_TRUE(measurement.done());
+  EXPECT_FALSE(measurement.given_up());
+  const Sample sample = measurement.Result();
+  EXPECT_DOUBLE_EQ(sample.latency_us, 100);
+  EXPECT_EQ(sample.launches, 4);
+  EXPECT_FALSE(sample.suspect);
+  EXPECT_FALSE(sample.throttled);
+  EXPECT_EQ(sample.sm_clock_mhz, 1980);
+  EXPECT_EQ(sample.throttle_reasons, 0x04U);
+  EXPECT_DOUBLE_EQ(sample.device_time_us, 690 + 450);  // What it cost.
+}
+
+TEST(MeasurementTest, WhatStaysThrottledIsSuspectAndSaysWhy) {
+  Measurement measurement = Start();
+  int bursts = 0;
+  while (!measurement.done()) {
+    ASSERT_TRUE(measurement.Add(Throttled({160, 160, 160, 160})).ok());
+    ASSERT_LE(++bursts, 4);
+  }
+  EXPECT_TRUE(measurement.given_up());
+  const Sample sample = measurement.Result();
+  EXPECT_DOUBLE_EQ(sample.latency_us, 160);
+  EXPECT_TRUE(sample.suspect);
+  EXPECT_TRUE(sample.throttled);
+  EXPECT_EQ(sample.sm_clock_mhz, 1200);
+  EXPECT_EQ(sample.throttle_reasons, 0x40U);
+  EXPECT_DOUBLE_EQ(sample.device_time_us, bursts * 690);
+}
+
+TEST(MeasurementTest, EnoughCoolLaunchesMakeASoundSample) {
+  StoppingRule rule = kRule;
+  rule.target_relative_error = 1e-9;
+  Measurement measurement = Start(rule);
+  ASSERT_TRUE(measurement.Add(Times({100, 100.1, 100.2, 100.3})).ok());
+  while (!measurement.done()) {
+    ASSERT_TRUE(measurement.Add(Throttled({160, 160})).ok());
+  }
+  EXPECT_EQ(measurement.Result().launches, 4);
+  EXPECT_FALSE(measurement.Result().throttled);
+}
+
+TEST(MeasurementTest, LaunchesOfAStalledHostAreMeasuredAgainAndThenSuspect) {
+  Measurement measurement = Start();
+  LaunchTimes stalled = Times({100, 100, 900, 100});
+  stalled.host_stalled = true;
+  while (!measurement.done()) ASSERT_TRUE(measurement.Add(stalled).ok());
   EXPECT_TRUE(measurement.Result().suspect);
+  EXPECT_FALSE(measurement.Result().throttled);
 }
 
 TEST(MeasurementTest, RefusesTimesThatCannotBe) {

@@ -73,6 +73,7 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
   wanted.reason = request.reason();
   wanted.refit_only = request.refit_only();
   wanted.fresh = request.fresh();
+  wanted.even_if_busy = request.even_if_busy();
   wanted.samples_per_candidate = request.samples_per_candidate();
   wanted.portfolio_size = request.portfolio_size();
   ASSIGN_OR_RETURN(const std::vector<JobRecord> jobs, jobs_->Reprofile(wanted));
@@ -116,6 +117,7 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
   wanted.standard = request.default_configuration();
   wanted.exhaustive = request.exhaustive();
   wanted.peers = request.peers();
+  wanted.even_if_busy = request.even_if_busy();
   if (request.remeasure_leaders() < 0) {
     return absl::InvalidArgumentError("remeasure_leaders must be 0 or more");
   }

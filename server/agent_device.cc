@@ -1,5 +1,6 @@
 #include "server/agent_device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -52,6 +53,9 @@ Sample ToSample(const MeasureItem& item, const v1::Sample& proto) {
   sample.launches = proto.launches();
   sample.device_time_us = proto.device_time_us();
   sample.suspect = proto.suspect();
+  sample.sm_clock_mhz = proto.sm_clock_mhz();
+  sample.throttled = proto.throttled();
+  sample.throttle_reasons = proto.throttle_reasons();
   return sample;
 }
 
@@ -86,19 +90,19 @@ bool AgentDevice::Stream::Silent() const {
 }
 
 AgentDevice::AgentDevice(DeviceFacts facts, std::shared_ptr<Stream> stream)
-    : facts_(std::move(facts)), stream_(std::move(stream)) {}
+    : stream_(std::move(stream)), facts_(std::move(facts)) {}
 
 absl::Status AgentDevice::Prepare(
     const KernelFiles& kernel, const std::string& specialisation,
     const std::vector<Configuration>& configurations,
-    const std::vector<Problem>& correctness_problems,
+    const std::vector<Problem>& correctness_problems, IfBusy if_busy,
     const CandidateCallback& on_candidate) {
   ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
   const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
   v1::AttachResponse request;
   v1::PrepareBatch* const batch = request.mutable_prepare();
   batch->set_batch_id(batch_id);
-  batch->set_device_uuid(facts_.uuid);
+  batch->set_device_uuid(device().uuid);
   *batch->mutable_kernel() = std::move(wire.source);
   batch->set_specialisation(specialisation);
   for (const Configuration& configuration : configurations) {
@@ -108,27 +112,30 @@ absl::Status AgentDevice::Prepare(
     *batch->add_correctness_problems() =
         ProblemToProto(wire.dimensions, problem);
   }
-  return RunBatch(
-      batch_id, std::move(request), [&](const v1::AttachRequest& report) {
-        if (!report.has_candidate()) return true;
-        const v1::CandidateReport& proto = report.candidate();
-        if (!InRange(proto.index(), configurations.size())) return true;
-        Candidate candidate = CandidateFromProto(
-            configurations[static_cast<size_t>(proto.index())], proto.facts());
-        candidate.excluded_reason = proto.excluded_reason();
-        return on_candidate(candidate);
-      });
+  return RunBatch(batch_id, std::move(request), if_busy,
+                  [&](const v1::AttachRequest& report) {
+                    if (!report.has_candidate()) return true;
+                    const v1::CandidateReport& proto = report.candidate();
+                    if (!InRange(proto.index(), configurations.size()))
+                      return true;
+                    Candidate candidate = CandidateFromProto(
+                        configurations[static_cast<size_t>(proto.index())],
+                        proto.facts());
+                    candidate.excluded_reason = proto.excluded_reason();
+                    return on_candidate(candidate);
+                  });
 }
 
 absl::Status AgentDevice::Measure(const KernelFiles& kernel,
                                   const std::vector<MeasureItem>& items,
+                                  IfBusy if_busy,
                                   const OutcomeCallback& on_outcome) {
   ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
   const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
   v1::AttachResponse request;
   v1::MeasureBatch* const batch = request.mutable_measure();
   batch->set_batch_id(batch_id);
-  batch->set_device_uuid(facts_.uuid);
+  batch->set_device_uuid(device().uuid);
   *batch->mutable_kernel() = std::move(wire.source);
   for (const MeasureItem& item : items) {
     v1::MeasureItem* const entry = batch->add_requests();
@@ -140,7 +147,8 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
     *entry->mutable_problem() = ProblemToProto(wire.dimensions, item.problem);
   }
   return RunBatch(
-      batch_id, std::move(request), [&](const v1::AttachRequest& report) {
+      batch_id, std::move(request), if_busy,
+      [&](const v1::AttachRequest& report) {
         Outcome outcome;
         Sample sample;
         if (report.has_sample() &&
@@ -167,7 +175,7 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
 }
 
 absl::Status AgentDevice::RunBatch(uint64_t batch_id,
-                                   v1::AttachResponse request,
+                                   v1::AttachResponse request, IfBusy if_busy,
                                    const ReportHandler& handler) {
   {
     std::lock_guard lock(mutex_);
@@ -176,6 +184,8 @@ absl::Status AgentDevice::RunBatch(uint64_t batch_id,
     batch_id_ = last_batch_id_ = batch_id;
     inbox_.clear();
     cancelling_ = false;
+    if_busy_ = if_busy;
+    yielded_.clear();
   }
   stream_->send(std::move(request));
   absl::Status result;
@@ -196,6 +206,10 @@ absl::Status AgentDevice::RunBatch(uint64_t batch_id,
   }
   std::lock_guard lock(mutex_);
   batch_id_ = 0;
+  if (!yielded_.empty() && (result.ok() || absl::IsUnavailable(result) ||
+                            absl::IsCancelled(result))) {
+    return absl::ResourceExhaustedError(yielded_);
+  }
   if (cancelling_ && (result.ok() || absl::IsUnavailable(result))) {
     return absl::CancelledError("batch cancelled");
   }
@@ -212,6 +226,12 @@ absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {
     }
     if (!closed_.empty()) return absl::UnavailableError(closed_);
     if (!problem_.empty()) return absl::UnavailableError(problem_);
+    const DeviceState* const state = FreshState();
+    if (if_busy_ == IfBusy::kYield && !cancelling_ && state != nullptr &&
+        !state->busy.empty()) {
+      yielded_ = state->busy;
+      CancelBatchLocked();
+    }
     if (cancelling_ && SteadyClock::now() - cancelled_at_ > kCancelGrace) {
       return absl::CancelledError("the agent did not end the batch in time");
     }
@@ -241,15 +261,75 @@ void AgentDevice::AcknowledgeStored(int64_t count) {
 }
 
 void AgentDevice::CancelBatch() {
+  std::lock_guard lock(mutex_);
+  yielded_.clear();  // Whoever cancels does not want it to go on later.
+  CancelBatchLocked();
+}
+
+void AgentDevice::CancelBatchLocked() {
+  if (batch_id_ == 0 || cancelling_ || !closed_.empty()) return;
+  cancelling_ = true;
+  cancelled_at_ = SteadyClock::now();
   v1::AttachResponse message;
-  {
-    std::lock_guard lock(mutex_);
-    if (batch_id_ == 0 || cancelling_ || !closed_.empty()) return;
-    cancelling_ = true;
-    cancelled_at_ = SteadyClock::now();
-    message.mutable_cancel()->set_batch_id(batch_id_);
-  }
+  message.mutable_cancel()->set_batch_id(batch_id_);
   stream_->send(std::move(message));
+}
+
+DeviceFacts AgentDevice::device() const {
+  std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+void AgentDevice::SetFacts(DeviceFacts facts) {
+  std::lock_guard lock(mutex_);
+  facts_ = std::move(facts);
+}
+
+const DeviceState* AgentDevice::FreshState() const {
+  const std::chrono::duration<double> age = SteadyClock::now() - state_at_;
+  if (!state_.has_value() || age.count() > stream_->heartbeat_timeout_s) {
+    return nullptr;
+  }
+  return &*state_;
+}
+
+std::optional<DeviceState> AgentDevice::state() const {
+  std::lock_guard lock(mutex_);
+  const DeviceState* const state = FreshState();
+  if (state == nullptr) return std::nullopt;
+  return *state;
+}
+
+void AgentDevice::SetState(DeviceState state) {
+  std::lock_guard lock(mutex_);
+  state_at_ = SteadyClock::now();
+  if (!state.busy.empty()) {
+    last_busy_ = state.busy;
+    busy_at_ = state_at_;
+  }
+  state_ = std::move(state);
+  changed_.notify_all();
+}
+
+std::string AgentDevice::BusyNow() const {
+  if (!closed_.empty() || !problem_.empty() || FreshState() == nullptr) {
+    return "";
+  }
+  if (!state_->busy.empty()) return state_->busy;
+  const std::chrono::duration<double> idle = SteadyClock::now() - busy_at_;
+  return idle.count() < stream_->idle_grace_s ? last_busy_ : "";
+}
+
+std::string AgentDevice::AwaitIdle(double timeout_s) {
+  std::unique_lock lock(mutex_);
+  const auto until =
+      SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
+                               std::chrono::duration<double>(timeout_s));
+  while (!BusyNow().empty() && SteadyClock::now() < until) {
+    changed_.wait_until(lock,
+                        std::min(until, SteadyClock::now() + kPollInterval));
+  }
+  return BusyNow();
 }
 
 bool AgentDevice::Deliver(uint64_t batch_id, const v1::AttachRequest& report) {

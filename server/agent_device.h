@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class AgentDevice : public MeasurementExecutor {
     std::function<void(const absl::Status&)> end;  // Ends the stream.
     std::string agent_name;
     double heartbeat_timeout_s = 30;
+    // Others must have left the device for so long.
+    double idle_grace_s = 5;
     std::atomic<uint64_t> next_batch_id = 1;
     // Of the last message, on the steady clock.
     std::atomic<std::chrono::steady_clock::rep> last_message = 0;
@@ -43,15 +46,17 @@ class AgentDevice : public MeasurementExecutor {
 
   AgentDevice(DeviceFacts facts, std::shared_ptr<Stream> stream);
 
-  DeviceFacts device() const override { return facts_; }
+  DeviceFacts device() const override;
   absl::Status Prepare(const KernelFiles& kernel,
                        const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::vector<Problem>& correctness_problems,
+                       IfBusy if_busy,
                        const CandidateCallback& on_candidate) override;
   absl::Status Measure(const KernelFiles& kernel,
-                       const std::vector<MeasureItem>& items,
+                       const std::vector<MeasureItem>& items, IfBusy if_busy,
                        const OutcomeCallback& on_outcome) override;
+  std::string AwaitIdle(double timeout_s) override;
   void AcknowledgeStored(int64_t count) override;
   void CancelBatch() override;
 
@@ -68,6 +73,13 @@ class AgentDevice : public MeasurementExecutor {
   std::string problem() const;
   void SetProblem(const std::string& problem);
 
+  // What the device does; nullopt where it does not say, or not lately.
+  std::optional<DeviceState> state() const;
+  void SetState(DeviceState state);
+
+  // The device is the same, under another power limit.
+  void SetFacts(DeviceFacts facts);
+
   // The stream has ended: a running batch ends as UNAVAILABLE.
   void Close(const std::string& why);
 
@@ -77,18 +89,30 @@ class AgentDevice : public MeasurementExecutor {
 
   // Sends `request` and hands reports to `handler` until the batch is done.
   absl::Status RunBatch(uint64_t batch_id, v1::AttachResponse request,
-                        const ReportHandler& handler);
+                        IfBusy if_busy, const ReportHandler& handler);
   // Waits for the next report. Returns an error where none will come.
   absl::Status NextReport(v1::AttachRequest* report);
+  // Asks the agent to end the running batch. Holds mutex_.
+  void CancelBatchLocked();
+  // The state while it is fresh. Holds mutex_.
+  const DeviceState* FreshState() const;
+  // Why the device should be left alone, and a while after. Holds mutex_.
+  std::string BusyNow() const;
 
-  const DeviceFacts facts_;
   const std::shared_ptr<Stream> stream_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
+  DeviceFacts facts_;
   uint64_t batch_id_ = 0;       // Of the running batch; 0: none.
   uint64_t last_batch_id_ = 0;  // Samples are acknowledged after its end too.
   std::deque<v1::AttachRequest> inbox_;
+  IfBusy if_busy_ = IfBusy::kGoOn;
+  std::string yielded_;  // Not empty: why the running batch yields.
+  std::optional<DeviceState> state_;
+  std::chrono::steady_clock::time_point state_at_;
+  std::string last_busy_;
+  std::chrono::steady_clock::time_point busy_at_;
   bool cancelling_ = false;
   std::chrono::steady_clock::time_point cancelled_at_;
   std::string problem_;

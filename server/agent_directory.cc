@@ -103,6 +103,10 @@ void AgentDirectory::See(
   }
 }
 
+void AgentDirectory::See(const std::shared_ptr<AgentDevice>& device) {
+  See(std::vector<std::shared_ptr<AgentDevice>>{device});
+}
+
 void AgentDirectory::Notify() { changed_.notify_all(); }
 
 std::vector<AgentDirectory::Known> AgentDirectory::List() {
@@ -114,6 +118,7 @@ std::vector<AgentDirectory::Known> AgentDirectory::List() {
     if (it != attached_.end()) {
       known.attached = true;
       known.problem = it->second->problem();
+      known.state = it->second->state();
       known.record.last_seen_us = clock_->NowUs();
     }
     list.push_back(std::move(known));

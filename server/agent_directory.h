@@ -26,7 +26,8 @@ class AgentDirectory : public ExecutorDirectory {
   struct Known {
     DeviceRecord record;
     bool attached = false;
-    std::string problem;  // Why an attached device cannot be used.
+    std::string problem;               // Why an attached device cannot be used.
+    std::optional<DeviceState> state;  // What an attached device does.
   };
 
   // Both outlive the directory.
@@ -44,6 +45,8 @@ class AgentDirectory : public ExecutorDirectory {
   void Detach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
   // A device's problem has changed.
   void Notify();
+  // Remembers an attached device as it is now.
+  void See(const std::shared_ptr<AgentDevice>& device);
 
   // Returns every device ever seen, sorted by UUID.
   std::vector<Known> List();

@@ -38,6 +38,7 @@ AgentSession::AgentSession(AgentDirectory* directory, Options options,
   stream_->send = std::move(send);
   stream_->end = std::move(end);
   stream_->heartbeat_timeout_s = options_.heartbeat_timeout_s;
+  stream_->idle_grace_s = options_.idle_grace_s;
   // Never used before, not even by an earlier daemon: an agent that comes back
   // may still have a report of an earlier stream's batch to tell.
   stream_->next_batch_id = static_cast<uint64_t>(SystemClock().NowUs());
@@ -52,6 +53,8 @@ absl::Status AgentSession::OnMessage(const v1::AttachRequest& message) {
   }
   if (message.has_device()) {
     OnDeviceReport(message.device());
+  } else if (message.has_state()) {
+    OnState(message.state());
   } else if (const uint64_t batch_id = BatchOf(message); batch_id != 0) {
     // A report that no device wants is a late one of a cancelled batch.
     for (const std::shared_ptr<AgentDevice>& device : devices_) {
@@ -97,6 +100,14 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
 void AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
   for (const std::shared_ptr<AgentDevice>& device : devices_) {
     if (device->device().uuid != report.device_uuid()) continue;
+    if (report.facts().uuid() == report.device_uuid()) {
+      device->SetFacts(DeviceFactsFromProto(report.facts()));
+      directory_->See(device);
+      Log(LogLevel::kWarning, "agent",
+          absl::StrCat("device ", report.device_uuid(), " is now ",
+                       EnvironmentKey(device->device())));
+    }
+    if (device->problem() == report.problem()) continue;
     device->SetProblem(report.problem());
     Log(LogLevel::kWarning, "agent",
         absl::StrCat(
@@ -104,6 +115,13 @@ void AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
             report.problem().empty() ? "usable again" : report.problem()));
   }
   directory_->Notify();
+}
+
+void AgentSession::OnState(const v1::DeviceStateReport& report) {
+  for (const std::shared_ptr<AgentDevice>& device : devices_) {
+    if (device->device().uuid != report.device_uuid()) continue;
+    device->SetState(DeviceStateFromProto(report.state()));
+  }
 }
 
 void AgentSession::OnClosed(const std::string& why) {

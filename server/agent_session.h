@@ -28,6 +28,7 @@ class AgentSession {
     // An agent that is silent for longer has hung; it sends a heartbeat every
     // few seconds.
     double heartbeat_timeout_s = 30;
+    double idle_grace_s = 5;  // Others must have left a device so long.
   };
   using Send = std::function<void(v1::AttachResponse)>;
   using End = std::function<void(const absl::Status&)>;
@@ -46,6 +47,7 @@ class AgentSession {
  private:
   absl::Status OnHello(const v1::AgentHello& hello);
   void OnDeviceReport(const v1::DeviceReport& report);
+  void OnState(const v1::DeviceStateReport& report);
 
   AgentDirectory* const directory_;
   const Options options_;

@@ -83,6 +83,14 @@ class AgentSessionTest : public ::testing::Test {
     return message;
   }
 
+  static v1::AttachRequest StateOf(const std::string& busy) {
+    v1::AttachRequest message;
+    message.mutable_state()->set_device_uuid("CPU-1");
+    message.mutable_state()->mutable_state()->set_busy(busy);
+    message.mutable_state()->mutable_state()->set_sm_clock_mhz(1980);
+    return message;
+  }
+
   static v1::AttachRequest Done(uint64_t batch_id,
                                 const std::string& error = "",
                                 bool cancelled = false) {
@@ -96,7 +104,8 @@ class AgentSessionTest : public ::testing::Test {
   std::unique_ptr<AgentSession> Session(Outbox& outbox,
                                         double heartbeat_timeout_s = 30) {
     return std::make_unique<AgentSession>(
-        &directory_, AgentSession::Options{"1.0", heartbeat_timeout_s},
+        &directory_,
+        AgentSession::Options{"1.0", heartbeat_timeout_s, /*idle_grace_s=*/0},
         outbox.Send(), [this](const absl::Status& status) {
           std::lock_guard lock(mutex_);
           ended_ = status;
@@ -109,7 +118,8 @@ class AgentSessionTest : public ::testing::Test {
       const auto executor = directory_.Find("CPU-1", 5);
       if (executor == nullptr) return absl::InternalError("no executor");
       return executor->Measure(
-          files_, items_, [&](const MeasurementExecutor::Outcome& outcome) {
+          files_, items_, if_busy_,
+          [&](const MeasurementExecutor::Outcome& outcome) {
             std::lock_guard lock(mutex_);
             outcomes_.push_back(
                 outcome.sample != nullptr
@@ -131,6 +141,7 @@ class AgentSessionTest : public ::testing::Test {
   Outbox outbox_;
   std::mutex mutex_;
   std::vector<std::string> outcomes_;
+  MeasurementExecutor::IfBusy if_busy_ = MeasurementExecutor::IfBusy::kYield;
   absl::Status ended_;
 };
 
@@ -292,6 +303,79 @@ TEST_F(AgentSessionTest, ABatchThatTheAgentCannotRunIsUnavailable) {
   const absl::Status status = result.get();
   EXPECT_TRUE(absl::IsUnavailable(status));
   EXPECT_THAT(status.message(), HasSubstr("cannot start"));
+}
+
+TEST_F(AgentSessionTest, ShowsWhatADeviceDoes) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  EXPECT_FALSE(directory_.List().at(0).state.has_value());
+  ASSERT_TRUE(session->OnMessage(StateOf("busy with 2 others")).ok());
+  EXPECT_EQ(directory_.List().at(0).state->sm_clock_mhz, 1980);
+  const auto executor = directory_.Find("CPU-1", 0);
+  EXPECT_EQ(executor->AwaitIdle(0), "busy with 2 others");
+  ASSERT_TRUE(session->OnMessage(StateOf("")).ok());
+  EXPECT_EQ(executor->AwaitIdle(0), "");
+  ASSERT_TRUE(session->OnMessage(StateOf("busy")).ok());
+  session->OnClosed("test");
+  EXPECT_EQ(executor->AwaitIdle(0), "");  // Nothing to wait for.
+}
+
+TEST_F(AgentSessionTest, OthersMustHaveLeftForAWhile) {
+  auto session = std::make_unique<AgentSession>(
+      &directory_,
+      AgentSession::Options{.program_version = "1.0", .idle_grace_s = 1e6},
+      outbox_.Send(), [](const absl::Status&) {});
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  const auto executor = directory_.Find("CPU-1", 0);
+  ASSERT_TRUE(session->OnMessage(StateOf("")).ok());
+  EXPECT_EQ(executor->AwaitIdle(0), "");  // Nobody was there.
+  ASSERT_TRUE(session->OnMessage(StateOf("busy")).ok());
+  ASSERT_TRUE(session->OnMessage(StateOf("")).ok());
+  EXPECT_EQ(executor->AwaitIdle(0), "busy");
+}
+
+TEST_F(AgentSessionTest, ABatchYieldsWhenOthersBeginToUseTheDevice) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 0, 7)).ok());
+  ASSERT_TRUE(session->OnMessage(StateOf("busy with 2 others")).ok());
+  EXPECT_EQ(outbox_.Next().cancel().batch_id(), id);
+  ASSERT_TRUE(session->OnMessage(Done(id, "cancelled", true)).ok());
+  const absl::Status status = result.get();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(status.message(), "busy with 2 others");
+  EXPECT_THAT(outcomes_, ElementsAre("0: 7"));
+}
+
+TEST_F(AgentSessionTest, ABatchThatMeasuresEvenIfBusyDoesNotYield) {
+  if_busy_ = MeasurementExecutor::IfBusy::kGoOn;
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  ASSERT_TRUE(session->OnMessage(StateOf("busy")).ok());
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 0, 7)).ok());
+  ASSERT_TRUE(session->OnMessage(SampleOf(id, 1, 8)).ok());
+  ASSERT_TRUE(session->OnMessage(Done(id)).ok());
+  EXPECT_TRUE(result.get().ok());
+}
+
+TEST_F(AgentSessionTest, AnotherPowerLimitIsAnotherEnvironment) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  const std::string before = EnvironmentKey(*directory_.Facts("CPU-1"));
+  v1::AttachRequest message;
+  message.mutable_device()->set_device_uuid("CPU-1");
+  *message.mutable_device()->mutable_facts() = Hello().hello().devices(0);
+  message.mutable_device()->mutable_facts()->set_power_limit_w(300);
+  ASSERT_TRUE(session->OnMessage(message).ok());
+  EXPECT_EQ(directory_.Find("CPU-1", 0)->device().power_limit_w, 300);
+  EXPECT_NE(EnvironmentKey(*directory_.Facts("CPU-1")), before);
+  EXPECT_EQ(store_.List()->at(0).facts.power_limit_w, 300);
 }
 
 }  // namespace

@@ -104,8 +104,9 @@ class Daemon::Impl {
                            ReaderServices(&table_handler_, &decision_handler_,
                                           &status_handler_, &streams_),
                            &reader_));
-    const AgentSession::Options session{options_.version,
-                                        options_.heartbeat_timeout_s};
+    const AgentSession::Options session{
+        .program_version = options_.version,
+        .heartbeat_timeout_s = options_.heartbeat_timeout_s};
     RETURN_IF_ERROR(Listen(options_.agent_socket, kOwnerAndGroup,
                            AgentServices(&devices_, session, &streams_),
                            &agent_));
@@ -151,6 +152,7 @@ class Daemon::Impl {
     services.profiling = options_.profiling;
     services.warn = Warn;
     services.default_budget_s = options_.default_budget_s;
+    services.even_if_busy = options_.even_if_busy;
     services.agent_wait_s = options_.agent_wait_s;
     services.generations_kept = options_.generations_kept;
     return services;

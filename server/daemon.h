@@ -42,6 +42,7 @@ struct DaemonOptions {
   std::vector<std::string> kernels_dirs;
   std::string version;
   double default_budget_s = 60;
+  bool even_if_busy = false;  // Measure also while others use a device.
   double agent_wait_s = 600;
   double heartbeat_timeout_s = 30;
   int generations_kept = 3;  // Of samples, per kernel and device class.

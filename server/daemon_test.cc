@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -183,6 +185,36 @@ class DaemonTest : public ::testing::Test {
     return (stub.get()->*method)(&context, request, response);
   }
 
+  // Attaches an agent and waits until the daemon knows its device: it greets
+  // first.
+  std::unique_ptr<ScriptedAgent> Attach(const std::string& uuid) {
+    auto agent = std::make_unique<ScriptedAgent>(Channel("agent.sock"), uuid);
+    EXPECT_TRUE(agent->greeted());
+    const auto status = Stub<v1::StatusService>("reader.sock");
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!IsAttached(status, uuid)) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << uuid << " was never attached";
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return agent;
+  }
+  bool IsAttached(const std::unique_ptr<v1::StatusService::Stub>& status,
+                  const std::string& uuid) {
+    v1::ListDevicesResponse list;
+    EXPECT_TRUE(Call(&v1::StatusService::Stub::ListDevices, status,
+                     v1::ListDevicesRequest(), &list)
+                    .ok());
+    return std::any_of(list.devices().begin(), list.devices().end(),
+                       [&](const v1::DeviceStatus& device) {
+                         return device.facts().uuid() == uuid &&
+                                device.attached();
+                       });
+  }
+
   // Profiles and returns the job's last message.
   v1::JobInfo Reprofile(const v1::ReprofileRequest& request = {}) {
     const auto admin = Stub<v1::AdminService>("admin.sock");
@@ -241,11 +273,10 @@ TEST_F(DaemonTest, TheSocketsHaveTheirRolesModes) {
 }
 
 TEST_F(DaemonTest, ProfilesWithAnAgentAndServesTheTable) {
-  ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
-  ASSERT_TRUE(agent.greeted());
+  const auto agent = Attach("CPU-1");
   const v1::JobInfo job = Reprofile();
   EXPECT_EQ(job.state(), v1::SUCCEEDED) << job.message();
-  EXPECT_EQ(job.samples(), agent.measured());
+  EXPECT_EQ(job.samples(), agent->measured());
 
   const auto tables = Stub<v1::TableService>("reader.sock");
   v1::GetTableRequest get;
@@ -286,7 +317,7 @@ TEST_F(DaemonTest, ProfilesWithAnAgentAndServesTheTable) {
   EXPECT_EQ(all.devices_attached(), 1);
   EXPECT_EQ(all.kernels(), 1);
   EXPECT_EQ(all.tables(), 1);
-  EXPECT_EQ(all.samples(), agent.measured());
+  EXPECT_EQ(all.samples(), agent->measured());
   EXPECT_GT(all.resident_bytes(), 0);
   v1::ListDevicesResponse devices;
   ASSERT_TRUE(Call(&v1::StatusService::Stub::ListDevices, status,
@@ -343,7 +374,7 @@ TEST_F(DaemonTest, AnswersWithTheDefaultWithoutATable) {
 }
 
 TEST_F(DaemonTest, AnEditedKernelIsServedItsNewTable) {
-  ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
+  const auto agent = Attach("CPU-1");
   const v1::JobInfo first = Reprofile();
   folder_.Write("kernels/copy/copy.cl", "another version of the kernel");
   const v1::JobInfo second = Reprofile();
@@ -359,7 +390,7 @@ TEST_F(DaemonTest, AnEditedKernelIsServedItsNewTable) {
 }
 
 TEST_F(DaemonTest, AWatchSeesPromotionsAndEndsWithTheDaemon) {
-  ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
+  const auto agent = Attach("CPU-1");
   const auto tables = Stub<v1::TableService>("reader.sock");
   grpc::ClientContext context;
   const auto reader = tables->WatchTables(&context, v1::WatchTablesRequest());
@@ -395,8 +426,7 @@ TEST_F(DaemonTest, RefusesAnAgentOfAnotherApiVersion) {
 }
 
 TEST_F(DaemonTest, RefusesASecondAgentForADevice) {
-  ScriptedAgent first(Channel("agent.sock"), "CPU-1");
-  ASSERT_TRUE(first.greeted());
+  const auto first = Attach("CPU-1");
   ScriptedAgent second(Channel("agent.sock"), "CPU-1");
   EXPECT_FALSE(second.greeted());
   EXPECT_EQ(second.Leave().error_code(), grpc::StatusCode::ALREADY_EXISTS);
@@ -405,7 +435,7 @@ TEST_F(DaemonTest, RefusesASecondAgentForADevice) {
 }
 
 TEST_F(DaemonTest, MeasuresAndStreamsTheResults) {
-  ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
+  const auto agent = Attach("CPU-1");
   Reprofile();
   v1::MeasureRequest request;
   request.set_kernel("copy");
@@ -498,8 +528,7 @@ TEST_F(DaemonTest, RecordsAndStreamsEverySample) {
 TEST_F(DaemonTest, AStoppedDaemonGoesOnWithItsJobs) {
   v1::ReprofileRequest request;
   {
-    ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
-    ASSERT_TRUE(agent.greeted());
+    const auto agent = Attach("CPU-1");
     // The greeting comes before the device is known.
     v1::ListDevicesResponse known;
     while (known.devices().empty()) {
@@ -517,7 +546,7 @@ TEST_F(DaemonTest, AStoppedDaemonGoesOnWithItsJobs) {
                   .ok());
   const uint64_t id = response.jobs(0).id();
   StartDaemon();
-  ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
+  const auto agent = Attach("CPU-1");
   grpc::ClientContext context;
   v1::WatchJobRequest watch;
   watch.set_id(id);

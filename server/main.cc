@@ -51,6 +51,7 @@ struct Arguments {
   std::string admin_socket;
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
+  bool even_if_busy = false;
   int64_t sample_limit_mib = 4096;
   int generations = 3;
   std::string log_level = "warning";
@@ -97,6 +98,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_BUDGET")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--even-if-busy", arguments.even_if_busy,
+               "Profile also while others use a device, for machines that do "
+               "nothing else; jobs otherwise wait until nobody does")
+      ->envname("WAVETUNE_EVEN_IF_BUSY");
   app.add_option("--sample-limit-mib", arguments.sample_limit_mib,
                  "Space that samples may take, in MiB; 0: no limit")
       ->envname("WAVETUNE_SAMPLE_LIMIT_MIB")
@@ -137,6 +142,7 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
   options.default_budget_s = arguments.budget_s;
+  options.even_if_busy = arguments.even_if_busy;
   options.generations_kept = arguments.generations;
   options.profiling = ModelProfilingFunctions();
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,

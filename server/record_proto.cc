@@ -62,6 +62,8 @@ v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
   proto.set_latency_us(measured.latency_us);
   proto.set_relative_spread(measured.relative_spread);
   proto.set_remeasured(measured.remeasured);
+  proto.set_sm_clock_mhz(measured.sm_clock_mhz);
+  proto.set_throttled(measured.throttled);
   return proto;
 }
 
@@ -108,6 +110,8 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_digest(record.digest);
   proto.set_seconds_left(record.seconds_left);
   proto.set_not_meant_for_device(record.not_meant_for_device);
+  proto.set_throttled_samples(record.throttled_samples);
+  proto.set_even_if_busy(record.even_if_busy);
   return proto;
 }
 

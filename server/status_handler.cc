@@ -71,6 +71,9 @@ absl::Status StatusHandler::ListDevices(
     device->set_silicon_key(SiliconKey(known.record.facts));
     device->set_environment_key(EnvironmentKey(known.record.facts));
     device->set_last_seen_us(known.record.last_seen_us);
+    if (known.state.has_value()) {
+      *device->mutable_state() = DeviceStateToProto(*known.state);
+    }
   }
   return absl::OkStatus();
 }

@@ -156,6 +156,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_samples_per_candidate(record.samples_per_candidate);
   stored.set_portfolio_size(record.portfolio_size);
   stored.set_refit_only(record.refit_only);
+  stored.set_even_if_busy(record.even_if_busy);
   *stored.mutable_key() = KeyToStored(record.key);
   stored.set_generation(record.generation);
 }
@@ -170,6 +171,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.samples_per_candidate = stored.samples_per_candidate();
   record.portfolio_size = stored.portfolio_size();
   record.refit_only = stored.refit_only();
+  record.even_if_busy = stored.even_if_busy();
   record.key = KeyFromStored(stored.key());
   record.generation = stored.generation();
   return absl::OkStatus();
@@ -182,6 +184,7 @@ void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_done(record.done);
   stored.set_total(record.total);
   stored.set_samples(record.samples);
+  stored.set_throttled_samples(record.throttled_samples);
   stored.set_device_time_us(record.device_time_us);
   stored.set_seconds_left(record.seconds_left);
   stored.set_message(record.message);
@@ -202,6 +205,7 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   record.done = stored.done();
   record.total = stored.total();
   record.samples = stored.samples();
+  record.throttled_samples = stored.throttled_samples();
   record.device_time_us = stored.device_time_us();
   record.seconds_left = stored.seconds_left();
   record.message = stored.message();
@@ -279,6 +283,9 @@ std::string EncodeStoredSample(const SampleRecord& record) {
   stored.set_launches(sample.launches);
   stored.set_device_time_us(sample.device_time_us);
   stored.set_suspect(sample.suspect);
+  stored.set_sm_clock_mhz(sample.sm_clock_mhz);
+  stored.set_throttled(sample.throttled);
+  stored.set_throttle_reasons(sample.throttle_reasons);
   stored.set_device_uuid(record.device_uuid);
   stored.set_measured_at_us(record.measured_at_us);
   stored.set_job_id(record.job_id);
@@ -303,6 +310,9 @@ absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
   sample.launches = stored.launches();
   sample.device_time_us = stored.device_time_us();
   sample.suspect = stored.suspect();
+  sample.sm_clock_mhz = stored.sm_clock_mhz();
+  sample.throttled = stored.throttled();
+  sample.throttle_reasons = stored.throttle_reasons();
   record.device_uuid = stored.device_uuid();
   record.measured_at_us = stored.measured_at_us();
   record.job_id = stored.job_id();

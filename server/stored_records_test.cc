@@ -30,6 +30,20 @@ TEST(StoredRecordsTest, EveryRecordComesBackAsItWas) {
             generation);
 }
 
+TEST(StoredRecordsTest, ASampleOfAnEarlierDaemonHasNoClockAndNoThrottling) {
+  v1::StoredSample stored;
+  stored.set_format(kStoredFormat);
+  stored.add_configuration(64);
+  stored.add_extents(1);
+  stored.set_latency_us(5);
+  const absl::StatusOr<SampleRecord> record =
+      DecodeStoredSample(stored.SerializeAsString());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->sample.sm_clock_mhz, 0);
+  EXPECT_EQ(record->sample.throttle_reasons, 0U);
+  EXPECT_FALSE(record->sample.throttled);
+}
+
 TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
   JobRecord job = TestJob();
   for (int state = 0; state <= 4; ++state) {

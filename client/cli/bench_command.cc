@@ -38,6 +38,7 @@ struct Options {
   bool replace = false;
   bool fresh = false;
   int anchors = kDefaultAnchors;
+  bool even_if_busy = false;
   bool local = false;
   std::vector<std::string> kernels_dirs = {"kernels"};
   double budget_s = 0;
@@ -60,6 +61,7 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
     request.set_fresh(options.fresh);
     request.set_anchors_per_candidate(options.anchors);
   }
+  request.set_even_if_busy(options.even_if_busy);
   return request;
 }
 
@@ -73,13 +75,13 @@ absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
   std::vector<BenchLine> lines;
   absl::Status conversion;
   v1::JobInfo job;
+  std::string waiting;
   Progress progress(*context.err, context.terminal);
   const absl::Status status = jobs.Measure(
       ToRequest(options, spec, shapes), [&](const v1::MeasureResponse& event) {
         if (event.has_job()) {
           job = event.job();
-          progress.Update(ProgressLabel(job), job.done(), job.total(),
-                          job.seconds_left());
+          ShowProgress(progress, *context.err, job, waiting);
         } else if (event.has_result()) {
           absl::StatusOr<BenchLine> line =
               ToBenchLine(spec, shapes, event.result());
@@ -155,6 +157,7 @@ absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
   request.set_device_uuid(options.device);
   request.set_budget_s(options.budget_s);
   request.set_reason("bench --local");
+  request.set_even_if_busy(options.even_if_busy);
   ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
                    daemon.jobs->Reprofile(request));
   for (const v1::JobInfo& job : queued.jobs()) {
@@ -256,6 +259,8 @@ void AddBenchCommand(CommandRegistry& registry) {
       ->capture_default_str();
   command->add_option("--device", options->device,
                       "Device UUID, where several are attached");
+  command->add_flag("--even-if-busy", options->even_if_busy,
+                    "Measure while others use the device, too");
   command->add_option("--specialisation", options->specialisation,
                       "Only shapes of this specialisation");
   CLI::Option* local = command->add_flag(

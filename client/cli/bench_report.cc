@@ -23,6 +23,11 @@ std::string PercentOrDash(double fraction) {
   return fraction > 0 ? FormatPercent(fraction) : "-";
 }
 
+std::string Clock(const BenchLine& line) {
+  if (line.throttled) return absl::StrCat(line.sm_clock_mhz, " throttled");
+  return line.sm_clock_mhz > 0 ? absl::StrCat(line.sm_clock_mhz) : "-";
+}
+
 // Only the values: the columns of a table are headed with the names.
 std::string Values(const Configuration& configuration) {
   std::string text;
@@ -132,6 +137,13 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
                           .latency_us = peer.latency_us(),
                           .failure = peer.failure()});
   }
+  for (const v1::MeasuredConfiguration* measured :
+       {&result.chosen(), &result.default_configuration(), &result.best()}) {
+    const int32_t mhz = measured->sm_clock_mhz();
+    if (mhz > 0 && (line.sm_clock_mhz == 0 || mhz < line.sm_clock_mhz))
+      line.sm_clock_mhz = mhz;
+    line.throttled |= measured->throttled();
+  }
   line.source = result.source();
   line.predicted_us = result.predicted_us();
   line.relative_bound = result.relative_bound();
@@ -149,6 +161,7 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   BenchSummary summary;
   int inside = 0;
   for (const BenchLine& line : lines) {
+    summary.throttled += line.throttled ? 1 : 0;
     if (line.FractionOfBest() > 0) fractions.push_back(line.FractionOfBest());
     if (line.SpeedUp() > 0) speed_ups.push_back(line.SpeedUp());
     if (line.best_us > 0 && line.default_us > 0)
@@ -192,6 +205,9 @@ std::string SummaryLine(const BenchSummary& summary) {
   if (summary.predicted > 0)
     absl::StrAppend(&text, "; ", FormatPercent(summary.within_bound),
                     " of the latencies within their error bounds");
+  if (summary.throttled > 0)
+    absl::StrAppend(&text, "; the device was throttled at ", summary.throttled,
+                    " of the shapes: let it cool and measure again");
   return text;
 }
 
@@ -226,7 +242,7 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
   std::vector<std::string> headings = {
       "",           "PROBLEM",           "CHOSEN",  "SOURCE", "PREDICTED us",
       "CHOSEN us",  "DEFAULT us",        "BEST us", "REGRET", "OF BEST",
-      "VS DEFAULT", "BEST CONFIGURATION"};
+      "VS DEFAULT", "MHz",               "BEST CONFIGURATION"};
   const std::vector<std::string> libraries = Libraries(lines);
   for (const std::string& library : libraries)
     headings.push_back(absl::StrCat(library, " us"));
@@ -245,6 +261,7 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
         fraction > 0 ? FormatPercent(1 / fraction - 1) : "-",
         PercentOrDash(fraction),
         line.SpeedUp() > 0 ? absl::StrFormat("%.2fx", line.SpeedUp()) : "-",
+        Clock(line),
         line.best_us > 0 ? Values(line.best) : "-"};
     for (const std::string& library : libraries)
       row.push_back(LatencyOrDash(LatencyOf(line, library)));
@@ -308,6 +325,8 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"fraction_of_best", fraction > 0 ? Json(fraction) : Json(nullptr)},
         {"speed_up_over_default",
          line.SpeedUp() > 0 ? Json(line.SpeedUp()) : Json(nullptr)},
+        {"sm_clock_mhz", line.sm_clock_mhz},
+        {"throttled", line.throttled},
         {"candidates_measured", line.candidates},
         {"candidates_remeasured", line.remeasured},
         {"peers", PeersJson(line.peers)}});
@@ -326,6 +345,7 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
                 {"speed_up_over_default_min", summary.speed_up_min},
                 {"within_bound", summary.within_bound},
                 {"peers", PeerSummariesJson(summary.peers)},
+                {"throttled", summary.throttled},
                 {"text", SummaryLine(summary)}}}};
 }
 

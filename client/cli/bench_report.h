@@ -2,6 +2,7 @@
 #ifndef WAVETUNE_CLIENT_CLI_BENCH_REPORT_H_
 #define WAVETUNE_CLIENT_CLI_BENCH_REPORT_H_
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct BenchLine {
   int candidates = 0;  // Measured at this shape.
   int remeasured = 0;  // Of these, again and interleaved.
   std::vector<PeerLatency> peers;
+  // Lowest clock of the multiprocessors under the latencies above, in MHz; 0 if
+  // unknown.
+  int32_t sm_clock_mhz = 0;
+  bool throttled = false;  // The device was, under any of them.
 
   // Best latency / chosen latency; 0 without either.
   double FractionOfBest() const;
@@ -69,6 +74,7 @@ struct BenchSummary {
   double default_fraction_geomean = 0;  // Best latency / default latency.
   double within_bound = 0;  // Share of chosen latencies inside their bounds.
   std::vector<PeerSummary> peers;
+  int throttled = 0;        // Lines measured on a throttled device.
 };
 
 // Errors: INVALID_ARGUMENT where the result does not fit the kernel.

@@ -18,7 +18,7 @@ constexpr char kDescription[] =
     "node.";
 constexpr char kFooter[] =
     "Exit codes: 0 ok, 1 failed, 2 wrong usage or input, 3 the daemon cannot "
-    "be reached.\n"
+    "be reached,\nor there is no device to compile on.\n"
     "Every command explains itself: wavetune bench --help";
 
 // The parser with all commands.

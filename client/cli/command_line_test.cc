@@ -330,6 +330,63 @@ TEST_F(CommandLineTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
   EXPECT_THAT(out_.str(), HasSubstr("device_predicates"));
 }
 
+TEST_F(CommandLineTest, DevicesShowsWhatTheyDo) {
+  v1::DeviceStatus& gpu = *daemon_->devices.add_devices();
+  gpu.mutable_facts()->set_uuid("GPU-1");
+  gpu.mutable_facts()->set_partition("1g.10gb");
+  gpu.set_attached(true);
+  v1::DeviceState& state = *gpu.mutable_state();
+  state.set_sm_clock_mhz(1980);
+  state.set_throttle_reasons(0x40);
+  state.set_utilisation_percent(93);
+  state.set_other_processes(2);
+  state.set_busy("GPU-1 is used by 2 other processes");
+  daemon_->devices.add_devices()->mutable_facts()->set_uuid("CPU-1");
+  EXPECT_EQ(Run({"devices"}), kExitOk);
+  for (const char* text :
+       {"1g.10gb", "1980 MHz", "93%", "throttled (hardware thermal slowdown)",
+        "busy", "not attached"}) {
+    EXPECT_THAT(out_.str(), HasSubstr(text));
+  }
+  EXPECT_EQ(Run({"devices", "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["devices"][0]["state"]["other_processes"], 2);
+  EXPECT_EQ(json["devices"][0]["state"]["utilisation_percent"], 93);
+}
+
+TEST_F(CommandLineTest, WaitingSaysOnceWhatFor) {
+  v1::JobInfo waiting = Job(5, v1::RUNNING);
+  waiting.set_phase(v1::WAITING);
+  waiting.set_message("waiting: GPU-1 is used by 2 other processes");
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {waiting, waiting, Job(5, v1::SUCCEEDED)};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  const std::string text = err_.str();
+  const size_t first = text.find("job 5: waiting: GPU-1 is used by 2 other");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("GPU-1 is used", first + 40), std::string::npos) << text;
+}
+
+TEST_F(CommandLineTest, EvenIfBusyIsPassedOn) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  EXPECT_EQ(Run({"reprofile", "--even-if-busy"}), kExitOk);
+  EXPECT_TRUE(daemon_->reprofile_request.even_if_busy());
+  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_FALSE(daemon_->reprofile_request.even_if_busy());
+}
+
+TEST_F(CommandLineTest, JobsShowSaysHowManySamplesWereThrottled) {
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  job.set_samples(40);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("throttled")));
+  job.set_throttled_samples(7);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("40, 7 of a throttled device"));
+}
+
 TEST_F(CommandLineTest, JobsCancelNamesTheJob) {
   daemon_->jobs = {Job(5, v1::RUNNING)};
   EXPECT_EQ(Run({"jobs", "cancel", "5"}), kExitOk);
@@ -495,6 +552,20 @@ TEST_F(BenchCommandTest, ComparesWithVendorLibraries) {
   EXPECT_DOUBLE_EQ(
       json["summary"]["peers"][0]["best_speed_up_geomean"].get<double>(), 2);
   EXPECT_EQ(json["shapes"][1]["peers"][0]["failure"], "no algorithm");
+}
+
+TEST_F(BenchCommandTest, ShowsClocksAndThatTheDeviceWasThrottled) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("throttled")));
+  v1::MeasuredProblem& result = *daemon_->measured[1].mutable_result();
+  result.mutable_chosen()->set_sm_clock_mhz(1980);
+  result.mutable_default_configuration()->set_sm_clock_mhz(1200);
+  result.mutable_default_configuration()->set_throttled(true);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("1200 throttled"));
+  EXPECT_THAT(out_.str(), HasSubstr("throttled at 1 of the shapes"));
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["shapes"][1]["throttled"], true);
 }
 
 TEST_F(BenchCommandTest, SaysNothingOfABestThatWasNotMeasured) {

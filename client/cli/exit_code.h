@@ -8,8 +8,9 @@ namespace wavetune::cli {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;        // Wrong arguments or input.
-inline constexpr int kExitUnreachable = 3;  // The daemon does not answer.
+inline constexpr int kExitUsage = 2;  // Wrong arguments or input.
+// The daemon does not answer, or there is no device to compile on.
+inline constexpr int kExitUnreachable = 3;
 
 // INVALID_ARGUMENT is usage, UNAVAILABLE and DEADLINE_EXCEEDED unreachable,
 // every other error a failure.

@@ -63,7 +63,10 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
   if (job.total() > 0) out << ", " << job.done() << " of " << job.total();
   if (!HasEnded(job) && job.seconds_left() >= 0)
     out << ", " << FormatSeconds(job.seconds_left()) << " left";
-  out << "\nsamples      " << job.samples() << "\n"
+  out << "\nsamples      " << job.samples();
+  if (job.throttled_samples() > 0)
+    out << ", " << job.throttled_samples() << " of a throttled device";
+  out << "\n"
       << "device time  " << FormatMicroseconds(job.device_time_us()) << "\n"
       << "created      " << FormatTime(job.created_at_us()) << "\n"
       << "finished     " << FormatTime(job.finished_at_us()) << "\n";

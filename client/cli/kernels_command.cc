@@ -141,7 +141,7 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
     return absl::InvalidArgumentError(
         "wavetune-agent refused the kernel or the arguments");
   if (code == 3)
-    return absl::NotFoundError(
+    return absl::UnavailableError(
         "wavetune-agent found no usable device, or compiler, for the kernel; "
         "its messages above say why");
   return absl::AbortedError(

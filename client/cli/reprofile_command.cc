@@ -22,6 +22,7 @@ struct Options {
   std::string reason;
   bool refit_only = false;
   bool fresh = false;
+  bool even_if_busy = false;
   int samples_per_candidate = 0;
   int portfolio_size = 0;
   bool wait = false;
@@ -35,6 +36,7 @@ v1::ReprofileRequest ToRequest(const Options& options) {
   request.set_reason(options.reason);
   request.set_refit_only(options.refit_only);
   request.set_fresh(options.fresh);
+  request.set_even_if_busy(options.even_if_busy);
   request.set_samples_per_candidate(options.samples_per_candidate);
   request.set_portfolio_size(options.portfolio_size);
   return request;
@@ -125,6 +127,9 @@ void AddReprofileCommand(CommandRegistry& registry) {
                  "Compile and measure everything anew, in a new generation of "
                  "samples; older ones are kept")
       ->excludes(refit);
+  command->add_flag("--even-if-busy", options->even_if_busy,
+                    "Measure while others use the device, too; otherwise the "
+                    "job waits. A waiting job with the same options goes on");
   command->add_flag("--wait", options->wait,
                     "Show progress until the end; Ctrl-C detaches, the job "
                     "goes on");

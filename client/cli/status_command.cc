@@ -6,6 +6,7 @@
 #include "client/cli/json.h"
 #include "client/cli/text_table.h"
 #include "model/status_macros.h"
+#include "model/throttling.h"
 
 namespace wavetune::cli {
 namespace {
@@ -38,19 +39,48 @@ void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
   out << "\n";
 }
 
+std::string Clock(const v1::DeviceState& state) {
+  return state.sm_clock_mhz() > 0 ? absl::StrCat(state.sm_clock_mhz(), " MHz")
+                                  : "-";
+}
+
+std::string Utilisation(const v1::DeviceState& state) {
+  return state.has_utilisation_percent()
+             ? absl::StrCat(state.utilisation_percent(), "%")
+             : "-";
+}
+
+std::string Others(const v1::DeviceState& state) {
+  return state.has_other_processes() ? absl::StrCat(state.other_processes())
+                                     : "-";
+}
+
+// "attached, throttled (hardware thermal slowdown), busy".
+std::string StateOf(const v1::DeviceStatus& device) {
+  if (!device.problem().empty())
+    return absl::StrCat("unusable: ", device.problem());
+  if (!device.attached()) return "not attached";
+  const v1::DeviceState& state = device.state();
+  std::string text = "attached";
+  if (IsThrottled(state.throttle_reasons()))
+    absl::StrAppend(&text, ", throttled (",
+                    ThrottleText(state.throttle_reasons()), ")");
+  if (!state.busy().empty()) absl::StrAppend(&text, ", busy");
+  return text;
+}
+
 void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
-  TextTable table(
-      {"UUID", "LABEL", "BACKEND", "ARCH", "MP", "MEMORY", "DRIVER", "STATE"});
+  TextTable table({"UUID", "LABEL", "BACKEND", "ARCH", "MP", "MEMORY", "MIG",
+                   "DRIVER", "CLOCK", "UTIL", "OTHERS", "STATE"});
   for (const v1::DeviceStatus& device : devices.devices()) {
     const v1::DeviceFacts& facts = device.facts();
-    std::string state = device.attached() ? "attached" : "not attached";
-    if (!device.problem().empty())
-      state = absl::StrCat("unusable: ", device.problem());
     table.AddRow(
         {facts.uuid(), facts.label(), facts.backend(), facts.architecture(),
          absl::StrCat(facts.multiprocessors()),
          facts.memory_bytes() == 0 ? "-" : FormatBytes(facts.memory_bytes()),
-         facts.driver(), state});
+         facts.partition().empty() ? "-" : facts.partition(), facts.driver(),
+         Clock(device.state()), Utilisation(device.state()),
+         Others(device.state()), StateOf(device)});
   }
   table.Print(out, "no devices: start wavetune-agent on this node");
 }
@@ -102,8 +132,11 @@ void AddStatusCommands(CommandRegistry& registry) {
   registry.Add(registry.root(), "status",
                "Shows the daemon, its store, devices, tables and recent jobs.",
                {"wavetune status", "wavetune status --json"}, RunStatus);
-  registry.Add(registry.root(), "devices", "Lists the devices seen so far.",
-               {"wavetune devices", "wavetune devices --json"}, RunDevices);
+  registry.Add(
+      registry.root(), "devices",
+      "Lists the devices seen so far, with what they do right now: clock, "
+      "utilisation (WaveTune's included), other processes.",
+      {"wavetune devices", "wavetune devices --json"}, RunDevices);
 }
 
 }  // namespace wavetune::cli

@@ -2,18 +2,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/job_text.h"
-#include "client/cli/progress.h"
 
 namespace wavetune::cli {
+
+void ShowProgress(Progress& progress, std::ostream& err, const v1::JobInfo& job,
+                  std::string& waiting) {
+  const std::string reason =
+      job.phase() == v1::WAITING && !HasEnded(job) ? job.message() : "";
+  if (!reason.empty() && reason != waiting) {
+    progress.Finish();
+    err << "job " << job.id() << ": " << reason << std::endl;
+  }
+  waiting = reason;
+  progress.Update(ProgressLabel(job), job.done(), job.total(),
+                  job.seconds_left());
+}
 
 absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
                                           JobControl& jobs, uint64_t id) {
   v1::JobInfo last;
+  std::string waiting;
   Progress progress(*context.err, context.terminal);
   const absl::Status status = jobs.WatchJob(id, [&](const v1::JobInfo& job) {
     last = job;
-    progress.Update(ProgressLabel(job), job.done(), job.total(),
-                    job.seconds_left());
+    ShowProgress(progress, *context.err, job, waiting);
   });
   progress.Finish();
   if (absl::IsCancelled(status)) {

@@ -3,10 +3,13 @@
 #define WAVETUNE_CLIENT_CLI_WATCH_JOB_H_
 
 #include <cstdint>
+#include <ostream>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/cli/command_context.h"
 #include "client/cli/job_control.h"
+#include "client/cli/progress.h"
 
 namespace wavetune::cli {
 
@@ -18,6 +21,11 @@ absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
 
 // Returns OK for a job that succeeded, else an error with its message.
 absl::Status Outcome(const v1::JobInfo& job);
+
+// Shows a job's progress, and, a line each, what it waits for. `waiting` is the
+// caller's memory of the last such line, empty at first.
+void ShowProgress(Progress& progress, std::ostream& err, const v1::JobInfo& job,
+                  std::string& waiting);
 
 }  // namespace wavetune::cli
 

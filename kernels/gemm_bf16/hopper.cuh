@@ -127,6 +127,7 @@ struct Work {
   int cluster_rows, cluster_cols;  // tiles of C, in clusters
   int in_row, in_col;              // this block's place in its cluster of tiles
   int k_begin, k_end;
+  int lowest_row;  // where the last row of tiles begins
 
   DEVICE Work(int m, int n, int k, int rank) {
     const int cluster_size = kCluster * SPLIT_K;
@@ -137,6 +138,11 @@ struct Work {
     tiles = cluster_rows * cluster_cols;
     in_row = SPLIT_K > 1 ? 0 : rank % CLUSTER_M;
     in_col = SPLIT_K > 1 ? 0 : rank / CLUSTER_M;
+    // Rows outside of A make a copy slow: 96 rows of which 76 lie outside take
+    // 1.6 times as long as 96 inside (H200). So the last row of tiles is moved up
+    // until it lies inside, where A is as high as a tile: some rows are then
+    // computed twice, with the same bits.
+    lowest_row = m > BLOCK_M ? m - BLOCK_M : 0;
     const int k_blocks = ceil_div(k, BLOCK_K);
     k_begin = SPLIT_K > 1 ? rank * k_blocks / SPLIT_K : 0;
     k_end = SPLIT_K > 1 ? (rank + 1) * k_blocks / SPLIT_K : k_blocks;
@@ -144,7 +150,7 @@ struct Work {
   // First row and column of C.
   DEVICE TilePosition origin(int tile) const {
     const TilePosition at = tile_position(tile, cluster_rows, cluster_cols);
-    return {(at.row * CLUSTER_M + in_row) * BLOCK_M,
+    return {minimum((at.row * CLUSTER_M + in_row) * BLOCK_M, lowest_row),
             (at.col * CLUSTER_N + in_col) * BLOCK_N};
   }
 };

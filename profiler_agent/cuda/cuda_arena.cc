@@ -32,20 +32,17 @@ CudaArena::CudaArena(const CudaSession& session, const DeviceFacts& facts,
       seed_(seed) {}
 
 absl::Status CudaArena::Reserve(size_t bytes) {
-  if (memory_ && (rotation_.Suffices(bytes, size_) ||
-                  (limited_ && rotation_.Fits(bytes, size_)))) {
-    return absl::OkStatus();
+  if (memory_ && rotation_.Suffices(bytes, size_)) return absl::OkStatus();
+  if (memory_ && limited_ && rotation_.Fits(bytes, size_)) {
+    ASSIGN_OR_RETURN(const bool worth_it, CanGrow(bytes));
+    if (!worth_it) return absl::OkStatus();
   }
   memory_ = CudaMemory();
   size_ = 0;
   rotation_.Reset();
   ASSIGN_OR_RETURN(const size_t allowed, AllocatableNow(session_));
-  const size_t wanted = rotation_.WantedBytes(bytes, allowed);
-  if (wanted == 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a buffer of ", bytes, " bytes is larger than the ",
-                     allowed, " that are allowed, half of what is free"));
-  }
+  const size_t wanted = WantedBytes(bytes, allowed);
+  if (wanted == 0) return TooLittleMemory(session_, bytes);
   ASSIGN_OR_RETURN(memory_, AllocateMemory(session_, wanted));
   size_ = wanted;
   limited_ = !rotation_.Suffices(bytes, size_);
@@ -59,6 +56,23 @@ absl::Status CudaArena::Reserve(size_t bytes) {
   absl::Status filled = Fill();
   if (!filled.ok()) memory_ = CudaMemory();
   return filled;
+}
+
+size_t CudaArena::WantedBytes(size_t bytes, size_t allowed) const {
+  // A rotation takes no more than half, or the other arguments had nothing.
+  if (const size_t wanted = rotation_.WantedBytes(bytes, allowed / 2)) {
+    return wanted;
+  }
+  constexpr size_t kMask = SliceRotation::kAlignment - 1;
+  const size_t slice = (std::max<size_t>(bytes, 1) + kMask) & ~kMask;
+  return slice <= allowed ? slice : 0;
+}
+
+absl::StatusOr<bool> CudaArena::CanGrow(size_t bytes) const {
+  ASSIGN_OR_RETURN(const size_t allowed, AllocatableNow(session_));
+  const size_t wanted = WantedBytes(bytes, allowed + size_);
+  // Not for a little more: it is filled anew.
+  return rotation_.Suffices(bytes, wanted) || wanted >= 2 * size_;
 }
 
 absl::Status CudaArena::Fill() {

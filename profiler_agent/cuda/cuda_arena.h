@@ -18,6 +18,7 @@
 #include "model/device.h"
 #include "model/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/slice_rotation.h"
 
 namespace wavetune {
@@ -42,6 +43,10 @@ class CudaArena {
   absl::Status Write(const std::string& content);
 
  private:
+  // How large the allocation should be where so much is allowed; 0: no room.
+  size_t WantedBytes(size_t bytes, size_t allowed) const;
+  // Whether there is room by now for (much more of) the rotation.
+  absl::StatusOr<bool> CanGrow(size_t bytes) const;
   absl::Status Fill();
 
   CudaSession session_;

@@ -1,5 +1,7 @@
 #include "profiler_agent/cuda/cuda_backend.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -12,8 +14,10 @@
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/cuda_look.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/cuda/other_processes.h"
 
 namespace wavetune {
 namespace {
@@ -35,14 +39,14 @@ absl::StatusOr<Libraries> LoadLibraries() {
   return libraries;
 }
 
-absl::StatusOr<std::vector<CudaDeviceEntry>> List(const Libraries& libraries) {
+absl::StatusOr<CudaDeviceList> List(const Libraries& libraries) {
   return ListCudaDevices(*libraries.driver, libraries.nvml,
                          libraries.nvrtc->version());
 }
 
 }  // namespace
 
-CudaBackend::CudaBackend() {
+CudaBackend::CudaBackend(double memory_cap) : memory_cap_(memory_cap) {
   // A kernel that is loaded at its first launch waits for the device; each
   // module here holds one kernel, so there is nothing to save.
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
@@ -55,16 +59,19 @@ Backend::Enumeration CudaBackend::Enumerate() {
   if (!libraries.ok()) {
     return {.note = std::string(libraries.status().message())};
   }
-  absl::StatusOr<std::vector<CudaDeviceEntry>> entries = List(*libraries);
-  if (!entries.ok()) return {.note = std::string(entries.status().message())};
+  absl::StatusOr<CudaDeviceList> list = List(*libraries);
+  if (!list.ok()) return {.note = std::string(list.status().message())};
   Enumeration enumeration;
-  std::vector<std::string> notes;
+  const bool none_left_out = list->notes.empty();
+  std::vector<std::string> notes = std::move(list->notes);
   if (libraries->nvml == nullptr) {
     notes.emplace_back(
-        "without NVML (libnvidia-ml.so.1): power limit and throttling are not "
-        "seen");
+        "without NVML (libnvidia-ml.so.1) power limit, throttling and other "
+        "processes are not seen, and tables that were measured with it are not "
+        "found, as memory differs; in a container give it the driver's "
+        "\"utility\" capability");
   }
-  for (CudaDeviceEntry& entry : *entries) {
+  for (CudaDeviceEntry& entry : list->entries) {
     const absl::Status usable = CheckArchitecture(
         CudaArchitectureOf(ComputeCapability(entry.facts)),
         libraries->nvrtc->capabilities(), libraries->nvrtc->version());
@@ -74,7 +81,10 @@ Backend::Enumeration CudaBackend::Enumerate() {
       notes.push_back(absl::StrCat(entry.facts.label, ": ", usable.message()));
     }
   }
-  if (entries->empty()) notes = {"the NVIDIA driver shows no GPU"};
+  if (list->entries.empty() && none_left_out) {
+    notes = {"the NVIDIA driver shows no GPU"};
+  }
+  enumeration.watches = libraries->nvml != nullptr;
   enumeration.note = absl::StrJoin(notes, "; ");
   return enumeration;
 }
@@ -85,16 +95,21 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
   if (!libraries.ok()) {
     return absl::UnavailableError(libraries.status().message());
   }
-  ASSIGN_OR_RETURN(const std::vector<CudaDeviceEntry> entries,
-                   List(*libraries));
-  for (const CudaDeviceEntry& entry : entries) {
+  ASSIGN_OR_RETURN(const CudaDeviceList list, List(*libraries));
+  for (const CudaDeviceEntry& entry : list.entries) {
     if (entry.facts.uuid != device_uuid) continue;
     return CudaDevice::Open(*libraries->driver, *libraries->nvrtc, entry,
-                            cache_dir);
+                            cache_dir, memory_cap_);
   }
   return absl::NotFoundError(
       absl::StrCat("no GPU has the UUID ", device_uuid,
                    "; CUDA_VISIBLE_DEVICES may hide it"));
+}
+
+absl::StatusOr<DeviceState> CudaBackend::Look(const std::string& device_uuid) {
+  ASSIGN_OR_RETURN(const Nvml* const nvml, Nvml::Load());
+  ASSIGN_OR_RETURN(const NvmlDevice device, nvml->Find(device_uuid));
+  return LookAt(device, ReadProcesses("/proc", getppid(), getpid()));
 }
 
 CudaCompileBackend::CudaCompileBackend(std::string architecture)

@@ -15,13 +15,18 @@ namespace wavetune {
 
 class CudaBackend : public Backend {
  public:
-  // Construct before another thread starts.
-  CudaBackend();
+  // Construct before another thread starts. `memory_cap`: what a worker's
+  // buffers may hold, as for CudaMemoryBudget.
+  explicit CudaBackend(double memory_cap = 0.5);
 
   std::string name() const override { return "cuda"; }
   Enumeration Enumerate() override;
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
+  absl::StatusOr<DeviceState> Look(const std::string& device_uuid) override;
+
+ private:
+  double memory_cap_;
 };
 
 // One device that compiles for an architecture ("sm_90a") and launches nothing:

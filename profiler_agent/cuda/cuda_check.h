@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/result_check.h"
 
 namespace wavetune {

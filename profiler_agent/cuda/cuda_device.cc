@@ -45,25 +45,55 @@ Problem SmallestProblem(const KernelSpec& spec) {
   return problem;
 }
 
+// Why not even a context fits: others hold the device's memory.
+absl::Status NoRoomToOpen(const CudaDeviceEntry& entry,
+                          const absl::Status& status) {
+  std::string free = "too little memory";
+  if (entry.nvml.has_value()) {
+    if (const std::optional<NvmlMemory> memory = entry.nvml->Memory()) {
+      free = absl::StrCat("only ", memory->free >> 20, " of ",
+                          memory->total >> 20, " MiB");
+    }
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "GPU ", entry.facts.uuid, " has ", free,
+      " free; another process holds the rest: stop it, or profile when it is "
+      "gone (",
+      status.message(), ")"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
     const CudaDriver& driver, const Nvrtc& nvrtc, const CudaDeviceEntry& entry,
-    const std::string& cache_dir) {
+    const std::string& cache_dir, double memory_cap) {
   const CudaArchitecture architecture =
       CudaArchitectureOf(ComputeCapability(entry.facts));
   RETURN_IF_ERROR(
       CheckArchitecture(architecture, nvrtc.capabilities(), nvrtc.version()));
+  absl::StatusOr<std::unique_ptr<CudaDevice>> device = OpenSession(
+      driver, entry, memory_cap, CudaCompiler(nvrtc, architecture, cache_dir));
+  if (absl::IsResourceExhausted(device.status())) {
+    return NoRoomToOpen(entry, device.status());
+  }
+  return device;
+}
+
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::OpenSession(
+    const CudaDriver& driver, const CudaDeviceEntry& entry, double memory_cap,
+    const CudaCompiler& compiler) {
   ASSIGN_OR_RETURN(CudaContext context,
                    CudaContext::Retain(driver, entry.device));
   ASSIGN_OR_RETURN(CudaStream stream, CreateStream(driver));
+  auto memory = std::make_unique<CudaMemoryBudget>(memory_cap);
   const CudaSession session = {.driver = &driver,
                                .device = entry.device,
                                .stream = stream.get(),
-                               .multiprocessors = entry.facts.multiprocessors};
+                               .multiprocessors = entry.facts.multiprocessors,
+                               .memory = memory.get()};
   std::unique_ptr<CudaDevice> device(
       new CudaDevice(entry, std::move(context), std::move(stream), session,
-                     CudaCompiler(nvrtc, architecture, cache_dir)));
+                     std::move(memory), compiler));
   ASSIGN_OR_RETURN(device->timer_,
                    CudaTimer::Create(session, device->compiler_));
   return device;
@@ -71,11 +101,13 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
 
 CudaDevice::CudaDevice(CudaDeviceEntry entry, CudaContext context,
                        CudaStream stream, const CudaSession& session,
+                       std::unique_ptr<CudaMemoryBudget> memory,
                        const CudaCompiler& compiler)
     : entry_(std::move(entry)),
       context_(std::move(context)),
       stream_(std::move(stream)),
       session_(session),
+      memory_(std::move(memory)),
       compiler_(compiler),
       program_(compiler_, entry_.facts),
       throttle_(entry_.nvml, entry_.facts.uuid, SteadyClock()) {}
@@ -238,7 +270,10 @@ absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
   ASSIGN_OR_RETURN(times.launch_us,
                    timer_->TimeGroups(launches, times.launches_per_timing, next,
                                       [this] { throttle_.Look(); }));
+  times.host_stalled = timer_->TakeStalled();
   times.throttled = throttle_.throttled();
+  times.throttle_reasons = throttle_.reasons();
+  times.sm_clock_mhz = throttle_.sm_clock_mhz();
   return times;
 }
 
@@ -268,14 +303,7 @@ absl::StatusOr<const CudaKernel*> CudaDevice::CompileReference() {
 
 absl::StatusOr<CudaKernel> CudaDevice::LoadCompiled(
     const std::function<absl::StatusOr<Cubin>()>& compile) {
-  ASSIGN_OR_RETURN(Cubin cubin, compile());
-  absl::StatusOr<CudaKernel> kernel = LoadKernel(session_, cubin);
-  const bool refused = absl::IsFailedPrecondition(kernel.status()) ||
-                       absl::IsInvalidArgument(kernel.status());
-  if (!refused || !cubin.from_disk) return kernel;
-  compiler_.Forget(cubin);
-  ASSIGN_OR_RETURN(cubin, compile());
-  return LoadKernel(session_, cubin);
+  return LoadOrRecompile(session_, compiler_, compile);
 }
 
 absl::StatusOr<CudaDevice::Admitted> CudaDevice::Admit(

@@ -22,6 +22,7 @@
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_kernel.h"
 #include "profiler_agent/cuda/cuda_launch.h"
+#include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_program.h"
 #include "profiler_agent/cuda/cuda_timer.h"
 #include "profiler_agent/cuda/launch_shape.h"
@@ -31,10 +32,12 @@ namespace wavetune {
 
 class CudaDevice : public Device {
  public:
-  // Errors: UNAVAILABLE, as CudaStatus and CudaTimer::Create.
+  // `memory_cap` as for CudaMemoryBudget. Errors: UNAVAILABLE; as CudaStatus
+  // and CudaTimer::Create, a want of memory with what is free.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(
       const CudaDriver& driver, const Nvrtc& nvrtc,
-      const CudaDeviceEntry& entry, const std::string& cache_dir);
+      const CudaDeviceEntry& entry, const std::string& cache_dir,
+      double memory_cap = kDefaultMemoryCap);
   ~CudaDevice() override;
 
   const DeviceFacts& facts() const override { return entry_.facts; }
@@ -57,8 +60,13 @@ class CudaDevice : public Device {
   };
 
   CudaDevice(CudaDeviceEntry entry, CudaContext context, CudaStream stream,
-             const CudaSession& session, const CudaCompiler& compiler);
+             const CudaSession& session,
+             std::unique_ptr<CudaMemoryBudget> memory,
+             const CudaCompiler& compiler);
 
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> OpenSession(
+      const CudaDriver& driver, const CudaDeviceEntry& entry, double memory_cap,
+      const CudaCompiler& compiler);
   absl::StatusOr<Candidate> PrepareCandidate(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems);
@@ -102,6 +110,7 @@ class CudaDevice : public Device {
   CudaContext context_;
   CudaStream stream_;
   CudaSession session_;
+  std::unique_ptr<CudaMemoryBudget> memory_;
   CudaCompiler compiler_;
   CudaProgram program_;
   std::optional<CudaTimer> timer_;

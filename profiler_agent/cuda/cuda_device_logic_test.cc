@@ -2,6 +2,7 @@
 // compiled, so NVRTC is needed; skipped where it is missing.
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/fake_cuda_driver.h"
+#include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/worker/test_kernels.h"
 
@@ -30,7 +32,7 @@ const Configuration kHopper = {64, 0, 1, 0, 0};
 const Configuration kHuge = {64, 0, 0, 1, 0};
 
 // What tests/data/kernels/cuda_faults does, on the host.
-enum class Fault { kNone, kWrong, kPastTheEnd, kIllegalAddress };
+enum class Fault { kNone, kWrong, kPastTheEnd, kIllegalAddress, kEcc };
 
 float ColumnSum(const float* a, int n, int k, int j) {
   float sum = 0;
@@ -62,6 +64,7 @@ struct FakeGpu {
     const int k = launch.Get<int>(3) - (fault == Fault::kWrong ? 1 : 0);
     inputs.insert(a);
     if (fault == Fault::kIllegalAddress) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (fault == Fault::kEcc) return CUDA_ERROR_ECC_UNCORRECTABLE;
     const int64_t step = launch.groups * launch.group_size;
     for (int64_t begin = 0; begin < n; begin += step) {
       for (int64_t j = begin; j < std::min<int64_t>(begin + step, n); ++j) {
@@ -90,17 +93,26 @@ class FakeGpuBackend : public Backend {
       const std::string& uuid, const std::string& cache_dir) override {
     const absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::Load();
     if (!nvrtc.ok()) return nvrtc.status();
-    const CudaDeviceEntry entry = List(**nvrtc);
+    CudaDeviceEntry entry = List(**nvrtc);
+    if (nvml.power_limit != nullptr) {
+      entry.nvml.emplace(nvml, nullptr, nullptr);
+    }
     if (uuid != entry.facts.uuid) return absl::NotFoundError(uuid);
     return CudaDevice::Open(gpu().driver.driver(), **nvrtc, entry, cache_dir);
   }
 
   FakeGpu& gpu() { return gpu_; }
 
+  // Without a power limit devices have no NVML.
+  NvmlFunctions nvml = {
+      .memory = [](NvmlHandle, NvmlMemory*) { return 15; },
+      .throttle_reasons = [](NvmlHandle, unsigned long long*) { return 15; },
+      .clock = [](NvmlHandle, int, unsigned*) { return 15; }};
+
  private:
   CudaDeviceEntry List(const Nvrtc& nvrtc) {
     return ListCudaDevices(gpu_.driver.driver(), nullptr, nvrtc.version())
-        ->front();
+        ->entries.front();
   }
 
   FakeGpu gpu_;
@@ -229,6 +241,95 @@ TEST_F(CudaDeviceLogicTest, AFaultStaysAndIsTheCandidates) {
   EXPECT_EQ(Prepare(kSound).status().code(), absl::StatusCode::kAborted);
   EXPECT_EQ(Measure(kSound, 64, 64, 1).status().code(),
             absl::StatusCode::kAborted);
+}
+
+TEST_F(CudaDeviceLogicTest, AnUncorrectableMemoryErrorIsTheDevicesFault) {
+  backend_.gpu().fault = Fault::kEcc;
+  const absl::Status status = Prepare(kSound).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ECC_UNCORRECTABLE"));
+}
+
+TEST_F(CudaDeviceLogicTest, AFaultOfAGpuThatIsLostIsTheDevicesFault) {
+  backend_.nvml.power_limit = [](NvmlHandle, unsigned*) { return 15; };
+  const absl::StatusOr<std::unique_ptr<Device>> device =
+      backend_.Open(device_->facts().uuid, "");
+  ASSERT_TRUE(device.ok()) << device.status();
+  ASSERT_TRUE((*device)->Load(TestKernel(kFaults)).ok());
+  backend_.gpu().fault = Fault::kIllegalAddress;
+  const absl::Status status =
+      (*device)->Prepare(kSound, {{.extents = {1, 37}}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the GPU is lost, or must be reset"));
+}
+
+TEST_F(CudaDeviceLogicTest, SaysWhatIsFreeWhereAServerHoldsTheCard) {
+  backend_.gpu().driver.HoldByOthers(FakeCudaDriver::kTotalBytes -
+                                     (size_t{1} << 20));
+  const absl::Status status = Measure(kSound, 1024, 1024, 1).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  const std::string message(status.message());
+  EXPECT_THAT(message, HasSubstr("1 of 1024 MiB are free"));
+  EXPECT_THAT(message, HasSubstr("--memory-cap"));
+  backend_.gpu().driver.HoldByOthers(0);
+  EXPECT_TRUE(Measure(kSound, 1024, 1024, 1).ok());
+}
+
+TEST_F(CudaDeviceLogicTest, WhereNotEvenAContextFitsItSaysSo) {
+  backend_.gpu().driver.FailToOpen(CUDA_ERROR_OUT_OF_MEMORY);
+  const absl::Status status = backend_.Open(device_->facts().uuid, "").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("another process holds the rest"));
+}
+
+TEST_F(CudaDeviceLogicTest, RotatesFullyAgainOnceThereIsRoom) {
+  FakeCudaDriver& driver = backend_.gpu().driver;
+  // Room for a few slices of 64 KiB only.
+  driver.HoldByOthers(FakeCudaDriver::kTotalBytes - (size_t{1} << 20));
+  backend_.gpu().inputs.clear();
+  ASSERT_TRUE(Measure(kSound, 1024, 16, 50).ok());
+  EXPECT_LT(backend_.gpu().inputs.size(), 21u);
+  driver.HoldByOthers(0);
+  backend_.gpu().inputs.clear();
+  ASSERT_TRUE(Measure(kSound, 1024, 16, 50).ok());
+  EXPECT_EQ(backend_.gpu().inputs.size(), 21u);
+}
+
+TEST_F(CudaDeviceLogicTest, SaysThatTheHostStalledWhereTheHoldGaveUp) {
+  EXPECT_FALSE(Measure(kSound, 64, 64, 1)->host_stalled);
+  backend_.gpu().driver.AddKernel("hold", [](const FakeLaunch& launch) {
+    launch.Get<int*>(0)[1] = 1;
+    return CUDA_SUCCESS;
+  });
+  EXPECT_TRUE(Measure(kSound, 64, 64, 1)->host_stalled);
+  backend_.gpu().driver.AddKernel(
+      "hold", [](const FakeLaunch&) { return CUDA_SUCCESS; });
+  EXPECT_FALSE(Measure(kSound, 64, 64, 1)->host_stalled);
+}
+
+TEST_F(CudaDeviceLogicTest, ACachedHoldKernelThatIsRefusedIsCompiledAnew) {
+  const std::string cache = ::testing::TempDir() + "/hold-cache";
+  std::filesystem::remove_all(cache);
+  const std::string uuid = device_->facts().uuid;
+  ASSERT_TRUE(backend_.Open(uuid, cache).ok());
+  backend_.gpu().driver.RefuseModules(1);
+  EXPECT_TRUE(backend_.Open(uuid, cache).ok());
+  backend_.gpu().driver.RefuseModules(2);  // Not the cache's fault.
+  EXPECT_FALSE(backend_.Open(uuid, cache).ok());
+  std::filesystem::remove_all(cache);
+}
+
+TEST(CudaDeviceListTest, AGpuThatDoesNotAnswerHidesNoOther) {
+  FakeCudaDriver driver;
+  driver.SetDevices(3, /*silent_index=*/1);
+  const absl::StatusOr<CudaDeviceList> list =
+      ListCudaDevices(driver.driver(), nullptr, "x");
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->entries.size(), 2u);
+  ASSERT_EQ(list->notes.size(), 1u);
+  EXPECT_THAT(list->notes[0], HasSubstr("GPU 1 is left out: "));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -24,11 +24,19 @@ struct CudaDeviceEntry {
   std::optional<NvmlDevice> nvml;
 };
 
+struct CudaDeviceList {
+  std::vector<CudaDeviceEntry> entries;
+  std::vector<std::string> notes;  // Why a GPU was left out; a line each.
+};
+
 // Returns every device that the driver shows to this process, in its order: it
-// obeys CUDA_VISIBLE_DEVICES. `nvml` nullptr: what only NVML knows is left
-// empty. `compiler` is the compiler's version. Errors: as CudaStatus.
-absl::StatusOr<std::vector<CudaDeviceEntry>> ListCudaDevices(
-    const CudaDriver& driver, const Nvml* nvml, const std::string& compiler);
+// obeys CUDA_VISIBLE_DEVICES. One that does not answer is left out with a note.
+// `nvml` nullptr: what only NVML knows is left empty, and memory is CUDA's
+// total, which depends on the driver. `compiler` is the compiler's version.
+// Errors: as CudaStatus.
+absl::StatusOr<CudaDeviceList> ListCudaDevices(const CudaDriver& driver,
+                                               const Nvml* nvml,
+                                               const std::string& compiler);
 
 // The parts of the facts that are made up here; pure, exposed for tests.
 

@@ -11,6 +11,8 @@
 
 namespace wavetune {
 
+class CudaMemoryBudget;
+
 // The device's primary context is current in the one thread that uses this. It
 // and the stream outlive whatever holds a copy.
 struct CudaSession {
@@ -20,6 +22,8 @@ struct CudaSession {
   // without the implicit synchronisation of the default stream.
   CUstream stream = nullptr;
   int multiprocessors = 1;
+  // What all buffers together may hold (cuda_memory.h); outlives them.
+  CudaMemoryBudget* memory = nullptr;
 };
 
 // Releases its object at the end. Movable. The driver comes at run time, so the
@@ -74,7 +78,6 @@ class CudaContext {
 using CudaStream = CudaHandle<CUstream>;
 using CudaEvent = CudaHandle<CUevent>;
 using CudaModuleHandle = CudaHandle<CUmodule>;
-using CudaMemory = CudaHandle<CUdeviceptr>;
 
 // Creates the stream of a session. Errors: as CudaStatus.
 absl::StatusOr<CudaStream> CreateStream(const CudaDriver& driver);

@@ -101,4 +101,17 @@ absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
       .capacity = CapacityOf(shape, session.multiprocessors, blocks, clusters)};
 }
 
+absl::StatusOr<CudaKernel> LoadOrRecompile(
+    const CudaSession& session, const CudaCompiler& compiler,
+    const std::function<absl::StatusOr<Cubin>()>& compile) {
+  ASSIGN_OR_RETURN(Cubin cubin, compile());
+  absl::StatusOr<CudaKernel> kernel = LoadKernel(session, cubin);
+  const bool refused = absl::IsFailedPrecondition(kernel.status()) ||
+                       absl::IsInvalidArgument(kernel.status());
+  if (!refused || !cubin.from_disk) return kernel;
+  compiler.Forget(cubin);
+  ASSIGN_OR_RETURN(cubin, compile());
+  return LoadKernel(session, cubin);
+}
+
 }  // namespace wavetune

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,6 +38,13 @@ struct CudaResidency {
 absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
                                          const CudaKernel& kernel,
                                          const CudaLaunchShape& shape);
+
+// Loads what `compile` returns. Machine code from the cache on disk that the
+// driver refuses is forgotten and compiled anew, once. Errors: of `compile`; as
+// LoadKernel.
+absl::StatusOr<CudaKernel> LoadOrRecompile(
+    const CudaSession& session, const CudaCompiler& compiler,
+    const std::function<absl::StatusOr<Cubin>()>& compile);
 
 }  // namespace wavetune
 

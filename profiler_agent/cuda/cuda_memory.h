@@ -1,4 +1,4 @@
-// Device memory: allocated within a share, copied on the session's stream.
+// Device memory: allocated within a cap, copied on the session's stream.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_MEMORY_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_MEMORY_H_
 
@@ -14,12 +14,55 @@
 
 namespace wavetune {
 
-// Returns how many bytes may still be allocated of `free_bytes`: half. What is
-// left is for other workers of this device and for whoever serves on it. Pure.
-size_t AllocatableBytes(size_t free_bytes);
+// Half: what is left is for other workers of this device and for whoever serves
+// on it.
+inline constexpr double kDefaultMemoryCap = 0.5;
 
-// Returns AllocatableBytes of what is free now. Errors: as CudaStatus.
+// What a session may hold, with what it does.
+class CudaMemoryBudget {
+ public:
+  // `cap` up to 1: this part of the memory that would be free without us; above
+  // 1: so many MiB.
+  explicit CudaMemoryBudget(double cap) : cap_(cap) {}
+
+  // Returns how many bytes more may be allocated while `free_bytes` are free.
+  // Cannot fail.
+  size_t Allocatable(size_t free_bytes) const;
+
+  size_t held_bytes() const { return held_bytes_; }
+  void Take(size_t bytes) { held_bytes_ += bytes; }
+  void GiveBack(size_t bytes) { held_bytes_ -= bytes; }
+
+ private:
+  double cap_;
+  size_t held_bytes_ = 0;
+};
+
+// An allocation that counts in its session's budget. Movable.
+class CudaMemory {
+ public:
+  CudaMemory() = default;
+  CudaMemory(CudaHandle<CUdeviceptr> memory, size_t bytes,
+             CudaMemoryBudget* budget);
+  CudaMemory(CudaMemory&& other) noexcept;
+  CudaMemory& operator=(CudaMemory&& other) noexcept;
+  ~CudaMemory();
+
+  CUdeviceptr get() const { return memory_.get(); }
+  explicit operator bool() const { return static_cast<bool>(memory_); }
+
+ private:
+  CudaHandle<CUdeviceptr> memory_;
+  size_t bytes_ = 0;
+  CudaMemoryBudget* budget_ = nullptr;
+};
+
+// Returns what the session may allocate now. Errors: as CudaRunStatus.
 absl::StatusOr<size_t> AllocatableNow(const CudaSession& session);
+
+// Returns RESOURCE_EXHAUSTED: what was wanted, what is free and held, and what
+// to do.
+absl::Status TooLittleMemory(const CudaSession& session, size_t wanted_bytes);
 
 // Errors: RESOURCE_EXHAUSTED, also beyond AllocatableNow; as CudaStatus.
 absl::StatusOr<CudaMemory> AllocateMemory(const CudaSession& session,

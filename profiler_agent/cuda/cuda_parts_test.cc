@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,6 +14,7 @@
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
+#include "profiler_agent/cuda/cuda_look.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
 #include "profiler_agent/cuda/nvml.h"
@@ -142,9 +144,23 @@ TEST(CudaFactsTest, APartitionsProfileIsInItsName) {
   EXPECT_EQ(PartitionOf("NVIDIA H100 80GB HBM3 MIG 1g.10gb"), "1g.10gb");
 }
 
-TEST(CudaMemoryTest, HalfOfWhatIsFreeIsLeftToOthers) {
-  EXPECT_EQ(AllocatableBytes(100), 50u);
-  EXPECT_EQ(AllocatableBytes(0), 0u);
+TEST(CudaMemoryBudgetTest, AFractionIsOfWhatIsFreeWithoutUs) {
+  CudaMemoryBudget budget(0.5);
+  EXPECT_EQ(budget.Allocatable(1000), 500u);
+  budget.Take(300);
+  EXPECT_EQ(budget.Allocatable(700), 200u);
+  budget.Take(200);
+  EXPECT_EQ(budget.Allocatable(500), 0u);  // All in all, not once more half.
+  budget.GiveBack(500);
+  EXPECT_EQ(budget.Allocatable(0), 0u);
+}
+
+TEST(CudaMemoryBudgetTest, ANumberOfMibIsNeverMoreThanIsFree) {
+  CudaMemoryBudget budget(2);
+  EXPECT_EQ(budget.Allocatable(size_t{1} << 30), size_t{2} << 20);
+  EXPECT_EQ(budget.Allocatable(1000), 1000u);
+  budget.Take(size_t{3} << 20);
+  EXPECT_EQ(budget.Allocatable(size_t{1} << 30), 0u);
 }
 
 TEST(NvrtcTest, SaysWhatToInstallWhereItIsMissing) {
@@ -172,6 +188,8 @@ struct FakeBoard {
   NvmlCode code = 0;
   unsigned long long reasons = 0;
   int asked = 0;
+  unsigned utilisation = 0;
+  std::vector<unsigned> processes;
 };
 FakeBoard board;
 
@@ -193,6 +211,7 @@ NvmlFunctions FakeNvml() {
   };
   nvml.memory = [](NvmlHandle handle, NvmlMemory* memory) {
     memory->total = handle == Handle(1) ? 1000 : 100;
+    memory->used = 40;
     return board.code;
   };
   nvml.power_limit = [](NvmlHandle handle, unsigned* milliwatts) {
@@ -206,6 +225,20 @@ NvmlFunctions FakeNvml() {
   };
   nvml.clock = [](NvmlHandle, int, unsigned* mhz) {
     *mhz = 1980;
+    return board.code;
+  };
+  nvml.utilisation = [](NvmlHandle handle, NvmlUtilisation* utilisation) {
+    utilisation->gpu = board.utilisation;
+    return handle == Handle(1) ? board.code : 3;
+  };
+  nvml.compute_processes = [](NvmlHandle, unsigned* count,
+                              NvmlProcess* processes) {
+    const auto room = *count;
+    *count = static_cast<unsigned>(board.processes.size());
+    if (room < *count) return 7;
+    for (unsigned i = 0; i < *count; ++i) {
+      processes[i] = {.pid = board.processes[i]};
+    }
     return board.code;
   };
   nvml.parent_of_partition = [](NvmlHandle handle, NvmlHandle* parent) {
@@ -251,14 +284,46 @@ TEST(NvmlTest, WhatItDoesNotSayStaysUnknown) {
   EXPECT_TRUE(gpu->IsLost());
 }
 
-TEST(NvmlTest, HeatAndBrakesThrottleAndThePowerCapDoesNot) {
-  EXPECT_FALSE(IsThrottled(0));
-  EXPECT_FALSE(IsThrottled(0x1 | 0x2 | 0x4 | 0x10 | 0x100));
-  for (const uint64_t reason : {0x08u, 0x20u, 0x40u, 0x80u}) {
-    EXPECT_TRUE(IsThrottled(reason | 0x4)) << reason;
-  }
-  EXPECT_EQ(ThrottleText(0x04 | 0x40 | 0x80),
-            "hardware thermal slowdown, hardware power brake");
+TEST(CudaLookTest, SaysWhatTheGpuDoes) {
+  const Nvml nvml(FakeNvml());
+  board.reasons = 0x44;
+  board.utilisation = 93;
+  for (unsigned pid = 100; pid < 300; ++pid) board.processes.push_back(pid);
+  const ProcessView view = {
+      .parents = {{100, 10}}, .agent = 10, .own_workers = 1};
+  const absl::StatusOr<DeviceState> state = LookAt(*nvml.Find("GPU-1"), view);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->sm_clock_mhz, 1980);
+  EXPECT_EQ(state->throttle_reasons, 0x44U);
+  EXPECT_EQ(state->utilisation_percent, 93);
+  EXPECT_EQ(state->other_processes, 199);
+  EXPECT_EQ(state->memory_used_bytes, 40);
+  EXPECT_EQ(state->memory_total_bytes, 1000);
+  EXPECT_EQ(state->own_workers, 1);
+  EXPECT_EQ(state->power_limit_w, 700);
+  EXPECT_GT(state->looked_at_us, 0);
+}
+
+TEST(CudaLookTest, APartitionDoesNotSayHowMuchItIsUsed) {
+  const Nvml nvml(FakeNvml());
+  const absl::StatusOr<DeviceState> state = LookAt(*nvml.Find("MIG-1"), {});
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->utilisation_percent, std::nullopt);
+  EXPECT_EQ(state->other_processes, 0);
+}
+
+TEST(CudaLookTest, AnOldDriverThatListsNoProcessesLeavesThemUnknown) {
+  NvmlFunctions functions = FakeNvml();
+  functions.compute_processes = nullptr;
+  const Nvml nvml(functions);
+  EXPECT_EQ(LookAt(*nvml.Find("GPU-1"), {})->other_processes, std::nullopt);
+}
+
+TEST(CudaLookTest, ALostGpuIsUnavailable) {
+  const Nvml nvml(FakeNvml());
+  const absl::StatusOr<NvmlDevice> gpu = nvml.Find("GPU-1");
+  board.code = 15;
+  EXPECT_EQ(LookAt(*gpu, {}).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(ThrottleWatchTest, LooksAtMostTenTimesASecond) {
@@ -275,6 +340,8 @@ TEST(ThrottleWatchTest, LooksAtMostTenTimesASecond) {
   clock.Sleep(std::chrono::milliseconds(150));
   watch.Look();
   EXPECT_TRUE(watch.throttled());
+  EXPECT_EQ(watch.reasons(), 0x40U);
+  EXPECT_EQ(watch.sm_clock_mhz(), 1980);
   board.reasons = 0;
   clock.Sleep(std::chrono::milliseconds(150));
   watch.Look();
@@ -286,6 +353,7 @@ TEST(ThrottleWatchTest, NothingIsThrottledWithoutNvml) {
   ThrottleWatch watch(std::nullopt, "GPU-1", clock);
   watch.Look();
   EXPECT_FALSE(watch.throttled());
+  EXPECT_EQ(watch.sm_clock_mhz(), 0);
   EXPECT_FALSE(watch.IsLost());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,18 +16,21 @@ namespace wavetune {
 namespace {
 
 // Gives up after two seconds of the device's clock, so that nothing hangs when
-// the host does: the launches then run, timed less well. Why a kernel and not
-// cuStreamWaitValue32: it works wherever kernels do (memory operations are an
-// option of the driver), and cannot wait for ever.
+// the host does: the launches then run, timed less well, and it says so. Why a
+// kernel and not cuStreamWaitValue32: it works wherever kernels do (memory
+// operations are an option of the driver), and cannot wait for ever.
 constexpr char kHoldSource[] = R"(
 __device__ unsigned long long now() {
   unsigned long long ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
   return ns;
 }
-extern "C" __global__ void hold(const volatile int* gate) {
+extern "C" __global__ void hold(volatile int* gate) {
   const unsigned long long start = now();
-  while (!*gate && now() - start < 2000000000ull) {
+  while (!gate[0]) {
+    if (now() - start < 2000000000ull) continue;
+    gate[1] = 1;
+    return;
   }
 }
 )";
@@ -52,14 +56,17 @@ absl::StatusOr<CudaTimer> CudaTimer::Create(const CudaSession& session,
                                             const CudaCompiler& compiler) {
   CudaTimer timer(session);
   ASSIGN_OR_RETURN(
-      const Cubin cubin,
-      compiler.Compile({.name = "hold.cu", .files = {{"hold.cu", kHoldSource}}},
-                       {}, "hold"));
-  ASSIGN_OR_RETURN(timer.hold_, LoadKernel(session, cubin));
+      timer.hold_, LoadOrRecompile(session, compiler, [&] {
+        return compiler.Compile(
+            {.name = "hold.cu", .files = {{"hold.cu", kHoldSource}}}, {},
+            "hold");
+      }));
   void* gate = nullptr;
-  RETURN_IF_ERROR(CudaStatus(session.driver->cuMemHostAlloc(
-                                 &gate, sizeof(int), CU_MEMHOSTALLOC_DEVICEMAP),
-                             "allocating mapped memory"));
+  RETURN_IF_ERROR(
+      CudaStatus(session.driver->cuMemHostAlloc(&gate, 2 * sizeof(int),
+                                                CU_MEMHOSTALLOC_DEVICEMAP),
+                 "allocating mapped memory"));
+  std::memset(gate, 0, 2 * sizeof(int));
   timer.gate_ = CudaHandle<void*>(gate, session.driver->cuMemFreeHost);
   RETURN_IF_ERROR(CudaStatus(
       session.driver->cuMemHostGetDevicePointer(&timer.gate_address_, gate, 0),
@@ -155,6 +162,11 @@ absl::Status CudaTimer::CloseGate() {
   return CudaStatus(session_.driver->cuLaunchKernelEx(
                         config.get(), hold_.function, parameters, nullptr),
                     "holding the stream");
+}
+
+bool CudaTimer::TakeStalled() {
+  return std::atomic_ref<int>(static_cast<int*>(gate_.get())[1])
+             .exchange(0, std::memory_order_seq_cst) != 0;
 }
 
 void CudaTimer::SetGate(bool open) {

@@ -51,6 +51,10 @@ class CudaTimer {
       int count, int group, const LaunchOne& launch,
       const std::function<void()>& while_running);
 
+  // Returns whether, since the last call, launches began before all of their
+  // burst were enqueued, as the host took more than two seconds for that.
+  bool TakeStalled();
+
  private:
   explicit CudaTimer(const CudaSession& session) : session_(session) {}
 
@@ -63,7 +67,8 @@ class CudaTimer {
 
   CudaSession session_;
   CudaKernel hold_;
-  CudaHandle<void*> gate_;        // Mapped host memory: an int, 0 holds.
+  // Mapped host memory, two ints: 0 holds; 1 where the hold gave up.
+  CudaHandle<void*> gate_;
   CUdeviceptr gate_address_ = 0;  // On the device.
   std::vector<CudaEvent> events_;
 };

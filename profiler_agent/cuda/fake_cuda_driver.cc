@@ -35,11 +35,11 @@ void FakeCudaDriver::BindDevice() {
     return CUDA_SUCCESS;
   };
   driver_.cuDeviceGetCount = [](int* count) {
-    *count = 1;
+    *count = current->devices_;
     return CUDA_SUCCESS;
   };
-  driver_.cuDeviceGet = [](CUdevice* device, int) {
-    *device = 0;
+  driver_.cuDeviceGet = [](CUdevice* device, int index) {
+    *device = index;
     return CUDA_SUCCESS;
   };
   driver_.cuDeviceGetName = [](char* name, int size, CUdevice) {
@@ -55,7 +55,8 @@ void FakeCudaDriver::BindDevice() {
     return CUDA_SUCCESS;
   };
   driver_.cuDeviceGetAttribute = [](int* value, CUdevice_attribute attribute,
-                                    CUdevice) {
+                                    CUdevice device) {
+    if (device == current->silent_device_) return CUDA_ERROR_UNKNOWN;
     static const auto* const values = new std::map<CUdevice_attribute, int>{
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 8},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 6},
@@ -70,6 +71,7 @@ void FakeCudaDriver::BindDevice() {
     return CUDA_SUCCESS;
   };
   driver_.cuDevicePrimaryCtxRetain = [](CUcontext*, CUdevice) {
+    if (current->open_result_ != CUDA_SUCCESS) return current->open_result_;
     return current->fault_;
   };
   driver_.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
@@ -131,6 +133,10 @@ void FakeCudaDriver::BindMemory() {
 
 void FakeCudaDriver::BindModules() {
   driver_.cuModuleLoadData = [](CUmodule*, const void*) {
+    if (current->refused_modules_ > 0) {
+      --current->refused_modules_;
+      return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
     return current->fault_;
   };
   driver_.cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };

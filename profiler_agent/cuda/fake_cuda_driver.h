@@ -52,8 +52,21 @@ class FakeCudaDriver {
 
   void AddKernel(const std::string& entry, FakeKernel kernel);
 
-  // Memory that no allocation holds, at most 1 GiB.
-  size_t free_bytes() const { return kTotalBytes - allocated_bytes_; }
+  // Memory that nobody holds, at most 1 GiB.
+  size_t free_bytes() const {
+    return kTotalBytes - allocated_bytes_ - held_by_others_;
+  }
+  // Another process holds so much.
+  void HoldByOthers(size_t bytes) { held_by_others_ = bytes; }
+  // What opening a device fails with.
+  void FailToOpen(CUresult code) { open_result_ = code; }
+  // So many GPUs, of which number `index` does not answer (-1: all do).
+  void SetDevices(int count, int silent_index) {
+    devices_ = count;
+    silent_device_ = silent_index;
+  }
+  // The next so many modules are refused as made for another GPU.
+  void RefuseModules(int count) { refused_modules_ = count; }
   // Groups of the last launch of an added kernel.
   int64_t last_groups() const { return last_groups_; }
   // Launches of added kernels.
@@ -77,6 +90,11 @@ class FakeCudaDriver {
   std::map<std::string, FakeKernel> kernels_;  // By entry; nodes stay.
   std::map<CUdeviceptr, size_t> allocations_;
   size_t allocated_bytes_ = 0;
+  size_t held_by_others_ = 0;
+  CUresult open_result_ = CUDA_SUCCESS;
+  int devices_ = 1;
+  int silent_device_ = -1;
+  int refused_modules_ = 0;
   double clock_us_ = 1;
   std::map<CUevent, double> events_;
   CUresult fault_ = CUDA_SUCCESS;

@@ -14,30 +14,25 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 
 // nvmlReturn_t.
 constexpr NvmlCode kSuccess = 0;
+constexpr NvmlCode kInsufficientSize = 7;
 constexpr NvmlCode kGpuIsLost = 15;
 constexpr NvmlCode kResetRequired = 16;
 
 // nvmlClockType_t.
 constexpr int kSmClock = 1;
 
-// nvmlClocksEventReason*.
-struct Reason {
-  uint64_t bit;
-  const char* text;
-};
-constexpr Reason kThrottling[] = {
-    {0x08, "hardware slowdown"},
-    {0x20, "software thermal slowdown"},
-    {0x40, "hardware thermal slowdown"},
-    {0x80, "hardware power brake"},
-};
-
 }  // namespace
 
 std::optional<int64_t> NvmlDevice::TotalMemoryBytes() const {
+  const std::optional<NvmlMemory> memory = Memory();
+  if (!memory.has_value()) return std::nullopt;
+  return static_cast<int64_t>(memory->total);
+}
+
+std::optional<NvmlMemory> NvmlDevice::Memory() const {
   NvmlMemory memory = {};
   if (nvml_.memory(handle_, &memory) != kSuccess) return std::nullopt;
-  return static_cast<int64_t>(memory.total);
+  return memory;
 }
 
 std::optional<int32_t> NvmlDevice::PowerLimitW() const {
@@ -46,18 +41,44 @@ std::optional<int32_t> NvmlDevice::PowerLimitW() const {
   return static_cast<int32_t>((milliwatts + 500) / 1000);
 }
 
-std::optional<uint64_t> NvmlDevice::ThrottleReasons() const {
+std::optional<uint32_t> NvmlDevice::ThrottleReasons() const {
   unsigned long long reasons = 0;
   if (nvml_.throttle_reasons(board_, &reasons) != kSuccess) {
     return std::nullopt;
   }
-  return reasons;
+  return static_cast<uint32_t>(reasons);
 }
 
 std::optional<int32_t> NvmlDevice::SmClockMhz() const {
   unsigned mhz = 0;
   if (nvml_.clock(board_, kSmClock, &mhz) != kSuccess) return std::nullopt;
   return static_cast<int32_t>(mhz);
+}
+
+std::optional<int32_t> NvmlDevice::UtilisationPercent() const {
+  NvmlUtilisation utilisation = {};
+  if (nvml_.utilisation(handle_, &utilisation) != kSuccess) return std::nullopt;
+  return static_cast<int32_t>(utilisation.gpu);
+}
+
+std::optional<std::vector<int64_t>> NvmlDevice::ComputeProcesses() const {
+  if (nvml_.compute_processes == nullptr) return std::nullopt;
+  std::vector<NvmlProcess> processes(64);
+  for (;;) {
+    auto count = static_cast<unsigned>(processes.size());
+    const NvmlCode code =
+        nvml_.compute_processes(handle_, &count, processes.data());
+    if (code == kInsufficientSize && count > processes.size()) {
+      processes.resize(count + 16);  // More may start meanwhile.
+      continue;
+    }
+    if (code != kSuccess || count > processes.size()) return std::nullopt;
+    std::vector<int64_t> ids;
+    for (unsigned i = 0; i < count; ++i) {
+      ids.push_back(static_cast<int64_t>(processes[i].pid));
+    }
+    return ids;
+  }
 }
 
 bool NvmlDevice::IsLost() const {
@@ -84,6 +105,18 @@ absl::StatusOr<Nvml> Nvml::LoadFrom(const std::string& library) {
   RETURN_IF_ERROR(
       opened.Bind("nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit));
   RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetClockInfo", &nvml.clock));
+  RETURN_IF_ERROR(
+      opened.Bind("nvmlDeviceGetUtilizationRates", &nvml.utilisation));
+  // The third version, since driver 510, differs from the second in its name.
+  if (!opened
+           .Bind("nvmlDeviceGetComputeRunningProcesses_v3",
+                 &nvml.compute_processes)
+           .ok()) {
+    opened
+        .Bind("nvmlDeviceGetComputeRunningProcesses_v2",
+              &nvml.compute_processes)
+        .IgnoreError();
+  }
   // Renamed with driver 535; the older name is there as long as it is.
   if (!opened
            .Bind("nvmlDeviceGetCurrentClocksEventReasons",
@@ -122,20 +155,6 @@ absl::StatusOr<NvmlDevice> Nvml::Find(const std::string& uuid) const {
     board = handle;
   }
   return NvmlDevice(nvml_, handle, board);
-}
-
-bool IsThrottled(uint64_t reasons) {
-  uint64_t throttling = 0;
-  for (const Reason& reason : kThrottling) throttling |= reason.bit;
-  return (reasons & throttling) != 0;
-}
-
-std::string ThrottleText(uint64_t reasons) {
-  std::vector<std::string> texts;
-  for (const Reason& reason : kThrottling) {
-    if ((reasons & reason.bit) != 0) texts.emplace_back(reason.text);
-  }
-  return absl::StrJoin(texts, ", ");
 }
 
 }  // namespace wavetune

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -26,6 +27,18 @@ struct NvmlMemory {
   unsigned long long used;
 };
 
+struct NvmlUtilisation {
+  unsigned gpu;  // Percent of the last sampling period with a kernel running.
+  unsigned memory;
+};
+// Second version, which the functions below take.
+struct NvmlProcess {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
 struct NvmlFunctions {
   NvmlCode (*init)() = nullptr;
   NvmlCode (*driver_version)(char* text, unsigned size) = nullptr;
@@ -35,6 +48,11 @@ struct NvmlFunctions {
   NvmlCode (*throttle_reasons)(NvmlHandle handle,
                                unsigned long long* reasons) = nullptr;
   NvmlCode (*clock)(NvmlHandle handle, int type, unsigned* mhz) = nullptr;
+  NvmlCode (*utilisation)(NvmlHandle handle,
+                          NvmlUtilisation* utilisation) = nullptr;
+  // Absent before driver 450. `count` is the room on entry.
+  NvmlCode (*compute_processes)(NvmlHandle handle, unsigned* count,
+                                NvmlProcess* processes) = nullptr;
   // Absent before driver 450.
   NvmlCode (*parent_of_partition)(NvmlHandle partition,
                                   NvmlHandle* parent) = nullptr;
@@ -52,9 +70,15 @@ class NvmlDevice {
   std::optional<int64_t> TotalMemoryBytes() const;
   // Enforced limit of the board, rounded to whole watts.
   std::optional<int32_t> PowerLimitW() const;
-  // Of the board, now; bits as IsThrottled takes them.
-  std::optional<uint64_t> ThrottleReasons() const;
+  // Of the board, now; bits as in model/throttling.h.
+  std::optional<uint32_t> ThrottleReasons() const;
   std::optional<int32_t> SmClockMhz() const;
+  std::optional<NvmlMemory> Memory() const;
+  // Percent of the last sampling period (up to a second) with a kernel running.
+  // A partition does not say.
+  std::optional<int32_t> UtilisationPercent() const;
+  // Processes with a compute context, ids as the host counts them; ours, too.
+  std::optional<std::vector<int64_t>> ComputeProcesses() const;
   // Whether the driver says that the GPU fell off the bus, or must be reset.
   bool IsLost() const;
 
@@ -85,15 +109,6 @@ class Nvml {
  private:
   NvmlFunctions nvml_;
 };
-
-// Returns whether the clocks are held below what the load would otherwise get:
-// heat, or a brake from outside. The power cap does not count: large products
-// run into it on every healthy board, in serving as well, and a table that left
-// them out would know nothing of them. Pure.
-bool IsThrottled(uint64_t reasons);
-
-// Returns "hardware thermal slowdown, power brake". Pure.
-std::string ThrottleText(uint64_t reasons);
 
 }  // namespace wavetune
 

@@ -19,13 +19,13 @@ void ThrottleWatch::Look() {
   last_ = now;
   const bool before = throttled();
   reasons_ = device_->ThrottleReasons().value_or(0);
+  sm_clock_mhz_ = device_->SmClockMhz().value_or(0);
   if (throttled() == before) return;
   AgentLog(AgentLogLevel::kWarning,
            throttled()
                ? absl::StrCat("device ", uuid_, " is throttled (",
-                              ThrottleText(reasons_), "; ",
-                              device_->SmClockMhz().value_or(0),
-                              " MHz): samples are marked as suspect")
+                              ThrottleText(reasons_), "; ", sm_clock_mhz_,
+                              " MHz): measured again later")
                : absl::StrCat("device ", uuid_, " is not throttled any more"));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "model/throttling.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/monotonic_clock.h"
 
@@ -26,8 +27,10 @@ class ThrottleWatch {
   // takes the driver's locks. Logs when throttling begins and ends.
   void Look();
 
-  // As of the last look.
+  // As of the last look; 0 where unknown.
   bool throttled() const { return IsThrottled(reasons_); }
+  uint32_t reasons() const { return reasons_; }
+  int32_t sm_clock_mhz() const { return sm_clock_mhz_; }
 
   // Asks whether the device is gone.
   bool IsLost() const { return device_.has_value() && device_->IsLost(); }
@@ -37,7 +40,8 @@ class ThrottleWatch {
   std::string uuid_;
   MonotonicClock& clock_;
   std::optional<MonotonicClock::Duration> last_;
-  uint64_t reasons_ = 0;
+  uint32_t reasons_ = 0;
+  int32_t sm_clock_mhz_ = 0;
 };
 
 }  // namespace wavetune

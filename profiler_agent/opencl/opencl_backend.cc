@@ -12,7 +12,8 @@
 
 namespace wavetune {
 
-OpenClBackend::OpenClBackend(const std::string& cache_dir) {
+OpenClBackend::OpenClBackend(const std::string& cache_dir, bool skip_nvidia)
+    : skip_nvidia_(skip_nvidia) {
   // PoCL's threads, one per core, stay on their cores. Left to the scheduler,
   // two of them often share one core for the first hundreds of milliseconds of
   // a burst, and everything then takes exactly twice as long (PoCL 3.1, two
@@ -26,7 +27,8 @@ OpenClBackend::OpenClBackend(const std::string& cache_dir) {
 }
 
 Backend::Enumeration OpenClBackend::Enumerate() {
-  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries = ListOpenClDevices();
+  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries =
+      ListOpenClDevices(skip_nvidia_);
   if (!entries.ok()) {
     return {.note = std::string(entries.status().message())};
   }
@@ -42,7 +44,8 @@ Backend::Enumeration OpenClBackend::Enumerate() {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenClBackend::Open(
     const std::string& device_uuid, const std::string& cache_dir) {
-  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries = ListOpenClDevices();
+  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries =
+      ListOpenClDevices(skip_nvidia_);
   if (!entries.ok()) return entries.status();
   for (const OpenClDeviceEntry& entry : *entries) {
     if (entry.facts.uuid != device_uuid) continue;

@@ -16,13 +16,18 @@ class OpenClBackend : public Backend {
  public:
   // `cache_dir` is where PoCL keeps its own cache (POCL_CACHE_DIR, unless the
   // environment sets it already); empty: PoCL's default. Construct before
-  // another thread starts.
-  explicit OpenClBackend(const std::string& cache_dir = "");
+  // another thread starts. `skip_nvidia`: leaves NVIDIA's GPUs to the CUDA
+  // backend, which measures them better.
+  explicit OpenClBackend(const std::string& cache_dir = "",
+                         bool skip_nvidia = false);
 
   std::string name() const override { return "opencl"; }
   Enumeration Enumerate() override;
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
+
+ private:
+  bool skip_nvidia_;
 };
 
 }  // namespace wavetune

@@ -97,7 +97,8 @@ std::vector<cl_device_id> DevicesOf(cl_platform_id platform) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices() {
+absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices(
+    bool skip_nvidia) {
   cl_uint count = 0;
   cl_int code = clGetPlatformIDs(0, nullptr, &count);
   if (code != CL_SUCCESS) {
@@ -115,6 +116,10 @@ absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices() {
   for (cl_platform_id platform : platforms) {
     const std::string platform_name = PlatformText(platform, CL_PLATFORM_NAME);
     for (cl_device_id device : DevicesOf(platform)) {
+      if (skip_nvidia &&
+          IsNvidia(DeviceNumber<cl_uint>(device, CL_DEVICE_VENDOR_ID))) {
+        continue;
+      }
       DeviceFacts facts = FactsOf(platform, device);
       const int index = seen[{platform_name, facts.label}]++;
       facts.uuid = OpenClUuid(host.nodename, platform_name, facts.label, index);
@@ -123,6 +128,8 @@ absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices() {
   }
   return entries;
 }
+
+bool IsNvidia(uint32_t vendor_id) { return vendor_id == 0x10de; }
 
 std::string OpenClArchitecture(bool is_cpu, absl::string_view machine,
                                absl::string_view device_name) {

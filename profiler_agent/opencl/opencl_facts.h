@@ -19,11 +19,16 @@ struct OpenClDeviceEntry {
   DeviceFacts facts;
 };
 
-// Returns every available device of every platform, in the driver's order.
-// Errors: UNAVAILABLE when there is no OpenCL platform.
-absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices();
+// Returns every available device of every platform, in the driver's order;
+// without NVIDIA's where `skip_nvidia`. Errors: UNAVAILABLE when there is no
+// OpenCL platform.
+absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices(
+    bool skip_nvidia = false);
 
 // The parts of the facts that are made up here; pure, exposed for tests.
+
+// Returns whether a device's vendor is NVIDIA, whatever platform drives it.
+bool IsNvidia(uint32_t vendor_id);
 
 // Returns "cpu-x86_64:skylake-avx512" or "gpu:<device name>". PoCL names its
 // device "pthread-<LLVM CPU>-<marketing name>": only the LLVM name is kept,

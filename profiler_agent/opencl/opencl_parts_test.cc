@@ -29,6 +29,12 @@ TEST(OpenClFactsTest, PoclsArchitectureIsItsLlvmCpu) {
   EXPECT_EQ(OpenClArchitecture(false, "x86_64", "gfx90a"), "gpu:gfx90a");
 }
 
+TEST(OpenClFactsTest, NvidiaIsKnownByItsVendorNumber) {
+  EXPECT_TRUE(IsNvidia(0x10de));
+  EXPECT_FALSE(IsNvidia(0x1002));
+  EXPECT_FALSE(IsNvidia(0x6c636f70));  // PoCL.
+}
+
 TEST(OpenClFactsTest, TheCompilerIsLlvmWhereThePlatformNamesIt) {
   EXPECT_EQ(OpenClCompilerVersion(
                 "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, "

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/session/device_monitor.h"
 #include "profiler_agent/worker/remote_device.h"
 
 namespace wavetune {
@@ -12,6 +13,7 @@ namespace {
 std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
                                        const std::string& backend,
                                        const DeviceFacts& facts,
+                                       std::shared_ptr<DeviceMonitor> monitor,
                                        const ReportSink& report) {
   DeviceHostOptions host;
   for (int i = 0; i < options.prepare_workers; ++i) {
@@ -25,6 +27,11 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
   // The probe runs on the thread that otherwise uses the worker.
   auto* first = static_cast<RemoteDevice*>(host.workers.front().get());
   host.probe = [first] { return first->Reopen(); };
+  if (monitor != nullptr) {
+    host.look = [monitor = std::move(monitor), uuid = facts.uuid] {
+      return monitor->Look(uuid);
+    };
+  }
   return std::make_unique<DeviceHost>(std::move(host), report);
 }
 
@@ -50,6 +57,11 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
     command.insert(command.end(), {"--replay-trace", folder});
   }
   if (options.backend.replay_judged) command.emplace_back("--replay-judged");
+  command.insert(command.end(),
+                 {"--memory-cap", absl::StrCat(options.backend.memory_cap)});
+  if (options.backend.skip_nvidia_opencl) {
+    command.emplace_back("--skip-nvidia-opencl");
+  }
   if (!options.backend.compile_only_architecture.empty()) {
     command.insert(command.end(),
                    {"--arch", options.backend.compile_only_architecture});
@@ -58,7 +70,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
 }
 
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    const AgentDevicesOptions& options, const ReportSink& report) {
+    AgentDevicesOptions options, const ReportSink& report) {
   std::vector<std::unique_ptr<DeviceHost>> hosts;
   for (const std::string& backend : options.backends) {
     if (!IsBuiltIn(backend)) {
@@ -69,12 +81,21 @@ std::vector<std::unique_ptr<DeviceHost>> FindDevices(
     if (!found.note.empty()) {
       AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": ", found.note));
     }
+    std::shared_ptr<DeviceMonitor> monitor;
+    if (found.watches && !found.devices.empty()) {
+      monitor =
+          std::make_shared<DeviceMonitor>(WorkerCommand(options, backend));
+    }
     for (const DeviceFacts& facts : found.devices) {
       AgentLog(AgentLogLevel::kInfo,
                absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
                             facts.multiprocessors, " multiprocessors, ",
                             facts.driver, ")"));
-      hosts.push_back(CreateHost(options, backend, facts, report));
+      hosts.push_back(CreateHost(options, backend, facts, monitor, report));
+    }
+    // NVIDIA's OpenCL lists the same GPUs again.
+    if (backend == "cuda" && !found.devices.empty()) {
+      options.backend.skip_nvidia_opencl = true;
     }
   }
   return hosts;

@@ -16,8 +16,9 @@
 namespace wavetune {
 
 struct AgentDevicesOptions {
-  std::string program;                // This binary, to start workers with.
-  std::vector<std::string> backends;  // In order.
+  std::string program;  // This binary, to start workers with.
+  // In order. What "cuda" finds is left out of "opencl" behind it.
+  std::vector<std::string> backends;
   BackendOptions backend;
   int prepare_workers = 1;  // Per device.
   std::chrono::milliseconds prepare_timeout{120'000};
@@ -31,7 +32,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
 // Returns a host per usable device. What is missing (a backend that is not
 // built in, no driver, no device) is one log line each. Cannot fail.
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    const AgentDevicesOptions& options, const ReportSink& report);
+    AgentDevicesOptions options, const ReportSink& report);
 
 }  // namespace wavetune
 

@@ -1,11 +1,11 @@
 #include "profiler_agent/session/agent_stream.h"
 
-#include <condition_variable>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/stop_wait.h"
 #include "proto/convert/api_version.h"
 #include "proto/convert/types.h"
 
@@ -30,13 +30,17 @@ void BeatUntilStopped(ReportRelay& relay, std::chrono::milliseconds interval,
                       const std::stop_token& stop) {
   v1::AttachRequest heartbeat;
   heartbeat.mutable_heartbeat();
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock<std::mutex> lock(mutex);
-  while (!stopped.wait_for(lock, stop, interval,
-                           [&stop] { return stop.stop_requested(); })) {
-    relay.Report(heartbeat);
-  }
+  while (!SleepOrStop(interval, stop)) relay.Report(heartbeat);
+}
+
+// Beside the heartbeat, which must not wait for a driver that hangs.
+void WatchUntilStopped(const Hosts& hosts, std::chrono::milliseconds interval,
+                       const std::stop_token& stop) {
+  do {
+    for (const std::unique_ptr<DeviceHost>& host : hosts) {
+      if (!stop.stop_requested()) host->Watch();
+    }
+  } while (!SleepOrStop(interval, stop));
 }
 
 // Hands a batch to its device.
@@ -121,6 +125,9 @@ absl::Status ServeStream(MessageStream& stream, ReportRelay& relay,
   {
     const std::jthread heart([&](const std::stop_token& stop) {
       BeatUntilStopped(relay, options.heartbeat_interval, stop);
+    });
+    const std::jthread eyes([&](const std::stop_token& stop) {
+      WatchUntilStopped(hosts, options.heartbeat_interval, stop);
     });
     while (stream.Read(&message)) Dispatch(hosts, relay, message);
   }

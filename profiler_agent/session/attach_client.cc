@@ -9,7 +9,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "profiler_agent/agent_log.h"
-#include "profiler_agent/session/stop_wait.h"
+#include "profiler_agent/stop_wait.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
 

@@ -6,14 +6,23 @@
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/session/busy_rule.h"
+#include "profiler_agent/stop_wait.h"
+#include "proto/convert/types.h"
 
 namespace wavetune {
+
+using SteadyClock = std::chrono::steady_clock;
 
 DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
     : workers_(std::move(options.workers)),
       probe_(std::move(options.probe)),
       probe_interval_(options.probe_interval),
-      report_(std::move(report)) {
+      look_(std::move(options.look)),
+      quiet_period_(options.quiet_period),
+      quiet_look_interval_(options.quiet_look_interval),
+      report_(std::move(report)),
+      facts_(workers_.front()->facts()) {
   for (const std::unique_ptr<Device>& worker : workers_) {
     pool_.push_back(worker.get());
   }
@@ -24,6 +33,11 @@ DeviceHost::~DeviceHost() {
   CancelAll();
   thread_.request_stop();
   thread_.join();
+}
+
+DeviceFacts DeviceHost::facts() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return facts_;
 }
 
 std::string DeviceHost::problem() const {
@@ -102,7 +116,10 @@ void DeviceHost::Work(const std::stop_token& stop) {
     waiting_.pop_front();
     busy_ = true;
     lock.unlock();
+    WatchQuietly(running_.cancel.get_token());
+    SetLaunching(true);
     const absl::Status status = running_.run(running_.cancel.get_token());
+    SetLaunching(false);
     SetProblem(IsDeviceLost(status) ? std::string(status.message()) : "");
     lock.lock();
     busy_ = false;
@@ -123,6 +140,78 @@ void DeviceHost::SetProblem(const std::string& problem) {
   message.mutable_device()->set_device_uuid(facts().uuid);
   message.mutable_device()->set_problem(problem);
   report_(message);
+}
+
+void DeviceHost::SetLaunching(bool launching) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  launching_ = launching;
+  launched_at_ = SteadyClock::now();
+}
+
+bool DeviceHost::Quiet() const {
+  return !launching_ && (!launched_at_.has_value() ||
+                         SteadyClock::now() - *launched_at_ >= quiet_period_);
+}
+
+bool DeviceHost::TakePowerLimit(const DeviceState& state) {
+  if (state.power_limit_w <= 0 || state.power_limit_w == facts_.power_limit_w) {
+    return false;
+  }
+  facts_.power_limit_w = state.power_limit_w;
+  return true;
+}
+
+void DeviceHost::Watch() {
+  if (!look_) return;
+  bool quiet = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    quiet = Quiet();
+  }
+  absl::StatusOr<DeviceState> state = look_();
+  if (!state.ok()) {
+    AgentLog(AgentLogLevel::kDebug,
+             absl::StrCat("looking at the device: ", state.status().message()));
+    return;
+  }
+  v1::AttachRequest changed;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    others_hidden_ = !state->other_processes.has_value() &&
+                     state->utilisation_percent.has_value();
+    // Our own launches hide theirs: what was seen last still counts.
+    if (quiet || !others_hidden_) {
+      busy_reason_ = BusyReason(facts_.uuid, *state, quiet);
+    }
+    state->busy = busy_reason_;
+    if (quiet) quiet_look_at_ = SteadyClock::now();
+    if (TakePowerLimit(*state)) {
+      changed.mutable_device()->set_device_uuid(facts_.uuid);
+      changed.mutable_device()->set_problem(problem_);
+      *changed.mutable_device()->mutable_facts() = DeviceFactsToProto(facts_);
+    }
+  }
+  if (changed.has_device()) report_(changed);
+  v1::AttachRequest message;
+  message.mutable_state()->set_device_uuid(facts().uuid);
+  *message.mutable_state()->mutable_state() = DeviceStateToProto(*state);
+  report_(message);
+}
+
+void DeviceHost::WatchQuietly(const std::stop_token& cancel) {
+  SteadyClock::duration pause{};
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const SteadyClock::time_point now = SteadyClock::now();
+    const bool recent = quiet_look_at_.has_value() &&
+                        now - *quiet_look_at_ < quiet_look_interval_;
+    if (!look_ || !others_hidden_ || recent) return;
+    if (launched_at_.has_value()) pause = *launched_at_ + quiet_period_ - now;
+  }
+  // Rounded up, so that it is quiet then.
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pause);
+  if (wait.count() > 0 && SleepOrStop(wait, cancel)) return;
+  Watch();
 }
 
 }  // namespace wavetune

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -32,6 +33,13 @@ struct DeviceHostOptions {
   // Tries to bring a lost device back.
   std::function<absl::Status()> probe = [] { return absl::OkStatus(); };
   std::chrono::milliseconds probe_interval{5'000};
+  // Says what the device does; empty for a kind that does not.
+  std::function<absl::StatusOr<DeviceState>()> look;
+  // After our last launch utilisation is ours for so long.
+  std::chrono::milliseconds quiet_period{2'000};
+  // Where others' processes cannot be seen, a batch waits for a quiet look when
+  // the last one is older: a pause of two seconds in thirty.
+  std::chrono::milliseconds quiet_look_interval{30'000};
 };
 
 class DeviceHost {
@@ -40,7 +48,8 @@ class DeviceHost {
   // Cancels everything and waits for the running burst.
   ~DeviceHost();
 
-  const DeviceFacts& facts() const { return workers_.front()->facts(); }
+  // As enumerated, but for a power limit that changed since.
+  DeviceFacts facts() const;
 
   // Why the device cannot be used now; empty when it can.
   std::string problem() const;
@@ -53,6 +62,10 @@ class DeviceHost {
   // current burst. Unknown ids are ignored (it may just be done).
   void Cancel(uint64_t batch_id);
   void CancelAll();
+
+  // Looks at what the device does, and reports it, and a changed power limit;
+  // nothing where the device does not say.
+  void Watch();
 
   // Blocks until nothing runs or waits.
   void WaitUntilIdle();
@@ -68,11 +81,22 @@ class DeviceHost {
                std::function<absl::Status(const std::stop_token&)> run);
   void Work(const std::stop_token& stop);
   void SetProblem(const std::string& problem);
+  void SetLaunching(bool launching);
+  // No launch of ours for the quiet period. Holds mutex_.
+  bool Quiet() const;
+  // Looks while nothing of ours runs, where that is the way to see others.
+  void WatchQuietly(const std::stop_token& cancel);
+  // Takes the limit that `state` tells; returns whether it changed. Holds
+  // mutex_.
+  bool TakePowerLimit(const DeviceState& state);
 
   std::vector<std::unique_ptr<Device>> workers_;
   std::vector<Device*> pool_;
   std::function<absl::Status()> probe_;
   std::chrono::milliseconds probe_interval_;
+  std::function<absl::StatusOr<DeviceState>()> look_;
+  std::chrono::milliseconds quiet_period_;
+  std::chrono::milliseconds quiet_look_interval_;
   ReportSink report_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -80,6 +104,13 @@ class DeviceHost {
   Job running_;
   bool busy_ = false;
   std::string problem_;
+  DeviceFacts facts_;
+  bool launching_ = false;
+  // Of our last launch, and of the last look without any; none yet.
+  std::optional<std::chrono::steady_clock::time_point> launched_at_;
+  std::optional<std::chrono::steady_clock::time_point> quiet_look_at_;
+  bool others_hidden_ = false;  // Only utilisation tells of them.
+  std::string busy_reason_;
   std::jthread thread_;  // Last: it uses all of the above.
 };
 

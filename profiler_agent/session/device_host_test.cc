@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class DeviceHostTest : public ::testing::Test {
     options.workers.push_back(std::make_unique<FakeDevice>(script_));
     options.probe = [this] { return probe_; };
     options.probe_interval = std::chrono::milliseconds(1);
+    if (state_.has_value()) options.look = [this] { return Look(); };
+    options.quiet_period = std::chrono::milliseconds(0);
+    options.quiet_look_interval = std::chrono::milliseconds(0);
     return std::make_unique<DeviceHost>(
         std::move(options), [this](const v1::AttachRequest& message) {
           const std::lock_guard<std::mutex> lock(mutex_);
@@ -53,6 +57,18 @@ class DeviceHostTest : public ::testing::Test {
     return came ? reports_[taken_++] : v1::AttachRequest();
   }
 
+  absl::StatusOr<DeviceState> Look() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++looks_;
+    return *state_;
+  }
+  void SetState(const DeviceState& state) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_ = state;
+  }
+
+  std::optional<DeviceState> state_;  // None: the device does not say.
+  int looks_ = 0;
   std::shared_ptr<FakeDeviceScript> script_ =
       std::make_shared<FakeDeviceScript>();
   absl::Status probe_;
@@ -111,6 +127,88 @@ TEST_F(DeviceHostTest, AKernelThatMakesNoSenseEndsItsBatchOnly) {
   EXPECT_NE(Next().done().error(), "");
   host->Submit(Batch(2));
   EXPECT_TRUE(Next().has_candidate());
+}
+
+TEST_F(DeviceHostTest, ReportsWhatTheDeviceDoesAndWhetherOthersUseIt) {
+  SetState({.sm_clock_mhz = 1980, .other_processes = 2});
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  const v1::AttachRequest report = Next();
+  EXPECT_EQ(report.state().device_uuid(), "fake-0");
+  EXPECT_EQ(report.state().state().sm_clock_mhz(), 1980);
+  EXPECT_EQ(report.state().state().busy(),
+            "fake-0 is used by 2 other processes");
+}
+
+TEST_F(DeviceHostTest, SaysNothingOfADeviceThatDoesNot) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  host->Submit(Batch(1));
+  EXPECT_TRUE(Next().has_candidate());
+}
+
+TEST_F(DeviceHostTest, LooksBetweenBatchesWhereOnlyUtilisationTellsOfOthers) {
+  SetState({.utilisation_percent = 93, .own_workers = 1});
+  const std::unique_ptr<DeviceHost> host = Create();
+  script_->on_call = [&](const Configuration&) { host->Watch(); };
+  host->Watch();
+  EXPECT_FALSE(Next().state().state().busy().empty());
+  SetState({.utilisation_percent = 0, .own_workers = 1});
+  host->Submit(Batch(1));
+  EXPECT_TRUE(Next().state().state().busy().empty());  // Before the batch.
+  // While ours runs its own launches count for nothing.
+  EXPECT_TRUE(Next().state().state().busy().empty());
+  EXPECT_TRUE(Next().has_candidate());
+  EXPECT_TRUE(Next().has_done());
+}
+
+TEST_F(DeviceHostTest, OurOwnLaunchesDoNotHideWhatWasSeenBefore) {
+  SetState({.utilisation_percent = 93, .own_workers = 1});
+  const std::unique_ptr<DeviceHost> host = Create();
+  script_->on_call = [&](const Configuration&) { host->Watch(); };
+  host->Watch();
+  Next();
+  host->Submit(Batch(1));
+  Next();                                               // Before the batch.
+  EXPECT_FALSE(Next().state().state().busy().empty());  // In the middle.
+}
+
+TEST_F(DeviceHostTest, TellsOfAnotherPowerLimit) {
+  script_->facts.power_limit_w = 700;
+  SetState({.power_limit_w = 700});
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  EXPECT_TRUE(Next().has_state());
+  SetState({.power_limit_w = 500});
+  host->Watch();
+  const v1::AttachRequest report = Next();
+  ASSERT_TRUE(report.has_device());
+  EXPECT_EQ(report.device().facts().power_limit_w(), 500);
+  EXPECT_EQ(report.device().facts().uuid(), "fake-0");
+  EXPECT_TRUE(report.device().problem().empty());
+  EXPECT_EQ(host->facts().power_limit_w, 500);
+}
+
+TEST_F(DeviceHostTest, TwoDevicesMeasureAtTheSameTime) {
+  std::mutex mutex;
+  std::condition_variable met;
+  int running = 0;
+  bool together = true;
+  // Each waits for the other: one after the other they would never meet.
+  script_->on_call = [&](const Configuration&) {
+    std::unique_lock<std::mutex> lock(mutex);
+    ++running;
+    met.notify_all();
+    together &= met.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return running == 2; });
+  };
+  const std::unique_ptr<DeviceHost> first = Create();
+  const std::unique_ptr<DeviceHost> second = Create();
+  first->Submit(Batch(1));
+  second->Submit(Batch(2));
+  first->WaitUntilIdle();
+  second->WaitUntilIdle();
+  EXPECT_TRUE(together);
 }
 
 }  // namespace

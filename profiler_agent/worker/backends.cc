@@ -22,7 +22,7 @@ constexpr BuiltIn kBuiltIn[] = {
     {"cuda",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        if (options.compile_only_architecture.empty()) {
-         return std::make_unique<CudaBackend>();
+         return std::make_unique<CudaBackend>(options.memory_cap);
        }
        return std::make_unique<CudaCompileBackend>(
            options.compile_only_architecture);
@@ -30,7 +30,8 @@ constexpr BuiltIn kBuiltIn[] = {
 #endif
     {"opencl",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
-       return std::make_unique<OpenClBackend>(options.cache_dir);
+       return std::make_unique<OpenClBackend>(options.cache_dir,
+                                              options.skip_nvidia_opencl);
      }},
     {"replay",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {

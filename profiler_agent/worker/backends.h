@@ -17,6 +17,11 @@ struct BackendOptions {
   // "sm_90a": the CUDA backend compiles for it and launches nothing, so that it
   // needs no GPU. Empty: uses the machine's GPUs.
   std::string compile_only_architecture;
+  // What a CUDA worker's buffers may hold: up to 1 a part of what is free
+  // without them, above 1 MiB.
+  double memory_cap = 0.5;
+  // The OpenCL backend leaves NVIDIA's devices to the CUDA backend.
+  bool skip_nvidia_opencl = false;
 };
 
 // Returns the backends that an agent looks for when it is not told: all that

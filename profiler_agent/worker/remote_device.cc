@@ -19,6 +19,14 @@ bool WorkerIsGone(const absl::Status& status) {
          absl::IsDeadlineExceeded(status) || absl::IsDataLoss(status);
 }
 
+// Without the power limit: that may change at any time, and is the environment
+// key's matter.
+bool SameDevice(const DeviceFacts& a, const DeviceFacts& b) {
+  return a.uuid == b.uuid && SiliconKey(a) == SiliconKey(b) &&
+         a.driver == b.driver && a.runtime == b.runtime &&
+         a.compiler == b.compiler;
+}
+
 }  // namespace
 
 RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
@@ -104,7 +112,10 @@ absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(
       .launch_us = {proto.launch_us().begin(), proto.launch_us().end()},
       .launches_per_timing = std::max(1, proto.launches_per_timing()),
       .warmup_us = proto.warmup_us(),
-      .throttled = proto.throttled()};
+      .throttled = proto.throttled(),
+      .throttle_reasons = proto.throttle_reasons(),
+      .sm_clock_mhz = proto.sm_clock_mhz(),
+      .host_stalled = proto.host_stalled()};
 }
 
 absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
@@ -115,7 +126,8 @@ absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
       Call(request, options_.start_timeout);
   worker_.reset();  // A driver is opened in a fresh process.
   if (!response.ok()) return response.status();
-  Backend::Enumeration found{.note = response->devices().note()};
+  Backend::Enumeration found{.note = response->devices().note(),
+                             .watches = response->devices().watches()};
   for (const v1::DeviceFacts& proto : response->devices().devices()) {
     found.devices.push_back(DeviceFactsFromProto(proto));
   }
@@ -187,7 +199,7 @@ absl::Status RemoteDevice::StartOnce() {
     return absl::InternalError("the worker answered open with nonsense");
   }
   const DeviceFacts opened = DeviceFactsFromProto(response.opened());
-  if (opened != options_.facts) {
+  if (!SameDevice(opened, options_.facts)) {
     return absl::UnavailableError(
         "the device changed since the agent listed it (driver upgrade?); "
         "restart the agent");

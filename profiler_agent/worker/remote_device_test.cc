@@ -78,6 +78,19 @@ class RemoteDeviceTest : public ::testing::Test {
   milliseconds start_timeout_{10'000};
 };
 
+TEST_F(RemoteDeviceTest, AnotherPowerLimitIsTheSameDeviceAnotherDriverIsNot) {
+  RemoteDeviceOptions options = {.command = {kFakeWorker},
+                                 .facts = FakeFacts(),
+                                 .max_failed_starts = 1,
+                                 .clock = &clock_};
+  options.facts.power_limit_w = 500;
+  EXPECT_TRUE(RemoteDevice(options).Start().ok());
+  options.facts.driver = "older";
+  const absl::Status status = RemoteDevice(options).Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("restart the agent"));
+}
+
 TEST_F(RemoteDeviceTest, PreparesAndMeasuresInAnotherProcess) {
   RemoteDevice device = Create();
   ASSERT_TRUE(Load(device).ok());

@@ -26,6 +26,8 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Dispatch(
       return Enumerate();
     case v1::WorkerRequest::kOpen:
       return Open(request.open());
+    case v1::WorkerRequest::kLook:
+      return Look(request.look());
     case v1::WorkerRequest::REQUEST_NOT_SET:
       return absl::InternalError(
           "empty or unknown request; agent and worker must be of one version");
@@ -50,6 +52,7 @@ v1::WorkerResponse WorkerService::Enumerate() {
   v1::WorkerResponse response;
   v1::WorkerDevices* devices = response.mutable_devices();
   devices->set_note(found.note);
+  devices->set_watches(found.watches);
   for (const DeviceFacts& facts : found.devices) {
     *devices->add_devices() = DeviceFactsToProto(facts);
   }
@@ -62,6 +65,15 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Open(
                    backend_.Open(request.device_uuid(), request.cache_dir()));
   v1::WorkerResponse response;
   *response.mutable_opened() = DeviceFactsToProto(device_->facts());
+  return response;
+}
+
+absl::StatusOr<v1::WorkerResponse> WorkerService::Look(
+    const v1::WorkerLook& request) {
+  ASSIGN_OR_RETURN(const DeviceState state,
+                   backend_.Look(request.device_uuid()));
+  v1::WorkerResponse response;
+  *response.mutable_state() = DeviceStateToProto(state);
   return response;
 }
 
@@ -123,6 +135,9 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
   proto->set_launches_per_timing(times.launches_per_timing);
   proto->set_throttled(times.throttled);
   proto->set_warmup_us(times.warmup_us);
+  proto->set_sm_clock_mhz(times.sm_clock_mhz);
+  proto->set_throttle_reasons(times.throttle_reasons);
+  proto->set_host_stalled(times.host_stalled);
   return response;
 }
 

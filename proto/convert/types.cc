@@ -159,6 +159,44 @@ v1::DeviceFacts DeviceFactsToProto(const DeviceFacts& facts) {
   return proto;
 }
 
+DeviceState DeviceStateFromProto(const v1::DeviceState& proto) {
+  DeviceState state;
+  state.looked_at_us = proto.looked_at_us();
+  state.sm_clock_mhz = proto.sm_clock_mhz();
+  state.throttle_reasons = proto.throttle_reasons();
+  if (proto.has_utilisation_percent()) {
+    state.utilisation_percent = proto.utilisation_percent();
+  }
+  if (proto.has_other_processes()) {
+    state.other_processes = proto.other_processes();
+  }
+  state.memory_used_bytes = proto.memory_used_bytes();
+  state.memory_total_bytes = proto.memory_total_bytes();
+  state.own_workers = proto.own_workers();
+  state.power_limit_w = proto.power_limit_w();
+  state.busy = proto.busy();
+  return state;
+}
+
+v1::DeviceState DeviceStateToProto(const DeviceState& state) {
+  v1::DeviceState proto;
+  proto.set_looked_at_us(state.looked_at_us);
+  proto.set_sm_clock_mhz(state.sm_clock_mhz);
+  proto.set_throttle_reasons(state.throttle_reasons);
+  if (state.utilisation_percent.has_value()) {
+    proto.set_utilisation_percent(*state.utilisation_percent);
+  }
+  if (state.other_processes.has_value()) {
+    proto.set_other_processes(*state.other_processes);
+  }
+  proto.set_memory_used_bytes(state.memory_used_bytes);
+  proto.set_memory_total_bytes(state.memory_total_bytes);
+  proto.set_own_workers(state.own_workers);
+  proto.set_power_limit_w(state.power_limit_w);
+  proto.set_busy(state.busy);
+  return proto;
+}
+
 Candidate CandidateFromProto(const Configuration& configuration,
                              const v1::CandidateFacts& proto) {
   Candidate candidate;
@@ -199,6 +237,9 @@ absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
   sample.launches = proto.launches();
   sample.device_time_us = proto.device_time_us();
   sample.suspect = proto.suspect();
+  sample.sm_clock_mhz = proto.sm_clock_mhz();
+  sample.throttled = proto.throttled();
+  sample.throttle_reasons = proto.throttle_reasons();
   return sample;
 }
 
@@ -213,6 +254,9 @@ v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
   proto.set_launches(sample.launches);
   proto.set_device_time_us(sample.device_time_us);
   proto.set_suspect(sample.suspect);
+  proto.set_sm_clock_mhz(sample.sm_clock_mhz);
+  proto.set_throttled(sample.throttled);
+  proto.set_throttle_reasons(sample.throttle_reasons);
   return proto;
 }
 

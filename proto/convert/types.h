@@ -34,6 +34,9 @@ v1::Configuration ConfigurationToProto(const Configuration& configuration);
 DeviceFacts DeviceFactsFromProto(const v1::DeviceFacts& proto);
 v1::DeviceFacts DeviceFactsToProto(const DeviceFacts& facts);
 
+DeviceState DeviceStateFromProto(const v1::DeviceState& proto);
+v1::DeviceState DeviceStateToProto(const DeviceState& state);
+
 Candidate CandidateFromProto(const Configuration& configuration,
                              const v1::CandidateFacts& proto);
 v1::CandidateFacts CandidateFactsToProto(const Candidate& candidate);

@@ -81,12 +81,30 @@ TEST(SampleConversionTest, RoundTrips) {
                 .relative_spread = 0.1,
                 .launches = 7,
                 .device_time_us = 40,
-                .suspect = true};
+                .suspect = true,
+                .sm_clock_mhz = 1980,
+                .throttled = true,
+                .throttle_reasons = 0x44};
   EXPECT_EQ(
       SampleFromProto(dimensions, 2, SampleToProto(dimensions, sample)).value(),
       sample);
   EXPECT_FALSE(
       SampleFromProto(dimensions, 3, SampleToProto(dimensions, sample)).ok());
+}
+
+TEST(DeviceStateConversionTest, KnownAndUnknownComeBackAsTheyWere) {
+  EXPECT_EQ(DeviceStateFromProto(DeviceStateToProto({})), DeviceState());
+  const DeviceState state = {.looked_at_us = 1,
+                             .sm_clock_mhz = 2,
+                             .throttle_reasons = 3,
+                             .utilisation_percent = 0,
+                             .other_processes = 0,
+                             .memory_used_bytes = 4,
+                             .memory_total_bytes = 5,
+                             .own_workers = 6,
+                             .power_limit_w = 7,
+                             .busy = "x"};
+  EXPECT_EQ(DeviceStateFromProto(DeviceStateToProto(state)), state);
 }
 
 TEST(DecisionConversionTest, SaysWhyTheDefaultWasChosen) {

@@ -41,7 +41,7 @@ DeviceFacts FakeMeasurementExecutor::device() const {
   return facts_;
 }
 
-absl::Status FakeMeasurementExecutor::BeforeReport() {
+absl::Status FakeMeasurementExecutor::BeforeReport(IfBusy if_busy) {
   std::function<void()> hook;
   {
     std::lock_guard lock(mutex_);
@@ -51,6 +51,9 @@ absl::Status FakeMeasurementExecutor::BeforeReport() {
   std::lock_guard lock(mutex_);
   if (reports_left_ == 0) return absl::UnavailableError("the agent is gone");
   if (cancelled_) return absl::CancelledError("batch cancelled");
+  if (if_busy == IfBusy::kYield && !busy_.empty()) {
+    return absl::ResourceExhaustedError(busy_);
+  }
   if (reports_left_ > 0) --reports_left_;
   return absl::OkStatus();
 }
@@ -58,13 +61,14 @@ absl::Status FakeMeasurementExecutor::BeforeReport() {
 absl::Status FakeMeasurementExecutor::Prepare(
     const KernelFiles&, const std::string&,
     const std::vector<Configuration>& configurations,
-    const std::vector<Problem>&, const CandidateCallback& on_candidate) {
+    const std::vector<Problem>&, IfBusy if_busy,
+    const CandidateCallback& on_candidate) {
   {
     std::lock_guard lock(mutex_);
     cancelled_ = false;
   }
   for (const Configuration& configuration : configurations) {
-    RETURN_IF_ERROR(BeforeReport());
+    RETURN_IF_ERROR(BeforeReport(if_busy));
     Candidate candidate{.configuration = configuration,
                         .capacity = options_.capacity};
     {
@@ -79,14 +83,14 @@ absl::Status FakeMeasurementExecutor::Prepare(
 }
 
 absl::Status FakeMeasurementExecutor::Measure(
-    const KernelFiles&, const std::vector<MeasureItem>& items,
+    const KernelFiles&, const std::vector<MeasureItem>& items, IfBusy if_busy,
     const OutcomeCallback& on_outcome) {
   {
     std::lock_guard lock(mutex_);
     cancelled_ = false;
   }
   for (size_t i = 0; i < items.size(); ++i) {
-    RETURN_IF_ERROR(BeforeReport());
+    RETURN_IF_ERROR(BeforeReport(if_busy));
     bool crashes = false;
     std::string failure;
     {
@@ -113,12 +117,48 @@ absl::Status FakeMeasurementExecutor::Measure(
       sample.launches = 10;
       sample.relative_spread = 0.005;
       sample.device_time_us = 10 * sample.latency_us;
+      AddThrottling(sample);
       outcome.sample = &sample;
       measured_.fetch_add(1);
     }
     if (!on_outcome(outcome)) return absl::CancelledError("by callback");
   }
   return absl::OkStatus();
+}
+
+void FakeMeasurementExecutor::AddThrottling(Sample& sample) const {
+  std::lock_guard lock(mutex_);
+  if (throttle_reasons_ == 0) return;
+  sample.throttle_reasons = throttle_reasons_;
+  sample.suspect = sample.throttled = true;
+}
+
+void FakeMeasurementExecutor::SetBusy(const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  busy_ = reason;
+}
+
+void FakeMeasurementExecutor::OnAwaitIdle(std::function<void(bool)> hook) {
+  std::lock_guard lock(mutex_);
+  idle_hook_ = std::move(hook);
+}
+
+std::string FakeMeasurementExecutor::AwaitIdle(double /*timeout_s*/) {
+  std::function<void(bool)> hook;
+  bool busy = false;
+  {
+    std::lock_guard lock(mutex_);
+    hook = idle_hook_;
+    busy = !busy_.empty();
+  }
+  if (hook) hook(busy);
+  std::lock_guard lock(mutex_);
+  return busy_;
+}
+
+void FakeMeasurementExecutor::Throttle(uint32_t reasons) {
+  std::lock_guard lock(mutex_);
+  throttle_reasons_ = reasons;
 }
 
 void FakeMeasurementExecutor::AcknowledgeStored(int64_t count) {

@@ -52,10 +52,13 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
                        const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::vector<Problem>& correctness_problems,
+                       IfBusy if_busy,
                        const CandidateCallback& on_candidate) override;
   absl::Status Measure(const KernelFiles& kernel,
-                       const std::vector<MeasureItem>& items,
+                       const std::vector<MeasureItem>& items, IfBusy if_busy,
                        const OutcomeCallback& on_outcome) override;
+  // Waits for nothing.
+  std::string AwaitIdle(double timeout_s) override;
   void AcknowledgeStored(int64_t count) override;
   void CancelBatch() override;
 
@@ -70,6 +73,12 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   // UNAVAILABLE, until Restore.
   void LoseAfter(int64_t reports);
   void Restore();
+  // Others use the device, for this reason (empty: not any more).
+  void SetBusy(const std::string& reason);
+  // Called by AwaitIdle before it answers, with whether it is busy.
+  void OnAwaitIdle(std::function<void(bool busy)> hook);
+  // From now on the device is throttled, for these reasons (0: not any more).
+  void Throttle(uint32_t reasons);
   // Called before every report.
   void OnReport(std::function<void()> hook);
 
@@ -82,7 +91,8 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
 
  private:
   // Returns what ends the batch now, or OK.
-  absl::Status BeforeReport();
+  absl::Status BeforeReport(IfBusy if_busy);
+  void AddThrottling(Sample& sample) const;
 
   const Options options_;
   mutable std::mutex mutex_;
@@ -93,6 +103,9 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   std::map<Problem, std::string> failing_;
   int64_t reports_left_ = -1;  // Negative: no limit.
   bool cancelled_ = false;
+  uint32_t throttle_reasons_ = 0;
+  std::string busy_;
+  std::function<void(bool)> idle_hook_;
   std::function<void()> hook_;
   std::vector<MeasureItem> items_;
 

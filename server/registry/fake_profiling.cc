@@ -144,6 +144,11 @@ absl::StatusOr<FitResult> Fit(const ProfileInput& input) {
   for (auto& [name, sub] : sorted) {
     result.table.sub_tables.push_back(std::move(sub));
   }
+  const auto throttled =
+      std::count_if(input.samples.begin(), input.samples.end(),
+                    [](const Sample& sample) { return sample.throttled; });
+  result.report.throttled_share = static_cast<double>(throttled) /
+                                  static_cast<double>(input.samples.size());
   return result;
 }
 

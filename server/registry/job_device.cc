@@ -86,6 +86,39 @@ absl::Status JobDevice::CheckSameDevice(
                    ". Reprofile again to measure it as it is now"));
 }
 
+MeasurementExecutor::IfBusy JobDevice::if_busy() const {
+  return control_->record().even_if_busy ? MeasurementExecutor::IfBusy::kGoOn
+                                         : MeasurementExecutor::IfBusy::kYield;
+}
+
+absl::Status JobDevice::AwaitIdle() {
+  const JobRecord before = control_->record();
+  std::string shown;
+  while (if_busy() == MeasurementExecutor::IfBusy::kYield) {
+    const std::string busy =
+        executor_->AwaitIdle(shown.empty() ? 0 : kWaitSliceS);
+    RETURN_IF_ERROR(control_->CheckGoOn());
+    if (busy.empty()) break;
+    if (busy == shown) continue;
+    shown = busy;
+    control_->Update(
+        [&](JobRecord& job) {
+          job.phase = JobPhase::kWaiting;
+          job.seconds_left = -1;
+          job.message =
+              absl::StrCat("waiting: ", busy,
+                           "; reprofile with --even-if-busy to measure anyway");
+        },
+        JobControl::Persist::kLazily);
+  }
+  if (shown.empty()) return absl::OkStatus();
+  control_->Update([&](JobRecord& job) {
+    job.phase = before.phase;
+    job.message = before.message;
+  });
+  return absl::OkStatus();
+}
+
 absl::Status JobDevice::RunToEnd(
     const std::function<absl::Status(MeasurementExecutor&)>& attempt,
     const std::function<size_t()>& left) {
@@ -93,6 +126,7 @@ absl::Status JobDevice::RunToEnd(
   while (left() > 0) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     if (executor_ == nullptr) RETURN_IF_ERROR(Acquire().status());
+    RETURN_IF_ERROR(AwaitIdle());
     RETURN_IF_ERROR(CheckSameDevice(*executor_));
     const size_t before = left();
     acknowledged_ = 0;
@@ -102,6 +136,7 @@ absl::Status JobDevice::RunToEnd(
     RETURN_IF_ERROR(Flush());
     RETURN_IF_ERROR(control_->CheckGoOn());
     if (status.ok() || budget_spent_) return absl::OkStatus();
+    if (absl::IsResourceExhausted(status)) continue;  // Others use it now.
     if (!absl::IsUnavailable(status)) return status;
     fruitless = left() < before ? 0 : fruitless + 1;
     if (fruitless >= kFruitlessAttempts) {
@@ -127,7 +162,7 @@ absl::Status JobDevice::Prepare(
       const std::vector<Configuration> batch = left;
       return executor.Prepare(
           kernel_->files, specialisation, batch, correctness_problems,
-          [&](const Candidate& candidate) {
+          if_busy(), [&](const Candidate& candidate) {
             std::erase(left, candidate.configuration);
             pending_candidates_.push_back({specialisation, candidate});
             on_record(pending_candidates_.back());
@@ -163,7 +198,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
     std::vector<MeasureItem> wanted;
     for (size_t i : batch) wanted.push_back(items[i]);
     return executor.Measure(
-        kernel_->files, wanted,
+        kernel_->files, wanted, if_busy(),
         [&](const MeasurementExecutor::Outcome& outcome) {
           if (outcome.index >= batch.size()) return true;
           const size_t index = batch[outcome.index];
@@ -229,6 +264,9 @@ absl::Status JobDevice::Flush() {
   const absl::Status status = services_.samples->Append(
       key_, generation_, pending_samples_, pending_candidates_);
   const auto count = static_cast<int64_t>(pending_samples_.size());
+  const auto throttled =
+      std::count_if(pending_samples_.begin(), pending_samples_.end(),
+                    [](const SampleRecord& r) { return r.sample.throttled; });
   pending_samples_.clear();
   pending_candidates_.clear();
   RETURN_IF_ERROR(status);
@@ -237,6 +275,7 @@ absl::Status JobDevice::Flush() {
   control_->Update(
       [&](JobRecord& job) {
         job.samples += count;
+        job.throttled_samples += throttled;
         job.device_time_us = device_time_us_;
       },
       JobControl::Persist::kLazily);

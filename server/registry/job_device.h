@@ -78,6 +78,10 @@ class JobDevice {
  private:
   // Returns an error if the device is no longer the one that was bound.
   absl::Status CheckSameDevice(const MeasurementExecutor& executor) const;
+  // Waits until nobody else uses the device, unless the job measures even then;
+  // the job says what it waits for. Errors: CANCELLED.
+  absl::Status AwaitIdle();
+  MeasurementExecutor::IfBusy if_busy() const;
   // Runs `attempt` until it needs no other one: waits for an agent that went
   // away, gives up after attempts without progress.
   absl::Status RunToEnd(

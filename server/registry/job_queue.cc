@@ -209,6 +209,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.portfolio_size = request.portfolio_size > 0 ? request.portfolio_size
                                                      : kDefaultPortfolioSize;
   record.refit_only = request.refit_only;
+  record.even_if_busy = request.even_if_busy || services_.even_if_busy;
   record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
                 EnvironmentKey(pair.device)};
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
@@ -220,6 +221,10 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
 
   std::lock_guard lock(mutex_);
   if (const std::shared_ptr<Job> alike = FindAlike(record)) {
+    if (record.even_if_busy && !alike->control->record().even_if_busy) {
+      alike->control->Update([](JobRecord& job) { job.even_if_busy = true; },
+                             JobControl::Persist::kSynced);
+    }
     return alike->control->record();
   }
   ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
@@ -256,6 +261,7 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   record.kind = JobKind::kMeasure;
   record.kernel = request.kernel;
   record.device_uuid = request.device_uuid;
+  record.even_if_busy = request.even_if_busy || services_.even_if_busy;
   record.total = static_cast<int64_t>(request.problems.size());
   record.created_at_us = services_.clock->NowUs();
   ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));

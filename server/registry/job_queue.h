@@ -41,6 +41,7 @@ struct ReprofileRequest {
   std::string reason;
   bool refit_only = false;
   bool fresh = false;
+  bool even_if_busy = false;  // Do not wait until nobody else uses the device.
   int32_t samples_per_candidate = 0;
   int32_t portfolio_size = 0;
 };
@@ -62,9 +63,10 @@ class JobQueue {
   void Stop();
 
   // Queues profiling, one job per (kernel, device); an unfinished job that
-  // would do the same is returned instead of a second one. Errors: NOT_FOUND
-  // for an unknown kernel or device; FAILED_PRECONDITION where there is nothing
-  // to do (no device, no kernel); INVALID_ARGUMENT; the store's.
+  // would do the same is returned instead of a second one; one that waits for
+  // others to leave the device goes on where this request does not. Errors:
+  // NOT_FOUND for an unknown kernel or device; FAILED_PRECONDITION where there
+  // is nothing to do (no device, no kernel); INVALID_ARGUMENT; the store's.
   absl::StatusOr<std::vector<JobRecord>> Reprofile(
       const ReprofileRequest& request);
 

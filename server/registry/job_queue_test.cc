@@ -359,6 +359,106 @@ TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
 }
 
+TEST_F(JobQueueTest, WaitsWhileOthersUseTheDeviceAndSaysSo) {
+  device_.SetBusy("H200 is used by 2 other processes, 93 % utilisation");
+  std::mutex mutex;
+  std::string waiting;
+  JobQueue& queue = StartQueue();
+  uint64_t id = 0;
+  device_.OnAwaitIdle([&](bool busy) {
+    std::lock_guard lock(mutex);
+    if (!busy || !waiting.empty()) return;
+    const JobRecord job = *queue.Get(id);
+    if (job.message.empty()) return;  // The first look.
+    EXPECT_EQ(job.phase, JobPhase::kWaiting);
+    waiting = job.message;
+    device_.SetBusy("");
+  });
+  {
+    std::lock_guard lock(mutex);
+    id = queue.Reprofile({})->front().id;
+  }
+  const JobRecord job = Wait(queue, id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_FALSE(job.digest.empty());
+  EXPECT_EQ(waiting,
+            "waiting: H200 is used by 2 other processes, 93 % utilisation; "
+            "reprofile with --even-if-busy to measure anyway");
+}
+
+TEST_F(JobQueueTest, PausesInTheMiddleWhenOthersComeAndMeasuresEachItemOnce) {
+  int pauses = 0;
+  device_.OnReport([&] {
+    if (device_.measured() == 20) device_.SetBusy("used by others");
+  });
+  device_.OnAwaitIdle([&](bool busy) {
+    if (!busy) return;
+    ++pauses;
+    device_.OnReport(nullptr);
+    device_.SetBusy("");
+  });
+  const JobRecord job = Run(StartQueue());
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_EQ(pauses, 1);
+  EXPECT_EQ(device_.measured(), StoredSamples());
+}
+
+TEST_F(JobQueueTest, AWaitingJobCanBeCancelled) {
+  device_.SetBusy("used by others");
+  JobQueue& queue = StartQueue();
+  const uint64_t id = queue.Reprofile({})->front().id;
+  ASSERT_TRUE(queue.Cancel(id).ok());
+  EXPECT_EQ(Wait(queue, id).state, JobState::kCancelled);
+  EXPECT_EQ(device_.measured(), 0);
+}
+
+TEST_F(JobQueueTest, AWaitingJobGoesOnWhenAskedToMeasureEvenIfBusy) {
+  device_.SetBusy("used by others");
+  JobQueue& queue = StartQueue();
+  const uint64_t id = queue.Reprofile({})->front().id;
+  const auto again = queue.Reprofile({.even_if_busy = true});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->front().id, id);
+  const JobRecord job = Wait(queue, id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_TRUE(job.even_if_busy);
+}
+
+TEST_F(JobQueueTest, ADaemonMayMeasureEvenIfBusyByDefault) {
+  device_.SetBusy("used by others");
+  JobServices services = Services();
+  services.even_if_busy = true;
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  EXPECT_EQ(Run(queue).state, JobState::kSucceeded);
+}
+
+TEST_F(JobQueueTest, RefittingWaitsForNobody) {
+  ASSERT_EQ(Run(StartQueue()).state, JobState::kSucceeded);
+  device_.SetBusy("used by others");
+  EXPECT_EQ(Run(*queue_, {.refit_only = true}).state, JobState::kSucceeded);
+}
+
+TEST_F(JobQueueTest, AThrottledProfileIsNotPromotedAndMeasuredAnewLater) {
+  JobQueue& queue = StartQueue();
+  device_.Throttle(0x40);
+  const JobRecord hot = Run(queue);
+  EXPECT_EQ(hot.state, JobState::kSucceeded);
+  EXPECT_TRUE(hot.digest.empty());
+  EXPECT_GT(hot.throttled_samples, 0);
+  EXPECT_EQ(hot.throttled_samples, hot.samples);
+  EXPECT_THAT(hot.message,
+              HasSubstr("not promoted, the default configuration serves on: "
+                        "100 % of what was measured was measured while the "
+                        "device was throttled (hardware thermal slowdown)"));
+  const int64_t measured = device_.measured();
+  device_.Throttle(0);
+  const JobRecord cool = Run(queue);
+  EXPECT_FALSE(cool.digest.empty()) << cool.message;
+  EXPECT_GE(cool.samples, measured);
+  EXPECT_EQ(cool.throttled_samples, 0);
+}
+
 TEST_F(JobQueueTest, ARestartGoesOnWithoutMeasuringStoredSamplesAgain) {
   std::atomic<bool> reached = false;
   device_.OnReport([&] {
@@ -496,7 +596,8 @@ TEST_F(JobQueueTest, MeasuresPeersAndStoresNoSampleOfThem) {
   MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
   request.problems = {{.extents = {100, 512, 512}}};
   const auto queued = queue.Measure(
-      request, [&](const MeasuredProblem& r) { results.push_back(r); });
+      request,
+      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
   ASSERT_TRUE(queued.ok()) << queued.status();
   const JobRecord job = Wait(queue, queued->id);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
@@ -512,7 +613,8 @@ TEST_F(JobQueueTest, AKernelWithoutPeersSaysSo) {
   JobQueue& queue = StartQueue();
   MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
   request.problems = {{.extents = {100, 512, 512}}};
-  const auto queued = queue.Measure(request, [](const MeasuredProblem&) {});
+  const auto queued =
+      queue.Measure(request, {.on_result = [](const MeasuredProblem&) {}});
   ASSERT_TRUE(queued.ok()) << queued.status();
   const JobRecord job = Wait(queue, queued->id);
   EXPECT_EQ(job.state, JobState::kFailed);

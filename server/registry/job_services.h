@@ -29,6 +29,8 @@ struct JobServices {
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   // Device time per job where the request names none.
   double default_budget_s = 60;
+  // Every job measures even while others use its device.
+  bool even_if_busy = false;
   // How long a job waits for its device's agent.
   double agent_wait_s = 600;
   // Generations of samples kept per kernel and device class.

@@ -36,6 +36,9 @@ struct KernelFiles {
 
 class MeasurementExecutor {
  public:
+  // What a batch does when others begin to use the device.
+  enum class IfBusy { kYield, kGoOn };
+
   // Called from one thread at a time, never after the call that it belongs to
   // has returned. Returning false cancels the batch.
   using CandidateCallback = std::function<bool(const Candidate&)>;
@@ -56,17 +59,25 @@ class MeasurementExecutor {
 
   // Compiles candidates and checks their results; blocks until all are
   // reported. Errors: CANCELLED after a callback returned false; UNAVAILABLE
-  // when the agent or device went away (what was reported stays valid).
+  // when the agent or device went away; RESOURCE_EXHAUSTED when it yielded to
+  // others (what was reported stays valid).
   virtual absl::Status Prepare(const KernelFiles& kernel,
                                const std::string& specialisation,
                                const std::vector<Configuration>& configurations,
                                const std::vector<Problem>& correctness_problems,
+                               IfBusy if_busy,
                                const CandidateCallback& on_candidate) = 0;
 
   // Measures the items; blocks until all have an outcome. Errors: as Prepare.
   virtual absl::Status Measure(const KernelFiles& kernel,
                                const std::vector<MeasureItem>& items,
+                               IfBusy if_busy,
                                const OutcomeCallback& on_outcome) = 0;
+
+  // Waits up to `timeout_s` until nobody else uses the device. Returns why it
+  // should still be left alone ("GPU-1 is used by 2 other processes"), or an
+  // empty string: also where that is not known, or the agent is away.
+  virtual std::string AwaitIdle(double timeout_s) = 0;
 
   // Tells the agent how many samples of the running batch are on disk. Cannot
   // fail.

@@ -20,9 +20,13 @@ void Take(const std::vector<MeasureItem>& items,
   for (size_t i = 0; i < items.size(); ++i) {
     if (!results[i].sample) continue;
     const Sample& sample = *results[i].sample;
-    (*measured)[items[i].configuration] = {items[i].configuration,
-                                           sample.latency_us,
-                                           sample.relative_spread, remeasured};
+    (*measured)[items[i].configuration] = {
+        .configuration = items[i].configuration,
+        .latency_us = sample.latency_us,
+        .relative_spread = sample.relative_spread,
+        .remeasured = remeasured,
+        .sm_clock_mhz = sample.sm_clock_mhz,
+        .throttled = sample.throttled};
   }
 }
 

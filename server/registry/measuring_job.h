@@ -49,6 +49,7 @@ struct MeasureRequest {
   bool record = false;
   int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.
   bool fresh = false;             // A recording measures everything anew.
+  bool even_if_busy = false;  // As in ReprofileRequest.
 };
 
 struct MeasuredConfiguration {
@@ -56,6 +57,8 @@ struct MeasuredConfiguration {
   double latency_us = 0;
   double relative_spread = 0;
   bool remeasured = false;
+  int32_t sm_clock_mhz = 0;  // As in Sample.
+  bool throttled = false;
 };
 
 struct MeasuredPeer {

@@ -12,6 +12,7 @@
 #include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "model/table_codec.h"
+#include "model/throttling.h"
 #include "server/registry/stored_verification.h"
 
 namespace wavetune {
@@ -69,6 +70,21 @@ std::string Coverage(const FitReport& report,
       report.samples_used, compiled,
       static_cast<double>(report.samples_used) / static_cast<double>(compiled),
       report.samples_within_8_waves);
+}
+
+// Why a table of throttled samples does not serve, and what to do.
+std::string Throttled(const FitReport& report,
+                      const std::vector<Sample>& samples) {
+  uint32_t reasons = 0;
+  for (const Sample& sample : samples) {
+    if (sample.throttled) reasons |= sample.throttle_reasons;
+  }
+  const std::string text = ThrottleText(reasons);
+  return absl::StrFormat(
+      "%.0f %% of what was measured was measured while the device was "
+      "throttled%s, again and again. Look at its cooling and power, then "
+      "reprofile: throttled samples are measured anew",
+      100 * report.throttled_share, text.empty() ? "" : " (" + text + ")");
 }
 
 int32_t LargestPortfolio(const Table& table) {
@@ -181,14 +197,19 @@ absl::Status ProfilingJob::LoadStored() {
   double earlier_us = 0;
   double own_us = 0;
   int64_t own = 0;
+  int64_t own_throttled = 0;
   for (const SampleRecord& sample : stored.samples) {
-    input_.samples.push_back(sample.sample);
     const bool is_own = sample.job_id == record.id;
+    // Measured anew, now that the device may be cooler.
+    if (sample.sample.throttled && !is_own && !record.refit_only) continue;
+    input_.samples.push_back(sample.sample);
     own += is_own ? 1 : 0;
+    own_throttled += is_own && sample.sample.throttled ? 1 : 0;
     (is_own ? own_us : earlier_us) += sample.sample.device_time_us;
   }
   control_->Update([&](JobRecord& job) {
     job.samples = own;
+    job.throttled_samples = own_throttled;
     job.device_time_us = own_us;
   });
   // The budget is the job's own: samples of earlier jobs come on top.
@@ -350,6 +371,10 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
   const std::string coverage = Coverage(fit.report, input_.candidates);
+  if (fit.report.throttled_share > kMostThrottledShare) {
+    Keep(Throttled(fit.report, input_.samples) + coverage);
+    return absl::OkStatus();
+  }
   const JobRecord record = control_->record();
   if (incumbent_ && incumbent_->record.key == record.key &&
       incumbent_->record.digest == table->digest()) {

@@ -103,6 +103,7 @@ struct JobRecord {
   int32_t samples_per_candidate = 32;
   int32_t portfolio_size = 16;
   bool refit_only = false;
+  bool even_if_busy = false;  // Measures while others use the device, too.
   // Bound when it first runs; a restart goes on with these.
   ProfileKey key;
   uint64_t generation = 0;
@@ -112,6 +113,7 @@ struct JobRecord {
   int64_t done = 0;
   int64_t total = 0;
   int64_t samples = 0;
+  int64_t throttled_samples = 0;  // Of them.
   double device_time_us = 0;
   double seconds_left = -1;
   std::string message;

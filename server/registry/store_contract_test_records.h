@@ -27,6 +27,9 @@ inline SampleRecord TestSample(int64_t m, double latency_us = 12.5) {
   record.sample.launches = 9;
   record.sample.device_time_us = 20 * latency_us;
   record.sample.suspect = m % 2 == 1;
+  record.sample.sm_clock_mhz = 1980;
+  record.sample.throttled = m % 4 == 1;
+  record.sample.throttle_reasons = 0x44;
   record.device_uuid = "GPU-1";
   record.measured_at_us = 1'700'000'000'000'000 + m;
   record.job_id = 3;
@@ -62,6 +65,7 @@ inline JobRecord TestJob() {
   job.samples_per_candidate = 8;
   job.portfolio_size = 4;
   job.refit_only = true;
+  job.even_if_busy = true;
   job.key = TestKey();
   job.generation = 7;
   job.state = JobState::kCancelled;
@@ -69,6 +73,7 @@ inline JobRecord TestJob() {
   job.done = 1;
   job.total = 2;
   job.samples = 3;
+  job.throttled_samples = 2;
   job.device_time_us = 4.5;
   job.seconds_left = 6.5;
   job.message = "cancelled";

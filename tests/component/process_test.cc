@@ -280,6 +280,14 @@ TEST_F(DaemonProcessTest, WithoutOneTheCommandLineSaysWhatToDo) {
   }
 }
 
+TEST_F(DaemonProcessTest, CompilingWithoutTheDeviceHasAnExitCodeOfItsOwn) {
+  AddKernel("repeats");
+  const CliResult result = Cli({"kernels", "compile", Path("kernels/repeats"),
+                                "--device", "no-such-device"});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("no device \"no-such-device\""));
+}
+
 TEST_F(DaemonProcessTest, WrongProblemsNameTheDimension) {
   AddKernel("repeats");
   StartDaemon();

@@ -1,4 +1,4 @@
-#include "profiler_agent/session/stop_wait.h"
+#include "profiler_agent/stop_wait.h"
 
 #include <stop_token>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "profiler_agent/session/stop_wait.h"
+#include "profiler_agent/stop_wait.h"
 
 #include <condition_variable>
 #include <mutex>

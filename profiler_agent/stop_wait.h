@@ -1,8 +1,8 @@
 // Waits that a stop request ends.
 //
 // Thread safety: pure functions; tokens may be stopped by any thread.
-#ifndef WAVETUNE_PROFILER_AGENT_SESSION_STOP_WAIT_H_
-#define WAVETUNE_PROFILER_AGENT_SESSION_STOP_WAIT_H_
+#ifndef WAVETUNE_PROFILER_AGENT_STOP_WAIT_H_
+#define WAVETUNE_PROFILER_AGENT_STOP_WAIT_H_
 
 #include <chrono>
 #include <stop_token>
@@ -19,4 +19,4 @@ bool WaitForStop(const std::stop_token& stop, const std::stop_token& ended);
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_SESSION_STOP_WAIT_H_
+#endif  // WAVETUNE_PROFILER_AGENT_STOP_WAIT_H_
