@@ -174,9 +174,9 @@ class ImplementationChecker {
     refuse(implementation_.cluster_size.has_value(), "cluster_size");
     refuse(!implementation_.persistent_if.empty(), "persistent_if");
     refuse(!implementation_.tensor_maps.empty(), "tensor_maps");
+    refuse(!implementation_.peers.empty(), "peers");
     if (implementation_.backend == "replay") return;
     refuse(!implementation_.device_predicates.empty(), "device_predicates");
-    refuse(!implementation_.peers.empty(), "peers");
   }
 
   void CheckPresence() {

@@ -53,6 +53,7 @@ struct LaunchTimes {
   int32_t sm_clock_mhz = 0;
   // Launches began before all were enqueued: times may hold the host's pauses.
   bool host_stalled = false;
+  bool suspect = false;  // A recording's sample that was: not to be trusted.
 
   // Whether a burst is worth another one.
   bool disturbed() const { return throttled || host_stalled; }

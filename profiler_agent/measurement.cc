@@ -96,6 +96,7 @@ void Measurement::Launches::Add(const LaunchTimes& times) {
   sm_clock_mhz = LowerClock(sm_clock_mhz, times.sm_clock_mhz);
   throttle_reasons |= times.throttle_reasons;
   throttled |= times.throttled;
+  suspect |= times.suspect;
 }
 
 void Measurement::Launches::Add(const Launches& other) {
@@ -104,6 +105,7 @@ void Measurement::Launches::Add(const Launches& other) {
   sm_clock_mhz = LowerClock(sm_clock_mhz, other.sm_clock_mhz);
   throttle_reasons |= other.throttle_reasons;
   throttled |= other.throttled;
+  suspect |= other.suspect;
 }
 
 Sample Measurement::Result() const {
@@ -118,9 +120,9 @@ Sample Measurement::Result() const {
   // All that it cost, also what was put aside.
   sample.device_time_us =
       sound_.device_time_us + (rests_on_aside_ ? 0 : aside_.device_time_us);
-  sample.suspect =
-      rests_on_aside_ || estimate.relative_half_width >
-                             kSuspectFactor * rule_.target_relative_error;
+  sample.suspect = rests_on_aside_ || sound_.suspect ||
+                   estimate.relative_half_width >
+                       kSuspectFactor * rule_.target_relative_error;
   sample.sm_clock_mhz = sound_.sm_clock_mhz;
   sample.throttled = sound_.throttled;
   sample.throttle_reasons = sound_.throttle_reasons;

@@ -78,6 +78,7 @@ class Measurement {
     int32_t sm_clock_mhz = 0;  // Lowest known.
     uint32_t throttle_reasons = 0;
     bool throttled = false;
+    bool suspect = false;
 
     void Add(const LaunchTimes& times);
     void Add(const Launches& other);

@@ -122,7 +122,7 @@ absl::StatusOr<LaunchTimes> ReplayDevice::Measure(
           .launch_us = std::vector<double>(static_cast<size_t>(launches),
                                            recorded.latency_us),
           .warmup_us = recorded.latency_us * std::max(warmup, 0),
-          .throttled = recorded.suspect};
+          .suspect = recorded.suspect};
     }
   }
   return NotRecorded(configuration, problem);

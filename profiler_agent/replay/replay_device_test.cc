@@ -153,8 +153,8 @@ TEST_F(ReplayTraceTest, RepresentativeProblemsAreAnsweredAndSuspectsAreMarked) {
     return device->Measure({16, 64, 32, 2, 4}, problem, 0, 1).value();
   };
   EXPECT_EQ(times({.extents = {1, 2, 3}}).launch_us[0], 60);
-  EXPECT_FALSE(times({.extents = {16, 512, 512}}).throttled);
-  EXPECT_TRUE(times({.extents = {32, 512, 512}}).throttled);
+  EXPECT_FALSE(times({.extents = {16, 512, 512}}).suspect);
+  EXPECT_TRUE(times({.extents = {32, 512, 512}}).suspect);
 }
 
 TEST_F(ReplayTraceTest, ADamagedTraceIsRefusedWithPathAndLine) {

@@ -115,7 +115,8 @@ absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(
       .throttled = proto.throttled(),
       .throttle_reasons = proto.throttle_reasons(),
       .sm_clock_mhz = proto.sm_clock_mhz(),
-      .host_stalled = proto.host_stalled()};
+      .host_stalled = proto.host_stalled(),
+      .suspect = proto.suspect()};
 }
 
 absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {

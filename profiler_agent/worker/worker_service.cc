@@ -134,6 +134,7 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
   for (const double us : times.launch_us) proto->add_launch_us(us);
   proto->set_launches_per_timing(times.launches_per_timing);
   proto->set_throttled(times.throttled);
+  proto->set_suspect(times.suspect);
   proto->set_warmup_us(times.warmup_us);
   proto->set_sm_clock_mhz(times.sm_clock_mhz);
   proto->set_throttle_reasons(times.throttle_reasons);
