@@ -31,7 +31,7 @@ struct Sample {
   double latency_us = 0;  // Robust estimate of one launch's device time.
   double min_us = 0;      // Fastest launch.
   double relative_spread = 0;
-  int32_t launches = 1;
+  int32_t launches = 1;  // Timings; short launches are timed several at once.
   double device_time_us = 0;
   bool suspect = false;  // Throttled, or never stable.
   // Lowest clock of the multiprocessors seen meanwhile; 0 if unknown.

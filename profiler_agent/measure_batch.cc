@@ -132,7 +132,8 @@ class GroupRunner {
     double affordable = kFirstTurnLaunches;
     if (item.turns > 0) {
       affordable = rule_.max_device_time_us / turns_ /
-                       item.measurement.progress().estimate.latency_us -
+                       item.measurement.progress().estimate.latency_us /
+                       item.measurement.progress().launches_per_timing -
                    item.measurement.next().warmup;
     }
     const int share = std::max(1, rule_.max_launches / turns_);

@@ -81,6 +81,7 @@ void Measurement::PutAside(const LaunchTimes& times) {
 
 void Measurement::Assess(const Launches& launches) {
   progress_.launches = static_cast<int>(launches.us.size());
+  progress_.launches_per_timing = launches.launches_per_timing;
   progress_.device_time_us = launches.device_time_us;
   progress_.estimate = EstimateLatency(launches.us);
 }
@@ -97,6 +98,7 @@ void Measurement::Launches::Add(const LaunchTimes& times) {
   throttle_reasons |= times.throttle_reasons;
   throttled |= times.throttled;
   suspect |= times.suspect;
+  launches_per_timing = std::max(1, times.launches_per_timing);
 }
 
 void Measurement::Launches::Add(const Launches& other) {
@@ -106,6 +108,7 @@ void Measurement::Launches::Add(const Launches& other) {
   throttle_reasons |= other.throttle_reasons;
   throttled |= other.throttled;
   suspect |= other.suspect;
+  launches_per_timing = other.launches_per_timing;
 }
 
 Sample Measurement::Result() const {

@@ -79,6 +79,7 @@ class Measurement {
     uint32_t throttle_reasons = 0;
     bool throttled = false;
     bool suspect = false;
+    int launches_per_timing = 1;  // Of the last burst.
 
     void Add(const LaunchTimes& times);
     void Add(const Launches& other);

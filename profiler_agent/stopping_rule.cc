@@ -61,8 +61,9 @@ int NextBurstLaunches(const StoppingRule& rule,
   if (progress.launches == 0) return rule.min_launches;
   const int left = std::max(1, rule.max_launches - progress.launches);
   const double time_left = rule.max_device_time_us - progress.device_time_us;
-  const double affordable =
-      std::clamp(time_left / progress.estimate.latency_us, 1.0, 1e6);
+  const double affordable = std::clamp(
+      time_left / progress.estimate.latency_us / progress.launches_per_timing,
+      1.0, 1e6);
   return std::min({left, progress.launches, static_cast<int>(affordable)});
 }
 

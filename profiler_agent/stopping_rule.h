@@ -29,7 +29,8 @@ struct StoppingRule {
 
 // What was measured so far.
 struct MeasurementProgress {
-  int launches = 0;           // Timed ones.
+  int launches = 0;  // Timings.
+  int launches_per_timing = 1;
   double device_time_us = 0;  // Warm-up included.
   LatencyEstimate estimate;   // Meaningless before the first launch.
 };

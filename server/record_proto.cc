@@ -168,6 +168,8 @@ v1::MeasuredProblem MeasuredProblemToProto(
     entry->set_latency_us(peer.latency_us);
     entry->set_relative_spread(peer.relative_spread);
     entry->set_failure(peer.failure);
+    entry->set_sm_clock_mhz(peer.sm_clock_mhz);
+    entry->set_throttled(peer.throttled);
   }
   return proto;
 }

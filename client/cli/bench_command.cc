@@ -208,7 +208,8 @@ void AddBenchCommand(CommandRegistry& registry) {
       "Measures the table's choices and the default at given shapes, and with "
       "--exhaustive every candidate (the leaders again, interleaved); prints "
       "regret and speed-up. With --peers also vendor libraries. With --record "
-      "it also measures what profiling could ask for, and writes all of it as a "
+      "it also measures what profiling could ask for, and writes all of it as "
+      "a "
       "trace that `wavetune evaluate` and the replay backend read.",
       {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
@@ -233,9 +234,11 @@ void AddBenchCommand(CommandRegistry& registry) {
                    "Leaders of the exhaustive pass to measure again")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--peers", options->peers,
-                    "Measure the vendor libraries that the kernel's manifest "
-                    "names at the same shapes, interleaved with the leaders");
+  command->add_flag(
+      "--peers", options->peers,
+      "Measure the vendor libraries that the kernel's manifest "
+      "names at the same shapes, in turns with the table's choice, "
+      "the default and, with --exhaustive, the leaders");
   CLI::Option* record = command->add_option(
       "--record", options->record,
       "Write a trace to this folder: every candidate at the shapes (as with "

@@ -132,17 +132,22 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
   }
   if (result.has_default_configuration())
     line.default_us = result.default_configuration().latency_us();
+  const auto saw = [&line](int32_t mhz, bool throttled) {
+    if (mhz > 0 && (line.sm_clock_mhz == 0 || mhz < line.sm_clock_mhz))
+      line.sm_clock_mhz = mhz;
+    line.throttled |= throttled;
+  };
   for (const v1::MeasuredPeer& peer : result.peers()) {
     line.peers.push_back({.library = peer.library(),
                           .latency_us = peer.latency_us(),
+                          .relative_spread = peer.relative_spread(),
+                          .throttled = peer.throttled(),
                           .failure = peer.failure()});
+    saw(peer.sm_clock_mhz(), peer.throttled());
   }
   for (const v1::MeasuredConfiguration* measured :
        {&result.chosen(), &result.default_configuration(), &result.best()}) {
-    const int32_t mhz = measured->sm_clock_mhz();
-    if (mhz > 0 && (line.sm_clock_mhz == 0 || mhz < line.sm_clock_mhz))
-      line.sm_clock_mhz = mhz;
-    line.throttled |= measured->throttled();
+    saw(measured->sm_clock_mhz(), measured->throttled());
   }
   line.source = result.source();
   line.predicted_us = result.predicted_us();
@@ -239,10 +244,19 @@ std::string PeerLine(const PeerSummary& summary) {
 void PrintBench(std::ostream& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines) {
   out << "configurations are " << ValueNames(spec) << "\n";
-  std::vector<std::string> headings = {
-      "",           "PROBLEM",           "CHOSEN",  "SOURCE", "PREDICTED us",
-      "CHOSEN us",  "DEFAULT us",        "BEST us", "REGRET", "OF BEST",
-      "VS DEFAULT", "MHz",               "BEST CONFIGURATION"};
+  std::vector<std::string> headings = {"",
+                                       "PROBLEM",
+                                       "CHOSEN",
+                                       "SOURCE",
+                                       "PREDICTED us",
+                                       "CHOSEN us",
+                                       "DEFAULT us",
+                                       "BEST us",
+                                       "REGRET",
+                                       "OF BEST",
+                                       "VS DEFAULT",
+                                       "MHz",
+                                       "BEST CONFIGURATION"};
   const std::vector<std::string> libraries = Libraries(lines);
   for (const std::string& library : libraries)
     headings.push_back(absl::StrCat(library, " us"));
@@ -282,6 +296,8 @@ Json PeersJson(const std::vector<PeerLatency>& peers) {
         Json{{"library", peer.library},
              {"latency_us",
               peer.latency_us > 0 ? Json(peer.latency_us) : Json(nullptr)},
+             {"relative_spread", peer.relative_spread},
+             {"throttled", peer.throttled},
              {"failure", peer.failure}});
   }
   return json;

@@ -18,6 +18,8 @@ namespace wavetune::cli {
 struct PeerLatency {
   std::string library;
   double latency_us = 0;  // 0: failed.
+  double relative_spread = 0;
+  bool throttled = false;
   std::string failure;
 };
 
@@ -74,7 +76,7 @@ struct BenchSummary {
   double default_fraction_geomean = 0;  // Best latency / default latency.
   double within_bound = 0;  // Share of chosen latencies inside their bounds.
   std::vector<PeerSummary> peers;
-  int throttled = 0;        // Lines measured on a throttled device.
+  int throttled = 0;  // Lines measured on a throttled device.
 };
 
 // Errors: INVALID_ARGUMENT where the result does not fit the kernel.

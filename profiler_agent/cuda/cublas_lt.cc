@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
+#include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/shared_library.h"
 
@@ -112,6 +113,23 @@ absl::StatusOr<cudaDataType_t> DataType(ElementType type) {
       return absl::UnimplementedError(
           "cuBLASLt is asked for products of bfloat16 and float32 only");
   }
+}
+
+// The library would read and write what it is told, not what was allocated.
+absl::Status CheckSize(const KernelSpec& spec, const Problem& problem,
+                       int32_t index, int64_t rows, int64_t columns) {
+  const Argument& argument = spec.arguments.at(static_cast<size_t>(index));
+  ASSIGN_OR_RETURN(const size_t bytes,
+                   BufferBytes(argument, problem, spec.default_configuration));
+  if (static_cast<double>(bytes) ==
+      static_cast<double>(rows) * static_cast<double>(columns) *
+          static_cast<double>(ElementBytes(argument.type))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the manifest's peer takes argument '", argument.name,
+                   "' for a ", rows, " x ", columns, " matrix, but it has ",
+                   bytes, " bytes: name the dimensions of its product"));
 }
 
 }  // namespace
@@ -264,6 +282,9 @@ absl::StatusOr<CublasLtProduct> CublasLt::Prepare(
   const int64_t m = extent(product.m);
   const int64_t n = extent(product.n);
   const int64_t k = extent(product.k);
+  RETURN_IF_ERROR(CheckSize(spec, problem, product.a, m, k));
+  RETURN_IF_ERROR(CheckSize(spec, problem, product.b, k, n));
+  RETURN_IF_ERROR(CheckSize(spec, problem, product.out, m, n));
   auto state = std::make_unique<CublasLtProduct::State>();
   state->library = state_.get();
   state->product = product;

@@ -54,7 +54,8 @@ class CublasLt {
   CublasLt& operator=(CublasLt&& other) noexcept;
   ~CublasLt();
 
-  // Asks for the algorithm of a problem. Errors: UNIMPLEMENTED for another
+  // Asks for the algorithm of a problem. Errors: INVALID_ARGUMENT where an
+  // argument is not as large as its matrix; UNIMPLEMENTED for another
   // library, an element type that it does not multiply, or a problem that it
   // has no algorithm for.
   absl::StatusOr<CublasLtProduct> Prepare(const KernelSpec& spec,

@@ -25,6 +25,8 @@ constexpr double kPeerToleranceFactor = 10;
 
 // More launches to warm up with where they are short.
 constexpr int kShortWarmup = 4;
+// A first launch this long is: no hiccup of the host takes as much.
+constexpr double kSurelyLongUs = 2000;
 
 absl::Status LaunchOn(const CudaSession& session, const CudaBuffers& buffers,
                       CUfunction function, const CudaLaunchShape& shape,
@@ -237,6 +239,7 @@ absl::Status CudaDevice::CheckLibrary(const Peer& peer) {
   for (const Problem& problem : problems) {
     absl::StatusOr<CublasLtProduct> product =
         cublas_lt_->Prepare(spec, peer, problem);
+    if (absl::IsInvalidArgument(product.status())) return product.status();
     if (!product.ok()) {  // It need not take every shape, but some.
       refused = product.status();
       continue;
@@ -258,13 +261,13 @@ absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
   ASSIGN_OR_RETURN(times.warmup_us,
                    timer_->TimeTogether(std::max(1, warmup), next));
   double launch_us = times.warmup_us / std::max(1, warmup);
-  if (LaunchesPerGroup(launch_us) > 1) {
-    // The first launch's time is the host's; a few in a row say how long one
-    // takes.
-    ASSIGN_OR_RETURN(const double together_us,
-                     timer_->TimeTogether(kShortWarmup, next));
-    times.warmup_us += together_us;
-    launch_us = together_us / kShortWarmup;
+  if (launch_us < kSurelyLongUs) {
+    // The first launch's time is the host's, or more; a few behind the gate say
+    // how long one takes.
+    ASSIGN_OR_RETURN(const std::vector<double> mean,
+                     timer_->TimeGroups(1, kShortWarmup, next, [] {}));
+    launch_us = mean.front();
+    times.warmup_us += launch_us * kShortWarmup;
   }
   times.launches_per_timing = LaunchesPerGroup(launch_us);
   ASSIGN_OR_RETURN(times.launch_us,

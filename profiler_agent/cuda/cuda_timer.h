@@ -43,10 +43,10 @@ class CudaTimer {
   // together in microseconds. Errors: of `launch`; as Finish.
   absl::StatusOr<double> TimeTogether(int count, const LaunchOne& launch);
 
-  // Launches `count` groups of `group` launches, both >= 1, and returns the mean
-  // device time of a launch of each group in microseconds. `while_running` is
-  // called once they run (the first few, of a long burst). Errors: of `launch`;
-  // as Finish; INTERNAL for a time that is not positive.
+  // Launches `count` groups of `group` launches, both >= 1, and returns the
+  // mean device time of a launch of each group in microseconds. `while_running`
+  // is called once they run (the first few, of a long burst). Errors: of
+  // `launch`; as Finish; INTERNAL for a time that is not positive.
   absl::StatusOr<std::vector<double>> TimeGroups(
       int count, int group, const LaunchOne& launch,
       const std::function<void()>& while_running);

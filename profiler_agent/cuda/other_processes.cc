@@ -49,7 +49,12 @@ std::optional<int> OtherProcesses(const std::vector<int64_t>& on_device,
   const auto all = static_cast<int>(on_device.size());
   const auto own =
       static_cast<int>(std::count_if(on_device.begin(), on_device.end(), ours));
-  if (own > 0 || view.own_workers == 0) return all - own;
+  const bool visible =
+      std::all_of(on_device.begin(), on_device.end(),
+                  [&](int64_t pid) { return view.parents.contains(pid); });
+  if (own > 0 || view.own_workers == 0 || (all > 0 && visible)) {
+    return all - own;  // Workers of ours may all be on other devices.
+  }
   // Ids of another namespace: ours are among them, or the list is kept from us.
   if (all > view.own_workers) return all - view.own_workers;
   return std::nullopt;

@@ -1,5 +1,6 @@
 #include "profiler_agent/session/agent_devices.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -72,6 +73,9 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
     AgentDevicesOptions options, const ReportSink& report) {
   std::vector<std::unique_ptr<DeviceHost>> hosts;
+  // CUDA first, as OpenCL leaves out what it has.
+  std::stable_partition(options.backends.begin(), options.backends.end(),
+                        [](const std::string& b) { return b == "cuda"; });
   for (const std::string& backend : options.backends) {
     if (!IsBuiltIn(backend)) {
       AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": not built in"));

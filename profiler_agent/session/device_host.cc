@@ -177,6 +177,8 @@ void DeviceHost::Watch() {
   v1::AttachRequest changed;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    // A batch may have begun while we looked.
+    quiet = quiet && Quiet();
     others_hidden_ = !state->other_processes.has_value() &&
                      state->utilisation_percent.has_value();
     // Our own launches hide theirs: what was seen last still counts.
@@ -205,7 +207,9 @@ void DeviceHost::WatchQuietly(const std::stop_token& cancel) {
     const SteadyClock::time_point now = SteadyClock::now();
     const bool recent = quiet_look_at_.has_value() &&
                         now - *quiet_look_at_ < quiet_look_interval_;
-    if (!look_ || !others_hidden_ || recent) return;
+    // Before the first batch somebody must have looked.
+    const bool needed = others_hidden_ || !quiet_look_at_.has_value();
+    if (!look_ || !needed || recent) return;
     if (launched_at_.has_value()) pause = *launched_at_ + quiet_period_ - now;
   }
   // Rounded up, so that it is quiet then.

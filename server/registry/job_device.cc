@@ -107,7 +107,11 @@ absl::Status JobDevice::AwaitIdle() {
           job.seconds_left = -1;
           job.message =
               absl::StrCat("waiting: ", busy,
-                           "; reprofile with --even-if-busy to measure anyway");
+                           job.kind == JobKind::kMeasure
+                               ? "; start it again with --even-if-busy to "
+                                 "measure anyway"
+                               : "; reprofile with --even-if-busy to measure "
+                                 "anyway");
         },
         JobControl::Persist::kLazily);
   }

@@ -14,19 +14,22 @@ namespace {
 
 using Measured = std::map<Configuration, MeasuredConfiguration>;
 
+MeasuredConfiguration ToMeasured(const Sample& sample, bool remeasured) {
+  return {.configuration = sample.configuration,
+          .latency_us = sample.latency_us,
+          .relative_spread = sample.relative_spread,
+          .remeasured = remeasured,
+          .sm_clock_mhz = sample.sm_clock_mhz,
+          .throttled = sample.throttled};
+}
+
 void Take(const std::vector<MeasureItem>& items,
           const std::vector<JobDevice::Result>& results, bool remeasured,
           Measured* measured) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (!results[i].sample) continue;
-    const Sample& sample = *results[i].sample;
-    (*measured)[items[i].configuration] = {
-        .configuration = items[i].configuration,
-        .latency_us = sample.latency_us,
-        .relative_spread = sample.relative_spread,
-        .remeasured = remeasured,
-        .sm_clock_mhz = sample.sm_clock_mhz,
-        .throttled = sample.throttled};
+    (*measured)[items[i].configuration] =
+        ToMeasured(*results[i].sample, remeasured);
   }
 }
 
@@ -39,6 +42,8 @@ std::vector<MeasuredPeer> Peers(const std::vector<MeasureItem>& items,
     if (results[i].sample) {
       peer.latency_us = results[i].sample->latency_us;
       peer.relative_spread = results[i].sample->relative_spread;
+      peer.sm_clock_mhz = results[i].sample->sm_clock_mhz;
+      peer.throttled = results[i].sample->throttled;
     }
     peers.push_back(std::move(peer));
   }
@@ -276,9 +281,8 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
     RETURN_IF_ERROR(recorder_.Record(RecordedSet::kJudged, items));
     for (const MeasureItem& item : items) {
       if (const Sample* const sample = recorder_.Find(item)) {
-        (*measured)[item.configuration] = {item.configuration,
-                                           sample->latency_us,
-                                           sample->relative_spread, false};
+        (*measured)[item.configuration] =
+            ToMeasured(*sample, /*remeasured=*/false);
       }
     }
   } else {

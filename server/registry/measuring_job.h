@@ -49,7 +49,7 @@ struct MeasureRequest {
   bool record = false;
   int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.
   bool fresh = false;             // A recording measures everything anew.
-  bool even_if_busy = false;  // As in ReprofileRequest.
+  bool even_if_busy = false;      // As in ReprofileRequest.
 };
 
 struct MeasuredConfiguration {
@@ -65,6 +65,8 @@ struct MeasuredPeer {
   std::string library;
   double latency_us = 0;  // 0: failed.
   double relative_spread = 0;
+  int32_t sm_clock_mhz = 0;  // As in Sample.
+  bool throttled = false;
   std::string failure;
 };
 
