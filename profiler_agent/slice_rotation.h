@@ -46,8 +46,9 @@ class SliceRotation {
 
 // Returns how many bytes to rotate over for a last-level cache of `cache_bytes`
 // bytes; 0 (unknown) counts as 64 MiB, larger than those of most devices. On an
-// accelerator four times the cache, as caches are not perfectly LRU; on a CPU twice the cache, or, where that is too much, a part of it that is
-// more than the cores' own caches. Cannot fail.
+// accelerator four times the cache, as caches are not perfectly LRU; on a CPU
+// twice the cache, or, where that is too much, a part of it that is more than
+// the cores' own caches. Cannot fail.
 size_t ColdBytes(size_t cache_bytes, bool is_cpu);
 
 }  // namespace wavetune

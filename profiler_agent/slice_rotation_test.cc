@@ -30,7 +30,8 @@ TEST(SliceRotationTest, AColdBufferMovesOverMoreThanTheCache) {
     EXPECT_LE(at + slice, size);
     at = rotation.Next(slice, size);
   }
-  // Each is read again only after 240 MiB of others, beyond the 60 of the cache.
+  // Each is read again only after 240 MiB of others, beyond the 60 of the
+  // cache.
   EXPECT_EQ(seen.size(), 25u);
 }
 

@@ -107,7 +107,8 @@ TEST_F(RecordTest, AProfileRunsFromTheRecordingAsFromTheDevice) {
   Replay({"--replay-judged"});
   const CliResult judged = Bench({"--exhaustive"});
   EXPECT_EQ(judged.exit_code, 0) << judged.err;
-  for (const nlohmann::json& shape : judged.Json()["shapes"]) {
+  const nlohmann::json report = judged.Json();
+  for (const nlohmann::json& shape : report["shapes"]) {
     EXPECT_EQ(shape["candidates_measured"], kCandidates);
     EXPECT_GT(shape["best_us"].get<double>(), 0);
   }
