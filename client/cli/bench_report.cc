@@ -97,6 +97,36 @@ PeerSummary SummarisePeer(const std::vector<BenchLine>& lines,
   return summary;
 }
 
+Json PeersJson(const std::vector<PeerLatency>& peers) {
+  Json json = Json::array();
+  for (const PeerLatency& peer : peers) {
+    json.push_back(
+        Json{{"library", peer.library},
+             {"latency_us",
+              peer.latency_us > 0 ? Json(peer.latency_us) : Json(nullptr)},
+             {"relative_spread", peer.relative_spread},
+             {"throttled", peer.throttled},
+             {"failure", peer.failure}});
+  }
+  return json;
+}
+
+Json PeerSummariesJson(const std::vector<PeerSummary>& summaries) {
+  Json json = Json::array();
+  for (const PeerSummary& peer : summaries) {
+    json.push_back(Json{{"library", peer.library},
+                        {"shapes", peer.lines},
+                        {"failed", peer.failed},
+                        {"best_speed_up_geomean", peer.best_geomean},
+                        {"best_speed_up_p10", peer.best_p10},
+                        {"best_speed_up_min", peer.best_min},
+                        {"chosen_speed_up_geomean", peer.chosen_geomean},
+                        {"chosen_speed_up_p10", peer.chosen_p10},
+                        {"text", PeerLine(peer)}});
+  }
+  return json;
+}
+
 }  // namespace
 
 double BenchLine::FractionOfBest() const {
@@ -286,40 +316,6 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
   out << "\n" << SummaryLine(summary) << "\n";
   for (const PeerSummary& peer : summary.peers) out << PeerLine(peer) << "\n";
 }
-
-namespace {
-
-Json PeersJson(const std::vector<PeerLatency>& peers) {
-  Json json = Json::array();
-  for (const PeerLatency& peer : peers) {
-    json.push_back(
-        Json{{"library", peer.library},
-             {"latency_us",
-              peer.latency_us > 0 ? Json(peer.latency_us) : Json(nullptr)},
-             {"relative_spread", peer.relative_spread},
-             {"throttled", peer.throttled},
-             {"failure", peer.failure}});
-  }
-  return json;
-}
-
-Json PeerSummariesJson(const std::vector<PeerSummary>& summaries) {
-  Json json = Json::array();
-  for (const PeerSummary& peer : summaries) {
-    json.push_back(Json{{"library", peer.library},
-                        {"shapes", peer.lines},
-                        {"failed", peer.failed},
-                        {"best_speed_up_geomean", peer.best_geomean},
-                        {"best_speed_up_p10", peer.best_p10},
-                        {"best_speed_up_min", peer.best_min},
-                        {"chosen_speed_up_geomean", peer.chosen_geomean},
-                        {"chosen_speed_up_p10", peer.chosen_p10},
-                        {"text", PeerLine(peer)}});
-  }
-  return json;
-}
-
-}  // namespace
 
 Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
   const std::vector<std::string> parameters = ParameterNames(spec);

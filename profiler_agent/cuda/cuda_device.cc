@@ -194,18 +194,9 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(*kernel, configuration, problem));
   RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
-  ASSIGN_OR_RETURN(
-      CudaArguments arguments,
-      CudaArguments::Create(program_.spec(), &program_.implementation(),
-                            configuration, problem));
-  return Time(
-      [&](const CudaBuffers& buffers) {
-        return LaunchOn(
-            session_, buffers, kernel->function, admitted.shape,
-            GroupsToLaunch(admitted.shape, admitted.residency.capacity),
-            arguments);
-      },
-      warmup, launches);
+  ASSIGN_OR_RETURN(const LaunchOnBuffers launch,
+                   LauncherOf(*kernel, admitted, configuration, problem));
+  return Time(launch, warmup, launches);
 }
 
 absl::StatusOr<LaunchTimes> CudaDevice::MeasureLibrary(const Peer& peer,
@@ -327,17 +318,25 @@ absl::Status CudaDevice::Check(const CudaKernel& kernel,
                                const Problem& problem) {
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(kernel, configuration, problem));
+  ASSIGN_OR_RETURN(LaunchOnBuffers launch,
+                   LauncherOf(kernel, admitted, configuration, problem));
+  return CheckAgainstReference(program_.spec(), configuration, problem,
+                               std::move(launch));
+}
+
+absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
+    const CudaKernel& kernel, const Admitted& admitted,
+    const Configuration& configuration, const Problem& problem) const {
   ASSIGN_OR_RETURN(
       CudaArguments arguments,
       CudaArguments::Create(program_.spec(), &program_.implementation(),
                             configuration, problem));
-  return CheckAgainstReference(
-      program_.spec(), configuration, problem, [&](const CudaBuffers& buffers) {
-        return LaunchOn(
-            session_, buffers, kernel.function, admitted.shape,
-            GroupsToLaunch(admitted.shape, admitted.residency.capacity),
-            arguments);
-      });
+  const int64_t groups =
+      GroupsToLaunch(admitted.shape, admitted.residency.capacity);
+  return [this, function = kernel.function, shape = admitted.shape, groups,
+          arguments](const CudaBuffers& buffers) mutable {
+    return LaunchOn(session_, buffers, function, shape, groups, arguments);
+  };
 }
 
 absl::Status CudaDevice::CheckAgainstReference(

@@ -88,6 +88,11 @@ class CudaDevice : public Device {
   absl::StatusOr<Admitted> Admit(const CudaKernel& kernel,
                                  const Configuration& configuration,
                                  const Problem& problem);
+  // Launches a candidate at a problem; outlived by this device and the kernel.
+  absl::StatusOr<LaunchOnBuffers> LauncherOf(const CudaKernel& kernel,
+                                             const Admitted& admitted,
+                                             const Configuration& configuration,
+                                             const Problem& problem) const;
   absl::Status Check(const CudaKernel& kernel,
                      const Configuration& configuration,
                      const Problem& problem);

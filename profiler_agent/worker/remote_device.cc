@@ -77,11 +77,7 @@ absl::StatusOr<LaunchTimes> RemoteDevice::Measure(
   RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
   v1::WorkerMeasure measure;
   *measure.mutable_configuration() = ConfigurationToProto(configuration);
-  *measure.mutable_problem() =
-      ProblemToProto(kernel_->spec.dimensions, problem);
-  measure.set_warmup(warmup);
-  measure.set_launches(launches);
-  return CallMeasure(measure);
+  return CallMeasure(std::move(measure), problem, warmup, launches);
 }
 
 absl::StatusOr<LaunchTimes> RemoteDevice::MeasurePeer(
@@ -91,17 +87,19 @@ absl::StatusOr<LaunchTimes> RemoteDevice::MeasurePeer(
   RETURN_IF_ERROR(CheckProblem(kernel_->spec, problem));
   v1::WorkerMeasure measure;
   measure.set_peer(library);
+  return CallMeasure(std::move(measure), problem, warmup, launches);
+}
+
+absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(v1::WorkerMeasure measure,
+                                                      const Problem& problem,
+                                                      int warmup,
+                                                      int launches) {
   *measure.mutable_problem() =
       ProblemToProto(kernel_->spec.dimensions, problem);
   measure.set_warmup(warmup);
   measure.set_launches(launches);
-  return CallMeasure(measure);
-}
-
-absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(
-    const v1::WorkerMeasure& measure) {
   v1::WorkerRequest request;
-  *request.mutable_measure() = measure;
+  *request.mutable_measure() = std::move(measure);
   ASSIGN_OR_RETURN(const v1::WorkerResponse response,
                    CallLoaded(request, options_.measure_timeout));
   if (!response.has_times()) {

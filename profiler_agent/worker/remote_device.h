@@ -77,7 +77,10 @@ class RemoteDevice : public Device {
   pid_t worker_pid() const;
 
  private:
-  absl::StatusOr<LaunchTimes> CallMeasure(const v1::WorkerMeasure& measure);
+  // `measure` says what; the rest is filled in.
+  absl::StatusOr<LaunchTimes> CallMeasure(v1::WorkerMeasure measure,
+                                          const Problem& problem, int warmup,
+                                          int launches);
   absl::StatusOr<v1::WorkerResponse> CallLoaded(
       const v1::WorkerRequest& request, std::chrono::milliseconds timeout);
   absl::Status StartOnce();

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +16,7 @@
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
 #include "server/registry/faulty_stores.h"
+#include "server/registry/job_test_support.h"
 
 namespace wavetune {
 namespace {
@@ -25,14 +25,6 @@ using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-KernelSpec TestSpec() {
-  KernelSpec spec = testing::GemmSpec();
-  spec.representative_problems = {{.problem = {.extents = {64, 512, 512}}},
-                                  {.problem = {.extents = {512, 512, 1024}}},
-                                  {.problem = {.extents = {2048, 1024, 256}}}};
-  return spec;
-}
 
 class JobQueueTest : public ::testing::Test {
  protected:
@@ -73,21 +65,7 @@ class JobQueueTest : public ::testing::Test {
     return *queue_;
   }
 
-  JobRecord Wait(JobQueue& queue, uint64_t id) {
-    std::mutex mutex;
-    std::condition_variable changed;
-    JobRecord latest;
-    const auto watch = queue.Subscribe(id, [&](const JobRecord& record) {
-      std::lock_guard lock(mutex);
-      latest = record;
-      changed.notify_all();
-    });
-    EXPECT_TRUE(watch.ok()) << watch.status();
-    std::unique_lock lock(mutex);
-    if (watch->record.finished()) return watch->record;
-    changed.wait(lock, [&] { return latest.finished(); });
-    return latest;
-  }
+  JobRecord Wait(JobQueue& queue, uint64_t id) { return WaitForEnd(queue, id); }
 
   JobRecord Run(JobQueue& queue, ReprofileRequest request = {}) {
     const auto jobs = queue.Reprofile(request);
@@ -103,7 +81,7 @@ class JobQueueTest : public ::testing::Test {
     return static_cast<int64_t>(EnumerateConfigurations(spec_).size());
   }
 
-  const KernelSpec spec_ = TestSpec();
+  const KernelSpec spec_ = JobTestSpec();
   FakeSampleStore fake_samples_;
   FaultySampleStore samples_{&fake_samples_};
   FakeTableStore table_store_;

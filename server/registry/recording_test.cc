@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
 #include "server/registry/job_queue.h"
+#include "server/registry/job_test_support.h"
 
 namespace wavetune {
 namespace {
@@ -31,14 +31,6 @@ using ::testing::SizeIs;
 using Pair = std::pair<Configuration, Problem>;
 
 constexpr int kAnchors = 30;
-
-KernelSpec TestSpec() {
-  KernelSpec spec = testing::GemmSpec();
-  spec.representative_problems = {{.problem = {.extents = {64, 512, 512}}},
-                                  {.problem = {.extents = {512, 512, 1024}}},
-                                  {.problem = {.extents = {2048, 1024, 256}}}};
-  return spec;
-}
 
 // What a recording streamed.
 struct Streamed {
@@ -82,7 +74,7 @@ class RecordingTest : public ::testing::Test {
   }
 
   static MeasureRequest Request() {
-    MeasureRequest request{.kernel = TestSpec().name};
+    MeasureRequest request{.kernel = JobTestSpec().name};
     request.problems = {{.extents = {100, 512, 512}},
                         {.extents = {1000, 512, 514}}};
     request.chosen = true;
@@ -116,21 +108,7 @@ class RecordingTest : public ::testing::Test {
     return Wait(queued->id);
   }
 
-  JobRecord Wait(uint64_t id) {
-    std::mutex mutex;
-    std::condition_variable changed;
-    JobRecord latest;
-    const auto watch = queue_->Subscribe(id, [&](const JobRecord& record) {
-      std::lock_guard lock(mutex);
-      latest = record;
-      changed.notify_all();
-    });
-    EXPECT_TRUE(watch.ok()) << watch.status();
-    std::unique_lock lock(mutex);
-    if (watch->record.finished()) return watch->record;
-    changed.wait(lock, [&] { return latest.finished(); });
-    return latest;
-  }
+  JobRecord Wait(uint64_t id) { return WaitForEnd(*queue_, id); }
 
   // What a recording of these candidates has to hold.
   RecordingPlan Plan(const std::vector<CandidateRecord>& candidates) const {
@@ -150,7 +128,7 @@ class RecordingTest : public ::testing::Test {
     return pairs;
   }
 
-  const KernelSpec spec_ = TestSpec();
+  const KernelSpec spec_ = JobTestSpec();
   FakeSampleStore samples_;
   FakeTableStore table_store_;
   FakeJobStore job_store_;
