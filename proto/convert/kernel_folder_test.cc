@@ -126,7 +126,8 @@ TEST_F(KernelFolderTest, EveryUnknownNameIsReportedAtOnceWithItsPlace) {
 }
 
 TEST_F(KernelFolderTest, ReadsTheManifestsOfTheTree) {
-  for (const char* path : {"/tests/data/h200_triton_gemm"}) {
+  for (const char* path :
+       {"/tests/data/h200_triton_gemm", "/tests/data/h200_triton_attention"}) {
     absl::StatusOr<KernelFolder> folder =
         LoadKernelFolder(std::string(WAVETUNE_SOURCE_DIR) + path);
     EXPECT_TRUE(folder.ok()) << folder.status();

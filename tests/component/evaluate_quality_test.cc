@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/cli/command_line.h"
@@ -87,6 +88,29 @@ TEST_F(EvaluateQualityTest, ARecordedHopperGemmIsDecidedFromItsAnchors) {
   EXPECT_GE(json["oracle_fraction_p5"].get<double>(), 0.85);
   EXPECT_GE(json["samples_per_candidate"].get<double>(), 100);
   EXPECT_EQ(json["candidates"], 233);
+}
+
+// Tiles of unequal length: the causal specialisation has a mapping of its own.
+TEST_F(EvaluateQualityTest,
+       EachAttentionSpecialisationIsDecidedFromItsAnchors) {
+  const std::string trace =
+      std::string(WAVETUNE_SOURCE_DIR) + "/tests/data/h200_triton_attention";
+  ASSERT_EQ(Run({"evaluate", "--trace", trace, "--json"}), cli::kExitOk)
+      << err_.str();
+  const cli::Json json = cli::Json::parse(out_.str());
+  EXPECT_EQ(json["candidates"], 204);
+  const cli::Json& specialisations = json["specialisations"];
+  ASSERT_EQ(specialisations.size(), 2U);
+  for (const auto& [name, problems] :
+       {std::pair("causal", 48), std::pair("full", 12)}) {
+    SCOPED_TRACE(name);
+    const cli::Json& figures = specialisations[name];
+    EXPECT_EQ(figures["problems"], problems);
+    EXPECT_GE(figures["oracle_fraction_geomean"].get<double>(), 0.975);
+    EXPECT_GE(figures["oracle_fraction_p5"].get<double>(), 0.9);
+    EXPECT_GE(figures["oracle_fraction_min"].get<double>(), 0.85);
+    EXPECT_GE(figures["within_bound"].get<double>(), 0.85);
+  }
 }
 
 TEST_F(EvaluateQualityTest, ATraceFolderGivesTheSameAsItsFiles) {
