@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
+#include "model/overlap_fit.h"
 #include "model/robust_fit.h"
+#include "model/wave_form.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -66,24 +68,58 @@ std::vector<Placed> OfWaveRegime(const std::vector<Placed>& all, size_t wave) {
   return chosen.size() < kFewestOfWaveRegime ? all : chosen;
 }
 
-std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
-                           int64_t step_tiles) {
+// Weighs the observations for a row regime: its own count fully.
+template <typename Row, typename MakeRow>
+std::vector<Row> WeighedRows(const std::vector<Placed>& placed,
+                             size_t row_regime, const MakeRow& make) {
   const bool any_own =
       std::any_of(placed.begin(), placed.end(),
                   [&](const Placed& p) { return p.row_regime == row_regime; });
-  std::vector<FitRow> rows;
+  std::vector<Row> rows;
   rows.reserve(placed.size());
   for (const Placed& p : placed) {
     const bool own = p.row_regime == row_regime || !any_own;
-    rows.push_back(
-        {.terms = TermsOf(p.observation->at, step_tiles),
-         .latency_us = p.observation->latency_us,
-         .weight = p.observation->weight * (own ? 1 : kOtherRowsWeight)});
+    Row& row = rows.emplace_back(make(p.observation->at));
+    row.latency_us = p.observation->latency_us;
+    row.weight = p.observation->weight * (own ? 1 : kOtherRowsWeight);
   }
   return rows;
 }
 
-SegmentQuality Judge(const std::vector<Placed>& placed,
+std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
+                           int64_t step_tiles) {
+  return WeighedRows<FitRow>(placed, row_regime, [&](const Coordinates& at) {
+    return FitRow{.terms = TermsOf(at, step_tiles)};
+  });
+}
+
+std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
+                                      size_t row_regime, int64_t capacity,
+                                      int64_t step_tiles) {
+  return WeighedRows<OverlapRow>(
+      placed, row_regime, [&](const Coordinates& at) {
+        const int64_t full_waves = Waves(at.tiles, capacity) - 1;
+        const int64_t last = at.tiles - full_waves * capacity;
+        return OverlapRow{
+            .full_waves = static_cast<double>(full_waves),
+            .wave = StepTiles(capacity, Waves(capacity, step_tiles)),
+            .last = StepTiles(last, Waves(last, step_tiles)),
+            .loop = {at.iterations, static_cast<double>(at.longest_loop)}};
+      });
+}
+
+// Half of the fastest.
+double FloorOf(const std::vector<Placed>& used) {
+  if (used.empty()) return 1;
+  double fastest_us = used[0].observation->latency_us;
+  for (const Placed& p : used) {
+    fastest_us = std::min(fastest_us, p.observation->latency_us);
+  }
+  return fastest_us * kFloorShare;
+}
+
+SegmentQuality Judge(WaveForm form, int64_t capacity,
+                     const std::vector<Placed>& placed,
                      const WaveSegment& segment, size_t row, size_t wave) {
   SegmentQuality quality;
   double own_sum = 0;
@@ -91,7 +127,8 @@ SegmentQuality Judge(const std::vector<Placed>& placed,
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
     const double residual = std::abs(
-        PredictLatencyUs(segment, at.tiles, at.iterations, at.longest_loop) /
+        PredictLatencyUs(form, capacity, segment, at.tiles, at.iterations,
+                         at.longest_loop) /
             p.observation->latency_us -
         1);
     sum += residual;
@@ -142,26 +179,29 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
   CandidateModel model;
   model.capacity = capacity;
   model.observations = static_cast<int>(observations.size());
+  const int64_t spread =
+      std::min(capacity, std::max<int64_t>(1, multiprocessors));
   const std::vector<Placed> all = Place(axes, capacity, observations);
   for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
     TableRow& row = model.rows.emplace_back();
     std::vector<SegmentQuality>& qualities = model.quality.emplace_back();
+    WaveCoefficients of_all_waves;
+    if (axes.form == WaveForm::kOverlap) {
+      of_all_waves = FitOverlap(OverlapRowsOf(all, r, capacity, spread));
+    }
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       const std::vector<Placed> used = OfWaveRegime(all, w);
       WaveSegment& segment = row.segments.emplace_back();
-      segment.step_tiles =
-          w == 0 ? std::min(capacity, std::max<int64_t>(1, multiprocessors))
-                 : capacity;
-      segment.coefficients =
-          CoefficientsOf(FitRelative(RowsOf(used, r, segment.step_tiles)));
-      segment.floor_us =
-          used.empty() ? 1 / kFloorShare : used[0].observation->latency_us;
-      for (const Placed& p : used) {
-        segment.floor_us =
-            std::min(segment.floor_us, p.observation->latency_us);
+      if (axes.form == WaveForm::kOverlap) {
+        segment.step_tiles = spread;
+        segment.coefficients = of_all_waves;
+      } else {
+        segment.step_tiles = w == 0 ? spread : capacity;
+        segment.coefficients =
+            CoefficientsOf(FitRelative(RowsOf(used, r, segment.step_tiles)));
       }
-      segment.floor_us *= kFloorShare;
-      qualities.push_back(Judge(used, segment, r, w));
+      segment.floor_us = FloorOf(used);
+      qualities.push_back(Judge(axes.form, capacity, used, segment, r, w));
       SetRange(all, capacity, w, qualities.back(), segment);
     }
   }
@@ -186,8 +226,8 @@ const SegmentQuality& QualityAt(const SubTable& axes,
 
 double PredictUs(const SubTable& axes, const CandidateModel& model,
                  const Coordinates& at) {
-  return PredictLatencyUs(SegmentAt(axes, model, at), at.tiles, at.iterations,
-                          at.longest_loop);
+  return PredictLatencyUs(axes.form, model.capacity, SegmentAt(axes, model, at),
+                          at.tiles, at.iterations, at.longest_loop);
 }
 
 }  // namespace wavetune

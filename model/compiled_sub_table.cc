@@ -70,8 +70,11 @@ void CompiledSubTable::AddGroup(const Table& table, const MacroGroup& group) {
   groups_.push_back(compiled);
   for (const TableRow& row : group.rows) {
     for (const WaveSegment& segment : row.segments) {
-      segments_.push_back({segment.coefficients, segment.floor_us,
-                           ConstantDivider(segment.step_tiles)});
+      segments_.push_back(
+          {segment.coefficients, segment.floor_us,
+           ConstantDivider(segment.step_tiles),
+           StepTiles(group.capacity,
+                     Waves(group.capacity, segment.step_tiles))});
     }
   }
 }
@@ -139,17 +142,26 @@ inline CompiledSubTable::Place CompiledSubTable::Locate(
   return place;
 }
 
-// The same order of operations as PredictLatencyUs (model/wave_model.h).
-inline double CompiledSubTable::Predict(const Place& place) const {
+// As PredictLatencyUs (model/wave_model.h), without its divisions.
+inline double CompiledSubTable::Predict(size_t group,
+                                        const Place& place) const {
   const Segment& segment = segments_[place.segment];
-  const WaveCoefficients& c = segment.coefficients;
-  const double g = static_cast<double>(place.tiles);
-  const double s = static_cast<double>(segment.step_tiles.CeilDiv(place.tiles));
-  const double fixed = c.delta + c.delta_w * s;
-  const double per_iteration =
-      (c.gamma + c.gamma_w * s) * static_cast<double>(place.longest_loop);
-  const double latency_us =
-      ((fixed + per_iteration) + c.beta * g) + (c.alpha * g) * place.iterations;
+  const LoopLengths loop = {place.iterations,
+                            static_cast<double>(place.longest_loop)};
+  double latency_us = 0;
+  if (source_->form == WaveForm::kSum) {
+    latency_us = SumLatencyUs(
+        segment.coefficients,
+        StepTiles(place.tiles, segment.step_tiles.CeilDiv(place.tiles)), loop);
+  } else {
+    const Group& g = groups_[group];
+    const int64_t full_waves = place.waves - 1;
+    const int64_t last = place.tiles - full_waves * g.capacity.divisor();
+    latency_us = OverlapLatencyUs(
+        segment.coefficients, static_cast<double>(full_waves),
+        segment.full_wave,
+        StepTiles(last, segment.step_tiles.CeilDiv(last)), loop);
+  }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }
 
@@ -167,7 +179,7 @@ Choice CompiledSubTable::Choose(const ProblemView& problem) const noexcept {
   double best_us = kNever;
   for (size_t i = 0; i < groups_.size(); ++i) {
     latency_us[i] = IsLegal(groups_[i], holds)
-                        ? Predict(Locate(i, slots, regimes))
+                        ? Predict(i, Locate(i, slots, regimes))
                         : kNever;
     best_us = latency_us[i] < best_us ? latency_us[i] : best_us;
   }

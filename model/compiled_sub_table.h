@@ -18,6 +18,7 @@
 #include "model/predicate_program.h"
 #include "model/problem.h"
 #include "model/table.h"
+#include "model/wave_form.h"
 
 namespace wavetune {
 
@@ -48,6 +49,7 @@ class CompiledSubTable {
     WaveCoefficients coefficients;
     double floor_us = 0;
     ConstantDivider step_tiles;
+    StepTiles full_wave;
   };
   struct Group {
     ConstantDivider capacity;
@@ -76,7 +78,8 @@ class CompiledSubTable {
   // Inline in stage I's loop: a call costs as much as the arithmetic.
   ABSL_ATTRIBUTE_ALWAYS_INLINE Place Locate(size_t group, const int64_t* slots,
                                             const size_t* regimes) const;
-  ABSL_ATTRIBUTE_ALWAYS_INLINE double Predict(const Place& place) const;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE double Predict(size_t group,
+                                              const Place& place) const;
 
   const SubTable* source_;
   int row_dimension_ = -1;

@@ -37,7 +37,8 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
   const auto anchor = static_cast<size_t>(LoopAnchorIndex(sub, at.iterations));
   row.configuration = sub.portfolio[segment.micro[anchor]].configuration;
   row.latency_us =
-      PredictLatencyUs(segment, at.tiles, at.iterations, at.longest_loop);
+      PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
+                       at.iterations, at.longest_loop);
   row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
   row.relative_bound =
       row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;

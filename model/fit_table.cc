@@ -15,6 +15,7 @@
 #include "model/fit_notes.h"
 #include "model/kernel_validation.h"
 #include "model/latency_matrix.h"
+#include "model/neighbours.h"
 #include "model/portfolio.h"
 #include "model/profile.h"
 #include "model/profile_state.h"
@@ -33,6 +34,9 @@ struct Fitted {
   const SpecialisationState* state;
   std::vector<CandidateModel> models;
   LatencyMatrix latencies;
+  // What the portfolio is chosen on.
+  SpecialisationState wider;
+  LatencyMatrix wider_latencies;
   std::vector<bool> eligible;
 };
 
@@ -60,6 +64,8 @@ absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
   Fitted fitted{.state = &state,
                 .models = {},
                 .latencies = {},
+                .wider = WithNeighbours(input, state),
+                .wider_latencies = {},
                 .eligible = EligibleCandidates(state)};
   if (std::none_of(fitted.eligible.begin(), fitted.eligible.end(),
                    [](bool e) { return e; })) {
@@ -68,6 +74,7 @@ absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
   fitted.models =
       FitCandidates(state, input.device.multiprocessors, kFewestObservations);
   fitted.latencies = PredictMatrix(state, fitted.models);
+  fitted.wider_latencies = PredictMatrix(fitted.wider, fitted.models);
   return fitted;
 }
 
@@ -96,7 +103,7 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
   double regret = 0;
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
-        SelectPortfolio(*f.state, f.latencies, f.eligible, portfolio_size);
+        SelectPortfolio(f.wider, f.wider_latencies, f.eligible, portfolio_size);
     const BoundRule rule =
         CalibrateBounds(*f.state, members, input.device.multiprocessors);
     result.table.sub_tables.push_back(

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "model/anchor_plan.h"
+#include "model/form_choice.h"
 #include "model/kernel_validation.h"
 #include "model/row_regimes.h"
 #include "model/status_macros.h"
@@ -204,21 +205,13 @@ void SetTraits(const ProfileInput& input,
   }
 }
 
-void PlaceRepresentatives(const ProfileInput& input,
-                          SpecialisationState& specialisation) {
+void MarkRepresentatives(SpecialisationState& specialisation) {
+  if (!specialisation.representatives_given) return;
+  const std::vector<Problem>& representatives = specialisation.representatives;
   for (CandidateState& c : specialisation.candidates) {
-    const Configuration& configuration = c.candidate->configuration;
-    for (const Problem& problem : specialisation.representatives) {
-      c.at.push_back(
-          MapProblem(*specialisation.mapping, problem.View(), configuration));
-      c.legal.push_back(c.universal ||
-                        IsLegal(*input.spec, configuration, problem.View()));
-    }
     for (Observation& o : c.observations) {
-      o.representative =
-          specialisation.representatives_given &&
-          std::binary_search(specialisation.representatives.begin(),
-                             specialisation.representatives.end(), o.problem);
+      o.representative = std::binary_search(representatives.begin(),
+                                            representatives.end(), o.problem);
     }
   }
 }
@@ -298,10 +291,26 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
       SetAxes(s);
       AddStandIns(*input.spec, s);
     }
-    PlaceRepresentatives(input, s);
+    PlaceRepresentatives(input, 0, s);
+    MarkRepresentatives(s);
     SetAxes(s);
+    s.axes.form = ChooseForm(s, input.device.multiprocessors);
   }
   return state;
+}
+
+void PlaceRepresentatives(const ProfileInput& input, size_t first,
+                          SpecialisationState& specialisation) {
+  for (CandidateState& c : specialisation.candidates) {
+    const Configuration& configuration = c.candidate->configuration;
+    for (size_t p = first; p < specialisation.representatives.size(); ++p) {
+      const Problem& problem = specialisation.representatives[p];
+      c.at.push_back(
+          MapProblem(*specialisation.mapping, problem.View(), configuration));
+      c.legal.push_back(c.universal ||
+                        IsLegal(*input.spec, configuration, problem.View()));
+    }
+  }
 }
 
 bool IsMeasured(const CandidateState& candidate, const Problem& problem) {

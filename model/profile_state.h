@@ -43,7 +43,7 @@ struct SpecialisationState {
   // False where nobody named representative problems and a spread along the
   // wave structure stands in for them.
   bool representatives_given = false;
-  // Row regimes, wave regimes and loop anchors; nothing else is set.
+  // Form, row regimes, wave regimes and loop anchors; nothing else is set.
   SubTable axes;
 };
 
@@ -63,6 +63,11 @@ struct ProfileState {
 // candidates per specialisation, a configuration with the wrong number of
 // values, a capacity below 1, options out of range.
 absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input);
+
+// Appends to every candidate how the representatives from `first` on map to it
+// and whether it is legal for them.
+void PlaceRepresentatives(const ProfileInput& input, size_t first,
+                          SpecialisationState& specialisation);
 
 // Returns whether `candidate` has a sample of `problem`.
 bool IsMeasured(const CandidateState& candidate, const Problem& problem);

@@ -8,6 +8,7 @@
 #include "model/eligibility.h"
 #include "model/expected_regret.h"
 #include "model/latency_matrix.h"
+#include "model/neighbours.h"
 #include "model/portfolio.h"
 
 namespace wavetune {
@@ -35,11 +36,7 @@ class Refiner {
         models_(FitCandidates(specialisation, input.device.multiprocessors,
                               kFewestObservations)),
         latencies_(PredictMatrix(specialisation, models_)),
-        shortlist_(SelectPortfolio(specialisation, latencies_,
-                                   EligibleCandidates(specialisation),
-                                   kShortlist)) {
-    std::sort(shortlist_.begin(), shortlist_.end());
-  }
+        shortlist_(Shortlist(input)) {}
 
   // Over the problems that may be measured: the others cannot improve.
   bool BelowTarget(double target) const {
@@ -88,6 +85,15 @@ class Refiner {
   }
 
  private:
+  std::vector<size_t> Shortlist(const ProfileInput& input) const {
+    const SpecialisationState wider = WithNeighbours(input, state_);
+    std::vector<size_t> members =
+        SelectPortfolio(wider, PredictMatrix(wider, models_),
+                        EligibleCandidates(state_), kShortlist);
+    std::sort(members.begin(), members.end());
+    return members;
+  }
+
   std::vector<size_t> MissingLeaders(size_t p) const {
     const Problem& problem = state_.representatives[p];
     std::vector<size_t> order;

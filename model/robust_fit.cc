@@ -90,7 +90,7 @@ bool StepToBoundary(const TermVector& target, TermVector& x, TermSet& members) {
 
 // The weighted normal equations of the relative residuals.
 void Accumulate(absl::Span<const FitRow> rows,
-                const std::vector<double>& weight, TermMatrix& a,
+                absl::Span<const double> weight, TermMatrix& a,
                 TermVector& b) {
   a = {};
   b = {};
@@ -153,25 +153,33 @@ TermVector SolveNonNegative(const TermMatrix& a, const TermVector& b) {
   return x;
 }
 
+TermVector SolveRelative(absl::Span<const FitRow> rows,
+                         absl::Span<const double> weight) {
+  TermMatrix a;
+  TermVector b;
+  Accumulate(rows, weight, a, b);
+  return SolveNormalised(a, b);
+}
+
+RobustError RobustErrorOf(const FitRow& row, double predicted_us) {
+  const double ratio = std::max(kLeastRatio, predicted_us / row.latency_us);
+  // The slope of |ratio - 1| / sqrt(ratio), which takes half and double for
+  // equally wrong, over that of the squared error.
+  const double error = std::abs(ratio - 1) / std::sqrt(ratio);
+  return {error, row.weight * (ratio + 1) / (2 * ratio * ratio) /
+                     std::max(kResidualFloor, error)};
+}
+
 TermVector FitRelative(absl::Span<const FitRow> rows) {
   std::vector<double> weight;
   weight.reserve(rows.size());
   for (const FitRow& row : rows) weight.push_back(row.weight);
-  TermMatrix a;
-  TermVector b;
   TermVector theta{};
   for (int round = 0; round <= kReweightings; ++round) {
-    Accumulate(rows, weight, a, b);
-    theta = SolveNormalised(a, b);
+    theta = SolveRelative(rows, weight);
     if (round == kReweightings) break;
     for (size_t r = 0; r < rows.size(); ++r) {
-      const double ratio =
-          std::max(kLeastRatio, Dot(rows[r].terms, theta) / rows[r].latency_us);
-      // The slope of |ratio - 1| / sqrt(ratio), which takes half and double for
-      // equally wrong, over that of the squared error.
-      const double residual =
-          std::max(kResidualFloor, std::abs(ratio - 1) / std::sqrt(ratio));
-      weight[r] = rows[r].weight * (ratio + 1) / (2 * ratio * ratio) / residual;
+      weight[r] = RobustErrorOf(rows[r], Dot(rows[r].terms, theta)).weight;
     }
   }
   return theta;

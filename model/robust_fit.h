@@ -48,6 +48,21 @@ struct FitRow {
 // relative error, reweighting, non-negativity.
 TermVector FitRelative(absl::Span<const FitRow> rows);
 
+// Returns the theta >= 0 that minimises the sum of weight[i] times the squared
+// relative error of row i, as above but once; the rows' own weights are not
+// read. Shapes: as many weights as rows, each > 0. Cannot fail.
+TermVector SolveRelative(absl::Span<const FitRow> rows,
+                         absl::Span<const double> weight);
+
+// What the robust error makes of one row.
+struct RobustError {
+  double error = 0;   // |ratio - 1| / sqrt(ratio), ratio at least 0.1.
+  double weight = 0;  // For the next solve.
+};
+
+// Returns the error of predicting `predicted_us` for `row`. Cannot fail.
+RobustError RobustErrorOf(const FitRow& row, double predicted_us);
+
 // Returns the x >= 0 that minimises x'Ax / 2 - b'x. `a` must be symmetric and
 // positive definite. At most 3 * kTerms outer steps. Cannot fail.
 // Source: Lawson and Hanson, Solving Least Squares Problems, chapter 23.

@@ -93,7 +93,8 @@ class Builder {
       std::vector<double> latency_us;
       for (const size_t m : group) {
         latency_us.push_back(PredictLatencyUs(
-            ModelOf(m).rows[row].segments[wave], tiles, iterations, loop));
+            sub_.form, capacity, ModelOf(m).rows[row].segments[wave], tiles,
+            iterations, loop));
       }
       const double best =
           *std::min_element(latency_us.begin(), latency_us.end());

@@ -15,12 +15,14 @@ namespace {
 // send text.
 constexpr absl::string_view kMagic("\x89WTB\r\n\x1a\n", 8);
 constexpr uint16_t kMajorVersion = 1;
-constexpr uint16_t kMinorVersion = 0;
+// Of payloads with the sections of 1.0 alone, and with that of 1.1.
+constexpr uint16_t kMinorVersions[] = {0, 1};
 
 constexpr uint32_t kCriticalFlag = 1;
 constexpr uint32_t kMaxSections = 64;
 
-// Sections of this version, in their order; all critical, each exactly once.
+// Sections of this version, in their order; all critical, each at most once, the
+// first kRequiredSections always.
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);
@@ -30,8 +32,10 @@ constexpr SectionCodec kSections[] = {
     {1, WriteIdentity, ReadIdentity},
     {2, WriteSignature, ReadSignature},
     {3, WriteSubTables, ReadSubTables},
+    {4, WriteForms, ReadForms},
 };
-constexpr uint32_t kLastKnownId = 3;
+constexpr uint32_t kRequiredSections = 3;
+constexpr uint32_t kLastKnownId = 4;
 
 struct SectionEntry {
   uint32_t id = 0;
@@ -98,9 +102,9 @@ absl::StatusOr<std::vector<SectionEntry>> ReadFrame(ByteReader& reader) {
     entries.push_back(entry);
   }
   if (!reader.ok()) return reader.status();
-  // Ids ascend from 1: with the last known one in its place, all are there.
-  if (entries.size() < kLastKnownId ||
-      entries[kLastKnownId - 1].id != kLastKnownId) {
+  // Ids ascend from 1: with the last required one in its place, all are there.
+  if (entries.size() < kRequiredSections ||
+      entries[kRequiredSections - 1].id != kRequiredSections) {
     reader.Fail("a section is missing");
     return reader.status();
   }
@@ -115,9 +119,11 @@ absl::StatusOr<std::string> EncodeTable(const Table& table) {
   ByteWriter body;
   header.Raw(kMagic);
   header.U16(kMajorVersion);
-  header.U16(kMinorVersion);
-  header.U32(kLastKnownId);
+  const bool forms = HasForms(table);
+  header.U16(kMinorVersions[forms ? 1 : 0]);
+  header.U32(forms ? kLastKnownId : kRequiredSections);
   for (const SectionCodec& section : kSections) {
+    if (section.id > kRequiredSections && !forms) break;
     const size_t begin = body.bytes().size();
     section.write(table, body);
     header.U32(section.id);

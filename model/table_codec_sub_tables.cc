@@ -1,4 +1,6 @@
-// Section 3: sub-tables, with the dual tables themselves.
+// Sections 3 and 4: sub-tables, with the dual tables themselves, and their
+// forms.
+#include <algorithm>
 #include <cstddef>
 
 #include "model/table_codec_records.h"
@@ -145,6 +147,32 @@ void ReadSubTables(ByteReader& reader, Table& table) {
   for (size_t i = 0; i < count && reader.ok(); ++i) {
     table.sub_tables.push_back(ReadSubTable(reader, table.parameters.size()));
   }
+}
+
+bool HasForms(const Table& table) {
+  return std::any_of(
+      table.sub_tables.begin(), table.sub_tables.end(),
+      [](const SubTable& sub) { return sub.form != WaveForm::kSum; });
+}
+
+void WriteForms(const Table& table, ByteWriter& writer) {
+  for (const SubTable& sub : table.sub_tables) {
+    writer.U8(static_cast<uint8_t>(sub.form));
+  }
+}
+
+void ReadForms(ByteReader& reader, Table& table) {
+  for (SubTable& sub : table.sub_tables) {
+    const uint8_t form = reader.U8();
+    if (form != static_cast<uint8_t>(WaveForm::kSum) &&
+        form != static_cast<uint8_t>(WaveForm::kOverlap)) {
+      reader.Fail("a wave form that this format does not have");
+      return;
+    }
+    sub.form = static_cast<WaveForm>(form);
+  }
+  // All sums: the payload without this section says the same.
+  if (!HasForms(table)) reader.Fail("forms that are all sums");
 }
 
 }  // namespace wavetune

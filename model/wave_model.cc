@@ -3,18 +3,27 @@
 #include <cmath>
 #include <cstddef>
 
+#include "model/wave_form.h"
+
 namespace wavetune {
 
-double PredictLatencyUs(const WaveSegment& segment, int64_t tiles,
+double PredictLatencyUs(WaveForm form, int64_t capacity,
+                        const WaveSegment& segment, int64_t tiles,
                         double iterations, int64_t longest_loop) {
   const WaveCoefficients& c = segment.coefficients;
-  const double g = static_cast<double>(tiles);
-  const double s = static_cast<double>(Waves(tiles, segment.step_tiles));
-  const double fixed = c.delta + c.delta_w * s;
-  const double per_iteration =
-      (c.gamma + c.gamma_w * s) * static_cast<double>(longest_loop);
-  const double latency_us =
-      ((fixed + per_iteration) + c.beta * g) + (c.alpha * g) * iterations;
+  const LoopLengths loop = {iterations, static_cast<double>(longest_loop)};
+  double latency_us = 0;
+  if (form == WaveForm::kSum) {
+    latency_us = SumLatencyUs(
+        c, StepTiles(tiles, Waves(tiles, segment.step_tiles)), loop);
+  } else {
+    const int64_t full_waves = Waves(tiles, capacity) - 1;
+    const int64_t last = tiles - full_waves * capacity;
+    latency_us = OverlapLatencyUs(
+        c, static_cast<double>(full_waves),
+        StepTiles(capacity, Waves(capacity, segment.step_tiles)),
+        StepTiles(last, Waves(last, segment.step_tiles)), loop);
+  }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }
 

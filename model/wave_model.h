@@ -1,6 +1,6 @@
 // The wave model: predicted latency of a launch from its physical coordinates.
 //
-//   double latency_us = PredictLatencyUs(segment, tiles, iterations, longest);
+//   double latency_us = PredictLatencyUs(form, capacity, segment, at);
 //
 // Why out of line: binary64 + and * only, in one fixed order, compiled without
 // contraction, so that every rank, compiler and CPU gets the same bits; a
@@ -16,17 +16,15 @@
 
 namespace wavetune {
 
-// Returns the model's latency in microseconds, not below segment.floor_us:
+// Returns the model's latency in microseconds, not below segment.floor_us, in
+// the order of operations of model/wave_form.h.
 //
-//   ((delta + delta_w * s) + (gamma + gamma_w * s) * Lx) + beta * G
-//       + (alpha * G) * L          with s = ceil(G / segment.step_tiles)
-//
-// evaluated in exactly this order. Shapes: tiles is G >= 1, iterations is
-// L > 0, longest_loop is Lx >= 1. Finite and > 0 for every segment that
-// CheckTable accepts. Cannot fail.
-// Source: arXiv 2604.10187, section 4.1. Deviations: gamma and delta are linear
-// in s, which is also the tail law; they take the longest loop.
-double PredictLatencyUs(const WaveSegment& segment, int64_t tiles,
+// Shapes: capacity is the group's, >= 1; tiles is G >= 1, iterations is L > 0,
+// longest_loop is Lx >= 1. Finite and > 0 for every segment that CheckTable
+// accepts. Cannot fail.
+// Source: arXiv 2604.10187, section 4.1. Deviations: WaveForm (model/table.h).
+double PredictLatencyUs(WaveForm form, int64_t capacity,
+                        const WaveSegment& segment, int64_t tiles,
                         double iterations, int64_t longest_loop);
 
 // Returns whether (w, L) lies outside of the segment's measured range. A

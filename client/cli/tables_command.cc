@@ -99,6 +99,14 @@ std::string MicroText(const WaveSegment& segment) {
   });
 }
 
+absl::string_view FormText(WaveForm form) {
+  if (form == WaveForm::kSum) {
+    return "delta + delta_w s + (gamma + gamma_w s) L + beta G + alpha G L";
+  }
+  return "delta + (w - 1) (delta_w + F(C)) + F(r), F(x) overlapping max(gamma, "
+         "gamma_w t(x)) L with (beta + alpha L) x, r = G - (w - 1) C";
+}
+
 void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   if (!sub.specialisation.empty())
     out << "\nspecialisation " << sub.specialisation << "\n";
@@ -117,8 +125,8 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
          FormatBytes(candidate.local_memory_bytes)});
   }
   portfolio.Print(out);
-  out << "\ncoefficient table: T = delta + delta_w w + (gamma + gamma_w w) L "
-         "+ beta G + alpha G L, in us; micro: candidate per loop anchor ("
+  out << "\ncoefficient table: T = " << FormText(sub.form)
+      << ", in us; micro: candidate per loop anchor ("
       << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
   TextTable rows({"ROW", "CAPACITY", "REGIME", "DELTA", "DELTA_W", "GAMMA",
                   "GAMMA_W", "BETA", "ALPHA", "BOUND", "BEYOND", "MEASURED",
@@ -178,6 +186,7 @@ Json SegmentJson(const Table& table, const SubTable& sub, size_t group,
       {"lead",
        ToJson(table.parameters, sub.portfolio[macro.lead].configuration)},
       {"capacity", macro.capacity},
+      {"form", sub.form == WaveForm::kSum ? "sum" : "overlap"},
       {"max_rows", sub.row_regimes[row].max_rows},
       {"max_fill", sub.row_regimes[row].max_fill},
       {"max_waves", sub.max_waves[wave]},

@@ -15,10 +15,13 @@ struct GoldenTable {
   const char* name;
   TableKind kind;
   uint64_t seed;
+  WaveForm form = WaveForm::kSum;
 
   Table Build() const {
     Lcg random(seed);
-    return RandomTable(random, kind, /*portfolio=*/12);
+    Table table = RandomTable(random, kind, /*portfolio=*/12);
+    table.sub_tables[0].form = form;
+    return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }
 };
@@ -28,6 +31,7 @@ inline constexpr GoldenTable kGoldenTables[] = {
     {"grouped_gemm", TableKind::kGroupedGemm, 2},
     {"causal_attention", TableKind::kCausalAttention, 3},
     {"packed_attention", TableKind::kPackedAttention, 4},
+    {"overlapping_gemm", TableKind::kClusterGemm, 5, WaveForm::kOverlap},
 };
 
 }  // namespace wavetune::testing

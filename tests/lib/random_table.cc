@@ -281,8 +281,9 @@ Table RandomTable(Lcg& random) {
   for (int64_t i = 0; i < count; ++i) {
     table.sub_tables.push_back(
         RandomSubTable(random, table, kind, random.Between(1, 12)));
-    table.sub_tables.back().specialisation =
-        count == 1 ? "" : absl::StrCat("s", i);
+    SubTable& sub = table.sub_tables.back();
+    sub.specialisation = count == 1 ? "" : absl::StrCat("s", i);
+    if (random.OneIn(2)) sub.form = WaveForm::kOverlap;
   }
   return table;
 }

@@ -77,7 +77,8 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   row.segment = &segment;
   row.iterations = at.iterations;
   row.latency_us =
-      PredictLatencyUs(segment, at.tiles, at.iterations, at.longest_loop);
+      PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
+                       at.iterations, at.longest_loop);
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);
