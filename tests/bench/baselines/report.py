@@ -1,0 +1,149 @@
+"""The table, as Markdown for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from judging import Figures, Judgement, figures
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One method, judged."""
+
+    name: str
+    variant: str  # Which of several was best; empty for one.
+    learned_from: str
+    judgements: list[Judgement]
+    samples: float
+    candidates: int
+    decision_us: float | None  # None: not measured.
+    others: dict[str, Figures]  # The variants that were not best.
+
+    @property
+    def overall(self) -> Figures:
+        result = figures(self.judgements)
+        assert result is not None, "a method judged on nothing"
+        return result
+
+    @property
+    def fallbacks(self) -> int:
+        return sum(judgement.fell_back for judgement in self.judgements)
+
+    def by_widths(self, known: bool) -> Figures | None:
+        """Returns the figures of problems whose widths were, or were not, learned from."""
+        return figures([j for j in self.judgements if j.known_widths == known])
+
+
+def markdown(rows: list[Row]) -> str:
+    """Returns the table, and a second one where a method knew the widths of some problems."""
+    head = [
+        "method",
+        "learned from",
+        "of the oracle",
+        "5th percentile",
+        "worst",
+        "to default",
+        "decision",
+        "samples (per candidate)",
+    ]
+    lines = [_row(head), _row(["---"] * len(head))]
+    for row in rows:
+        overall = row.overall
+        lines.append(
+            _row(
+                [
+                    _name(row),
+                    row.learned_from,
+                    _percent(overall.geomean),
+                    _percent(overall.p5),
+                    _percent(overall.worst),
+                    str(row.fallbacks),
+                    _time(row.decision_us),
+                    _samples(row),
+                ]
+            )
+        )
+    split = [row for row in rows if row.by_widths(True) and row.by_widths(False)]
+    if split:
+        lines += ["", *_widths_table(split)]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(rows: list[Row], about: dict[str, Any]) -> dict[str, Any]:
+    """Returns the table with every problem's fraction; `about` says what was compared."""
+    return {**about, "methods": [_json_row(row) for row in rows]}
+
+
+def _widths_table(rows: list[Row]) -> list[str]:
+    head = ["method", "learned from", "known widths", "unseen widths"]
+    lines = [_row(head), _row(["---"] * len(head))]
+    for row in rows:
+        cells = [_few(row.by_widths(True)), _few(row.by_widths(False))]
+        lines.append(_row([_name(row), row.learned_from, *cells]))
+    return lines
+
+
+def _few(of: Figures | None) -> str:
+    if of is None:
+        return ""
+    return f"{_percent(of.geomean)}, {_percent(of.p5)} ({of.problems} problems)"
+
+
+def _json_row(row: Row) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "variant": row.variant,
+        "learned_from": row.learned_from,
+        "oracle_fraction": dataclasses.asdict(row.overall),
+        "known_widths": _optional(row.by_widths(True)),
+        "unseen_widths": _optional(row.by_widths(False)),
+        "fallbacks": row.fallbacks,
+        "decision_us": row.decision_us,
+        "samples": row.samples,
+        "samples_per_candidate": row.samples / row.candidates,
+        "other_variants": {name: dataclasses.asdict(f) for name, f in row.others.items()},
+        "problems": [
+            {
+                "problem": list(j.problem.extents),
+                "repeated": list(j.problem.repeated),
+                "specialisation": j.problem.specialisation,
+                "candidate": j.chosen,
+                "fraction": j.fraction,
+            }
+            for j in row.judgements
+        ],
+    }
+
+
+def _optional(of: Figures | None) -> dict[str, Any] | None:
+    return None if of is None else dataclasses.asdict(of)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _name(row: Row) -> str:
+    return f"{row.name} ({row.variant})" if row.variant else row.name
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f} %"
+
+
+def _time(microseconds: float | None) -> str:
+    if microseconds is None:
+        return "not measured"
+    if microseconds < 1:
+        return f"{1e3 * microseconds:.0f} ns"
+    if microseconds < 1e3:
+        return f"{microseconds:.0f} µs"
+    return f"{microseconds / 1e3:.1f} ms"
+
+
+def _samples(row: Row) -> str:
+    if row.samples == 0:
+        return "0"
+    return f"{row.samples:,.0f} ({row.samples / row.candidates:.1f})"
