@@ -1,8 +1,10 @@
 import unittest
+from unittest import mock
 
 import harness
 import methods
 import synthetic
+from learners import boosted
 from methods import Case, Method
 from report import Row
 
@@ -22,6 +24,8 @@ def _rows(case: Case, every_sample: bool = False) -> tuple[list[Row], list[str]]
     return [harness.judge_method(method, [case], 0.2) for method in compared], notes
 
 
+# 600 trees on two threads take a minute where other work keeps the cores busy.
+@mock.patch.dict(boosted._SETTINGS, n_estimators=10, n_jobs=1)
 class HarnessTest(unittest.TestCase):
     def test_every_method_is_judged_at_every_problem(self) -> None:
         rows, notes = _rows(_case(), every_sample=True)

@@ -1,9 +1,11 @@
 import unittest
+from unittest import mock
 
 import numpy as np
 
 import synthetic
 from kernel import Problem
+from learners import boosted
 from learners.base import Selector, Training
 from learners.boosted import BoostedTrees
 from learners.constant import best_single
@@ -73,6 +75,7 @@ class LearnersTest(unittest.TestCase):
         chosen = PlainWave(_training()).choose(Problem((64, 640, 65)))
         self.assertEqual(chosen, 0)
 
+    @mock.patch.dict(boosted._SETTINGS, n_jobs=1)
     def test_boosted_trees_learn_and_choose_nothing_illegal(self) -> None:
         trees = BoostedTrees(_training())
         self.assertGreater(_worst(trees), 0.8)
