@@ -35,9 +35,18 @@ class Row:
         """Returns the figures of problems whose widths were, or were not, learned from."""
         return figures([j for j in self.judgements if j.known_widths == known])
 
+    def by_specialisation(self) -> dict[str, Figures]:
+        """Returns the figures of each specialisation that was judged, by name."""
+        apart: dict[str, list[Judgement]] = {}
+        for judgement in self.judgements:
+            apart.setdefault(judgement.problem.specialisation, []).append(judgement)
+        found = {name: figures(judgements) for name, judgements in apart.items()}
+        return {name: of for name, of in found.items() if of is not None}
+
 
 def markdown(rows: list[Row]) -> str:
-    """Returns the table, and a second one where a method knew the widths of some problems."""
+    """Returns the table, one with specialisations apart where there are several, and one with
+    known and unseen widths apart where a method knew those of some problems."""
     head = [
         "method",
         "learned from",
@@ -65,9 +74,14 @@ def markdown(rows: list[Row]) -> str:
                 ]
             )
         )
+    names = sorted({name for row in rows for name in row.by_specialisation()})
+    if len(names) > 1:
+        cells = [[row.by_specialisation().get(name) for name in names] for row in rows]
+        lines += ["", *_apart(rows, names, cells)]
     split = [row for row in rows if row.by_widths(True) and row.by_widths(False)]
     if split:
-        lines += ["", *_widths_table(split)]
+        cells = [[row.by_widths(True), row.by_widths(False)] for row in split]
+        lines += ["", *_apart(split, ["known widths", "unseen widths"], cells)]
     return "\n".join(lines) + "\n"
 
 
@@ -76,12 +90,12 @@ def as_json(rows: list[Row], about: dict[str, Any]) -> dict[str, Any]:
     return {**about, "methods": [_json_row(row) for row in rows]}
 
 
-def _widths_table(rows: list[Row]) -> list[str]:
-    head = ["method", "learned from", "known widths", "unseen widths"]
+def _apart(rows: list[Row], heads: list[str], cells: list[list[Figures | None]]) -> list[str]:
+    """Returns the lines of a table with some problems apart; `cells` is [rows, heads]."""
+    head = ["method", "learned from", *heads]
     lines = [_row(head), _row(["---"] * len(head))]
-    for row in rows:
-        cells = [_few(row.by_widths(True)), _few(row.by_widths(False))]
-        lines.append(_row([_name(row), row.learned_from, *cells]))
+    for row, found in zip(rows, cells):
+        lines.append(_row([_name(row), row.learned_from, *map(_few, found)]))
     return lines
 
 
@@ -97,6 +111,9 @@ def _json_row(row: Row) -> dict[str, Any]:
         "variant": row.variant,
         "learned_from": row.learned_from,
         "oracle_fraction": dataclasses.asdict(row.overall),
+        "by_specialisation": {
+            name: dataclasses.asdict(of) for name, of in row.by_specialisation().items()
+        },
         "known_widths": _optional(row.by_widths(True)),
         "unseen_widths": _optional(row.by_widths(False)),
         "fallbacks": row.fallbacks,

@@ -1,3 +1,4 @@
+import dataclasses
 import unittest
 
 import report
@@ -25,6 +26,17 @@ class ReportTest(unittest.TestCase):
         table = report.markdown([_row([True, False, False], None)])
         self.assertIn("50.0 %, 50.0 % (1 problems) | 50.0 %, 50.0 % (2 problems)", table)
         self.assertIn("not measured", table)
+
+    def test_specialisations_are_told_apart(self) -> None:
+        row = _row([False, False])
+        self.assertNotIn("causal", report.markdown([row]))
+        judgements = [
+            dataclasses.replace(j, problem=Problem((1,), (), name), fraction=fraction)
+            for j, name, fraction in zip(row.judgements, ("full", "causal"), (0.5, 0.75))
+        ]
+        table = report.markdown([dataclasses.replace(row, judgements=judgements)])
+        self.assertIn("| method | learned from | causal | full |", table)
+        self.assertIn("| 75.0 %, 75.0 % (1 problems) | 50.0 %, 50.0 % (1 problems) |", table)
 
     def test_the_json_has_every_problem(self) -> None:
         json = report.as_json([_row([True, False])], {"kernel": "gemm"})
