@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
 #include "client/cli/evaluation.h"
+#include "client/cli/evaluation_csv.h"
 #include "client/cli/format.h"
 #include "client/cli/json.h"
 #include "client/cli/text_table.h"
@@ -38,6 +39,8 @@ struct Options {
   std::string anchors;
   std::string exhaustive;
   std::string save_table;
+  std::string write_samples;
+  std::string write_decisions;
   int portfolio_size = 16;
 };
 
@@ -46,12 +49,12 @@ struct Fitted {
   KernelSpec spec;
   std::unique_ptr<const CompiledTable> table;
   FitReport report;
-  size_t samples = 0;
+  std::vector<Sample> samples;
   size_t candidates = 0;
   std::vector<Sample> exhaustive;
 
   double SamplesPerCandidate() const {
-    return static_cast<double>(samples) /
+    return static_cast<double>(samples.size()) /
            static_cast<double>(std::max<size_t>(candidates, 1));
   }
 };
@@ -66,9 +69,11 @@ absl::StatusOr<Trace> ReadTrace(const KernelSpec& spec,
                       absl::StrCat(path, ": ", trace.status().message()));
 }
 
-absl::Status SaveTable(const std::string& path, const std::string& payload) {
+// Writes nothing without a path.
+absl::Status WriteFile(const std::string& path, const std::string& content) {
+  if (path.empty()) return absl::OkStatus();
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << payload;
+  file << content;
   file.flush();
   if (file.good()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("cannot write ", path));
@@ -181,7 +186,6 @@ absl::StatusOr<Fitted> Fit(const Options& options) {
     input.samples = std::move(profile.samples);
     missing = profile.missing.size();
   }
-  fitted.samples = input.samples.size();
   const std::string note =
       missing == 0 ? ""
                    : absl::StrCat(missing,
@@ -194,11 +198,11 @@ absl::StatusOr<Fitted> Fit(const Options& options) {
                         absl::StrCat(result.status().message(),
                                      note.empty() ? "" : "; ", note));
   }
+  fitted.samples = std::move(input.samples);
   fitted.report = std::move(result->report);
   if (!note.empty()) fitted.report.notes.push_back(note);
   ASSIGN_OR_RETURN(std::string payload, EncodeTable(result->table));
-  if (!options.save_table.empty())
-    RETURN_IF_ERROR(SaveTable(options.save_table, payload));
+  RETURN_IF_ERROR(WriteFile(options.save_table, payload));
   ASSIGN_OR_RETURN(fitted.table, CompiledTable::Create(payload));
   return fitted;
 }
@@ -218,7 +222,7 @@ void PrintEvaluationJson(std::ostream& out, const Fitted& fitted,
                          const Evaluation& evaluation) {
   Json json = FiguresJson(evaluation.overall);
   json["samples_per_candidate"] = fitted.SamplesPerCandidate();
-  json["samples"] = fitted.samples;
+  json["samples"] = fitted.samples.size();
   json["candidates"] = fitted.candidates;
   json["digest"] = fitted.table->digest();
   json["size_bytes"] = fitted.table->payload().size();
@@ -266,7 +270,7 @@ void PrintEvaluation(std::ostream& out, const Fitted& fitted,
       << FormatBytes(static_cast<int64_t>(fitted.table->payload().size()))
       << ", fitted from "
       << absl::StrFormat("%.1f", fitted.SamplesPerCandidate())
-      << " samples per candidate (" << fitted.samples << " samples of "
+      << " samples per candidate (" << fitted.samples.size() << " samples of "
       << fitted.candidates << " candidates)\n";
   PrintFigures(out, evaluation.overall);
   for (const EvaluationFigures& figures : evaluation.by_specialisation) {
@@ -298,6 +302,10 @@ absl::Status Run(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(Fitted fitted, Fit(options));
   ASSIGN_OR_RETURN(Evaluation evaluation,
                    Evaluate(*fitted.table, fitted.exhaustive));
+  RETURN_IF_ERROR(WriteFile(options.write_samples,
+                            SamplesCsv(fitted.spec, fitted.samples)));
+  RETURN_IF_ERROR(WriteFile(options.write_decisions,
+                            DecisionsCsv(fitted.spec, evaluation)));
   if (context.json) {
     PrintEvaluationJson(*context.out, fitted, evaluation);
   } else {
@@ -316,6 +324,8 @@ void AddEvaluateCommand(CommandRegistry& registry) {
       "exhaustive measurements. Needs neither daemon nor device.",
       {"wavetune evaluate --trace tests/data/h200_triton_gemm",
        "wavetune evaluate --trace traces/gemm_bf16 --profile --json",
+       "wavetune evaluate --trace traces/gemm_bf16 --profile --write-samples "
+       "samples.csv --write-decisions decisions.csv",
        "wavetune evaluate --manifest manifest.textproto --device "
        "device.textproto --anchors anchors.csv.gz --exhaustive "
        "exhaustive.csv.gz --json"},
@@ -368,6 +378,13 @@ void AddEvaluateCommand(CommandRegistry& registry) {
       ->capture_default_str();
   command->add_option("--save-table", options->save_table,
                       "Write the table's payload to this file");
+  command->add_option("--write-samples", options->write_samples,
+                      "Write the samples that were fitted to this file, "
+                      "comma-separated values: with --profile those that the "
+                      "planner asked for");
+  command->add_option("--write-decisions", options->write_decisions,
+                      "Write what was chosen at every judged problem to this "
+                      "file, comma-separated values");
 }
 
 }  // namespace wavetune::cli

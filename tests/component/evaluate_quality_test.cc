@@ -27,9 +27,17 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const std::string kTrace =
     std::string(WAVETUNE_SOURCE_DIR) + "/tests/data/h200_triton_gemm/";
+
+std::vector<std::string> ReadLines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
 
 class EvaluateQualityTest : public ::testing::Test {
  protected:
@@ -156,11 +164,23 @@ TEST_F(EvaluateQualityTest, AProfileIsPlannedFromARecording) {
           .string();
   ASSERT_TRUE(
       TraceFolderWriter::Open(folder, false).value()->Commit(trace).ok());
-  const int code = Run({"evaluate", "--trace", folder, "--profile",
-                        "--samples-per-candidate", "20", "--json"});
+  const std::string samples = folder + "/samples.csv";
+  const std::string decisions = folder + "/decisions.csv";
+  const int code =
+      Run({"evaluate", "--trace", folder, "--profile",
+           "--samples-per-candidate", "20", "--json", "--write-samples",
+           samples, "--write-decisions", decisions});
+  const std::vector<std::string> sample_lines = ReadLines(samples);
+  const std::vector<std::string> decision_lines = ReadLines(decisions);
   std::filesystem::remove_all(folder);
   ASSERT_EQ(code, cli::kExitOk) << err_.str();
   const cli::Json json = cli::Json::parse(out_.str());
+  ASSERT_FALSE(sample_lines.empty());
+  EXPECT_THAT(sample_lines[0], StartsWith("m,n,k,"));
+  EXPECT_EQ(sample_lines.size() - 1, json["samples"].get<size_t>());
+  ASSERT_FALSE(decision_lines.empty());
+  EXPECT_THAT(decision_lines[0], HasSubstr(",chosen_us,best_us,default_us"));
+  EXPECT_EQ(decision_lines.size() - 1, json["problems"].get<size_t>());
   EXPECT_LE(json["samples_per_candidate"].get<double>(), 20);
   EXPECT_GT(json["samples_per_candidate"].get<double>(), 8);
   EXPECT_GT(json["oracle_fraction_geomean"].get<double>(),
@@ -229,6 +249,12 @@ TEST_F(EvaluateQualityTest, PeopleGetTheSameFigures) {
   ASSERT_EQ(Evaluate(), cli::kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("of the best"));
   EXPECT_THAT(out_.str(), HasSubstr("worst problems"));
+}
+
+TEST_F(EvaluateQualityTest, AFileThatCannotBeWrittenIsNamed) {
+  EXPECT_EQ(Evaluate({"--write-decisions", "/no/such/folder/d.csv"}),
+            cli::kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("/no/such/folder/d.csv"));
 }
 
 TEST_F(EvaluateQualityTest, AMissingFileIsNamed) {

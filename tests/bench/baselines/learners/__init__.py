@@ -1,0 +1,1 @@
+"""Selectors that are compared; each turns a problem into a candidate."""
