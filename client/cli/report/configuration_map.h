@@ -53,8 +53,8 @@ inline constexpr size_t kMaxMaps = 6;
 // Returns the maps of one sub-table, for the combinations of the other
 // dimensions that are most frequent among `typical`, ascending.
 //
-// Without x and y the first two dimensions that span a factor of eight are
-// taken, else the widest. Axes span the typical extents; their values are
+// Without x and y the two dimensions that span the largest factors are taken.
+// Axes span the typical extents; their values are
 // multiples of the power of two (at most 64) that nine in ten of those are
 // multiples of, since rare alignments are another map. A repeated dimension
 // that is an axis has as many equal elements as the typical problem has.

@@ -37,7 +37,7 @@ class ConfigurationMapTest : public ::testing::Test {
                                    {.extents = {1000, 4096, 2048}}};
 };
 
-TEST_F(ConfigurationMapTest, TakesWideDimensionsAndTheMostFrequentOthers) {
+TEST_F(ConfigurationMapTest, TakesTheWidestDimensionsAndTheMostFrequentOthers) {
   const auto maps = Maps({});
   ASSERT_TRUE(maps.ok()) << maps.status();
   ASSERT_EQ(maps->size(), 2u);

@@ -89,19 +89,30 @@ std::vector<Problem> Representative(StatusReader& status, const Table& table) {
   return problems;
 }
 
+// A name that is misspelt has no table either, but should not be profiled.
+absl::Status BetterError(DaemonConnection& daemon,
+                         const v1::GetTableRequest& request,
+                         const absl::Status& error) {
+  if (!absl::IsNotFound(error) || request.kernel().empty()) return error;
+  const absl::StatusOr<KnownKernel> kernel =
+      FindKernel(*daemon.status, request.kernel());
+  return absl::IsNotFound(kernel.status()) ? kernel.status() : error;
+}
+
 }  // namespace
 
 absl::StatusOr<ReportInput> ReportFromDaemon(
     DaemonConnection& daemon, const v1::GetTableRequest& request) {
-  ASSIGN_OR_RETURN(const v1::GetTableResponse response,
-                   daemon.tables->GetTable(request));
-  const v1::TableInfo& info = response.info();
-  if (Sha256Hex(response.payload()) != info.digest())
+  const absl::StatusOr<v1::GetTableResponse> response =
+      daemon.tables->GetTable(request);
+  if (!response.ok()) return BetterError(daemon, request, response.status());
+  const v1::TableInfo& info = response->info();
+  if (Sha256Hex(response->payload()) != info.digest())
     return absl::DataLossError(
         absl::StrCat("the payload of table ", info.digest(),
                      " does not have its digest; fetch it again"));
   ReportInput report;
-  ASSIGN_OR_RETURN(report.table, CompiledTable::Create(response.payload()));
+  ASSIGN_OR_RETURN(report.table, CompiledTable::Create(response->payload()));
   report.device = absl::StrCat(info.device_label(), " ", info.device_uuid());
   report.source = "the daemon's store";
   const Table& table = report.table->table();

@@ -11,7 +11,6 @@
 namespace wavetune::cli {
 namespace {
 
-constexpr double kWide = 8;  // Largest extent / smallest of an axis by itself.
 constexpr int64_t kLargestAlignment = 64;
 constexpr double kAlignedShare = 0.9;
 
@@ -50,19 +49,17 @@ absl::StatusOr<int> FindDimension(const std::vector<Dimension>& dimensions,
       })));
 }
 
-// The first wide dimension that is not `other`, else the widest.
-int WideDimension(const std::vector<Dimension>& dimensions,
-                  const std::vector<Problem>& typical, int other) {
+// The dimension that spans the largest factor and is not `other`; of equal ones
+// the first. -1 where there is none.
+int WidestDimension(const std::vector<Dimension>& dimensions,
+                    const std::vector<Problem>& typical, int other) {
   int widest = -1;
   double width = 0;
   for (int i = 0; i < static_cast<int>(dimensions.size()); ++i) {
-    if (i == other) continue;
     const double span = Span(Extents(dimensions, typical, i));
-    if (span >= kWide) return i;
-    if (span > width) {
-      widest = i;
-      width = span;
-    }
+    if (i == other || span <= width) continue;
+    widest = i;
+    width = span;
   }
   return widest;
 }
@@ -95,8 +92,8 @@ absl::StatusOr<std::pair<int, int>> ChooseAxes(
   if (x >= 0 && x == y)
     return absl::InvalidArgumentError(
         absl::StrCat("both axes of the map are \"", options.x, "\""));
-  if (x < 0) x = WideDimension(dimensions, typical, y);
-  if (y < 0) y = WideDimension(dimensions, typical, x);
+  if (x < 0) x = WidestDimension(dimensions, typical, y);
+  if (y < 0) y = WidestDimension(dimensions, typical, x);
   if (options.x.empty() && options.y.empty() && y >= 0 && y < x)
     std::swap(x, y);
   return std::pair(x, y);

@@ -160,7 +160,7 @@ void AddReportCommand(CommandRegistry& registry) {
       ->required();
   command->add_option(
       "--map-x", options->x,
-      "Dimension along the map's x axis; without it a wide one");
+      "Dimension along the map's x axis; without it one that spans much");
   command->add_option("--map-y", options->y, "Along its y axis");
   command
       ->add_option("--fix", options->fixed,

@@ -122,6 +122,12 @@ TEST_F(ReportCommandTest, AFailureLeavesTheOldReport) {
       1);
 }
 
+TEST_F(ReportCommandTest, AnUnknownKernelIsSaidWithThoseThereAre) {
+  daemon_->kernels.add_kernels()->mutable_spec()->set_name("gemm");
+  EXPECT_EQ(Run({"gem", "--out", path_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("no kernel \"gem\"; it has: gemm"));
+}
+
 TEST_F(ReportCommandTest, AnOlderDaemonIsToBeUpgraded) {
   daemon_->samples_end = absl::UnimplementedError("");
   EXPECT_EQ(Run({"gemm", "--out", path_}), kExitFailed);
