@@ -1,5 +1,6 @@
 // ReportFromDaemon.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -22,9 +23,13 @@ class Listing {
     for (const v1::RecordedCandidate& candidate : message.candidates())
       status_.Update(TakeCandidate(candidate));
     for (const v1::Sample& sample : message.profiled())
-      status_.Update(TakeSample(sample, fitted_));
+      status_.Update(TakeSample(sample, [this](Sample taken) {
+        fitted_.push_back(std::move(taken));
+      }));
     for (const v1::Sample& sample : message.measured())
-      status_.Update(TakeSample(sample, measured_));
+      status_.Update(TakeSample(sample, [this](Sample taken) {
+        measured_.insert_or_assign({taken.configuration, taken.problem}, taken);
+      }));
   }
 
   const absl::Status& status() const { return status_; }
@@ -34,9 +39,9 @@ class Listing {
     std::set<Problem> known(report.representative.begin(),
                             report.representative.end());
     for (const Sample& sample : fitted_) known.insert(sample.problem);
-    for (Sample& sample : measured_) {
+    for (const auto& [pair, sample] : measured_) {
       (known.contains(sample.problem) ? report.held_out : report.judged)
-          .push_back(std::move(sample));
+          .push_back(sample);
     }
     report.fitted = std::move(fitted_);
     report.candidates = std::move(candidates_);
@@ -56,11 +61,11 @@ class Listing {
     return absl::OkStatus();
   }
 
-  absl::Status TakeSample(const v1::Sample& listed,
-                          std::vector<Sample>& samples) {
+  template <typename Keep>
+  absl::Status TakeSample(const v1::Sample& listed, const Keep& keep) {
     ASSIGN_OR_RETURN(Sample sample,
                      SampleFromProto(table_.dimensions, parameters(), listed));
-    samples.push_back(std::move(sample));
+    keep(std::move(sample));
     return absl::OkStatus();
   }
 
@@ -68,7 +73,8 @@ class Listing {
   absl::Status status_;
   std::vector<TraceCandidate> candidates_;
   std::vector<Sample> fitted_;
-  std::vector<Sample> measured_;
+  // Of repeated measurements the last counts: the leaders, interleaved.
+  std::map<std::pair<Configuration, Problem>, Sample> measured_;
 };
 
 // A table outlives the kernel's folder, and an edited manifest may mean

@@ -1,12 +1,14 @@
 #include "client/cli/report/output_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace wavetune::cli {
@@ -29,8 +31,7 @@ class OutputFileTest : public ::testing::Test {
   }
 
   const std::string folder_ =
-      ::testing::TempDir() + "output_file_test." +
-      ::testing::UnitTest::GetInstance()->current_test_info()->name();
+      absl::StrCat(::testing::TempDir(), "output_file_test.", getpid());
   const std::string path_ = folder_ + "/report.html";
 };
 

@@ -1,4 +1,6 @@
 // wavetune report on a fake daemon.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -7,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/command_line.h"
 #include "client/cli/exit_code.h"
 #include "client/cli/fake_daemon.h"
@@ -71,13 +74,20 @@ class ReportCommandTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  // What the page's scripts read.
+  Json Data() const {
+    const std::string page = Page();
+    const std::string begin = "<script id=\"data\" type=\"application/json\">";
+    const size_t from = page.find(begin) + begin.size();
+    return Json::parse(page.substr(from, page.find("</", from) - from));
+  }
+
   const Table table_ = wavetune::testing::TwoRowTable();
   std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();
   std::ostringstream out_;
   std::ostringstream err_;
   const std::string folder_ =
-      ::testing::TempDir() + "report_command_test." +
-      ::testing::UnitTest::GetInstance()->current_test_info()->name();
+      absl::StrCat(::testing::TempDir(), "report_command_test.", getpid());
   const std::string path_ = folder_ + "/report.html";
 };
 
@@ -91,6 +101,17 @@ TEST_F(ReportCommandTest, WritesAPageFromTheDaemonsTableAndSamples) {
   EXPECT_THAT(out_.str(), HasSubstr("9 samples fitted"));
   EXPECT_THAT(out_.str(), HasSubstr("gemm on a GPU GPU-1"));
   EXPECT_THAT(Page(), HasSubstr("<title>gemm on a GPU GPU-1"));
+}
+
+TEST_F(ReportCommandTest, OfRepeatedMeasurementsTheLastCounts) {
+  AddCandidate({64, 2});
+  AddSample(false, 64, 10);
+  AddSample(true, 700, 12);
+  AddSample(true, 700, 15);
+  ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
+  const Json samples = Data()["specialisations"][0]["samples"];
+  EXPECT_EQ(samples["us"], Json({10, 15}));
+  EXPECT_EQ(samples["use"], Json({0, 3}));
 }
 
 TEST_F(ReportCommandTest, SaysAsJsonWhatItWrote) {

@@ -84,11 +84,12 @@ function drawSteps(parent, part, whole, range) {
 
 const kRanges = [['4', 'the first 4'], ['8', 'the first 8'], ['16', 'the first 16'], ['all', 'all, logarithmic axes']];
 
-// The row with the most points first: it shows most.
-function rowsByPoints(part) {
-  const points = new Map();
-  for (const curve of part.steps) points.set(curve.row, (points.get(curve.row) ?? 0) + curve.measured.length);
-  return [...points.entries()].sort((a, b) => b[1] - a[1]).map(([row]) => row);
+const kFirstRange = '8';
+
+// The curve with the most points to be seen at first: it shows most.
+function fullestCurve(part) {
+  const points = (curve) => firstWaves(curve, Number(kFirstRange)).measured.length;
+  return part.steps.reduce((best, curve) => points(curve) > points(best) ? curve : best);
 }
 
 function addStepsChart(parent, part) {
@@ -99,17 +100,19 @@ function addStepsChart(parent, part) {
     body.append(element('p', {}, 'The table has no rows.'));
     return;
   }
-  const state = {row: rowsByPoints(part)[0], regime: 0, loop: 0, range: '8'};
+  const state = {row: 0, regime: 0, loop: 0, range: kFirstRange};
   const curves = () => part.steps.filter((curve) => curve.row === state.row);
   const regimes = () => [...new Set(curves().map((curve) => curve.regime))];
   const loops = () => curves().filter((curve) => curve.regime === state.regime);
   const most = (list) => list.reduce((best, curve, i) => curve.measured.length > list[best].measured.length ? i : best, 0);
-  const pickRegime = () => {
-    state.regime = curves()[most(curves())].regime;
-    state.loop = most(loops());
+  const show = (curve) => {
+    state.row = curve.row;
+    state.regime = curve.regime;
+    state.loop = loops().indexOf(curve);
   };
+  const pickRegime = () => show(curves()[most(curves())]);
   const draw = () => {
-    const rows = rowsByPoints(part).map((row) => {
+    const rows = [...new Set(part.steps.map((curve) => curve.row))].map((row) => {
       const members = part.steps.find((curve) => curve.row === row).members;
       const lead = members.length > 0 ? shortConfiguration(part, part.candidates[members[0]]) : '';
       return [row, `${members.map((member) => `#${member}`).join(', ')}  ${lead}`];
@@ -119,6 +122,8 @@ function addStepsChart(parent, part) {
       made.querySelector('select').value = String(value);
       return made;
     };
+    // Whoever walks through the choices by keyboard stays where they are.
+    const focused = [...controls.children].findIndex((child) => child.contains(document.activeElement));
     controls.replaceChildren(
         choose('Row', rows, state.row, (row) => { state.row = Number(row); pickRegime(); }),
         choose('Rows of tiles', regimes().map((regime) => [regime, part.row_regimes[regime]]), state.regime,
@@ -126,8 +131,9 @@ function addStepsChart(parent, part) {
         choose('L', loops().map((curve, i) => [i, `${formatNumber(curve.iterations, 5)} iterations`]), state.loop,
             (loop) => { state.loop = Number(loop); }),
         choose('Waves', kRanges, state.range, (range) => { state.range = range; }));
+    controls.children[focused]?.querySelector('select').focus();
     drawSteps(body, part, loops()[state.loop], state.range);
   };
-  pickRegime();
+  show(fullestCurve(part));
   draw();
 }
