@@ -13,6 +13,23 @@ if(NOT WAVETUNE_CORE_ONLY)
   find_package(CLI11 CONFIG REQUIRED)
   find_package(OpenCL REQUIRED)
 
+  # Chart.js: `wavetune report` ships it, with its licence, inside of every page. Required as everything else here is:
+  # which commands there are should not depend on the machine that built them.
+  find_file(WAVETUNE_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js
+    DOC "Chart.js 3 or 4, minified, as a script that defines Chart")
+  find_file(WAVETUNE_CHART_JS_LICENCE copyright PATHS /usr/share/doc/libjs-chart.js NO_DEFAULT_PATH
+    DOC "Licence of WAVETUNE_CHART_JS")
+  foreach(file WAVETUNE_CHART_JS WAVETUNE_CHART_JS_LICENCE)
+    if(NOT ${file})
+      message(FATAL_ERROR "${file} was not found: install libjs-chart.js (scripts/install_dependencies.sh does), or name "
+        "the file with -D${file}=...")
+    endif()
+  endforeach()
+  file(READ "${WAVETUNE_CHART_JS}" chart_js_head LIMIT 200)
+  if(NOT chart_js_head MATCHES "Chart\\.js v[34]\\.")
+    message(FATAL_ERROR "WAVETUNE_CHART_JS is ${WAVETUNE_CHART_JS}, which does not say that it is Chart.js 3 or 4")
+  endif()
+
   # Debian's RocksDBConfig.cmake asks for find modules that Debian does not ship: use pkg-config.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(RocksDB REQUIRED IMPORTED_TARGET GLOBAL rocksdb>=7.8)

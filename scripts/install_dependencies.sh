@@ -16,6 +16,7 @@ build_packages=(
   librocksdb-dev
   libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
+  libjs-chart.js  # in the pages of `wavetune report`
   python3 python3-dev
 )
 test_packages=(

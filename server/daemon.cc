@@ -17,6 +17,7 @@
 #include "server/log.h"
 #include "server/registry/job_queue.h"
 #include "server/registry/table_catalog.h"
+#include "server/sample_handler.h"
 #include "server/services.h"
 #include "server/table_handler.h"
 #include "server/unix_socket.h"
@@ -84,6 +85,7 @@ class Daemon::Impl {
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_),
         decision_handler_(&tables_, &devices_, &kernels_),
         status_handler_(MakeStatusOptions(stores)),
+        sample_handler_(&tables_, stores.samples),
         admin_handler_(&jobs_, &kernels_) {}
 
   ~Impl() { Stop(); }
@@ -100,10 +102,11 @@ class Daemon::Impl {
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(jobs_.Start());
     grpc::EnableDefaultHealthCheckService(true);
-    RETURN_IF_ERROR(Listen(options_.reader_socket, kEveryone,
-                           ReaderServices(&table_handler_, &decision_handler_,
-                                          &status_handler_, &streams_),
-                           &reader_));
+    RETURN_IF_ERROR(
+        Listen(options_.reader_socket, kEveryone,
+               ReaderServices(&table_handler_, &decision_handler_,
+                              &status_handler_, &sample_handler_, &streams_),
+               &reader_));
     const AgentSession::Options session{
         .program_version = options_.version,
         .heartbeat_timeout_s = options_.heartbeat_timeout_s};
@@ -182,6 +185,7 @@ class Daemon::Impl {
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
   StatusHandler status_handler_;
+  SampleHandler sample_handler_;
   AdminHandler admin_handler_;
   StreamSet streams_;
   Listener reader_;

@@ -345,6 +345,27 @@ TEST_F(DaemonTest, ProfilesWithAnAgentAndServesTheTable) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(DaemonTest, ListsTheSamplesBehindATable) {
+  const auto agent = Attach("CPU-1");
+  const v1::JobInfo job = Reprofile();
+  const auto status = Stub<v1::StatusService>("reader.sock");
+  const auto list = [&](const std::string& digest, int64_t* samples) {
+    v1::ListSamplesRequest request;
+    request.set_digest(digest);
+    grpc::ClientContext context;
+    const auto reader = status->ListSamples(&context, request);
+    v1::ListSamplesResponse response;
+    while (reader->Read(&response)) *samples += response.profiled_size();
+    return reader->Finish();
+  };
+  int64_t samples = 0;
+  const grpc::Status ended = list(job.digest(), &samples);
+  EXPECT_TRUE(ended.ok()) << ended.error_message();
+  EXPECT_EQ(samples, agent->measured());
+  EXPECT_EQ(list(std::string(64, 'f'), &samples).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
 TEST_F(DaemonTest, AnswersWithTheDefaultWithoutATable) {
   const auto decisions = Stub<v1::DecisionService>("reader.sock");
   v1::ResolveResponse response;

@@ -101,9 +101,46 @@ class DecisionService final : public v1::DecisionService::CallbackService {
   DecisionHandler* const handler_;
 };
 
+// Makes the next message when the last one is written: a reader that is slow
+// costs no more memory than a fast one.
+class ListSamplesReactor final
+    : public StreamReactor<grpc::ServerWriteReactor<v1::ListSamplesResponse>,
+                           v1::ListSamplesResponse> {
+ public:
+  void Start(SampleHandler* handler, const v1::ListSamplesRequest& request) {
+    absl::StatusOr<std::unique_ptr<SampleListing>> listing =
+        handler->ListSamples(request);
+    if (!listing.ok()) {
+      End(ToGrpcStatus(listing.status()));
+      return;
+    }
+    listing_ = *std::move(listing);
+    SendNext();
+  }
+  void OnWriteDone(bool ok) override {
+    // Before the base class, which may finish the stream.
+    if (ok) SendNext();
+    StreamReactor::OnWriteDone(ok);
+  }
+
+ private:
+  void SendNext() {
+    auto message = std::make_shared<v1::ListSamplesResponse>();
+    if (listing_->Next(message.get())) {
+      Queue({std::move(message)});
+    } else {
+      End(grpc::Status::OK);
+    }
+  }
+
+  std::unique_ptr<SampleListing> listing_;
+};
+
 class StatusService final : public v1::StatusService::CallbackService {
  public:
-  explicit StatusService(StatusHandler* handler) : handler_(handler) {}
+  StatusService(StatusHandler* handler, SampleHandler* samples,
+                StreamSet* streams)
+      : handler_(handler), samples_(samples), streams_(streams) {}
 
   grpc::ServerUnaryReactor* GetStatus(CallbackServerContext* context,
                                       const v1::GetStatusRequest*,
@@ -130,9 +167,18 @@ class StatusService final : public v1::StatusService::CallbackService {
                                    v1::GetJobResponse* out) override {
     return Answer(context, handler_->GetJob(*request, out));
   }
+  grpc::ServerWriteReactor<v1::ListSamplesResponse>* ListSamples(
+      CallbackServerContext*, const v1::ListSamplesRequest* request) override {
+    auto reactor = std::make_shared<ListSamplesReactor>();
+    reactor->Open(streams_);
+    reactor->Start(samples_, *request);
+    return reactor.get();
+  }
 
  private:
   StatusHandler* const handler_;
+  SampleHandler* const samples_;
+  StreamSet* const streams_;
 };
 
 class AttachReactor final
@@ -370,11 +416,12 @@ class AdminService final : public v1::AdminService::CallbackService {
 }  // namespace
 
 Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
-                        StatusHandler* status, StreamSet* streams) {
+                        StatusHandler* status, SampleHandler* samples,
+                        StreamSet* streams) {
   Services services;
   services.push_back(std::make_unique<TableService>(tables, streams));
   services.push_back(std::make_unique<DecisionService>(decisions));
-  services.push_back(std::make_unique<StatusService>(status));
+  services.push_back(std::make_unique<StatusService>(status, samples, streams));
   return services;
 }
 

@@ -12,6 +12,7 @@
 #include "server/agent_directory.h"
 #include "server/agent_session.h"
 #include "server/decision_handler.h"
+#include "server/sample_handler.h"
 #include "server/status_handler.h"
 #include "server/stream_reactor.h"
 #include "server/table_handler.h"
@@ -23,7 +24,8 @@ using Services = std::vector<std::unique_ptr<grpc::Service>>;
 // Return what stands behind each socket. Handlers and `streams` outlive the
 // services.
 Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
-                        StatusHandler* status, StreamSet* streams);
+                        StatusHandler* status, SampleHandler* samples,
+                        StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
                        const AgentSession::Options& options,
                        StreamSet* streams);

@@ -38,6 +38,7 @@ class Parser {
     AddExplainCommand(registry_);
     AddBenchCommand(registry_);
     AddEvaluateCommand(registry_);
+    AddReportCommand(registry_);
   }
 
   // Returns an exit code; 0 also where only help was wanted (then there is no

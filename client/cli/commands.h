@@ -15,6 +15,7 @@ void AddResolveCommand(CommandRegistry& registry);    // resolve
 void AddExplainCommand(CommandRegistry& registry);    // explain
 void AddBenchCommand(CommandRegistry& registry);      // bench
 void AddEvaluateCommand(CommandRegistry& registry);   // evaluate
+void AddReportCommand(CommandRegistry& registry);     // report
 
 }  // namespace wavetune::cli
 

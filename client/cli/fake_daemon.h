@@ -20,6 +20,8 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
   std::vector<v1::GetTableResponse> payloads;
+  std::vector<v1::ListSamplesResponse> samples;
+  absl::Status samples_end;          // How ListSamples ends.
   std::vector<v1::JobInfo> jobs;     // Newest first.
   std::vector<v1::JobInfo> watched;  // What WatchJob reports, in order.
   absl::Status watch_end;            // How WatchJob ends.
@@ -27,6 +29,7 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
   absl::Status measure_end;
 
   // What was asked.
+  v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
   v1::MeasureRequest measure_request;
   std::vector<uint64_t> cancelled;
@@ -52,6 +55,14 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
       if (job.id() == id) return Answer(job);
     }
     return absl::NotFoundError(absl::StrCat("no job ", id));
+  }
+  absl::Status ListSamples(
+      const v1::ListSamplesRequest& request,
+      const std::function<void(const v1::ListSamplesResponse&)>& on_message)
+      override {
+    samples_request = request;
+    for (const v1::ListSamplesResponse& message : samples) on_message(message);
+    return error.ok() ? samples_end : error;
   }
   absl::StatusOr<v1::ListTablesResponse> ListTables(
       const v1::ListTablesRequest&) override {

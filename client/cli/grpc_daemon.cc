@@ -141,6 +141,14 @@ class GrpcReader : public StatusReader, public TableReader {
                          *status_, &v1::StatusService::Stub::GetJob, request));
     return response.job();
   }
+  absl::Status ListSamples(
+      const v1::ListSamplesRequest& request,
+      const std::function<void(const v1::ListSamplesResponse&)>& on_message)
+      override {
+    grpc::ClientContext context;
+    return ReadStream<v1::ListSamplesResponse>(
+        socket_, &context, status_->ListSamples(&context, request), on_message);
+  }
   absl::StatusOr<v1::ListTablesResponse> ListTables(
       const v1::ListTablesRequest& request) override {
     return Call<v1::ListTablesResponse>(

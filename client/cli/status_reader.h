@@ -3,6 +3,7 @@
 #define WAVETUNE_CLIENT_CLI_STATUS_READER_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "absl/status/statusor.h"
 #include "proto/wavetune/v1/status_service.pb.h"
@@ -10,7 +11,7 @@
 namespace wavetune::cli {
 
 // Every method is one RPC. Errors: the daemon's; UNAVAILABLE with what to do
-// where it cannot be reached.
+// where it cannot be reached; of a stream CANCELLED where the user interrupted.
 class StatusReader {
  public:
   virtual ~StatusReader() = default;
@@ -20,6 +21,11 @@ class StatusReader {
   // Newest first; 0 means the daemon's default number.
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) = 0;
   virtual absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) = 0;
+  // A stream: calls `on_message` for each of its messages.
+  virtual absl::Status ListSamples(
+      const v1::ListSamplesRequest& request,
+      const std::function<void(const v1::ListSamplesResponse&)>&
+          on_message) = 0;
 };
 
 }  // namespace wavetune::cli

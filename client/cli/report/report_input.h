@@ -1,0 +1,34 @@
+// ReportInput: what a report is made from, wherever it came from: a daemon's
+// store or a recorded trace.
+#ifndef WAVETUNE_CLIENT_CLI_REPORT_REPORT_INPUT_H_
+#define WAVETUNE_CLIENT_CLI_REPORT_REPORT_INPUT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/compiled_table.h"
+#include "model/problem.h"
+#include "model/sample.h"
+#include "model/trace_candidates.h"
+
+namespace wavetune::cli {
+
+struct ReportInput {
+  std::shared_ptr<const CompiledTable> table;  // Never nullptr.
+  std::string device;                          // Label and UUID.
+  std::string source;   // Where the samples are from, for people.
+  std::string created;  // When, for people.
+  std::vector<TraceCandidate> candidates;  // Excluded ones included.
+  std::vector<Sample> fitted;              // What the table was fitted from.
+  std::vector<Sample> held_out;  // Measured, not fitted, of any problem.
+  // Measured, not fitted, at problems that decisions may be judged at where
+  // enough candidates were measured there.
+  std::vector<Sample> judged;
+  std::vector<Problem> representative;  // What clients ask for; may be empty.
+  std::vector<std::string> notes;       // Shown as they are.
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_REPORT_REPORT_INPUT_H_

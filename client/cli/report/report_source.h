@@ -1,0 +1,38 @@
+// Where a report's input comes from.
+//
+// Thread safety: none.
+#ifndef WAVETUNE_CLIENT_CLI_REPORT_REPORT_SOURCE_H_
+#define WAVETUNE_CLIENT_CLI_REPORT_REPORT_SOURCE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cli/daemon_connection.h"
+#include "client/cli/report/report_input.h"
+#include "model/profile.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+
+namespace wavetune::cli {
+
+struct TraceReportOptions {
+  std::string folder;
+  // Fit every anchor, as `wavetune evaluate --trace FOLDER` does, in place of
+  // what profiling would measure (`--profile` there).
+  bool all_anchors = false;
+  ProfileOptions profile;
+};
+
+// Returns a recorded kernel with a table that is fitted from it. Errors: as
+// LoadTraceFolder and FitTable; NOT_FOUND where the trace has no anchors.
+absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options);
+
+// Returns a table of the daemon with the samples behind it. What measuring jobs
+// measured at problems that are neither fitted nor representative may be
+// judged. Errors: as GetTable; FAILED_PRECONDITION for a daemon that does not
+// list samples yet; DATA_LOSS for a damaged answer.
+absl::StatusOr<ReportInput> ReportFromDaemon(
+    DaemonConnection& daemon, const v1::GetTableRequest& request);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLIENT_CLI_REPORT_REPORT_SOURCE_H_
