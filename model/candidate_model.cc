@@ -1,12 +1,13 @@
 #include "model/candidate_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
 #include "model/overlap_fit.h"
 #include "model/robust_fit.h"
-#include "model/wave_form.h"
+#include "model/wave_arithmetic.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -68,44 +69,55 @@ std::vector<Placed> OfWaveRegime(const std::vector<Placed>& all, size_t wave) {
   return chosen.size() < kFewestOfWaveRegime ? all : chosen;
 }
 
-// Weighs the observations for a row regime: its own count fully.
-template <typename Row, typename MakeRow>
-std::vector<Row> WeighedRows(const std::vector<Placed>& placed,
-                             size_t row_regime, const MakeRow& make) {
+std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
+                           int64_t step_tiles) {
   const bool any_own =
       std::any_of(placed.begin(), placed.end(),
                   [&](const Placed& p) { return p.row_regime == row_regime; });
-  std::vector<Row> rows;
+  std::vector<FitRow> rows;
   rows.reserve(placed.size());
   for (const Placed& p : placed) {
     const bool own = p.row_regime == row_regime || !any_own;
-    Row& row = rows.emplace_back(make(p.observation->at));
-    row.latency_us = p.observation->latency_us;
-    row.weight = p.observation->weight * (own ? 1 : kOtherRowsWeight);
+    rows.push_back(
+        {.terms = TermsOf(p.observation->at, step_tiles),
+         .latency_us = p.observation->latency_us,
+         .weight = p.observation->weight * (own ? 1 : kOtherRowsWeight)});
   }
   return rows;
 }
 
-std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
-                           int64_t step_tiles) {
-  return WeighedRows<FitRow>(placed, row_regime, [&](const Coordinates& at) {
-    return FitRow{.terms = TermsOf(at, step_tiles)};
-  });
+// Row regimes of equal rows share memory terms, however full the rows are; so
+// do those beyond the last class.
+std::vector<size_t> MemoryClasses(const SubTable& axes) {
+  std::vector<size_t> classes;
+  for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
+    const bool same = r > 0 && axes.row_regimes[r].max_rows ==
+                                   axes.row_regimes[r - 1].max_rows;
+    const size_t next = r == 0 ? 0 : classes.back() + (same ? 0 : 1);
+    classes.push_back(std::min(next, kMemoryClasses - 1));
+  }
+  return classes;
 }
 
 std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
-                                      size_t row_regime, int64_t capacity,
-                                      int64_t step_tiles) {
-  return WeighedRows<OverlapRow>(
-      placed, row_regime, [&](const Coordinates& at) {
-        const int64_t full_waves = Waves(at.tiles, capacity) - 1;
-        const int64_t last = at.tiles - full_waves * capacity;
-        return OverlapRow{
-            .full_waves = static_cast<double>(full_waves),
-            .wave = StepTiles(capacity, Waves(capacity, step_tiles)),
-            .last = StepTiles(last, Waves(last, step_tiles)),
-            .loop = {at.iterations, static_cast<double>(at.longest_loop)}};
-      });
+                                      const std::vector<size_t>& classes,
+                                      int64_t capacity, int64_t step_tiles) {
+  std::vector<OverlapRow> rows;
+  rows.reserve(placed.size());
+  for (const Placed& p : placed) {
+    const Coordinates& at = p.observation->at;
+    const int64_t full_waves = Waves(at.tiles, capacity) - 1;
+    const int64_t last = at.tiles - full_waves * capacity;
+    rows.push_back(
+        {.full_waves = static_cast<double>(full_waves),
+         .wave = StepTiles(capacity, Waves(capacity, step_tiles)),
+         .last = StepTiles(last, Waves(last, step_tiles)),
+         .loop = {at.iterations, static_cast<double>(at.longest_loop)},
+         .memory_class = classes[p.row_regime],
+         .latency_us = p.observation->latency_us,
+         .weight = p.observation->weight});
+  }
+  return rows;
 }
 
 // Half of the fastest.
@@ -126,11 +138,11 @@ SegmentQuality Judge(WaveForm form, int64_t capacity,
   double sum = 0;
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
-    const double residual = std::abs(
-        PredictLatencyUs(form, capacity, segment, at.tiles, at.iterations,
-                         at.longest_loop) /
-            p.observation->latency_us -
-        1);
+    const double residual =
+        std::abs(PredictLatencyUs(form, capacity, segment, at.tiles,
+                                  at.iterations, at.longest_loop) /
+                     p.observation->latency_us -
+                 1);
     sum += residual;
     if (p.wave_regime != wave) continue;
     ++quality.wave;
@@ -182,19 +194,20 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
   const int64_t spread =
       std::min(capacity, std::max<int64_t>(1, multiprocessors));
   const std::vector<Placed> all = Place(axes, capacity, observations);
+  const std::vector<size_t> classes = MemoryClasses(axes);
+  std::array<WaveCoefficients, kMemoryClasses> overlap;
+  if (axes.form == WaveForm::kOverlap) {
+    overlap = FitOverlap(OverlapRowsOf(all, classes, capacity, spread));
+  }
   for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
     TableRow& row = model.rows.emplace_back();
     std::vector<SegmentQuality>& qualities = model.quality.emplace_back();
-    WaveCoefficients of_all_waves;
-    if (axes.form == WaveForm::kOverlap) {
-      of_all_waves = FitOverlap(OverlapRowsOf(all, r, capacity, spread));
-    }
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       const std::vector<Placed> used = OfWaveRegime(all, w);
       WaveSegment& segment = row.segments.emplace_back();
       if (axes.form == WaveForm::kOverlap) {
         segment.step_tiles = spread;
-        segment.coefficients = of_all_waves;
+        segment.coefficients = overlap[classes[r]];
       } else {
         segment.step_tiles = w == 0 ? spread : capacity;
         segment.coefficients =

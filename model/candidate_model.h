@@ -4,7 +4,8 @@
 //   CandidateModel model = FitCandidate(axes, capacity, multiprocessors, seen);
 //   double latency_us = PredictUs(axes, model, MapProblem(...));
 //
-// `axes` is a sub-table of which only row_regimes and max_waves are read.
+// `axes` is a sub-table of which only form, row_regimes and max_waves are
+// read.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_CANDIDATE_MODEL_H_
@@ -38,11 +39,13 @@ struct CandidateModel {
 
 // Returns the model of a candidate.
 //
-// Per segment: the observations of its wave regime, all of the candidate where
-// those are fewer than three; those of other row regimes weigh 0.05. The floor
-// is half of the fastest of them. The measured range is that of the wave
-// regime's observations, a quarter wider; [0, 0] iterations where nothing was
-// measured in the segment itself.
+// As a sum, per segment: the observations of its wave regime, all of the
+// candidate where those are fewer than three; those of other row regimes weigh
+// 0.05. As an overlap all observations are fitted together, and the segments of
+// equal rows have equal coefficients (model/overlap_fit.h). The floor is half
+// of the fastest observation of the wave regime. The measured range is that of
+// the wave regime's observations, a quarter wider; [0, 0] iterations where
+// nothing was measured in the segment itself.
 //
 // Shapes: observations in canonical order (their sum is order dependent); none
 // gives a model that predicts a floor of 1 us. Cannot fail.

@@ -69,6 +69,20 @@ TEST(CandidateModelTest, StepsAreMultiprocessorsBelowAWaveAndCapacityAbove) {
   EXPECT_EQ(model.rows[0].segments[1].step_tiles, kCapacity);
 }
 
+TEST(CandidateModelTest, WhatOverlapsIsFittedAcrossWavesAndRows) {
+  SubTable axes = Axes();
+  axes.form = WaveForm::kOverlap;
+  const CandidateModel model =
+      FitCandidate(axes, kCapacity, kMultiprocessors, Anchors(kPlan));
+  const std::vector<TableRow>& rows = model.rows;
+  EXPECT_EQ(rows[0].segments[0].coefficients, rows[0].segments[1].coefficients);
+  EXPECT_EQ(rows[0].segments[1].step_tiles, kMultiprocessors);
+  EXPECT_EQ(rows.front().segments[0].coefficients.gamma,
+            rows.back().segments[0].coefficients.gamma);
+  EXPECT_NE(rows.front().segments[0].coefficients.alpha,
+            rows.back().segments[0].coefficients.alpha);
+}
+
 TEST(CandidateModelTest, KnowsWhereItWasMeasured) {
   const SubTable axes = Axes();
   const CandidateModel model =

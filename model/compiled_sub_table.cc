@@ -73,8 +73,9 @@ void CompiledSubTable::AddGroup(const Table& table, const MacroGroup& group) {
       segments_.push_back(
           {segment.coefficients, segment.floor_us,
            ConstantDivider(segment.step_tiles),
-           StepTiles(group.capacity,
-                     Waves(group.capacity, segment.step_tiles))});
+           StepTiles(group.capacity, Waves(group.capacity, segment.step_tiles)),
+           segment.min_wave, segment.max_wave, segment.min_iterations,
+           segment.max_iterations});
     }
   }
 }
@@ -159,10 +160,24 @@ inline double CompiledSubTable::Predict(size_t group,
     const int64_t last = place.tiles - full_waves * g.capacity.divisor();
     latency_us = OverlapLatencyUs(
         segment.coefficients, static_cast<double>(full_waves),
-        segment.full_wave,
-        StepTiles(last, segment.step_tiles.CeilDiv(last)), loop);
+        segment.full_wave, StepTiles(last, segment.step_tiles.CeilDiv(last)),
+        loop);
   }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
+}
+
+// As IsExtrapolated.
+inline bool CompiledSubTable::IsOutside(const Place& place) const {
+  const Segment& segment = segments_[place.segment];
+  return place.waves < segment.min_wave || place.waves > segment.max_wave ||
+         place.iterations < segment.min_iterations ||
+         place.iterations > segment.max_iterations;
+}
+
+inline double CompiledSubTable::Rank(size_t group, const Place& place) const {
+  const double latency_us = Predict(group, place);
+  return RankOf(source_->form, latency_us,
+                source_->form == WaveForm::kOverlap && IsOutside(place));
 }
 
 Choice CompiledSubTable::Choose(const ProblemView& problem) const noexcept {
@@ -170,23 +185,22 @@ Choice CompiledSubTable::Choose(const ProblemView& problem) const noexcept {
   int64_t slots[CoordinateProgram::kMaxSlots];
   uint8_t holds[PredicateProgram::kMaxPredicates];
   size_t regimes[kMaxGroups];
-  double latency_us[kMaxGroups];
+  double rank[kMaxGroups];
   coordinates_.Run(problem, slots);
   predicates_.Run(problem, holds);
   FindRowRegimes(problem, regimes);
 
   // Stage I: the fastest row, then the earliest of those near it.
-  double best_us = kNever;
+  double best = kNever;
   for (size_t i = 0; i < groups_.size(); ++i) {
-    latency_us[i] = IsLegal(groups_[i], holds)
-                        ? Predict(i, Locate(i, slots, regimes))
-                        : kNever;
-    best_us = latency_us[i] < best_us ? latency_us[i] : best_us;
+    rank[i] = IsLegal(groups_[i], holds) ? Rank(i, Locate(i, slots, regimes))
+                                         : kNever;
+    best = rank[i] < best ? rank[i] : best;
   }
-  if (best_us == kNever) return {};
-  const double limit_us = best_us * tie_factor_;
+  if (best == kNever) return {};
+  const double limit = best * tie_factor_;
   size_t chosen = 0;
-  while (!(latency_us[chosen] <= limit_us)) ++chosen;
+  while (!(rank[chosen] <= limit)) ++chosen;
 
   // Stage II: the micro table.
   const Place place = Locate(chosen, slots, regimes);
@@ -195,9 +209,8 @@ Choice CompiledSubTable::Choose(const ProblemView& problem) const noexcept {
       source_->groups[chosen].rows[row].segments[place.segment % wave_regimes_];
   const auto anchor =
       static_cast<size_t>(LoopAnchorIndex(*source_, place.iterations));
-  const bool extrapolated =
-      IsExtrapolated(segment, place.iterations, place.waves);
-  return {.latency_us = latency_us[chosen],
+  const bool extrapolated = IsOutside(place);
+  return {.latency_us = Predict(chosen, place),
           .relative_bound = extrapolated ? segment.extrapolated_bound
                                          : segment.relative_bound,
           .group = static_cast<int>(chosen),

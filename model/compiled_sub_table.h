@@ -18,7 +18,7 @@
 #include "model/predicate_program.h"
 #include "model/problem.h"
 #include "model/table.h"
-#include "model/wave_form.h"
+#include "model/wave_arithmetic.h"
 
 namespace wavetune {
 
@@ -50,6 +50,11 @@ class CompiledSubTable {
     double floor_us = 0;
     ConstantDivider step_tiles;
     StepTiles full_wave;
+    // Measured range.
+    int64_t min_wave = 1;
+    int64_t max_wave = 1;
+    double min_iterations = 0;
+    double max_iterations = 0;
   };
   struct Group {
     ConstantDivider capacity;
@@ -80,6 +85,10 @@ class CompiledSubTable {
                                             const size_t* regimes) const;
   ABSL_ATTRIBUTE_ALWAYS_INLINE double Predict(size_t group,
                                               const Place& place) const;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool IsOutside(const Place& place) const;
+  // What the row competes with.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE double Rank(size_t group,
+                                           const Place& place) const;
 
   const SubTable* source_;
   int row_dimension_ = -1;

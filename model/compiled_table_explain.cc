@@ -6,6 +6,7 @@
 
 #include "model/compiled_sub_table.h"
 #include "model/compiled_table.h"
+#include "model/wave_arithmetic.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -36,10 +37,10 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
           .segments[static_cast<size_t>(WaveRegimeIndex(sub, row.waves))];
   const auto anchor = static_cast<size_t>(LoopAnchorIndex(sub, at.iterations));
   row.configuration = sub.portfolio[segment.micro[anchor]].configuration;
-  row.latency_us =
-      PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
-                       at.iterations, at.longest_loop);
+  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
+                                    at.iterations, at.longest_loop);
   row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
+  row.rank_us = RankOf(sub.form, row.latency_us, row.extrapolated);
   row.relative_bound =
       row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;
   return row;
@@ -64,7 +65,7 @@ std::vector<ExplainedRow> CompiledTable::Explain(
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ExplainedRow& a, const ExplainedRow& b) {
                      if (a.legal != b.legal) return a.legal;
-                     return a.latency_us < b.latency_us;
+                     return a.rank_us < b.rank_us;
                    });
   return rows;
 }

@@ -21,6 +21,7 @@
 #include "model/mapping.h"
 #include "model/problem.h"
 #include "model/relation.h"
+#include "model/wave_form.h"
 
 namespace wavetune {
 
@@ -173,6 +174,7 @@ struct KernelSpec {
   std::vector<Relation> constraints;
   std::vector<Relation> problem_predicates;
   Mapping mapping;
+  WaveForm wave_form = WaveForm::kSum;
   std::vector<Implementation> implementations;
   std::vector<Argument> arguments;
   std::optional<Correctness> correctness;

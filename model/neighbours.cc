@@ -12,19 +12,13 @@ namespace wavetune {
 namespace {
 
 constexpr uint32_t kNeighbours = 8;
-constexpr double kWeight = 0.7;
+constexpr double kWeight = 0.5;
 constexpr int64_t kLargestAlignment = 64;
 
 // Powers of two from 2^-1 to 2^1, in quarters.
 constexpr std::array<double, 9> kFactors = {
-    0.5,
-    0.59460355750136053,
-    0.70710678118654752,
-    0.84089641525371454,
-    1,
-    1.1892071150027211,
-    1.4142135623730951,
-    1.6817928305074291,
+    0.5, 0.59460355750136053, 0.70710678118654752, 0.84089641525371454,
+    1,   1.1892071150027211,  1.4142135623730951,  1.6817928305074291,
     2,
 };
 // Fractional parts of square roots of primes, times 2^32: multiples of them
@@ -58,12 +52,12 @@ std::vector<bool> VaryingDimensions(const KernelSpec& spec,
                                     const std::vector<Problem>& problems) {
   std::vector<bool> varies(spec.dimensions.size());
   for (size_t d = 0; d < varies.size(); ++d) {
-    varies[d] = spec.dimensions[d].repeated ||
-                std::any_of(problems.begin(), problems.end(),
-                            [&](const Problem& problem) {
-                              return problem.extents[d] !=
-                                     problems[0].extents[d];
-                            });
+    varies[d] =
+        spec.dimensions[d].repeated ||
+        std::any_of(problems.begin(), problems.end(),
+                    [&](const Problem& problem) {
+                      return problem.extents[d] != problems[0].extents[d];
+                    });
   }
   return varies;
 }

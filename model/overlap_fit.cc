@@ -1,5 +1,6 @@
 #include "model/overlap_fit.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -8,18 +9,20 @@
 namespace wavetune {
 namespace {
 
-constexpr int kRounds = 9;  // 13 gained nothing (gemm_bf16 on an H200, 2026-11).
+constexpr int kRounds =
+    9;  // 13 gained nothing (gemm_bf16 on an H200, 2026-11).
 
-// Terms in the order delta, delta_w, gamma, gamma_w, beta, alpha.
+// Terms; beta and alpha of the memory classes follow one another.
 enum Term : size_t { kDelta, kDeltaW, kGamma, kGammaW, kBeta, kAlpha };
+static_assert(kAlpha + 1 + 2 * (kMemoryClasses - 1) == kTerms);
 
-WaveCoefficients CoefficientsOf(const TermVector& theta) {
+WaveCoefficients CoefficientsOf(const TermVector& theta, size_t memory_class) {
   return {.delta = theta[kDelta],
           .delta_w = theta[kDeltaW],
           .gamma = theta[kGamma],
           .gamma_w = theta[kGammaW],
-          .beta = theta[kBeta],
-          .alpha = theta[kAlpha]};
+          .beta = theta[kBeta + 2 * memory_class],
+          .alpha = theta[kAlpha + 2 * memory_class]};
 }
 
 // How much of each part F(x) takes.
@@ -32,6 +35,8 @@ struct Shares {
 constexpr Shares kTile = {1, 0, 0};
 constexpr Shares kSteps = {0, 1, 0};
 constexpr Shares kMemory = {0, 0, 1};
+constexpr Shares kTileAndMemory = {0.5, 0, 0.5};
+constexpr Shares kStepsAndMemory = {0, 0.5, 0.5};
 
 // What decides F(x) at these coefficients.
 Shares SharesAt(const WaveCoefficients& c, const StepTiles& x,
@@ -51,43 +56,83 @@ Shares SharesAt(const WaveCoefficients& c, const StepTiles& x,
   return {tile ? compute : 0, tile ? 0 : compute, memory};
 }
 
-void AddTerms(const Shares& shares, const StepTiles& x, const LoopLengths& loop,
+void AddTerms(const OverlapRow& row, const Shares& shares, const StepTiles& x,
               double count, TermVector& terms) {
-  terms[kGamma] += count * shares.tile * loop.longest;
-  terms[kGammaW] += count * shares.steps * x.steps * loop.longest;
-  terms[kBeta] += count * shares.memory * x.tiles;
-  terms[kAlpha] += count * shares.memory * x.tiles * loop.mean;
+  const size_t memory = 2 * row.memory_class;
+  terms[kGamma] += count * shares.tile * row.loop.longest;
+  terms[kGammaW] += count * shares.steps * x.steps * row.loop.longest;
+  terms[kBeta + memory] += count * shares.memory * x.tiles;
+  terms[kAlpha + memory] += count * shares.memory * x.tiles * row.loop.mean;
 }
 
 TermVector TermsOf(const OverlapRow& row, const Shares& wave,
                    const Shares& last) {
-  TermVector terms{1, row.full_waves, 0, 0, 0, 0};
-  AddTerms(wave, row.wave, row.loop, row.full_waves, terms);
-  AddTerms(last, row.last, row.loop, 1, terms);
+  TermVector terms{1, row.full_waves};
+  AddTerms(row, wave, row.wave, row.full_waves, terms);
+  AddTerms(row, last, row.last, 1, terms);
   return terms;
 }
 
-// First guesses of what decides.
-TermVector MemoryBound(const OverlapRow& row) {
-  const bool few = row.last.tiles < row.wave.tiles / 2;
+// The most tiles that ran at once in each memory class.
+using MostTiles = std::array<double, kMemoryClasses>;
+
+MostTiles MostTilesOf(absl::Span<const OverlapRow> rows) {
+  MostTiles most{};
+  for (const OverlapRow& row : rows) {
+    const StepTiles& fullest = row.full_waves > 0 ? row.wave : row.last;
+    most[row.memory_class] = std::max(most[row.memory_class], fullest.tiles);
+  }
+  return most;
+}
+
+// First guesses of what decides. A part that decides nowhere has no terms and
+// never comes back, so the guesses differ in what they leave out.
+using Guess = TermVector (*)(const OverlapRow&, const MostTiles&);
+
+// Memory, but where less than half of the most tiles run.
+TermVector MemoryBound(const OverlapRow& row, const MostTiles& most) {
+  const bool few = row.last.tiles < most[row.memory_class] / 2;
   return TermsOf(row, kMemory, few ? kTile : kMemory);
 }
 
-TermVector ComputeBound(const OverlapRow& row) {
+TermVector ComputeBound(const OverlapRow& row, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
     return x.steps > 1 ? kSteps : kTile;
   };
   return TermsOf(row, shares(row.wave), shares(row.last));
 }
 
+// Tiles of one step at their own pace, else half multiprocessors, half memory.
+TermVector Balanced(const OverlapRow& row, const MostTiles& most) {
+  const auto shares = [&](const StepTiles& x) {
+    if (x.steps > 1) return kStepsAndMemory;
+    return x.tiles < most[row.memory_class] / 2 ? kTile : kTileAndMemory;
+  };
+  return TermsOf(row, shares(row.wave), shares(row.last));
+}
+
+// Of two equally near the later: more rows.
+size_t NearestSeen(const std::array<bool, kMemoryClasses>& seen,
+                   size_t wanted) {
+  for (size_t distance = 0; distance < kMemoryClasses; ++distance) {
+    const size_t above = wanted + distance;
+    if (above < kMemoryClasses && seen[above]) return above;
+    if (distance <= wanted && seen[wanted - distance]) return wanted - distance;
+  }
+  return wanted;
+}
+
 class Fit {
  public:
   explicit Fit(absl::Span<const OverlapRow> rows)
-      : rows_(rows), linear_(rows.size()), weight_(rows.size()) {}
+      : rows_(rows),
+        most_(MostTilesOf(rows)),
+        linear_(rows.size()),
+        weight_(rows.size()) {}
 
-  void From(TermVector (*start)(const OverlapRow&)) {
+  void From(Guess guess) {
     for (size_t i = 0; i < rows_.size(); ++i) {
-      linear_[i] = {.terms = start(rows_[i]),
+      linear_[i] = {.terms = guess(rows_[i], most_),
                     .latency_us = rows_[i].latency_us,
                     .weight = rows_[i].weight};
       weight_[i] = rows_[i].weight;
@@ -95,14 +140,15 @@ class Fit {
     for (int round = 0; round < kRounds; ++round) Round();
   }
 
-  const WaveCoefficients& best() const { return best_; }
+  const TermVector& best() const { return best_; }
 
  private:
   void Round() {
-    const WaveCoefficients c = CoefficientsOf(SolveRelative(linear_, weight_));
+    const TermVector theta = SolveRelative(linear_, weight_);
     double error = 0;
     for (size_t i = 0; i < rows_.size(); ++i) {
       const OverlapRow& row = rows_[i];
+      const WaveCoefficients c = CoefficientsOf(theta, row.memory_class);
       const double predicted_us =
           OverlapLatencyUs(c, row.full_waves, row.wave, row.last, row.loop);
       const RobustError robust = RobustErrorOf(linear_[i], predicted_us);
@@ -112,27 +158,36 @@ class Fit {
                                  SharesAt(c, row.last, row.loop));
     }
     if (!any_ || error < least_error_) {
-      best_ = c;
+      best_ = theta;
       least_error_ = error;
       any_ = true;
     }
   }
 
   absl::Span<const OverlapRow> rows_;
+  const MostTiles most_;
   std::vector<FitRow> linear_;
   std::vector<double> weight_;
-  WaveCoefficients best_;
+  TermVector best_{};
   double least_error_ = 0;
   bool any_ = false;
 };
 
 }  // namespace
 
-WaveCoefficients FitOverlap(absl::Span<const OverlapRow> rows) {
+std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
+    absl::Span<const OverlapRow> rows) {
   Fit fit(rows);
   fit.From(MemoryBound);
   fit.From(ComputeBound);
-  return fit.best();
+  fit.From(Balanced);
+  std::array<bool, kMemoryClasses> seen{};
+  for (const OverlapRow& row : rows) seen[row.memory_class] = true;
+  std::array<WaveCoefficients, kMemoryClasses> coefficients;
+  for (size_t m = 0; m < kMemoryClasses; ++m) {
+    coefficients[m] = CoefficientsOf(fit.best(), NearestSeen(seen, m));
+  }
+  return coefficients;
 }
 
 }  // namespace wavetune

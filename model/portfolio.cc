@@ -12,7 +12,7 @@ constexpr double kRegretCap = 1;
 constexpr double kLeastGain = 1e-12;
 // Mean regret that staying with an incumbent may cost: well below what the
 // model can tell, and a compilation is saved.
-constexpr double kIncumbentMargin = 0.001;
+constexpr double kIncumbentMargin = 0.004;
 constexpr size_t kNone = SIZE_MAX;
 
 class Selection {

@@ -16,7 +16,7 @@ namespace wavetune {
 // order in which they were chosen, most useful first: each is the one that
 // lowers the weighted mean of the regret (capped at 100 %) over the
 // representative problems most; an incumbent is taken instead where it is as
-// good within 0.1 % of mean regret. Ends early where nothing is gained.
+// good within 0.4 % of mean regret. Ends early where nothing is gained.
 //
 // Among candidates of one macro configuration an incumbent, else the lowest
 // index, within kMicroTie takes the best prediction and the others pay the

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "model/anchor_plan.h"
-#include "model/form_choice.h"
 #include "model/kernel_validation.h"
 #include "model/row_regimes.h"
 #include "model/status_macros.h"
@@ -274,6 +273,7 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
     SpecialisationState& s = state.specialisations.emplace_back();
     s.name = names[i];
     s.mapping = &input.spec->MappingOf(names[i]);
+    s.axes.form = input.spec->wave_form;
     s.candidates = SortedCandidates(input.candidates[i]);
     state.compiled += static_cast<int64_t>(s.candidates.size());
     SetMacroClasses(*input.spec, s.candidates);
@@ -294,7 +294,6 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
     PlaceRepresentatives(input, 0, s);
     MarkRepresentatives(s);
     SetAxes(s);
-    s.axes.form = ChooseForm(s, input.device.multiprocessors);
   }
   return state;
 }

@@ -89,9 +89,8 @@ bool StepToBoundary(const TermVector& target, TermVector& x, TermSet& members) {
 }
 
 // The weighted normal equations of the relative residuals.
-void Accumulate(absl::Span<const FitRow> rows,
-                absl::Span<const double> weight, TermMatrix& a,
-                TermVector& b) {
+void Accumulate(absl::Span<const FitRow> rows, absl::Span<const double> weight,
+                TermMatrix& a, TermVector& b) {
   a = {};
   b = {};
   for (size_t r = 0; r < rows.size(); ++r) {

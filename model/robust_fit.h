@@ -1,5 +1,5 @@
-// Robust non-negative least squares on relative error, for the wave model's six
-// coefficients.
+// Robust non-negative least squares on relative error, for the coefficients of
+// a wave model.
 //
 //   std::vector<FitRow> rows = ...;        // One per observation.
 //   TermVector theta = FitRelative(rows);  // latency ~ terms . theta
@@ -23,7 +23,8 @@
 
 namespace wavetune {
 
-inline constexpr size_t kTerms = 6;
+// As many as any model has; those that are zero in every row stay zero.
+inline constexpr size_t kTerms = 10;
 using TermVector = std::array<double, kTerms>;
 using TermMatrix = std::array<TermVector, kTerms>;
 

@@ -25,45 +25,12 @@
 #include "model/kernel_spec.h"
 #include "model/mapping.h"
 #include "model/relation.h"
+#include "model/wave_form.h"
 
 namespace wavetune {
 
-// How a launch's time follows from G tiles, their mean loop L and their longest
-// loop Lx, with the coefficients below.
-enum class WaveForm : uint8_t {
-  // What a tile takes and what all share add up. At s = ceil(G / step_tiles):
-  //
-  //   (delta + delta_w * s) + (gamma + gamma_w * s) * Lx
-  //       + beta * G + alpha * G * L
-  //
-  // Per step this is the paper's bilinear form; gamma and delta linear in s
-  // are the tail law. Deviation: a launch ends with its longest tile, so the
-  // terms that do not grow with G take the longest loop, not the mean.
-  kSum = 1,
-  // They overlap: loads run while the multiprocessors compute, and the slower
-  // of both decides, wave by wave. With w = ceil(G / C) waves of capacity C,
-  // r = G - (w - 1) * C tiles in the last and t(x) = ceil(x / step_tiles) tiles
-  // of the busiest multiprocessor:
-  //
-  //   delta + (w - 1) * (delta_w + F(C)) + F(r)
-  //   F(x) = max(a, b, kOverlapShare * (a + b))
-  //   a = max(gamma, gamma_w * t(x)) * Lx   a tile's own pace, or its
-  //                                         multiprocessor's
-  //   b = (beta + alpha * L) * x            memory, which all tiles share
-  //
-  // Why: at few tiles latency does not grow with G, then bandwidth is full and
-  // it does (gemm_bf16 on an H200, 64 iterations of one row: 18.6, 18.8, 20.5,
-  // 36.7 us for 16, 48, 66, 132 tiles, 2026-11). A sum is 20 % off in between.
-  kOverlap = 2,
-};
-
-// Of a + b that F(x) takes at least: where both are about equal they do not
-// overlap fully. 0.5 (never) chose at 98.5, 0.55 and 0.6 at 98.8, 0.65 at 98.7,
-// 1 (a sum) at 98.3 % of the best of random sets of 24 candidates (gemm_bf16 on
-// an H200, 2026-11). Part of the format: other values need another form.
-inline constexpr double kOverlapShare = 0.55;
-
-// Coefficients in microseconds; WaveForm says what they mean.
+// Coefficients in microseconds; WaveForm (model/wave_form.h) says what they
+// mean.
 struct WaveCoefficients {
   double delta = 0;
   double delta_w = 0;
@@ -141,7 +108,7 @@ struct TableCandidate {
 struct SubTable {
   std::string specialisation;
   Mapping mapping;
-  WaveForm form = WaveForm::kSum;  // Of all segments.
+  WaveForm form = WaveForm::kSum;         // Of all segments.
   std::vector<TableCandidate> portfolio;  // Stable order: earlier wins ties.
   std::vector<RowRegime> row_regimes;
   std::vector<int64_t> max_waves;  // Upper end of each wave regime, ascending;

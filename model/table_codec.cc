@@ -21,8 +21,8 @@ constexpr uint16_t kMinorVersions[] = {0, 1};
 constexpr uint32_t kCriticalFlag = 1;
 constexpr uint32_t kMaxSections = 64;
 
-// Sections of this version, in their order; all critical, each at most once, the
-// first kRequiredSections always.
+// Sections of this version, in their order; all critical, each at most once,
+// the first kRequiredSections always.
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);

@@ -147,6 +147,31 @@ TEST(TableCodecTest, RefusesSectionsTwiceOutOfOrderMissingOrWithUnknownFlags) {
   EXPECT_FALSE(DecodeTable(optional).ok());
 }
 
+// Returns the tiny table with another form; its payload has a fourth section.
+Table Overlapping() {
+  Table table = TinyTable();
+  table.sub_tables[0].form = WaveForm::kOverlap;
+  return table;
+}
+
+TEST(TableCodecTest, OnlyTablesWithAFormThatIsNoSumHaveTheirSection) {
+  EXPECT_EQ(Payload()[kCountAt], 3);
+  EXPECT_EQ(Payload()[kMinorAt], 0);
+  const std::string payload = EncodeTable(Overlapping()).value();
+  EXPECT_EQ(payload[kCountAt], 4);
+  EXPECT_EQ(payload[kMinorAt], 1);
+  EXPECT_EQ(DecodeTable(payload).value(), Overlapping());
+}
+
+TEST(TableCodecTest, RefusesUnknownFormsAndAllSums) {
+  std::string payload = EncodeTable(Overlapping()).value();
+  for (const char form : {char{0}, char{1}, char{3}}) {
+    payload.back() = form;
+    EXPECT_EQ(DecodeTable(payload).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {
   Lcg random(1);
   Table table = RandomTable(random, testing::TableKind::kGemm, 40);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "model/wave_form.h"
+#include "model/wave_arithmetic.h"
 
 namespace wavetune {
 

@@ -22,7 +22,8 @@ namespace wavetune {
 // Shapes: capacity is the group's, >= 1; tiles is G >= 1, iterations is L > 0,
 // longest_loop is Lx >= 1. Finite and > 0 for every segment that CheckTable
 // accepts. Cannot fail.
-// Source: arXiv 2604.10187, section 4.1. Deviations: WaveForm (model/table.h).
+// Source: arXiv 2604.10187, section 4.1. Deviations: WaveForm
+// (model/wave_form.h).
 double PredictLatencyUs(WaveForm form, int64_t capacity,
                         const WaveSegment& segment, int64_t tiles,
                         double iterations, int64_t longest_loop);

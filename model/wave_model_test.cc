@@ -17,14 +17,57 @@ TEST(WaveModelTest, AddsUpTheTermsOfTheWaveForm) {
                           .alpha = 0.0625};
   // 16 tiles are 3 steps: (1 + 2*3) + (0.5 + 0.25*3)*12 + 0.125*16 +
   // 0.0625*16*8
-  EXPECT_EQ(PredictLatencyUs(segment, 16, 8, 12), 7 + 15 + 2 + 8);
+  EXPECT_EQ(PredictLatencyUs(WaveForm::kSum, 1, segment, 16, 8, 12),
+            7 + 15 + 2 + 8);
+}
+
+// Two tiles per multiprocessor of four: waves of eight.
+WaveSegment Overlapping() {
+  WaveSegment segment;
+  segment.floor_us = 0.5;
+  segment.step_tiles = 4;
+  segment.coefficients = {.delta = 1,
+                          .delta_w = 2,
+                          .gamma = 0.5,
+                          .gamma_w = 0.375,
+                          .beta = 0.125,
+                          .alpha = 0.0625};
+  return segment;
+}
+
+double OverlappingUs(const WaveSegment& segment, int64_t tiles) {
+  return PredictLatencyUs(WaveForm::kOverlap, 8, segment, tiles, 8, 16);
+}
+
+TEST(WaveModelTest, OfWhatOverlapsTheSlowerDecides) {
+  WaveSegment segment = Overlapping();
+  // A tile's own pace: 0.5 * 16 = 8, against memory's 0.625 * 2.
+  EXPECT_EQ(OverlappingUs(segment, 2), 1 + 8);
+  // Two tiles on the busiest multiprocessor: 0.375 * 2 * 16 = 12, against 3.75.
+  EXPECT_EQ(OverlappingUs(segment, 6), 1 + 12);
+  segment.coefficients.alpha = 2;  // Memory takes (0.125 + 2 * 8) * 6.
+  EXPECT_EQ(OverlappingUs(segment, 6), 1 + 96.75);
+}
+
+TEST(WaveModelTest, WhatTakesEquallyLongDoesNotOverlapFully) {
+  WaveSegment segment = Overlapping();
+  segment.coefficients.beta = 0;
+  segment.coefficients.alpha = 0.25;  // 0.25 * 8 * 6 = 12 of memory.
+  EXPECT_EQ(OverlappingUs(segment, 6), 1 + kOverlapShare * 24);
+}
+
+TEST(WaveModelTest, FullWavesComeBeforeTheLastOne) {
+  const WaveSegment segment = Overlapping();
+  // 19 tiles: two waves of 2 + 12, then three tiles.
+  EXPECT_EQ(OverlappingUs(segment, 19), 1 + 2 * (2 + 12) + 8);
 }
 
 TEST(WaveModelTest, NeverPredictsBelowTheFloor) {
   WaveSegment segment;
   segment.floor_us = 2;
   segment.coefficients.delta = -5;
-  EXPECT_EQ(PredictLatencyUs(segment, 1, 1, 1), 2);
+  EXPECT_EQ(PredictLatencyUs(WaveForm::kSum, 1, segment, 1, 1, 1), 2);
+  EXPECT_EQ(PredictLatencyUs(WaveForm::kOverlap, 1, segment, 1, 1, 1), 2);
 }
 
 TEST(WaveModelTest, IsExtrapolatedOutsideOfTheMeasuredRangeOnly) {

@@ -96,7 +96,7 @@ TEST(DecisionDifferentialTest, ExplainShowsTheRowsOfTheDecision) {
       int chosen = 0;
       for (size_t r = 0; r < rows.size(); ++r) {
         if (r > 0 && rows[r].legal == rows[r - 1].legal) {
-          ASSERT_GE(rows[r].latency_us, rows[r - 1].latency_us);
+          ASSERT_GE(rows[r].rank_us, rows[r - 1].rank_us);
         }
         if (!rows[r].chosen) continue;
         ++chosen;
@@ -104,8 +104,7 @@ TEST(DecisionDifferentialTest, ExplainShowsTheRowsOfTheDecision) {
         ASSERT_EQ(rows[r].latency_us, decision.latency_us);
         ASSERT_EQ(rows[r].configuration, decision.configuration);
         ASSERT_EQ(rows[r].relative_bound, decision.relative_bound);
-        ASSERT_LE(rows[r].latency_us,
-                  rows[0].latency_us * (1 + table.near_tie));
+        ASSERT_LE(rows[r].rank_us, rows[0].rank_us * (1 + table.near_tie));
       }
       ASSERT_EQ(chosen, decision.source == DecisionSource::kDefault ? 0 : 1);
     }

@@ -17,6 +17,7 @@ struct Row {
   const WaveSegment* segment = nullptr;
   double iterations = 0;
   double latency_us = 0;
+  double rank_us = 0;
   bool extrapolated = false;
 };
 
@@ -76,12 +77,13 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   Row row;
   row.segment = &segment;
   row.iterations = at.iterations;
-  row.latency_us =
-      PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
-                       at.iterations, at.longest_loop);
+  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
+                                    at.iterations, at.longest_loop);
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);
+  const bool slower = sub.form == WaveForm::kOverlap && row.extrapolated;
+  row.rank_us = row.latency_us * (slower ? 1.1 : 1);
   return row;
 }
 
@@ -121,12 +123,12 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
     decision.reason = DefaultReason::kNoLegalCandidate;
     return decision;
   }
-  double best_us = legal[0].latency_us;
-  for (const Row& row : legal) best_us = std::min(best_us, row.latency_us);
+  double best_us = legal[0].rank_us;
+  for (const Row& row : legal) best_us = std::min(best_us, row.rank_us);
   const double limit_us = best_us * (1 + table.near_tie);
-  const Row& row = *std::find_if(
-      legal.begin(), legal.end(),
-      [limit_us](const Row& r) { return r.latency_us <= limit_us; });
+  const Row& row =
+      *std::find_if(legal.begin(), legal.end(),
+                    [limit_us](const Row& r) { return r.rank_us <= limit_us; });
 
   decision.candidate = MicroOf(sub, row);
   decision.configuration = sub.portfolio[decision.candidate].configuration;

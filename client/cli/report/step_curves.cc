@@ -12,6 +12,7 @@
 namespace wavetune::cli {
 namespace {
 
+constexpr int64_t kPieces = 8;  // Of a step that is not straight.
 constexpr size_t kLoops = 4;
 constexpr double kSameLoop = 0.02;
 constexpr int64_t kWavesWithoutSamples = 8;
@@ -84,13 +85,13 @@ void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
   const auto point = [&](const WaveSegment& segment, int64_t tiles) {
     const bool outside =
         IsExtrapolated(segment, curve.iterations, Waves(tiles, curve.capacity));
-    curve.fit.push_back(
-        {.tiles = tiles,
-         .latency_us = PredictLatencyUs(segment, tiles, curve.iterations,
-                                        curve.longest_loop),
-         .relative_bound =
-             outside ? segment.extrapolated_bound : segment.relative_bound,
-         .extrapolated = outside});
+    curve.fit.push_back({.tiles = tiles,
+                         .latency_us = PredictLatencyUs(
+                             sub.form, curve.capacity, segment, tiles,
+                             curve.iterations, curve.longest_loop),
+                         .relative_bound = outside ? segment.extrapolated_bound
+                                                   : segment.relative_bound,
+                         .extrapolated = outside});
   };
   int steps = 0;
   for (int64_t tiles = 1; tiles <= max_tiles; ++steps) {
@@ -101,7 +102,13 @@ void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
     const int64_t end = std::min(EndOfStep(tiles, segment.step_tiles),
                                  EndOfStep(tiles, curve.capacity));
     point(segment, tiles);
-    if (end > tiles) point(segment, end);
+    // A sum is straight within a step; what overlaps has a bend there.
+    const int64_t pieces = sub.form == WaveForm::kSum ? 1 : kPieces;
+    for (int64_t i = 1; i < pieces; ++i) {
+      const int64_t between = tiles + (end - tiles) * i / pieces;
+      if (between > curve.fit.back().tiles) point(segment, between);
+    }
+    if (end > curve.fit.back().tiles) point(segment, end);
     tiles = end + 1;
     if (steps < kStepsDrawn) continue;
     const auto far =

@@ -1,0 +1,89 @@
+// The arithmetic of the wave forms (model/wave_form.h), once for the
+// slow and the compiled decision, so that both give the same bits.
+//
+// Include from .cc files of model/ only: they are compiled without contraction.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_WAVE_ARITHMETIC_H_
+#define WAVETUNE_MODEL_WAVE_ARITHMETIC_H_
+
+#include <cstdint>
+
+#include "model/table.h"
+
+namespace wavetune {
+
+// Tiles, and the steps that they take.
+struct StepTiles {
+  StepTiles(int64_t tile_count, int64_t step_count)
+      : tiles(static_cast<double>(tile_count)),
+        steps(static_cast<double>(step_count)) {}
+
+  double tiles;  // >= 1.
+  double steps;  // ceil(tiles / WaveSegment::step_tiles).
+};
+
+// Main-loop iterations of a launch's tiles.
+struct LoopLengths {
+  double mean;     // L > 0.
+  double longest;  // Lx >= 1.
+};
+
+// Returns WaveForm::kSum's latency of `all` tiles, in microseconds. Cannot
+// fail.
+inline double SumLatencyUs(const WaveCoefficients& c, const StepTiles& all,
+                           const LoopLengths& loop) {
+  const double fixed = c.delta + c.delta_w * all.steps;
+  const double per_iteration = (c.gamma + c.gamma_w * all.steps) * loop.longest;
+  return ((fixed + per_iteration) + c.beta * all.tiles) +
+         (c.alpha * all.tiles) * loop.mean;
+}
+
+// The two times that overlap in F(x) of WaveForm::kOverlap, in microseconds.
+struct OverlapParts {
+  double tile;     // gamma * Lx.
+  double steps;    // gamma_w * t(x) * Lx.
+  double compute;  // The longer of both.
+  double memory;   // (beta + alpha * L) * x.
+};
+
+inline OverlapParts OverlapPartsOf(const WaveCoefficients& c,
+                                   const StepTiles& x,
+                                   const LoopLengths& loop) {
+  OverlapParts parts;
+  parts.tile = c.gamma * loop.longest;
+  parts.steps = (c.gamma_w * x.steps) * loop.longest;
+  parts.compute = parts.tile > parts.steps ? parts.tile : parts.steps;
+  parts.memory = (c.beta + c.alpha * loop.mean) * x.tiles;
+  return parts;
+}
+
+// Returns F(x).
+inline double OverlapUs(const OverlapParts& parts) {
+  const double longer =
+      parts.compute > parts.memory ? parts.compute : parts.memory;
+  const double both = kOverlapShare * (parts.compute + parts.memory);
+  return longer > both ? longer : both;
+}
+
+// Returns WaveForm::kOverlap's latency of `full_waves` waves of `wave` tiles
+// and a last one of `last`, in microseconds. Cannot fail.
+inline double OverlapLatencyUs(const WaveCoefficients& c, double full_waves,
+                               const StepTiles& wave, const StepTiles& last,
+                               const LoopLengths& loop) {
+  const double per_wave = c.delta_w + OverlapUs(OverlapPartsOf(c, wave, loop));
+  return (c.delta + full_waves * per_wave) +
+         OverlapUs(OverlapPartsOf(c, last, loop));
+}
+
+// Returns what a row competes with: its prediction, slower where it lies
+// outside of what was measured and the form says so.
+inline double RankOf(WaveForm form, double latency_us, bool extrapolated) {
+  return form == WaveForm::kOverlap && extrapolated
+             ? latency_us * (1 + kUnmeasuredMargin)
+             : latency_us;
+}
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_WAVE_ARITHMETIC_H_
