@@ -74,8 +74,9 @@ class CompiledTable {
   //          dimension, or a list where none is repeated; kExtentOutOfRange
   //          also for one element of the list. The slot of the repeated
   //          dimension in problem.extents is ignored.
-  // Ties:    with T the lowest prediction of a legal group, the first legal
-  //          group predicted at or below T * (1 + Table::near_tie) wins.
+  // Ties:    with R the lowest rank of a legal group (its prediction, slower
+  //          where WaveForm says so), the first legal group ranked at or below
+  //          R * (1 + Table::near_tie) wins.
   // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
   //          or iterations lie outside of the chosen segment's measured range;
   //          else kFitted with relative_bound; `stale` turns both into kStale.
@@ -87,8 +88,8 @@ class CompiledTable {
   Decision Resolve(int sub_table, const ProblemView& problem,
                    bool stale = false) const noexcept;
 
-  // Returns every group's row at `problem`, lowest prediction first, illegal
-  // rows last; empty where Resolve answers kDefault for the problem itself. The
+  // Returns every group's row at `problem`, lowest rank first, illegal rows
+  // last; empty where Resolve answers kDefault for the problem itself. The
   // chosen row is not the first one where a near-tie went to an earlier group.
   std::vector<ExplainedRow> Explain(int sub_table,
                                     const ProblemView& problem) const;

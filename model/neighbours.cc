@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "model/kernel_validation.h"
 #include "model/mapping.h"
@@ -35,14 +37,15 @@ double FactorOf(uint32_t index, size_t dimension) {
 }
 
 int64_t Scaled(int64_t extent, double factor, const Dimension& dimension) {
+  if (extent == 0) return 0;  // An expert without tokens stays without.
   int64_t alignment = 1;
-  while (alignment < kLargestAlignment && extent > 0 &&
-         extent % (alignment * 2) == 0) {
+  while (alignment < kLargestAlignment && extent % (alignment * 2) == 0) {
     alignment *= 2;
   }
-  const auto multiples = static_cast<int64_t>(
-      static_cast<double>(extent) * factor / static_cast<double>(alignment) +
-      0.5);
+  const double exact =
+      static_cast<double>(extent) * factor / static_cast<double>(alignment);
+  auto multiples = static_cast<int64_t>(exact);
+  if (exact - static_cast<double>(multiples) >= 0.5) ++multiples;
   return std::clamp(std::max<int64_t>(1, multiples) * alignment, dimension.min,
                     dimension.max);
 }

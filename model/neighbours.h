@@ -3,7 +3,7 @@
 //
 // Why: what clients ask for is never exactly what was named. Five profiles of
 // gemm_bf16 on an H200, replayed with 0.8 % of noise, judged on 94 problems
-// other than the 131 named: without neighbours and with them 32 members chose
+// other than the 132 named: without neighbours and with them 32 members chose
 // at 96.6 and 96.9 % of the best (5th percentile 85.9 and 88.7 %), 16 at 96.1
 // and 95.9 % (85.1 and 86.6 %), and two profiles chose alike within 2 % for 80
 // and 89 %, 77 and 81 % of the problems (2026-11). A weight of 0.3 or 0.7 did

@@ -89,6 +89,29 @@ TEST_F(NeighboursTest, EveryCandidateHasAPlaceForEachOfThem) {
   }
 }
 
+TEST_F(NeighboursTest, AnExpertWithoutTokensStaysWithout) {
+  KernelSpec spec = testing::GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  spec.representative_problems = {{.problem = {.extents = {0, 768, 2048},
+                                               .repeated = {5, 0, 0, 40},
+                                               .specialisation = ""},
+                                   .weight = 1}};
+  const testing::SyntheticDevice device(spec, {});
+  const ProfileInput input = device.Input();
+  const ProfileState state = MakeProfileState(input).value();
+  const SpecialisationState wide =
+      WithNeighbours(input, state.specialisations[0]);
+  bool any_other = false;
+  for (const Problem& problem : wide.representatives) {
+    ASSERT_EQ(problem.repeated.size(), 4U);
+    EXPECT_EQ(problem.repeated[1], 0);
+    EXPECT_EQ(problem.repeated[2], 0);
+    EXPECT_GE(problem.repeated[0], 1);
+    any_other = any_other || problem.repeated[3] != 40;
+  }
+  EXPECT_TRUE(any_other);
+}
+
 TEST_F(NeighboursTest, WithoutNamedProblemsThereAreNone) {
   const KernelSpec spec = SpecWith({});
   input_.spec = &spec;

@@ -4,7 +4,7 @@
 // delivers does: a single row streams its weights from memory, further rows
 // find them in cache. So the row regimes of a candidate are fitted together,
 // with memory terms of their own: from 25 samples a candidate, apart: 96.7,
-// together: 98.4 % of the best of random sets of 24 candidates (gemm_bf16 on an
+// together: 98.3 % of the best of random sets of 24 candidates (gemm_bf16 on an
 // H200, 2026-11).
 //
 // The form is a maximum of sums, not a sum. It is homogeneous: scaling the
@@ -44,7 +44,7 @@ inline constexpr size_t kMemoryClasses = 3;
 // of what decides where. They can end in different local minima: one guess
 // alone lost 2 % of the best now and then.
 // Classes differ in beta and alpha only; one without rows takes those of the
-// next that has any. Shapes: any number of rows; without rows all are zero.
+// nearest that has any. Shapes: any number of rows; without rows all are zero.
 // Cannot fail. Cost: 27 solves.
 std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
     absl::Span<const OverlapRow> rows);

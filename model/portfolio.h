@@ -15,8 +15,9 @@ namespace wavetune {
 // Returns the indices of at most `size` of the `eligible` candidates, in the
 // order in which they were chosen, most useful first: each is the one that
 // lowers the weighted mean of the regret (capped at 100 %) over the
-// representative problems most; an incumbent is taken instead where it is as
-// good within 0.4 % of mean regret. Ends early where nothing is gained.
+// representative problems most; an incumbent is taken instead where the
+// mean regret at this pick comes out as low within 0.4 %. Ends early where
+// nothing is gained.
 //
 // Among candidates of one macro configuration an incumbent, else the lowest
 // index, within kMicroTie takes the best prediction and the others pay the

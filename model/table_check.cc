@@ -157,6 +157,9 @@ class TableChecker {
     for (size_t i = 0; i < subs.size() && status_.ok(); ++i) {
       where_ = absl::StrCat("sub_tables[", i, "]");
       CheckText(subs[i].specialisation, kMaxNameBytes, "specialisation");
+      Require(
+          subs[i].form == WaveForm::kSum || subs[i].form == WaveForm::kOverlap,
+          "unknown wave form");
       Require(i == 0 || subs[i - 1].specialisation < subs[i].specialisation,
               "sub-tables are not sorted by specialisation");
       if (!status_.ok()) return;

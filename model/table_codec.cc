@@ -1,6 +1,7 @@
 // The frame of a payload: magic, version, section table, sections.
 #include "model/table_codec.h"
 
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -103,6 +104,13 @@ absl::StatusOr<std::vector<SectionEntry>> ReadFrame(ByteReader& reader) {
   }
   if (!reader.ok()) return reader.status();
   // Ids ascend from 1: with the last required one in its place, all are there.
+  const bool forms = entries.size() > kRequiredSections &&
+                     entries[kRequiredSections].id == kLastKnownId;
+  if (minor < std::size(kMinorVersions) &&
+      minor != kMinorVersions[forms ? 1 : 0]) {
+    reader.Fail("sections of another minor version");
+    return reader.status();
+  }
   if (entries.size() < kRequiredSections ||
       entries[kRequiredSections - 1].id != kRequiredSections) {
     reader.Fail("a section is missing");

@@ -163,6 +163,17 @@ TEST(TableCodecTest, OnlyTablesWithAFormThatIsNoSumHaveTheirSection) {
   EXPECT_EQ(DecodeTable(payload).value(), Overlapping());
 }
 
+TEST(TableCodecTest, RefusesFormsInTheVersionBeforeThemAndTheirVersionWithout) {
+  std::string payload = EncodeTable(Overlapping()).value();
+  payload[kMinorAt] = 0;
+  EXPECT_EQ(DecodeTable(payload).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  payload = Payload();
+  payload[kMinorAt] = 1;
+  EXPECT_EQ(DecodeTable(payload).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(TableCodecTest, RefusesUnknownFormsAndAllSums) {
   std::string payload = EncodeTable(Overlapping()).value();
   for (const char form : {char{0}, char{1}, char{3}}) {

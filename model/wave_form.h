@@ -34,9 +34,9 @@ enum class WaveForm : uint8_t {
   //
   //   delta + (w - 1) * (delta_w + F(C)) + F(r)
   //   F(x) = max(a, b, kOverlapShare * (a + b))
-  //   a = max(gamma, gamma_w * t(x)) * Lx   a tile's own pace, or its
-  //                                         multiprocessor's
-  //   b = (beta + alpha * L) * x            memory, which all tiles share
+  //   a = max(gamma * Lx, (gamma_w * t(x)) * Lx)   a tile's own pace, or its
+  //                                                multiprocessor's
+  //   b = (beta + alpha * L) * x                   memory, which all share
   //
   // Why: at few tiles latency does not grow with G, then bandwidth is full and
   // it does (gemm_bf16 on an H200, 64 iterations of one row: 18.6, 18.8, 20.5,
@@ -54,8 +54,10 @@ enum class WaveForm : uint8_t {
 inline constexpr double kOverlapShare = 0.55;
 
 // With portfolios of 32 and 48 candidates choices were 96.7 and 97.5 % of the
-// best without it, 97.3 and 97.9 % with it; 20 % gave the same (gemm_bf16 on an
-// H200, 2026-11).
+// best without it, 97.3 and 97.9 % with it; 20 % gave the same (one replay of
+// gemm_bf16 on an H200, 2026-11). Planning ranks by plain predictions: with the
+// margin it explored less, and choices were 96.8 and 97.4 %. Part of the
+// format, as kOverlapShare.
 inline constexpr double kUnmeasuredMargin = 0.1;
 
 }  // namespace wavetune

@@ -192,20 +192,25 @@ v1::RecordedSamples RecordedSamplesToProto(
   return proto;
 }
 
+v1::RecordedCandidate CandidateRecordToProto(const CandidateRecord& record) {
+  v1::RecordedCandidate proto;
+  proto.set_specialisation(record.specialisation);
+  *proto.mutable_configuration() =
+      ConfigurationToProto(record.candidate.configuration);
+  if (record.candidate.excluded()) {
+    proto.set_excluded_reason(Shortened(record.candidate.excluded_reason));
+  } else {
+    *proto.mutable_facts() = CandidateFactsToProto(record.candidate);
+  }
+  return proto;
+}
+
 v1::Recording RecordingToProto(const Recording& recording) {
   v1::Recording proto;
   *proto.mutable_device() = DeviceFactsToProto(recording.device);
   proto.set_fingerprint(recording.fingerprint);
   for (const CandidateRecord& record : recording.candidates) {
-    v1::RecordedCandidate* const entry = proto.add_candidates();
-    entry->set_specialisation(record.specialisation);
-    *entry->mutable_configuration() =
-        ConfigurationToProto(record.candidate.configuration);
-    if (record.candidate.excluded()) {
-      entry->set_excluded_reason(Shortened(record.candidate.excluded_reason));
-    } else {
-      *entry->mutable_facts() = CandidateFactsToProto(record.candidate);
-    }
+    *proto.add_candidates() = CandidateRecordToProto(record);
   }
   proto.set_samples_from_store(recording.samples_from_store);
   return proto;

@@ -28,6 +28,7 @@ v1::MeasuredProblem MeasuredProblemToProto(
 v1::RecordedSamples RecordedSamplesToProto(
     const std::vector<Dimension>& dimensions, const RecordedSamples& recorded);
 // Reasons are cut as those of DetailedJobRecordToProto.
+v1::RecordedCandidate CandidateRecordToProto(const CandidateRecord& record);
 v1::Recording RecordingToProto(const Recording& recording);
 
 }  // namespace wavetune

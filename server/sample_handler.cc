@@ -18,28 +18,14 @@ v1::Sample ToProto(const std::vector<Dimension>& dimensions,
   return proto;
 }
 
-v1::RecordedCandidate ToProto(const CandidateRecord& record) {
-  v1::RecordedCandidate proto;
-  proto.set_specialisation(record.specialisation);
-  *proto.mutable_configuration() =
-      ConfigurationToProto(record.candidate.configuration);
-  if (record.candidate.excluded()) {
-    // A compiler's log may be long.
-    proto.set_excluded_reason(
-        record.candidate.excluded_reason.substr(0, kMaxExcludedReasonBytes));
-  } else {
-    *proto.mutable_facts() = CandidateFactsToProto(record.candidate);
-  }
-  return proto;
-}
-
 }  // namespace
 
 bool SampleListing::Next(v1::ListSamplesResponse* response) {
   response->Clear();
   size_t left = kPerMessage;
   for (; left > 0 && candidates_ < profiled_.candidates.size(); --left) {
-    *response->add_candidates() = ToProto(profiled_.candidates[candidates_++]);
+    *response->add_candidates() =
+        CandidateRecordToProto(profiled_.candidates[candidates_++]);
   }
   for (; left > 0 && profiled_samples_ < profiled_.samples.size(); --left) {
     *response->add_profiled() =

@@ -73,6 +73,21 @@ TEST_F(SampleHandlerTest, ListsTheNewestGenerationAndWhatWasMeasured) {
   EXPECT_EQ(response.profiled_size(), 0);
 }
 
+TEST_F(SampleHandlerTest, CutsALongReasonBetweenTwoCharacters) {
+  CandidateRecord excluded = Compiled();
+  // The 600th byte is the middle of a quotation mark of three bytes.
+  excluded.candidate.excluded_reason =
+      std::string(599, 'x') + "\u2019" + std::string(100, 'y');
+  ASSERT_TRUE(samples_.Append(key_, 1, {Record(7)}, {excluded}).ok());
+  auto listing = handler_.ListSamples(request_);
+  ASSERT_TRUE(listing.ok()) << listing.status();
+  v1::ListSamplesResponse response;
+  ASSERT_TRUE((*listing)->Next(&response));
+  ASSERT_EQ(response.candidates_size(), 1);
+  EXPECT_EQ(response.candidates(0).excluded_reason(),
+            std::string(599, 'x') + "...");
+}
+
 TEST_F(SampleHandlerTest, SplitsWhatIsLarge) {
   const int many = 2 * static_cast<int>(SampleListing::kPerMessage) + 1;
   Append(1, many);

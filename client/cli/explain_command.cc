@@ -14,6 +14,13 @@
 namespace wavetune::cli {
 namespace {
 
+std::string ExtrapolatedText(const ExplainedRow& row) {
+  if (!row.extrapolated) return "";
+  if (row.rank_us == row.latency_us) return "extrapolated";
+  return absl::StrCat("extrapolated, counts as ",
+                      FormatMicroseconds(row.rank_us));
+}
+
 void PrintRows(std::ostream& out, const Tuner& tuner,
                const std::vector<ExplainedRow>& rows,
                const ProblemView& problem) {
@@ -28,7 +35,7 @@ void PrintRows(std::ostream& out, const Tuner& tuner,
          absl::StrCat(row.waves), absl::StrCat(row.capacity),
          FormatRowRegime(row.row_regime), FormatMicroseconds(row.latency_us),
          FormatPercent(row.relative_bound),
-         row.legal ? (row.extrapolated ? "extrapolated" : "")
+         row.legal ? ExtrapolatedText(row)
                    : absl::StrCat("excluded: ",
                                   BrokenPredicates(*tuner.table(), problem,
                                                    row.configuration))});
@@ -46,6 +53,7 @@ Json RowJson(const Tuner& tuner, const ExplainedRow& row,
       {"capacity", row.capacity},
       {"row_regime", FormatRowRegime(row.row_regime)},
       {"latency_us", row.latency_us},
+      {"rank_us", row.rank_us},
       {"relative_bound", row.relative_bound},
       {"legal", row.legal},
       {"chosen", row.chosen},

@@ -10,6 +10,15 @@
 namespace wavetune::cli {
 namespace {
 
+// Where rows beyond what was measured compete slower than predicted.
+std::string UnmeasuredText(const std::vector<ExplainedRow>& rows) {
+  const bool any =
+      std::any_of(rows.begin(), rows.end(), [](const ExplainedRow& row) {
+        return row.legal && row.rank_us != row.latency_us;
+      });
+  return any ? " (extrapolated rows count slower than predicted)" : "";
+}
+
 int RepeatedDimension(const std::vector<Dimension>& dimensions) {
   for (size_t i = 0; i < dimensions.size(); ++i) {
     if (dimensions[i].repeated) return static_cast<int>(i);
@@ -51,18 +60,18 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
     return absl::StrCat("no row can answer: the default", ExcludedText(rows));
   const ExplainedRow& fastest = rows[0];
   if (winner == rows.begin()) {
-    std::string text = "it has the lowest prediction";
+    std::string text =
+        absl::StrCat("it has the lowest prediction", UnmeasuredText(rows));
     if (rows.size() > 1 && rows[1].legal)
-      absl::StrAppend(
-          &text, ", ",
-          FormatPercent(rows[1].latency_us / fastest.latency_us - 1),
-          " below the next row");
+      absl::StrAppend(&text, ", ",
+                      FormatPercent(rows[1].rank_us / fastest.rank_us - 1),
+                      " below the next row");
     return absl::StrCat(text, ExcludedText(rows));
   }
   return absl::StrCat(
       "it is predicted within ", FormatPercent(tuner.table()->near_tie),
-      " of the fastest row (", FormatMicroseconds(winner->latency_us),
-      " against ", FormatMicroseconds(fastest.latency_us),
+      " of the fastest row (", FormatMicroseconds(winner->rank_us), " against ",
+      FormatMicroseconds(fastest.rank_us), UnmeasuredText(rows),
       ") and comes earlier in the table: near ties go to the earlier row, so "
       "that choices stay stable",
       ExcludedText(rows));

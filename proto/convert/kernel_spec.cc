@@ -302,6 +302,8 @@ KernelSpec KernelBinder::Bind() {
   if (proto_.limits().max_elements() != 0)
     spec.limits.max_elements = proto_.limits().max_elements();
   spec.limits.max_total_iterations = proto_.limits().max_total_iterations();
+  if (!v1::WaveForm_IsValid(proto_.wave_form()))
+    Fault("wave_form", "is unknown; give WAVE_SUM or WAVE_OVERLAP");
   if (proto_.wave_form() == v1::WAVE_OVERLAP)
     spec.wave_form = WaveForm::kOverlap;
   return spec;

@@ -72,6 +72,7 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
        "unknown parameter \"Z\""},
       {"representative_problems { axes { dimension: \"m\" values: 1 } }",
        "no values for dimension \"n\""},
+      {"wave_form: 7", "give WAVE_SUM or WAVE_OVERLAP"},
       {"arguments { name: \"s\" role: SCALAR type: INT32 elements { dimension: "
        "\"m\" } }",
        "a scalar has a value"},

@@ -19,9 +19,10 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// Of this version (minor 0), with this version's three sections.
+// Of a known version, without unknown sections: 1.0 has three, 1.1 four.
 bool IsCanonicalForm(absl::string_view payload) {
-  return payload[10] == 0 && payload[11] == 0 && payload[12] == 3;
+  return payload[11] == 0 && ((payload[10] == 0 && payload[12] == 3) ||
+                              (payload[10] == 1 && payload[12] == 4));
 }
 
 // Asks at the corners of the problem space.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/format.h"
@@ -18,7 +19,10 @@ namespace wavetune::cli {
 namespace {
 
 double Rounded(double value) {
-  return std::stod(absl::StrFormat("%.5g", value));
+  double rounded = value;
+  // Fails for nothing that StrFormat writes.
+  (void)absl::SimpleAtod(absl::StrFormat("%.5g", value), &rounded);
+  return rounded;
 }
 
 std::vector<int64_t> Values(const Configuration& configuration) {
@@ -50,6 +54,7 @@ class SubReport {
   absl::StatusOr<Json> Build(const MapOptions& options) {
     Json json{{"name", sub_.specialisation}};
     AddCandidates(json);
+    json["form"] = sub_.form == WaveForm::kSum ? "sum" : "overlap";
     json["row_regimes"] = Json::array();
     for (const RowRegime& regime : sub_.row_regimes)
       json["row_regimes"].push_back(FormatRowRegime(regime));

@@ -94,7 +94,8 @@ function fullestCurve(part) {
 
 function addStepsChart(parent, part) {
   const {controls, body} = section(parent, 'steps', 'Latency over G at fixed L',
-      'The model is linear within a wave and steps up where a wave of work tiles begins. Points are measurements at ' +
+      (part.form === 'sum' ? 'The model is linear within a wave' : 'Computing and memory overlap: within a wave the slower decides') +
+      ', and it steps up where a wave of work tiles begins. Points are measurements at ' +
       'this very L: filled ones were fitted, hollow ones were not. The band is the error bound of an answer.');
   if (part.steps.length === 0) {
     body.append(element('p', {}, 'The table has no rows.'));
