@@ -106,12 +106,8 @@ std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
   rows.reserve(placed.size());
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
-    const int64_t full_waves = Waves(at.tiles, capacity) - 1;
-    const int64_t last = at.tiles - full_waves * capacity;
     rows.push_back(
-        {.full_waves = static_cast<double>(full_waves),
-         .wave = StepTiles(capacity, Waves(capacity, step_tiles)),
-         .last = StepTiles(last, Waves(last, step_tiles)),
+        {.waves = LaunchWavesOf(at.tiles, capacity, step_tiles),
          .loop = {at.iterations, static_cast<double>(at.longest_loop)},
          .memory_class = classes[p.row_regime],
          .latency_us = p.observation->latency_us,

@@ -158,10 +158,11 @@ inline double CompiledSubTable::Predict(size_t group,
     const Group& g = groups_[group];
     const int64_t full_waves = place.waves - 1;
     const int64_t last = place.tiles - full_waves * g.capacity.divisor();
-    latency_us = OverlapLatencyUs(
-        segment.coefficients, static_cast<double>(full_waves),
-        segment.full_wave, StepTiles(last, segment.step_tiles.CeilDiv(last)),
-        loop);
+    latency_us =
+        OverlapLatencyUs(segment.coefficients,
+                         {static_cast<double>(full_waves), segment.full_wave,
+                          StepTiles(last, segment.step_tiles.CeilDiv(last))},
+                         loop);
   }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }

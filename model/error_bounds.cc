@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/held_out.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -14,7 +13,7 @@ constexpr double kLeastScale = 0.04;
 constexpr double kQuantile = 0.93;
 constexpr size_t kFewestScores = 20;
 constexpr size_t kFewestOwnScores = 14;
-constexpr int kFolds = 4;
+constexpr size_t kFolds = 4;
 constexpr double kLeastFactor = 1.5;
 constexpr double kMostFactor = 3;
 constexpr double kMostCalibrated = 0.30;
@@ -35,20 +34,37 @@ struct Score {
   size_t wave_regime;
 };
 
-// Appends the scores of one candidate's representative observations.
+// Appends the scores of one candidate's representative observations, each
+// predicted by a model that was fitted without its fold.
 void AddScores(const SpecialisationState& specialisation,
                const CandidateState& candidate, int64_t multiprocessors,
                std::vector<Score>& scores) {
-  const SubTable& axes = specialisation.axes;
-  for (const HeldOut& held_out :
-       PredictHeldOut(axes, candidate, multiprocessors, kFolds)) {
-    const Observation& o = *held_out.observation;
-    const double scale = std::max(kLeastScale, ScaleOf(held_out.quality));
-    scores.push_back(
-        {std::abs(o.latency_us / held_out.predicted_us - 1) / scale,
-         static_cast<size_t>(RowRegimeIndex(axes, o.at.rows, o.at.row_fill)),
-         static_cast<size_t>(WaveRegimeIndex(
-             axes, Waves(o.at.tiles, candidate.candidate->capacity)))});
+  for (size_t fold = 0; fold < kFolds; ++fold) {
+    std::vector<Observation> fitted;
+    std::vector<const Observation*> held_out;
+    size_t number = 0;
+    for (const Observation& o : candidate.observations) {
+      if (o.representative && number++ % kFolds == fold) {
+        held_out.push_back(&o);
+      } else {
+        fitted.push_back(o);
+      }
+    }
+    if (held_out.empty() || fitted.empty()) continue;
+    const CandidateModel model =
+        FitCandidate(specialisation.axes, candidate.candidate->capacity,
+                     multiprocessors, fitted);
+    for (const Observation* o : held_out) {
+      const double predicted = PredictUs(specialisation.axes, model, o->at);
+      const double scale = std::max(
+          kLeastScale, ScaleOf(QualityAt(specialisation.axes, model, o->at)));
+      const SubTable& axes = specialisation.axes;
+      scores.push_back({std::abs(o->latency_us / predicted - 1) / scale,
+                        static_cast<size_t>(
+                            RowRegimeIndex(axes, o->at.rows, o->at.row_fill)),
+                        static_cast<size_t>(WaveRegimeIndex(
+                            axes, Waves(o->at.tiles, model.capacity)))});
+    }
   }
 }
 

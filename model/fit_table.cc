@@ -32,11 +32,11 @@ constexpr int64_t kFewWaves = 8;
 // One specialisation, fitted but for the portfolio.
 struct Fitted {
   const SpecialisationState* state;
-  std::vector<CandidateModel> models;
-  LatencyMatrix latencies;
-  // What the portfolio is chosen on.
+  // The same with neighbours, which the portfolio is chosen on.
   SpecialisationState wider;
-  LatencyMatrix wider_latencies;
+  std::vector<CandidateModel> models;
+  // Of the wider one's representatives: those of `state` come first.
+  LatencyMatrix latencies;
   std::vector<bool> eligible;
 };
 
@@ -62,10 +62,9 @@ absl::Status NotEnoughSamples(const KernelSpec& spec,
 absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
                                  const SpecialisationState& state) {
   Fitted fitted{.state = &state,
+                .wider = WithNeighbours(input, state),
                 .models = {},
                 .latencies = {},
-                .wider = WithNeighbours(input, state),
-                .wider_latencies = {},
                 .eligible = EligibleCandidates(state)};
   if (std::none_of(fitted.eligible.begin(), fitted.eligible.end(),
                    [](bool e) { return e; })) {
@@ -73,8 +72,7 @@ absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
   }
   fitted.models =
       FitCandidates(state, input.device.multiprocessors, kFewestObservations);
-  fitted.latencies = PredictMatrix(state, fitted.models);
-  fitted.wider_latencies = PredictMatrix(fitted.wider, fitted.models);
+  fitted.latencies = PredictMatrix(fitted.wider, fitted.models);
   return fitted;
 }
 
@@ -103,7 +101,7 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
   double regret = 0;
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
-        SelectPortfolio(f.wider, f.wider_latencies, f.eligible, portfolio_size);
+        SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
     const BoundRule rule =
         CalibrateBounds(*f.state, members, input.device.multiprocessors);
     result.table.sub_tables.push_back(

@@ -67,9 +67,9 @@ void AddTerms(const OverlapRow& row, const Shares& shares, const StepTiles& x,
 
 TermVector TermsOf(const OverlapRow& row, const Shares& wave,
                    const Shares& last) {
-  TermVector terms{1, row.full_waves};
-  AddTerms(row, wave, row.wave, row.full_waves, terms);
-  AddTerms(row, last, row.last, 1, terms);
+  TermVector terms{1, row.waves.full_waves};
+  AddTerms(row, wave, row.waves.wave, row.waves.full_waves, terms);
+  AddTerms(row, last, row.waves.last, 1, terms);
   return terms;
 }
 
@@ -79,7 +79,8 @@ using MostTiles = std::array<double, kMemoryClasses>;
 MostTiles MostTilesOf(absl::Span<const OverlapRow> rows) {
   MostTiles most{};
   for (const OverlapRow& row : rows) {
-    const StepTiles& fullest = row.full_waves > 0 ? row.wave : row.last;
+    const StepTiles& fullest =
+        row.waves.full_waves > 0 ? row.waves.wave : row.waves.last;
     most[row.memory_class] = std::max(most[row.memory_class], fullest.tiles);
   }
   return most;
@@ -91,7 +92,7 @@ using Guess = TermVector (*)(const OverlapRow&, const MostTiles&);
 
 // Memory, but where less than half of the most tiles run.
 TermVector MemoryBound(const OverlapRow& row, const MostTiles& most) {
-  const bool few = row.last.tiles < most[row.memory_class] / 2;
+  const bool few = row.waves.last.tiles < most[row.memory_class] / 2;
   return TermsOf(row, kMemory, few ? kTile : kMemory);
 }
 
@@ -99,7 +100,7 @@ TermVector ComputeBound(const OverlapRow& row, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
     return x.steps > 1 ? kSteps : kTile;
   };
-  return TermsOf(row, shares(row.wave), shares(row.last));
+  return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
 }
 
 // Tiles of one step at their own pace, else half multiprocessors, half memory.
@@ -108,7 +109,7 @@ TermVector Balanced(const OverlapRow& row, const MostTiles& most) {
     if (x.steps > 1) return kStepsAndMemory;
     return x.tiles < most[row.memory_class] / 2 ? kTile : kTileAndMemory;
   };
-  return TermsOf(row, shares(row.wave), shares(row.last));
+  return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
 }
 
 // Of two equally near the later: more rows.
@@ -149,13 +150,12 @@ class Fit {
     for (size_t i = 0; i < rows_.size(); ++i) {
       const OverlapRow& row = rows_[i];
       const WaveCoefficients c = CoefficientsOf(theta, row.memory_class);
-      const double predicted_us =
-          OverlapLatencyUs(c, row.full_waves, row.wave, row.last, row.loop);
+      const double predicted_us = OverlapLatencyUs(c, row.waves, row.loop);
       const RobustError robust = RobustErrorOf(linear_[i], predicted_us);
       error += row.weight * robust.error;
       weight_[i] = robust.weight;
-      linear_[i].terms = TermsOf(row, SharesAt(c, row.wave, row.loop),
-                                 SharesAt(c, row.last, row.loop));
+      linear_[i].terms = TermsOf(row, SharesAt(c, row.waves.wave, row.loop),
+                                 SharesAt(c, row.waves.last, row.loop));
     }
     if (!any_ || error < least_error_) {
       best_ = theta;

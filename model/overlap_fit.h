@@ -27,9 +27,7 @@ namespace wavetune {
 
 // One observation.
 struct OverlapRow {
-  double full_waves = 0;
-  StepTiles wave{1, 1};  // A full one.
-  StepTiles last{1, 1};
+  LaunchWaves waves{0, {1, 1}, {1, 1}};
   LoopLengths loop{1, 1};
   size_t memory_class = 0;  // Of kMemoryClasses.
   double latency_us = 1;    // > 0.

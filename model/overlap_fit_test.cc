@@ -24,18 +24,10 @@ WaveCoefficients Truth(size_t memory_class) {
 }
 
 OverlapRow RowAt(int64_t tiles, double loop, size_t memory_class) {
-  const int64_t full_waves = (tiles - 1) / kCapacity;
-  const int64_t last = tiles - full_waves * kCapacity;
-  const auto steps = [](int64_t n) {
-    return (n + kMultiprocessors - 1) / kMultiprocessors;
-  };
-  OverlapRow row{.full_waves = static_cast<double>(full_waves),
-                 .wave = StepTiles(kCapacity, steps(kCapacity)),
-                 .last = StepTiles(last, steps(last)),
+  OverlapRow row{.waves = LaunchWavesOf(tiles, kCapacity, kMultiprocessors),
                  .loop = {loop, loop},
                  .memory_class = memory_class};
-  row.latency_us = OverlapLatencyUs(Truth(memory_class), row.full_waves,
-                                    row.wave, row.last, row.loop);
+  row.latency_us = OverlapLatencyUs(Truth(memory_class), row.waves, row.loop);
   return row;
 }
 
@@ -53,8 +45,7 @@ std::vector<OverlapRow> Anchors(const std::vector<size_t>& classes) {
 
 double Predict(const std::array<WaveCoefficients, kMemoryClasses>& fitted,
                const OverlapRow& row) {
-  return OverlapLatencyUs(fitted[row.memory_class], row.full_waves, row.wave,
-                          row.last, row.loop);
+  return OverlapLatencyUs(fitted[row.memory_class], row.waves, row.loop);
 }
 
 TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {

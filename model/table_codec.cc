@@ -104,16 +104,16 @@ absl::StatusOr<std::vector<SectionEntry>> ReadFrame(ByteReader& reader) {
   }
   if (!reader.ok()) return reader.status();
   // Ids ascend from 1: with the last required one in its place, all are there.
+  if (entries.size() < kRequiredSections ||
+      entries[kRequiredSections - 1].id != kRequiredSections) {
+    reader.Fail("a section is missing");
+    return reader.status();
+  }
   const bool forms = entries.size() > kRequiredSections &&
                      entries[kRequiredSections].id == kLastKnownId;
   if (minor < std::size(kMinorVersions) &&
       minor != kMinorVersions[forms ? 1 : 0]) {
     reader.Fail("sections of another minor version");
-    return reader.status();
-  }
-  if (entries.size() < kRequiredSections ||
-      entries[kRequiredSections - 1].id != kRequiredSections) {
-    reader.Fail("a section is missing");
     return reader.status();
   }
   return entries;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "model/mapping.h"
 #include "model/table.h"
 
 namespace wavetune {
@@ -22,6 +23,24 @@ struct StepTiles {
   double tiles;  // >= 1.
   double steps;  // ceil(tiles / WaveSegment::step_tiles).
 };
+
+// A launch as WaveForm::kOverlap sees it.
+struct LaunchWaves {
+  double full_waves;  // Before the last.
+  StepTiles wave;     // A full one.
+  StepTiles last;
+};
+
+// Returns the waves of `tiles` tiles on a device that runs `capacity` at once.
+// All >= 1. Cannot fail.
+inline LaunchWaves LaunchWavesOf(int64_t tiles, int64_t capacity,
+                                 int64_t step_tiles) {
+  const int64_t full_waves = Waves(tiles, capacity) - 1;
+  const int64_t last = tiles - full_waves * capacity;
+  return {static_cast<double>(full_waves),
+          StepTiles(capacity, Waves(capacity, step_tiles)),
+          StepTiles(last, Waves(last, step_tiles))};
+}
 
 // Main-loop iterations of a launch's tiles.
 struct LoopLengths {
@@ -66,14 +85,15 @@ inline double OverlapUs(const OverlapParts& parts) {
   return longer > both ? longer : both;
 }
 
-// Returns WaveForm::kOverlap's latency of `full_waves` waves of `wave` tiles
-// and a last one of `last`, in microseconds. Cannot fail.
-inline double OverlapLatencyUs(const WaveCoefficients& c, double full_waves,
-                               const StepTiles& wave, const StepTiles& last,
+// Returns WaveForm::kOverlap's latency of `waves`, in microseconds. Cannot
+// fail.
+inline double OverlapLatencyUs(const WaveCoefficients& c,
+                               const LaunchWaves& waves,
                                const LoopLengths& loop) {
-  const double per_wave = c.delta_w + OverlapUs(OverlapPartsOf(c, wave, loop));
-  return (c.delta + full_waves * per_wave) +
-         OverlapUs(OverlapPartsOf(c, last, loop));
+  const double per_wave =
+      c.delta_w + OverlapUs(OverlapPartsOf(c, waves.wave, loop));
+  return (c.delta + waves.full_waves * per_wave) +
+         OverlapUs(OverlapPartsOf(c, waves.last, loop));
 }
 
 // Returns what a row competes with: its prediction, slower where it lies

@@ -17,12 +17,8 @@ double PredictLatencyUs(WaveForm form, int64_t capacity,
     latency_us = SumLatencyUs(
         c, StepTiles(tiles, Waves(tiles, segment.step_tiles)), loop);
   } else {
-    const int64_t full_waves = Waves(tiles, capacity) - 1;
-    const int64_t last = tiles - full_waves * capacity;
     latency_us = OverlapLatencyUs(
-        c, static_cast<double>(full_waves),
-        StepTiles(capacity, Waves(capacity, segment.step_tiles)),
-        StepTiles(last, Waves(last, segment.step_tiles)), loop);
+        c, LaunchWavesOf(tiles, capacity, segment.step_tiles), loop);
   }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }

@@ -1,6 +1,7 @@
 // The wave model: predicted latency of a launch from its physical coordinates.
 //
-//   double latency_us = PredictLatencyUs(form, capacity, segment, at);
+//   double latency_us =
+//       PredictLatencyUs(form, capacity, segment, tiles, iterations, longest);
 //
 // Why out of line: binary64 + and * only, in one fixed order, compiled without
 // contraction, so that every rank, compiler and CPU gets the same bits; a
@@ -17,7 +18,7 @@
 namespace wavetune {
 
 // Returns the model's latency in microseconds, not below segment.floor_us, in
-// the order of operations of model/wave_form.h.
+// the order of operations of model/wave_arithmetic.h.
 //
 // Shapes: capacity is the group's, >= 1; tiles is G >= 1, iterations is L > 0,
 // longest_loop is Lx >= 1. Finite and > 0 for every segment that CheckTable
