@@ -57,10 +57,27 @@ std::string NoteOnBounds(const BoundRule& rule) {
       rule.factor, rule.factor * rule.least_scale * 100);
 }
 
+std::string NoteOnEarlier(const ProfileState& state) {
+  if (state.earlier.agree) {
+    return absl::StrFormat(
+        "%d samples of earlier profiles fitted, too: at %d repeated "
+        "measurements the median latency is %.3f times theirs",
+        state.earlier_samples, state.earlier.pairs, state.earlier.median_ratio);
+  }
+  return absl::StrFormat(
+      "samples of earlier profiles left out: at %d repeated measurements the "
+      "median latency is %.3f times theirs; at least 30 that agree within 2 %% "
+      "in the median and 10 %% in the quartiles are needed",
+      state.earlier.pairs, state.earlier.median_ratio);
+}
+
 }  // namespace
 
 std::vector<std::string> NotesOnSamples(const ProfileState& state) {
   std::vector<std::string> notes;
+  if (!state.input->earlier_samples.empty()) {
+    notes.push_back(NoteOnEarlier(state));
+  }
   const SelectionCounts& counts = state.counts;
   const auto add = [&](int64_t count, const char* what) {
     if (count > 0) notes.push_back(absl::StrCat(count, " ", what));

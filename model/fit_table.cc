@@ -141,6 +141,7 @@ double MedianError(const std::vector<Fitted>& all) {
 
 void CountSamples(const ProfileState& state, FitReport& report) {
   report.samples_used = state.counts.used + state.counts.merged;
+  report.earlier_samples = state.earlier_samples;
   report.samples_dropped =
       state.strangers + state.counts.absurd + state.counts.contradictory;
   if (state.counts.used > 0) {

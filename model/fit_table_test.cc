@@ -104,6 +104,28 @@ TEST_F(FitTableTest, RepeatedSamplesCountOnce) {
   EXPECT_THAT(Notes(fit), HasSubstr("2 repeated samples merged"));
 }
 
+TEST_F(FitTableTest, EarlierSamplesThatAgreeAreFittedToo) {
+  ProfileInput input = Done();
+  input.earlier_samples = input.samples;
+  for (size_t i = 0; i < input.earlier_samples.size(); ++i) {
+    input.earlier_samples[i].latency_us *= i % 2 == 0 ? 1.01 : 0.99;
+  }
+  const FitResult fit = FitTable(input).value();
+  EXPECT_GT(fit.report.earlier_samples, fit.report.samples_used / 3);
+  EXPECT_NE(fit.table, FitTable(Done()).value().table);
+  EXPECT_THAT(Notes(fit), HasSubstr("samples of earlier profiles fitted, too"));
+}
+
+TEST_F(FitTableTest, EarlierSamplesOfASlowerDeviceDoNotMoveTheTable) {
+  ProfileInput input = Done();
+  input.earlier_samples = input.samples;
+  for (Sample& sample : input.earlier_samples) sample.latency_us *= 1.1;
+  const FitResult fit = FitTable(input).value();
+  EXPECT_EQ(fit.report.earlier_samples, 0);
+  EXPECT_EQ(fit.table, FitTable(Done()).value().table);
+  EXPECT_THAT(Notes(fit), HasSubstr("samples of earlier profiles left out"));
+}
+
 TEST_F(FitTableTest, OneWildSamplePerCandidateHardlyMatters) {
   ProfileInput input = Done();
   for (size_t i = 0; i < input.samples.size(); i += 23) {

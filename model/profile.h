@@ -56,6 +56,11 @@ struct ProfileInput {
   // Suspect, non-finite and non-positive ones are handled (down-weighted or
   // dropped), never trusted.
   std::vector<Sample> samples;
+  // Of earlier profiles of the same kernel on the same device class. Where they
+  // agree with `samples` they are fitted, too (model/earlier_samples.h); what
+  // they measured still counts as not measured: a profile that starts afresh
+  // measures anew what it plans.
+  std::vector<Sample> earlier_samples;
   // Problems that refinement may measure. Empty: the spec's.
   std::vector<WeightedProblem> representative_problems;
   // Configurations of the serving table, preferred when the portfolio is
@@ -99,7 +104,8 @@ inline constexpr double kMostThrottledShare = 0.25;
 struct FitReport {
   std::vector<std::string>
       notes;  // Dropped samples, pooled regimes, widened bounds; one line each.
-  int64_t samples_used = 0;
+  int64_t samples_used = 0;     // Those of earlier profiles included.
+  int64_t earlier_samples = 0;  // Of earlier profiles.
   int64_t samples_dropped = 0;
   int64_t samples_within_8_waves = 0;  // Samples with w <= 8.
   // Share of the (candidate, problem) pairs that are known from throttled

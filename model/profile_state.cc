@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/anchor_plan.h"
 #include "model/kernel_validation.h"
+#include "model/refinement.h"
 #include "model/row_regimes.h"
 #include "model/status_macros.h"
 
@@ -226,31 +227,68 @@ void SetAxes(SpecialisationState& specialisation) {
   specialisation.axes.loop_anchors = ChooseLoopAnchors(views);
 }
 
+// Returns the candidate that a sample is of; nullptr for a stranger.
+CandidateState* CandidateOf(
+    const ProfileInput& input,
+    const std::map<std::string, SpecialisationState*>& by_name,
+    const Sample& sample) {
+  const auto found = by_name.find(sample.problem.specialisation);
+  if (found == by_name.end() ||
+      !CheckProblem(*input.spec, sample.problem).ok()) {
+    return nullptr;
+  }
+  return FindCandidate(*found->second, sample.configuration);
+}
+
+double DeviceTimeUs(const std::vector<Sample>& samples) {
+  std::vector<double> times;
+  for (const Sample& sample : samples) {
+    times.push_back(std::isfinite(sample.device_time_us)
+                        ? std::max(0.0, sample.device_time_us)
+                        : 0);
+  }
+  std::sort(times.begin(), times.end());
+  double sum = 0;
+  for (const double time : times) sum += time;
+  return sum;
+}
+
+// What earlier profiles verified their tables on stays apart for this one's.
+bool IsForVerification(const SpecialisationState& specialisation,
+                       const Problem& problem) {
+  const std::vector<Problem>& all = specialisation.representatives;
+  const auto found = std::lower_bound(all.begin(), all.end(), problem);
+  return found != all.end() && *found == problem &&
+         IsHeldOut(static_cast<size_t>(found - all.begin()), all.size());
+}
+
 // Distributes the samples to their candidates.
 void AddSamples(const ProfileInput& input, ProfileState& state) {
   std::map<CandidateState*, std::vector<const Sample*>> samples_of;
   std::map<std::string, SpecialisationState*> by_name;
   for (SpecialisationState& s : state.specialisations) by_name[s.name] = &s;
-  std::vector<double> times;
   for (const Sample& sample : input.samples) {
-    times.push_back(std::isfinite(sample.device_time_us)
-                        ? std::max(0.0, sample.device_time_us)
-                        : 0);
-    const auto found = by_name.find(sample.problem.specialisation);
-    CandidateState* candidate =
-        found == by_name.end()
-            ? nullptr
-            : FindCandidate(*found->second, sample.configuration);
-    if (candidate == nullptr ||
-        !CheckProblem(*input.spec, sample.problem).ok()) {
+    CandidateState* const candidate = CandidateOf(input, by_name, sample);
+    if (candidate == nullptr) {
       ++state.strangers;
       continue;
     }
     samples_of[candidate].push_back(&sample);
     candidate->measured.push_back(sample.problem);
   }
-  std::sort(times.begin(), times.end());
-  for (const double time : times) state.device_time_us += time;
+  state.earlier = CompareWithEarlier(input.samples, input.earlier_samples);
+  for (const Sample* sample : UsableEarlierSamples(
+           input.samples, input.earlier_samples, state.earlier)) {
+    CandidateState* const candidate = CandidateOf(input, by_name, *sample);
+    if (candidate == nullptr ||
+        IsForVerification(*by_name[sample->problem.specialisation],
+                          sample->problem)) {
+      continue;
+    }
+    samples_of[candidate].push_back(sample);
+    ++state.earlier_samples;
+  }
+  state.device_time_us = DeviceTimeUs(input.samples);
   for (SpecialisationState& s : state.specialisations) {
     for (CandidateState& c : s.candidates) {
       std::sort(c.measured.begin(), c.measured.end());
@@ -282,9 +320,11 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
             [](const SpecialisationState& a, const SpecialisationState& b) {
               return a.name < b.name;
             });
-  AddSamples(input, state);
   for (SpecialisationState& s : state.specialisations) {
     AddRepresentatives(input, s);
+  }
+  AddSamples(input, state);
+  for (SpecialisationState& s : state.specialisations) {
     SetTraits(input, s.candidates);
     s.representatives_given = !s.representatives.empty();
     if (!s.representatives_given) {

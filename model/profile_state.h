@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/earlier_samples.h"
 #include "model/observation.h"
 #include "model/profile.h"
 #include "model/sample_selection.h"
@@ -54,6 +55,8 @@ struct ProfileState {
   int64_t strangers = 0;  // Samples of unknown or excluded candidates, or of
                           // problems that are not the kernel's.
   int64_t compiled = 0;   // Candidates over all specialisations.
+  EarlierAgreement earlier;
+  int64_t earlier_samples = 0;  // Taken.
   double device_time_us = 0;
 };
 

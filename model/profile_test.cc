@@ -162,6 +162,15 @@ TEST_P(ProfileTest, TheOrderOfSamplesAndCandidatesDoesNotMatter) {
   EXPECT_EQ(PlanNext(shuffled).items, PlanNext(sorted).items);
 }
 
+TEST_P(ProfileTest, WhatAnEarlierProfileMeasuredIsMeasuredAnew) {
+  ProfileInput again = device_.Input();
+  again.earlier_samples = Profile(device_, device_.Input()).samples;
+  EXPECT_EQ(PlanNext(again).items, PlanNext(device_.Input()).items);
+  const ProfileInput done = Profile(device_, std::move(again));
+  EXPECT_GE(done.samples.size(), done.earlier_samples.size() / 2);
+  EXPECT_GT(FitTable(done)->report.earlier_samples, 0);
+}
+
 TEST_P(ProfileTest, FailedPairsAreNotAskedForAgain) {
   ProfileInput input = device_.Input();
   std::vector<MeasureItem> failed;

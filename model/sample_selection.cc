@@ -11,18 +11,12 @@ constexpr double kSuspectWeight = 0.1;
 // The worst of 25,359 anchors on an H200 was 4.9 times above its own minimum.
 constexpr double kContradiction = 4;
 
-bool IsAbsurd(const Sample& sample) {
-  return !std::isfinite(sample.latency_us) ||
-         sample.latency_us < kShortestLatencyUs ||
-         sample.latency_us > kLongestLatencyUs;
-}
-
 // The order decides sums later on: never that of the input.
 std::vector<const Sample*> Usable(absl::Span<const Sample* const> samples,
                                   SelectionCounts& counts) {
   std::vector<const Sample*> usable;
   for (const Sample* sample : samples) {
-    if (IsAbsurd(*sample)) {
+    if (!IsPlausibleLatency(sample->latency_us)) {
       ++counts.absurd;
     } else {
       usable.push_back(sample);
@@ -104,6 +98,11 @@ void DropContradictory(std::vector<Observation>& all, SelectionCounts& counts) {
 }
 
 }  // namespace
+
+bool IsPlausibleLatency(double latency_us) {
+  return std::isfinite(latency_us) && latency_us >= kShortestLatencyUs &&
+         latency_us <= kLongestLatencyUs;
+}
 
 std::vector<Observation> SelectObservations(
     const Mapping& mapping, absl::Span<const Sample* const> samples,

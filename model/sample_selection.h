@@ -20,6 +20,9 @@ namespace wavetune {
 inline constexpr double kShortestLatencyUs = 1e-3;
 inline constexpr double kLongestLatencyUs = 1e9;
 
+// Returns whether a latency can be a launch's. Cannot fail.
+bool IsPlausibleLatency(double latency_us);
+
 // What a selection did, for FitReport::notes.
 struct SelectionCounts {
   int64_t used = 0;

@@ -1,6 +1,7 @@
 #include "server/sample_handler.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
@@ -57,8 +58,12 @@ absl::StatusOr<std::unique_ptr<SampleListing>> SampleHandler::ListSamples(
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
                    samples_->Generations(key));
   SampleSet profiled;
-  if (!generations.empty() && generations.back() != kMeasuredGeneration) {
-    ASSIGN_OR_RETURN(profiled, samples_->Load(key, generations.back()));
+  for (const uint64_t generation : generations) {
+    if (generation == kMeasuredGeneration) continue;
+    ASSIGN_OR_RETURN(SampleSet stored, samples_->Load(key, generation));
+    profiled.candidates = std::move(stored.candidates);  // The newest stay.
+    std::move(stored.samples.begin(), stored.samples.end(),
+              std::back_inserter(profiled.samples));
   }
   ASSIGN_OR_RETURN(SampleSet measured,
                    samples_->Load(key, kMeasuredGeneration));

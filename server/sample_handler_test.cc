@@ -54,7 +54,7 @@ class SampleHandlerTest : public ::testing::Test {
   v1::ListSamplesRequest request_;
 };
 
-TEST_F(SampleHandlerTest, ListsTheNewestGenerationAndWhatWasMeasured) {
+TEST_F(SampleHandlerTest, ListsEveryGenerationAndWhatWasMeasured) {
   Append(1, 3);
   Append(2, 4, /*first_m=*/100);
   Append(kMeasuredGeneration, 2, /*first_m=*/500);
@@ -64,8 +64,9 @@ TEST_F(SampleHandlerTest, ListsTheNewestGenerationAndWhatWasMeasured) {
   ASSERT_TRUE((*listing)->Next(&response));
   ASSERT_EQ(response.candidates_size(), 1);
   EXPECT_EQ(response.candidates(0).facts().capacity(), 264);
-  ASSERT_EQ(response.profiled_size(), 4);
-  EXPECT_EQ(response.profiled(0).problem().extents(0).values(0), 100);
+  ASSERT_EQ(response.profiled_size(), 7);
+  EXPECT_EQ(response.profiled(0).problem().extents(0).values(0), 1);
+  EXPECT_EQ(response.profiled(3).problem().extents(0).values(0), 100);
   EXPECT_EQ(response.profiled(0).device_uuid(), "GPU-1");
   ASSERT_EQ(response.measured_size(), 2);
   EXPECT_EQ(response.measured(1).problem().extents(0).values(0), 501);

@@ -144,6 +144,10 @@ absl::StatusOr<FitResult> Fit(const ProfileInput& input) {
   for (auto& [name, sub] : sorted) {
     result.table.sub_tables.push_back(std::move(sub));
   }
+  result.report.earlier_samples =
+      static_cast<int64_t>(input.earlier_samples.size());
+  result.report.samples_used = static_cast<int64_t>(input.samples.size()) +
+                               result.report.earlier_samples;
   const auto throttled =
       std::count_if(input.samples.begin(), input.samples.end(),
                     [](const Sample& sample) { return sample.throttled; });

@@ -24,6 +24,7 @@ namespace {
 using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class JobQueueTest : public ::testing::Test {
@@ -488,6 +489,14 @@ TEST_F(JobQueueTest, AFreshJobMeasuresEverythingAnew) {
   const JobRecord fresh = Run(queue, {.fresh = true});
   EXPECT_EQ(fresh.generation, first.generation + 1);
   EXPECT_GE(device_.measured(), measured + 3 * Candidates());
+}
+
+TEST_F(JobQueueTest, AFreshJobFitsWhatEarlierOnesMeasuredToo) {
+  JobQueue& queue = StartQueue();
+  const JobRecord first = Run(queue);
+  EXPECT_THAT(first.message, Not(HasSubstr("of earlier profiles")));
+  const JobRecord fresh = Run(queue, {.fresh = true});
+  EXPECT_THAT(fresh.message, HasSubstr("of earlier profiles"));
 }
 
 TEST_F(JobQueueTest, ReturnsTheQueuedJobInsteadOfASecondOne) {

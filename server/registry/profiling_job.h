@@ -42,6 +42,8 @@ class ProfilingJob {
   // Facts of the device, the kernel and what is stored of both.
   absl::Status Bind();
   absl::Status LoadStored();
+  // What earlier generations measured, for the fit.
+  absl::Status LoadEarlier();
   // Compiles what has no record yet.
   absl::Status Compile();
   absl::Status CheckCandidates() const;
