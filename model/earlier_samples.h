@@ -2,10 +2,10 @@
 //
 // Why: two profiles of one device differ in which leaders they measured and in
 // noise, and so in their choices. Fitted to what both measured they differ by a
-// fraction of it, and each profile adds to what is known. Replayed with 0.6 %
-// of noise, two successive profiles of gemm_bf16 on an H200 chose the same or
-// within 2 % for 98-99 % of 94 problems (incumbents preferred), for 94-96 %
-// without earlier samples (2026-11, docs/results.md).
+// fraction of it, and each profile adds to what is known. Successive profiles
+// of gemm_bf16 on an H200 chose the same or within 2 % for 83-90 % of 94
+// problems, for 42-72 % independently of each other; replayed with 0.6 % of
+// noise for 99 and 79 % (portfolio 16, 2026-11, docs/results.md).
 //
 // A device can change without its environment key: another cooling, another
 // board of the class. So earlier samples count only while they agree with what
