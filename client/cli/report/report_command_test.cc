@@ -54,11 +54,12 @@ class ReportCommandTest : public ::testing::Test {
     return RunCommandLine(arguments, context);
   }
 
-  void AddSample(bool measured, int64_t m, double latency_us) {
+  void AddSample(bool measured, int64_t m, double latency_us,
+                 const Configuration& configuration = {64, 2}) {
     if (daemon_->samples.empty()) daemon_->samples.emplace_back();
     v1::ListSamplesResponse& message = daemon_->samples.back();
     *(measured ? message.add_measured() : message.add_profiled()) =
-        SampleToProto(table_.dimensions, {.configuration = {64, 2},
+        SampleToProto(table_.dimensions, {.configuration = configuration,
                                           .problem = {.extents = {m, 512, 512}},
                                           .latency_us = latency_us});
   }
@@ -112,6 +113,34 @@ TEST_F(ReportCommandTest, OfRepeatedMeasurementsTheLastCounts) {
   const Json samples = Data()["specialisations"][0]["samples"];
   EXPECT_EQ(samples["us"], Json({10, 15}));
   EXPECT_EQ(samples["use"], Json({0, 3}));
+}
+
+TEST_F(ReportCommandTest, ShowsTheBaselinesGiven) {
+  AddCandidate({64, 2});
+  AddCandidate({128, 2});
+  AddSample(true, 700, 12);
+  AddSample(true, 700, 6, {128, 2});
+  const std::string tree = folder_ + "/tree.csv";
+  const auto report = [&](const std::string& line) {
+    std::ofstream(tree) << "m,n,k," << table_.parameters[0] << ","
+                        << table_.parameters[1] << "\n"
+                        << line << "\n";
+    return Run({"gemm", "--baseline", "a tree=" + tree, "--out", path_});
+  };
+  ASSERT_EQ(report("700,512,512,128,2"), kExitOk) << err_.str();
+  const Json methods = Data()["specialisations"][0]["judged"]["methods"];
+  bool found = false;
+  for (const Json& method : methods) {
+    if (method["name"] != "a tree") continue;
+    found = true;
+    EXPECT_EQ(method["geomean"], 1);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(report("700,512,512,96,2"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr(tree + ":\n  line 2: "));
+  EXPECT_EQ(report("701,512,512,128,2"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("line 2: m=701 n=512 k=512 is not judged"));
+  EXPECT_THAT(err_.str(), HasSubstr("no decision at m=700 n=512 k=512"));
 }
 
 TEST_F(ReportCommandTest, SaysAsJsonWhatItWrote) {
@@ -183,6 +212,8 @@ TEST_F(ReportCommandTest, WrongUsageWritesNothing) {
            {"gemm", "--all-anchors", "--out", path_},
            {"gemm", "--fix", "k", "--out", path_},
            {"gemm", "--fix", "specialisation=causal", "--out", path_},
+           {"gemm", "--baseline", "tree", "--out", path_},
+           {"gemm", "--baseline", "a=x", "--baseline", "a=y", "--out", path_},
            {"gemm", "--out", folder_},
        })
     EXPECT_EQ(Run(arguments), kExitUsage) << err_.str();
