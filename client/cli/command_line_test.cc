@@ -7,16 +7,13 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/cli/exit_code.h"
-#include "client/cli/fake_daemon.h"
-#include "client/cli/json.h"
+#include "client/cli/command_line_fixture.h"
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,24 +42,8 @@ v1::JobInfo Job(uint64_t id, v1::JobState state) {
   return job;
 }
 
-class CommandLineTest : public ::testing::Test {
+class CommandLineTest : public CommandLineFixture {
  protected:
-  int Run(const std::vector<std::string>& arguments) {
-    out_.str("");
-    err_.str("");
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
-    context.connect = [this](const std::string& endpoint) {
-      endpoint_ = endpoint;
-      return absl::StatusOr<DaemonConnection>(DaemonConnection{
-          .status = daemon_, .tables = daemon_, .jobs = daemon_});
-    };
-    return RunCommandLine(arguments, context);
-  }
-
-  Json Output() { return Json::parse(out_.str()); }
-
   // The kernel that comes with the project, as the daemon would list it.
   void AddGemm() {
     const KernelFolder folder =
@@ -79,10 +60,6 @@ class CommandLineTest : public ::testing::Test {
     return measured;
   }
 
-  std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();
-  std::string endpoint_;
-  std::ostringstream out_;
-  std::ostringstream err_;
   int parameters_ = 0;
 };
 
@@ -114,9 +91,7 @@ TEST_F(CommandLineTest, EveryExampleParses) {
     std::vector<std::string> words = ShellWords(example);
     ASSERT_EQ(words[0], "wavetune") << example;
     words.erase(words.begin());
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
+    CommandContext context = Context();
     EXPECT_EQ(ParseCommandLine(words, context), kExitOk) << example << "\n"
                                                          << err_.str();
   }
@@ -156,9 +131,7 @@ TEST_F(CommandLineTest, TheCommandsOfTheReadmeParse) {
     line = line.substr(0, line.find(" #"));
     std::vector<std::string> words = ShellWords(line);
     words.erase(words.begin());
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
+    CommandContext context = Context();
     EXPECT_EQ(ParseCommandLine(words, context), kExitOk) << line << "\n"
                                                          << err_.str();
     ++found;

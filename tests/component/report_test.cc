@@ -5,14 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/command_line.h"
-#include "client/cli/exit_code.h"
-#include "client/cli/json.h"
+#include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -23,18 +20,9 @@ using ::testing::HasSubstr;
 
 constexpr char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200_triton_gemm";
 
-class ReportTest : public ::testing::Test {
+class ReportTest : public CommandLineFixture {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
-
-  int Run(const std::vector<std::string>& arguments) {
-    out_.str("");
-    err_.str("");
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
-    return RunCommandLine(arguments, context);
-  }
 
   // What the page's scripts read.
   Json Data() const {
@@ -55,8 +43,6 @@ class ReportTest : public ::testing::Test {
 
   const std::string path_ =
       absl::StrCat(::testing::TempDir(), "report_test.", getpid(), ".html");
-  std::ostringstream out_;
-  std::ostringstream err_;
 };
 
 TEST_F(ReportTest, SaysWhatEvaluateSays) {

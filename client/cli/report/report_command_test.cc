@@ -4,16 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/command_line.h"
-#include "client/cli/exit_code.h"
-#include "client/cli/fake_daemon.h"
-#include "client/cli/json.h"
+#include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/digest.h"
@@ -27,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class ReportCommandTest : public ::testing::Test {
+class ReportCommandTest : public CommandLineFixture {
  protected:
   void SetUp() override {
     fs::create_directories(folder_);
@@ -41,17 +36,8 @@ class ReportCommandTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   int Run(std::vector<std::string> arguments) {
-    out_.str("");
-    err_.str("");
     arguments.insert(arguments.begin(), "report");
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
-    context.connect = [this](const std::string&) {
-      return absl::StatusOr<DaemonConnection>(DaemonConnection{
-          .status = daemon_, .tables = daemon_, .jobs = daemon_});
-    };
-    return RunCommandLine(arguments, context);
+    return CommandLineFixture::Run(arguments);
   }
 
   void AddSample(bool measured, int64_t m, double latency_us,
@@ -84,9 +70,6 @@ class ReportCommandTest : public ::testing::Test {
   }
 
   const Table table_ = wavetune::testing::TwoRowTable();
-  std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();
-  std::ostringstream out_;
-  std::ostringstream err_;
   const std::string folder_ =
       absl::StrCat(::testing::TempDir(), "report_command_test.", getpid());
   const std::string path_ = folder_ + "/report.html";
