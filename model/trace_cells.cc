@@ -105,7 +105,7 @@ absl::Status TraceCells::ReadConfiguration(const KernelSpec& spec,
 
 absl::Status TraceCells::Fault(absl::string_view what) const {
   return absl::InvalidArgumentError(
-      absl::StrCat("trace line ", std::max<int64_t>(line_, 1), ": ", what));
+      absl::StrCat(what_, " line ", std::max<int64_t>(line_, 1), ": ", what));
 }
 
 absl::Status TraceCells::CellFault(int column, absl::string_view what) const {

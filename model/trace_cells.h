@@ -24,11 +24,16 @@ class TraceCells {
  public:
   static constexpr int kAbsent = -1;
 
-  explicit TraceCells(absl::string_view csv) : left_(csv) {}
+  // `what` is what faults call the text; it must live as long as the cells do.
+  explicit TraceCells(absl::string_view csv, absl::string_view what = "trace")
+      : left_(csv), what_(what) {}
 
   // Goes on to the next line that is not empty; the first one names the
   // columns. False at the end.
   bool Next();
+
+  // Number of the line at hand, from 1; 0 before the first.
+  int64_t line() const { return line_; }
 
   // Returns the index of a column, case ignored, or kAbsent.
   int Find(absl::string_view name) const;
@@ -64,6 +69,7 @@ class TraceCells {
 
  private:
   absl::string_view left_;
+  absl::string_view what_;
   int64_t line_ = 0;
   std::vector<absl::string_view> header_;
   std::vector<absl::string_view> cells_;

@@ -5,14 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "client/cli/command_line.h"
-#include "client/cli/exit_code.h"
-#include "client/cli/json.h"
+#include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/digest.h"
@@ -39,17 +36,8 @@ std::vector<std::string> ReadLines(const std::string& path) {
   return lines;
 }
 
-class EvaluateQualityTest : public ::testing::Test {
+class EvaluateQualityTest : public cli::CommandLineFixture {
  protected:
-  int Run(const std::vector<std::string>& arguments) {
-    out_.str("");
-    err_.str("");
-    cli::CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
-    return cli::RunCommandLine(arguments, context);
-  }
-
   int Evaluate(const std::vector<std::string>& more = {},
                const std::string& exhaustive = kTrace + "exhaustive.csv.gz") {
     std::vector<std::string> arguments = {"evaluate",
@@ -64,9 +52,6 @@ class EvaluateQualityTest : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Run(arguments);
   }
-
-  std::ostringstream out_;
-  std::ostringstream err_;
 };
 
 TEST_F(EvaluateQualityTest, AnchorsAloneGiveNearlyTheBestChoices) {

@@ -5,14 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/command_line.h"
-#include "client/cli/exit_code.h"
-#include "client/cli/json.h"
+#include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -23,18 +20,9 @@ using ::testing::HasSubstr;
 
 constexpr char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200_triton_gemm";
 
-class ReportTest : public ::testing::Test {
+class ReportTest : public CommandLineFixture {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
-
-  int Run(const std::vector<std::string>& arguments) {
-    out_.str("");
-    err_.str("");
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
-    return RunCommandLine(arguments, context);
-  }
 
   // What the page's scripts read.
   Json Data() const {
@@ -45,10 +33,16 @@ class ReportTest : public ::testing::Test {
     return Json::parse(page.substr(from, page.find("</", from) - from));
   }
 
+  static Json Method(const Json& judged, const std::string& kind) {
+    for (const Json& method : judged["methods"]) {
+      if (method["kind"] == kind) return method;
+    }
+    ADD_FAILURE() << "no method " << kind;
+    return {};
+  }
+
   const std::string path_ =
       absl::StrCat(::testing::TempDir(), "report_test.", getpid(), ".html");
-  std::ostringstream out_;
-  std::ostringstream err_;
 };
 
 TEST_F(ReportTest, SaysWhatEvaluateSays) {
@@ -64,12 +58,12 @@ TEST_F(ReportTest, SaysWhatEvaluateSays) {
   const Json& part = report["specialisations"][0];
   const Json& judged = part["judged"];
   ASSERT_EQ(judged["problems"].size(), evaluated["problems"]);
-  const Json& chosen = judged["figures"][0];
+  const Json chosen = Method(judged, "table");
   // Five digits are kept.
   EXPECT_NEAR(chosen["geomean"], evaluated["oracle_fraction_geomean"], 1e-5);
   EXPECT_NEAR(chosen["p5"], evaluated["oracle_fraction_p5"], 1e-5);
   EXPECT_NEAR(chosen["worst"], evaluated["oracle_fraction_min"], 1e-5);
-  EXPECT_NEAR(judged["figures"][2]["geomean"],
+  EXPECT_NEAR(Method(judged, "default")["geomean"],
               evaluated["default_fraction_geomean"], 1e-5);
   const Json& worst = judged["problems"][0];
   EXPECT_NEAR(worst["best_us"].get<double>() / worst["chosen_us"].get<double>(),
@@ -81,6 +75,28 @@ TEST_F(ReportTest, SaysWhatEvaluateSays) {
   for (const Json& curve : part["steps"]) points += curve["measured"].size();
   EXPECT_GT(points, 100u);
   EXPECT_GT(part["samples"]["us"].size(), 25'000u);
+}
+
+// What evaluate writes is what the table chooses: as a baseline it is level
+// with the table everywhere.
+TEST_F(ReportTest, DecisionsOfEvaluateAreABaseline) {
+  const std::string decisions = path_ + ".csv";
+  ASSERT_EQ(
+      Run({"evaluate", "--trace", kTrace, "--write-decisions", decisions}),
+      kExitOk)
+      << err_.str();
+  ASSERT_EQ(Run({"report", "--trace", kTrace, "--all-anchors", "--baseline",
+                 "itself=" + decisions, "--out", path_}),
+            kExitOk)
+      << err_.str();
+  std::filesystem::remove(decisions);
+  const Json judged = Data()["specialisations"][0]["judged"];
+  const Json table = Method(judged, "table");
+  const Json itself = Method(judged, "baseline");
+  EXPECT_EQ(itself["name"], "itself");
+  EXPECT_EQ(itself["us"], table["us"]);
+  EXPECT_EQ(itself["geomean"], table["geomean"]);
+  EXPECT_LT(Method(judged, "single")["geomean"], table["geomean"]);
 }
 
 TEST_F(ReportTest, ATraceOfAnotherTunerSaysHowToFitIt) {

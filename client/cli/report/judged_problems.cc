@@ -7,15 +7,23 @@
 #include <set>
 #include <utility>
 
+#include "client/cli/report/baselines.h"
 #include "client/cli/statistics.h"
 #include "model/relation.h"
+#include "model/status_macros.h"
 
 namespace wavetune::cli {
 namespace {
 
-// Least latency by configuration: repeated samples of a pair are repetitions.
-using Measured = std::map<Configuration, double>;
+// Repeated samples of a pair are repetitions: the least counts.
+using Measured = MeasuredLatencies;
 using ByProblem = std::map<Problem, Measured>;
+
+// A choice with all that was measured there.
+struct Judged {
+  JudgedChoice choice;
+  const Measured* measured;
+};
 
 ByProblem Collect(const ReportInput& input, const SubTable& sub) {
   std::set<Problem> fitted;
@@ -63,7 +71,7 @@ double LatencyOf(const Measured& measured, const Configuration& configuration) {
 }
 
 JudgedChoice Judge(const Problem& problem, const Decision& decision,
-                   const Measured& measured, const Table& table) {
+                   const Measured& measured) {
   const auto best = std::min_element(
       measured.begin(), measured.end(),
       [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -72,19 +80,17 @@ JudgedChoice Judge(const Problem& problem, const Decision& decision,
           .chosen_us = LatencyOf(measured, decision.configuration),
           .best = best->first,
           .best_us = best->second,
-          .default_us = LatencyOf(measured, table.default_configuration),
           .measured = static_cast<int>(measured.size())};
 }
 
-std::optional<Configuration> BestSingle(
-    const std::vector<const Measured*>& problems) {
+std::optional<Configuration> BestSingle(const std::vector<Judged>& problems) {
   std::optional<Configuration> best;
   double best_sum = std::numeric_limits<double>::infinity();
   if (problems.empty()) return best;
-  for (const auto& [configuration, unused] : *problems[0]) {
+  for (const auto& [configuration, unused] : *problems[0].measured) {
     double sum = 0;
-    for (const Measured* measured : problems) {
-      const double latency_us = LatencyOf(*measured, configuration);
+    for (const Judged& judged : problems) {
+      const double latency_us = LatencyOf(*judged.measured, configuration);
       sum += latency_us > 0 ? std::log(latency_us)
                             : std::numeric_limits<double>::infinity();
     }
@@ -96,29 +102,12 @@ std::optional<Configuration> BestSingle(
   return best;
 }
 
-BaselineFigures Figures(const std::string& name,
-                        const std::vector<JudgedChoice>& choices,
-                        double JudgedChoice::*latency_us) {
-  std::vector<double> fractions;
-  for (const JudgedChoice& choice : choices) {
-    if (choice.*latency_us > 0)
-      fractions.push_back(choice.best_us / choice.*latency_us);
-  }
-  return {.name = name,
-          .problems = static_cast<int>(fractions.size()),
-          .geomean = GeometricMean(fractions),
-          .p5 = Quantile(fractions, 0.05),
-          .worst = Quantile(fractions, 0)};
-}
-
-}  // namespace
-
-JudgedProblems JudgeProblems(const ReportInput& input, const SubTable& sub) {
-  JudgedProblems result;
-  const CompiledTable& table = *input.table;
-  const int index = table.SubTableIndex(sub.specialisation);
-  const ByProblem by_problem = Collect(input, sub);
-  std::vector<const Measured*> judged;
+// Judged problems, worst first; counts those that are left out in `result`.
+std::vector<Judged> Select(const ReportInput& input, const SubTable& sub,
+                           const ByProblem& by_problem,
+                           JudgedProblems& result) {
+  const int index = input.table->SubTableIndex(sub.specialisation);
+  std::vector<Judged> selected;
   for (const auto& [problem, measured] : by_problem) {
     // A single one has nothing to be compared with.
     if (measured.size() < 2 ||
@@ -126,30 +115,91 @@ JudgedProblems JudgeProblems(const ReportInput& input, const SubTable& sub) {
       ++result.too_few;
       continue;
     }
-    const Decision decision = table.Resolve(index, problem.View());
+    const Decision decision = input.table->Resolve(index, problem.View());
     if (!measured.contains(decision.configuration)) {
       ++result.choice_missing;
       continue;
     }
-    result.choices.push_back(Judge(problem, decision, measured, table.table()));
-    judged.push_back(&measured);
+    selected.push_back({Judge(problem, decision, measured), &measured});
   }
-  result.best_single = BestSingle(judged);
-  if (result.best_single) {
-    for (size_t i = 0; i < judged.size(); ++i)
-      result.choices[i].single_us = LatencyOf(*judged[i], *result.best_single);
-  }
-  std::stable_sort(result.choices.begin(), result.choices.end(),
-                   [](const JudgedChoice& a, const JudgedChoice& b) {
-                     return a.best_us / a.chosen_us < b.best_us / b.chosen_us;
+  std::stable_sort(selected.begin(), selected.end(),
+                   [](const Judged& a, const Judged& b) {
+                     return a.choice.best_us / a.choice.chosen_us <
+                            b.choice.best_us / b.choice.chosen_us;
                    });
-  if (result.choices.empty()) return result;
-  result.figures = {
-      Figures("chosen", result.choices, &JudgedChoice::chosen_us),
-      Figures("best single", result.choices, &JudgedChoice::single_us),
-      Figures("default", result.choices, &JudgedChoice::default_us)};
-  std::erase_if(result.figures,
-                [](const BaselineFigures& f) { return f.problems == 0; });
+  return selected;
+}
+
+std::vector<double> LatenciesOf(const std::vector<Judged>& judged,
+                                const Configuration& configuration) {
+  std::vector<double> latencies;
+  for (const Judged& one : judged)
+    latencies.push_back(LatencyOf(*one.measured, configuration));
+  return latencies;
+}
+
+JudgedMethod Method(JudgedMethod::Kind kind, const std::string& name,
+                    const std::vector<Judged>& judged,
+                    std::vector<double> latencies) {
+  std::vector<double> fractions;
+  for (size_t i = 0; i < judged.size(); ++i) {
+    if (latencies[i] > 0)
+      fractions.push_back(judged[i].choice.best_us / latencies[i]);
+  }
+  return {.kind = kind,
+          .name = name,
+          .latencies_us = std::move(latencies),
+          .problems = static_cast<int>(fractions.size()),
+          .geomean = GeometricMean(fractions),
+          .p5 = Quantile(fractions, 0.05),
+          .worst = Quantile(fractions, 0)};
+}
+
+absl::StatusOr<std::vector<JudgedMethod>> Methods(
+    const ReportInput& input, const SubTable& sub,
+    const std::vector<Judged>& judged,
+    const std::optional<Configuration>& best_single) {
+  using Kind = JudgedMethod::Kind;
+  std::vector<double> chosen;
+  std::vector<JudgedLatencies> measured;
+  for (const Judged& one : judged) {
+    chosen.push_back(one.choice.chosen_us);
+    measured.push_back({&one.choice.problem, one.measured});
+  }
+  const Table& table = input.table->table();
+  std::vector<JudgedMethod> methods = {
+      Method(Kind::kTable, kChosenByTable, judged, std::move(chosen))};
+  if (best_single)
+    methods.push_back(Method(Kind::kBestSingle, kBestSingleConfiguration,
+                             judged, LatenciesOf(judged, *best_single)));
+  methods.push_back(Method(Kind::kDefault, kDefaultConfiguration, judged,
+                           LatenciesOf(judged, table.default_configuration)));
+  for (const Baseline& baseline : input.baselines) {
+    ASSIGN_OR_RETURN(
+        std::vector<double> latencies,
+        BaselineLatencies(baseline, table, sub.specialisation, measured));
+    methods.push_back(
+        Method(Kind::kBaseline, baseline.name, judged, std::move(latencies)));
+  }
+  std::erase_if(methods, [](const JudgedMethod& m) { return m.problems == 0; });
+  std::stable_sort(methods.begin(), methods.end(),
+                   [](const JudgedMethod& a, const JudgedMethod& b) {
+                     return a.geomean > b.geomean;
+                   });
+  return methods;
+}
+
+}  // namespace
+
+absl::StatusOr<JudgedProblems> JudgeProblems(const ReportInput& input,
+                                             const SubTable& sub) {
+  JudgedProblems result;
+  const ByProblem by_problem = Collect(input, sub);
+  const std::vector<Judged> judged = Select(input, sub, by_problem, result);
+  result.best_single = BestSingle(judged);
+  ASSIGN_OR_RETURN(result.methods,
+                   Methods(input, sub, judged, result.best_single));
+  for (const Judged& one : judged) result.choices.push_back(one.choice);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "client/cli/report/report_input.h"
 #include "model/decision.h"
 #include "model/problem.h"
@@ -24,14 +25,18 @@ struct JudgedChoice {
   double chosen_us = 0;
   Configuration best;
   double best_us = 0;
-  double default_us = 0;  // 0: not measured here.
-  double single_us = 0;   // Of the best single configuration; 0: there is none.
-  int measured = 0;       // Candidates.
+  int measured = 0;  // Candidates.
 };
 
-// best latency / latency over the problems that have it.
-struct BaselineFigures {
-  std::string name;
+// One way to choose, with best latency / latency over the problems where what
+// it chooses was measured.
+struct JudgedMethod {
+  enum class Kind { kTable, kBestSingle, kDefault, kBaseline };
+
+  Kind kind = Kind::kBaseline;
+  std::string name;  // For people.
+  // As JudgedProblems::choices, microseconds; 0: not measured there.
+  std::vector<double> latencies_us;
   int problems = 0;
   double geomean = 0;
   double p5 = 0;
@@ -43,16 +48,21 @@ struct JudgedProblems {
   // The one with the best geometric mean over all problems, of those that were
   // measured at each; chosen with hindsight, as no single one can be beaten.
   std::optional<Configuration> best_single;
-  std::vector<BaselineFigures> figures;  // Chosen, best single, default.
+  // Those with any problem: the table, the best single configuration, the
+  // default, the baselines given. Best geometric mean first.
+  std::vector<JudgedMethod> methods;
   // Problems left out: fewer than half of their legal candidates measured, or
   // the choice not among them.
   int too_few = 0;
   int choice_missing = 0;
 };
 
-// Judges the decisions of one sub-table at the problems of input.judged, none
-// of which may have been fitted (such are left out silently). Cannot fail.
-JudgedProblems JudgeProblems(const ReportInput& input, const SubTable& sub);
+// Judges the decisions of one sub-table, and the baselines, at the problems of
+// input.judged, none of which may have been fitted (such are left out
+// silently). Errors: as BaselineLatencies (baselines.h); without baselines it
+// cannot fail.
+absl::StatusOr<JudgedProblems> JudgeProblems(const ReportInput& input,
+                                             const SubTable& sub);
 
 }  // namespace wavetune::cli
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/report/baselines.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/table_codec.h"
@@ -10,6 +11,9 @@
 
 namespace wavetune::cli {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Two rows: the first, configuration 0 of the portfolio, wins everywhere. The
 // default, {32, 1}, is outside of the portfolio.
@@ -32,8 +36,37 @@ class JudgedProblemsTest : public ::testing::Test {
                              .latency_us = latency_us});
   }
 
-  JudgedProblems Judged() const {
+  void RecordTwo() {
+    Record(kChosen, 64, 10);
+    Record(kOther, 64, 10);
+    Record(kDefault, 64, 20);
+    Record(kChosen, 128, 10);
+    Record(kOther, 128, 8);
+    Record(kDefault, 128, 16);
+  }
+
+  absl::StatusOr<JudgedProblems> Judge() const {
     return JudgeProblems(input_, input_.table->table().sub_tables[0]);
+  }
+  JudgedProblems Judged() const {
+    const absl::StatusOr<JudgedProblems> judged = Judge();
+    EXPECT_TRUE(judged.ok()) << judged.status();
+    return judged.value_or(JudgedProblems());
+  }
+
+  // A baseline that takes `configurations` at m = 64 and 128.
+  void AddBaseline(const std::string& name,
+                   const std::vector<Configuration>& configurations) {
+    Baseline& baseline = input_.baselines.emplace_back();
+    baseline.name = name;
+    baseline.path = name + ".csv";
+    for (const Configuration& configuration : configurations) {
+      const int64_t m = baseline.decisions.empty() ? 64 : 128;
+      baseline.decisions.push_back(
+          {.line = 2 + static_cast<int64_t>(baseline.decisions.size()),
+           .problem = {.extents = {m, 64, 64}},
+           .configuration = configuration});
+    }
   }
 
   const Configuration kChosen = {64, 2};
@@ -42,13 +75,9 @@ class JudgedProblemsTest : public ::testing::Test {
   ReportInput input_;
 };
 
-TEST_F(JudgedProblemsTest, TheWorstComesFirstWithItsBaselines) {
-  Record(kChosen, 64, 10);
-  Record(kOther, 64, 10);
-  Record(kDefault, 64, 20);
-  Record(kChosen, 128, 10);
-  Record(kOther, 128, 8);
-  Record(kDefault, 128, 16);
+// The best is 10 us at m = 64 and 8 us at m = 128.
+TEST_F(JudgedProblemsTest, TheWorstComesFirst) {
+  RecordTwo();
   const JudgedProblems judged = Judged();
   ASSERT_EQ(judged.choices.size(), 2u);
   const JudgedChoice& worst = judged.choices[0];
@@ -56,16 +85,48 @@ TEST_F(JudgedProblemsTest, TheWorstComesFirstWithItsBaselines) {
   EXPECT_EQ(worst.chosen_us, 10);
   EXPECT_EQ(worst.best, kOther);
   EXPECT_EQ(worst.best_us, 8);
-  EXPECT_EQ(worst.default_us, 16);
   EXPECT_EQ(worst.measured, 3);
   ASSERT_TRUE(judged.best_single.has_value());
   EXPECT_EQ(*judged.best_single, kOther);
-  EXPECT_EQ(worst.single_us, 8);
-  ASSERT_EQ(judged.figures.size(), 3u);
-  EXPECT_EQ(judged.figures[0].name, "chosen");
-  EXPECT_DOUBLE_EQ(judged.figures[0].worst, 0.8);
-  EXPECT_DOUBLE_EQ(judged.figures[1].geomean, 1);
-  EXPECT_DOUBLE_EQ(judged.figures[2].geomean, 0.5);
+}
+
+TEST_F(JudgedProblemsTest, MethodsAreInTheOrderOfTheirMeans) {
+  RecordTwo();
+  AddBaseline("tree", {kOther, kDefault});
+  AddBaseline("oracle", {kChosen, kOther});
+  const std::vector<JudgedMethod> methods = Judged().methods;
+  std::vector<std::string> names;
+  for (const JudgedMethod& method : methods) names.push_back(method.name);
+  // Of two alike the first: those that every report shows, then as given.
+  EXPECT_THAT(names,
+              ElementsAre(kBestSingleConfiguration, "oracle", kChosenByTable,
+                          "tree", kDefaultConfiguration));
+  for (const JudgedMethod& method : methods) EXPECT_EQ(method.problems, 2);
+  // m = 128 comes first: it is the worst of the table's.
+  EXPECT_THAT(methods[0].latencies_us, ElementsAre(8, 10));
+  EXPECT_THAT(methods[2].latencies_us, ElementsAre(10, 10));
+  EXPECT_THAT(methods[3].latencies_us, ElementsAre(16, 10));
+  EXPECT_DOUBLE_EQ(methods[0].geomean, 1);
+  EXPECT_EQ(methods[2].kind, JudgedMethod::Kind::kTable);
+  EXPECT_DOUBLE_EQ(methods[2].worst, 0.8);
+  EXPECT_EQ(methods[3].kind, JudgedMethod::Kind::kBaseline);
+  EXPECT_DOUBLE_EQ(methods[3].worst, 0.5);
+  EXPECT_DOUBLE_EQ(methods[4].geomean, 0.5);
+}
+
+TEST_F(JudgedProblemsTest, AMethodThatWasMeasuredNowhereIsLeftOut) {
+  Record(kChosen, 64, 10);
+  Record(kOther, 64, 10);
+  for (const JudgedMethod& method : Judged().methods)
+    EXPECT_NE(method.kind, JudgedMethod::Kind::kDefault);
+}
+
+TEST_F(JudgedProblemsTest, ABaselineThatLacksAProblemIsRefused) {
+  RecordTwo();
+  AddBaseline("tree", {kOther});
+  EXPECT_THAT(
+      std::string(Judge().status().message()),
+      HasSubstr("tree.csv:\n  there is no decision at m=128 n=64 k=64"));
 }
 
 TEST_F(JudgedProblemsTest, ASingleConfigurationIsMeasuredEverywhere) {
@@ -89,7 +150,7 @@ TEST_F(JudgedProblemsTest, FewMeasurementsJudgeNothing) {
   judged = Judged();
   EXPECT_TRUE(judged.choices.empty());
   EXPECT_EQ(judged.too_few, 2);
-  EXPECT_TRUE(judged.figures.empty());
+  EXPECT_TRUE(judged.methods.empty());
   EXPECT_FALSE(judged.best_single.has_value());
   // Excluded ones do not count.
   for (size_t i = 4; i < 6; ++i)

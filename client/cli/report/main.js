@@ -23,7 +23,7 @@ function addFigures(parent, part) {
   const figures = element('div', {class: 'figures'});
   const figure = (value, text) => figures.append(
       element('div', {class: 'figure'}, element('b', {}, value), element('span', {}, text)));
-  const chosen = part.judged.figures.find((one) => one.name === 'chosen');
+  const chosen = part.judged.methods.find((one) => one.kind === 'table');
   if (chosen) {
     figure(formatPercent(chosen.geomean), `of the best, geometric mean over ${counted(chosen.problems, 'problem')}`);
     figure(formatPercent(chosen.p5), '5th percentile');

@@ -1,32 +1,54 @@
 // Regret: how close choices come to the best of what was measured, against baselines.
 
-const kBaselines = [
-  {name: 'chosen', text: 'chosen by the table', field: 'chosen_us', colour: '#2f6fb7', width: 2.5},
-  {name: 'best single', text: 'best single configuration', field: 'single_us', colour: '#f28e2b', width: 1.5},
-  {name: 'default', text: 'default configuration', field: 'default_us', colour: '#8a8178', width: 1.5},
-];
+// What every report shows looks the same in each; the table's line is the one to look at.
+const kOwnMethods = {
+  table: {colour: '#2f6fb7', width: 3},
+  single: {colour: '#f28e2b', width: 1.5},
+  default: {colour: '#8a8178', width: 1.5},
+};
+// Of the baselines given, in the order of the page. Eight hues; then the same ones dashed.
+const kBaselineHues = ['#59a14f', '#e15759', '#b07aa1', '#499894', '#b6992d', '#d37295', '#9c755f', '#8cd17d'];
+
+// Methods with the looks of their lines, best first.
+function styledMethods(part) {
+  let given = 0;
+  return part.judged.methods.map((method) => {
+    if (kOwnMethods[method.kind]) return {...method, ...kOwnMethods[method.kind], dash: []};
+    const index = given++;
+    return {
+      ...method,
+      colour: kBaselineHues[index % kBaselineHues.length],
+      width: 1.5,
+      dash: index < kBaselineHues.length ? [] : [6, 3],
+    };
+  });
+}
 
 // Fractions of the best, worst first, over the share of problems.
-function sortedCurve(problems, field) {
-  const fractions = problems.filter((problem) => problem[field] > 0)
-                        .map((problem) => problem.best_us / problem[field]).sort((a, b) => a - b);
+function sortedCurve(problems, latencies) {
+  const fractions = problems.map((problem, i) => latencies[i] > 0 ? problem.best_us / latencies[i] : 0)
+                        .filter((fraction) => fraction > 0).sort((a, b) => a - b);
   return fractions.map((fraction, i) => ({x: 100 * (i + 0.5) / fractions.length, y: 100 * fraction}));
 }
 
 function drawRegret(parent, part) {
   const problems = part.judged.problems;
-  const datasets = kBaselines.map((baseline) => ({
-    label: baseline.text,
-    data: sortedCurve(problems, baseline.field),
+  const methods = styledMethods(part);
+  const few = methods.length < 5;
+  const datasets = methods.map((method) => ({
+    label: method.name,
+    data: sortedCurve(problems, method.us),
     showLine: true,
-    pointRadius: problems.length > 150 ? 0 : 2,
+    pointRadius: problems.length > 150 || !few ? 0 : 2,
     pointStyle: 'line',
-    borderColor: baseline.colour,
-    backgroundColor: baseline.colour,
-    borderWidth: baseline.width,
-  })).filter((dataset) => dataset.data.length > 0);
+    borderColor: method.colour,
+    backgroundColor: method.colour,
+    borderWidth: method.width,
+    borderDash: method.dash,
+    order: method.kind === 'table' ? 0 : 1,  // On top.
+  }));
   const lowest = Math.min(...datasets.flatMap((dataset) => dataset.data.map((point) => point.y)));
-  return makeChart(parent, 'Fraction of the best measured latency over the share of problems', 'low', {
+  return makeChart(parent, 'Fraction of the best measured latency over the share of problems', few ? 'low' : '', {
     type: 'scatter',
     data: {datasets},
     options: {
@@ -35,7 +57,8 @@ function drawRegret(parent, part) {
         y: axis('best latency / latency (%)', {min: Math.max(0, Math.floor(lowest / 10) * 10), max: 100}),
       },
       plugins: {
-        legend: kPointLegend,
+        // Best first, whatever is drawn on top.
+        legend: {...kPointLegend, labels: {...kPointLegend.labels, sort: (a, b) => a.datasetIndex - b.datasetIndex}},
         tooltip: {callbacks: {label: ({raw, dataset}) => `${dataset.label}: ${raw.y.toFixed(1)} % of the best`}},
       },
     },
@@ -46,19 +69,19 @@ function figuresTable(part) {
   return tableOf(
       [['of the best', ''], ['geometric mean', 'number'], ['5th percentile', 'number'], ['worst', 'number'],
         ['problems', 'number']],
-      part.judged.figures.map((figures) => [
-        [kBaselines.find((baseline) => baseline.name === figures.name).text, ''],
-        [formatPercent(figures.geomean), 'number'],
-        [formatPercent(figures.p5), 'number'],
-        [formatPercent(figures.worst), 'number'],
-        [String(figures.problems), 'number'],
+      styledMethods(part).map((method) => [
+        [marked(method.colour, method.name), ''],
+        [formatPercent(method.geomean), 'number'],
+        [formatPercent(method.p5), 'number'],
+        [formatPercent(method.worst), 'number'],
+        [String(method.problems), 'number'],
       ]));
 }
 
 function addRegretChart(parent, part) {
   const {body} = section(parent, 'regret', 'Regret against baselines',
       'At problems that were never fitted, and where most candidates were measured: best latency / latency, sorted. 100 % ' +
-      'is the best of what was measured; the best single configuration is picked with hindsight.');
+      'is the best of what was measured; the best single configuration is picked with hindsight. The best method comes first.');
   if (part.judged.problems.length === 0) {
     body.append(element('p', {}, 'No problem was measured with enough candidates to judge by: run `wavetune bench ' +
         `${report.kernel} --shapes FILE --exhaustive\`, then report again.`));

@@ -7,6 +7,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/problem_arguments.h"
+#include "client/cli/report/baselines.h"
 #include "client/cli/report/output_file.h"
 #include "client/cli/report/report_json.h"
 #include "client/cli/report/report_page.h"
@@ -27,6 +28,7 @@ struct Options {
   std::string x;
   std::string y;
   std::vector<std::string> fixed;
+  std::vector<std::string> baselines;
 };
 
 absl::StatusOr<ReportInput> Gather(const CommandContext& context,
@@ -89,9 +91,12 @@ absl::Status Run(CommandContext& context, const Options& options) {
         "name a kernel, or a table with --digest, or the folder of a trace "
         "with --trace");
   ASSIGN_OR_RETURN(const MapOptions map, ParseMapOptions(options));
+  ASSIGN_OR_RETURN(const std::vector<BaselineFile> baselines,
+                   ParseBaselineArguments(options.baselines));
   ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
                    OutputFile::Open(options.out));
   ASSIGN_OR_RETURN(ReportInput input, Gather(context, options));
+  ASSIGN_OR_RETURN(input.baselines, ReadBaselines(baselines, input));
   input.created =
       absl::FormatTime("%Y-%m-%d %H:%M", absl::Now(), absl::LocalTimeZone());
   ASSIGN_OR_RETURN(const Json report, ReportJson(input, map));
@@ -144,7 +149,9 @@ void AddReportCommand(CommandRegistry& registry) {
       {"wavetune report gemm_f32 --out report.html",
        "wavetune report gemm_bf16 --map-x m --map-y n --fix k=4096 --out "
        "report.html",
-       "wavetune report --trace tests/data/h200/gemm_bf16 --out report.html"},
+       "wavetune report --trace tests/data/h200/gemm_bf16 --out report.html",
+       "wavetune report --trace tests/data/h200/gemm_bf16 --baseline 'decision "
+       "tree=tree.csv' --out report.html"},
       [options](CommandContext& context) { return Run(context, *options); });
   command->add_option("KERNEL", options->kernel,
                       "Kernel whose serving table is shown");
@@ -166,6 +173,13 @@ void AddReportCommand(CommandRegistry& registry) {
       ->add_option("--fix", options->fixed,
                    "dimension=extent of the map, may be repeated; without "
                    "it the most frequent combinations")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--baseline", options->baselines,
+                   "NAME=FILE, may be repeated: also show the regret of "
+                   "another selector, from what it decides at every judged "
+                   "problem (comma-separated values, as `wavetune evaluate "
+                   "--write-decisions` and tests/bench/baselines write them)")
       ->allow_extra_args(false);
   AddTraceOptions(command, *options);
 }

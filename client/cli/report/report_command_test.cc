@@ -4,16 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/command_line.h"
-#include "client/cli/exit_code.h"
-#include "client/cli/fake_daemon.h"
-#include "client/cli/json.h"
+#include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/digest.h"
@@ -27,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class ReportCommandTest : public ::testing::Test {
+class ReportCommandTest : public CommandLineFixture {
  protected:
   void SetUp() override {
     fs::create_directories(folder_);
@@ -41,24 +36,16 @@ class ReportCommandTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   int Run(std::vector<std::string> arguments) {
-    out_.str("");
-    err_.str("");
     arguments.insert(arguments.begin(), "report");
-    CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
-    context.connect = [this](const std::string&) {
-      return absl::StatusOr<DaemonConnection>(DaemonConnection{
-          .status = daemon_, .tables = daemon_, .jobs = daemon_});
-    };
-    return RunCommandLine(arguments, context);
+    return CommandLineFixture::Run(arguments);
   }
 
-  void AddSample(bool measured, int64_t m, double latency_us) {
+  void AddSample(bool measured, int64_t m, double latency_us,
+                 const Configuration& configuration = {64, 2}) {
     if (daemon_->samples.empty()) daemon_->samples.emplace_back();
     v1::ListSamplesResponse& message = daemon_->samples.back();
     *(measured ? message.add_measured() : message.add_profiled()) =
-        SampleToProto(table_.dimensions, {.configuration = {64, 2},
+        SampleToProto(table_.dimensions, {.configuration = configuration,
                                           .problem = {.extents = {m, 512, 512}},
                                           .latency_us = latency_us});
   }
@@ -83,9 +70,6 @@ class ReportCommandTest : public ::testing::Test {
   }
 
   const Table table_ = wavetune::testing::TwoRowTable();
-  std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();
-  std::ostringstream out_;
-  std::ostringstream err_;
   const std::string folder_ =
       absl::StrCat(::testing::TempDir(), "report_command_test.", getpid());
   const std::string path_ = folder_ + "/report.html";
@@ -112,6 +96,34 @@ TEST_F(ReportCommandTest, OfRepeatedMeasurementsTheLastCounts) {
   const Json samples = Data()["specialisations"][0]["samples"];
   EXPECT_EQ(samples["us"], Json({10, 15}));
   EXPECT_EQ(samples["use"], Json({0, 3}));
+}
+
+TEST_F(ReportCommandTest, ShowsTheBaselinesGiven) {
+  AddCandidate({64, 2});
+  AddCandidate({128, 2});
+  AddSample(true, 700, 12);
+  AddSample(true, 700, 6, {128, 2});
+  const std::string tree = folder_ + "/tree.csv";
+  const auto report = [&](const std::string& line) {
+    std::ofstream(tree) << "m,n,k," << table_.parameters[0] << ","
+                        << table_.parameters[1] << "\n"
+                        << line << "\n";
+    return Run({"gemm", "--baseline", "a tree=" + tree, "--out", path_});
+  };
+  ASSERT_EQ(report("700,512,512,128,2"), kExitOk) << err_.str();
+  const Json methods = Data()["specialisations"][0]["judged"]["methods"];
+  bool found = false;
+  for (const Json& method : methods) {
+    if (method["name"] != "a tree") continue;
+    found = true;
+    EXPECT_EQ(method["geomean"], 1);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(report("700,512,512,96,2"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr(tree + ":\n  line 2: "));
+  EXPECT_EQ(report("701,512,512,128,2"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("line 2: m=701 n=512 k=512 is not judged"));
+  EXPECT_THAT(err_.str(), HasSubstr("no decision at m=700 n=512 k=512"));
 }
 
 TEST_F(ReportCommandTest, SaysAsJsonWhatItWrote) {
@@ -183,6 +195,8 @@ TEST_F(ReportCommandTest, WrongUsageWritesNothing) {
            {"gemm", "--all-anchors", "--out", path_},
            {"gemm", "--fix", "k", "--out", path_},
            {"gemm", "--fix", "specialisation=causal", "--out", path_},
+           {"gemm", "--baseline", "tree", "--out", path_},
+           {"gemm", "--baseline", "a=x", "--baseline", "a=y", "--out", path_},
            {"gemm", "--out", folder_},
        })
     EXPECT_EQ(Run(arguments), kExitUsage) << err_.str();

@@ -7,12 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/decisions_csv.h"
 #include "model/compiled_table.h"
 #include "model/problem.h"
 #include "model/sample.h"
 #include "model/trace_candidates.h"
 
 namespace wavetune::cli {
+
+// Another selector, to compare the table's choices with.
+struct Baseline {
+  std::string name;  // For people.
+  std::string path;  // Of the file that the decisions are from.
+  std::vector<DecisionLine> decisions;
+};
 
 struct ReportInput {
   std::shared_ptr<const CompiledTable> table;  // Never nullptr.
@@ -26,6 +34,7 @@ struct ReportInput {
   // enough candidates were measured there.
   std::vector<Sample> judged;
   std::vector<Problem> representative;  // What clients ask for; may be empty.
+  std::vector<Baseline> baselines;      // In the order given.
   std::vector<std::string> notes;       // Shown as they are.
 };
 

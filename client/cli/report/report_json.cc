@@ -41,14 +41,29 @@ std::vector<Problem> Problems(const std::vector<Problem>& problems,
   return result;
 }
 
+const char* KindName(JudgedMethod::Kind kind) {
+  switch (kind) {
+    case JudgedMethod::Kind::kTable:
+      return "table";
+    case JudgedMethod::Kind::kBestSingle:
+      return "single";
+    case JudgedMethod::Kind::kDefault:
+      return "default";
+    case JudgedMethod::Kind::kBaseline:
+      return "baseline";
+  }
+  return "";
+}
+
 // One specialisation's part.
 class SubReport {
  public:
-  SubReport(const ReportInput& input, const SubTable& sub)
+  SubReport(const ReportInput& input, const SubTable& sub,
+            JudgedProblems judged)
       : sub_(sub),
         table_(*input.table),
         grid_(PlaceSamples(input, sub)),
-        judged_(JudgeProblems(input, sub)),
+        judged_(std::move(judged)),
         representative_(Problems(input.representative, sub.specialisation)) {}
 
   absl::StatusOr<Json> Build(const MapOptions& options) {
@@ -223,7 +238,7 @@ class SubReport {
   }
 
   Json JudgedJson() {
-    Json json{{"problems", Json::array()}, {"figures", Json::array()}};
+    Json json{{"problems", Json::array()}, {"methods", Json::array()}};
     for (const JudgedChoice& choice : judged_.choices)
       json["problems"].push_back(
           {{"problem", ProblemIndex(choice.problem)},
@@ -234,18 +249,25 @@ class SubReport {
            {"source", std::string(ToString(choice.decision.source))},
            {"best", Values(choice.best)},
            {"best_us", Rounded(choice.best_us)},
-           {"default_us", Rounded(choice.default_us)},
-           {"single_us", Rounded(choice.single_us)},
            {"measured", choice.measured}});
-    for (const BaselineFigures& figures : judged_.figures)
-      json["figures"].push_back({{"name", figures.name},
-                                 {"problems", figures.problems},
-                                 {"geomean", Rounded(figures.geomean)},
-                                 {"p5", Rounded(figures.p5)},
-                                 {"worst", Rounded(figures.worst)}});
+    for (const JudgedMethod& method : judged_.methods)
+      json["methods"].push_back(MethodJson(method));
     json["best_single"] =
         judged_.best_single ? Json(Values(*judged_.best_single)) : Json();
     return json;
+  }
+
+  static Json MethodJson(const JudgedMethod& method) {
+    Json latencies = Json::array();
+    for (const double us : method.latencies_us)
+      latencies.push_back(Rounded(us));
+    return {{"name", method.name},
+            {"kind", KindName(method.kind)},
+            {"us", std::move(latencies)},
+            {"problems", method.problems},
+            {"geomean", Rounded(method.geomean)},
+            {"p5", Rounded(method.p5)},
+            {"worst", Rounded(method.worst)}};
   }
 
   const SubTable& sub_;
@@ -283,7 +305,8 @@ absl::StatusOr<Json> ReportJson(const ReportInput& input,
         "Nothing is stored of what this table was fitted from: the steps are "
         "shown without measurements.");
   for (const SubTable& sub : table.sub_tables) {
-    SubReport report(input, sub);
+    ASSIGN_OR_RETURN(JudgedProblems judged, JudgeProblems(input, sub));
+    SubReport report(input, sub, std::move(judged));
     ASSIGN_OR_RETURN(Json part, report.Build(options));
     json["specialisations"].push_back(std::move(part));
     for (const std::string& note : report.Notes())

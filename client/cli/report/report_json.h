@@ -12,7 +12,9 @@
 //              "outside"}], [y][x] in one list
 //    "samples": {"candidate": [], "use": [], "regime": [], "waves": [],
 //                "iterations": [], "us": [], "residual": [], "problem": []},
-//    "judged": {"problems": [worst first], "figures": [], "best_single"}}]}
+//    "judged": {"problems": [worst first], "best_single",
+//               "methods": [{"name", "kind", "us": [as problems], "geomean",
+//                            ...}] best first}}]}
 //
 // Indices count from 0; "use" is an index into "uses_of_samples". Numbers have
 // five significant digits: more cannot be seen, and doubles the page.
@@ -28,8 +30,9 @@
 
 namespace wavetune::cli {
 
-// Errors: INVALID_ARGUMENT of the map options. Without samples the charts that
-// need them are empty, and a note says so.
+// Errors: INVALID_ARGUMENT of the map options, or of a baseline as
+// JudgeProblems says. Without samples the charts that need them are empty, and
+// a note says so.
 absl::StatusOr<Json> ReportJson(const ReportInput& input,
                                 const MapOptions& options);
 

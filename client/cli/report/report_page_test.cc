@@ -77,12 +77,40 @@ TEST_F(ReportPageTest, HoldsWhatWasMeasuredAndJudged) {
   EXPECT_EQ(judged[0]["chosen"], Json({64, 2}));
   EXPECT_EQ(judged[0]["best"], Json({128, 2}));
   EXPECT_EQ(judged[0]["best_us"], 5);
-  EXPECT_EQ(part["judged"]["figures"][0]["worst"], 0.5);
+  const Json& methods = part["judged"]["methods"];
+  ASSERT_EQ(methods.size(), 2u);  // The default was measured nowhere.
+  EXPECT_EQ(methods[0]["kind"], "table");
+  EXPECT_EQ(methods[0]["worst"], 0.5);
+  EXPECT_EQ(methods[0]["us"].size(), judged.size());
+  EXPECT_EQ(methods[1]["kind"], "single");
   // Ten at L = 8 of the first row: fitted, and as many judged.
   ASSERT_FALSE(part["steps"].empty());
   EXPECT_EQ(part["steps"][0]["measured"].size(), 20u);
   EXPECT_EQ(part["steps"][0]["members"], Json({0, 2}));
   EXPECT_FALSE(part["maps"].empty());
+}
+
+TEST_F(ReportPageTest, EveryBaselineHasItsCurve) {
+  Baseline& baseline = input_.baselines.emplace_back();
+  baseline.name = kHostile;
+  for (int64_t m = 65; m <= 641; m += 64)
+    baseline.decisions.push_back(
+        {.problem = {.extents = {m, 512, 512}}, .configuration = {128, 2}});
+  const Json report = Report();
+  const Json methods = report["specialisations"][0]["judged"]["methods"];
+  ASSERT_EQ(methods.size(), 3u);
+  const Json& other = methods[2];
+  EXPECT_EQ(other["kind"], "baseline");
+  EXPECT_EQ(other["name"], kHostile);
+  // The worst of the table's is where this one is best.
+  EXPECT_EQ(other["us"][0], 5);
+  EXPECT_EQ(other["us"][1], 11);
+  EXPECT_THAT(ReportPage(report), Not(HasSubstr(kHostile)));
+
+  baseline.decisions.pop_back();
+  const auto lacking = ReportJson(input_, {});
+  EXPECT_THAT(std::string(lacking.status().message()),
+              HasSubstr("no decision at m=641"));
 }
 
 TEST_F(ReportPageTest, EverySpecialisationHasItsPart) {

@@ -23,7 +23,7 @@ struct TraceReportOptions {
 };
 
 // Returns a recorded kernel with a table that is fitted from it. Errors: as
-// LoadTraceFolder and FitTable; NOT_FOUND where the trace has no anchors.
+// LoadTraceFolder and FitTrace.
 absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options);
 
 // Returns a table of the daemon with the samples behind it. What measuring jobs

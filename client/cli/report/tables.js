@@ -6,10 +6,14 @@ function coded(text) {
   return element('code', {}, text);
 }
 
-function swatched(index, text) {
+function marked(colour, text) {
   const swatch = element('span', {class: 'swatch'});
-  swatch.style.background = candidateColour(index);
+  swatch.style.background = colour;
   return element('span', {}, swatch, text);
+}
+
+function swatched(index, text) {
+  return marked(candidateColour(index), text);
 }
 
 // The parameters in which `values` differ from `from`.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import decisions
 import judging
 import methods
 import report
@@ -58,6 +59,13 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--gpu", help="as nvMatmulHeuristics calls it; default: by the label")
     parser.add_argument("--json", type=Path, help="also write everything to this file")
+    parser.add_argument(
+        "--write-decisions",
+        type=Path,
+        metavar="DIR",
+        help="also write what each method decided to a file of its own in this folder, for "
+        "`wavetune report --baseline`",
+    )
     return parser.parse_args()
 
 
@@ -178,6 +186,9 @@ def _compare(arguments: argparse.Namespace) -> None:
         print(f"{method.name}: {time.monotonic() - start:.1f} s", file=sys.stderr)
     notes += [f"WaveTune's fit: {note}" for note in evaluated.figures["notes"]]
     _print(rows, notes)
+    if arguments.write_decisions:
+        for path in decisions.write(arguments.write_decisions, trace, rows):
+            print(f"wrote {path}", file=sys.stderr)
     if arguments.json:
         about = {
             "kernel": trace.kernel.name,

@@ -1,0 +1,132 @@
+// wavetune status, devices, jobs and tables on a fake daemon.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/cli/daemon_command_fixture.h"
+#include "client/fake_node.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class StatusCommandsTest : public DaemonCommandFixture {};
+
+TEST_F(StatusCommandsTest, StatusShowsDaemonDevicesTablesAndJobs) {
+  daemon_->status.set_version("1.2.3");
+  daemon_->status.set_samples(42);
+  v1::DeviceStatus& device = *daemon_->devices.add_devices();
+  device.mutable_facts()->set_uuid("GPU-1");
+  device.set_attached(true);
+  daemon_->tables.add_tables()->set_kernel("gemm_f32");
+  daemon_->jobs = {Job(5, v1::RUNNING)};
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("wavetuned 1.2.3"));
+  EXPECT_THAT(out_.str(), HasSubstr("GPU-1"));
+  EXPECT_THAT(out_.str(), HasSubstr("attached"));
+  EXPECT_THAT(out_.str(), HasSubstr("sampling 3/10"));
+  EXPECT_EQ(Run({"status", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["samples"], 42);
+  EXPECT_EQ(Output()["job_list"][0]["id"], 5);
+  EXPECT_EQ(Output()["device_list"][0]["attached"], true);
+}
+
+TEST_F(StatusCommandsTest, JobsShowNamesExcludedCandidatesAndTheirReasons) {
+  AddGemm();
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  v1::ExcludedCandidate& excluded = *job.add_excluded();
+  *excluded.mutable_configuration() = Measured(64, 1).configuration();
+  excluded.set_reason("wrong result");
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("BLOCK_M=64"));
+  EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
+}
+
+TEST_F(StatusCommandsTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("device_predicates")));
+  job.set_not_meant_for_device(209);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("209 configurations"));
+  EXPECT_THAT(out_.str(), HasSubstr("device_predicates"));
+}
+
+TEST_F(StatusCommandsTest, DevicesShowsWhatTheyDo) {
+  v1::DeviceStatus& gpu = *daemon_->devices.add_devices();
+  gpu.mutable_facts()->set_uuid("GPU-1");
+  gpu.mutable_facts()->set_partition("1g.10gb");
+  gpu.set_attached(true);
+  v1::DeviceState& state = *gpu.mutable_state();
+  state.set_sm_clock_mhz(1980);
+  state.set_throttle_reasons(0x40);
+  state.set_utilisation_percent(93);
+  state.set_other_processes(2);
+  state.set_busy("GPU-1 is used by 2 other processes");
+  daemon_->devices.add_devices()->mutable_facts()->set_uuid("CPU-1");
+  EXPECT_EQ(Run({"devices"}), kExitOk);
+  for (const char* text :
+       {"1g.10gb", "1980 MHz", "93%", "throttled (hardware thermal slowdown)",
+        "busy", "not attached"}) {
+    EXPECT_THAT(out_.str(), HasSubstr(text));
+  }
+  EXPECT_EQ(Run({"devices", "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["devices"][0]["state"]["other_processes"], 2);
+  EXPECT_EQ(json["devices"][0]["state"]["utilisation_percent"], 93);
+}
+
+TEST_F(StatusCommandsTest, JobsShowSaysHowManySamplesWereThrottled) {
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  job.set_samples(40);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("throttled")));
+  job.set_throttled_samples(7);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("40, 7 of a throttled device"));
+}
+
+TEST_F(StatusCommandsTest, JobsCancelNamesTheJob) {
+  daemon_->jobs = {Job(5, v1::RUNNING)};
+  EXPECT_EQ(Run({"jobs", "cancel", "5"}), kExitOk);
+  EXPECT_EQ(daemon_->cancelled, std::vector<uint64_t>{5});
+}
+
+TEST_F(StatusCommandsTest, TablesShowPrintsRowsAndPortfolio) {
+  const FetchedTable served =
+      wavetune::testing::Serve(wavetune::testing::TwoRowTable());
+  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
+  *response.mutable_info() = served.info;
+  response.set_payload(served.payload);
+  *daemon_->tables.add_tables() = served.info;
+  for (const std::string& name : {std::string("gemm"), served.info.digest(),
+                                  served.info.digest().substr(0, 10)}) {
+    EXPECT_EQ(Run({"tables", "show", name}), kExitOk) << err_.str();
+    EXPECT_THAT(out_.str(), HasSubstr(served.info.digest()));
+    EXPECT_THAT(out_.str(), HasSubstr("portfolio (3 candidates)"));
+  }
+  EXPECT_EQ(Run({"tables", "show", "gemm", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["sub_tables"][0]["portfolio"].size(), 3u);
+  EXPECT_EQ(Output()["sub_tables"][0]["rows"][0]["coefficients"]["delta"], 10);
+}
+
+TEST_F(StatusCommandsTest, TablesShowRefusesADamagedPayload) {
+  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
+  response.mutable_info()->set_kernel("gemm");
+  response.mutable_info()->set_digest(std::string(64, 'a'));
+  response.set_payload("nonsense");
+  EXPECT_EQ(Run({"tables", "show", "gemm"}), kExitFailed);
+}
+
+}  // namespace
+}  // namespace wavetune::cli

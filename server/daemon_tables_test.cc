@@ -1,0 +1,185 @@
+// A daemon profiles, serves its tables and answers from them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "server/daemon_fixture.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class DaemonTablesTest : public DaemonFixture {};
+
+TEST_F(DaemonTablesTest, ProfilesWithAnAgentAndServesTheTable) {
+  const auto agent = Attach("CPU-1");
+  const v1::JobInfo job = Reprofile();
+  EXPECT_EQ(job.state(), v1::SUCCEEDED) << job.message();
+  EXPECT_EQ(job.samples(), agent->measured());
+
+  const auto tables = Stub<v1::TableService>("reader.sock");
+  v1::GetTableRequest get;
+  get.set_kernel("copy");
+  v1::GetTableResponse table;
+  ASSERT_TRUE(
+      Call(&v1::TableService::Stub::GetTable, tables, get, &table).ok());
+  EXPECT_EQ(table.info().digest(), job.digest());
+  v1::ListTablesResponse list;
+  ASSERT_TRUE(Call(&v1::TableService::Stub::ListTables, tables,
+                   v1::ListTablesRequest(), &list)
+                  .ok());
+  EXPECT_EQ(list.tables_size(), 1);
+
+  const auto decisions = Stub<v1::DecisionService>("reader.sock");
+  v1::ResolveResponse resolved;
+  ASSERT_TRUE(Call(&v1::DecisionService::Stub::Resolve, decisions,
+                   Problem(100, 100), &resolved)
+                  .ok());
+  ASSERT_EQ(resolved.decisions_size(), 1);
+  EXPECT_EQ(resolved.digest(), job.digest());
+  EXPECT_EQ(resolved.decisions(0).configuration(0).value(), 32);
+  v1::ExplainRequest explain;
+  explain.set_kernel("copy");
+  *explain.mutable_problem() = Problem(100, 100).problems(0);
+  v1::ExplainResponse explained;
+  ASSERT_TRUE(
+      Call(&v1::DecisionService::Stub::Explain, decisions, explain, &explained)
+          .ok());
+  EXPECT_GE(explained.rows_size(), 1);
+
+  const auto status = Stub<v1::StatusService>("reader.sock");
+  v1::GetStatusResponse all;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::GetStatus, status,
+                   v1::GetStatusRequest(), &all)
+                  .ok());
+  EXPECT_EQ(all.version(), "1.2.3");
+  EXPECT_EQ(all.devices_attached(), 1);
+  EXPECT_EQ(all.kernels(), 1);
+  EXPECT_EQ(all.tables(), 1);
+  EXPECT_EQ(all.samples(), agent->measured());
+  EXPECT_GT(all.resident_bytes(), 0);
+  v1::ListDevicesResponse devices;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::ListDevices, status,
+                   v1::ListDevicesRequest(), &devices)
+                  .ok());
+  ASSERT_EQ(devices.devices_size(), 1);
+  EXPECT_TRUE(devices.devices(0).attached());
+  v1::ListKernelsResponse kernels;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::ListKernels, status,
+                   v1::ListKernelsRequest(), &kernels)
+                  .ok());
+  ASSERT_EQ(kernels.kernels_size(), 1);
+  EXPECT_EQ(kernels.kernels(0).configurations(), 4);
+  EXPECT_EQ(kernels.kernels(0).tables_size(), 1);
+  v1::ListJobsResponse jobs;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::ListJobs, status,
+                   v1::ListJobsRequest(), &jobs)
+                  .ok());
+  EXPECT_EQ(jobs.jobs_size(), 1);
+  v1::GetJobRequest unknown;
+  unknown.set_id(77);
+  v1::GetJobResponse none;
+  EXPECT_EQ(Call(&v1::StatusService::Stub::GetJob, status, unknown, &none)
+                .error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(DaemonTablesTest, ListsTheSamplesBehindATable) {
+  const auto agent = Attach("CPU-1");
+  const v1::JobInfo job = Reprofile();
+  const auto status = Stub<v1::StatusService>("reader.sock");
+  const auto list = [&](const std::string& digest, int64_t* samples) {
+    v1::ListSamplesRequest request;
+    request.set_digest(digest);
+    grpc::ClientContext context;
+    const auto reader = status->ListSamples(&context, request);
+    v1::ListSamplesResponse response;
+    while (reader->Read(&response)) *samples += response.profiled_size();
+    return reader->Finish();
+  };
+  int64_t samples = 0;
+  const grpc::Status ended = list(job.digest(), &samples);
+  EXPECT_TRUE(ended.ok()) << ended.error_message();
+  EXPECT_EQ(samples, agent->measured());
+  EXPECT_EQ(list(std::string(64, 'f'), &samples).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(DaemonTablesTest, AnswersWithTheDefaultWithoutATable) {
+  const auto decisions = Stub<v1::DecisionService>("reader.sock");
+  v1::ResolveResponse response;
+  ASSERT_TRUE(Call(&v1::DecisionService::Stub::Resolve, decisions,
+                   Problem(1, 1), &response)
+                  .ok());
+  EXPECT_EQ(response.decisions(0).source(), v1::DEFAULT);
+  EXPECT_EQ(response.decisions(0).configuration(0).value(), 32);
+  // A bad problem has its own answer and leaves the others theirs.
+  v1::ResolveRequest wrong = Problem(1, 1);
+  wrong.mutable_problems(0)->mutable_extents(0)->set_dimension("x");
+  *wrong.add_problems() = Problem(1, 1).problems(0);
+  ASSERT_TRUE(
+      Call(&v1::DecisionService::Stub::Resolve, decisions, wrong, &response)
+          .ok());
+  ASSERT_EQ(response.decisions_size(), 2);
+  EXPECT_EQ(response.decisions(0).source(), v1::DEFAULT);
+  EXPECT_EQ(response.decisions(0).configuration(0).value(), 32);
+  EXPECT_THAT(response.decisions(0).reason(), HasSubstr("\"x\""));
+  EXPECT_THAT(response.decisions(1).reason(), Not(HasSubstr("\"x\"")));
+  wrong = Problem(1, 1);
+  wrong.set_kernel("nope");
+  EXPECT_EQ(
+      Call(&v1::DecisionService::Stub::Resolve, decisions, wrong, &response)
+          .error_code(),
+      grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(DaemonTablesTest, AnEditedKernelIsServedItsNewTable) {
+  const auto agent = Attach("CPU-1");
+  const v1::JobInfo first = Reprofile();
+  folder_.Write("kernels/copy/copy.cl", "another version of the kernel");
+  const v1::JobInfo second = Reprofile();
+  ASSERT_NE(first.digest(), second.digest());
+  v1::GetTableRequest request;
+  request.set_kernel("copy");
+  v1::GetTableResponse response;
+  const grpc::Status status =
+      Call(&v1::TableService::Stub::GetTable,
+           Stub<v1::TableService>("reader.sock"), request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.info().digest(), second.digest());
+}
+
+TEST_F(DaemonTablesTest, AWatchSeesPromotionsAndEndsWithTheDaemon) {
+  const auto agent = Attach("CPU-1");
+  const auto tables = Stub<v1::TableService>("reader.sock");
+  grpc::ClientContext context;
+  const auto reader = tables->WatchTables(&context, v1::WatchTablesRequest());
+  v1::WatchTablesResponse notice;
+  ASSERT_TRUE(reader->Read(&notice));
+  EXPECT_EQ(notice.kind(), v1::WatchTablesResponse::SYNCED);
+  const v1::JobInfo job = Reprofile();
+  ASSERT_TRUE(reader->Read(&notice));
+  EXPECT_EQ(notice.kind(), v1::WatchTablesResponse::PROMOTED);
+  EXPECT_EQ(notice.table().digest(), job.digest());
+
+  grpc::ClientContext other_store;
+  v1::WatchTablesRequest from;
+  from.set_store_id("store-0");
+  from.set_from_revision(9);
+  const auto resync = tables->WatchTables(&other_store, from);
+  ASSERT_TRUE(resync->Read(&notice));
+  EXPECT_EQ(notice.kind(), v1::WatchTablesResponse::RESYNC);
+  ASSERT_TRUE(resync->Read(&notice));
+  EXPECT_EQ(notice.kind(), v1::WatchTablesResponse::SNAPSHOT);
+
+  daemon_->Stop();
+  EXPECT_FALSE(reader->Read(&notice));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace wavetune

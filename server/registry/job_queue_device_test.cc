@@ -1,0 +1,197 @@
+// Jobs and their device: lost, busy, throttled, several.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "server/registry/job_queue_fixture.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class JobQueueDeviceTest : public JobQueueFixture {};
+
+TEST_F(JobQueueDeviceTest, GoesOnWhenTheAgentComesBackInTheMiddleOfABatch) {
+  const std::string uuid = device_.device().uuid;
+  device_.LoseAfter(Candidates() + 10);
+  int waits = 0;
+  directory_.OnWait([&] {
+    if (++waits < 3) return;
+    device_.Restore();
+    directory_.Attach(&device_);
+  });
+  // The session notices the loss: the directory no longer has the device.
+  int64_t reports = 0;
+  device_.OnReport([&] {
+    if (reports++ == Candidates() + 10) directory_.Detach(uuid);
+  });
+  const JobRecord job = Run(StartQueue());
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_EQ(waits, 3);
+  // Nothing was measured twice, nothing got lost.
+  EXPECT_EQ(StoredSamples(), device_.measured());
+  EXPECT_EQ(device_.prepared(), Candidates());
+}
+
+TEST_F(JobQueueDeviceTest, FailsWhenTheAgentStaysAway) {
+  JobQueue& queue = StartQueue();
+  const std::string uuid = device_.device().uuid;
+  directory_.Detach(uuid);
+  const JobRecord job = Run(queue, {.device_uuid = uuid});
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("start wavetune-agent"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(queue.Reprofile({}).status()));
+}
+
+TEST_F(JobQueueDeviceTest, GivesUpOnADeviceThatReportsNothing) {
+  device_.LoseAfter(0);
+  const JobRecord job = Run(StartQueue());
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("went away"));
+}
+
+TEST_F(JobQueueDeviceTest, RefusesADeviceThatComesBackAsAnotherOne) {
+  const DeviceFacts before = device_.device();
+  int64_t reports = 0;
+  device_.OnReport([&] {
+    if (reports++ != Candidates() + 10) return;
+    device_.LoseAfter(0);
+    directory_.Detach(before.uuid);
+  });
+  directory_.OnWait([&] {
+    DeviceFacts upgraded = before;
+    upgraded.driver = "999.1";
+    device_.SetFacts(upgraded);
+    device_.Restore();
+    directory_.Attach(&device_);
+  });
+  const JobRecord job = Run(StartQueue());
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("came back as another one"));
+}
+
+TEST_F(JobQueueDeviceTest, WaitsWhileOthersUseTheDeviceAndSaysSo) {
+  device_.SetBusy("H200 is used by 2 other processes, 93 % utilisation");
+  std::mutex mutex;
+  std::string waiting;
+  JobQueue& queue = StartQueue();
+  uint64_t id = 0;
+  device_.OnAwaitIdle([&](bool busy) {
+    std::lock_guard lock(mutex);
+    if (!busy || !waiting.empty()) return;
+    const JobRecord job = *queue.Get(id);
+    if (job.message.empty()) return;  // The first look.
+    EXPECT_EQ(job.phase, JobPhase::kWaiting);
+    waiting = job.message;
+    device_.SetBusy("");
+  });
+  {
+    std::lock_guard lock(mutex);
+    id = queue.Reprofile({})->front().id;
+  }
+  const JobRecord job = Wait(queue, id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_FALSE(job.digest.empty());
+  EXPECT_EQ(waiting,
+            "waiting: H200 is used by 2 other processes, 93 % utilisation; "
+            "reprofile with --even-if-busy to measure anyway");
+}
+
+TEST_F(JobQueueDeviceTest,
+       PausesInTheMiddleWhenOthersComeAndMeasuresEachItemOnce) {
+  int pauses = 0;
+  device_.OnReport([&] {
+    if (device_.measured() == 20) device_.SetBusy("used by others");
+  });
+  device_.OnAwaitIdle([&](bool busy) {
+    if (!busy) return;
+    ++pauses;
+    device_.OnReport(nullptr);
+    device_.SetBusy("");
+  });
+  const JobRecord job = Run(StartQueue());
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_EQ(pauses, 1);
+  EXPECT_EQ(device_.measured(), StoredSamples());
+}
+
+TEST_F(JobQueueDeviceTest, AWaitingJobCanBeCancelled) {
+  device_.SetBusy("used by others");
+  JobQueue& queue = StartQueue();
+  const uint64_t id = queue.Reprofile({})->front().id;
+  ASSERT_TRUE(queue.Cancel(id).ok());
+  EXPECT_EQ(Wait(queue, id).state, JobState::kCancelled);
+  EXPECT_EQ(device_.measured(), 0);
+}
+
+TEST_F(JobQueueDeviceTest, AWaitingJobGoesOnWhenAskedToMeasureEvenIfBusy) {
+  device_.SetBusy("used by others");
+  JobQueue& queue = StartQueue();
+  const uint64_t id = queue.Reprofile({})->front().id;
+  const auto again = queue.Reprofile({.even_if_busy = true});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->front().id, id);
+  const JobRecord job = Wait(queue, id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_TRUE(job.even_if_busy);
+}
+
+TEST_F(JobQueueDeviceTest, ADaemonMayMeasureEvenIfBusyByDefault) {
+  device_.SetBusy("used by others");
+  JobServices services = Services();
+  services.even_if_busy = true;
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  EXPECT_EQ(Run(queue).state, JobState::kSucceeded);
+}
+
+TEST_F(JobQueueDeviceTest, RefittingWaitsForNobody) {
+  ASSERT_EQ(Run(StartQueue()).state, JobState::kSucceeded);
+  device_.SetBusy("used by others");
+  EXPECT_EQ(Run(*queue_, {.refit_only = true}).state, JobState::kSucceeded);
+}
+
+TEST_F(JobQueueDeviceTest, AThrottledProfileIsNotPromotedAndMeasuredAnewLater) {
+  JobQueue& queue = StartQueue();
+  device_.Throttle(0x40);
+  const JobRecord hot = Run(queue);
+  EXPECT_EQ(hot.state, JobState::kSucceeded);
+  EXPECT_TRUE(hot.digest.empty());
+  EXPECT_GT(hot.throttled_samples, 0);
+  EXPECT_EQ(hot.throttled_samples, hot.samples);
+  EXPECT_THAT(hot.message,
+              HasSubstr("not promoted, the default configuration serves on: "
+                        "100 % of what was measured was measured while the "
+                        "device was throttled (hardware thermal slowdown)"));
+  const int64_t measured = device_.measured();
+  device_.Throttle(0);
+  const JobRecord cool = Run(queue);
+  EXPECT_FALSE(cool.digest.empty()) << cool.message;
+  EXPECT_GE(cool.samples, measured);
+  EXPECT_EQ(cool.throttled_samples, 0);
+}
+
+TEST_F(JobQueueDeviceTest, JobsOfSeveralDevicesRunAtTheSameTime) {
+  DeviceFacts facts = testing::H200();
+  facts.uuid = "GPU-2";
+  FakeMeasurementExecutor second(
+      {.facts = facts, .latency_us = SyntheticLatency(&spec_, 64)});
+  directory_.Attach(&second);
+  ASSERT_TRUE(devices_.Put({.facts = facts}).ok());
+  JobQueue& queue = StartQueue();
+  const auto jobs = queue.Reprofile({});
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_THAT(*jobs, SizeIs(2));
+  for (const JobRecord& job : *jobs) {
+    EXPECT_EQ(Wait(queue, job.id).state, JobState::kSucceeded);
+  }
+  EXPECT_THAT(*queue.List(10), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace wavetune

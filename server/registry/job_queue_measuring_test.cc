@@ -1,0 +1,119 @@
+// Jobs that measure problems for people.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "server/registry/job_queue_fixture.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class JobQueueMeasuringTest : public JobQueueFixture {};
+
+TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
+  JobQueue& queue = StartQueue();
+  ASSERT_EQ(Run(queue).state, JobState::kSucceeded);
+  const int64_t samples_before = StoredSamples();
+  std::mutex mutex;
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .exhaustive = true};
+  request.problems = {{.extents = {100, 512, 512}},
+                      {.extents = {1000, 512, 514}}};
+  const auto queued =
+      queue.Measure(request, {.on_result = [&](const MeasuredProblem& result) {
+                      std::lock_guard lock(mutex);
+                      results.push_back(result);
+                    }});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(2));
+  for (const MeasuredProblem& result : results) {
+    ASSERT_TRUE(result.best && result.chosen && result.standard);
+    EXPECT_TRUE(result.best->remeasured);
+    EXPECT_TRUE(result.chosen->remeasured);
+    EXPECT_GE(result.regret, 0);
+    EXPECT_LE(result.best->latency_us, result.all.back().latency_us);
+    EXPECT_FALSE(result.digest.empty());
+  }
+  // k = 514 is no multiple of 4: half of the space is not legal.
+  EXPECT_GT(results[0].all.size(), results[1].all.size());
+  EXPECT_GT(StoredSamples(), samples_before);
+  // No fit reads what quality is judged by.
+  EXPECT_THAT(samples_.Load(job.key, 1)->samples,
+              Each(Field(&SampleRecord::job_id, 1u)));
+}
+
+TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
+  KernelSpec spec = spec_;
+  spec.implementations = {{.backend = device_.device().backend,
+                           .peers = {{.library = "cublaslt"}}}};
+  kernels_.Add(spec);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued = queue.Measure(
+      request,
+      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(1));
+  ASSERT_THAT(results[0].peers, SizeIs(1));
+  EXPECT_EQ(results[0].peers[0].library, "cublaslt");
+  EXPECT_DOUBLE_EQ(results[0].peers[0].latency_us, 42);
+  EXPECT_THAT(results[0].all, SizeIs(1));
+  EXPECT_EQ(StoredSamples(), 1);
+}
+
+TEST_F(JobQueueMeasuringTest, AKernelWithoutPeersSaysSo) {
+  JobQueue& queue = StartQueue();
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued =
+      queue.Measure(request, {.on_result = [](const MeasuredProblem&) {}});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("names no vendor library"));
+}
+
+TEST_F(JobQueueMeasuringTest, MeasuringWithoutATableStillMeasuresTheDefault) {
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{
+      .kernel = spec_.name, .chosen = true, .standard = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued = queue.Measure(
+      request,
+      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  EXPECT_EQ(Wait(queue, queued->id).state, JobState::kSucceeded);
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_FALSE(results[0].chosen.has_value());
+  EXPECT_TRUE(results[0].standard.has_value());
+  EXPECT_FALSE(results[0].best.has_value());
+}
+
+TEST_F(JobQueueMeasuringTest, AnInterruptedMeasuringJobFailsAfterARestart) {
+  JobRecord record{.kind = JobKind::kMeasure, .kernel = spec_.name};
+  record.device_uuid = device_.device().uuid;
+  record.state = JobState::kRunning;
+  const uint64_t id = fake_jobs_.Create(record)->id;
+  JobQueue& queue = StartQueue();
+  const JobRecord job = *queue.Get(id);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("start the measurement again"));
+}
+
+}  // namespace
+}  // namespace wavetune
