@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "absl/base/optimization.h"
 #include "model/exact_quotient.h"
 #include "model/fold.h"
 #include "model/mapping.h"
@@ -132,6 +133,16 @@ void CompiledSubTable::AddConstants(const Table& table) {
 bool CompiledSubTable::FindRegimes(const ProblemView& problem,
                                    const LaneScratch& scratch,
                                    uint8_t* regimes) const noexcept {
+  if (!sum_of_class_.empty()) {
+    bool all_last = true;
+    for (const int sum : sum_of_class_) {
+      all_last &= classes_.InLastRegime(scratch.sums[sum]);
+    }
+    if (all_last) {
+      regimes[0] = static_cast<uint8_t>(source_->row_regimes.size() - 1);
+      return true;
+    }
+  }
   uint8_t of_class[kMaxGroups];
   if (sum_of_class_.empty()) {
     classes_.FindRegimes(problem, of_class);
@@ -145,24 +156,25 @@ bool CompiledSubTable::FindRegimes(const ProblemView& problem,
   for (size_t i = 0; i < classes_.size(); ++i) {
     alike = alike && of_class[i] == of_class[0];
   }
+  regimes[0] = of_class[0];
+  if (alike) return true;
   for (size_t i = 0; i < class_of_group_.size(); ++i) {
     regimes[i] = of_class[class_of_group_[i]];
   }
-  return alike;
+  return false;
 }
 
-Choice CompiledSubTable::Answer(const RowChoice& row,
-                                size_t row_regime) const noexcept {
+inline void CompiledSubTable::Answer(const RowChoice& row, size_t row_regime,
+                                     Choice& choice) const noexcept {
   const auto group = static_cast<size_t>(row.lane);
   const SegmentRecord& record =
       planes_.Record(group, row_regime, planes_.WaveRegimeOf(row.waves));
   const bool extrapolated = record.IsOutside(row.waves, row.iterations);
-  return {.latency_us = row.latency_us,
-          .relative_bound = extrapolated ? record.source->extrapolated_bound
-                                         : record.source->relative_bound,
-          .group = row.lane,
-          .candidate = record.source->micro[static_cast<size_t>(row.anchor)],
-          .extrapolated = extrapolated};
+  choice.latency_us = row.latency_us;
+  choice.relative_bound = record.bounds[extrapolated ? 1 : 0];
+  choice.group = static_cast<int16_t>(row.lane);
+  choice.candidate = record.micro[row.anchor];
+  choice.extrapolated = extrapolated;
 }
 
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
@@ -174,16 +186,16 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
     return ChooseByRegimes(problem, scratch, excluded, choice);
   }
   const int plane = planes_.PlaneAt(
-      *kernel_, static_cast<double>(
-                    problem.extents[static_cast<size_t>(classes_.dimension())]));
+      *kernel_,
+      static_cast<double>(
+          problem.extents[static_cast<size_t>(classes_.dimension())]));
   RowChoice row;
   if (!kernel_->choose(layout_, {scratch.values, scratch.lane_values},
                        planes_.Plane(plane), excluded, row)) {
     return false;
   }
   if (row.lane >= 0) {
-    choice =
-        Answer(row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)));
+    Answer(row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)), choice);
   }
   return true;
 }
@@ -197,6 +209,7 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
   LaneBlock assembled[RowPlanes::kMaxAssembled];
   SegmentPlane segments;
   const bool alike = FindRegimes(problem, scratch, regimes);
+  if (alike) std::fill_n(regimes + 1, class_of_group_.size() - 1, regimes[0]);
   const int plane = alike ? planes_.UniformPlane(regimes[0]) : -1;
   if (plane >= 0) {
     segments = planes_.Plane(plane);
@@ -208,17 +221,21 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
   RowChoice row;
   if (!kernel_->choose(layout_, inputs, segments, excluded, row)) return false;
   if (row.lane >= 0) {
-    choice = Answer(row, regimes[plane >= 0 ? 0 : row.lane]);
+    Answer(row, regimes[row.lane], choice);
   }
   return true;
 }
 
-Choice CompiledSubTable::Choose(const ProblemView& problem) const noexcept {
+void CompiledSubTable::Choose(const ProblemView& problem,
+                              Choice& choice) const noexcept {
   uint64_t excluded[2] = {0, 0};
   predicates_.Run(problem, excluded);
-  Choice choice;
-  if (in_lanes_ && ChooseInLanes(problem, excluded, choice)) return choice;
-  return integer_rows_.Choose(problem, excluded);
+  choice.group = -1;
+  if (in_lanes_ &&
+      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, choice))) {
+    return;
+  }
+  choice = integer_rows_.Choose(problem, excluded);
 }
 
 }  // namespace wavetune

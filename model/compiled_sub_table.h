@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "model/choice.h"
 #include "model/integer_rows.h"
 #include "model/lane_program.h"
@@ -34,10 +35,10 @@ class CompiledSubTable {
   CompiledSubTable(const CompiledSubTable&) = delete;
   CompiledSubTable& operator=(const CompiledSubTable&) = delete;
 
-  // Returns the best row's choice for a problem whose extents are in range.
+  // Writes the best row's choice for a problem whose extents are in range.
   // Cannot fail. Cost: O(groups), for a repeated dimension plus its elements
   // times distinct tiles; no lock, allocation or system call.
-  Choice Choose(const ProblemView& problem) const noexcept;
+  void Choose(const ProblemView& problem, Choice& choice) const noexcept;
 
  private:
   void AddCoordinates();
@@ -52,7 +53,9 @@ class CompiledSubTable {
   // Writes the regime of each group; returns whether all are alike.
   bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
                    uint8_t* regimes) const noexcept;
-  Choice Answer(const RowChoice& row, size_t row_regime) const noexcept;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void Answer(const RowChoice& row,
+                                           size_t row_regime,
+                                           Choice& choice) const noexcept;
 
   const SubTable* source_;
   const RowKernel* kernel_;

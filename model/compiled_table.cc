@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "model/compiled_sub_table.h"
 #include "model/digest.h"
 #include "model/row_kernel.h"
@@ -42,6 +43,10 @@ CompiledTable::CompiledTable(Table table, std::string digest,
   for (size_t i = 0; i < table_.sub_tables.size(); ++i) {
     sub_tables_.push_back(
         std::make_unique<const CompiledSubTable>(table_, i, path));
+  }
+  if (repeated_dimension_ < 0 &&
+      table_.dimensions.size() <= MemoKey::kMaxExtents) {
+    remembered_dimensions_ = table_.dimensions.size();
   }
   default_answer_.configuration = table_.default_configuration;
   default_answer_.digest_prefix = DigestPrefix(digest_);
@@ -91,56 +96,53 @@ DefaultReason CompiledTable::CheckProblem(
 }
 
 void CompiledTable::Decide(int sub_table, const ProblemView& problem,
-                           MemoAnswer& answer) const noexcept {
-  answer = {.reason = CheckProblem(sub_table, problem)};
-  if (answer.reason != DefaultReason::kNone) return;
-  const Choice choice =
-      sub_tables_[static_cast<size_t>(sub_table)]->Choose(problem);
-  if (choice.group < 0) {
-    answer.reason = DefaultReason::kNoLegalCandidate;
-    return;
-  }
-  answer.latency_us = choice.latency_us;
-  answer.relative_bound = choice.relative_bound;
-  answer.candidate = choice.candidate;
-  answer.extrapolated = choice.extrapolated;
+                           Choice& choice) const noexcept {
+  choice.reason = CheckProblem(sub_table, problem);
+  if (choice.reason != DefaultReason::kNone) return;
+  sub_tables_[static_cast<size_t>(sub_table)]->Choose(problem, choice);
+  if (choice.group < 0) choice.reason = DefaultReason::kNoLegalCandidate;
 }
 
-Decision CompiledTable::Spell(int sub_table, const MemoAnswer& answer,
-                              bool stale) const noexcept {
-  if (answer.reason != DefaultReason::kNone) {
+inline Decision CompiledTable::Spell(int sub_table, const Choice& choice,
+                                     bool stale) const noexcept {
+  if (ABSL_PREDICT_FALSE(choice.reason != DefaultReason::kNone)) {
     Decision decision = default_answer_;
-    decision.reason = answer.reason;
+    decision.reason = choice.reason;
     return decision;
   }
   Decision decision =
-      answers_[static_cast<size_t>(sub_table)][answer.candidate];
-  decision.latency_us = answer.latency_us;
-  decision.relative_bound = answer.relative_bound;
+      answers_[static_cast<size_t>(sub_table)][choice.candidate];
+  decision.latency_us = choice.latency_us;
+  decision.relative_bound = choice.relative_bound;
   decision.source = stale                 ? DecisionSource::kStale
-                    : answer.extrapolated ? DecisionSource::kExtrapolated
+                    : choice.extrapolated ? DecisionSource::kExtrapolated
                                           : DecisionSource::kFitted;
   return decision;
+}
+
+Decision CompiledTable::ResolveAnew(int sub_table, const ProblemView& problem,
+                                    bool stale) const noexcept {
+  Choice choice;
+  Decide(sub_table, problem, choice);
+  return Spell(sub_table, choice, stale);
 }
 
 Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
                                 bool stale) const noexcept {
   const size_t count = problem.extents.size();
-  if (!problem.repeated.empty() || count != static_cast<size_t>(dimensions_) ||
-      count > MemoKey::kMaxExtents || sub_table < 0 ||
-      sub_table >= static_cast<int>(sub_tables_.size())) {
-    MemoAnswer answer;
-    Decide(sub_table, problem, answer);
-    return Spell(sub_table, answer, stale);
+  if (ABSL_PREDICT_FALSE(!problem.repeated.empty() ||
+                         count != remembered_dimensions_ ||
+                         static_cast<size_t>(sub_table) >= answers_.size())) {
+    return ResolveAnew(sub_table, problem, stale);
   }
-  MemoKey key{.table = number_ << 8 | static_cast<uint64_t>(sub_table)};
-  for (size_t i = 0; i < count; ++i) key.extents[i] = problem.extents[i];
+  const MemoKey key(number_ << 8 | static_cast<uint64_t>(sub_table),
+                    problem.extents);
   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
   if (!entry.Holds(key)) {
-    Decide(sub_table, problem, entry.answer);
+    Decide(sub_table, problem, entry.choice);
     entry.key = key;
   }
-  return Spell(sub_table, entry.answer, stale);
+  return Spell(sub_table, entry.choice, stale);
 }
 
 }  // namespace wavetune

@@ -21,6 +21,7 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "model/choice.h"
 #include "model/decision.h"
 #include "model/decision_memo.h"
 #include "model/mapping.h"
@@ -114,10 +115,14 @@ class CompiledTable {
   // Returns kNone for a problem that the sub-tables can be asked about.
   DefaultReason CheckProblem(int sub_table,
                              const ProblemView& problem) const noexcept;
-  // Decides without the memo. Not inline: Resolve is a look-up most of the time.
+  // Decides without the memo. Not inline: Resolve is a look-up most of the
+  // time.
   ABSL_ATTRIBUTE_NOINLINE void Decide(int sub_table, const ProblemView& problem,
-                                      MemoAnswer& answer) const noexcept;
-  Decision Spell(int sub_table, const MemoAnswer& answer,
+                                      Choice& choice) const noexcept;
+  ABSL_ATTRIBUTE_NOINLINE Decision ResolveAnew(int sub_table,
+                                               const ProblemView& problem,
+                                               bool stale) const noexcept;
+  Decision Spell(int sub_table, const Choice& choice,
                  bool stale) const noexcept;
 
   Table table_;
@@ -127,13 +132,15 @@ class CompiledTable {
   const RowKernel* kernel_ = nullptr;
   int repeated_dimension_ = -1;
   int dimensions_ = 0;
+  // Of problems that the memo keeps; 0: none.
+  size_t remembered_dimensions_ = 0;
   std::array<Range, kMaxDimensions> ranges_{};
   int64_t min_element_ = 0;  // Of the repeated dimension.
   int64_t max_element_ = 0;
   // As table_.sub_tables, which they refer to.
   std::vector<std::unique_ptr<const CompiledSubTable>> sub_tables_;
-  // What decisions look like, less the problem's numbers: [sub-table][candidate]
-  // and the default.
+  // What decisions look like, less the problem's numbers:
+  // [sub-table][candidate] and the default.
   std::vector<std::vector<Decision>> answers_;
   Decision default_answer_;
 };

@@ -1,9 +1,9 @@
 // DecisionMemo: the last answers of a thread, for problems that repeat: a model
 // launches the same few layers over and over.
 //
-//   MemoKey key = {...};
+//   const MemoKey key(table_number << 8 | sub_table, extents);
 //   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
-//   if (!entry.Holds(key)) { entry.answer = ...; entry.key = key; }
+//   if (!entry.Holds(key)) { entry.choice = ...; entry.key = key; }
 //
 // Each problem has one place (direct-mapped), so that looking costs the same
 // whether it is there or not. An entry is a cache line. It holds no pointer and
@@ -19,22 +19,26 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "model/decision.h"
+#include "absl/types/span.h"
+#include "model/choice.h"
 
 namespace wavetune {
-
-// What Resolve's answer follows from, the table and `stale` apart.
-struct MemoAnswer {
-  double latency_us = 0;
-  double relative_bound = 0;
-  uint8_t candidate = 0xff;
-  bool extrapolated = false;
-  DefaultReason reason = DefaultReason::kNone;
-};
 
 // A problem without a repeated dimension.
 struct MemoKey {
   static constexpr size_t kMaxExtents = 4;  // Kernels with more are not kept.
+
+  constexpr MemoKey() = default;
+  // 1 to kMaxExtents extents.
+  MemoKey(uint64_t table_and_sub_table, absl::Span<const int64_t> of)
+      : table(table_and_sub_table), extents{of[0], 0, 0, 0} {
+    // Not a loop: its end would be a branch more.
+    if (of.size() < 2) return;
+    extents[1] = of[1];
+    if (of.size() < 3) return;
+    extents[2] = of[2];
+    if (of.size() == 4) extents[3] = of[3];
+  }
 
   uint64_t table = 0;  // NewTableNumber() and the sub-table's index; never 0.
   int64_t extents[kMaxExtents] = {};  // Zeros fill it up.
@@ -42,15 +46,15 @@ struct MemoKey {
 
 struct alignas(64) MemoEntry {
   MemoKey key;
-  MemoAnswer answer;
+  Choice choice;  // What Resolve's answer follows from, `stale` apart.
 
   bool Holds(const MemoKey& wanted) const {
     // Without branches in between: most look-ups agree, or differ anywhere.
-    uint64_t difference = key.table ^ wanted.table;
-    for (size_t i = 0; i < MemoKey::kMaxExtents; ++i) {
-      difference |= static_cast<uint64_t>(key.extents[i] ^ wanted.extents[i]);
-    }
-    return difference == 0;
+    return ((key.table ^ wanted.table) |
+            static_cast<uint64_t>((key.extents[0] ^ wanted.extents[0]) |
+                                  (key.extents[1] ^ wanted.extents[1]) |
+                                  (key.extents[2] ^ wanted.extents[2]) |
+                                  (key.extents[3] ^ wanted.extents[3]))) == 0;
   }
 };
 static_assert(sizeof(MemoEntry) == 64);

@@ -29,11 +29,12 @@ IntegerRows::IntegerRows(const Table& table, const SubTable& sub,
   for (const MacroGroup& group : sub.groups) {
     const Mapping mapping =
         FoldMapping(sub.mapping, sub.portfolio[group.lead].configuration);
-    Group compiled{.capacity = ConstantDivider(group.capacity),
-                   .tiles_slot = coordinates_.Add(mapping.tiles),
-                   .loop_slot = coordinates_.Add(
-                       mapping.total_iterations ? *mapping.total_iterations
-                                                : *mapping.iterations_per_tile)};
+    Group compiled{
+        .capacity = ConstantDivider(group.capacity),
+        .tiles_slot = coordinates_.Add(mapping.tiles),
+        .loop_slot = coordinates_.Add(mapping.total_iterations
+                                          ? *mapping.total_iterations
+                                          : *mapping.iterations_per_tile)};
     compiled.longest_slot = mapping.longest_loop
                                 ? coordinates_.Add(*mapping.longest_loop)
                                 : compiled.loop_slot;
@@ -59,10 +60,9 @@ IntegerRows::Place IntegerRows::Locate(size_t group, const int64_t* slots,
   place.waves = g.capacity.CeilDiv(place.tiles);
   const auto wave_regime =
       static_cast<size_t>(WaveRegimeIndex(*source_, place.waves));
-  place.segment =
-      &source_->groups[group]
-           .rows[regimes[class_of_group_[group]]]
-           .segments[wave_regime];
+  place.segment = &source_->groups[group]
+                       .rows[regimes[class_of_group_[group]]]
+                       .segments[wave_regime];
   return place;
 }
 
@@ -103,7 +103,7 @@ Choice IntegerRows::Choose(const ProblemView& problem,
   return {.latency_us = Predict(chosen, place),
           .relative_bound = extrapolated ? segment.extrapolated_bound
                                          : segment.relative_bound,
-          .group = static_cast<int>(chosen),
+          .group = static_cast<int16_t>(chosen),
           .candidate = segment.micro[static_cast<size_t>(
               LoopAnchorIndex(*source_, place.iterations))],
           .extrapolated = extrapolated};

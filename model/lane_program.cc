@@ -254,8 +254,8 @@ bool LaneProgram::RunOthers(const ProblemView& problem, const RowKernel& kernel,
   for (size_t i = plain_.size(); i < values_.size(); ++i) {
     auto value = static_cast<double>(values_[i].factor);
     for (const int32_t dimension : values_[i].dimensions) {
-      value *= static_cast<double>(
-          problem.extents[static_cast<size_t>(dimension)]);
+      value *=
+          static_cast<double>(problem.extents[static_cast<size_t>(dimension)]);
     }
     scratch.values[i] = value;
     largest = value > largest ? value : largest;

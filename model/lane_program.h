@@ -1,6 +1,6 @@
-// LaneProgram: what a problem gives to the rows of a sub-table, in the form that
-// RowKernel evaluates: each coordinate is a constant times a few factors, most
-// of them ceil(extents / tile) with a tile per row.
+// LaneProgram: what a problem gives to the rows of a sub-table, in the form
+// that RowKernel evaluates: each coordinate is a constant times a few factors,
+// most of them ceil(extents / tile) with a tile per row.
 //
 //   LaneProgram program(/*repeated_dimension=*/-1);
 //   LaneProduct tiles = program.Add(tiles_of_each_row);
@@ -9,8 +9,9 @@
 //   if (program.Run(problem, kernel, scratch)) kernel.locate(...);
 //
 // Why beside CoordinateProgram: the rows' expressions have one shape and differ
-// in constants only, so that eight rows are one multiplication. What has another
-// form (causal blocks, sums of products) is evaluated there and put into lanes.
+// in constants only, so that eight rows are one multiplication. What has
+// another form (causal blocks, sums of products) is evaluated there and put
+// into lanes.
 //
 // A sum over a repeated dimension is taken apart: factors without that
 // dimension go before it. As all of them are >= 0, both sides saturate at
@@ -117,8 +118,8 @@ class LaneProgram {
   bool fits_ = true;
   CoordinateProgram coordinates_;
   std::vector<Value> values_;
-  std::vector<int> plain_;  // The first values: their one dimension.
-  bool all_plain_ = false;  // They are all that there is.
+  std::vector<int> plain_;         // The first values: their one dimension.
+  bool all_plain_ = false;         // They are all that there is.
   std::vector<int64_t> divisors_;  // Of sums.
   std::vector<double> inverses_;
   std::vector<LaneSource> sources_;

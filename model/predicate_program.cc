@@ -46,10 +46,9 @@ void PredicateProgram::AddMultiple(int dimension, int64_t divisor,
                                    size_t group) {
   if (divisor == 1) return;  // Always holds.
   if (std::has_single_bit(static_cast<uint64_t>(divisor))) {
-    auto same =
-        std::find_if(powers_.begin(), powers_.end(), [&](const Powers& other) {
-          return other.dimension == dimension;
-        });
+    auto same = std::find_if(
+        powers_.begin(), powers_.end(),
+        [&](const Powers& other) { return other.dimension == dimension; });
     if (same == powers_.end()) {
       same = powers_.insert(powers_.end(), Powers());
       same->dimension = dimension;
@@ -58,8 +57,8 @@ void PredicateProgram::AddMultiple(int dimension, int64_t divisor,
     for (int i = 0; i < zeros; ++i) same->fails[i].Set(group);
     return;
   }
-  auto same = std::find_if(
-      divided_.begin(), divided_.end(), [&](const Divided& other) {
+  auto same =
+      std::find_if(divided_.begin(), divided_.end(), [&](const Divided& other) {
         return other.dimension == dimension &&
                other.divider.divisor() == divisor;
       });

@@ -18,6 +18,10 @@ size_t RowRegimeOfExtent(const SubTable& sub, int64_t tile, int64_t extent) {
 
 RowClasses::RowClasses(const SubTable& sub, int repeated_dimension)
     : source_(&sub) {
+  for (size_t i = 0; i + 1 < sub.row_regimes.size(); ++i) {
+    most_bounded_rows_ = std::max(
+        most_bounded_rows_, static_cast<double>(sub.row_regimes[i].max_rows));
+  }
   if (!sub.mapping.rows) return;
   dimension_ = sub.mapping.rows->dimension;
   repeated_ = dimension_ == repeated_dimension;
@@ -48,16 +52,15 @@ size_t RowClasses::RegimeOfElements(
     ++filled;
   }
   return static_cast<size_t>(
-      filled == 0 ? RowRegimeIndex(*source_, 1, 1)
-                  : RowRegimeIndex(*source_, rows,
-                                   fill / static_cast<double>(filled)));
+      filled == 0
+          ? RowRegimeIndex(*source_, 1, 1)
+          : RowRegimeIndex(*source_, rows, fill / static_cast<double>(filled)));
 }
 
 void RowClasses::FindRegimes(const ProblemView& problem,
                              uint8_t* regimes) const noexcept {
   if (!varies()) {
-    const auto regime =
-        static_cast<uint8_t>(RowRegimeIndex(*source_, 1, 1));
+    const auto regime = static_cast<uint8_t>(RowRegimeIndex(*source_, 1, 1));
     std::fill_n(regimes, tiles_.size(), regime);
     return;
   }
@@ -79,9 +82,8 @@ uint8_t RowClasses::RegimeOfSum(int row_class, double rows,
     if (at_least_one > static_cast<double>(regimes[i].max_rows)) continue;
     if (regimes[i].max_fill >= 1) return static_cast<uint8_t>(i);
     // Few rows, hence few elements with any.
-    return static_cast<uint8_t>(
-        RegimeOfElements(tiles_[static_cast<size_t>(row_class)],
-                         problem.repeated));
+    return static_cast<uint8_t>(RegimeOfElements(
+        tiles_[static_cast<size_t>(row_class)], problem.repeated));
   }
   return static_cast<uint8_t>(regimes.size() - 1);
 }

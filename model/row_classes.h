@@ -35,8 +35,13 @@ class RowClasses {
   uint8_t RegimeOfSum(int row_class, double rows,
                       const ProblemView& problem) const noexcept;
 
+  // Returns whether so many rows are in the last regime whatever the fill.
+  bool InLastRegime(double rows) const { return rows > most_bounded_rows_; }
+
   // Whether regimes depend on the problem at all.
-  bool varies() const { return dimension_ >= 0 && source_->row_regimes.size() > 1; }
+  bool varies() const {
+    return dimension_ >= 0 && source_->row_regimes.size() > 1;
+  }
   // The rows' dimension, or -1; whether it is the repeated one.
   int dimension() const { return dimension_; }
   bool repeated() const { return repeated_; }
@@ -52,6 +57,7 @@ class RowClasses {
   const SubTable* source_;
   int dimension_ = -1;
   bool repeated_ = false;
+  double most_bounded_rows_ = 1;  // Of all regimes but the last.
   std::vector<ConstantDivider> tiles_;
 };
 

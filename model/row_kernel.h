@@ -40,9 +40,9 @@ enum SegmentColumn : int {
   kGammaW,
   kBeta,
   kAlpha,
-  kFloor,        // Infinite in lanes without a row.
-  kInverseStep,  // InverseBelow(step_tiles)
-  kSumColumns,   // WaveForm::kSum reads no more.
+  kFloor,                     // Infinite in lanes without a row.
+  kInverseStep,               // InverseBelow(step_tiles)
+  kSumColumns,                // WaveForm::kSum reads no more.
   kFullGammaW = kSumColumns,  // gamma_w * ceil(capacity / step_tiles)
   kMinWave,
   kMaxWave,
@@ -70,7 +70,7 @@ struct LaneProduct {
 
 // What does not depend on the problem. Pointers are to whole blocks.
 struct RowLayout {
-  int lanes = 0;  // A multiple of kBlockLanes.
+  int lanes = 0;      // A multiple of kBlockLanes.
   LaneProduct tiles;  // G
   LaneProduct loop;   // L, or W where loop_is_total.
   LaneProduct longest;

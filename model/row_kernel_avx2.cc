@@ -33,9 +33,16 @@ struct Avx2 {
   }
   static Avx2Mask MaskOf(uint64_t bits) {
     const __m256i lanes = _mm256_setr_epi64x(1, 2, 4, 8);
-    const __m256i set = _mm256_and_si256(
-        _mm256_set1_epi64x(static_cast<int64_t>(bits)), lanes);
+    const __m256i set =
+        _mm256_and_si256(_mm256_set1_epi64x(static_cast<int64_t>(bits)), lanes);
     return {_mm256_castsi256_pd(_mm256_cmpeq_epi64(set, lanes))};
+  }
+  static Avx2Mask Outside(const int64_t* from, int64_t min, int64_t max) {
+    const __m256i integers =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return {_mm256_castsi256_pd(_mm256_or_si256(
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x(min), integers),
+        _mm256_cmpgt_epi64(integers, _mm256_set1_epi64x(max))))};
   }
   void Store(double* to) const { _mm256_storeu_pd(to, value); }
 

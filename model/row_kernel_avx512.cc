@@ -29,6 +29,12 @@ struct Avx512 {
   static Avx512Mask MaskOf(uint64_t bits) {
     return {static_cast<__mmask8>(bits)};
   }
+  static Avx512Mask Outside(const int64_t* from, int64_t min, int64_t max) {
+    const __m512i integers = _mm512_loadu_si512(from);
+    return {static_cast<__mmask8>(
+        _mm512_cmplt_epi64_mask(integers, _mm512_set1_epi64(min)) |
+        _mm512_cmpgt_epi64_mask(integers, _mm512_set1_epi64(max)))};
+  }
   void Store(double* to) const { _mm512_storeu_pd(to, value); }
 
   friend Avx512 operator+(Avx512 a, Avx512 b) {

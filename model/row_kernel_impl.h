@@ -10,6 +10,7 @@
 //   Mask                       one truth value per lane
 //   R Load(const double*), R Of(double), void Store(double*)
 //   R FromIntegers(const int64_t*)       each in [0, 2^51]
+//   Mask Outside(const int64_t*, int64_t min, int64_t max)
 //   +, -, *, /                           rounded to nearest, never contracted
 //   Max(a, b), Min(a, b)                 a > b ? a : b; a < b ? a : b
 //   Ceil(a)                              a in [0, 2^52]
@@ -37,6 +38,22 @@ inline constexpr double kNoRow = __builtin_inf();
 inline constexpr int kMaxWaveBounds = 15;
 inline constexpr int kMaxAnchorLanes = 32;  // kMaxLoopAnchors.
 
+// How a layout's coordinates are made. The usual ones have code of their own,
+// without the branches of the others: GEMM and grouped GEMM are two axes of
+// tiles and one loop that is each tile's; a grouped one's first axis is a sum,
+// made before.
+enum class Shape { kAny, kGemm, kGroupedGemm };
+
+static WAVETUNE_KERNEL_INLINE Shape ShapeOf(const RowLayout& layout) {
+  const LaneFactor* const tiles = layout.tiles.factors;
+  if (layout.tiles.factor_count != 2 || layout.loop.factor_count != 1 ||
+      layout.loop_is_total || layout.has_longest || tiles[1].from_lanes ||
+      layout.loop.factors[0].from_lanes) {
+    return Shape::kAny;
+  }
+  return tiles[0].from_lanes ? Shape::kGroupedGemm : Shape::kGemm;
+}
+
 template <typename R>
 WAVETUNE_KERNEL_INLINE R NumberOf(const LaneFactor& factor, int lane, int lanes,
                                   const LaneInputs& inputs) {
@@ -45,15 +62,13 @@ WAVETUNE_KERNEL_INLINE R NumberOf(const LaneFactor& factor, int lane, int lanes,
              : R::Of(inputs.values[factor.source]);
 }
 
-// Exact where it is at most kLaneLimit: all factors are whole and at least 0, so
-// that a product whose parts are rounded is either above, or 0. kFactors: how
-// many there are, or -1 for any number.
-template <typename R, int kFactors>
+// Exact where it is at most kLaneLimit: all factors are whole and at least 0,
+// so that a product whose parts are rounded is either above, or 0.
+template <typename R>
 WAVETUNE_KERNEL_INLINE R ProductOf(const LaneProduct& product, int lane,
                                    int lanes, const LaneInputs& inputs) {
   R result = R::Load(product.constants + lane);
-  const int count = kFactors < 0 ? product.factor_count : kFactors;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < product.factor_count; ++i) {
     const LaneFactor& factor = product.factors[i];
     result = result * Ceil(NumberOf<R>(factor, lane, lanes, inputs) *
                            R::Load(factor.inverse + lane));
@@ -70,30 +85,112 @@ struct LanePlace {
   R waves;
 };
 
-// How many factors tiles and loop have, and that the loop is of each tile: the
-// usual case, without its branches. -1: any.
-template <typename R, int kTiles, int kLoop>
-WAVETUNE_KERNEL_INLINE LanePlace<R> Locate(const RowLayout& layout,
-                                           const LaneInputs& inputs, int lane,
-                                           R& largest) {
-  const int lanes = layout.lanes;
-  const R tiles = ProductOf<R, kTiles>(layout.tiles, lane, lanes, inputs);
-  const R loop = ProductOf<R, kLoop>(layout.loop, lane, lanes, inputs);
-  const R waves = Ceil(tiles * R::Load(layout.inverse_capacity + lane));
-  LanePlace<R> at = {tiles, loop, loop, waves};
-  largest = Max(largest, Max(tiles, loop));
-  if constexpr (kTiles < 0) {
-    if (layout.loop_is_total) {
+template <typename R>
+WAVETUNE_KERNEL_INLINE R WavesOf(const RowLayout& layout, R tiles, int lane) {
+  return Ceil(tiles * R::Load(layout.inverse_capacity + lane));
+}
+
+// Finds the places of rows, a few lanes at a time. `largest` collects what must
+// be at most kLaneLimit.
+template <typename R, Shape kShape>
+class Locator {
+ public:
+  WAVETUNE_KERNEL_INLINE Locator(const RowLayout& layout,
+                                 const LaneInputs& inputs)
+      : layout_(layout), inputs_(inputs) {}
+
+  WAVETUNE_KERNEL_INLINE LanePlace<R> At(int lane, R& largest) const {
+    const int lanes = layout_.lanes;
+    const R tiles = ProductOf<R>(layout_.tiles, lane, lanes, inputs_);
+    const R loop = ProductOf<R>(layout_.loop, lane, lanes, inputs_);
+    largest = Max(largest, Max(tiles, loop));
+    LanePlace<R> at = {tiles, loop, loop, WavesOf(layout_, tiles, lane)};
+    if (layout_.loop_is_total) {
       at.iterations = loop / tiles;
       at.longest = Ceil(at.iterations);
     }
-    if (layout.has_longest) {
-      at.longest = ProductOf<R, -1>(layout.longest, lane, lanes, inputs);
+    if (layout_.has_longest) {
+      at.longest = ProductOf<R>(layout_.longest, lane, lanes, inputs_);
       largest = Max(largest, at.longest);
     }
+    return at;
   }
-  return at;
-}
+
+ private:
+  const RowLayout& layout_;
+  const LaneInputs& inputs_;
+};
+
+// What does not depend on the lanes stays in registers.
+template <typename R>
+class GemmLocator {
+ public:
+  WAVETUNE_KERNEL_INLINE GemmLocator(const RowLayout& layout,
+                                     const LaneInputs& inputs)
+      : layout_(layout),
+        tiles_(layout.tiles.constants),
+        loop_(layout.loop.constants),
+        inverse0_(layout.tiles.factors[0].inverse),
+        inverse1_(layout.tiles.factors[1].inverse),
+        inverse2_(layout.loop.factors[0].inverse),
+        number1_(R::Of(inputs.values[layout.tiles.factors[1].source])),
+        number2_(R::Of(inputs.values[layout.loop.factors[0].source])) {}
+
+ protected:
+  WAVETUNE_KERNEL_INLINE LanePlace<R> AtNumber(R number0, int lane,
+                                               R& largest) const {
+    const R rows = Ceil(number0 * R::Load(inverse0_ + lane));
+    const R columns = Ceil(number1_ * R::Load(inverse1_ + lane));
+    const R length = Ceil(number2_ * R::Load(inverse2_ + lane));
+    const R tiles = Max((R::Load(tiles_ + lane) * rows) * columns, R::Of(1));
+    const R loop = Max(R::Load(loop_ + lane) * length, R::Of(1));
+    largest = Max(largest, Max(tiles, loop));
+    return {tiles, loop, loop, WavesOf(layout_, tiles, lane)};
+  }
+
+ private:
+  const RowLayout& layout_;
+  const double* tiles_;
+  const double* loop_;
+  const double* inverse0_;
+  const double* inverse1_;
+  const double* inverse2_;
+  R number1_;
+  R number2_;
+};
+
+template <typename R>
+class Locator<R, Shape::kGemm> : GemmLocator<R> {
+ public:
+  WAVETUNE_KERNEL_INLINE Locator(const RowLayout& layout,
+                                 const LaneInputs& inputs)
+      : GemmLocator<R>(layout, inputs),
+        number0_(R::Of(inputs.values[layout.tiles.factors[0].source])) {}
+
+  WAVETUNE_KERNEL_INLINE LanePlace<R> At(int lane, R& largest) const {
+    return this->AtNumber(number0_, lane, largest);
+  }
+
+ private:
+  R number0_;
+};
+
+template <typename R>
+class Locator<R, Shape::kGroupedGemm> : GemmLocator<R> {
+ public:
+  WAVETUNE_KERNEL_INLINE Locator(const RowLayout& layout,
+                                 const LaneInputs& inputs)
+      : GemmLocator<R>(layout, inputs),
+        numbers0_(inputs.lane_values +
+                  layout.tiles.factors[0].source * layout.lanes) {}
+
+  WAVETUNE_KERNEL_INLINE LanePlace<R> At(int lane, R& largest) const {
+    return this->AtNumber(R::Load(numbers0_ + lane), lane, largest);
+  }
+
+ private:
+  const double* numbers0_;
+};
 
 template <typename R>
 WAVETUNE_KERNEL_INLINE bool Fits(R largest) {
@@ -104,43 +201,51 @@ template <typename R>
 bool LocateRows(const RowLayout& layout, const LaneInputs& inputs,
                 double* waves) noexcept {
   R largest = R::Of(0);
+  const Locator<R, Shape::kAny> locator(layout, inputs);
   for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
-    Locate<R, -1, -1>(layout, inputs, lane, largest).waves.Store(waves + lane);
+    locator.At(lane, largest).waves.Store(waves + lane);
   }
   return Fits(largest);
 }
 
-// The columns of a few lanes, each lane's from its own wave regime. kRegimes: 1,
-// 2, or 0 for any number.
+// The columns of a few lanes, each lane's from its own wave regime. kRegimes:
+// 1, 2, or 0 for any number.
 template <typename R, int kRegimes, int kColumns>
 class LaneSegments {
  public:
+  // `block` is the plane's block of the lanes, `offset` the first one's place
+  // in it.
   WAVETUNE_KERNEL_INLINE LaneSegments(const RowLayout& layout,
-                                      const SegmentPlane& plane, int lane,
-                                      R waves)
-      : regimes_(kRegimes == 0 ? plane.wave_regimes : kRegimes),
-        base_(plane.blocks +
-              static_cast<ptrdiff_t>(lane / kBlockLanes) * regimes_ * kColumns),
-        offset_(lane % kBlockLanes) {
+                                      const LaneBlock* block, int offset,
+                                      int regimes, R waves)
+      : regimes_(kRegimes == 0 ? regimes : kRegimes),
+        base_(block->lane + offset) {
     for (int i = 0; i + 1 < regimes_; ++i) {
       above_[i] = Greater(waves, R::Of(layout.max_waves[i]));
+    }
+    if constexpr (R::kWidth == 1) {
+      // One lane takes the columns of its regime alone.
+      unsigned regime = 0;
+      for (int i = 0; i + 1 < regimes_; ++i) regime += Bits(above_[i]);
+      base_ += regime * kColumns * kBlockLanes;
     }
   }
 
   WAVETUNE_KERNEL_INLINE R operator[](int column) const {
-    R value = R::Load(&base_[column].lane[offset_]);
-    for (int i = 1; i < regimes_; ++i) {
-      value = Select(above_[i - 1],
-                     R::Load(&base_[i * kColumns + column].lane[offset_]),
-                     value);
+    const double* from = base_ + column * kBlockLanes;
+    R value = R::Load(from);
+    if constexpr (R::kWidth > 1) {
+      for (int i = 1; i < regimes_; ++i) {
+        from += kColumns * kBlockLanes;
+        value = Select(above_[i - 1], R::Load(from), value);
+      }
     }
     return value;
   }
 
  private:
   int regimes_;
-  const LaneBlock* base_;
-  int offset_;
+  const double* base_;
   typename R::Mask above_[kRegimes == 0   ? kMaxWaveBounds
                           : kRegimes == 1 ? 1
                                           : kRegimes - 1];
@@ -172,9 +277,8 @@ WAVETUNE_KERNEL_INLINE R OverlapSumOf(const Segments& c, const LanePlace<R>& at,
   const R last_steps = Ceil(last * c[kInverseStep]);
   const R tile = c[kGamma] * at.longest;
   const R bandwidth = c[kBeta] + c[kAlpha] * at.iterations;
-  const R per_wave =
-      c[kDeltaW] + OverlapOf(tile, c[kFullGammaW] * at.longest,
-                             bandwidth * capacity);
+  const R per_wave = c[kDeltaW] + OverlapOf(tile, c[kFullGammaW] * at.longest,
+                                            bandwidth * capacity);
   return (c[kDelta] + full_waves * per_wave) +
          OverlapOf(tile, (c[kGammaW] * last_steps) * at.longest,
                    bandwidth * last);
@@ -183,10 +287,10 @@ WAVETUNE_KERNEL_INLINE R OverlapSumOf(const Segments& c, const LanePlace<R>& at,
 template <typename R, typename Segments>
 WAVETUNE_KERNEL_INLINE typename R::Mask OutsideOf(const Segments& c,
                                                   const LanePlace<R>& at) {
-  return Either(Either(Greater(c[kMinWave], at.waves),
-                       Greater(at.waves, c[kMaxWave])),
-                Either(Greater(c[kMinIterations], at.iterations),
-                       Greater(at.iterations, c[kMaxIterations])));
+  return Either(
+      Either(Greater(c[kMinWave], at.waves), Greater(at.waves, c[kMaxWave])),
+      Either(Greater(c[kMinIterations], at.iterations),
+             Greater(at.iterations, c[kMaxIterations])));
 }
 
 // What choosing keeps of each row.
@@ -197,13 +301,20 @@ struct RowResults {
   alignas(64) double iterations[kMaxLanes];
 };
 
-// Returns the first lane whose value is at most `limit`; there is one.
+// Returns the first lane whose value is at most `limit`; there is one. Which it
+// is cannot be predicted, so that the only branch is after 64 lanes.
 template <typename R>
-WAVETUNE_KERNEL_INLINE int FirstAtMost(const double* values, double limit) {
+WAVETUNE_KERNEL_INLINE int FirstAtMost(const double* values, int lanes,
+                                       double limit) {
   const R bound = R::Of(limit);
-  for (int lane = 0;; lane += R::kWidth) {
-    const unsigned bits = Bits(AtMost(R::Load(values + lane), bound));
-    if (bits != 0) return lane + __builtin_ctz(bits);
+  for (int begin = 0;; begin += 64) {
+    const int end = lanes - begin < 64 ? lanes : begin + 64;
+    uint64_t found = 0;
+    for (int lane = begin; lane < end; lane += R::kWidth) {
+      found |= uint64_t{Bits(AtMost(R::Load(values + lane), bound))}
+               << (lane - begin);
+    }
+    if (found != 0 || end == lanes) return begin + __builtin_ctzll(found);
   }
 }
 
@@ -219,23 +330,28 @@ WAVETUNE_KERNEL_INLINE int NearestAnchor(const RowLayout& layout,
     distance.Store(distances + lane);
     least = Min(distance, least);
   }
-  return FirstAtMost<R>(distances, Least(least));
+  return FirstAtMost<R>(distances, layout.anchor_lanes, Least(least));
 }
 
 // Writes the rank of each row; returns the least of a few lanes' ranks.
-template <typename R, int kTiles, int kLoop, int kRegimes, bool kOverlaps>
+template <typename R, Shape kShape, int kRegimes, bool kOverlaps>
 WAVETUNE_KERNEL_INLINE R RankRows(const RowLayout& layout,
                                   const LaneInputs& inputs,
                                   const SegmentPlane& plane,
-                                  const uint64_t* excluded,
-                                  RowResults& results, R& largest) {
+                                  const uint64_t* excluded, RowResults& results,
+                                  R& largest) {
   constexpr int kColumns = kOverlaps ? kOverlapColumns : kSumColumns;
   const bool any_excluded = (excluded[0] | excluded[1]) != 0;
+  const Locator<R, kShape> locator(layout, inputs);
+  const LaneBlock* block = plane.blocks;
+  const int regimes = kRegimes == 0 ? plane.wave_regimes : kRegimes;
   R best = R::Of(kNoRow);
   for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
-    const LanePlace<R> at =
-        Locate<R, kTiles, kLoop>(layout, inputs, lane, largest);
-    const LaneSegments<R, kRegimes, kColumns> c(layout, plane, lane, at.waves);
+    const int offset = lane % kBlockLanes;
+    if (offset == 0 && lane != 0) block += regimes * kColumns;
+    const LanePlace<R> at = locator.At(lane, largest);
+    const LaneSegments<R, kRegimes, kColumns> c(layout, block, offset, regimes,
+                                                at.waves);
     R latency = R::Of(0);
     if constexpr (kOverlaps) {
       latency = OverlapSumOf(c, at, R::Load(layout.capacity + lane));
@@ -261,18 +377,19 @@ WAVETUNE_KERNEL_INLINE R RankRows(const RowLayout& layout,
   return best;
 }
 
-template <typename R, int kTiles, int kLoop, int kRegimes, bool kOverlaps>
+template <typename R, Shape kShape, int kRegimes, bool kOverlaps>
 bool ChooseRow(const RowLayout& layout, const LaneInputs& inputs,
                const SegmentPlane& plane, const uint64_t* excluded,
                RowChoice& choice) noexcept {
   RowResults results;
   R largest = R::Of(0);
-  const double best = Least(RankRows<R, kTiles, kLoop, kRegimes, kOverlaps>(
+  const double best = Least(RankRows<R, kShape, kRegimes, kOverlaps>(
       layout, inputs, plane, excluded, results, largest));
   if (!Fits(largest)) return false;
   choice.lane = -1;
   if (best == kNoRow) return true;
-  const int lane = FirstAtMost<R>(results.rank_us, best * layout.tie_factor);
+  const int lane =
+      FirstAtMost<R>(results.rank_us, layout.lanes, best * layout.tie_factor);
   choice.lane = lane;
   choice.latency_us = results.latency_us[lane];
   choice.waves = results.waves[lane];
@@ -281,41 +398,41 @@ bool ChooseRow(const RowLayout& layout, const LaneInputs& inputs,
   return true;
 }
 
-template <typename R, int kTiles, int kLoop, int kRegimes>
+template <typename R, Shape kShape, int kRegimes>
 WAVETUNE_KERNEL_INLINE bool ChooseRowOfForm(const RowLayout& layout,
                                             const LaneInputs& inputs,
                                             const SegmentPlane& plane,
                                             const uint64_t* excluded,
                                             RowChoice& choice) {
-  return layout.overlaps
-             ? ChooseRow<R, kTiles, kLoop, kRegimes, true>(
-                   layout, inputs, plane, excluded, choice)
-             : ChooseRow<R, kTiles, kLoop, kRegimes, false>(
-                   layout, inputs, plane, excluded, choice);
+  return layout.overlaps ? ChooseRow<R, kShape, kRegimes, true>(
+                               layout, inputs, plane, excluded, choice)
+                         : ChooseRow<R, kShape, kRegimes, false>(
+                               layout, inputs, plane, excluded, choice);
 }
 
-// GEMM and grouped GEMM have two axes of tiles and one loop, and FitTable makes
-// two wave regimes: that has code of its own.
 template <typename R>
 bool ChooseRowOf(const RowLayout& layout, const LaneInputs& inputs,
                  const SegmentPlane& plane, const uint64_t* excluded,
                  RowChoice& choice) noexcept {
-  const bool usual = layout.tiles.factor_count == 2 &&
-                     layout.loop.factor_count == 1 && !layout.loop_is_total &&
-                     !layout.has_longest;
-  switch (plane.wave_regimes) {
-    case 1:
-      return ChooseRowOfForm<R, -1, -1, 1>(layout, inputs, plane, excluded,
-                                           choice);
-    case 2:
-      return usual ? ChooseRowOfForm<R, 2, 1, 2>(layout, inputs, plane,
-                                                 excluded, choice)
-                   : ChooseRowOfForm<R, -1, -1, 2>(layout, inputs, plane,
+  if (plane.wave_regimes == 2) {  // As FitTable makes them.
+    switch (ShapeOf(layout)) {
+      case Shape::kGemm:
+        return ChooseRowOfForm<R, Shape::kGemm, 2>(layout, inputs, plane,
                                                    excluded, choice);
-    default:
-      return ChooseRowOfForm<R, -1, -1, 0>(layout, inputs, plane, excluded,
-                                           choice);
+      case Shape::kGroupedGemm:
+        return ChooseRowOfForm<R, Shape::kGroupedGemm, 2>(layout, inputs, plane,
+                                                          excluded, choice);
+      case Shape::kAny:
+        return ChooseRowOfForm<R, Shape::kAny, 2>(layout, inputs, plane,
+                                                  excluded, choice);
+    }
   }
+  if (plane.wave_regimes == 1) {
+    return ChooseRowOfForm<R, Shape::kAny, 1>(layout, inputs, plane, excluded,
+                                              choice);
+  }
+  return ChooseRowOfForm<R, Shape::kAny, 0>(layout, inputs, plane, excluded,
+                                            choice);
 }
 
 template <typename R>
@@ -369,16 +486,17 @@ void SumQuotients(const int64_t* elements, size_t element_count,
   }
 }
 
-// Left to the compiler, which knows how to compare integers on every path.
 template <typename R>
 bool AllInRange(const int64_t* elements, size_t element_count, int64_t min,
                 int64_t max) noexcept {
-  int64_t outside = 0;
-  for (size_t i = 0; i < element_count; ++i) {
-    outside |= static_cast<int64_t>(elements[i] < min) |
-               static_cast<int64_t>(elements[i] > max);
+  size_t i = 0;
+  for (; i + R::kWidth <= element_count; i += R::kWidth) {
+    if (Bits(R::Outside(elements + i, min, max)) != 0) return false;
   }
-  return outside == 0;
+  for (; i < element_count; ++i) {
+    if (elements[i] < min || elements[i] > max) return false;
+  }
+  return true;
 }
 
 template <typename R>

@@ -29,6 +29,11 @@ struct Neon {
     const uint64x2_t lanes = vcombine_u64(vcreate_u64(1), vcreate_u64(2));
     return {vtstq_u64(vdupq_n_u64(bits), lanes)};
   }
+  static NeonMask Outside(const int64_t* from, int64_t min, int64_t max) {
+    const int64x2_t integers = vld1q_s64(from);
+    return {vorrq_u64(vcltq_s64(integers, vdupq_n_s64(min)),
+                      vcgtq_s64(integers, vdupq_n_s64(max)))};
+  }
   void Store(double* to) const { vst1q_f64(to, value); }
 
   friend Neon operator+(Neon a, Neon b) {

@@ -27,7 +27,9 @@ double Limited(int64_t waves) {
 SegmentRecord RecordOf(const WaveSegment& segment, int64_t capacity) {
   const WaveCoefficients& c = segment.coefficients;
   SegmentRecord record;
-  record.source = &segment;
+  record.bounds[0] = segment.relative_bound;
+  record.bounds[1] = segment.extrapolated_bound;
+  record.micro = segment.micro.data();
   record.columns[kDelta] = c.delta;
   record.columns[kDeltaW] = c.delta_w;
   record.columns[kGamma] = c.gamma;
@@ -153,9 +155,9 @@ void RowPlanes::AddIntervals(const SubTable& sub,
     thresholds.push_back(static_cast<double>(end));
   }
   thresholds.back() = kNever;
-  thresholds.resize((thresholds.size() + kBlockLanes - 1) / kBlockLanes *
-                        kBlockLanes,
-                    kNever);
+  thresholds.resize(
+      (thresholds.size() + kBlockLanes - 1) / kBlockLanes * kBlockLanes,
+      kNever);
   threshold_lanes_ = static_cast<int>(thresholds.size());
   thresholds_.resize(thresholds.size() / kBlockLanes);
   for (size_t i = 0; i < thresholds.size(); ++i) {

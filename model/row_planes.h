@@ -26,7 +26,8 @@ namespace wavetune {
 // A segment of the coefficient table as predictions read it.
 struct SegmentRecord {
   double columns[kOverlapColumns];
-  const WaveSegment* source = nullptr;
+  double bounds[2];  // Inside and outside of the measured range.
+  const uint8_t* micro = nullptr;
 
   // Returns whether a problem lies outside of the measured range. As
   // IsExtrapolated; waves up to 2^51.
@@ -40,8 +41,8 @@ struct SegmentRecord {
 class RowPlanes {
  public:
   // `tiles` has the rows' tile of each group; empty where the mapping has no
-  // rows, or a repeated dimension along them: then there are no intervals. `sub`
-  // keeps the rules of CheckTable and outlives this.
+  // rows, or a repeated dimension along them: then there are no intervals.
+  // `sub` keeps the rules of CheckTable and outlives this.
   RowPlanes(const SubTable& sub, const std::vector<int64_t>& tiles);
 
   // Whether PlaneAt may be asked.
@@ -49,9 +50,8 @@ class RowPlanes {
 
   // Returns the plane of an extent in [0, kLaneLimit].
   int PlaneAt(const RowKernel& kernel, double extent) const {
-    return plane_of_interval_[static_cast<size_t>(
-        kernel.count_below(thresholds_.data()->lane, threshold_lanes_,
-                           extent))];
+    return plane_of_interval_[static_cast<size_t>(kernel.count_below(
+        thresholds_.data()->lane, threshold_lanes_, extent))];
   }
 
   // Returns the plane of rows' regimes that are all alike, or -1.
@@ -105,8 +105,8 @@ class RowPlanes {
   std::vector<double> max_waves_;  // Of all regimes but the last.
   std::vector<SegmentRecord> records_;
   std::map<Regimes, int> known_;
-  std::vector<uint8_t> regimes_;   // [plane][group]
-  std::vector<LaneBlock> planes_;  // [plane][block][wave regime][column]
+  std::vector<uint8_t> regimes_;       // [plane][group]
+  std::vector<LaneBlock> planes_;      // [plane][block][wave regime][column]
   std::vector<LaneBlock> thresholds_;  // Upper ends of intervals, ascending.
   int threshold_lanes_ = 0;
   std::vector<int> plane_of_interval_;

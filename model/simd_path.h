@@ -24,9 +24,9 @@ enum class SimdPath : uint8_t { kScalar, kNeon, kAvx2, kAvx512 };
 std::vector<SimdPath> SupportedSimdPaths();
 
 // Returns the fastest of them, or the one that the environment variable
-// WAVETUNE_SIMD names (scalar, neon, avx2, avx512) where this CPU runs it; other
-// values are ignored. Reads CPU and environment on the first call only. Cannot
-// fail.
+// WAVETUNE_SIMD names (scalar, neon, avx2, avx512) where this CPU runs it;
+// other values are ignored. Reads CPU and environment on the first call only.
+// Cannot fail.
 SimdPath DefaultSimdPath();
 
 // Returns "scalar", "neon", "avx2" or "avx512". Cannot fail.

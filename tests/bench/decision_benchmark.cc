@@ -36,8 +36,7 @@ std::unique_ptr<const CompiledTable> Compile(TableKind kind, size_t groups,
   return CompiledTable::Create(TablePayload(kind, groups, form), path).value();
 }
 
-void ResolveNewProblems(benchmark::State& state, WaveForm form,
-                        SimdPath path) {
+void ResolveNewProblems(benchmark::State& state, WaveForm form, SimdPath path) {
   const auto table = Compile(TableKind::kGemm,
                              static_cast<size_t>(state.range(0)), form, path);
   const std::vector<Extents> problems = LlmProblems();
@@ -49,8 +48,7 @@ void ResolveNewProblems(benchmark::State& state, WaveForm form,
 }
 
 // One shape of layer, tokens of 128 experts.
-void ResolveGroupedGemm(benchmark::State& state, WaveForm form,
-                        SimdPath path) {
+void ResolveGroupedGemm(benchmark::State& state, WaveForm form, SimdPath path) {
   const auto table = Compile(TableKind::kGroupedGemm, 16, form, path);
   const auto experts = static_cast<size_t>(state.range(0));
   const auto lists = TokensPerExpert(experts, 16384);
@@ -58,7 +56,8 @@ void ResolveGroupedGemm(benchmark::State& state, WaveForm form,
   size_t next = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(table->Resolve(
-        0, ProblemView(View(extents).extents, absl::MakeConstSpan(lists[next]))));
+        0,
+        ProblemView(View(extents).extents, absl::MakeConstSpan(lists[next]))));
     next = (next + 1) % kProblems;
   }
 }
@@ -131,11 +130,10 @@ void RegisterPaths() {
       const std::string name =
           absl::StrCat("<", std::string(ToString(path)), ",",
                        form == WaveForm::kSum ? "sum" : "overlap", ">");
-      benchmark::RegisterBenchmark(
-          ("NewProblem" + name).c_str(),
-          [form, path](benchmark::State& state) {
-            ResolveNewProblems(state, form, path);
-          })
+      benchmark::RegisterBenchmark(("NewProblem" + name).c_str(),
+                                   [form, path](benchmark::State& state) {
+                                     ResolveNewProblems(state, form, path);
+                                   })
           ->Arg(16)
           ->Arg(32);
       benchmark::RegisterBenchmark(("GroupedGemm" + name).c_str(),
