@@ -29,19 +29,6 @@ bool CpuRuns(SimdPath path) {
   return false;
 }
 
-SimdPath ReadDefault() {
-  const std::vector<SimdPath> supported = SupportedSimdPaths();
-  // getenv: before any thread of ours could change the environment.
-  const char* const wanted =
-      std::getenv("WAVETUNE_SIMD");  // NOLINT(concurrency-mt-unsafe)
-  if (wanted != nullptr) {
-    for (const SimdPath path : supported) {
-      if (ToString(path) == wanted) return path;
-    }
-  }
-  return supported.back();
-}
-
 }  // namespace
 
 std::vector<SimdPath> SupportedSimdPaths() {
@@ -56,8 +43,20 @@ std::vector<SimdPath> SupportedSimdPaths() {
   return paths;
 }
 
+SimdPath SimdPathNamed(const char* name) {
+  const std::vector<SimdPath> supported = SupportedSimdPaths();
+  if (name != nullptr) {
+    for (const SimdPath path : supported) {
+      if (ToString(path) == name) return path;
+    }
+  }
+  return supported.back();
+}
+
 SimdPath DefaultSimdPath() {
-  static const SimdPath path = ReadDefault();
+  // getenv: once, before any thread of ours could change the environment.
+  static const SimdPath path = SimdPathNamed(
+      std::getenv("WAVETUNE_SIMD"));  // NOLINT(concurrency-mt-unsafe)
   return path;
 }
 
