@@ -23,10 +23,13 @@ enum class SimdPath : uint8_t { kScalar, kNeon, kAvx2, kAvx512 };
 // Returns what this CPU runs, the slowest first; kScalar always. Cannot fail.
 std::vector<SimdPath> SupportedSimdPaths();
 
-// Returns the fastest of them, or the one that the environment variable
-// WAVETUNE_SIMD names (scalar, neon, avx2, avx512) where this CPU runs it;
-// other values are ignored. Reads CPU and environment on the first call only.
-// Cannot fail.
+// Returns the path with that name where this CPU runs it, else the fastest that
+// it runs. nullptr: no name. Cannot fail.
+SimdPath SimdPathNamed(const char* name);
+
+// Returns the path that the environment variable WAVETUNE_SIMD names (scalar,
+// neon, avx2, avx512), as SimdPathNamed does. Reads CPU and environment on the
+// first call only. Cannot fail.
 SimdPath DefaultSimdPath();
 
 // Returns "scalar", "neon", "avx2" or "avx512". Cannot fail.
