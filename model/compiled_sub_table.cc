@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "absl/base/optimization.h"
+#include "model/exact_quotient.h"
 #include "model/fold.h"
+#include "model/mapping.h"
 #include "model/table_check.h"
-#include "model/wave_model.h"
 
 namespace wavetune {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+static_assert(kMaxLanes == kMaxGroups);
+static_assert(kMaxWaveRegimes <= 16 && kMaxLoopAnchors <= 32,
+              "kMaxWaveBounds, kMaxAnchorLanes (model/row_kernel_impl.h)");
+static_assert(kLaneLimit == kExactQuotientLimit);
 
 int RepeatedDimension(const Table& table) {
   for (size_t i = 0; i < table.dimensions.size(); ++i) {
@@ -19,204 +25,217 @@ int RepeatedDimension(const Table& table) {
   return -1;
 }
 
+std::vector<int> AddClasses(const SubTable& sub, RowClasses& classes) {
+  std::vector<int> class_of_group;
+  for (const MacroGroup& group : sub.groups) {
+    class_of_group.push_back(
+        classes.Add(sub.portfolio[group.lead].configuration));
+  }
+  return class_of_group;
+}
+
+// Returns the groups' tiles along the rows, where an extent gives the regime.
+std::vector<int64_t> TilesOfExtents(const RowClasses& classes,
+                                    const std::vector<int>& class_of_group) {
+  std::vector<int64_t> tiles;
+  if (!classes.varies() || classes.repeated()) return tiles;
+  for (const int row_class : class_of_group) {
+    tiles.push_back(classes.tile(row_class));
+  }
+  return tiles;
+}
+
 }  // namespace
 
-CompiledSubTable::CompiledSubTable(const Table& table, size_t index)
+CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
+                                   SimdPath path)
     : source_(&table.sub_tables[index]),
-      loop_is_total_(!source_->mapping.iterations_per_tile.has_value()),
-      has_longest_loop_(source_->mapping.longest_loop.has_value()),
-      wave_regimes_(source_->max_waves.size()),
-      row_regimes_(source_->row_regimes.size()),
-      tie_factor_(1 + table.near_tie),
-      coordinates_(static_cast<int>(table.dimensions.size()),
-                   RepeatedDimension(table)),
-      predicates_(RepeatedDimension(table)) {
-  if (source_->mapping.rows) {
-    row_dimension_ = source_->mapping.rows->dimension;
-    rows_repeated_ = row_dimension_ == RepeatedDimension(table);
+      kernel_(FindRowKernel(path)),
+      predicates_(RepeatedDimension(table)),
+      classes_(*source_, RepeatedDimension(table)),
+      class_of_group_(AddClasses(*source_, classes_)),
+      program_(static_cast<int>(table.dimensions.size()),
+               RepeatedDimension(table)),
+      planes_(*source_, TilesOfExtents(classes_, class_of_group_)),
+      integer_rows_(table, *source_, classes_, class_of_group_,
+                    RepeatedDimension(table)) {
+  for (size_t i = 0; i < source_->groups.size(); ++i) {
+    const Configuration& lead =
+        source_->portfolio[source_->groups[i].lead].configuration;
+    for (const Relation& relation : table.problem_predicates) {
+      predicates_.Add(FoldRelation(relation, lead), i);
+    }
   }
-  for (const MacroGroup& group : source_->groups) AddGroup(table, group);
-  coordinates_.Seal();
-}
-
-int CompiledSubTable::AddRowClass(const Configuration& configuration) {
-  const int64_t tile =
-      source_->mapping.rows ? configuration[source_->mapping.rows->tile] : 1;
-  for (size_t i = 0; i < row_tiles_.size(); ++i) {
-    if (row_tiles_[i].divisor() == tile) return static_cast<int>(i);
-  }
-  row_tiles_.emplace_back(tile);
-  return static_cast<int>(row_tiles_.size()) - 1;
-}
-
-void CompiledSubTable::AddGroup(const Table& table, const MacroGroup& group) {
-  const Configuration& lead = source_->portfolio[group.lead].configuration;
-  const Mapping mapping = FoldMapping(source_->mapping, lead);
-  Group compiled{
-      .capacity = ConstantDivider(group.capacity),
-      .tiles_slot = coordinates_.Add(mapping.tiles),
-      .loop_slot =
-          coordinates_.Add(loop_is_total_ ? *mapping.total_iterations
-                                          : *mapping.iterations_per_tile),
-      .row_class = AddRowClass(lead),
-      .predicates_begin = static_cast<int>(group_predicates_.size())};
-  for (const Relation& relation : table.problem_predicates) {
-    group_predicates_.push_back(predicates_.Add(FoldRelation(relation, lead)));
-  }
-  compiled.longest_slot = has_longest_loop_
-                              ? coordinates_.Add(*mapping.longest_loop)
-                              : compiled.loop_slot;
-  compiled.predicates_end = static_cast<int>(group_predicates_.size());
-  groups_.push_back(compiled);
-  for (const TableRow& row : group.rows) {
-    for (const WaveSegment& segment : row.segments) {
-      segments_.push_back(
-          {segment.coefficients, segment.floor_us,
-           ConstantDivider(segment.step_tiles),
-           StepTiles(group.capacity, Waves(group.capacity, segment.step_tiles)),
-           segment.min_wave, segment.max_wave, segment.min_iterations,
-           segment.max_iterations});
+  AddCoordinates();
+  AddConstants(table);
+  in_lanes_ = program_.fits();
+  for (const Dimension& dimension : table.dimensions) {
+    if (dimension.repeated && dimension.max > kExactQuotientLimit) {
+      in_lanes_ = false;
     }
   }
 }
 
-// The same arithmetic as MapProblem's, on each distinct tile once.
-void CompiledSubTable::FindRowRegimes(const ProblemView& problem,
-                                      size_t* regimes) const {
-  if (row_dimension_ < 0 || row_regimes_ == 1) {
-    const auto regime = static_cast<size_t>(RowRegimeIndex(*source_, 1, 1));
-    std::fill_n(regimes, row_tiles_.size(), regime);
-    return;
+void CompiledSubTable::AddCoordinates() {
+  std::vector<Mapping> mappings;
+  for (const MacroGroup& group : source_->groups) {
+    mappings.push_back(FoldMapping(
+        source_->mapping, source_->portfolio[group.lead].configuration));
   }
-  const absl::Span<const int64_t> extents =
-      rows_repeated_
-          ? problem.repeated
-          : problem.extents.subspan(static_cast<size_t>(row_dimension_), 1);
-  for (size_t i = 0; i < row_tiles_.size(); ++i) {
-    const ConstantDivider& tile = row_tiles_[i];
-    int64_t rows = 0;
-    int64_t filled = 0;
-    double fill = 0;
-    for (const int64_t extent : extents) {
-      if (extent == 0) continue;
-      const int64_t own = tile.CeilDiv(extent);
-      rows = std::min(rows + own, kExpressionLimit);
-      fill += static_cast<double>(extent - (own - 1) * tile.divisor()) /
-              static_cast<double>(tile.divisor());
-      ++filled;
+  const auto add = [&](const auto& expression_of) {
+    std::vector<Expression> rows;
+    for (const Mapping& mapping : mappings) {
+      rows.push_back(expression_of(mapping));
     }
-    regimes[i] = static_cast<size_t>(
-        filled == 0 ? RowRegimeIndex(*source_, 1, 1)
-                    : RowRegimeIndex(*source_, rows,
-                                     fill / static_cast<double>(filled)));
+    return program_.Add(rows);
+  };
+  layout_.loop_is_total = source_->mapping.total_iterations.has_value();
+  layout_.has_longest = source_->mapping.longest_loop.has_value();
+  layout_.tiles = add([](const Mapping& m) { return m.tiles; });
+  layout_.loop = add([](const Mapping& m) {
+    return m.total_iterations ? *m.total_iterations : *m.iterations_per_tile;
+  });
+  if (layout_.has_longest) {
+    layout_.longest = add([](const Mapping& m) { return *m.longest_loop; });
   }
+  if (classes_.varies() && classes_.repeated()) {
+    for (size_t i = 0; i < classes_.size(); ++i) {
+      sum_of_class_.push_back(
+          program_.AddSum(classes_.tile(static_cast<int>(i))));
+    }
+  }
+  program_.Seal();
 }
 
-bool CompiledSubTable::IsLegal(const Group& group, const uint8_t* holds) const {
-  for (int i = group.predicates_begin; i < group.predicates_end; ++i) {
-    if (holds[group_predicates_[static_cast<size_t>(i)]] == 0) return false;
+void CompiledSubTable::AddConstants(const Table& table) {
+  std::vector<double> capacity;
+  std::vector<double> inverse;
+  for (const MacroGroup& group : source_->groups) {
+    capacity.push_back(static_cast<double>(group.capacity));
+    inverse.push_back(InverseBelow(group.capacity));
+  }
+  capacity_ = ToLanes(capacity);
+  inverse_capacity_ = ToLanes(inverse);
+  std::vector<double> anchors = source_->loop_anchors;
+  anchors.resize((anchors.size() + kBlockLanes - 1) / kBlockLanes * kBlockLanes,
+                 std::numeric_limits<double>::infinity());
+  loop_anchors_ = ToLanes(anchors);
+  layout_.lanes = static_cast<int>(capacity_.size()) * kBlockLanes;
+  layout_.capacity = capacity_.data()->lane;
+  layout_.inverse_capacity = inverse_capacity_.data()->lane;
+  layout_.anchors = loop_anchors_.data()->lane;
+  layout_.anchor_lanes = static_cast<int>(loop_anchors_.size()) * kBlockLanes;
+  layout_.overlaps = source_->form == WaveForm::kOverlap;
+  layout_.max_waves = planes_.max_waves().data();
+  layout_.tie_factor = 1 + table.near_tie;
+}
+
+bool CompiledSubTable::FindRegimes(const ProblemView& problem,
+                                   const LaneScratch& scratch,
+                                   uint8_t* regimes) const noexcept {
+  if (!sum_of_class_.empty()) {
+    bool all_last = true;
+    for (const int sum : sum_of_class_) {
+      all_last &= classes_.InLastRegime(scratch.sums[sum]);
+    }
+    if (all_last) {
+      regimes[0] = static_cast<uint8_t>(source_->row_regimes.size() - 1);
+      return true;
+    }
+  }
+  uint8_t of_class[kMaxGroups];
+  if (sum_of_class_.empty()) {
+    classes_.FindRegimes(problem, of_class);
+  } else {
+    for (size_t i = 0; i < sum_of_class_.size(); ++i) {
+      of_class[i] = classes_.RegimeOfSum(
+          static_cast<int>(i), scratch.sums[sum_of_class_[i]], problem);
+    }
+  }
+  bool alike = true;
+  for (size_t i = 0; i < classes_.size(); ++i) {
+    alike = alike && of_class[i] == of_class[0];
+  }
+  regimes[0] = of_class[0];
+  if (alike) return true;
+  for (size_t i = 0; i < class_of_group_.size(); ++i) {
+    regimes[i] = of_class[class_of_group_[i]];
+  }
+  return false;
+}
+
+inline void CompiledSubTable::Answer(const RowChoice& row, size_t row_regime,
+                                     Choice& choice) const noexcept {
+  const auto group = static_cast<size_t>(row.lane);
+  const SegmentRecord& record =
+      planes_.Record(group, row_regime, planes_.WaveRegimeOf(row.waves));
+  const bool extrapolated = record.IsOutside(row.waves, row.iterations);
+  choice.latency_us = row.latency_us;
+  choice.relative_bound = record.bounds[extrapolated ? 1 : 0];
+  choice.group = static_cast<int16_t>(row.lane);
+  choice.candidate = record.micro[row.anchor];
+  choice.extrapolated = extrapolated;
+}
+
+bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
+                                     const uint64_t* excluded,
+                                     Choice& choice) const noexcept {
+  LaneScratch scratch;  // Not initialised: only what has been written is read.
+  if (!program_.Run(problem, *kernel_, scratch)) return false;
+  if (!planes_.has_intervals()) {
+    return ChooseByRegimes(problem, scratch, excluded, choice);
+  }
+  const int plane = planes_.PlaneAt(
+      *kernel_,
+      static_cast<double>(
+          problem.extents[static_cast<size_t>(classes_.dimension())]));
+  RowChoice row;
+  if (!kernel_->choose(layout_, {scratch.values, scratch.lane_values},
+                       planes_.Plane(plane), excluded, row)) {
+    return false;
+  }
+  if (row.lane >= 0) {
+    Answer(row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)), choice);
   }
   return true;
 }
 
-inline CompiledSubTable::Place CompiledSubTable::Locate(
-    size_t group, const int64_t* slots, const size_t* regimes) const {
-  const Group& g = groups_[group];
-  const int64_t tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
-  const int64_t loop = std::max<int64_t>(1, slots[g.loop_slot]);
-  Place place;
-  place.tiles = tiles;
-  place.iterations = static_cast<double>(loop);
-  place.longest_loop = std::max<int64_t>(1, slots[g.longest_slot]);
-  if (loop_is_total_) {
-    place.iterations = place.iterations / static_cast<double>(tiles);
-    if (!has_longest_loop_) place.longest_loop = (loop + tiles - 1) / tiles;
-  }
-  place.waves = g.capacity.CeilDiv(tiles);
-  size_t wave_regime = 0;
-  for (size_t i = 0; i + 1 < wave_regimes_; ++i) {
-    wave_regime += place.waves > source_->max_waves[i] ? 1 : 0;
-  }
-  place.segment =
-      (group * row_regimes_ + regimes[g.row_class]) * wave_regimes_ +
-      wave_regime;
-  return place;
-}
-
-// As PredictLatencyUs (model/wave_model.h), without its divisions.
-inline double CompiledSubTable::Predict(size_t group,
-                                        const Place& place) const {
-  const Segment& segment = segments_[place.segment];
-  const LoopLengths loop = {place.iterations,
-                            static_cast<double>(place.longest_loop)};
-  double latency_us = 0;
-  if (source_->form == WaveForm::kSum) {
-    latency_us = SumLatencyUs(
-        segment.coefficients,
-        StepTiles(place.tiles, segment.step_tiles.CeilDiv(place.tiles)), loop);
+bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
+                                       const LaneScratch& scratch,
+                                       const uint64_t* excluded,
+                                       Choice& choice) const noexcept {
+  const LaneInputs inputs = {scratch.values, scratch.lane_values};
+  uint8_t regimes[kMaxGroups];
+  LaneBlock assembled[RowPlanes::kMaxAssembled];
+  SegmentPlane segments;
+  const bool alike = FindRegimes(problem, scratch, regimes);
+  if (alike) std::fill_n(regimes + 1, class_of_group_.size() - 1, regimes[0]);
+  const int plane = alike ? planes_.UniformPlane(regimes[0]) : -1;
+  if (plane >= 0) {
+    segments = planes_.Plane(plane);
   } else {
-    const Group& g = groups_[group];
-    const int64_t full_waves = place.waves - 1;
-    const int64_t last = place.tiles - full_waves * g.capacity.divisor();
-    latency_us =
-        OverlapLatencyUs(segment.coefficients,
-                         {static_cast<double>(full_waves), segment.full_wave,
-                          StepTiles(last, segment.step_tiles.CeilDiv(last))},
-                         loop);
+    alignas(64) double waves[kMaxLanes];
+    if (!kernel_->locate(layout_, inputs, waves)) return false;
+    segments = planes_.Assemble(regimes, waves, assembled);
   }
-  return latency_us > segment.floor_us ? latency_us : segment.floor_us;
-}
-
-// As IsExtrapolated.
-inline bool CompiledSubTable::IsOutside(const Place& place) const {
-  const Segment& segment = segments_[place.segment];
-  return place.waves < segment.min_wave || place.waves > segment.max_wave ||
-         place.iterations < segment.min_iterations ||
-         place.iterations > segment.max_iterations;
-}
-
-inline double CompiledSubTable::Rank(size_t group, const Place& place) const {
-  const double latency_us = Predict(group, place);
-  return RankOf(source_->form, latency_us,
-                source_->form == WaveForm::kOverlap && IsOutside(place));
-}
-
-Choice CompiledSubTable::Choose(const ProblemView& problem) const noexcept {
-  // Not initialised: only what the programs write is read.
-  int64_t slots[CoordinateProgram::kMaxSlots];
-  uint8_t holds[PredicateProgram::kMaxPredicates];
-  size_t regimes[kMaxGroups];
-  double rank[kMaxGroups];
-  coordinates_.Run(problem, slots);
-  predicates_.Run(problem, holds);
-  FindRowRegimes(problem, regimes);
-
-  // Stage I: the fastest row, then the earliest of those near it.
-  double best = kNever;
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    rank[i] = IsLegal(groups_[i], holds) ? Rank(i, Locate(i, slots, regimes))
-                                         : kNever;
-    best = rank[i] < best ? rank[i] : best;
+  RowChoice row;
+  if (!kernel_->choose(layout_, inputs, segments, excluded, row)) return false;
+  if (row.lane >= 0) {
+    Answer(row, regimes[row.lane], choice);
   }
-  if (best == kNever) return {};
-  const double limit = best * tie_factor_;
-  size_t chosen = 0;
-  while (!(rank[chosen] <= limit)) ++chosen;
+  return true;
+}
 
-  // Stage II: the micro table.
-  const Place place = Locate(chosen, slots, regimes);
-  const size_t row = place.segment / wave_regimes_ - chosen * row_regimes_;
-  const WaveSegment& segment =
-      source_->groups[chosen].rows[row].segments[place.segment % wave_regimes_];
-  const auto anchor =
-      static_cast<size_t>(LoopAnchorIndex(*source_, place.iterations));
-  const bool extrapolated = IsOutside(place);
-  return {.latency_us = Predict(chosen, place),
-          .relative_bound = extrapolated ? segment.extrapolated_bound
-                                         : segment.relative_bound,
-          .group = static_cast<int>(chosen),
-          .candidate = segment.micro[anchor],
-          .extrapolated = extrapolated};
+void CompiledSubTable::Choose(const ProblemView& problem,
+                              Choice& choice) const noexcept {
+  uint64_t excluded[2] = {0, 0};
+  predicates_.Run(problem, excluded);
+  choice.group = -1;
+  if (in_lanes_ &&
+      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, choice))) {
+    return;
+  }
+  choice = integer_rows_.Choose(problem, excluded);
 }
 
 }  // namespace wavetune

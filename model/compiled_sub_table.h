@@ -1,8 +1,9 @@
 // CompiledSubTable: one specialisation's dual tables laid out for deciding.
 //
 // What Create can compute once is computed there: expressions with macro
-// parameters put in and shared between rows (CoordinateProgram), predicates
-// (PredicateProgram), divisions by capacities, coefficients side by side.
+// parameters put in (LaneProgram), predicates (PredicateProgram), divisions as
+// multiplications (model/exact_quotient.h), coefficients of all rows side by
+// side without those of row regimes that do not matter (RowPlanes).
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_COMPILED_SUB_TABLE_H_
@@ -13,97 +14,63 @@
 #include <vector>
 
 #include "absl/base/attributes.h"
-#include "model/constant_divider.h"
-#include "model/coordinate_program.h"
+#include "model/choice.h"
+#include "model/integer_rows.h"
+#include "model/lane_program.h"
 #include "model/predicate_program.h"
 #include "model/problem.h"
+#include "model/row_classes.h"
+#include "model/row_kernel.h"
+#include "model/row_planes.h"
+#include "model/simd_path.h"
 #include "model/table.h"
-#include "model/wave_arithmetic.h"
 
 namespace wavetune {
-
-// What stages I and II found.
-struct Choice {
-  double latency_us = 0;
-  double relative_bound = 0;
-  int group = -1;  // -1: no row is legal for the problem.
-  uint8_t candidate = 0xff;
-  bool extrapolated = false;
-};
 
 class CompiledSubTable {
  public:
   // `table` and its sub-table number `index` keep the rules of CheckTable and
-  // outlive this.
-  CompiledSubTable(const Table& table, size_t index);
+  // outlive this. The CPU runs `path`.
+  CompiledSubTable(const Table& table, size_t index, SimdPath path);
+  CompiledSubTable(const CompiledSubTable&) = delete;
+  CompiledSubTable& operator=(const CompiledSubTable&) = delete;
 
-  // Returns the best row's choice for a problem whose extents are in range.
-  // Cannot fail. Cost: O(distinct expressions + groups), for a repeated
-  // dimension times its elements; no lock, allocation or system call.
-  Choice Choose(const ProblemView& problem) const noexcept;
+  // Writes the best row's choice for a problem whose extents are in range.
+  // Cannot fail. Cost: O(groups), for a repeated dimension plus its elements
+  // times distinct tiles; no lock, allocation or system call.
+  void Choose(const ProblemView& problem, Choice& choice) const noexcept;
 
  private:
-  // Coefficients of one segment and its floor, as a row's prediction reads
-  // them.
-  struct Segment {
-    WaveCoefficients coefficients;
-    double floor_us = 0;
-    ConstantDivider step_tiles;
-    StepTiles full_wave;
-    // Measured range.
-    int64_t min_wave = 1;
-    int64_t max_wave = 1;
-    double min_iterations = 0;
-    double max_iterations = 0;
-  };
-  struct Group {
-    ConstantDivider capacity;
-    int tiles_slot = 0;
-    int loop_slot = 0;     // L or W of the mapping.
-    int longest_slot = 0;  // Lx, where the mapping gives it, else loop_slot.
-    int row_class = 0;     // Index into row_tiles_.
-    int predicates_begin = 0;
-    int predicates_end = 0;
-  };
-  // Where a problem lies under one group's macro configuration.
-  struct Place {
-    int64_t tiles = 1;
-    double iterations = 1;
-    int64_t longest_loop = 1;
-    int64_t waves = 1;
-    size_t segment = 0;
-  };
+  void AddCoordinates();
+  void AddConstants(const Table& table);
 
-  int AddRowClass(const Configuration& configuration);
-  void AddGroup(const Table& table, const MacroGroup& group);
-
-  // Writes the index of the row regime for each distinct row tile.
-  void FindRowRegimes(const ProblemView& problem, size_t* regimes) const;
-  bool IsLegal(const Group& group, const uint8_t* holds) const;
-  // Inline in stage I's loop: a call costs as much as the arithmetic.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE Place Locate(size_t group, const int64_t* slots,
-                                            const size_t* regimes) const;
-  ABSL_ATTRIBUTE_ALWAYS_INLINE double Predict(size_t group,
-                                              const Place& place) const;
-  ABSL_ATTRIBUTE_ALWAYS_INLINE bool IsOutside(const Place& place) const;
-  // What the row competes with.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE double Rank(size_t group,
-                                           const Place& place) const;
+  // As Choose, in the kernel. Returns false where it has no room for a number.
+  bool ChooseInLanes(const ProblemView& problem, const uint64_t* excluded,
+                     Choice& choice) const noexcept;
+  // The same where no interval of extents gives the rows' regimes.
+  bool ChooseByRegimes(const ProblemView& problem, const LaneScratch& scratch,
+                       const uint64_t* excluded, Choice& choice) const noexcept;
+  // Writes the regime of each group; returns whether all are alike.
+  bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
+                   uint8_t* regimes) const noexcept;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void Answer(const RowChoice& row,
+                                           size_t row_regime,
+                                           Choice& choice) const noexcept;
 
   const SubTable* source_;
-  int row_dimension_ = -1;
-  bool rows_repeated_ = false;
-  bool loop_is_total_ = false;
-  bool has_longest_loop_ = false;
-  size_t wave_regimes_ = 1;
-  size_t row_regimes_ = 1;
-  double tie_factor_ = 1;
-  CoordinateProgram coordinates_;
+  const RowKernel* kernel_;
   PredicateProgram predicates_;
-  std::vector<ConstantDivider> row_tiles_;
-  std::vector<int> group_predicates_;
-  std::vector<Group> groups_;
-  std::vector<Segment> segments_;  // [group][row regime][wave regime]
+  RowClasses classes_;
+  std::vector<int> class_of_group_;
+  LaneProgram program_;
+  RowLayout layout_;
+  std::vector<LaneBlock> capacity_;
+  std::vector<LaneBlock> inverse_capacity_;
+  std::vector<LaneBlock> loop_anchors_;
+  std::vector<int> sum_of_class_;  // Rows over a repeated dimension.
+  RowPlanes planes_;
+  bool in_lanes_ = true;
+  IntegerRows integer_rows_;
 };
 
 }  // namespace wavetune

@@ -18,11 +18,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "model/choice.h"
 #include "model/decision.h"
+#include "model/decision_memo.h"
 #include "model/mapping.h"
 #include "model/problem.h"
+#include "model/simd_path.h"
 #include "model/table.h"
 
 namespace wavetune {
@@ -44,6 +48,7 @@ struct ExplainedRow {
 };
 
 class CompiledSubTable;
+struct RowKernel;
 
 class CompiledTable {
  public:
@@ -51,9 +56,10 @@ class CompiledTable {
   CompiledTable(const CompiledTable&) = delete;
   CompiledTable& operator=(const CompiledTable&) = delete;
 
-  // Decodes, checks and compiles a payload. Errors: as DecodeTable.
+  // Decodes, checks and compiles a payload. Errors: as DecodeTable. Answers do
+  // not depend on `path`, which this CPU must run (SupportedSimdPaths).
   static absl::StatusOr<std::unique_ptr<const CompiledTable>> Create(
-      absl::string_view payload);
+      absl::string_view payload, SimdPath path = DefaultSimdPath());
 
   // The decoded table; its digest as 64 hex digits; the payload it came from.
   const Table& table() const { return table_; }
@@ -81,8 +87,10 @@ class CompiledTable {
   //          or iterations lie outside of the chosen segment's measured range;
   //          else kFitted with relative_bound; `stale` turns both into kStale.
   //          Predictions are finite and never below the segment's floor_us > 0.
-  // Cost:    O(macro groups), for a repeated dimension times its elements; no
-  //          lock, allocation or system call. Thread-safe.
+  // Cost:    O(macro groups), for a repeated dimension plus its elements times
+  //          distinct tiles; a problem that repeats, a look-up
+  //          (model/decision_memo.h). No lock, allocation or system call.
+  //          Thread-safe.
   // Source:  arXiv 2604.10187, section 4.4. Deviation: rows also depend on the
   //          row regime; capacity counts resident blocks.
   Decision Resolve(int sub_table, const ProblemView& problem,
@@ -95,27 +103,46 @@ class CompiledTable {
                                     const ProblemView& problem) const;
 
  private:
+  // Extents of a dimension; those of the repeated one are not looked at here.
   struct Range {
-    int64_t min = 0;
-    int64_t max = 0;
+    uint64_t min = 0;
+    uint64_t span = ~uint64_t{0};
   };
 
-  CompiledTable(Table table, std::string digest, std::string payload);
+  CompiledTable(Table table, std::string digest, std::string payload,
+                SimdPath path);
 
   // Returns kNone for a problem that the sub-tables can be asked about.
   DefaultReason CheckProblem(int sub_table,
                              const ProblemView& problem) const noexcept;
-  bool InRange(int dimension, int64_t extent) const noexcept;
+  // Decides without the memo. Not inline: Resolve is a look-up most of the
+  // time.
+  ABSL_ATTRIBUTE_NOINLINE void Decide(int sub_table, const ProblemView& problem,
+                                      Choice& choice) const noexcept;
+  ABSL_ATTRIBUTE_NOINLINE Decision ResolveAnew(int sub_table,
+                                               const ProblemView& problem,
+                                               bool stale) const noexcept;
+  Decision Spell(int sub_table, const Choice& choice,
+                 bool stale) const noexcept;
 
   Table table_;
   std::string digest_;
   std::string payload_;
-  uint64_t digest_prefix_ = 0;
+  uint64_t number_ = 0;  // Of this process; MemoKey::table.
+  const RowKernel* kernel_ = nullptr;
   int repeated_dimension_ = -1;
   int dimensions_ = 0;
+  // Of problems that the memo keeps; 0: none.
+  size_t remembered_dimensions_ = 0;
   std::array<Range, kMaxDimensions> ranges_{};
+  int64_t min_element_ = 0;  // Of the repeated dimension.
+  int64_t max_element_ = 0;
   // As table_.sub_tables, which they refer to.
   std::vector<std::unique_ptr<const CompiledSubTable>> sub_tables_;
+  // What decisions look like, less the problem's numbers:
+  // [sub-table][candidate] and the default.
+  std::vector<std::vector<Decision>> answers_;
+  Decision default_answer_;
 };
 
 }  // namespace wavetune

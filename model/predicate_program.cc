@@ -1,6 +1,7 @@
 #include "model/predicate_program.h"
 
-#include <cstddef>
+#include <algorithm>
+#include <bit>
 
 #include "model/configuration.h"
 
@@ -26,31 +27,64 @@ int PlainMultipleDimension(const Relation& relation, int repeated_dimension) {
 
 }  // namespace
 
-int PredicateProgram::Add(const Relation& folded) {
-  for (size_t i = 0; i < predicates_.size(); ++i) {
-    if (predicates_[i].relation == folded) return static_cast<int>(i);
+void PredicateProgram::Add(const Relation& folded, size_t group) {
+  const int dimension = PlainMultipleDimension(folded, repeated_dimension_);
+  if (dimension >= 0) {
+    AddMultiple(dimension, folded.right[0].coefficient, group);
+    return;
   }
-  Predicate predicate{.relation = folded};
-  predicate.multiple_dimension =
-      PlainMultipleDimension(folded, repeated_dimension_);
-  if (predicate.multiple_dimension >= 0) {
-    predicate.divider = ConstantDivider(folded.right[0].coefficient);
+  auto same = std::find_if(any_.begin(), any_.end(), [&](const Any& other) {
+    return other.relation == folded;
+  });
+  if (same == any_.end()) {
+    same = any_.insert(any_.end(), {.relation = folded, .groups = {}});
   }
-  predicates_.push_back(predicate);
-  return static_cast<int>(predicates_.size()) - 1;
+  same->groups.Set(group);
+}
+
+void PredicateProgram::AddMultiple(int dimension, int64_t divisor,
+                                   size_t group) {
+  if (divisor == 1) return;  // Always holds.
+  if (std::has_single_bit(static_cast<uint64_t>(divisor))) {
+    auto same = std::find_if(
+        powers_.begin(), powers_.end(),
+        [&](const Powers& other) { return other.dimension == dimension; });
+    if (same == powers_.end()) {
+      same = powers_.insert(powers_.end(), Powers());
+      same->dimension = dimension;
+    }
+    const int zeros = std::countr_zero(static_cast<uint64_t>(divisor));
+    for (int i = 0; i < zeros; ++i) same->fails[i].Set(group);
+    return;
+  }
+  auto same =
+      std::find_if(divided_.begin(), divided_.end(), [&](const Divided& other) {
+        return other.dimension == dimension &&
+               other.divider.divisor() == divisor;
+      });
+  if (same == divided_.end()) {
+    same = divided_.insert(divided_.end(),
+                           {dimension, ConstantDivider(divisor), {}});
+  }
+  same->groups.Set(group);
 }
 
 void PredicateProgram::Run(const ProblemView& problem,
-                           uint8_t* holds) const noexcept {
-  for (size_t i = 0; i < predicates_.size(); ++i) {
-    const Predicate& predicate = predicates_[i];
-    const bool result =
-        predicate.multiple_dimension >= 0
-            ? predicate.divider.Divides(problem.extents[static_cast<size_t>(
-                  predicate.multiple_dimension)])
-            : Holds(predicate.relation, problem, Configuration(),
-                    repeated_dimension_);
-    holds[i] = result ? 1 : 0;
+                           uint64_t* excluded) const noexcept {
+  const int64_t* const extents = problem.extents.data();
+  for (const Powers& of : powers_) {
+    // The bit ends the count for 0, a multiple of everything.
+    const uint64_t extent = static_cast<uint64_t>(extents[of.dimension]) |
+                            uint64_t{1} << Powers::kMost;
+    of.fails[std::countr_zero(extent)].AddTo(excluded);
+  }
+  for (const Divided& of : divided_) {
+    if (!of.divider.Divides(extents[of.dimension])) of.groups.AddTo(excluded);
+  }
+  for (const Any& of : any_) {
+    if (!Holds(of.relation, problem, Configuration(), repeated_dimension_)) {
+      of.groups.AddTo(excluded);
+    }
   }
 }
 

@@ -2,9 +2,9 @@
 // distinct one evaluated once per problem.
 //
 //   PredicateProgram program(/*repeated_dimension=*/-1);
-//   int id = program.Add(FoldRelation(relation, configuration));
-//   uint8_t holds[PredicateProgram::kMaxPredicates];
-//   program.Run(problem, holds);  // holds[id] == Holds(relation, problem, …)
+//   program.Add(FoldRelation(relation, configuration), /*group=*/5);
+//   uint64_t excluded[2] = {0, 0};
+//   program.Run(problem, excluded);  // Bit 5: the relation does not hold.
 //
 // Why: most predicates do not mention a parameter, so that all rows share them,
 // and most have the form `k % 8 == 0`, which needs no walk over sums of
@@ -14,41 +14,68 @@
 #ifndef WAVETUNE_MODEL_PREDICATE_PROGRAM_H_
 #define WAVETUNE_MODEL_PREDICATE_PROGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "model/constant_divider.h"
 #include "model/problem.h"
 #include "model/relation.h"
-#include "model/table_check.h"
 
 namespace wavetune {
 
 class PredicateProgram {
  public:
-  static constexpr int kMaxPredicates = kMaxDecisionNodes;
-
   explicit PredicateProgram(int repeated_dimension)
       : repeated_dimension_(repeated_dimension) {}
 
-  // Adds a folded relation (model/fold.h) and returns its number; an equal one
-  // keeps its number.
-  int Add(const Relation& folded);
+  // Adds a folded relation (model/fold.h) that must hold for a macro group,
+  // number 0 to 127; an equal one is kept once.
+  void Add(const Relation& folded, size_t group);
 
-  // Evaluates everything at a legal problem; no allocation, lock or system
-  // call.
-  void Run(const ProblemView& problem, uint8_t* holds) const noexcept;
+  // Sets the bits of the groups that are not for this legal problem. No
+  // allocation, lock or system call.
+  void Run(const ProblemView& problem, uint64_t* excluded) const noexcept;
+
+  // How many relations are evaluated, those that ask for powers of two counted
+  // once per dimension.
+  size_t size() const { return powers_.size() + divided_.size() + any_.size(); }
 
  private:
-  struct Predicate {
-    Relation relation;
-    // Set for `extents[dimension] % divider == 0` with one plain dimension.
-    int multiple_dimension = -1;
+  // A bit per group.
+  struct Groups {
+    uint64_t words[2] = {0, 0};
+
+    void Set(size_t group) { words[group / 64] |= uint64_t{1} << (group % 64); }
+    void AddTo(uint64_t* excluded) const {
+      excluded[0] |= words[0];
+      excluded[1] |= words[1];
+    }
+  };
+  // extents[dimension] is a multiple of a power of two, another for each group.
+  struct Powers {
+    static constexpr int kMost = 52;  // kExpressionLimit has as many zeros.
+
+    int dimension = 0;
+    Groups fails[kMost + 1];  // By the number of zeros that the extent ends in.
+  };
+  // The same of any divisor.
+  struct Divided {
+    int dimension = 0;
     ConstantDivider divider;
+    Groups groups;
+  };
+  struct Any {
+    Relation relation;
+    Groups groups;
   };
 
+  void AddMultiple(int dimension, int64_t divisor, size_t group);
+
   int repeated_dimension_;
-  std::vector<Predicate> predicates_;
+  std::vector<Powers> powers_;
+  std::vector<Divided> divided_;
+  std::vector<Any> any_;
 };
 
 }  // namespace wavetune

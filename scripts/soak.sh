@@ -2,7 +2,7 @@
 # What is too long for scripts/test.sh: before a release, or overnight.
 #
 #   scripts/soak.sh            all stages
-#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat fuzz tsan_repeat aarch64 benchmarks
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential fuzz tsan_repeat aarch64 benchmarks
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -24,6 +24,14 @@ build_headers() {
 repeat_tests() {
   scripts/build.sh "$1"
   ctest --preset "$1" -j "${jobs}" --progress --repeat until-fail:20
+}
+
+# Ten million random problems in all, a share for each SIMD path that this CPU runs.
+compare_decisions() {
+  local paths
+  scripts/build.sh dev decision_differential_test
+  paths="$(build/dev/bin/decision_differential_test --gtest_list_tests | grep -c ResolveAnswersAsTheReference)"
+  WAVETUNE_DIFFERENTIAL_PROBLEMS="$((10000000 / paths + 320))" build/dev/bin/decision_differential_test --gtest_brief=1
 }
 
 run_fuzzers() {
@@ -56,6 +64,7 @@ stage dev scripts/build.sh dev
 stage tidy tidy_all
 stage headers build_headers
 stage repeat repeat_tests dev
+stage differential compare_decisions
 stage fuzz run_fuzzers
 stage tsan_repeat repeat_tests tsan
 stage aarch64 all_on_aarch64

@@ -2,7 +2,7 @@
 # Everything that must hold before a change is merged, from a clean clone, in at most 40 minutes on two cores.
 #
 #   scripts/test.sh               all stages
-#   scripts/test.sh asan format   some: install dev sources format tidy asan tsan golden tests
+#   scripts/test.sh asan format   some: install dev sources format tidy asan tsan golden instructions tests
 #
 # The tests of the dev build come last, so that CTest's summary closes the output. A stage that fails does not
 # stop the others. What takes longer is in scripts/soak.sh.
@@ -32,5 +32,6 @@ stage tidy tidy_core
 stage asan build_and_test asan
 stage tsan build_and_test tsan
 stage golden scripts/cross_golden.sh
+stage instructions scripts/decision_instructions.sh
 stage tests ctest --preset dev -j "${jobs}" --progress
 finish_stages

@@ -1,87 +1,92 @@
-// Nanoseconds per decision, against a no-op baseline.
+// Nanoseconds per decision, beside what they are compared with in the same run:
+// a no-op and a look-up in a hash map.
 //
 //   build/release/bin/decision_benchmark --benchmark_repetitions=5
 //
 // Inputs vary, as they do in serving: with one problem over and over, the
 // branch predictor would learn the answer. NewProblem walks through 4,096
-// problems; the figure includes reading them. NoOp is the same loop without
-// the decision: subtract it.
+// problems, 32 times what a thread remembers (model/decision_memo.h); the
+// figure includes reading them. NoOp is the same loop without the decision:
+// subtract it.
+//
+// Names: NewProblem/16 and /32 (rows), Repeated, GroupedGemm/128 (experts) use
+// what serving uses; NewProblem<path>/... name the wave form and, for all that
+// this CPU runs, the SIMD path. tests/bench/tail_benchmark.cc has percentiles.
 #include <benchmark/benchmark.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "model/compiled_table.h"
-#include "model/table_codec.h"
-#include "tests/lib/lcg.h"
-#include "tests/lib/random_table.h"
+#include "model/simd_path.h"
+#include "tests/bench/bench_tables.h"
 
-namespace wavetune {
+namespace wavetune::bench {
 namespace {
 
-using Extents = std::array<int64_t, 3>;
+using testing::TableKind;
 
-constexpr size_t kProblems = 4096;
-
-// A GEMM table with at least `groups` rows, cut to exactly that many.
-std::unique_ptr<const CompiledTable> GemmTable(size_t groups) {
-  for (uint64_t seed = 1;; ++seed) {
-    testing::Lcg random(seed);
-    Table table =
-        RandomTable(random, testing::TableKind::kGemm, /*portfolio=*/100);
-    // The usual case: alignment is the only predicate.
-    if (table.problem_predicates.size() != 1 ||
-        table.problem_predicates[0].op != Relation::Operator::kMultipleOf ||
-        table.sub_tables[0].groups.size() < groups ||
-        table.sub_tables[0].max_waves.size() < 2) {
-      continue;
-    }
-    table.sub_tables[0].groups.resize(groups);
-    return CompiledTable::Create(EncodeTable(table).value()).value();
-  }
+std::unique_ptr<const CompiledTable> Compile(TableKind kind, size_t groups,
+                                             WaveForm form, SimdPath path) {
+  return CompiledTable::Create(TablePayload(kind, groups, form), path).value();
 }
 
-// LLM shapes: any number of tokens, widths of layers.
-std::vector<Extents> Problems() {
-  testing::Lcg random(1);
-  std::vector<Extents> problems(kProblems);  // Braces keep the order below.
-  for (Extents& extents : problems) {
-    extents = {random.Between(1, 8192), 128 * random.Between(1, 128),
-               128 * random.Between(1, 128)};
-  }
-  return problems;
-}
-
-ProblemView View(const Extents& extents) {
-  return ProblemView(absl::MakeConstSpan(extents.data(), extents.size()));
-}
-
-void NewProblem(benchmark::State& state) {
-  const auto table = GemmTable(static_cast<size_t>(state.range(0)));
-  const std::vector<Extents> problems = Problems();
+void ResolveNewProblems(benchmark::State& state, WaveForm form, SimdPath path) {
+  const auto table = Compile(TableKind::kGemm,
+                             static_cast<size_t>(state.range(0)), form, path);
+  const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(table->Resolve(0, View(problems[next])));
     next = (next + 1) % kProblems;
   }
 }
+
+// One shape of layer, tokens of 128 experts.
+void ResolveGroupedGemm(benchmark::State& state, WaveForm form, SimdPath path) {
+  const auto table = Compile(TableKind::kGroupedGemm, 16, form, path);
+  const auto experts = static_cast<size_t>(state.range(0));
+  const auto lists = TokensPerExpert(experts, 16384);
+  const Extents extents = {0, 4096, 4096};
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(table->Resolve(
+        0,
+        ProblemView(View(extents).extents, absl::MakeConstSpan(lists[next]))));
+    next = (next + 1) % kProblems;
+  }
+}
+
+void NewProblem(benchmark::State& state) {
+  ResolveNewProblems(state, WaveForm::kSum, DefaultSimdPath());
+}
 BENCHMARK(NewProblem)->Arg(16)->Arg(32);
 
+void GroupedGemm(benchmark::State& state) {
+  ResolveGroupedGemm(state, WaveForm::kSum, DefaultSimdPath());
+}
+BENCHMARK(GroupedGemm)->Arg(128);
+
+// Four layers in turn, as a model launches them.
 void Repeated(benchmark::State& state) {
-  const auto table = GemmTable(16);
-  const Extents extents = {7, 4096, 4096};
+  const auto table =
+      Compile(TableKind::kGemm, 16, WaveForm::kSum, DefaultSimdPath());
+  const std::vector<Extents> problems = LlmProblems();
+  size_t next = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(table->Resolve(0, View(extents)));
+    benchmark::DoNotOptimize(table->Resolve(0, View(problems[next])));
+    next = (next + 1) % 4;
   }
 }
 BENCHMARK(Repeated);
 
 void NoOp(benchmark::State& state) {
-  const std::vector<Extents> problems = Problems();
+  const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(View(problems[next]));
@@ -90,7 +95,64 @@ void NoOp(benchmark::State& state) {
 }
 BENCHMARK(NoOp);
 
-}  // namespace
-}  // namespace wavetune
+struct ExtentsHash {
+  size_t operator()(const Extents& extents) const {
+    uint64_t hash = 0;
+    for (const int64_t extent : extents) {
+      hash = (hash ^ static_cast<uint64_t>(extent)) * 0x9e3779b97f4a7c15U;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+};
 
-BENCHMARK_MAIN();
+// What a cache of answers costs that has seen every problem.
+void UnorderedMapLookup(benchmark::State& state) {
+  const auto table =
+      Compile(TableKind::kGemm, 16, WaveForm::kSum, DefaultSimdPath());
+  const std::vector<Extents> problems = LlmProblems();
+  std::unordered_map<Extents, Decision, ExtentsHash> answers;
+  for (const Extents& extents : problems) {
+    answers.emplace(extents, table->Resolve(0, View(extents)));
+  }
+  size_t next = 0;
+  for (auto _ : state) {
+    Decision decision = answers.find(problems[next])->second;
+    benchmark::DoNotOptimize(decision);
+    next = (next + 1) % kProblems;
+  }
+}
+BENCHMARK(UnorderedMapLookup);
+
+void RegisterPaths() {
+  for (const SimdPath path : SupportedSimdPaths()) {
+    for (const WaveForm form : {WaveForm::kSum, WaveForm::kOverlap}) {
+      const std::string name =
+          absl::StrCat("<", std::string(ToString(path)), ",",
+                       form == WaveForm::kSum ? "sum" : "overlap", ">");
+      benchmark::RegisterBenchmark(("NewProblem" + name).c_str(),
+                                   [form, path](benchmark::State& state) {
+                                     ResolveNewProblems(state, form, path);
+                                   })
+          ->Arg(16)
+          ->Arg(32);
+      benchmark::RegisterBenchmark(("GroupedGemm" + name).c_str(),
+                                   [form, path](benchmark::State& state) {
+                                     ResolveGroupedGemm(state, form, path);
+                                   })
+          ->Arg(128);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetune::bench
+
+int main(int argc, char** argv) {
+  wavetune::bench::RegisterPaths();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "model/compiled_table.h"
+#include "model/simd_path.h"
 #include "model/table_codec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
@@ -55,24 +58,53 @@ TEST(DecisionAllocationTest, TheCounterCounts) {
   EXPECT_EQ(vector.size(), 100u);
 }
 
-TEST(DecisionAllocationTest, ResolveAllocatesNothing) {
+class DecisionAllocationPathTest : public ::testing::TestWithParam<SimdPath> {};
+
+TEST_P(DecisionAllocationPathTest, ResolveAllocatesNothing) {
   for (int seed = 0; seed < 100; ++seed) {
     testing::Lcg random(static_cast<uint64_t>(seed));
     const Table table = testing::RandomTable(random);
-    const auto compiled = CompiledTable::Create(EncodeTable(table).value());
+    const auto compiled =
+        CompiledTable::Create(EncodeTable(table).value(), GetParam());
     ASSERT_TRUE(compiled.ok());
     for (int i = 0; i < 50; ++i) {
       const Problem problem = testing::RandomProblem(random, table);
       const long before = allocations.load();
       const Decision known = (*compiled)->Resolve(0, problem.View());
+      const Decision repeated = (*compiled)->Resolve(0, problem.View());
       const Decision unknown = (*compiled)->Resolve(-1, problem.View());
       const long after = allocations.load();
       ASSERT_EQ(after, before) << "seed " << seed << ", problem " << i;
       ASSERT_NE(known.source, DecisionSource{});
+      ASSERT_EQ(repeated, known);
       ASSERT_EQ(unknown.source, DecisionSource::kDefault);
     }
   }
 }
+
+// A thread's memo is part of the thread.
+TEST_P(DecisionAllocationPathTest, TheFirstDecisionOfAThreadAllocatesNothing) {
+  testing::Lcg random(1);
+  const Table table =
+      testing::RandomTable(random, testing::TableKind::kGemm, 12);
+  const auto compiled =
+      CompiledTable::Create(EncodeTable(table).value(), GetParam());
+  ASSERT_TRUE(compiled.ok());
+  long during = -1;
+  std::thread thread([&] {
+    const long before = allocations.load();
+    (*compiled)->Resolve(0, {64, 64, 512});
+    during = allocations.load() - before;
+  });
+  thread.join();
+  EXPECT_EQ(during, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, DecisionAllocationPathTest,
+                         ::testing::ValuesIn(SupportedSimdPaths()),
+                         [](const auto& test) {
+                           return std::string(ToString(test.param));
+                         });
 
 }  // namespace
 }  // namespace wavetune

@@ -1,13 +1,20 @@
 // The fast decision against the slow obvious one, on random tables and
-// problems.
+// problems, on every SIMD path that this CPU runs.
+//
+// WAVETUNE_DIFFERENTIAL_PROBLEMS: how many per path (scripts/soak.sh: ten
+// million in all).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "model/compiled_table.h"
 #include "model/digest.h"
+#include "model/simd_path.h"
 #include "model/table_codec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
@@ -21,6 +28,7 @@ using testing::RandomLegalProblem;
 using testing::RandomProblem;
 using testing::RandomTable;
 using testing::ReferenceDecision;
+using testing::TableKind;
 
 std::string Describe(const Problem& problem) {
   std::string text = "extents";
@@ -34,20 +42,61 @@ std::string Describe(const Problem& problem) {
   return text;
 }
 
-TEST(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
-  constexpr int kTables = 400;
-  constexpr int kProblems = 320;
+constexpr int kProblemsPerTable = 320;
+
+int64_t ProblemsPerPath() {
+  const char* const wanted = std::getenv("WAVETUNE_DIFFERENTIAL_PROBLEMS");
+  int64_t problems = 0;
+  if (wanted != nullptr && absl::SimpleAtoi(wanted, &problems)) return problems;
+  return 128000;
+}
+
+// RandomTable's, and what those do not have: many rows, row regimes that
+// intervals of extents give, and extents beyond what SIMD lanes count to.
+Table AnyTable(Lcg& random) {
+  Table table = random.OneIn(8)
+                    ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
+                    : RandomTable(random);
+  const bool intervals = random.OneIn(2);
+  for (SubTable& sub : table.sub_tables) {
+    for (RowRegime& regime : sub.row_regimes) {
+      if (intervals && regime.max_rows > 1) regime.max_fill = 1;
+    }
+  }
+  // A table and its decisions have limits (model/table_check.h).
+  while (!EncodeTable(table).ok()) {
+    for (SubTable& sub : table.sub_tables) {
+      sub.groups.resize(sub.groups.size() - sub.groups.size() / 8);
+    }
+  }
+  if (random.OneIn(8)) {
+    for (Dimension& dimension : table.dimensions) {
+      dimension.max = kExpressionLimit;
+    }
+  }
+  return table;
+}
+
+// What came up; all of it must, or the comparison shows little.
+struct Tally {
   std::map<DecisionSource, int> sources;
   std::map<DefaultReason, int> reasons;
+  std::map<WaveForm, int> forms;
   int near_ties = 0;
-  for (int seed = 0; seed < kTables; ++seed) {
-    Lcg random(static_cast<uint64_t>(seed));
-    const Table table = RandomTable(random);
+  size_t most_groups = 0;
+};
+
+class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
+ protected:
+  // Compares problems of the table that follows from `seed`.
+  void Compare(uint64_t seed, Tally& tally) {
+    Lcg random(seed);
+    const Table table = AnyTable(random);
     const auto payload = EncodeTable(table);
     ASSERT_TRUE(payload.ok()) << seed << ": " << payload.status();
-    const auto compiled = CompiledTable::Create(*payload);
+    const auto compiled = CompiledTable::Create(*payload, GetParam());
     ASSERT_TRUE(compiled.ok()) << seed << ": " << compiled.status();
-    for (int i = 0; i < kProblems; ++i) {
+    for (int i = 0; i < kProblemsPerTable; ++i) {
       const Problem problem = RandomProblem(random, table);
       const auto sub_tables = static_cast<int64_t>(table.sub_tables.size());
       const int sub =
@@ -59,30 +108,53 @@ TEST(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
       ASSERT_EQ(fast, slow)
           << "seed " << seed << ", " << Describe(problem) << "; predicted "
           << fast.latency_us << " and " << slow.latency_us;
-      ++sources[fast.source];
-      ++reasons[fast.reason];
+      ASSERT_EQ((*compiled)->Resolve(sub, problem.View(), stale), slow)
+          << "remembered; seed " << seed << ", " << Describe(problem);
+      ++tally.sources[fast.source];
+      ++tally.reasons[fast.reason];
       if (fast.source == DecisionSource::kDefault) continue;
       ASSERT_GT(fast.latency_us, 0);
+      const SubTable& of = table.sub_tables[static_cast<size_t>(sub)];
+      ++tally.forms[of.form];
+      tally.most_groups = std::max(tally.most_groups, of.groups.size());
+      if (i % 8 != 0) continue;
       const auto rows = (*compiled)->Explain(sub, problem.View());
-      near_ties += rows[0].chosen ? 0 : 1;
+      tally.near_ties += rows[0].chosen ? 0 : 1;
     }
   }
-  // All kinds of answers came up, or the comparison shows little.
+};
+
+TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
+  Tally tally;
+  const int64_t tables = ProblemsPerPath() / kProblemsPerTable;
+  for (int64_t seed = 0; seed < tables; ++seed) {
+    Compare(static_cast<uint64_t>(seed), tally);
+    if (HasFatalFailure()) return;
+  }
   for (const auto source :
        {DecisionSource::kFitted, DecisionSource::kExtrapolated,
         DecisionSource::kStale, DecisionSource::kDefault}) {
-    EXPECT_GT(sources[source], 500) << ToString(source);
+    EXPECT_GT(tally.sources[source], 500) << ToString(source);
   }
   for (const auto reason :
        {DefaultReason::kWrongDimensionCount, DefaultReason::kExtentOutOfRange,
         DefaultReason::kNoLegalCandidate,
         DefaultReason::kUnknownSpecialisation}) {
-    EXPECT_GT(reasons[reason], 100) << ToString(reason);
+    EXPECT_GT(tally.reasons[reason], 100) << ToString(reason);
   }
-  EXPECT_GT(near_ties, 1000);
+  EXPECT_GT(tally.forms[WaveForm::kSum], 10000);
+  EXPECT_GT(tally.forms[WaveForm::kOverlap], 10000);
+  EXPECT_GT(tally.near_ties, 100);
+  EXPECT_GT(tally.most_groups, 40u);
 }
 
-TEST(DecisionDifferentialTest, ExplainShowsTheRowsOfTheDecision) {
+INSTANTIATE_TEST_SUITE_P(Paths, DecisionDifferentialTest,
+                         ::testing::ValuesIn(SupportedSimdPaths()),
+                         [](const auto& test) {
+                           return std::string(ToString(test.param));
+                         });
+
+TEST(DecisionExplanationTest, ShowsTheRowsOfTheDecision) {
   for (int seed = 0; seed < 200; ++seed) {
     Lcg random(static_cast<uint64_t>(seed));
     const Table table = RandomTable(random);

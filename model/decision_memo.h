@@ -1,0 +1,100 @@
+// DecisionMemo: the last answers of a thread, for problems that repeat: a model
+// launches the same few layers over and over.
+//
+//   const MemoKey key(table_number << 8 | sub_table, extents);
+//   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
+//   if (!entry.Holds(key)) { entry.choice = ...; entry.key = key; }
+//
+// Each problem has one place (direct-mapped), so that looking costs the same
+// whether it is there or not. An entry is a cache line. It holds no pointer and
+// names its table by a number that no other table of the process gets, so that
+// nothing has to be told when tables come and go.
+//
+// Thread safety: one per thread, without a lock. 8 KiB per thread that decides;
+// a thread's storage comes from the loader: with the program, or where this was
+// loaded later (dlopen) at the first decision of the thread.
+#ifndef WAVETUNE_MODEL_DECISION_MEMO_H_
+#define WAVETUNE_MODEL_DECISION_MEMO_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "model/choice.h"
+
+namespace wavetune {
+
+// A problem without a repeated dimension.
+struct MemoKey {
+  static constexpr size_t kMaxExtents = 4;  // Kernels with more are not kept.
+
+  constexpr MemoKey() = default;
+  // 1 to kMaxExtents extents.
+  MemoKey(uint64_t table_and_sub_table, absl::Span<const int64_t> of)
+      : table(table_and_sub_table), extents{of[0], 0, 0, 0} {
+    // Not a loop: its end would be a branch more.
+    if (of.size() < 2) return;
+    extents[1] = of[1];
+    if (of.size() < 3) return;
+    extents[2] = of[2];
+    if (of.size() == 4) extents[3] = of[3];
+  }
+
+  uint64_t table = 0;  // NewTableNumber() and the sub-table's index; never 0.
+  int64_t extents[kMaxExtents] = {};  // Zeros fill it up.
+};
+
+struct alignas(64) MemoEntry {
+  MemoKey key;
+  Choice choice;  // What Resolve's answer follows from, `stale` apart.
+
+  bool Holds(const MemoKey& wanted) const {
+    // Without branches in between: most look-ups agree, or differ anywhere.
+    return ((key.table ^ wanted.table) |
+            static_cast<uint64_t>((key.extents[0] ^ wanted.extents[0]) |
+                                  (key.extents[1] ^ wanted.extents[1]) |
+                                  (key.extents[2] ^ wanted.extents[2]) |
+                                  (key.extents[3] ^ wanted.extents[3]))) == 0;
+  }
+};
+static_assert(sizeof(MemoEntry) == 64);
+
+class DecisionMemo {
+ public:
+  static constexpr int kLogEntries = 7;
+  static constexpr size_t kEntries = size_t{1} << kLogEntries;
+
+  // Returns the calling thread's. No allocation of ours; see above.
+  static DecisionMemo& OfThread();
+
+  // Returns a problem's place.
+  MemoEntry& EntryFor(const MemoKey& key) {
+    // A sum of products with odd constants: they are computed side by side, and
+    // the upper bits depend on all of the input's.
+    uint64_t hash = key.table * 0x9e3779b97f4a7c15U;
+    hash += static_cast<uint64_t>(key.extents[0]) * 0xbf58476d1ce4e5b9U;
+    hash += static_cast<uint64_t>(key.extents[1]) * 0x94d049bb133111ebU;
+    hash += static_cast<uint64_t>(key.extents[2]) * 0xd6e8feb86659fd93U;
+    hash += static_cast<uint64_t>(key.extents[3]) * 0xa0761d6478bd642fU;
+    return entries_[hash >> (64 - kLogEntries)];
+  }
+
+ private:
+  MemoEntry entries_[kEntries];
+};
+
+// Returns a number that was never returned before, from 1; below 2^56.
+uint64_t NewTableNumber();
+
+namespace internal {
+
+// Here rather than behind a call, which takes as long as the look-up.
+inline constinit thread_local DecisionMemo thread_memo;
+
+}  // namespace internal
+
+inline DecisionMemo& DecisionMemo::OfThread() { return internal::thread_memo; }
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_DECISION_MEMO_H_

@@ -1,0 +1,112 @@
+#include "model/integer_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "model/fold.h"
+#include "model/table_check.h"
+#include "model/wave_arithmetic.h"
+#include "model/wave_model.h"
+
+namespace wavetune {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+IntegerRows::IntegerRows(const Table& table, const SubTable& sub,
+                         const RowClasses& classes,
+                         std::vector<int> class_of_group,
+                         int repeated_dimension)
+    : source_(&sub),
+      classes_(&classes),
+      class_of_group_(std::move(class_of_group)),
+      tie_factor_(1 + table.near_tie),
+      coordinates_(static_cast<int>(table.dimensions.size()),
+                   repeated_dimension) {
+  for (const MacroGroup& group : sub.groups) {
+    const Mapping mapping =
+        FoldMapping(sub.mapping, sub.portfolio[group.lead].configuration);
+    Group compiled{
+        .capacity = ConstantDivider(group.capacity),
+        .tiles_slot = coordinates_.Add(mapping.tiles),
+        .loop_slot = coordinates_.Add(mapping.total_iterations
+                                          ? *mapping.total_iterations
+                                          : *mapping.iterations_per_tile)};
+    compiled.longest_slot = mapping.longest_loop
+                                ? coordinates_.Add(*mapping.longest_loop)
+                                : compiled.loop_slot;
+    groups_.push_back(compiled);
+  }
+  coordinates_.Seal();
+}
+
+IntegerRows::Place IntegerRows::Locate(size_t group, const int64_t* slots,
+                                       const uint8_t* regimes) const noexcept {
+  const Group& g = groups_[group];
+  const int64_t loop = std::max<int64_t>(1, slots[g.loop_slot]);
+  Place place;
+  place.tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
+  place.iterations = static_cast<double>(loop);
+  place.longest_loop = std::max<int64_t>(1, slots[g.longest_slot]);
+  if (source_->mapping.total_iterations) {
+    place.iterations = place.iterations / static_cast<double>(place.tiles);
+    if (!source_->mapping.longest_loop) {
+      place.longest_loop = (loop + place.tiles - 1) / place.tiles;
+    }
+  }
+  place.waves = g.capacity.CeilDiv(place.tiles);
+  const auto wave_regime =
+      static_cast<size_t>(WaveRegimeIndex(*source_, place.waves));
+  place.segment = &source_->groups[group]
+                       .rows[regimes[class_of_group_[group]]]
+                       .segments[wave_regime];
+  return place;
+}
+
+double IntegerRows::Predict(size_t group, const Place& place) const noexcept {
+  return PredictLatencyUs(source_->form, groups_[group].capacity.divisor(),
+                          *place.segment, place.tiles, place.iterations,
+                          place.longest_loop);
+}
+
+Choice IntegerRows::Choose(const ProblemView& problem,
+                           const uint64_t* excluded) const noexcept {
+  // Not initialised: only what the program writes is read.
+  int64_t slots[CoordinateProgram::kMaxSlots];
+  uint8_t regimes[kMaxGroups];
+  double rank[kMaxGroups];
+  coordinates_.Run(problem, slots);
+  classes_->FindRegimes(problem, regimes);
+
+  double best = kNever;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    rank[i] = kNever;
+    if ((excluded[i / 64] >> (i % 64) & 1) != 0) continue;
+    const Place place = Locate(i, slots, regimes);
+    rank[i] =
+        RankOf(source_->form, Predict(i, place),
+               IsExtrapolated(*place.segment, place.iterations, place.waves));
+    best = rank[i] < best ? rank[i] : best;
+  }
+  if (best == kNever) return {};
+  const double limit = best * tie_factor_;
+  size_t chosen = 0;
+  while (!(rank[chosen] <= limit)) ++chosen;
+
+  const Place place = Locate(chosen, slots, regimes);
+  const WaveSegment& segment = *place.segment;
+  const bool extrapolated =
+      IsExtrapolated(segment, place.iterations, place.waves);
+  return {.latency_us = Predict(chosen, place),
+          .relative_bound = extrapolated ? segment.extrapolated_bound
+                                         : segment.relative_bound,
+          .group = static_cast<int16_t>(chosen),
+          .candidate = segment.micro[static_cast<size_t>(
+              LoopAnchorIndex(*source_, place.iterations))],
+          .extrapolated = extrapolated};
+}
+
+}  // namespace wavetune

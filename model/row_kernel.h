@@ -1,0 +1,147 @@
+// RowKernel: a decision's arithmetic over all rows of a sub-table, one row per
+// lane, once per SimdPath.
+//
+// Numbers are doubles: tile counts, waves and loops are whole numbers up to
+// 2^51, which doubles hold exactly and divide exactly (model/exact_quotient.h).
+// A problem beyond that is decided by the integers of
+// CompiledSubTable::ChooseWide instead.
+//
+// Plain structs and pointers only: files that are compiled for more than the
+// base architecture include this, and an inline function of a library that such
+// a file emits may be the one that the linker keeps for the whole program.
+//
+// Thread safety: the kernels are pure functions.
+#ifndef WAVETUNE_MODEL_ROW_KERNEL_H_
+#define WAVETUNE_MODEL_ROW_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wavetune {
+
+enum class SimdPath : uint8_t;
+
+// Rows are padded to whole blocks; the widest registers hold one block.
+inline constexpr int kBlockLanes = 8;
+inline constexpr int kMaxLanes = 128;  // kMaxGroups (model/table_check.h).
+inline constexpr double kLaneLimit = 0x1p51;  // kExactQuotientLimit.
+
+// One number of each row of a block; what arrays of lanes are made of.
+struct alignas(64) LaneBlock {
+  double lane[kBlockLanes];
+};
+
+// What a segment of the coefficient table gives to a prediction. The names are
+// those of WaveCoefficients and WaveSegment.
+enum SegmentColumn : int {
+  kDelta,
+  kDeltaW,
+  kGamma,
+  kGammaW,
+  kBeta,
+  kAlpha,
+  kFloor,                     // Infinite in lanes without a row.
+  kInverseStep,               // InverseBelow(step_tiles)
+  kSumColumns,                // WaveForm::kSum reads no more.
+  kFullGammaW = kSumColumns,  // gamma_w * ceil(capacity / step_tiles)
+  kMinWave,
+  kMaxWave,
+  kMinIterations,
+  kMaxIterations,
+  kOverlapColumns,
+};
+
+// A factor of a coordinate: ceil(number / divisor).
+struct LaneFactor {
+  bool from_lanes = false;  // The number is lane_values[source], one per row;
+                            // else values[source].
+  int source = 0;
+  const double* inverse = nullptr;  // InverseBelow(divisor) of each row.
+};
+
+// constant * product of factors, or 1 if that is less.
+struct LaneProduct {
+  static constexpr int kMaxFactors = 8;
+
+  const double* constants = nullptr;  // Of each row.
+  int factor_count = 0;
+  LaneFactor factors[kMaxFactors];
+};
+
+// What does not depend on the problem. Pointers are to whole blocks.
+struct RowLayout {
+  int lanes = 0;      // A multiple of kBlockLanes.
+  LaneProduct tiles;  // G
+  LaneProduct loop;   // L, or W where loop_is_total.
+  LaneProduct longest;
+  bool loop_is_total = false;
+  bool has_longest = false;
+  bool overlaps = false;  // WaveForm::kOverlap.
+  const double* capacity = nullptr;
+  const double* inverse_capacity = nullptr;
+  const double* max_waves = nullptr;  // Of all wave regimes but the last.
+  double tie_factor = 1;
+  const double* anchors = nullptr;  // Filled up with infinities.
+  int anchor_lanes = 0;
+};
+
+// What a problem gives.
+struct LaneInputs {
+  const double* values = nullptr;
+  const double* lane_values = nullptr;  // [source][lane]
+};
+
+// Segments of the rows, [block][wave regime][column].
+struct SegmentPlane {
+  const LaneBlock* blocks = nullptr;
+  int wave_regimes = 1;  // 1: each lane's own segment has been put there.
+};
+
+// The row that won, and where the problem lies in it.
+struct RowChoice {
+  int lane;    // -1: all rows are excluded, and nothing else is set.
+  int anchor;  // The first of those nearest to the iterations.
+  double latency_us;
+  double waves;
+  double iterations;
+};
+
+struct RowKernel {
+  // Finds the first row near the best rank. Bit l of `excluded` (two words)
+  // excludes lane l. Returns false, with a choice that means nothing, where a
+  // number is above kLaneLimit.
+  bool (*choose)(const RowLayout& layout, const LaneInputs& inputs,
+                 const SegmentPlane& plane, const uint64_t* excluded,
+                 RowChoice& choice) noexcept;
+
+  // Writes the waves of each row. Returns as `choose`.
+  bool (*locate)(const RowLayout& layout, const LaneInputs& inputs,
+                 double* waves) noexcept;
+
+  // Returns how many thresholds, a multiple of kBlockLanes, are below `value`.
+  int (*count_below)(const double* thresholds, int count,
+                     double value) noexcept;
+
+  // Writes sums[i] = sum over elements of ceil(element / divisor i). Elements
+  // in [0, kLaneLimit]. A sum above kLaneLimit may be rounded, but stays above.
+  void (*sum_quotients)(const int64_t* elements, size_t element_count,
+                        const double* inverses, int divisor_count,
+                        double* sums) noexcept;
+
+  // Returns whether all elements are in [min, max].
+  bool (*all_in_range)(const int64_t* elements, size_t element_count,
+                       int64_t min, int64_t max) noexcept;
+};
+
+// Returns the kernel of a path, or nullptr where this build has none; the CPU
+// is not looked at (SupportedSimdPaths does).
+const RowKernel* FindRowKernel(SimdPath path);
+
+// In a file each. nullptr where the file was not compiled for the architecture.
+extern const RowKernel* const kNeonRowKernel;
+extern const RowKernel* const kAvx2RowKernel;
+extern const RowKernel* const kAvx512RowKernel;
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_ROW_KERNEL_H_
