@@ -1,7 +1,7 @@
 // TableSet: which table decides for which kernel. Its digest is what ranks of a
 // job compare, and what a job is pinned to.
 //
-//   TableSet set({{"gemm_bf16", digest}});
+//   const TableSet set(TableSet::Tables{{"gemm_bf16", digest}});
 //   std::string identity = set.Digest();
 //
 // The same function as the daemon's table-set digest: SHA-256 over the text

@@ -8,12 +8,13 @@ namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+using Tables = TableSet::Tables;
 
 const std::string kA(64, 'a');
 const std::string kB(64, 'b');
 
 TEST(TableSetTest, ReadsBackWhatItWrites) {
-  const TableSet set({{"gemm", kB}, {"add", kA}});
+  const TableSet set(Tables{{"gemm", kB}, {"add", kA}});
   EXPECT_EQ(set.ToString(), "add=" + kA + ",gemm=" + kB);
   const auto same = TableSet::Parse(set.ToString());
   ASSERT_TRUE(same.ok()) << same.status();
@@ -21,9 +22,10 @@ TEST(TableSetTest, ReadsBackWhatItWrites) {
 }
 
 TEST(TableSetTest, HasTheDaemonsDigest) {
-  EXPECT_EQ(TableSet({{"gemm", kB}, {"add", kA}}).Digest(),
+  EXPECT_EQ(TableSet(Tables{{"gemm", kB}, {"add", kA}}).Digest(),
             Sha256Hex("add " + kA + "\ngemm " + kB + "\n"));
-  EXPECT_NE(TableSet({{"add", kA}}).Digest(), TableSet({{"add", ""}}).Digest());
+  EXPECT_NE(TableSet(Tables{{"add", kA}}).Digest(),
+            TableSet(Tables{{"add", ""}}).Digest());
 }
 
 TEST(TableSetTest, RefusesWhatIsNoSet) {
