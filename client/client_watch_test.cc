@@ -238,7 +238,7 @@ TEST_F(ClientWatchTest, ATruncatedTableWithTheRightDigestIsRefused) {
 TEST_F(ClientWatchTest, AFutureMajorVersionIsRefused) {
   std::string payload = second_.payload;
   payload[8] = 99;  // docs/table_format.md
-  ExpectRefused(WithPayload(second_, payload), "version");
+  ExpectRefused(WithPayload(second_, payload), "format 99.0");
 }
 
 TEST_F(ClientWatchTest, AnotherFingerprintIsRefused) {
@@ -280,9 +280,9 @@ TEST_F(ClientWatchTest, AnotherEnvironmentWithoutACarryOverIsRefused) {
 
 TEST_F(ClientWatchTest, ADaemonThatHangsIsNotNoticedByDecisions) {
   const Tuner tuner = Start();
+  const int before = node_.fetches();
   node_.Hang();
   node_.Promote(second_);
-  const int before = node_.fetches();
   ASSERT_TRUE(Eventually([&] { return node_.fetches() > before; }));
   for (int64_t n = 1; n < 1000; ++n)
     EXPECT_EQ(tuner.Resolve({n}).source, DecisionSource::kFitted);
@@ -296,9 +296,9 @@ TEST_F(ClientWatchTest, EndsAtOnceWhileTheDaemonHangs) {
   client_ = Connect(/*timeout_s=*/3600);
   const Tuner tuner = client_->GetTuner("add").value();
   ASSERT_TRUE(Eventually([&] { return client_->watching(); }));
+  const int before = node_.fetches();
   node_.Hang();
   node_.Promote(second_);
-  const int before = node_.fetches();
   ASSERT_TRUE(Eventually([&] { return node_.fetches() > before; }));
   client_.reset();  // The test's time limit is shorter than the deadline.
   EXPECT_EQ(tuner.Resolve({1000}).latency_us, 3);
