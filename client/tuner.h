@@ -109,7 +109,6 @@ class Tuner {
 
  private:
   friend class Client;
-  friend class TunerTestPeer;
   explicit Tuner(std::shared_ptr<TableSlot> slot) : slot_(std::move(slot)) {}
 
   std::shared_ptr<TableSlot> slot_;
