@@ -4,7 +4,8 @@
 // Layout: <dir>/<digest>.table holds a payload, <dir>/<digest>.info its
 // TableInfo (serialized); <dir>/<SHA-256 of a UUID>.device says which device
 // class a device was served as, because one table serves every device of its
-// class and names only the one that was profiled. Files are published by
+// class and names only the one that was profiled; <dir>/<digest>.set holds a
+// table set (client/table_set.h). Files are published by
 // rename; a file that does not have its digest is ignored and removed. Many
 // processes may share a cache.
 //
@@ -12,11 +13,13 @@
 #ifndef WAVETUNE_CLIENT_TABLE_CACHE_H_
 #define WAVETUNE_CLIENT_TABLE_CACHE_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/table_set.h"
 #include "proto/wavetune/v1/types.pb.h"
 
 namespace wavetune {
@@ -33,9 +36,9 @@ class TableCache {
   explicit TableCache(std::string dir) : dir_(std::move(dir)) {}
 
   // Keeps a table, and removes ones of the same kernel, fingerprint and device
-  // class that were promoted earlier. `device_uuid` is the device the table was
-  // fetched for; empty where none was named. Errors: the file system's, with
-  // the path.
+  // class that were promoted earlier and that no kept set names. `device_uuid`
+  // is the device the table was fetched for; empty where none was named.
+  // Errors: the file system's, with the path.
   absl::Status Put(const FetchedTable& table,
                    const std::string& device_uuid = "") const;
 
@@ -51,9 +54,18 @@ class TableCache {
   // the device was last served as the table's class.
   bool Serves(const v1::TableInfo& table, const std::string& device_uuid) const;
 
+  // Keeps a table set, so that it is known by its digest. Errors: as Put.
+  absl::Status PutSet(const TableSet& set) const;
+
+  // Returns a table set by digest. Errors: as Get.
+  absl::StatusOr<TableSet> GetSet(const std::string& digest) const;
+
   const std::string& dir() const { return dir_; }
 
  private:
+  absl::Status MakeFolder() const;
+  // Tables that a kept set names.
+  std::set<std::string> DigestsInSets() const;
   std::string Path(const std::string& digest, const char* suffix) const;
   // Everything readable, the youngest of each identity first.
   std::vector<v1::TableInfo> ListAll() const;

@@ -60,8 +60,9 @@ absl::StatusOr<Question> AskTuner(const CommandContext& context,
                                   const ProblemOptions& options) {
   ASSIGN_OR_RETURN(ProblemArguments arguments,
                    SplitProblemArguments(options.problem));
-  ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
-                   Client::Connect({.endpoint = context.endpoint}));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Client> client,
+      Client::Connect({.endpoint = context.endpoint, .watch = false}));
   ASSIGN_OR_RETURN(Tuner tuner,
                    client->GetTuner(options.kernel,
                                     {.device = options.device,
@@ -78,6 +79,8 @@ std::string OriginText(TableOrigin origin) {
       return "from the daemon";
     case TableOrigin::kCache:
       return "from the local cache";
+    case TableOrigin::kFile:
+      return "from a table file";
     case TableOrigin::kDefaults:
       return "none";
   }

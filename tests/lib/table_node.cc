@@ -1,0 +1,86 @@
+#include "tests/lib/table_node.h"
+
+#include <utility>
+
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "model/table_codec.h"
+#include "server/agent_directory.h"
+#include "server/registry/fake_measurement_executor.h"
+#include "server/registry/table_catalog.h"
+#include "server/rocksdb_store.h"
+#include "server/services.h"
+#include "server/table_handler.h"
+
+namespace wavetune::testing {
+namespace {
+
+void Ignore(const std::string&) {}
+
+std::string PromoteIn(TableCatalog& catalog, const Table& table) {
+  TableRecord record;
+  record.key = {table.kernel, table.fingerprint, table.silicon_key,
+                table.environment_key};
+  return catalog.Promote(std::move(record), EncodeTable(table).value())
+      .value()
+      .digest;
+}
+
+}  // namespace
+
+void SeedStore(const std::string& path, const std::vector<Table>& tables) {
+  const auto store = RocksDbStore::Open({.path = path}).value();
+  TableCatalog catalog(&store->tables(), Ignore);
+  for (const Table& table : tables) PromoteIn(catalog, table);
+}
+
+struct TableNode::Parts {
+  explicit Parts(const std::string& folder)
+      : store(RocksDbStore::Open({.path = folder + "/store"}).value()),
+        catalog(&store->tables(), Ignore),
+        devices(&store->devices(), &clock),
+        handler(store->store_id(), &catalog, &devices, &kernels),
+        services(
+            ReaderServices(&handler, nullptr, nullptr, nullptr, &streams)) {}
+
+  std::unique_ptr<RocksDbStore> store;
+  SystemClock clock;
+  TableCatalog catalog;
+  AgentDirectory devices;
+  FakeKernelCatalog kernels;
+  TableHandler handler;
+  StreamSet streams;
+  Services services;
+  std::unique_ptr<grpc::Server> server;
+};
+
+TableNode::TableNode(const std::string& folder)
+    : folder_(folder), parts_(std::make_unique<Parts>(folder)) {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
+  // The table service alone: the others have nothing behind them here.
+  for (const auto& service : parts_->services) {
+    builder.RegisterService(service.get());
+    break;
+  }
+  parts_->server = builder.BuildAndStart();
+}
+
+TableNode::~TableNode() {
+  parts_->streams.EndAll(
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "the node ends"));
+  parts_->server->Shutdown();
+}
+
+std::string TableNode::endpoint() const {
+  return "unix:" + folder_ + "/reader.sock";
+}
+
+std::string TableNode::Promote(const Table& table) {
+  return PromoteIn(parts_->catalog, table);
+}
+
+int TableNode::watchers() const { return parts_->handler.watchers(); }
+
+}  // namespace wavetune::testing
