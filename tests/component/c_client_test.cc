@@ -21,9 +21,9 @@ struct Shape {
   int64_t n;
   int64_t k;
 };
-// Measured, between, beyond what was measured, and not legal.
-constexpr Shape kShapes[] = {{512, 1024},    {700, 700}, {1, 1},
-                             {65536, 65536}, {0, 5},     {5, 65537}};
+// Measured, between, and beyond what was measured. The command line takes legal
+// problems only.
+constexpr Shape kShapes[] = {{512, 1024}, {700, 700}, {1, 1}, {65536, 65536}};
 
 class CClientTest : public NodeFixture {
  protected:
