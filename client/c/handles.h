@@ -1,0 +1,19 @@
+// What is behind the C ABI's opaque handles.
+#ifndef WAVETUNE_CLIENT_C_HANDLES_H_
+#define WAVETUNE_CLIENT_C_HANDLES_H_
+
+#include <memory>
+
+#include "client/c/wavetune.h"
+#include "client/client.h"
+#include "client/tuner.h"
+
+struct wavetune_client {
+  std::unique_ptr<wavetune::Client> client;
+};
+
+struct wavetune_tuner {
+  wavetune::Tuner tuner;
+};
+
+#endif  // WAVETUNE_CLIENT_C_HANDLES_H_
