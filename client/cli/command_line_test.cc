@@ -129,6 +129,7 @@ TEST_F(CommandLineTest, EveryCommandExplainsItselfWithAnExample) {
       {"kernels", "list"},
       {"kernels", "check"},
       {"kernels", "compile"},
+      {"kernels", "export"},
       {"reprofile"},
       {"jobs", "list"},
       {"jobs", "show"},

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -11,17 +10,13 @@
 #include "client/cli/format.h"
 #include "client/cli/job_text.h"
 #include "client/cli/json.h"
+#include "client/cli/table_lookup.h"
 #include "client/cli/text_table.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
 #include "model/table_codec.h"
 
 namespace wavetune::cli {
 namespace {
-
-constexpr size_t kDigestLength = 64;
-// Fewer hex digits are taken for a kernel's name.
-constexpr size_t kMinDigestPrefix = 8;
 
 struct Options {
   std::string kernel;
@@ -43,42 +38,6 @@ absl::Status RunList(CommandContext& context, const Options& options) {
     PrintTableList(*context.out, tables);
   }
   return absl::OkStatus();
-}
-
-bool LooksLikeDigest(const std::string& text) {
-  return text.size() >= kMinDigestPrefix && text.size() <= kDigestLength &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-// Turns what the user gave into a request: a digest, a prefix of a serving
-// table's digest, or a kernel's name.
-absl::StatusOr<v1::GetTableRequest> FindTable(TableReader& tables,
-                                              const Options& options) {
-  v1::GetTableRequest request;
-  if (LooksLikeDigest(options.table)) {
-    std::vector<std::string> digests;
-    if (options.table.size() < kDigestLength) {
-      ASSIGN_OR_RETURN(v1::ListTablesResponse list, tables.ListTables({}));
-      for (const v1::TableInfo& info : list.tables()) {
-        if (absl::StartsWith(info.digest(), options.table))
-          digests.push_back(info.digest());
-      }
-    } else {
-      digests.push_back(options.table);
-    }
-    if (digests.size() > 1)
-      return absl::FailedPreconditionError(
-          absl::StrCat("several tables begin with ", options.table, ":\n  ",
-                       absl::StrJoin(digests, "\n  ")));
-    if (digests.size() == 1) {
-      request.set_digest(digests[0]);
-      return request;
-    }
-  }
-  request.set_kernel(options.table);
-  request.set_device_uuid(options.device);
-  request.set_fingerprint(options.fingerprint);
-  return request;
 }
 
 std::string RegimeText(const SubTable& sub, size_t row, size_t wave) {
@@ -228,14 +187,11 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
 
 absl::Status RunShow(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::GetTableRequest request,
-                   FindTable(*daemon.tables, options));
-  ASSIGN_OR_RETURN(v1::GetTableResponse response,
-                   daemon.tables->GetTable(request));
-  if (Sha256Hex(response.payload()) != response.info().digest())
-    return absl::DataLossError(
-        absl::StrCat("the payload of table ", response.info().digest(),
-                     " does not have its digest; fetch it again"));
+  ASSIGN_OR_RETURN(
+      v1::GetTableResponse response,
+      FindTable(*daemon.tables, {.table = options.table,
+                                 .device = options.device,
+                                 .fingerprint = options.fingerprint}));
   ASSIGN_OR_RETURN(Table table, DecodeTable(response.payload()));
   if (!context.json) {
     PrintTable(*context.out, response.info(), table, response.payload().size());
