@@ -8,15 +8,20 @@
 namespace wavetune {
 namespace {
 
+bool NamesNothing(const std::vector<Relation::Term>& terms) {
+  return std::all_of(
+      terms.begin(), terms.end(),
+      [](const Relation::Term& term) { return term.dimensions.empty(); });
+}
+
 bool HoldsForAll(const Relation& relation) {
-  const auto names_nothing = [](const Relation::Term& term) {
-    return term.dimensions.empty();
-  };
-  return std::all_of(relation.left.begin(), relation.left.end(),
-                     names_nothing) &&
-         std::all_of(relation.right.begin(), relation.right.end(),
-                     names_nothing) &&
-         Holds(relation, ProblemView(), Configuration());
+  if (!NamesNothing(relation.right)) return false;
+  if (NamesNothing(relation.left)) {
+    return Holds(relation, ProblemView(), Configuration());
+  }
+  // Vectors of one element: everything is a multiple of 1.
+  return relation.op == Relation::Operator::kMultipleOf &&
+         relation.right.size() == 1 && relation.right[0].coefficient == 1;
 }
 
 // The manifest's predicates, but for those that a configuration fulfils at

@@ -96,6 +96,14 @@ TEST_F(LaunchDescriptorTest, KeepsThePredicatesThatAProblemCanBreak) {
   EXPECT_FALSE(Holds(launch.problem_predicates[0], {5, 12}, Configuration()));
 }
 
+TEST_F(LaunchDescriptorTest, EverythingIsAMultipleOfOne) {
+  spec_.problem_predicates = {{.left = {{.dimensions = {1}}},
+                               .op = Relation::Operator::kMultipleOf,
+                               .right = {{.parameters = {1}}}}};
+  EXPECT_TRUE(Describe({64, 1, 1}).problem_predicates.empty());
+  EXPECT_EQ(Describe({64, 2, 1}).problem_predicates.size(), 1u);
+}
+
 TEST_F(LaunchDescriptorTest, GroupsOfTheManifestGoBeforeTheMappings) {
   cuda_.groups = Expression::Constant(7);
   EXPECT_EQ(ShapeOf(Describe({64, 1, 1}), {1000, 512}).groups, 7);

@@ -135,6 +135,7 @@ TEST_F(CommandLineTest, EveryCommandExplainsItselfWithAnExample) {
       {"jobs", "show"},
       {"jobs", "cancel"},
       {"tables", "list"},
+      {"tables", "save"},
       {"tables", "show"},
       {"resolve"},
       {"explain"},

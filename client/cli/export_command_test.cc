@@ -1,6 +1,4 @@
 // wavetune kernels export on a fake daemon: what the agent is asked for.
-#include <sys/stat.h>
-
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -27,6 +25,10 @@ class ExportCommandTest : public ::testing::Test {
  protected:
   int Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"kernels", "export"});
+    return RunCommand(arguments);
+  }
+
+  int RunCommand(const std::vector<std::string>& arguments) {
     CommandContext context;
     context.out = &out_;
     context.err = &err_;
@@ -73,6 +75,21 @@ TEST_F(ExportCommandTest, RefusesADamagedPayload) {
   EXPECT_EQ(Run({kKernel, "--out", "out", "--digest", table.info.digest()}),
             kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("does not have its digest"));
+}
+
+TEST_F(ExportCommandTest, ATableIsSavedAsItsPayload) {
+  const FetchedTable table = testing::Serve(testing::TwoRowTable());
+  v1::GetTableResponse response;
+  *response.mutable_info() = table.info;
+  response.set_payload(table.payload);
+  daemon_->payloads = {response};
+  const std::string path = folder_.path() + "/gemm.table";
+  EXPECT_EQ(RunCommand({"tables", "save", "gemm", "--out", path}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr(table.info.digest()));
+  std::ifstream stream(path, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}),
+            table.payload);
 }
 
 }  // namespace

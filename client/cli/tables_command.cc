@@ -1,4 +1,4 @@
-// wavetune tables list|show.
+// wavetune tables list|show|save.
 #include <limits>
 #include <memory>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "client/cli/format.h"
 #include "client/cli/job_text.h"
 #include "client/cli/json.h"
+#include "client/cli/report/output_file.h"
 #include "client/cli/table_lookup.h"
 #include "client/cli/text_table.h"
 #include "model/status_macros.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string device;
   std::string fingerprint;
   std::string table;
+  std::string out;
 };
 
 absl::Status RunList(CommandContext& context, const Options& options) {
@@ -209,12 +211,46 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status RunSave(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                   OutputFile::Open(options.out));
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(
+      v1::GetTableResponse response,
+      FindTable(*daemon.tables, {.table = options.table,
+                                 .device = options.device,
+                                 .fingerprint = options.fingerprint}));
+  RETURN_IF_ERROR(file->Commit(response.payload()));
+  if (context.json) {
+    Json json = ToJson(response.info());
+    json["out"] = options.out;
+    PrintJson(*context.out, json);
+  } else {
+    *context.out << response.info().digest() << " of "
+                 << response.info().kernel() << " in " << options.out << "\n";
+  }
+  return absl::OkStatus();
+}
+
+// Which table; for commands that take one.
+void AddTableOptions(CLI::App* command,
+                     const std::shared_ptr<Options>& options) {
+  command
+      ->add_option("TABLE", options->table,
+                   "Digest (or the first digits of a serving one's), or kernel")
+      ->required();
+  command->add_option("--device", options->device,
+                      "Device UUID, where several classes have tables");
+  command->add_option("--fingerprint", options->fingerprint,
+                      "Fingerprint or prefix, where several versions serve");
+}
+
 }  // namespace
 
 void AddTablesCommands(CommandRegistry& registry) {
   auto options = std::make_shared<Options>();
   CLI::App* tables =
-      registry.AddGroup("tables", "Lists and shows the serving tables.");
+      registry.AddGroup("tables", "Lists, shows and saves the serving tables.");
   CLI::App* list = registry.Add(
       tables, "list", "Lists the serving tables.",
       {"wavetune tables list", "wavetune tables list --kernel gemm_f32"},
@@ -232,13 +268,19 @@ void AddTablesCommands(CommandRegistry& registry) {
       [options](CommandContext& context) {
         return RunShow(context, *options);
       });
-  show->add_option("TABLE", options->table,
-                   "Digest (or the first digits of a serving one's), or kernel")
+  AddTableOptions(show, options);
+  CLI::App* save = registry.Add(
+      tables, "save",
+      "Writes a table's payload to a file, for `wavetune kernels export "
+      "--table` and for clients without a daemon.",
+      {"wavetune tables save gemm_bf16 --out gemm.table",
+       "wavetune tables save 3f9a04c1d2e5 --out gemm.table"},
+      [options](CommandContext& context) {
+        return RunSave(context, *options);
+      });
+  AddTableOptions(save, options);
+  save->add_option("--out", options->out, "File to write; replaced as a whole")
       ->required();
-  show->add_option("--device", options->device,
-                   "Device UUID, where several classes have tables");
-  show->add_option("--fingerprint", options->fingerprint,
-                   "Fingerprint or prefix, where several versions serve");
 }
 
 }  // namespace wavetune::cli

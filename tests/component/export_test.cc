@@ -35,8 +35,8 @@ class ExportTest : public NodeFixture {
 
   CliResult Export(const std::vector<std::string>& more) const {
     std::vector<std::string> arguments = {
-        "kernels", "export", kGemm, "--table", Path("gemm.table"),
-        "--out",   Path("out")};
+        "kernels",          "export", kGemm,      "--table",
+        Path("gemm.table"), "--out",  Path("out")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Cli(arguments);
   }
@@ -51,9 +51,9 @@ TEST_F(ExportTest, WritesAnExportThatTheLauncherReads) {
   EXPECT_EQ(json["kernel"], "gemm_bf16");
   EXPECT_EQ(json["candidates"].size(), GemmConfigurations().size() + 1);
   for (const nlohmann::json& candidate : json["candidates"]) {
-    EXPECT_EQ(fs::file_size(
-                  Path("out/" + candidate["cubin"].get<std::string>())),
-              candidate["size_bytes"].get<uintmax_t>());
+    EXPECT_EQ(
+        fs::file_size(Path("out/" + candidate["cubin"].get<std::string>())),
+        candidate["size_bytes"].get<uintmax_t>());
   }
   // Everything is read before the GPU is asked for anything.
   const auto kernel = ExportedKernel::Load(Path("out"));

@@ -1,8 +1,7 @@
 // Decisions inside CUDA graphs on a real GPU of compute capability 9.0, while
 // tables are swapped; skipped where there is none.
 //
-// Exports the kernel itself, which needs NVRTC; elsewhere WAVETUNE_EXPORT_DIR
-// names an export of the same configurations. WAVETUNE_REPLAYS: how often a
+// Exports the kernel itself, which needs NVRTC. WAVETUNE_REPLAYS: how often a
 // graph is replayed.
 #include <cuda_runtime.h>
 
@@ -124,23 +123,19 @@ class GraphCaptureTest : public ::testing::Test {
   }
 
   void LoadKernel() {
-    const char* const given = std::getenv("WAVETUNE_EXPORT_DIR");
-    std::string dir = given == nullptr ? "" : given;
-    if (dir.empty()) {
-      dir = scratch_.path() + "/export";
-      const std::string table = scratch_.path() + "/gemm.table";
-      std::ofstream(table, std::ios::binary) << tables_[0].payload;
-      std::ostringstream out;
-      const absl::Status status =
-          RunExportCommand({.kernel_dir = KernelFolderPath(),
-                            .table_path = table,
-                            .out_dir = dir,
-                            .threads = 8,
-                            .ignore_fingerprint = true},
-                           out);
-      if (absl::IsUnavailable(status)) GTEST_SKIP() << status.message();
-      ASSERT_TRUE(status.ok()) << status;
-    }
+    const std::string dir = scratch_.path() + "/export";
+    const std::string table = scratch_.path() + "/gemm.table";
+    std::ofstream(table, std::ios::binary) << tables_[0].payload;
+    std::ostringstream out;
+    const absl::Status status =
+        RunExportCommand({.kernel_dir = KernelFolderPath(),
+                          .table_path = table,
+                          .out_dir = dir,
+                          .threads = 8,
+                          .ignore_fingerprint = true},
+                         out);
+    if (absl::IsUnavailable(status)) GTEST_SKIP() << status.message();
+    ASSERT_TRUE(status.ok()) << status;
     auto kernel = ExportedKernel::Load(dir);
     ASSERT_TRUE(kernel.ok()) << kernel.status();
     kernel_ = *std::move(kernel);
