@@ -32,14 +32,17 @@ class ExportCommandTest : public ::testing::Test {
     CommandContext context;
     context.out = &out_;
     context.err = &err_;
-    context.connect = [this](const std::string&) {
-      return absl::StatusOr<DaemonConnection>(DaemonConnection{
-          .status = daemon_, .tables = daemon_, .jobs = daemon_});
+    context.connect =
+        [this](const std::string&) -> absl::StatusOr<DaemonConnection> {
+      if (!connected_.ok()) return connected_;
+      return DaemonConnection{
+          .status = daemon_, .tables = daemon_, .jobs = daemon_};
     };
     return RunCommandLine(arguments, context);
   }
 
   std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();
+  absl::Status connected_;
   testing::TemporaryFolder folder_;
   std::ostringstream out_;
   std::ostringstream err_;
@@ -52,7 +55,7 @@ TEST_F(ExportCommandTest, SaysHowToGetATableWhereThereIsNone) {
 }
 
 TEST_F(ExportCommandTest, SaysThatTheDaemonIsDown) {
-  daemon_->error = absl::UnavailableError("no daemon at unix:/x");
+  connected_ = absl::UnavailableError("no daemon at unix:/x");
   EXPECT_EQ(Run({kKernel, "--out", folder_.path() + "/out"}), kExitUnreachable);
 }
 
