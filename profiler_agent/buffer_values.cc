@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "model/element_type.h"
 #include "model/mapping.h"
 
 namespace wavetune {
@@ -35,11 +36,6 @@ class SplitMix {
  private:
   uint64_t state_;
 };
-
-uint16_t ToBfloat16(float value) {  // Rounds to nearest, ties to even.
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 template <typename T, typename Make>
 std::string Generate(size_t elements, Make make) {
@@ -88,19 +84,6 @@ bool IsInteger(ElementType type) {
 }
 
 }  // namespace
-
-size_t ElementBytes(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32:
-    case ElementType::kInt32:
-      return 4;
-    case ElementType::kInt64:
-      return 8;
-    case ElementType::kBfloat16:
-      return 2;
-  }
-  return 1;
-}
 
 std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
   SplitMix random(seed);
@@ -175,28 +158,6 @@ double RelativeError(ElementType type, absl::string_view out,
     norm += block_norm;
   }
   return std::sqrt(difference) / (norm == 0 ? 1 : std::sqrt(norm));
-}
-
-absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
-                                        int64_t value) {
-  switch (argument.type) {
-    case ElementType::kInt32:
-      if (value > std::numeric_limits<int32_t>::max()) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            "argument ", argument.name, " is INT32, but its value is ", value,
-            "; declare it INT64"));
-      }
-      return Integers(argument.type, 1, [value](size_t) { return value; });
-    case ElementType::kInt64:
-      return Integers(argument.type, 1, [value](size_t) { return value; });
-    case ElementType::kFloat32:
-      return Generate<float>(
-          1, [value](size_t) { return static_cast<float>(value); });
-    case ElementType::kBfloat16:
-      break;
-  }
-  return Generate<uint16_t>(
-      1, [value](size_t) { return ToBfloat16(static_cast<float>(value)); });
 }
 
 absl::StatusOr<size_t> BufferBytes(const Argument& argument,

@@ -18,9 +18,6 @@
 
 namespace wavetune {
 
-// Returns the bytes of one element.
-size_t ElementBytes(ElementType type);
-
 // Returns `elements` random elements: floats uniform in [-1, 1), integers in
 // [0, 8). Equal seeds give equal bytes on every machine. Cost: about 1 ns an
 // element.
@@ -49,11 +46,6 @@ std::string PoisonValues(ElementType type, size_t elements);
 // of 4096 at a time.
 double RelativeError(ElementType type, absl::string_view out,
                      absl::string_view reference);
-
-// Returns the bytes of a scalar argument. Errors: FAILED_PRECONDITION when
-// `value` does not fit into the type.
-absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
-                                        int64_t value);
 
 // Returns the bytes of a buffer argument at a problem. Errors:
 // RESOURCE_EXHAUSTED when they exceed what one launch may use (the evaluation

@@ -22,6 +22,7 @@
 #include "profiler_agent/session/agent_devices.h"
 #include "profiler_agent/session/attach_client.h"
 #include "profiler_agent/session/compile_command.h"
+#include "profiler_agent/session/export_command.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
 #include "proto/convert/socket_paths.h"
@@ -73,6 +74,7 @@ struct Arguments {
   double measure_timeout_s = 60;
   std::string worker_backend;
   CompileCommandOptions compile;
+  ExportCommandOptions exporting;
 };
 
 std::chrono::milliseconds Milliseconds(double seconds) {
@@ -148,6 +150,17 @@ int RunCompile(const Arguments& arguments) {
   return absl::IsUnavailable(refused.status()) ? kExitNoDevice : EXIT_FAILURE;
 }
 
+int RunExport(const Arguments& arguments) {
+  ExportCommandOptions options = arguments.exporting;
+  options.cache_dir = arguments.backend.cache_dir;
+  options.threads = arguments.prepare_workers;
+  const absl::Status status = RunExportCommand(options, std::cout);
+  if (status.ok()) return EXIT_SUCCESS;
+  std::cerr << "wavetune-agent: " << status.message() << "\n";
+  if (absl::IsInvalidArgument(status)) return kExitUsage;
+  return absl::IsUnavailable(status) ? kExitNoDevice : EXIT_FAILURE;
+}
+
 int RunAgent(const Arguments& arguments) {
   const sigset_t signals = BlockEndingSignals();
   static std::stop_source stop;  // The signal thread may outlive this frame.
@@ -179,6 +192,32 @@ int RunWorkerOf(const Arguments& arguments) {
   return RunWorker([&arguments] {
     return CreateBackend(arguments.worker_backend, arguments.backend);
   });
+}
+
+void DeclareExport(CLI::App& app, ExportCommandOptions& options) {
+  CLI::App* exporting = app.add_subcommand(
+      "export",
+      "Writes the cubins of a table's portfolio and how to launch them "
+      "(docs/export.md); needs no daemon and no GPU");
+  exporting
+      ->add_option("--kernel-dir", options.kernel_dir,
+                   "Folder with manifest.textproto")
+      ->required();
+  exporting->add_option("--table", options.table_path, "Payload of a table")
+      ->required();
+  exporting
+      ->add_option("--out", options.out_dir, "Folder to write; must not exist")
+      ->required();
+  exporting->add_option("--arch", options.architecture,
+                        "GPU architecture like sm_90a; default: the table's");
+  exporting->add_option("--specialisation", options.specialisation,
+                        "Only this one; default: all that the table has");
+  exporting->add_flag("--force", options.force,
+                      "Replace an export that is there");
+  exporting->add_flag("--ignore-fingerprint", options.ignore_fingerprint,
+                      "Export although sources or compiler are not those that "
+                      "the table was measured with");
+  exporting->add_flag("--json", options.json, "Print JSON");
 }
 
 void Declare(CLI::App& app, Arguments& arguments) {
@@ -247,6 +286,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
   compile->add_flag("--all", arguments.compile.all, "Every candidate");
   compile->add_flag("--json", arguments.compile.json, "Print JSON");
 
+  DeclareExport(app, arguments.exporting);
+
   // Started by the agent itself, so not in --help.
   CLI::App* worker = app.add_subcommand("worker")->group("");
   worker->add_option("--backend", arguments.worker_backend)->required();
@@ -272,6 +313,7 @@ int Main(int argc, char** argv) {
   SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
   if (app.got_subcommand("compile")) return RunCompile(arguments);
+  if (app.got_subcommand("export")) return RunExport(arguments);
   return RunAgent(arguments);
 }
 

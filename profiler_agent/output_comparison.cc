@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "model/element_type.h"
 #include "model/kernel_validation.h"
 #include "profiler_agent/buffer_values.h"
 

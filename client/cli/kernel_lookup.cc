@@ -1,5 +1,7 @@
 #include "client/cli/kernel_lookup.h"
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +29,17 @@ absl::StatusOr<KnownKernel> FindKernel(StatusReader& status,
       absl::StrCat("the daemon has no kernel \"", name, "\"; it has: ",
                    names.empty() ? "none (see wavetuned --kernels-dir)"
                                  : absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<std::string> FindKernelFolder(const CommandContext& context,
+                                             const std::string& kernel) {
+  std::error_code error;
+  if (std::filesystem::is_directory(kernel, error) ||
+      kernel.find('/') != std::string::npos)
+    return kernel;
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(KnownKernel known, FindKernel(*daemon.status, kernel));
+  return known.status.path();
 }
 
 }  // namespace wavetune::cli

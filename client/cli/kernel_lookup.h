@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/cli/command_context.h"
 #include "client/cli/status_reader.h"
 #include "model/kernel_spec.h"
 #include "proto/wavetune/v1/status_service.pb.h"
@@ -20,6 +21,11 @@ struct KnownKernel {
 // FAILED_PRECONDITION for one whose manifest is refused, with the faults.
 absl::StatusOr<KnownKernel> FindKernel(StatusReader& status,
                                        const std::string& name);
+
+// Returns the folder of a kernel: a folder as it is; anything else is a name
+// that the daemon knows. Errors: as FindKernel.
+absl::StatusOr<std::string> FindKernelFolder(const CommandContext& context,
+                                             const std::string& kernel);
 
 }  // namespace wavetune::cli
 

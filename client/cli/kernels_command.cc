@@ -1,4 +1,4 @@
-// wavetune kernels list|check|compile.
+// wavetune kernels list|check|compile; export has a file of its own.
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -105,20 +105,10 @@ absl::Status RunCheck(CommandContext& context, const Options& options) {
       absl::StrCat(refused, " of ", checked, " kernels refused"));
 }
 
-// A folder as it is; anything else is a name that the daemon knows.
-absl::StatusOr<std::string> FindFolder(CommandContext& context,
-                                       const std::string& kernel) {
-  std::error_code error;
-  if (fs::is_directory(kernel, error) || kernel.find('/') != std::string::npos)
-    return kernel;
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(KnownKernel known, FindKernel(*daemon.status, kernel));
-  return known.status.path();
-}
-
 // The agent compiles: backends are its business.
 absl::Status RunCompile(CommandContext& context, const Options& options) {
-  ASSIGN_OR_RETURN(std::string folder, FindFolder(context, options.kernel));
+  ASSIGN_OR_RETURN(std::string folder,
+                   FindKernelFolder(context, options.kernel));
   std::vector<std::string> arguments = {FindProgram("wavetune-agent"),
                                         "compile", "--kernel-dir", folder};
   if (!options.device.empty())
@@ -202,6 +192,7 @@ void AddKernelsCommands(CommandRegistry& registry) {
           ->capture_default_str();
   compile->add_flag("--all", options->all, "Compile every candidate")
       ->excludes(sample);
+  AddKernelsExportCommand(registry, kernels);
 }
 
 }  // namespace wavetune::cli

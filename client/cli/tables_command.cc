@@ -1,9 +1,8 @@
-// wavetune tables list|show.
+// wavetune tables list|show|save.
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -11,23 +10,21 @@
 #include "client/cli/format.h"
 #include "client/cli/job_text.h"
 #include "client/cli/json.h"
+#include "client/cli/report/output_file.h"
+#include "client/cli/table_lookup.h"
 #include "client/cli/text_table.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
 #include "model/table_codec.h"
 
 namespace wavetune::cli {
 namespace {
 
-constexpr size_t kDigestLength = 64;
-// Fewer hex digits are taken for a kernel's name.
-constexpr size_t kMinDigestPrefix = 8;
-
 struct Options {
   std::string kernel;
   std::string device;
   std::string fingerprint;
   std::string table;
+  std::string out;
 };
 
 absl::Status RunList(CommandContext& context, const Options& options) {
@@ -43,42 +40,6 @@ absl::Status RunList(CommandContext& context, const Options& options) {
     PrintTableList(*context.out, tables);
   }
   return absl::OkStatus();
-}
-
-bool LooksLikeDigest(const std::string& text) {
-  return text.size() >= kMinDigestPrefix && text.size() <= kDigestLength &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-// Turns what the user gave into a request: a digest, a prefix of a serving
-// table's digest, or a kernel's name.
-absl::StatusOr<v1::GetTableRequest> FindTable(TableReader& tables,
-                                              const Options& options) {
-  v1::GetTableRequest request;
-  if (LooksLikeDigest(options.table)) {
-    std::vector<std::string> digests;
-    if (options.table.size() < kDigestLength) {
-      ASSIGN_OR_RETURN(v1::ListTablesResponse list, tables.ListTables({}));
-      for (const v1::TableInfo& info : list.tables()) {
-        if (absl::StartsWith(info.digest(), options.table))
-          digests.push_back(info.digest());
-      }
-    } else {
-      digests.push_back(options.table);
-    }
-    if (digests.size() > 1)
-      return absl::FailedPreconditionError(
-          absl::StrCat("several tables begin with ", options.table, ":\n  ",
-                       absl::StrJoin(digests, "\n  ")));
-    if (digests.size() == 1) {
-      request.set_digest(digests[0]);
-      return request;
-    }
-  }
-  request.set_kernel(options.table);
-  request.set_device_uuid(options.device);
-  request.set_fingerprint(options.fingerprint);
-  return request;
 }
 
 std::string RegimeText(const SubTable& sub, size_t row, size_t wave) {
@@ -228,14 +189,11 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
 
 absl::Status RunShow(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::GetTableRequest request,
-                   FindTable(*daemon.tables, options));
-  ASSIGN_OR_RETURN(v1::GetTableResponse response,
-                   daemon.tables->GetTable(request));
-  if (Sha256Hex(response.payload()) != response.info().digest())
-    return absl::DataLossError(
-        absl::StrCat("the payload of table ", response.info().digest(),
-                     " does not have its digest; fetch it again"));
+  ASSIGN_OR_RETURN(
+      v1::GetTableResponse response,
+      FindTable(*daemon.tables, {.table = options.table,
+                                 .device = options.device,
+                                 .fingerprint = options.fingerprint}));
   ASSIGN_OR_RETURN(Table table, DecodeTable(response.payload()));
   if (!context.json) {
     PrintTable(*context.out, response.info(), table, response.payload().size());
@@ -253,12 +211,46 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status RunSave(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                   OutputFile::Open(options.out));
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(
+      v1::GetTableResponse response,
+      FindTable(*daemon.tables, {.table = options.table,
+                                 .device = options.device,
+                                 .fingerprint = options.fingerprint}));
+  RETURN_IF_ERROR(file->Commit(response.payload()));
+  if (context.json) {
+    Json json = ToJson(response.info());
+    json["out"] = options.out;
+    PrintJson(*context.out, json);
+  } else {
+    *context.out << response.info().digest() << " of "
+                 << response.info().kernel() << " in " << options.out << "\n";
+  }
+  return absl::OkStatus();
+}
+
+// Which table; for commands that take one.
+void AddTableOptions(CLI::App* command,
+                     const std::shared_ptr<Options>& options) {
+  command
+      ->add_option("TABLE", options->table,
+                   "Digest (or the first digits of a serving one's), or kernel")
+      ->required();
+  command->add_option("--device", options->device,
+                      "Device UUID, where several classes have tables");
+  command->add_option("--fingerprint", options->fingerprint,
+                      "Fingerprint or prefix, where several versions serve");
+}
+
 }  // namespace
 
 void AddTablesCommands(CommandRegistry& registry) {
   auto options = std::make_shared<Options>();
   CLI::App* tables =
-      registry.AddGroup("tables", "Lists and shows the serving tables.");
+      registry.AddGroup("tables", "Lists, shows and saves the serving tables.");
   CLI::App* list = registry.Add(
       tables, "list", "Lists the serving tables.",
       {"wavetune tables list", "wavetune tables list --kernel gemm_f32"},
@@ -276,13 +268,19 @@ void AddTablesCommands(CommandRegistry& registry) {
       [options](CommandContext& context) {
         return RunShow(context, *options);
       });
-  show->add_option("TABLE", options->table,
-                   "Digest (or the first digits of a serving one's), or kernel")
+  AddTableOptions(show, options);
+  CLI::App* save = registry.Add(
+      tables, "save",
+      "Writes a table's payload to a file, for `wavetune kernels export "
+      "--table` and for clients without a daemon.",
+      {"wavetune tables save gemm_bf16 --out gemm.table",
+       "wavetune tables save 3f9a04c1d2e5 --out gemm.table"},
+      [options](CommandContext& context) {
+        return RunSave(context, *options);
+      });
+  AddTableOptions(save, options);
+  save->add_option("--out", options->out, "File to write; replaced as a whole")
       ->required();
-  show->add_option("--device", options->device,
-                   "Device UUID, where several classes have tables");
-  show->add_option("--fingerprint", options->fingerprint,
-                   "Fingerprint or prefix, where several versions serve");
 }
 
 }  // namespace wavetune::cli

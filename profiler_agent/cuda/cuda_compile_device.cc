@@ -51,6 +51,13 @@ absl::StatusOr<Candidate> CudaCompileDevice::Prepare(
   return Candidate{.configuration = configuration};
 }
 
+absl::StatusOr<Cubin> CudaCompileDevice::Compile(
+    const Configuration& configuration) const {
+  if (!program_.loaded()) return NoKernelLoaded();
+  RETURN_IF_ERROR(CheckConfiguration(program_.spec(), configuration));
+  return program_.Compile(configuration);
+}
+
 absl::StatusOr<LaunchTimes> CudaCompileDevice::Measure(const Configuration&,
                                                        const Problem&, int,
                                                        int) {

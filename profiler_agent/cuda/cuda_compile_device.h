@@ -29,6 +29,10 @@ class CudaCompileDevice : public Device {
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) override;
 
+  // Returns the machine code of a candidate of the loaded kernel. Errors: as
+  // CudaProgram::Compile. May be called from several threads at once.
+  absl::StatusOr<Cubin> Compile(const Configuration& configuration) const;
+
   // FAILED_PRECONDITION, always.
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,

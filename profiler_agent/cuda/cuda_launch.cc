@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/element_type.h"
 #include "model/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"

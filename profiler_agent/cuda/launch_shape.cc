@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/mapping.h"
 
 namespace wavetune {
 namespace {
@@ -67,41 +65,12 @@ absl::StatusOr<CudaLaunchShape> CudaShapeOf(
     const KernelSpec& spec, const Implementation& implementation,
     const std::string& specialisation, const Configuration& configuration,
     const Problem& problem, const DeviceFacts& facts) {
-  const ProblemView view = problem.View();
-  const auto evaluate = [&](const std::optional<Expression>& expression,
-                            int64_t otherwise) {
-    return expression.has_value() ? Evaluate(*expression, view, configuration)
-                                  : otherwise;
-  };
-  CudaLaunchShape shape;
-  shape.groups =
-      implementation.groups.has_value()
-          ? Evaluate(*implementation.groups, view, configuration)
-          : MapProblem(spec.MappingOf(specialisation), view, configuration)
-                .tiles;
-  shape.group_size = evaluate(implementation.group_size, 1);
-  shape.shared_bytes = evaluate(implementation.local_memory_bytes, 0);
-  shape.cluster_size = evaluate(implementation.cluster_size, 1);
-  shape.persistent =
-      !implementation.persistent_if.empty() &&
-      std::all_of(implementation.persistent_if.begin(),
-                  implementation.persistent_if.end(),
-                  [&](const Relation& relation) {
-                    return Holds(relation, ProblemView(), configuration);
-                  });
+  const CudaLaunchShape shape = ShapeOf(
+      DescribeLaunch(spec, implementation, specialisation, configuration),
+      problem.View());
   const absl::Status status = CheckShape(shape, facts);
   if (!status.ok()) return status;
   return shape;
-}
-
-int64_t CapacityOf(const CudaLaunchShape& shape, int64_t multiprocessors,
-                   int64_t blocks_per_multiprocessor, int64_t clusters) {
-  return shape.cluster_size > 1 ? clusters * shape.cluster_size
-                                : multiprocessors * blocks_per_multiprocessor;
-}
-
-int64_t GroupsToLaunch(const CudaLaunchShape& shape, int64_t capacity) {
-  return shape.persistent ? std::min(shape.groups, capacity) : shape.groups;
 }
 
 CudaLaunchShape ReferenceShape(int64_t work_items) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "model/element_type.h"
 #include "model/kernel_validation.h"
 #include "model/mapping.h"
 #include "model/status_macros.h"

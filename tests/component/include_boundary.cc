@@ -36,7 +36,9 @@ const Layer kWire = {"wire",
                      // zlib: traces and manifests may be gzip files. The rest:
                      // whose a socket folder is.
                      {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
-                      "grpc/", "zlib.h", "sys/stat.h", "unistd.h"}};
+                      "grpc/", "zlib.h", "sys/stat.h", "unistd.h",
+                      // The launch descriptors of an export.
+                      "nlohmann/"}};
 const Layer kRegistry = {
     "registry", {"server/registry/", "model/"}, false, {"absl/"}};
 const Layer kAgent = {"agent", {"profiler_agent/", "model/"}, false, {"absl/"}};
@@ -140,8 +142,10 @@ std::string Judge(const std::string& path, const std::string& include,
       !BaseName(path).starts_with("rocksdb_")) {
     return "only rocksdb_* files include RocksDB";
   }
-  if (IsCudaHeader(include) && !path.starts_with("profiler_agent/cuda/")) {
-    return "only profiler_agent/cuda/ includes CUDA";
+  if (IsCudaHeader(include) &&
+      !StartsWithAny(
+          path, {"profiler_agent/cuda/", "client/launch/", "tests/gpu/"})) {
+    return "only profiler_agent/cuda/ and client/launch/ include CUDA";
   }
   if (include.starts_with("CL/") &&
       !path.starts_with("profiler_agent/opencl/")) {

@@ -1,0 +1,139 @@
+#include "client/launch/launch_arguments.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "model/element_type.h"
+#include "model/mapping.h"
+#include "model/status_macros.h"
+#include "model/tensor_map_plan.h"
+#include "proto/convert/launch_file.h"
+
+namespace wavetune {
+namespace {
+
+CUtensorMapDataType TypeOf(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case ElementType::kInt32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case ElementType::kInt64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case ElementType::kBfloat16:
+      break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+}
+
+CUtensorMapSwizzle SwizzleOf(TensorMap::Swizzle swizzle) {
+  switch (swizzle) {
+    case TensorMap::Swizzle::k32Bytes:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    case TensorMap::Swizzle::k64Bytes:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case TensorMap::Swizzle::k128Bytes:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+    case TensorMap::Swizzle::kNone:
+      break;
+  }
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
+CUtensorMapL2promotion PromotionOf(int32_t bytes) {
+  switch (bytes) {
+    case 64:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
+    case 128:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
+    case 256:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+    default:
+      return CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  }
+}
+
+absl::Status CheckAddress(const Argument& argument, const void* address) {
+  if (address == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("buffer '", argument.name, "' is null"));
+  }
+  if (reinterpret_cast<uintptr_t>(address) % kBufferAlignment == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("buffer '", argument.name, "' is at 0x",
+                   absl::Hex(reinterpret_cast<uintptr_t>(address)),
+                   "; it must lie at a multiple of ", kBufferAlignment));
+}
+
+// Of the caller's problem, so that is what is at fault here.
+absl::Status AsInvalid(const absl::Status& status) {
+  return absl::InvalidArgumentError(status.message());
+}
+
+}  // namespace
+
+absl::Status LaunchArguments::FillValues(const LaunchDescriptor& launch,
+                                         const ProblemView& problem,
+                                         absl::Span<void* const> buffers) {
+  size_t next = 0;
+  for (const Argument& argument : launch.arguments) {
+    Value& value = values_.emplace_back();
+    if (argument.role == ArgumentRole::kScalar) {
+      const absl::StatusOr<std::string> bytes = ScalarBytes(
+          argument, Evaluate(argument.size, problem, Configuration()));
+      if (!bytes.ok()) return AsInvalid(bytes.status());
+      std::memcpy(value.bytes.data(), bytes->data(), bytes->size());
+      continue;
+    }
+    value.address = next < buffers.size() ? buffers[next] : nullptr;
+    if (next++ < buffers.size()) {
+      RETURN_IF_ERROR(CheckAddress(argument, value.address));
+    }
+  }
+  if (next == buffers.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the kernel takes ", next, " buffers, not ", buffers.size()));
+}
+
+absl::Status LaunchArguments::FillMaps(const LaunchDriver& driver,
+                                       const LaunchDescriptor& launch,
+                                       const ProblemView& problem) {
+  constexpr cuuint32_t kElementStrides[2] = {1, 1};
+  for (const TensorMapDescriptor& map : launch.tensor_maps) {
+    CUtensorMap& encoded = maps_.emplace_back(CUtensorMap{});
+    if (!map.enabled) continue;  // Zeros.
+    const auto index = static_cast<size_t>(map.argument);
+    const absl::StatusOr<TensorMapPlan> plan =
+        PlanTensorMap(map, launch.arguments[index], problem);
+    if (!plan.ok()) return AsInvalid(plan.status());
+    const cuuint64_t extents[2] = {plan->extents[0], plan->extents[1]};
+    const cuuint64_t row_bytes = plan->row_bytes;
+    RETURN_IF_ERROR(driver.Check(
+        driver.cuTensorMapEncodeTiled(
+            &encoded, TypeOf(plan->type), 2, values_[index].address, extents,
+            &row_bytes, plan->box.data(), kElementStrides,
+            CU_TENSOR_MAP_INTERLEAVE_NONE, SwizzleOf(plan->swizzle),
+            PromotionOf(plan->l2_promotion_bytes),
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "encoding a tensor map"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LaunchArguments::Fill(const LaunchDriver& driver,
+                                   const LaunchDescriptor& launch,
+                                   const ProblemView& problem,
+                                   absl::Span<void* const> buffers) {
+  RETURN_IF_ERROR(FillValues(launch, problem, buffers));
+  RETURN_IF_ERROR(FillMaps(driver, launch, problem));
+  for (CUtensorMap& map : maps_) pointers_.push_back(&map);
+  for (Value& value : values_) pointers_.push_back(&value);
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune
