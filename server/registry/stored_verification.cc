@@ -6,7 +6,7 @@
 namespace wavetune {
 namespace {
 
-Configuration Choice(const CompiledTable& table, const Problem& problem) {
+Configuration ChosenAt(const CompiledTable& table, const Problem& problem) {
   return table
       .Resolve(table.SubTableIndex(problem.specialisation), problem.View())
       .configuration;
@@ -29,9 +29,10 @@ VerificationPlan PlanStoredVerification(const KernelSpec& spec,
   measured->clear();
   for (const auto& [problem, latest] : by_problem) {
     VerificationPlan::Point point{.problem = problem};
-    point.chosen = Choice(table, problem);
+    point.chosen = ChosenAt(table, problem);
     point.standard = spec.default_configuration;
-    point.incumbent = incumbent ? Choice(*incumbent, problem) : point.standard;
+    point.incumbent =
+        incumbent ? ChosenAt(*incumbent, problem) : point.standard;
     if (!latest.contains(point.chosen) || !latest.contains(point.incumbent) ||
         !latest.contains(point.standard)) {
       continue;
