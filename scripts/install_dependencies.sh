@@ -22,6 +22,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   clang clang-format clang-tidy
+  python3-venv  # the Python package is tested in an environment of its own, from PyPI
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
 

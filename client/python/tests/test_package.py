@@ -1,0 +1,80 @@
+"""The package as such: stubs, exports, and that the benchmark runs."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import wavetune
+from wavetune import _native
+
+PACKAGE = Path(wavetune.__file__).parent
+SOURCE = Path(__file__).resolve().parents[1]
+
+USER = """
+import numpy
+import wavetune
+
+gemm = wavetune.connect(cache_dir=None).tuner("gemm_bf16", device="GPU-1")
+decision = gemm.resolve(m=1, n=numpy.int64(2), k=[1, 2])
+stages: int = decision.configuration["STAGES"]
+latency: float = decision.latency_us * (1 + decision.relative_bound)
+fitted: bool = decision.source is wavetune.Source.FITTED
+gemm.resolve(m=numpy.array([1, 2]), n=1, k=1)
+tiles: list[int] = [row.tiles for row in gemm.explain(m=1, n=2, k=3)]
+"""
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run([sys.executable, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_the_stubs_are_those_of_the_extension(tmp_path):
+    # empty*: of the benchmark only; nanobind's functions have no signatures that stubtest could read.
+    result = run("-m", "mypy.stubtest", "wavetune", "--ignore-disjoint-bases", cwd=tmp_path)
+    if "unrecognized arguments" in result.stderr:
+        result = run("-m", "mypy.stubtest", "wavetune", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_stub_has_every_member_of_the_extension_and_no_other():
+    tree = ast.parse((PACKAGE / "_native.pyi").read_text())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for name in ("Client", "Tuner", "Decision"):
+        stubbed = {node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)}
+        real = {member for member in vars(getattr(_native, name)) if not member.startswith("_")}
+        assert {member for member in stubbed if not member.startswith("_")} == real
+    for name in ("Source", "Reason", "Origin"):
+        stubbed = {
+            node.targets[0].id: ast.literal_eval(node.value)
+            for node in classes[name].body
+            if isinstance(node, ast.Assign)
+        }
+        assert stubbed == {member.name: member.value for member in getattr(_native, name)}
+
+
+def test_a_program_that_uses_everything_type_checks(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(USER)
+    result = run("-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    program.write_text(USER + 'wrong: str = decision.latency_us\ngemm.resolve(m="1", n=2, k=3)\n')
+    result = run("-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program, cwd=tmp_path)
+    assert "Found 2 errors" in result.stdout, result.stdout
+
+
+def test_what_the_package_exports_is_documented():
+    for name in wavetune.__all__:
+        assert inspect.getdoc(getattr(wavetune, name)), name
+    for member in ("resolve", "explain", "dimensions", "configurations", "digest"):
+        assert inspect.getdoc(getattr(wavetune.Tuner, member)), member
+    assert str(inspect.signature(wavetune.Tuner.resolve)) == "(self, /, **dimensions)"
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_the_benchmark_runs_and_compares_with_the_empty_functions():
+    result = run(SOURCE / "benchmarks" / "resolve_benchmark.py", "--quick")
+    assert result.returncode == 0, result.stdout + result.stderr
+    for row in ("empty", "empty_typed", "Repeated", "NewProblem", "ratio"):
+        assert row in result.stdout, result.stdout
