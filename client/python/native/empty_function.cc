@@ -21,7 +21,7 @@ PyMethodDef method = {
 
 void AddEmptyFunctions(nb::module_& module) {
   PyObject* const function =
-      PyCFunction_NewEx(&method, nullptr, module.attr("__name__").ptr());
+      PyCFunction_NewEx(&method, module.ptr(), module.attr("__name__").ptr());
   if (function == nullptr) throw nb::python_error();
   module.attr("empty") = nb::steal(function);
   module.def(

