@@ -1,115 +1,150 @@
 #include "client/client.h"
 
-#include <algorithm>
-#include <chrono>
-#include <tuple>
+#include <map>
+#include <mutex>
+#include <random>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "client/endpoint.h"
-#include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
-#include "model/device_space.h"
+#include "client/client_settings.h"
+#include "client/daemon_link.h"
+#include "client/event_log.h"
+#include "client/kernel_defaults.h"
+#include "client/table_cache.h"
+#include "client/table_files.h"
+#include "client/table_finder.h"
+#include "client/table_slot.h"
+#include "client/table_watcher.h"
+#include "client/tuner_slots.h"
 #include "model/digest.h"
 #include "model/status_macros.h"
-#include "proto/convert/kernel_spec.h"
-#include "proto/convert/status.h"
-#include "proto/convert/types.h"
-#include "proto/wavetune/v1/status_service.grpc.pb.h"
-#include "proto/wavetune/v1/table_service.grpc.pb.h"
 
 namespace wavetune {
 namespace {
 
+using Kind = ClientEvent::Kind;
+using Links = std::vector<std::unique_ptr<DaemonLink>>;
+
 constexpr size_t kMinFingerprintPrefix = 8;
+constexpr std::chrono::milliseconds kFirstWait(50);
+constexpr std::chrono::seconds kLongestWait(5);
 
-void SetDeadline(grpc::ClientContext* context, double timeout_s) {
-  context->set_deadline(
-      std::chrono::system_clock::now() +
-      std::chrono::microseconds(static_cast<int64_t>(timeout_s * 1e6)));
+absl::StatusOr<Links> OpenLinks(const ClientSettings& settings) {
+  Links links;
+  if (settings.mode == ClientMode::kReplay) return links;
+  for (const std::string& endpoint : settings.endpoints) {
+    ASSIGN_OR_RETURN(std::unique_ptr<DaemonLink> link,
+                     DaemonLink::Open(endpoint, settings.timeout_s));
+    links.push_back(std::move(link));
+  }
+  return links;
 }
 
-std::string Describe(const v1::TableInfo& info) {
-  return absl::StrCat("fingerprint ", info.fingerprint().substr(0, 12),
-                      ", device ", info.device_uuid(), " (",
-                      info.device_label(), "), digest ",
-                      info.digest().substr(0, 12));
+absl::StatusOr<TableFiles> ReadFiles(const ClientSettings& settings) {
+  if (settings.table_file.empty()) return TableFiles();
+  absl::StatusOr<TableFiles> files = TableFiles::Read(settings.table_file);
+  if (files.ok()) return files;
+  return absl::InvalidArgumentError(
+      absl::StrCat(settings.table_file_given_as, " is \"", settings.table_file,
+                   "\": ", files.status().message()));
 }
 
-// A pinned digest, or a daemon's mistake, may name a table of something else.
-absl::Status CheckIdentity(const v1::TableInfo& info, const std::string& kernel,
-                           const TunerOptions& options) {
-  if (info.kernel() == kernel &&
-      absl::StartsWith(info.fingerprint(), options.fingerprint))
-    return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(
-      "table ", info.digest().substr(0, 12), " is for kernel \"", info.kernel(),
-      "\", ", Describe(info), ", not for kernel \"", kernel, "\"",
-      options.fingerprint.empty() ? "" : ", fingerprint ",
-      options.fingerprint));
+TableFinder::Daemons Pointers(const Links& links) {
+  TableFinder::Daemons daemons;
+  for (const auto& link : links) daemons.push_back(link.get());
+  return daemons;
 }
 
-absl::Status UnknownSpecialisation(const std::string& kernel,
-                                   const std::string& wanted,
-                                   const std::vector<std::string>& known) {
-  return absl::NotFoundError(absl::StrCat(
-      "kernel \"", kernel, "\" has no specialisation \"", wanted,
-      "\"; it has: ",
-      absl::StrJoin(known, ", ", [](std::string* out, const std::string& name) {
-        absl::StrAppend(out, "\"", name, "\"");
-      })));
-}
-
-// The daemon cannot be asked; the cache may answer.
-bool IsUnreachable(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+TunerIdentity IdentityOf(const std::string& kernel, const TunerOptions& options,
+                         KernelDefaults defaults) {
+  return {.kernel = kernel,
+          .specialisation = options.specialisation,
+          .device = options.device,
+          .fingerprint = options.fingerprint,
+          .parameters = std::move(defaults.parameters),
+          .dimensions = std::move(defaults.dimensions)};
 }
 
 }  // namespace
 
-struct Client::Rpc {
-  std::unique_ptr<v1::TableService::Stub> tables;
-  std::unique_ptr<v1::StatusService::Stub> status;
+class Client::Impl {
+ public:
+  Impl(ClientSettings settings, Links links, TableFiles files)
+      : settings_(std::move(settings)),
+        links_(std::move(links)),
+        files_(std::move(files)),
+        cache_(settings_.cache_dir),
+        finder_(Pointers(links_), &cache_, &files_, log_.get()),
+        slots_(&finder_, log_.get()),
+        pin_(settings_.pinned_set) {}
+
+  // Finds the set that is pinned by its digest. Before anything else.
+  absl::Status LoadPin() {
+    if (settings_.pinned_set_digest.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(pin_, finder_.FindSet(settings_.pinned_set_digest));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
+                                 TunerOptions options);
+  absl::StatusOr<TableSet> GetTableSet() const;
+  absl::StatusOr<std::string> PublishTableSet();
+  absl::Status StageTableSet(const std::string& digest);
+  absl::Status ActivateTableSet(const std::string& digest);
+  int StepBoundary() const;
+  bool watching();
+
+  const ClientSettings& settings() const { return settings_; }
+  const EventLog& log() const { return *log_; }
+
+ private:
+  absl::Status ApplyPin(const std::string& kernel, TunerOptions* options) const;
+  // Where there is no table, and why.
+  absl::StatusOr<KernelDefaults> FindDefaults(const std::string& kernel,
+                                              const TunerOptions& options,
+                                              const absl::Status& why) const;
+  // With kOff.
+  absl::StatusOr<KernelDefaults> FindDefaultsOnly(
+      const std::string& kernel, const TunerOptions& options) const;
+  Tuner MakeTuner(TunerIdentity identity, const TunerOptions& options,
+                  TableState first, uint64_t news_before);
+  void StartWatch();
+  void Remember(const TableSet& set);
+
+  const ClientSettings settings_;
+  const Links links_;
+  const TableFiles files_;
+  const TableCache cache_;
+  const std::shared_ptr<EventLog> log_ = std::make_shared<EventLog>();
+  const TableFinder finder_;
+  TunerSlots slots_;
+  std::optional<TableSet> pin_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<std::string, TableSet> known_sets_;
+  std::unique_ptr<TableWatcher> watcher_;  // Last: it uses all of the above.
 };
 
-Client::Client(ClientOptions options, std::unique_ptr<Rpc> rpc)
-    : options_(std::move(options)),
-      cache_(options_.cache_dir),
-      rpc_(std::move(rpc)) {}
-
-Client::~Client() = default;
-
-absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
-    const ClientOptions& options) {
-  ClientOptions resolved = options;
-  resolved.endpoint = ReaderEndpoint(options.endpoint);
-  if (resolved.cache_dir == "auto") resolved.cache_dir = DefaultCacheDir();
-  if (!(resolved.timeout_s > 0 && resolved.timeout_s <= 3600)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("timeout_s is ", resolved.timeout_s,
-                     "; give seconds above 0, at most 3600"));
+absl::Status Client::Impl::ApplyPin(const std::string& kernel,
+                                    TunerOptions* options) const {
+  if (!pin_) return absl::OkStatus();
+  const auto entry = pin_->tables().find(kernel);
+  if (entry == pin_->tables().end()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the pinned table set has no table of kernel \"", kernel,
+                     "\"; it is ", pin_->ToString()));
   }
-  auto channel = grpc::CreateChannel(resolved.endpoint,
-                                     grpc::InsecureChannelCredentials());
-  if (channel == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("endpoint \"", resolved.endpoint,
-                     "\" is not valid; give unix:/path/to/reader.sock"));
+  if (!options->digest.empty() && options->digest != entry->second) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the pinned table set has table ", entry->second, " of kernel \"",
+        kernel, "\", asked for was ", options->digest));
   }
-  auto rpc = std::make_unique<Rpc>();
-  rpc->tables = v1::TableService::NewStub(channel);
-  rpc->status = v1::StatusService::NewStub(channel);
-  return std::unique_ptr<Client>(
-      new Client(std::move(resolved), std::move(rpc)));
+  options->digest = entry->second;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
-                                       const TunerOptions& options) {
+absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
+                                             TunerOptions options) {
   if (!options.fingerprint.empty() &&
       options.fingerprint.size() < kMinFingerprintPrefix) {
     return absl::InvalidArgumentError(
@@ -117,183 +152,277 @@ absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
                      "\" is too short; give at least ", kMinFingerprintPrefix,
                      " characters"));
   }
-  absl::StatusOr<FetchedTable> fetched = FetchFromDaemon(kernel, options);
-  if (fetched.ok()) {
-    // A cache that cannot be written costs the fallback, not the answer.
-    cache_.Put(*fetched, options.device).IgnoreError();
-    return MakeTuner(*fetched, options, TableOrigin::kDaemon);
+  const uint64_t news = slots_.news();
+  if (settings_.mode == ClientMode::kOff) {
+    ASSIGN_OR_RETURN(KernelDefaults defaults,
+                     FindDefaultsOnly(kernel, options));
+    TableState state{.default_configuration = defaults.configuration};
+    options.activation = ActivationPolicy::kPinned;
+    return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
+                     std::move(state), news);
   }
-  if (IsUnreachable(fetched.status())) {
-    absl::StatusOr<FetchedTable> cached = FindInCache(kernel, options);
-    if (cached.ok()) return MakeTuner(*cached, options, TableOrigin::kCache);
-    if (!absl::IsNotFound(cached.status())) return cached.status();
-    return absl::UnavailableError(absl::StrCat(
-        "the daemon at ", options_.endpoint, " cannot be reached (",
-        fetched.status().message(), ") and ", cached.status().message(),
-        ". Start wavetuned, or set WAVETUNE_ENDPOINT"));
+  RETURN_IF_ERROR(ApplyPin(kernel, &options));
+  const absl::StatusOr<OfferedTable> found = finder_.Find(kernel, options);
+  if (!found.ok()) {
+    ASSIGN_OR_RETURN(KernelDefaults defaults,
+                     FindDefaults(kernel, options, found.status()));
+    TableState state{.default_configuration = defaults.configuration};
+    return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
+                     std::move(state), news);
   }
-  if (!options.digest.empty()) {
-    // The daemon has it no longer (another store, pruned); its bytes are the
-    // same wherever they come from.
-    absl::StatusOr<FetchedTable> cached = FindInCache(kernel, options);
-    if (cached.ok()) return MakeTuner(*cached, options, TableOrigin::kCache);
-  } else if (absl::IsNotFound(fetched.status()) &&
-             options.fingerprint.empty()) {
-    return DefaultsFromDaemon(kernel, options);
-  }
-  return fetched.status();
+  ASSIGN_OR_RETURN(TableState state, StateOf(*found, options.specialisation));
+  ASSIGN_OR_RETURN(KernelDefaults defaults,
+                   DefaultsOf(found->table->table(), options.specialisation));
+  return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
+                   std::move(state), news);
 }
 
-absl::StatusOr<FetchedTable> Client::FetchFromDaemon(
-    const std::string& kernel, const TunerOptions& options) {
-  v1::GetTableRequest request;
-  if (!options.digest.empty()) {
-    request.set_digest(options.digest);
-  } else {
-    request.set_kernel(kernel);
-    request.set_device_uuid(options.device);
-    request.set_fingerprint(options.fingerprint);
+absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
+    const std::string& kernel, const TunerOptions& options,
+    const absl::Status& why) const {
+  // Who asks for a version or a table does not want a default instead.
+  if (!options.digest.empty() || !options.fingerprint.empty()) return why;
+  const bool missing = absl::IsNotFound(why);
+  absl::Status reason = why;
+  if (missing && !links_.empty()) {
+    absl::StatusOr<KernelDefaults> fetched =
+        finder_.FetchDefaults(kernel, options);
+    if (fetched.ok() || !options.device.empty()) return fetched;
+    reason = fetched.status();
   }
-  grpc::ClientContext context;
-  SetDeadline(&context, options_.timeout_s);
-  v1::GetTableResponse response;
-  RETURN_IF_ERROR(
-      FromGrpcStatus(rpc_->tables->GetTable(&context, request, &response)));
-  RETURN_IF_ERROR(CheckIdentity(response.info(), kernel, options));
-  return FetchedTable{.info = response.info(),
-                      .payload = std::move(*response.mutable_payload())};
+  if (options.manifest.empty() || !(missing || IsUnreachable(why)))
+    return reason;
+  return DefaultsOfManifest(options.manifest, kernel, options.specialisation);
 }
 
-absl::StatusOr<FetchedTable> Client::FindInCache(
+absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
     const std::string& kernel, const TunerOptions& options) const {
-  if (!options.digest.empty()) {
-    ASSIGN_OR_RETURN(FetchedTable pinned, cache_.Get(options.digest));
-    RETURN_IF_ERROR(CheckIdentity(pinned.info, kernel, options));
-    return pinned;
+  if (!options.manifest.empty()) {
+    return DefaultsOfManifest(options.manifest, kernel, options.specialisation);
   }
-  std::vector<v1::TableInfo> choices;
-  for (v1::TableInfo& info : cache_.List(kernel)) {
-    if (CheckIdentity(info, kernel, options).ok() &&
-        (options.device.empty() || cache_.Serves(info, options.device)))
-      choices.push_back(std::move(info));
-  }
-  if (choices.empty()) {
-    return absl::NotFoundError(
-        cache_.dir().empty()
-            ? "the table cache is off"
-            : absl::StrCat("the cache ", cache_.dir(),
-                           " has no table for kernel \"", kernel, "\"",
-                           options.device.empty() ? "" : " on device ",
-                           options.device));
-  }
-  // Another driver or an edited kernel leaves the older table beside the newer;
-  // only other silicon is another question.
-  const v1::TableInfo& newest = *std::max_element(
-      choices.begin(), choices.end(),
-      [](const v1::TableInfo& a, const v1::TableInfo& b) {
-        return std::make_tuple(a.promoted_at_us(), a.epoch()) <
-               std::make_tuple(b.promoted_at_us(), b.epoch());
-      });
-  if (std::any_of(choices.begin(), choices.end(),
-                  [&newest](const v1::TableInfo& info) {
-                    return info.silicon_key() != newest.silicon_key();
-                  })) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "several cached tables fit kernel \"", kernel,
-        "\"; give a device, fingerprint or digest:\n  ",
-        absl::StrJoin(choices, "\n  ",
-                      [](std::string* out, const v1::TableInfo& info) {
-                        *out += Describe(info);
-                      })));
-  }
-  return cache_.Get(newest.digest());
+  const absl::StatusOr<OfferedTable> local =
+      finder_.FindLocally(kernel, options);
+  if (local.ok())
+    return DefaultsOf(local->table->table(), options.specialisation);
+  if (!absl::IsNotFound(local.status())) return local.status();
+  return finder_.FetchDefaults(kernel, options);
 }
 
-absl::StatusOr<std::vector<DeviceFacts>> Client::FetchDevices(
-    const std::string& uuid) {
-  grpc::ClientContext context;
-  SetDeadline(&context, options_.timeout_s);
-  v1::ListDevicesResponse response;
-  RETURN_IF_ERROR(
-      FromGrpcStatus(rpc_->status->ListDevices(&context, {}, &response)));
-  std::vector<DeviceFacts> attached;
-  std::vector<DeviceFacts> seen;
-  for (const v1::DeviceStatus& device : response.devices()) {
-    if (!uuid.empty() && device.facts().uuid() != uuid) continue;
-    seen.push_back(DeviceFactsFromProto(device.facts()));
-    if (device.attached()) attached.push_back(seen.back());
-  }
-  if (!attached.empty()) return attached;
-  if (!seen.empty() || uuid.empty()) return seen;
-  return absl::NotFoundError(absl::StrCat(
-      "the daemon knows no device \"", uuid, "\"; it knows: ",
-      absl::StrJoin(response.devices(), ", ",
-                    [](std::string* out, const v1::DeviceStatus& device) {
-                      absl::StrAppend(out, device.facts().uuid(), " (",
-                                      device.facts().label(), ")");
-                    })));
+Tuner Client::Impl::MakeTuner(TunerIdentity identity,
+                              const TunerOptions& options, TableState first,
+                              uint64_t news_before) {
+  const bool pinned =
+      !options.digest.empty() || settings_.mode != ClientMode::kAuto;
+  const TableSlot::Options rules{
+      .activation = pinned ? ActivationPolicy::kPinned : options.activation,
+      .prepared = options.prepared,
+      .prepares_on_demand = options.prepares_on_demand};
+  auto slot = std::make_shared<TableSlot>(std::move(identity), rules,
+                                          std::move(first), log_);
+  slots_.Add(slot, news_before);
+  if (rules.activation != ActivationPolicy::kPinned) StartWatch();
+  return Tuner(std::move(slot));
 }
 
-absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
-                                                 const TunerOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
-                   FetchDevices(options.device));
-  grpc::ClientContext context;
-  SetDeadline(&context, options_.timeout_s);
-  v1::ListKernelsResponse response;
-  RETURN_IF_ERROR(
-      FromGrpcStatus(rpc_->status->ListKernels(&context, {}, &response)));
-  for (const v1::KernelStatus& status : response.kernels()) {
-    if (status.spec().name() != kernel || !status.problem().empty()) continue;
-    ASSIGN_OR_RETURN(KernelSpec spec, KernelSpecFromProto(status.spec()));
-    const std::vector<std::string> names = spec.SpecialisationNames();
-    if (std::find(names.begin(), names.end(), options.specialisation) ==
-        names.end())
-      return UnknownSpecialisation(kernel, options.specialisation, names);
-    auto state = std::make_shared<Tuner::State>();
-    state->kernel = kernel;
-    for (const Parameter& parameter : spec.parameters)
-      state->parameters.push_back(parameter.name);
-    state->dimensions = spec.dimensions;
-    ASSIGN_OR_RETURN(state->default_configuration,
-                     DefaultForDevices(spec, devices));
-    return Tuner(std::move(state));
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "the daemon has no valid kernel \"", kernel, "\"; it has: ",
-      absl::StrJoin(response.kernels(), ", ",
-                    [](std::string* out, const v1::KernelStatus& status) {
-                      absl::StrAppend(
-                          out, status.spec().name(),
-                          status.problem().empty() ? "" : " (invalid)");
-                    })));
+void Client::Impl::StartWatch() {
+  std::lock_guard lock(mutex_);
+  if (!settings_.watch || links_.empty() || watcher_ != nullptr) return;
+  DaemonLink* const daemon = links_[0].get();
+  watcher_ = std::make_unique<TableWatcher>(TableWatcher::Options{
+      .watch =
+          [daemon](const v1::WatchTablesRequest& request,
+                   const TableWatcher::OnNotice& on_notice) {
+            return daemon->WatchTables(request, on_notice);
+          },
+      .cancel = [daemon] { daemon->Cancel(); },
+      .on_serving =
+          [this](const std::vector<v1::TableInfo>& serving) {
+            return slots_.OnServing(serving);
+          },
+      .on_promoted =
+          [this](const v1::TableInfo& table) {
+            return slots_.OnPromoted(table);
+          },
+      .on_retired =
+          [this](const v1::TableInfo& table) { slots_.OnRetired(table); },
+      .on_connected = [this] { log_->Add(Kind::kConnected, "", ""); },
+      .on_disconnected =
+          [this](const absl::Status& why) {
+            log_->Add(Kind::kDisconnected, "", "", why);
+          },
+      .backoff = Backoff(kFirstWait, kLongestWait, std::random_device{}())});
 }
 
-absl::StatusOr<Tuner> Client::MakeTuner(const FetchedTable& fetched,
-                                        const TunerOptions& options,
-                                        TableOrigin origin) const {
-  auto state = std::make_shared<Tuner::State>();
-  ASSIGN_OR_RETURN(state->table, CompiledTable::Create(fetched.payload));
-  const Table& table = state->table->table();
-  if (state->table->digest() != fetched.info.digest()) {
-    return absl::DataLossError(absl::StrCat(
-        "the table's digest is ", state->table->digest(), ", announced was ",
-        fetched.info.digest(), "; fetch it again"));
+bool Client::Impl::watching() {
+  std::lock_guard lock(mutex_);
+  return watcher_ != nullptr && watcher_->synced();
+}
+
+int Client::Impl::StepBoundary() const {
+  int activated = 0;
+  for (const auto& slot : slots_.InUse()) activated += slot->StepBoundary();
+  return activated;
+}
+
+absl::StatusOr<TableSet> Client::Impl::GetTableSet() const {
+  TableSet::Tables tables;
+  for (const auto& slot : slots_.InUse()) {
+    const std::string& kernel = slot->identity().kernel;
+    const std::string digest = slot->current()->digest();
+    const auto [entry, added] = tables.emplace(kernel, digest);
+    if (!added && entry->second != digest) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "two tuners of kernel \"", kernel,
+          "\" decide with different tables, \"", entry->second, "\" and \"",
+          digest,
+          "\": there is no one table set. Make a client for each device, or "
+          "activate the same table"));
+    }
   }
-  state->sub_table = state->table->SubTableIndex(options.specialisation);
-  if (state->sub_table < 0) {
-    std::vector<std::string> known;
-    for (const SubTable& sub : table.sub_tables)
-      known.push_back(sub.specialisation);
-    return UnknownSpecialisation(table.kernel, options.specialisation, known);
+  return TableSet(std::move(tables));
+}
+
+void Client::Impl::Remember(const TableSet& set) {
+  std::lock_guard lock(mutex_);
+  known_sets_[set.Digest()] = set;
+}
+
+absl::StatusOr<std::string> Client::Impl::PublishTableSet() {
+  ASSIGN_OR_RETURN(const TableSet set, GetTableSet());
+  if (set.tables().empty()) {
+    return absl::FailedPreconditionError(
+        "no tuner is in use: there is no table set to publish");
   }
-  state->kernel = table.kernel;
-  state->parameters = table.parameters;
-  state->dimensions = table.dimensions;
-  state->default_configuration = table.default_configuration;
-  state->origin = origin;
-  state->stale = fetched.info.stale();
-  return Tuner(std::move(state));
+  for (const auto& [kernel, digest] : set.tables()) {
+    if (!digest.empty()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("kernel \"", kernel,
+                     "\" is decided without a table: nobody could load this "
+                     "set. Profile it: wavetune reprofile --kernel ",
+                     kernel));
+  }
+  Remember(set);
+  absl::Status status = cache_.PutSet(set);
+  bool known = status.ok() && !cache_.dir().empty();
+  for (const auto& daemon : links_) {
+    const absl::Status announced = daemon->AnnounceTableSet(set);
+    known = known || announced.ok();
+    if (status.ok()) status = announced;
+  }
+  if (known) return set.Digest();
+  return absl::UnavailableError(absl::StrCat(
+      "neither the cache nor a daemon took the table set: ", status.message()));
+}
+
+absl::Status Client::Impl::StageTableSet(const std::string& digest) {
+  ASSIGN_OR_RETURN(const TableSet set, finder_.FindSet(digest));
+  std::vector<std::pair<std::shared_ptr<TableSlot>, OfferedTable>> to_stage;
+  for (const auto& slot : slots_.InUse()) {
+    const std::string& kernel = slot->identity().kernel;
+    const auto entry = set.tables().find(kernel);
+    if (entry == set.tables().end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("table set ", digest, " has no table of kernel \"",
+                       kernel, "\"; it is ", set.ToString()));
+    }
+    if (slot->current()->digest() == entry->second) continue;
+    TunerOptions by_digest;
+    by_digest.digest = entry->second;
+    ASSIGN_OR_RETURN(OfferedTable table, finder_.Find(kernel, by_digest));
+    RETURN_IF_ERROR(slot->Check(table));
+    to_stage.emplace_back(slot, std::move(table));
+  }
+  for (const auto& [slot, table] : to_stage) {
+    RETURN_IF_ERROR(slot->Stage(table).status());
+  }
+  Remember(set);
+  return absl::OkStatus();
+}
+
+absl::Status Client::Impl::ActivateTableSet(const std::string& digest) {
+  TableSet set;
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = known_sets_.find(digest);
+    if (known == known_sets_.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("table set ", digest, " is not staged: StageTableSet"));
+    }
+    set = known->second;
+  }
+  std::vector<std::pair<std::shared_ptr<TableSlot>, std::string>> to_activate;
+  for (const auto& slot : slots_.InUse()) {
+    const auto entry = set.tables().find(slot->identity().kernel);
+    const std::string wanted = entry == set.tables().end() ? "" : entry->second;
+    if (!wanted.empty() && slot->current()->digest() == wanted) continue;
+    const std::optional<StagedTable> staged = slot->staged();
+    if (wanted.empty() || !staged || staged->digest != wanted) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the tuner of kernel \"", slot->identity().kernel,
+          "\" has not staged table \"", wanted, "\" of table set ", digest,
+          "; staged is \"", staged ? staged->digest : "", "\""));
+    }
+    to_activate.emplace_back(slot, wanted);
+  }
+  for (const auto& [slot, wanted] : to_activate) {
+    RETURN_IF_ERROR(slot->Activate(wanted));
+  }
+  return absl::OkStatus();
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Client::~Client() = default;
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
+    const ClientOptions& options) {
+  ASSIGN_OR_RETURN(ClientSettings settings, ResolveSettings(options));
+  ASSIGN_OR_RETURN(TableFiles files, ReadFiles(settings));
+  ASSIGN_OR_RETURN(Links links, OpenLinks(settings));
+  auto impl = std::make_unique<Impl>(std::move(settings), std::move(links),
+                                     std::move(files));
+  RETURN_IF_ERROR(impl->LoadPin());
+  return std::unique_ptr<Client>(new Client(std::move(impl)));
+}
+
+absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
+                                       const TunerOptions& options) {
+  return impl_->GetTuner(kernel, options);
+}
+
+int Client::StepBoundary() { return impl_->StepBoundary(); }
+
+absl::StatusOr<TableSet> Client::GetTableSet() const {
+  return impl_->GetTableSet();
+}
+
+absl::StatusOr<std::string> Client::TableSetDigest() const {
+  ASSIGN_OR_RETURN(const TableSet set, impl_->GetTableSet());
+  return set.Digest();
+}
+
+absl::StatusOr<std::string> Client::PublishTableSet() {
+  return impl_->PublishTableSet();
+}
+
+absl::Status Client::StageTableSet(absl::string_view digest) {
+  return impl_->StageTableSet(std::string(digest));
+}
+
+absl::Status Client::ActivateTableSet(absl::string_view digest) {
+  return impl_->ActivateTableSet(std::string(digest));
+}
+
+ClientMode Client::mode() const { return impl_->settings().mode; }
+
+bool Client::watching() const { return impl_->watching(); }
+
+std::vector<ClientEvent> Client::events() const {
+  return impl_->log().events();
+}
+
+absl::Status Client::last_problem() const {
+  return impl_->log().last_problem();
 }
 
 }  // namespace wavetune

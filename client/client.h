@@ -5,8 +5,18 @@
 //   wavetune::Tuner gemm = client->GetTuner("gemm_f32").value();
 //   wavetune::Decision d = gemm.Resolve({m, n, k});  // nanoseconds
 //
-// GetTuner falls back to the local table cache while the daemon is down;
-// Resolve does no RPC and takes no lock.
+// Works without the daemon: from the local cache, from a table file, or with
+// the kernel's defaults (docs/client.md). Resolve does no RPC and takes no
+// lock. While a client lives, a thread of its own hears of new tables, fetches
+// and verifies them and stages them at the tuners (client/activation.h).
+//
+// Ranks of one job compare one digest, and share one set of tables
+// (docs/rank-agreement.md):
+//
+//   std::string digest = client->PublishTableSet().value();    // rank 0
+//   client->StageTableSet(digest);                             // other ranks
+//   client->ActivateTableSet(digest);                          // all, at a
+//   step
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef WAVETUNE_CLIENT_CLIENT_H_
@@ -16,72 +26,90 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/table_cache.h"
+#include "absl/strings/string_view.h"
+#include "client/client_event.h"
+#include "client/client_options.h"
+#include "client/table_set.h"
 #include "client/tuner.h"
-#include "model/device.h"
 
 namespace wavetune {
 
-struct ClientOptions {
-  std::string endpoint;  // Empty: WAVETUNE_ENDPOINT, else the default socket.
-  std::string cache_dir =
-      "auto";            // "auto": DefaultCacheDir(); empty: no cache.
-  double timeout_s = 2;  // Of one call to the daemon.
-};
-
-struct TunerOptions {
-  std::string device;       // UUID; needed only where tables for several device
-                            // classes are known.
-  std::string fingerprint;  // Hex, or a prefix of at least 8 characters; needed
-                            // only where several versions of the kernel serve.
-  std::string specialisation;  // Needed where the kernel has more than one.
-  std::string digest;  // Pins a table by its identity; `fingerprint` must agree
-                       // with it, `device` is not looked at.
-};
-
 class Client {
  public:
-  // Never fails for a daemon that is down: GetTuner then uses the cache.
-  // Errors: INVALID_ARGUMENT for an endpoint or timeout that makes no sense.
+  // Never fails for a daemon that is down, hangs or is slow. Errors:
+  // INVALID_ARGUMENT for an endpoint, timeout, mode, table file or pin that
+  // makes no sense; says whether it is an option or an environment variable,
+  // and what is legal. NOT_FOUND for a pinned set's digest that nobody knows.
+  // Cost: no RPC, but for a set pinned by its digest that is not cached.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const ClientOptions& options);
+  // Ends the watch. Prompt, whatever the daemon does. Tuners live on.
   ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
-  // Returns a tuner for a kernel: from the daemon, else from the cache (a
-  // fetched table is cached), else, where the daemon knows the kernel but has
-  // no table, one that answers the kernel's default on the device. Errors:
-  // FAILED_PRECONDITION when the choice is ambiguous (lists the choices; also
-  // when there is no table and the node's devices differ in their default);
-  // NOT_FOUND for an unknown kernel, device or specialisation (lists what is
-  // known); UNAVAILABLE when the daemon is down and nothing is cached (says
-  // both); DATA_LOSS for a damaged table. Cost: up to three RPCs.
+  // Returns a tuner for a kernel, as ClientMode says: from the daemon (a
+  // fetched table is cached), else from the cache, else from the table file,
+  // else one that answers the kernel's default. A pinned set's tables come from
+  // wherever their digest is found. Errors: FAILED_PRECONDITION when the choice
+  // is ambiguous (lists the choices; also when there is no table and the node's
+  // devices differ in their default), or when the pinned set has no table of
+  // the kernel; NOT_FOUND for an unknown kernel, device or specialisation
+  // (lists what is known); UNAVAILABLE when the daemon is down and nothing
+  // local knows the kernel (says what was tried); DATA_LOSS for a damaged
+  // table. Cost: up to three RPCs.
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  const TunerOptions& options = {});
 
+  // Calls StepBoundary of every tuner of this client that is still in use.
+  // Returns how many tables took over. No RPC.
+  int StepBoundary();
+
+  // Returns which table each tuner in use decides with now; an empty digest
+  // where it decides without one. Errors: FAILED_PRECONDITION where two tuners
+  // of one kernel decide with different tables. No RPC.
+  absl::StatusOr<TableSet> GetTableSet() const;
+
+  // Returns the digest of GetTableSet: the one value that ranks compare.
+  // Errors: as there.
+  absl::StatusOr<std::string> TableSetDigest() const;
+
+  // Makes the set that decides now known by its digest, in the local cache and
+  // at the daemons (not its tables: a daemon answers with those that it has),
+  // and returns the digest. Errors: as GetTableSet; FAILED_PRECONDITION where a
+  // tuner has no table; UNAVAILABLE where neither the cache nor a daemon took
+  // it. Cost: an RPC for each daemon.
+  absl::StatusOr<std::string> PublishTableSet();
+
+  // Fetches a set by its digest, and its tables, from the cache or any of the
+  // daemons, and stages them at the tuners in use, pinned ones excepted. All or
+  // nothing. Errors: NOT_FOUND where nobody knows the set or a table (says who
+  // was asked); FAILED_PRECONDITION where a tuner refuses its table (other
+  // silicon, fingerprint or environment), or is pinned to another one, or its
+  // kernel is not in the set. Cost: RPCs.
+  absl::Status StageTableSet(absl::string_view digest);
+
+  // Lets the staged tables of the set take over, all or none. Errors:
+  // FAILED_PRECONDITION where a tuner neither has its table staged nor decides
+  // with it. No RPC.
+  absl::Status ActivateTableSet(absl::string_view digest);
+
+  ClientMode mode() const;
+  // Whether the watch is connected and has heard of everything that serves.
+  bool watching() const;
+  // What happened to the tables, oldest first; the last 64.
+  std::vector<ClientEvent> events() const;
+  // The last reason for which a table was refused or the watch was cut off; OK
+  // where there was none.
+  absl::Status last_problem() const;
+
  private:
-  struct Rpc;
-  Client(ClientOptions options, std::unique_ptr<Rpc> rpc);
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
 
-  absl::StatusOr<FetchedTable> FetchFromDaemon(const std::string& kernel,
-                                               const TunerOptions& options);
-  absl::StatusOr<FetchedTable> FindInCache(const std::string& kernel,
-                                           const TunerOptions& options) const;
-  // Returns the devices whose defaults count: the one of that UUID, or without
-  // a UUID the attached ones, or else all that the daemon has seen. Errors:
-  // NOT_FOUND for a UUID that the daemon does not know: a device without a
-  // table is answered with defaults, a misspelt one not.
-  absl::StatusOr<std::vector<DeviceFacts>> FetchDevices(
-      const std::string& uuid);
-  absl::StatusOr<Tuner> DefaultsFromDaemon(const std::string& kernel,
-                                           const TunerOptions& options);
-  absl::StatusOr<Tuner> MakeTuner(const FetchedTable& fetched,
-                                  const TunerOptions& options,
-                                  TableOrigin origin) const;
-
-  ClientOptions options_;
-  TableCache cache_;
-  std::unique_ptr<Rpc> rpc_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wavetune

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -27,8 +31,9 @@ class FakeTableService final : public v1::TableService::Service {
   grpc::Status GetTable(grpc::ServerContext*,
                         const v1::GetTableRequest* request,
                         v1::GetTableResponse* response) override {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_lock<std::mutex> lock(mutex);
     ++fetches;
+    changed.wait(lock, [this] { return !hangs || stopped; });
     std::vector<const FetchedTable*> matches;
     std::string choices;
     for (const FetchedTable& table : tables) {
@@ -55,6 +60,81 @@ class FakeTableService final : public v1::TableService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status WatchTables(
+      grpc::ServerContext* context, const v1::WatchTablesRequest* request,
+      grpc::ServerWriter<v1::WatchTablesResponse>* writer) override {
+    std::unique_lock<std::mutex> lock(mutex);
+    requests.push_back(*request);
+    ++watchers;
+    const int cut_at_start = cuts;
+    size_t next = history.size();
+    bool alive = true;
+    const bool known = request->store_id() == store_id &&
+                       request->from_revision() > 0 &&
+                       request->from_revision() <= history.size();
+    std::vector<v1::WatchTablesResponse> first;
+    if (known) {
+      first.assign(
+          history.begin() + static_cast<ptrdiff_t>(request->from_revision()),
+          history.end());
+    } else {
+      if (!request->store_id().empty())
+        first.push_back(Notice(v1::WatchTablesResponse::RESYNC, nullptr));
+      for (const FetchedTable& table : tables)
+        first.push_back(Notice(v1::WatchTablesResponse::SNAPSHOT, &table.info));
+    }
+    first.push_back(Notice(v1::WatchTablesResponse::SYNCED, nullptr));
+    for (const auto& notice : first) alive = alive && writer->Write(notice);
+    while (alive && !stopped && cuts == cut_at_start &&
+           !context->IsCancelled()) {
+      // A cancelled call wakes nobody up: look now and then.
+      changed.wait_for(lock, std::chrono::milliseconds(5));
+      for (; alive && next < history.size(); ++next)
+        alive = writer->Write(history[next]);
+    }
+    --watchers;
+    return {grpc::StatusCode::UNAVAILABLE, "the fake daemon ended the watch"};
+  }
+
+  grpc::Status AnnounceTableSet(
+      grpc::ServerContext*, const v1::AnnounceTableSetRequest* request,
+      v1::AnnounceTableSetResponse* response) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    const std::map<std::string, std::string> set(request->tables().begin(),
+                                                 request->tables().end());
+    response->set_digest(TableSetDigest(set));
+    sets[response->digest()] = set;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetTableSet(grpc::ServerContext*,
+                           const v1::GetTableSetRequest* request,
+                           v1::GetTableSetResponse* response) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    const auto set = sets.find(request->digest());
+    if (set == sets.end())
+      return {grpc::StatusCode::NOT_FOUND, "no such table set"};
+    response->mutable_tables()->insert(set->second.begin(), set->second.end());
+    return grpc::Status::OK;
+  }
+
+  // With mutex held. A change of what serves.
+  void Change(v1::WatchTablesResponse::Kind kind, const v1::TableInfo& info) {
+    v1::WatchTablesResponse notice = Notice(kind, &info);
+    notice.set_revision(history.size() + 1);
+    history.push_back(std::move(notice));
+    changed.notify_all();
+  }
+  v1::WatchTablesResponse Notice(v1::WatchTablesResponse::Kind kind,
+                                 const v1::TableInfo* info) const {
+    v1::WatchTablesResponse notice;
+    notice.set_kind(kind);
+    notice.set_store_id(store_id);
+    notice.set_revision(history.size());
+    if (info != nullptr) *notice.mutable_table() = *info;
+    return notice;
+  }
+
   // A device of the same class as every profiled one.
   static constexpr const char* kSecondOfClass = "GPU-2";
 
@@ -62,6 +142,16 @@ class FakeTableService final : public v1::TableService::Service {
   std::vector<FetchedTable> tables;
   std::string damaged;
   std::atomic<int> fetches{0};
+  std::condition_variable changed;
+  // Guarded by mutex.
+  std::string store_id = "store-1";
+  std::vector<v1::WatchTablesResponse> history;  // One for each revision.
+  std::vector<v1::WatchTablesRequest> requests;
+  std::map<std::string, std::map<std::string, std::string>> sets;
+  int watchers = 0;
+  int cuts = 0;
+  bool hangs = false;
+  bool stopped = false;
 };
 
 class FakeStatusService final : public v1::StatusService::Service {
@@ -115,13 +205,7 @@ struct FakeNode::Services {
   std::unique_ptr<grpc::Server> server;
 };
 
-FakeNode::FakeNode() : services_(std::make_unique<Services>()) {
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
-  builder.RegisterService(&services_->tables);
-  builder.RegisterService(&services_->status);
-  services_->server = builder.BuildAndStart();
-}
+FakeNode::FakeNode() : services_(std::make_unique<Services>()) { Start(); }
 
 FakeNode::~FakeNode() { Stop(); }
 
@@ -152,10 +236,98 @@ void FakeNode::Damage(const std::string& payload) {
   services_->tables.damaged = payload;
 }
 
+void FakeNode::Start(bool new_store) {
+  {
+    std::lock_guard<std::mutex> lock(services_->tables.mutex);
+    services_->tables.stopped = false;
+    services_->tables.hangs = false;
+    if (new_store) {
+      services_->tables.store_id += "'";
+      services_->tables.history.clear();
+    }
+  }
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
+  builder.RegisterService(&services_->tables);
+  builder.RegisterService(&services_->status);
+  services_->server = builder.BuildAndStart();
+}
+
 void FakeNode::Stop() {
   if (services_->server == nullptr) return;
-  services_->server->Shutdown();
+  {
+    std::lock_guard<std::mutex> lock(services_->tables.mutex);
+    services_->tables.stopped = true;
+    services_->tables.changed.notify_all();
+  }
+  services_->server->Shutdown(std::chrono::system_clock::now());
   services_->server = nullptr;
+}
+
+void FakeNode::Promote(FetchedTable table) {
+  FakeTableService& service = services_->tables;
+  std::lock_guard<std::mutex> lock(service.mutex);
+  const v1::TableInfo info = table.info;
+  std::erase_if(service.tables, [&info](const FetchedTable& other) {
+    return other.info.kernel() == info.kernel() &&
+           other.info.fingerprint() == info.fingerprint() &&
+           other.info.silicon_key() == info.silicon_key() &&
+           other.info.environment_key() == info.environment_key();
+  });
+  service.tables.push_back(std::move(table));
+  service.Change(v1::WatchTablesResponse::PROMOTED, info);
+}
+
+void FakeNode::Retire(const std::string& digest) {
+  FakeTableService& service = services_->tables;
+  std::lock_guard<std::mutex> lock(service.mutex);
+  v1::TableInfo info;
+  std::erase_if(service.tables, [&](const FetchedTable& table) {
+    if (table.info.digest() != digest) return false;
+    info = table.info;
+    return true;
+  });
+  service.Change(v1::WatchTablesResponse::RETIRED, info);
+}
+
+void FakeNode::CutWatches() {
+  std::lock_guard<std::mutex> lock(services_->tables.mutex);
+  ++services_->tables.cuts;
+  services_->tables.changed.notify_all();
+}
+
+void FakeNode::Resync() {
+  FakeTableService& service = services_->tables;
+  std::lock_guard<std::mutex> lock(service.mutex);
+  const auto add = [&](v1::WatchTablesResponse::Kind kind,
+                       const v1::TableInfo& info) {
+    service.Change(kind, info);
+  };
+  add(v1::WatchTablesResponse::RESYNC, {});
+  for (const FetchedTable& table : service.tables)
+    add(v1::WatchTablesResponse::SNAPSHOT, table.info);
+  add(v1::WatchTablesResponse::SYNCED, {});
+}
+
+void FakeNode::Hang() {
+  std::lock_guard<std::mutex> lock(services_->tables.mutex);
+  services_->tables.hangs = true;
+}
+
+void FakeNode::GoOn() {
+  std::lock_guard<std::mutex> lock(services_->tables.mutex);
+  services_->tables.hangs = false;
+  services_->tables.changed.notify_all();
+}
+
+int FakeNode::watchers() const {
+  std::lock_guard<std::mutex> lock(services_->tables.mutex);
+  return services_->tables.watchers;
+}
+
+std::vector<v1::WatchTablesRequest> FakeNode::watch_requests() const {
+  std::lock_guard<std::mutex> lock(services_->tables.mutex);
+  return services_->tables.requests;
 }
 
 int FakeNode::fetches() const { return services_->tables.fetches; }

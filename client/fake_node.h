@@ -1,15 +1,18 @@
 // FakeNode: TableService and StatusService in this process, on a unix socket in
-// a folder of its own, with tables and kernels that a test puts there.
+// a folder of its own, with tables and kernels that a test puts there. It dies,
+// hangs and comes back on request.
 #ifndef WAVETUNE_CLIENT_FAKE_NODE_H_
 #define WAVETUNE_CLIENT_FAKE_NODE_H_
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client/table_cache.h"
 #include "model/device.h"
 #include "model/table.h"
 #include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
 
 namespace wavetune::testing {
 
@@ -44,10 +47,28 @@ class FakeNode {
   void AddDevice(const DeviceFacts& facts);
   // GetTable answers this payload instead of the right one.
   void Damage(const std::string& payload);
+  // The payload comes as it is, whatever the info says. Serves a table in place
+  // of the one of its kernel, fingerprint and class, and tells the watchers.
+  void Promote(FetchedTable table);
+  // Serves a table no longer, and tells the watchers.
+  void Retire(const std::string& digest);
+  // Ends every watch.
+  void CutWatches();
+  // Tells every watcher to forget everything, and what serves now.
+  void Resync();
+  // Calls answer only once it is let go on; streams stay open.
+  void Hang();
+  void GoOn();
   // Nobody answers any more.
   void Stop();
+  // Answers again, on the same socket; with what served, and a store id of its
+  // own where `new_store`.
+  void Start(bool new_store = false);
   // Calls of GetTable so far.
   int fetches() const;
+  // Watches that are open, and the requests of all that ever were.
+  int watchers() const;
+  std::vector<v1::WatchTablesRequest> watch_requests() const;
 
  private:
   struct Services;

@@ -1,19 +1,12 @@
 #include "client/table_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/whole_file.h"
 #include "model/digest.h"
 #include "model/status_macros.h"
 #include "model/table_codec.h"
@@ -22,45 +15,6 @@ namespace wavetune {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Writes beside the target and renames, so that readers see the old file or the
-// new one, never a part.
-absl::Status Publish(const std::string& path, const std::string& content) {
-  static std::atomic<int> counter{0};
-  const std::string temporary =
-      absl::StrCat(path, ".", getpid(), ".", counter.fetch_add(1));
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    file.flush();
-    if (!file.good()) {
-      const std::string why = std::strerror(errno);
-      std::remove(temporary.c_str());
-      return absl::UnavailableError(
-          absl::StrCat("cannot write ", path, ": ", why));
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return absl::UnavailableError(
-        absl::StrCat("cannot write ", path, ": ", why));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> ReadAll(const std::string& path, size_t max_bytes) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.good())
-    return absl::NotFoundError(absl::StrCat(path, " is not there"));
-  std::string content;
-  content.resize(max_bytes + 1);
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<size_t>(file.gcount()));
-  if (content.size() > max_bytes)
-    return absl::DataLossError(absl::StrCat(path, " is larger than any table"));
-  return content;
-}
 
 // Older tables first.
 auto AgeOf(const v1::TableInfo& info) {
@@ -79,29 +33,35 @@ std::string TableCache::Path(const std::string& digest,
   return absl::StrCat(dir_, "/", digest, suffix);
 }
 
+absl::Status TableCache::MakeFolder() const {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot create the table cache ",
+                                             dir_, ": ", error.message()));
+}
+
 absl::Status TableCache::Put(const FetchedTable& table,
                              const std::string& device_uuid) const {
   if (dir_.empty()) return absl::OkStatus();
   if (!IsSha256Hex(table.info.digest()))
     return absl::InvalidArgumentError(
         absl::StrCat("\"", table.info.digest(), "\" is no table digest"));
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error)
-    return absl::UnavailableError(absl::StrCat("cannot create the table cache ",
-                                               dir_, ": ", error.message()));
+  RETURN_IF_ERROR(MakeFolder());
   // The payload first: an info file promises that its payload is there.
-  RETURN_IF_ERROR(Publish(Path(table.info.digest(), ".table"), table.payload));
-  RETURN_IF_ERROR(Publish(Path(table.info.digest(), ".info"),
-                          table.info.SerializeAsString()));
+  RETURN_IF_ERROR(
+      PublishWholeFile(Path(table.info.digest(), ".table"), table.payload));
+  RETURN_IF_ERROR(PublishWholeFile(Path(table.info.digest(), ".info"),
+                                   table.info.SerializeAsString()));
   if (!device_uuid.empty()) {
     v1::TableInfo device_class;
     device_class.set_device_uuid(device_uuid);
     device_class.set_silicon_key(table.info.silicon_key());
     device_class.set_environment_key(table.info.environment_key());
-    RETURN_IF_ERROR(Publish(Path(Sha256Hex(device_uuid), ".device"),
-                            device_class.SerializeAsString()));
+    RETURN_IF_ERROR(PublishWholeFile(Path(Sha256Hex(device_uuid), ".device"),
+                                     device_class.SerializeAsString()));
   }
+  std::error_code error;
   for (const v1::TableInfo& other : ListAll()) {
     if (IdentityOf(other) == IdentityOf(table.info) &&
         AgeOf(other) < AgeOf(table.info)) {
@@ -112,14 +72,34 @@ absl::Status TableCache::Put(const FetchedTable& table,
   return absl::OkStatus();
 }
 
+absl::Status TableCache::PutSet(const TableSet& set) const {
+  if (dir_.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(MakeFolder());
+  return PublishWholeFile(Path(set.Digest(), ".set"), set.ToString());
+}
+
+absl::StatusOr<TableSet> TableCache::GetSet(const std::string& digest) const {
+  if (dir_.empty() || !IsSha256Hex(digest))
+    return absl::NotFoundError(absl::StrCat("no cached table set ", digest));
+  const std::string path = Path(digest, ".set");
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadWholeFile(path, kMaxPayloadBytes));
+  absl::StatusOr<TableSet> set = TableSet::Parse(text);
+  if (set.ok() && set->Digest() == digest) return set;
+  std::error_code error;
+  fs::remove(path, error);
+  return absl::DataLossError(absl::StrCat("cached table set ", path,
+                                          " was damaged and has been removed"));
+}
+
 absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {
   if (dir_.empty() || !IsSha256Hex(digest))
     return absl::NotFoundError(absl::StrCat("no cached table ", digest));
   FetchedTable table;
   ASSIGN_OR_RETURN(table.payload,
-                   ReadAll(Path(digest, ".table"), kMaxPayloadBytes));
+                   ReadWholeFile(Path(digest, ".table"), kMaxPayloadBytes));
   absl::StatusOr<std::string> info =
-      ReadAll(Path(digest, ".info"), kMaxPayloadBytes);
+      ReadWholeFile(Path(digest, ".info"), kMaxPayloadBytes);
   if (Sha256Hex(table.payload) != digest || !info.ok() ||
       !table.info.ParseFromString(*info)) {
     std::error_code error;
@@ -136,7 +116,7 @@ bool TableCache::Serves(const v1::TableInfo& table,
                         const std::string& device_uuid) const {
   if (table.device_uuid() == device_uuid) return true;
   absl::StatusOr<std::string> bytes =
-      ReadAll(Path(Sha256Hex(device_uuid), ".device"), kMaxPayloadBytes);
+      ReadWholeFile(Path(Sha256Hex(device_uuid), ".device"), kMaxPayloadBytes);
   v1::TableInfo device_class;
   return bytes.ok() && device_class.ParseFromString(*bytes) &&
          device_class.device_uuid() == device_uuid &&
@@ -152,7 +132,7 @@ std::vector<v1::TableInfo> TableCache::ListAll() const {
        it.increment(error)) {
     if (it->path().extension() != ".info") continue;
     absl::StatusOr<std::string> bytes =
-        ReadAll(it->path().string(), kMaxPayloadBytes);
+        ReadWholeFile(it->path().string(), kMaxPayloadBytes);
     v1::TableInfo info;
     if (!bytes.ok() || !info.ParseFromString(*bytes) ||
         info.digest() != it->path().stem().string())

@@ -4,7 +4,8 @@
 // Layout: <dir>/<digest>.table holds a payload, <dir>/<digest>.info its
 // TableInfo (serialized); <dir>/<SHA-256 of a UUID>.device says which device
 // class a device was served as, because one table serves every device of its
-// class and names only the one that was profiled. Files are published by
+// class and names only the one that was profiled; <dir>/<digest>.set holds a
+// table set (client/table_set.h). Files are published by
 // rename; a file that does not have its digest is ignored and removed. Many
 // processes may share a cache.
 //
@@ -17,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/table_set.h"
 #include "proto/wavetune/v1/types.pb.h"
 
 namespace wavetune {
@@ -51,9 +53,16 @@ class TableCache {
   // the device was last served as the table's class.
   bool Serves(const v1::TableInfo& table, const std::string& device_uuid) const;
 
+  // Keeps a table set, so that it is known by its digest. Errors: as Put.
+  absl::Status PutSet(const TableSet& set) const;
+
+  // Returns a table set by digest. Errors: as Get.
+  absl::StatusOr<TableSet> GetSet(const std::string& digest) const;
+
   const std::string& dir() const { return dir_; }
 
  private:
+  absl::Status MakeFolder() const;
   std::string Path(const std::string& digest, const char* suffix) const;
   // Everything readable, the youngest of each identity first.
   std::vector<v1::TableInfo> ListAll() const;

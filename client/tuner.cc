@@ -1,45 +1,74 @@
 #include "client/tuner.h"
 
-#include <algorithm>
+#include <cstddef>
+
+#include "client/table_slot.h"
 
 namespace wavetune {
 
 Decision Tuner::Resolve(const ProblemView& problem) const noexcept {
-  if (state_->table != nullptr)
-    return state_->table->Resolve(state_->sub_table, problem, state_->stale);
-  Decision decision;
-  decision.configuration = state_->default_configuration;
-  decision.reason = DefaultReason::kNoTable;
-  return decision;
+  return slot_->Resolve(problem);
 }
 
 std::vector<ExplainedRow> Tuner::Explain(const ProblemView& problem) const {
-  if (state_->table == nullptr) return {};
-  return state_->table->Explain(state_->sub_table, problem);
+  const std::shared_ptr<const TableState> state = slot_->current();
+  if (state->table == nullptr) return {};
+  return state->table->Explain(state->sub_table, problem);
 }
 
 std::vector<Configuration> Tuner::configurations() const {
-  std::vector<Configuration> result;
-  if (state_->table != nullptr && state_->sub_table >= 0) {
-    const SubTable& sub =
-        state_->table->table()
-            .sub_tables[static_cast<size_t>(state_->sub_table)];
-    for (const TableCandidate& candidate : sub.portfolio)
-      result.push_back(candidate.configuration);
-  }
-  if (std::find(result.begin(), result.end(), state_->default_configuration) ==
-      result.end()) {
-    result.push_back(state_->default_configuration);
-  }
-  return result;
+  return slot_->current()->Configurations();
+}
+
+const std::vector<std::string>& Tuner::parameters() const {
+  return slot_->identity().parameters;
+}
+
+const std::vector<Dimension>& Tuner::dimensions() const {
+  return slot_->identity().dimensions;
 }
 
 int Tuner::ParameterIndex(absl::string_view name) const {
-  for (size_t i = 0; i < state_->parameters.size(); ++i) {
-    if (absl::string_view(state_->parameters[i]) == name)
-      return static_cast<int>(i);
+  for (size_t i = 0; i < parameters().size(); ++i) {
+    if (absl::string_view(parameters()[i]) == name) return static_cast<int>(i);
   }
   return -1;
 }
+
+Configuration Tuner::default_configuration() const {
+  return slot_->current()->default_configuration;
+}
+
+std::shared_ptr<const Table> Tuner::table() const {
+  const std::shared_ptr<const TableState> state = slot_->current();
+  if (state->table == nullptr) return nullptr;
+  return {state, &state->table->table()};
+}
+
+const std::string& Tuner::kernel() const { return slot_->identity().kernel; }
+
+const std::string& Tuner::specialisation() const {
+  return slot_->identity().specialisation;
+}
+
+std::string Tuner::digest() const { return slot_->current()->digest(); }
+
+TableOrigin Tuner::origin() const { return slot_->current()->origin; }
+
+bool Tuner::stale() const { return slot_->current()->stale; }
+
+ActivationPolicy Tuner::activation() const { return slot_->activation(); }
+
+void Tuner::SetPrepared(const std::vector<Configuration>& configurations) {
+  slot_->SetPrepared(configurations);
+}
+
+std::optional<StagedTable> Tuner::staged() const { return slot_->staged(); }
+
+absl::Status Tuner::Activate(absl::string_view digest) {
+  return slot_->Activate(digest);
+}
+
+bool Tuner::StepBoundary() { return slot_->StepBoundary(); }
 
 }  // namespace wavetune

@@ -4,17 +4,30 @@
 //   wavetune::Decision d = gemm.Resolve({m, n, k});
 //   int64_t block_m = d.configuration[gemm.ParameterIndex("BLOCK_M")];
 //
-// A Tuner is a small value that shares an immutable table: copy it freely, use
-// copies from any number of threads. It outlives its client.
+// A new table never takes over in the middle of something: it is staged, and
+// takes over as the tuner's policy says (client/activation.h).
+//
+//   gemm.SetPrepared(gemm.configurations());  // Compiled all of them.
+//   if (auto staged = gemm.staged()) {
+//     Compile(staged->unprepared);
+//     gemm.Activate(staged->digest).IgnoreError();
+//   }
+//
+// A Tuner is a small value; copies share what decides, so that a table that
+// takes over does so for all of them at once. Copy it freely, use copies from
+// any number of threads. It outlives its client, and then keeps its table.
 #ifndef WAVETUNE_CLIENT_TUNER_H_
 #define WAVETUNE_CLIENT_TUNER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "client/activation.h"
 #include "model/compiled_table.h"
 #include "model/configuration.h"
 #include "model/decision.h"
@@ -23,25 +36,21 @@
 
 namespace wavetune {
 
-// Where a tuner's table came from.
-enum class TableOrigin {
-  kDaemon,    // Fetched now.
-  kCache,     // The daemon could not be reached; the local cache had it.
-  kDefaults,  // The daemon knows the kernel but has no table yet: every answer
-              // is DEFAULT.
-};
+class TableSlot;
 
 class Tuner {
  public:
   // Returns the configuration with the lowest predicted latency for `problem`:
-  // no RPC, lock, allocation, system call or throw.
+  // no RPC, lock, allocation, system call, CUDA call or throw; wait-free,
+  // whatever other threads, the daemon or a table that takes over do.
   //
   // Shapes: extents in the order of dimensions(), each within its range; a
   //         repeated dimension's slot is ignored.
   // Units:  Decision::latency_us is predicted device time of one launch in
   //         microseconds.
   // Errors: cannot fail; Decision::source says how good the answer is,
-  //         Decision::reason why it is the default.
+  //         Decision::reason why it is the default, Decision::origin where the
+  //         table came from, Decision::digest_prefix which table it was.
   // Cost:   O(macro configurations of the table). Thread-safe.
   // Source: arXiv 2604.10187, section 4.4.
   Decision Resolve(const ProblemView& problem) const noexcept;
@@ -50,58 +59,60 @@ class Tuner {
   // Allocates; for people.
   std::vector<ExplainedRow> Explain(const ProblemView& problem) const;
 
-  // Returns the portfolio: all configurations that Resolve can answer for the
-  // specialisation, the default included. For compiling ahead of time and
-  // capturing graphs.
+  // Returns the portfolio: all configurations that Resolve can answer with the
+  // current table for the specialisation, the default included. For compiling
+  // ahead of time and capturing graphs.
   std::vector<Configuration> configurations() const;
 
   // Names of a Configuration's values, and the dimensions of a problem, in
-  // order.
-  const std::vector<std::string>& parameters() const {
-    return state_->parameters;
-  }
-  const std::vector<Dimension>& dimensions() const {
-    return state_->dimensions;
-  }
+  // order. The same for every table of the tuner.
+  const std::vector<std::string>& parameters() const;
+  const std::vector<Dimension>& dimensions() const;
 
   // Returns a parameter's index in a Configuration, or -1.
   int ParameterIndex(absl::string_view name) const;
 
   // The default configuration, declared by the kernel's author.
-  const Configuration& default_configuration() const {
-    return state_->default_configuration;
-  }
+  Configuration default_configuration() const;
 
-  // The table behind the decisions; nullptr with kDefaults. Lives as long as
-  // any copy of the tuner.
-  const Table* table() const {
-    return state_->table == nullptr ? nullptr : &state_->table->table();
-  }
+  // The table behind the decisions now; nullptr where there is none.
+  std::shared_ptr<const Table> table() const;
 
-  const std::string& kernel() const { return state_->kernel; }
-  // Hex digest of the table; empty with kDefaults.
-  std::string digest() const {
-    return state_->table == nullptr ? "" : state_->table->digest();
-  }
-  TableOrigin origin() const { return state_->origin; }
-  bool stale() const { return state_->stale; }
+  const std::string& kernel() const;
+  const std::string& specialisation() const;
+  // Hex digest of the table that decides now; empty where there is none.
+  std::string digest() const;
+  TableOrigin origin() const;
+  bool stale() const;
+
+  ActivationPolicy activation() const;
+
+  // Declares what the application can launch, in place of what was declared
+  // before. With kAutomatic a staged table whose configurations are all among
+  // them takes over at once. Until it is first called (or
+  // TunerOptions::prepared is given), nothing counts as prepared.
+  void SetPrepared(const std::vector<Configuration>& configurations);
+
+  // Returns the table that waits to take over, if there is one.
+  std::optional<StagedTable> staged() const;
+
+  // Lets the staged table take over, whatever the policy but kPinned; OK, too,
+  // where it decides already. Errors: NOT_FOUND where that digest is not
+  // staged (says what is); FAILED_PRECONDITION for a pinned tuner. The current
+  // table stays then. Cost: a few microseconds; no RPC.
+  absl::Status Activate(absl::string_view digest);
+
+  // With kStepBoundary, lets a staged table take over; nothing else happens
+  // here. Returns whether one did. Cost: tens of nanoseconds where nothing is
+  // staged; no RPC.
+  bool StepBoundary();
 
  private:
   friend class Client;
-  struct State {
-    std::string kernel;
-    std::vector<std::string> parameters;
-    std::vector<Dimension> dimensions;
-    Configuration default_configuration;
-    std::unique_ptr<const CompiledTable> table;  // nullptr with kDefaults.
-    int sub_table = -1;
-    TableOrigin origin = TableOrigin::kDefaults;
-    bool stale = false;
-  };
-  explicit Tuner(std::shared_ptr<const State> state)
-      : state_(std::move(state)) {}
+  friend class TunerTestPeer;
+  explicit Tuner(std::shared_ptr<TableSlot> slot) : slot_(std::move(slot)) {}
 
-  std::shared_ptr<const State> state_;
+  std::shared_ptr<TableSlot> slot_;
 };
 
 }  // namespace wavetune

@@ -34,4 +34,18 @@ absl::string_view ToString(DefaultReason reason) {
   return "UNKNOWN";
 }
 
+absl::string_view ToString(TableOrigin origin) {
+  switch (origin) {
+    case TableOrigin::kDefaults:
+      return "DEFAULTS";
+    case TableOrigin::kDaemon:
+      return "DAEMON";
+    case TableOrigin::kCache:
+      return "CACHE";
+    case TableOrigin::kFile:
+      return "FILE";
+  }
+  return "UNKNOWN";
+}
+
 }  // namespace wavetune

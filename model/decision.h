@@ -32,6 +32,14 @@ enum class DefaultReason : uint8_t {
   kUnknownSpecialisation = 5,
 };
 
+// Where the table behind an answer came from.
+enum class TableOrigin : uint8_t {
+  kDefaults = 0,  // No table: every answer is the kernel's default.
+  kDaemon = 1,    // Fetched from a daemon by this process.
+  kCache = 2,     // The local table cache had it.
+  kFile = 3,      // A table file that the user named.
+};
+
 struct Decision {
   Configuration configuration;
   double latency_us = 0;      // Predicted device time; 0 with kDefault.
@@ -42,6 +50,7 @@ struct Decision {
   DecisionSource source = DecisionSource::kDefault;
   DefaultReason reason = DefaultReason::kNone;
   uint8_t candidate = 0xff;  // Index into the portfolio; 0xff with kDefault.
+  TableOrigin origin = TableOrigin::kDefaults;  // Set by the client library.
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
@@ -50,6 +59,7 @@ static_assert(std::is_trivially_copyable_v<Decision>);
 // Return the words that people read: "FITTED", "NO_TABLE", ... Cannot fail.
 absl::string_view ToString(DecisionSource source);
 absl::string_view ToString(DefaultReason reason);
+absl::string_view ToString(TableOrigin origin);
 
 }  // namespace wavetune
 

@@ -32,5 +32,17 @@ TEST(DecisionTest, NamesEveryReason) {
   EXPECT_EQ(ToString(static_cast<DefaultReason>(99)), "UNKNOWN");
 }
 
+TEST(DecisionTest, NamesEveryOrigin) {
+  EXPECT_EQ(ToString(TableOrigin::kDefaults), "DEFAULTS");
+  EXPECT_EQ(ToString(TableOrigin::kDaemon), "DAEMON");
+  EXPECT_EQ(ToString(TableOrigin::kCache), "CACHE");
+  EXPECT_EQ(ToString(TableOrigin::kFile), "FILE");
+  EXPECT_EQ(ToString(static_cast<TableOrigin>(99)), "UNKNOWN");
+}
+
+TEST(DecisionTest, TheOriginTakesNoSpaceOfItsOwn) {
+  EXPECT_EQ(sizeof(Decision), sizeof(Configuration) + 4 * sizeof(uint64_t));
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -69,6 +69,17 @@ class TableService final : public v1::TableService::CallbackService {
                                      v1::GetTableResponse* response) override {
     return Answer(context, handler_->GetTable(*request, response));
   }
+  grpc::ServerUnaryReactor* AnnounceTableSet(
+      CallbackServerContext* context,
+      const v1::AnnounceTableSetRequest* request,
+      v1::AnnounceTableSetResponse* response) override {
+    return Answer(context, handler_->AnnounceTableSet(*request, response));
+  }
+  grpc::ServerUnaryReactor* GetTableSet(
+      CallbackServerContext* context, const v1::GetTableSetRequest* request,
+      v1::GetTableSetResponse* response) override {
+    return Answer(context, handler_->GetTableSet(*request, response));
+  }
   grpc::ServerWriteReactor<v1::WatchTablesResponse>* WatchTables(
       CallbackServerContext*, const v1::WatchTablesRequest* request) override {
     auto reactor = std::make_shared<WatchTablesReactor>();

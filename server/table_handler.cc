@@ -1,12 +1,36 @@
 #include "server/table_handler.h"
 
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "model/digest.h"
 #include "model/status_macros.h"
 #include "server/record_proto.h"
 
 namespace wavetune {
+namespace {
+
+std::optional<TableSets::Set> FindServingSet(const TableSnapshot& snapshot,
+                                             const std::string& digest) {
+  std::map<std::pair<std::string, std::string>, std::vector<ServingTable>>
+      by_class;
+  for (const ServingTable& table : snapshot.tables) {
+    const ProfileKey& key = table.record.key;
+    by_class[{key.silicon_key, key.environment_key}].push_back(table);
+  }
+  std::vector<TableSets::Set> sets = {TableSetOf(snapshot.tables)};
+  for (const auto& [device_class, tables] : by_class) {
+    sets.push_back(TableSetOf(tables));
+  }
+  for (TableSets::Set& set : sets) {
+    if (TableSetDigest(set) == digest) return std::move(set);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 class TableHandler::Watch {
  public:
@@ -72,6 +96,36 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
   *response->mutable_info() =
       TableRecordToProto(match.serving.record, match.stale);
   response->set_payload(match.serving.table->payload());
+  return absl::OkStatus();
+}
+
+absl::Status TableHandler::AnnounceTableSet(
+    const v1::AnnounceTableSetRequest& request,
+    v1::AnnounceTableSetResponse* response) {
+  ASSIGN_OR_RETURN(*response->mutable_digest(),
+                   sets_.Announce(TableSets::Set(request.tables().begin(),
+                                                 request.tables().end())));
+  return absl::OkStatus();
+}
+
+absl::Status TableHandler::GetTableSet(
+    const v1::GetTableSetRequest& request,
+    v1::GetTableSetResponse* response) const {
+  if (!IsSha256Hex(request.digest())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", request.digest(),
+                     "\" is no digest: 64 lower-case hexadecimal digits"));
+  }
+  std::optional<TableSets::Set> set = sets_.Find(request.digest());
+  if (!set) set = FindServingSet(*tables_->snapshot(), request.digest());
+  if (!set) {
+    return absl::NotFoundError(absl::StrCat(
+        "table set ", request.digest(),
+        " neither serves here nor was announced since the daemon's start; "
+        "publish it (Client::PublishTableSet) or write it out: "
+        "kernel=digest,kernel=digest"));
+  }
+  response->mutable_tables()->insert(set->begin(), set->end());
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
 #include "server/table_lookup.h"
+#include "server/table_sets.h"
 
 namespace wavetune {
 
@@ -47,6 +48,14 @@ class TableHandler {
   absl::Status GetTable(const v1::GetTableRequest& request,
                         v1::GetTableResponse* response) const;
 
+  // Makes a set known. Errors: as TableSets::Announce.
+  absl::Status AnnounceTableSet(const v1::AnnounceTableSetRequest& request,
+                                v1::AnnounceTableSetResponse* response);
+  // Finds a set that was announced, or that serves: all tables, or those of one
+  // device class. Errors: NOT_FOUND; INVALID_ARGUMENT for what is no digest.
+  absl::Status GetTableSet(const v1::GetTableSetRequest& request,
+                           v1::GetTableSetResponse* response) const;
+
   // Starts a watch: the snapshot or the missed changes, then every change.
   // Notices are shared by all watchers: a thousand of them cost little memory.
   // `sink` is held weakly.
@@ -68,6 +77,7 @@ class TableHandler {
   TableCatalog* const tables_;
   AgentDirectory* const devices_;
   const TableLookup lookup_;
+  TableSets sets_;
   std::atomic<int> watchers_ = 0;
   std::mutex mutex_;
   // Guarded by mutex_: what the last watchers were sent.

@@ -269,7 +269,8 @@ TableCatalog::Watch TableCatalog::Subscribe(uint64_t from_revision,
   return watch;
 }
 
-std::string TableSetDigestOf(const std::vector<ServingTable>& tables) {
+std::map<std::string, std::string> TableSetOf(
+    const std::vector<ServingTable>& tables) {
   std::map<std::string, const TableRecord*> newest;
   for (const ServingTable& table : tables) {
     const TableRecord*& entry = newest[table.record.key.kernel];
@@ -279,7 +280,11 @@ std::string TableSetDigestOf(const std::vector<ServingTable>& tables) {
   }
   std::map<std::string, std::string> digests;
   for (const auto& [kernel, record] : newest) digests[kernel] = record->digest;
-  return TableSetDigest(digests);
+  return digests;
+}
+
+std::string TableSetDigestOf(const std::vector<ServingTable>& tables) {
+  return TableSetDigest(TableSetOf(tables));
 }
 
 }  // namespace wavetune

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -141,8 +142,10 @@ class TableCatalog {
   Listeners<TableChange> listeners_;
 };
 
-// Returns {kernel -> digest}'s digest over `tables`; where a kernel has
+// Return {kernel -> digest} of `tables`, and its digest; where a kernel has
 // several, the last promoted counts. Cannot fail.
+std::map<std::string, std::string> TableSetOf(
+    const std::vector<ServingTable>& tables);
 std::string TableSetDigestOf(const std::vector<ServingTable>& tables);
 
 }  // namespace wavetune

@@ -1,0 +1,91 @@
+// wavetune.h: versions, clients, and how tuners are made.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "client/c/api_error.h"
+#include "client/c/handles.h"
+#include "client/c/option_struct.h"
+#include "client/c/wavetune.h"
+#include "model/status_macros.h"
+
+namespace {
+
+using wavetune::c_api::Guarded;
+using wavetune::c_api::IsNull;
+using wavetune::c_api::ReadOptions;
+
+// The sizes of version 1.0, for ever: an older caller's options stay valid.
+constexpr size_t kFirstClientOptions = 32;
+constexpr size_t kFirstTunerOptions = 40;
+static_assert(sizeof(void*) == 8 && sizeof(size_t) == 8);
+static_assert(sizeof(wavetune_client_options) >= kFirstClientOptions);
+static_assert(offsetof(wavetune_client_options, endpoint) == 8);
+static_assert(offsetof(wavetune_client_options, cache_dir) == 16);
+static_assert(offsetof(wavetune_client_options, timeout_s) == 24);
+static_assert(sizeof(wavetune_tuner_options) >= kFirstTunerOptions);
+static_assert(offsetof(wavetune_tuner_options, device) == 8);
+static_assert(offsetof(wavetune_tuner_options, fingerprint) == 16);
+static_assert(offsetof(wavetune_tuner_options, specialisation) == 24);
+static_assert(offsetof(wavetune_tuner_options, digest) == 32);
+
+std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
+
+absl::Status Connect(const wavetune_client_options* caller,
+                     wavetune_client** client) {
+  if (client == nullptr) return IsNull("client");
+  ASSIGN_OR_RETURN(const wavetune_client_options given,
+                   ReadOptions(caller, kFirstClientOptions));
+  wavetune::ClientOptions options;
+  options.endpoint = OrEmpty(given.endpoint);
+  if (given.cache_dir != nullptr) options.cache_dir = given.cache_dir;
+  if (given.timeout_s != 0) options.timeout_s = given.timeout_s;
+  ASSIGN_OR_RETURN(std::unique_ptr<wavetune::Client> connected,
+                   wavetune::Client::Connect(options));
+  *client = new wavetune_client{std::move(connected)};
+  return absl::OkStatus();
+}
+
+absl::Status GetTuner(wavetune_client* client, const char* kernel,
+                      const wavetune_tuner_options* caller,
+                      wavetune_tuner** tuner) {
+  if (client == nullptr) return IsNull("client");
+  if (kernel == nullptr) return IsNull("kernel");
+  if (tuner == nullptr) return IsNull("tuner");
+  ASSIGN_OR_RETURN(const wavetune_tuner_options given,
+                   ReadOptions(caller, kFirstTunerOptions));
+  wavetune::TunerOptions options;
+  options.device = OrEmpty(given.device);
+  options.fingerprint = OrEmpty(given.fingerprint);
+  options.specialisation = OrEmpty(given.specialisation);
+  options.digest = OrEmpty(given.digest);
+  ASSIGN_OR_RETURN(wavetune::Tuner made,
+                   client->client->GetTuner(kernel, options));
+  *tuner = new wavetune_tuner(std::move(made));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+uint32_t wavetune_c_api_version(void) {
+  return WAVETUNE_C_API_VERSION_MAJOR << 16 | WAVETUNE_C_API_VERSION_MINOR;
+}
+
+const char* wavetune_version(void) { return WAVETUNE_VERSION; }
+
+wavetune_status wavetune_client_connect(const wavetune_client_options* options,
+                                        wavetune_client** client) {
+  return Guarded([&] { return Connect(options, client); });
+}
+
+void wavetune_client_close(wavetune_client* client) { delete client; }
+
+wavetune_status wavetune_client_get_tuner(wavetune_client* client,
+                                          const char* kernel,
+                                          const wavetune_tuner_options* options,
+                                          wavetune_tuner** tuner) {
+  return Guarded([&] { return GetTuner(client, kernel, options, tuner); });
+}
+
+void wavetune_tuner_close(wavetune_tuner* tuner) { delete tuner; }

@@ -1,0 +1,280 @@
+/* WaveTune in C: which configuration of a kernel for this problem, decided in
+ * this process in nanoseconds.
+ *
+ *   #include <wavetune/wavetune.h>      // pkg-config: wavetune
+ *
+ *   wavetune_client* client = NULL;
+ *   wavetune_tuner* gemm = NULL;
+ *   if (wavetune_client_connect(NULL, &client) != WAVETUNE_OK ||
+ *       wavetune_client_get_tuner(client, "gemm_f32", NULL, &gemm) !=
+ *           WAVETUNE_OK) {
+ *     fprintf(stderr, "%s\n", wavetune_last_error());
+ *     return 1;
+ *   }
+ *   const int64_t problem[] = {m, n, k};
+ *   wavetune_decision d;
+ *   wavetune_tuner_resolve(gemm, problem, 3, &d);
+ *   int64_t block_m =
+ *       d.values[wavetune_tuner_parameter_index(gemm, "BLOCK_M")];
+ *   ...
+ *   wavetune_tuner_close(gemm);
+ *   wavetune_client_close(client);
+ *
+ * Why beside the C++ library: C++ has no stable ABI. libwavetune.so needs no
+ * compiler, flags or standard library in common with its caller, and exports
+ * nothing but what is declared here.
+ *
+ * Errors: functions that can fail return a wavetune_status and leave their
+ * outputs as they were; wavetune_last_error() then says what, which key and
+ * what to do next. A NULL where none is allowed is WAVETUNE_INVALID_ARGUMENT
+ * (or the documented nothing), never a crash. No exception crosses this header.
+ *
+ * Handles: opaque, closed once each, in any order: a tuner outlives its client.
+ *
+ * Thread safety: all functions on one handle may be called from any number of
+ * threads, except that nothing may use a handle that is being closed.
+ *
+ * Versions: within one major version, which is also the SONAME's, programs
+ * built with an older header run with a newer library. Option structs grow at
+ * their end and say how large the caller's is (struct_size); wavetune_decision
+ * never grows; functions and enumerators are added, never changed. Treat an
+ * enumerator that you do not know like an unknown one, not like an error.
+ */
+#ifndef WAVETUNE_CLIENT_C_WAVETUNE_H_
+#define WAVETUNE_CLIENT_C_WAVETUNE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of this header; wavetune_c_api_version() says the library's. */
+#define WAVETUNE_C_API_VERSION_MAJOR 1
+#define WAVETUNE_C_API_VERSION_MINOR 0
+
+#if defined(__GNUC__)
+#define WAVETUNE_API __attribute__((visibility("default")))
+#else
+#define WAVETUNE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Versions --------------------------------------------------------- */
+
+/* Returns the library's C API version, major << 16 | minor. A program that
+ * loads the library by itself (dlopen) compares the major with its header's. */
+WAVETUNE_API uint32_t wavetune_c_api_version(void);
+
+/* Returns the library's release, "0.1.0". Static storage. */
+WAVETUNE_API const char* wavetune_version(void);
+
+/* ---- Errors ----------------------------------------------------------- */
+
+/* Numbers as in gRPC and Abseil. */
+typedef enum wavetune_status {
+  WAVETUNE_OK = 0,
+  WAVETUNE_CANCELLED = 1,
+  WAVETUNE_UNKNOWN = 2,
+  WAVETUNE_INVALID_ARGUMENT = 3,
+  WAVETUNE_DEADLINE_EXCEEDED = 4,
+  WAVETUNE_NOT_FOUND = 5, /* The message lists what is known. */
+  WAVETUNE_ALREADY_EXISTS = 6,
+  WAVETUNE_PERMISSION_DENIED = 7,
+  WAVETUNE_RESOURCE_EXHAUSTED = 8,  /* No memory, or a buffer too small. */
+  WAVETUNE_FAILED_PRECONDITION = 9, /* Ambiguous: the message lists choices. */
+  WAVETUNE_ABORTED = 10,
+  WAVETUNE_OUT_OF_RANGE = 11,
+  WAVETUNE_UNIMPLEMENTED = 12,
+  WAVETUNE_INTERNAL = 13,
+  WAVETUNE_UNAVAILABLE = 14, /* No daemon, and nothing else that answers. */
+  WAVETUNE_DATA_LOSS = 15    /* A damaged table. */
+} wavetune_status;
+
+/* Returns the message of the last function that failed in this thread; "" where
+ * none did. Never NULL; valid until the next failure in this thread. */
+WAVETUNE_API const char* wavetune_last_error(void);
+
+/* Returns "NOT_FOUND" for WAVETUNE_NOT_FOUND, and so on; "UNKNOWN" for any
+ * other number. Static storage. */
+WAVETUNE_API const char* wavetune_status_name(wavetune_status status);
+
+/* ---- Client ----------------------------------------------------------- */
+
+typedef struct wavetune_client wavetune_client;
+typedef struct wavetune_tuner wavetune_tuner;
+
+/* Every member may stay zero. Start from WAVETUNE_CLIENT_OPTIONS_INIT. */
+typedef struct wavetune_client_options {
+  size_t struct_size;    /* sizeof(wavetune_client_options) */
+  const char* endpoint;  /* NULL or "": WAVETUNE_ENDPOINT, else the default. */
+  const char* cache_dir; /* Of fetched tables. NULL: the user's; "": none. */
+  double timeout_s;      /* Of one call to the daemon; 0: the default (2 s). */
+} wavetune_client_options;
+
+#define WAVETUNE_CLIENT_OPTIONS_INIT \
+  { sizeof(wavetune_client_options), NULL, NULL, 0.0 }
+
+/* Makes a client; `options` may be NULL. A daemon that is down is no error:
+ * tuners then come from the cache.
+ * Errors: INVALID_ARGUMENT for an endpoint or timeout that makes no sense, for
+ * options of a newer header that this library would have to ignore. */
+WAVETUNE_API wavetune_status wavetune_client_connect(
+    const wavetune_client_options* options, wavetune_client** client);
+
+/* Ends a client; its tuners live on. NULL does nothing. */
+WAVETUNE_API void wavetune_client_close(wavetune_client* client);
+
+/* Every member may stay zero. Start from WAVETUNE_TUNER_OPTIONS_INIT. NULL and
+ * "" mean the same. */
+typedef struct wavetune_tuner_options {
+  size_t struct_size; /* sizeof(wavetune_tuner_options) */
+  const char* device; /* UUID; where tables for several devices are known. */
+  const char* fingerprint;    /* Hex prefix, 8 or more; several versions. */
+  const char* specialisation; /* Where the kernel has more than one. */
+  const char* digest;         /* Hex; pins a table by its identity. */
+} wavetune_tuner_options;
+
+#define WAVETUNE_TUNER_OPTIONS_INIT \
+  { sizeof(wavetune_tuner_options), NULL, NULL, NULL, NULL }
+
+/* Makes a tuner for a kernel; `options` may be NULL. Fetches its table, at most
+ * once: a few calls to the daemon.
+ * Errors: FAILED_PRECONDITION when the choice is ambiguous; NOT_FOUND for an
+ * unknown kernel, device or specialisation; UNAVAILABLE when neither daemon nor
+ * cache has a table; DATA_LOSS for a damaged one. */
+WAVETUNE_API wavetune_status wavetune_client_get_tuner(
+    wavetune_client* client, const char* kernel,
+    const wavetune_tuner_options* options, wavetune_tuner** tuner);
+
+/* Ends a tuner. NULL does nothing. */
+WAVETUNE_API void wavetune_tuner_close(wavetune_tuner* tuner);
+
+/* ---- Decisions -------------------------------------------------------- */
+
+/* Most parameters of a kernel. */
+#define WAVETUNE_MAX_PARAMETERS 12
+
+/* wavetune_decision.source: how good an answer is. */
+enum {
+  WAVETUNE_SOURCE_FITTED = 1,       /* Inside the measured range. */
+  WAVETUNE_SOURCE_EXTRAPOLATED = 2, /* Beyond it. */
+  WAVETUNE_SOURCE_STALE = 3,  /* Fitted under another driver or power limit. */
+  WAVETUNE_SOURCE_DEFAULT = 4 /* No model, or not a legal problem: `reason`. */
+};
+
+/* wavetune_decision.reason: why the source is WAVETUNE_SOURCE_DEFAULT. */
+enum {
+  WAVETUNE_REASON_NONE = 0,
+  WAVETUNE_REASON_NO_TABLE = 1,
+  WAVETUNE_REASON_WRONG_DIMENSION_COUNT = 2,
+  WAVETUNE_REASON_EXTENT_OUT_OF_RANGE = 3,
+  WAVETUNE_REASON_NO_LEGAL_CANDIDATE = 4,
+  WAVETUNE_REASON_UNKNOWN_SPECIALISATION = 5
+};
+
+/* wavetune_decision.origin: where the table came from. */
+enum {
+  WAVETUNE_ORIGIN_DEFAULTS = 0, /* No table: the kernel's default. */
+  WAVETUNE_ORIGIN_DAEMON = 1,   /* Fetched from a daemon by this process. */
+  WAVETUNE_ORIGIN_CACHE = 2     /* The local table cache had it. */
+};
+
+/* An answer. Points into nothing; 136 bytes, the same in all of version 1. */
+typedef struct wavetune_decision {
+  int64_t values[WAVETUNE_MAX_PARAMETERS]; /* By parameter; unused ones 0. */
+  int32_t value_count;                     /* wavetune_tuner_parameter_count */
+  int32_t reserved;                        /* 0 */
+  double latency_us;      /* Predicted device time of one launch; 0: default. */
+  double relative_bound;  /* Half-width of the error, relative to latency_us. */
+  uint64_t digest_prefix; /* First 8 bytes of the table's digest, big-endian;
+                             0 without a table. */
+  uint8_t source;         /* WAVETUNE_SOURCE_... */
+  uint8_t reason;         /* WAVETUNE_REASON_... */
+  uint8_t candidate;      /* Index into the portfolio; 255: the default. */
+  uint8_t origin;         /* WAVETUNE_ORIGIN_... */
+  uint8_t reserved_tail[4]; /* 0 */
+} wavetune_decision;
+
+/* Decides for `count` extents in the order of the kernel's dimensions. Writes
+ * `*decision` also where the answer is the default: an illegal problem is an
+ * answer with a reason, not an error.
+ * Errors: INVALID_ARGUMENT for a NULL (`extents` may be NULL with count 0).
+ * Cost: nanoseconds; no lock, allocation, system call or RPC. */
+WAVETUNE_API wavetune_status
+wavetune_tuner_resolve(const wavetune_tuner* tuner, const int64_t* extents,
+                       size_t count, wavetune_decision* decision);
+
+/* The same for a kernel with a repeated dimension (tokens per expert): its
+ * elements are in `repeated`, its own slot of `extents` is ignored. */
+WAVETUNE_API wavetune_status wavetune_tuner_resolve_repeated(
+    const wavetune_tuner* tuner, const int64_t* extents, size_t count,
+    const int64_t* repeated, size_t repeated_count,
+    wavetune_decision* decision);
+
+/* ---- What a tuner knows ----------------------------------------------- */
+
+/* Returns the kernel's name. Lives as long as the tuner; "" for NULL. */
+WAVETUNE_API const char* wavetune_tuner_kernel(const wavetune_tuner* tuner);
+
+/* Parameters, in the order of wavetune_decision.values. Names live as long as
+ * the tuner. Count is 0 for a NULL tuner; name is NULL and index -1 for what
+ * there is not. */
+WAVETUNE_API size_t wavetune_tuner_parameter_count(const wavetune_tuner* tuner);
+WAVETUNE_API const char* wavetune_tuner_parameter_name(
+    const wavetune_tuner* tuner, size_t index);
+WAVETUNE_API int wavetune_tuner_parameter_index(const wavetune_tuner* tuner,
+                                                const char* name);
+
+/* Dimensions, in the order of a problem's extents; otherwise as parameters. */
+WAVETUNE_API size_t wavetune_tuner_dimension_count(const wavetune_tuner* tuner);
+WAVETUNE_API const char* wavetune_tuner_dimension_name(
+    const wavetune_tuner* tuner, size_t index);
+/* Returns the index of the repeated dimension, or -1. */
+WAVETUNE_API int wavetune_tuner_repeated_dimension(const wavetune_tuner* tuner);
+/* Writes the least and greatest legal extent of a dimension.
+ * Errors: INVALID_ARGUMENT for a NULL; OUT_OF_RANGE for the index. */
+WAVETUNE_API wavetune_status
+wavetune_tuner_dimension_range(const wavetune_tuner* tuner, size_t index,
+                               int64_t* minimum, int64_t* maximum);
+
+/* Writes the portfolio, all configurations that decisions can answer, the
+ * default included: compile them ahead of time. Configuration i is at
+ * values[i * wavetune_tuner_parameter_count(tuner)]. `capacity` counts
+ * configurations; `*count` becomes how many there are. With capacity 0,
+ * `values` may be NULL.
+ * Errors: INVALID_ARGUMENT for a NULL; RESOURCE_EXHAUSTED where there are more
+ * than `capacity` > 0: `*count` is set all the same, `values` stays as it was.
+ */
+WAVETUNE_API wavetune_status
+wavetune_tuner_configurations(const wavetune_tuner* tuner, int64_t* values,
+                              size_t capacity, size_t* count);
+
+/* Writes the configuration that the kernel's author declared: one value for
+ * each parameter.
+ * Errors: INVALID_ARGUMENT for a NULL; RESOURCE_EXHAUSTED for a `capacity`,
+ * in values, that is too small. */
+WAVETUNE_API wavetune_status wavetune_tuner_default_configuration(
+    const wavetune_tuner* tuner, int64_t* values, size_t capacity);
+
+/* Characters of a hex digest, with the 0 at its end. */
+#define WAVETUNE_DIGEST_SIZE 65
+
+/* Writes the hex digest of the table behind the decisions, "" without a table.
+ * Errors: INVALID_ARGUMENT for a NULL; RESOURCE_EXHAUSTED for a `size`, in
+ * bytes, below WAVETUNE_DIGEST_SIZE. */
+WAVETUNE_API wavetune_status wavetune_tuner_digest(const wavetune_tuner* tuner,
+                                                   char* digest, size_t size);
+
+/* Returns WAVETUNE_ORIGIN_...; WAVETUNE_ORIGIN_DEFAULTS for NULL. */
+WAVETUNE_API int wavetune_tuner_origin(const wavetune_tuner* tuner);
+
+/* Returns 1 where the table was fitted under another driver, runtime or power
+ * limit, else 0. */
+WAVETUNE_API int wavetune_tuner_stale(const wavetune_tuner* tuner);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* WAVETUNE_CLIENT_C_WAVETUNE_H_ */

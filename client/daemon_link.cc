@@ -1,0 +1,185 @@
+#include "client/daemon_link.h"
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "model/status_macros.h"
+#include "proto/convert/status.h"
+#include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "proto/wavetune/v1/table_service.grpc.pb.h"
+
+namespace wavetune {
+namespace {
+
+// gRPC's own pace of reconnecting, by default 1 s to 2 min: a daemon that
+// restarts is back in a moment, and a socket on this machine is cheap to try.
+constexpr int kMinReconnectMs = 50;
+constexpr int kMaxReconnectMs = 2000;
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMinReconnectMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+}  // namespace
+
+class DaemonLink::Impl {
+ public:
+  Impl(const std::shared_ptr<grpc::Channel>& channel, double timeout_s)
+      : timeout_(static_cast<int64_t>(timeout_s * 1e6)),
+        tables_(v1::TableService::NewStub(channel)),
+        status_(v1::StatusService::NewStub(channel)) {}
+
+  v1::TableService::Stub& tables() { return *tables_; }
+  v1::StatusService::Stub& status() { return *status_; }
+
+  // One call that Cancel can end.
+  class Call {
+   public:
+    Call(Impl* impl, bool with_deadline) : impl_(impl) {
+      if (with_deadline) {
+        context_.set_deadline(std::chrono::system_clock::now() +
+                              impl->timeout_);
+      }
+      std::lock_guard lock(impl_->mutex_);
+      impl_->running_.insert(&context_);
+      if (impl_->cancelled_) context_.TryCancel();
+    }
+    ~Call() {
+      std::lock_guard lock(impl_->mutex_);
+      impl_->running_.erase(&context_);
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    grpc::ClientContext* context() { return &context_; }
+
+   private:
+    Impl* const impl_;
+    grpc::ClientContext context_;
+  };
+
+  // Does one call: `method` is a stub's blocking method.
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Do(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                           const Request&,
+                                                           Response*),
+                              const Request& request) {
+    Call call(this, /*with_deadline=*/true);
+    Response response;
+    RETURN_IF_ERROR(
+        FromGrpcStatus((stub.*method)(call.context(), request, &response)));
+    return response;
+  }
+
+  void Cancel() {
+    std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    for (grpc::ClientContext* const context : running_) context->TryCancel();
+  }
+
+ private:
+  const std::chrono::microseconds timeout_;
+  const std::unique_ptr<v1::TableService::Stub> tables_;
+  const std::unique_ptr<v1::StatusService::Stub> status_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::set<grpc::ClientContext*> running_;
+  bool cancelled_ = false;
+};
+
+DaemonLink::DaemonLink(std::string endpoint, std::unique_ptr<Impl> impl)
+    : endpoint_(std::move(endpoint)), impl_(std::move(impl)) {}
+
+DaemonLink::~DaemonLink() = default;
+
+absl::StatusOr<std::unique_ptr<DaemonLink>> DaemonLink::Open(
+    const std::string& endpoint, double timeout_s) {
+  const std::shared_ptr<grpc::Channel> channel = OpenChannel(endpoint);
+  if (channel == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("endpoint \"", endpoint,
+                     "\" is not valid; give unix:/path/to/reader.sock"));
+  }
+  return std::unique_ptr<DaemonLink>(
+      new DaemonLink(endpoint, std::make_unique<Impl>(channel, timeout_s)));
+}
+
+absl::StatusOr<FetchedTable> DaemonLink::GetTable(
+    const v1::GetTableRequest& request) {
+  ASSIGN_OR_RETURN(
+      v1::GetTableResponse response,
+      impl_->Do(impl_->tables(), &v1::TableService::Stub::GetTable, request));
+  return FetchedTable{.info = std::move(*response.mutable_info()),
+                      .payload = std::move(*response.mutable_payload())};
+}
+
+absl::StatusOr<v1::ListDevicesResponse> DaemonLink::ListDevices() {
+  return impl_->Do(impl_->status(), &v1::StatusService::Stub::ListDevices,
+                   v1::ListDevicesRequest());
+}
+
+absl::StatusOr<v1::ListKernelsResponse> DaemonLink::ListKernels() {
+  return impl_->Do(impl_->status(), &v1::StatusService::Stub::ListKernels,
+                   v1::ListKernelsRequest());
+}
+
+absl::StatusOr<TableSet> DaemonLink::GetTableSet(const std::string& digest) {
+  v1::GetTableSetRequest request;
+  request.set_digest(digest);
+  ASSIGN_OR_RETURN(const v1::GetTableSetResponse response,
+                   impl_->Do(impl_->tables(),
+                             &v1::TableService::Stub::GetTableSet, request));
+  TableSet set(
+      TableSet::Tables(response.tables().begin(), response.tables().end()));
+  if (set.Digest() != digest) {
+    return absl::DataLossError(absl::StrCat("the table set from ", endpoint_,
+                                            " has the digest ", set.Digest(),
+                                            ", asked for was ", digest));
+  }
+  return set;
+}
+
+absl::Status DaemonLink::AnnounceTableSet(const TableSet& set) {
+  v1::AnnounceTableSetRequest request;
+  request.mutable_tables()->insert(set.tables().begin(), set.tables().end());
+  return impl_
+      ->Do(impl_->tables(), &v1::TableService::Stub::AnnounceTableSet, request)
+      .status();
+}
+
+absl::Status DaemonLink::WatchTables(const v1::WatchTablesRequest& request,
+                                     const OnNotice& on_notice) {
+  Impl::Call call(impl_.get(), /*with_deadline=*/false);
+  const auto stream = impl_->tables().WatchTables(call.context(), request);
+  v1::WatchTablesResponse notice;
+  while (stream->Read(&notice)) {
+    if (on_notice(notice)) continue;
+    call.context()->TryCancel();
+    break;
+  }
+  const absl::Status status = FromGrpcStatus(stream->Finish());
+  return status.ok() ? absl::UnavailableError("the daemon ended the watch")
+                     : status;
+}
+
+void DaemonLink::Cancel() { impl_->Cancel(); }
+
+bool IsUnreachable(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace wavetune

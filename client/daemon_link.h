@@ -1,0 +1,63 @@
+// DaemonLink: the calls to one daemon, each with a deadline, all of which can
+// be cut off. Includes no gRPC.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_CLIENT_DAEMON_LINK_H_
+#define WAVETUNE_CLIENT_DAEMON_LINK_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/table_cache.h"
+#include "client/table_set.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+
+namespace wavetune {
+
+class DaemonLink {
+ public:
+  // Returns whether to go on.
+  using OnNotice = std::function<bool(const v1::WatchTablesResponse&)>;
+
+  // `endpoint` is a gRPC target. Does not connect yet. Errors: INVALID_ARGUMENT
+  // for something that is no target.
+  static absl::StatusOr<std::unique_ptr<DaemonLink>> Open(
+      const std::string& endpoint, double timeout_s);
+  ~DaemonLink();
+
+  const std::string& endpoint() const { return endpoint_; }
+
+  // Errors of all calls: the daemon's; UNAVAILABLE where it cannot be reached;
+  // DEADLINE_EXCEEDED where it does not answer in time; CANCELLED.
+  absl::StatusOr<FetchedTable> GetTable(const v1::GetTableRequest& request);
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices();
+  absl::StatusOr<v1::ListKernelsResponse> ListKernels();
+  absl::StatusOr<TableSet> GetTableSet(const std::string& digest);
+  absl::Status AnnounceTableSet(const TableSet& set);
+
+  // Gives every notice to `on_notice` until the stream ends, which has no
+  // deadline, or that returns false. Returns why it ended; never OK.
+  absl::Status WatchTables(const v1::WatchTablesRequest& request,
+                           const OnNotice& on_notice);
+
+  // Ends all calls, now and from now on, as CANCELLED.
+  void Cancel();
+
+ private:
+  class Impl;
+  DaemonLink(std::string endpoint, std::unique_ptr<Impl> impl);
+
+  const std::string endpoint_;
+  const std::unique_ptr<Impl> impl_;
+};
+
+// The daemon cannot be asked; something else may answer.
+bool IsUnreachable(const absl::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_DAEMON_LINK_H_

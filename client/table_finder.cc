@@ -1,0 +1,264 @@
+#include "client/table_finder.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/verified_table.h"
+#include "model/status_macros.h"
+#include "proto/convert/types.h"
+
+namespace wavetune {
+namespace {
+
+absl::Status SeveralFit(absl::string_view where, const std::string& kernel,
+                        const std::vector<const v1::TableInfo*>& choices) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "several ", where, " fit kernel \"", kernel,
+      "\"; give a device, fingerprint or digest:\n  ",
+      absl::StrJoin(choices, "\n  ",
+                    [](std::string* out, const v1::TableInfo* info) {
+                      *out += Describe(*info);
+                    })));
+}
+
+absl::StatusOr<OfferedTable> Offer(const FetchedTable& fetched,
+                                   TableOrigin origin) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table, Verify(fetched));
+  return OfferedTable{.table = std::move(table),
+                      .origin = origin,
+                      .stale = fetched.info.stale()};
+}
+
+}  // namespace
+
+absl::StatusOr<OfferedTable> TableFinder::Find(
+    const std::string& kernel, const TunerOptions& options) const {
+  if (daemons_.empty()) return FindLocally(kernel, options);
+  absl::StatusOr<OfferedTable> fetched = Fetch(kernel, options);
+  if (fetched.ok()) return fetched;
+  return FindElsewhere(kernel, options, fetched.status());
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FindElsewhere(
+    const std::string& kernel, const TunerOptions& options,
+    const absl::Status& why_not_there) const {
+  const bool unreachable = IsUnreachable(why_not_there);
+  const bool refused = absl::IsDataLoss(why_not_there);
+  if (!options.digest.empty() || unreachable || refused) {
+    absl::StatusOr<OfferedTable> local = FindLocally(kernel, options);
+    if (local.ok()) return local;
+    for (size_t i = 1; !options.digest.empty() && i < daemons_.size(); ++i) {
+      absl::StatusOr<OfferedTable> other =
+          FetchFrom(*daemons_[i], kernel, options);
+      if (other.ok()) return other;
+    }
+    if (!unreachable) return why_not_there;
+    if (!absl::IsNotFound(local.status())) return local;
+    return absl::UnavailableError(absl::StrCat(
+        "the daemon at ", daemons_[0]->endpoint(), " cannot be reached (",
+        why_not_there.message(), ") and ", local.status().message(),
+        ". Start wavetuned, or set WAVETUNE_ENDPOINT"));
+  }
+  if (!absl::IsNotFound(why_not_there) || files_->tables().empty())
+    return why_not_there;
+  // The user named a file for the case that there is nothing better.
+  std::vector<DeviceFacts> device;
+  if (!options.device.empty()) {
+    ASSIGN_OR_RETURN(device, FetchDevices(options.device));
+  }
+  absl::StatusOr<OfferedTable> file = FindInFiles(kernel, options, device);
+  if (file.ok()) return file;
+  if (absl::IsNotFound(file.status())) return why_not_there;
+  return file;
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FindLocally(
+    const std::string& kernel, const TunerOptions& options) const {
+  absl::StatusOr<OfferedTable> cached = FindInCache(kernel, options);
+  if (cached.ok() || absl::IsFailedPrecondition(cached.status())) return cached;
+  if (!absl::IsNotFound(cached.status())) {
+    log_->Add(ClientEvent::Kind::kRefused, kernel, options.digest,
+              cached.status());
+  }
+  absl::StatusOr<OfferedTable> file = FindInFiles(kernel, options);
+  if (file.ok() || !absl::IsNotFound(file.status())) return file;
+  if (!absl::IsNotFound(cached.status()) || files_->path().empty())
+    return cached;
+  return absl::NotFoundError(absl::StrCat(cached.status().message(), ", and ",
+                                          file.status().message()));
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FindInCache(
+    const std::string& kernel, const TunerOptions& options) const {
+  if (!options.digest.empty()) {
+    ASSIGN_OR_RETURN(const FetchedTable pinned, cache_->Get(options.digest));
+    RETURN_IF_ERROR(CheckIdentity(pinned.info, kernel, options.fingerprint));
+    return Offer(pinned, TableOrigin::kCache);
+  }
+  const std::vector<v1::TableInfo> cached = cache_->List(kernel);
+  std::vector<const v1::TableInfo*> choices;
+  for (const v1::TableInfo& info : cached) {
+    if (CheckIdentity(info, kernel, options.fingerprint).ok() &&
+        (options.device.empty() || cache_->Serves(info, options.device)))
+      choices.push_back(&info);
+  }
+  if (choices.empty()) {
+    return absl::NotFoundError(
+        cache_->dir().empty()
+            ? "the table cache is off"
+            : absl::StrCat("the cache ", cache_->dir(),
+                           " has no table for kernel \"", kernel, "\"",
+                           options.device.empty() ? "" : " on device ",
+                           options.device));
+  }
+  // Another driver or an edited kernel leaves the older table beside the newer;
+  // only other silicon is another question.
+  const v1::TableInfo& newest = **std::max_element(
+      choices.begin(), choices.end(),
+      [](const v1::TableInfo* a, const v1::TableInfo* b) {
+        return std::make_tuple(a->promoted_at_us(), a->epoch()) <
+               std::make_tuple(b->promoted_at_us(), b->epoch());
+      });
+  if (std::any_of(choices.begin(), choices.end(),
+                  [&newest](const v1::TableInfo* info) {
+                    return info->silicon_key() != newest.silicon_key();
+                  })) {
+    return SeveralFit("cached tables", kernel, choices);
+  }
+  ASSIGN_OR_RETURN(const FetchedTable table, cache_->Get(newest.digest()));
+  return Offer(table, TableOrigin::kCache);
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FindInFiles(
+    const std::string& kernel, const TunerOptions& options,
+    const std::vector<DeviceFacts>& device) const {
+  std::vector<const FetchedTable*> fitting;
+  std::vector<const v1::TableInfo*> choices;
+  for (const FetchedTable& table : files_->tables()) {
+    if (!CheckIdentity(table.info, kernel, options.fingerprint).ok()) continue;
+    if (!options.digest.empty() && table.info.digest() != options.digest)
+      continue;
+    if (!device.empty() && table.info.silicon_key() != SiliconKey(device[0])) {
+      log_->Add(ClientEvent::Kind::kRefused, kernel, table.info.digest(),
+                absl::FailedPreconditionError(absl::StrCat(
+                    "the table in ", files_->path(), " is for silicon \"",
+                    table.info.silicon_key(), "\", device ", options.device,
+                    " is \"", SiliconKey(device[0]), "\"")));
+      continue;
+    }
+    fitting.push_back(&table);
+    choices.push_back(&table.info);
+  }
+  if (fitting.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        files_->path().empty() ? "no table file" : files_->path(),
+        " has no table for kernel \"", kernel, "\"",
+        options.digest.empty() ? "" : " with digest ", options.digest));
+  }
+  if (fitting.size() > 1) return SeveralFit("table files", kernel, choices);
+  ASSIGN_OR_RETURN(OfferedTable offered,
+                   Offer(*fitting[0], TableOrigin::kFile));
+  offered.stale = !device.empty() && fitting[0]->info.environment_key() !=
+                                         EnvironmentKey(device[0]);
+  return offered;
+}
+
+absl::StatusOr<OfferedTable> TableFinder::Fetch(
+    const std::string& kernel, const TunerOptions& options) const {
+  return FetchFrom(*daemons_[0], kernel, options);
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FetchFrom(
+    DaemonLink& daemon, const std::string& kernel,
+    const TunerOptions& options) const {
+  v1::GetTableRequest request;
+  if (!options.digest.empty()) {
+    request.set_digest(options.digest);
+  } else {
+    request.set_kernel(kernel);
+    request.set_device_uuid(options.device);
+    request.set_fingerprint(options.fingerprint);
+  }
+  ASSIGN_OR_RETURN(const FetchedTable fetched, daemon.GetTable(request));
+  // A pinned digest, or a daemon's mistake, may name a table of something else.
+  RETURN_IF_ERROR(CheckIdentity(fetched.info, kernel, options.fingerprint));
+  absl::StatusOr<OfferedTable> offered = Offer(fetched, TableOrigin::kDaemon);
+  if (!offered.ok()) {
+    // One code for all that a payload may suffer from: it is not to be used.
+    const absl::Status refused = absl::DataLossError(
+        absl::StrCat("the table from ", daemon.endpoint(),
+                     " is not usable: ", offered.status().message()));
+    log_->Add(ClientEvent::Kind::kRefused, kernel, fetched.info.digest(),
+              refused);
+    return refused;
+  }
+  // A cache that cannot be written costs the fallback, not the answer.
+  cache_->Put(fetched, options.device).IgnoreError();
+  return offered;
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> TableFinder::FetchDevices(
+    const std::string& uuid) const {
+  ASSIGN_OR_RETURN(const v1::ListDevicesResponse response,
+                   daemons_[0]->ListDevices());
+  std::vector<DeviceFacts> attached;
+  std::vector<DeviceFacts> seen;
+  for (const v1::DeviceStatus& device : response.devices()) {
+    if (!uuid.empty() && device.facts().uuid() != uuid) continue;
+    seen.push_back(DeviceFactsFromProto(device.facts()));
+    if (device.attached()) attached.push_back(seen.back());
+  }
+  if (!attached.empty()) return attached;
+  if (!seen.empty() || uuid.empty()) return seen;
+  return absl::NotFoundError(absl::StrCat(
+      "the daemon knows no device \"", uuid, "\"; it knows: ",
+      absl::StrJoin(response.devices(), ", ",
+                    [](std::string* out, const v1::DeviceStatus& device) {
+                      absl::StrAppend(out, device.facts().uuid(), " (",
+                                      device.facts().label(), ")");
+                    })));
+}
+
+absl::StatusOr<KernelDefaults> TableFinder::FetchDefaults(
+    const std::string& kernel, const TunerOptions& options) const {
+  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+                   FetchDevices(options.device));
+  ASSIGN_OR_RETURN(const v1::ListKernelsResponse response,
+                   daemons_[0]->ListKernels());
+  for (const v1::KernelStatus& status : response.kernels()) {
+    if (status.spec().name() != kernel || !status.problem().empty()) continue;
+    return DefaultsOf(status.spec(), devices, options.specialisation);
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "the daemon has no valid kernel \"", kernel, "\"; it has: ",
+      absl::StrJoin(response.kernels(), ", ",
+                    [](std::string* out, const v1::KernelStatus& status) {
+                      absl::StrAppend(
+                          out, status.spec().name(),
+                          status.problem().empty() ? "" : " (invalid)");
+                    })));
+}
+
+absl::StatusOr<TableSet> TableFinder::FindSet(const std::string& digest) const {
+  absl::StatusOr<TableSet> cached = cache_->GetSet(digest);
+  if (cached.ok()) return cached;
+  std::string asked =
+      absl::StrCat("the cache (", cached.status().message(), ")");
+  for (DaemonLink* const daemon : daemons_) {
+    absl::StatusOr<TableSet> set = daemon->GetTableSet(digest);
+    if (set.ok()) {
+      cache_->PutSet(*set).IgnoreError();
+      return set;
+    }
+    absl::StrAppend(&asked, ", ", daemon->endpoint(), " (",
+                    set.status().message(), ")");
+  }
+  return absl::NotFoundError(
+      absl::StrCat("table set ", digest, " is not known; asked were: ", asked));
+}
+
+}  // namespace wavetune

@@ -1,0 +1,94 @@
+// TableFinder: where a tuner's first table comes from.
+//
+// By names: the daemon, else the cache, else the table files; by digest: the
+// daemon, the cache, the files, then the other daemons of the job: a digest
+// means the same bytes wherever they come from. A daemon that answers is
+// believed: what it has retired does not come back from the cache.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_CLIENT_TABLE_FINDER_H_
+#define WAVETUNE_CLIENT_TABLE_FINDER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/client_options.h"
+#include "client/daemon_link.h"
+#include "client/event_log.h"
+#include "client/kernel_defaults.h"
+#include "client/table_cache.h"
+#include "client/table_files.h"
+#include "client/table_set.h"
+#include "client/table_slot.h"
+#include "model/device.h"
+
+namespace wavetune {
+
+class TableFinder {
+ public:
+  // Daemons that may be asked; the node's first. Empty: none may. All outlive
+  // the finder.
+  using Daemons = std::vector<DaemonLink*>;
+
+  TableFinder(Daemons daemons, const TableCache* cache, const TableFiles* files,
+              EventLog* log)
+      : daemons_(std::move(daemons)), cache_(cache), files_(files), log_(log) {}
+
+  // Returns a verified table for what Client::GetTuner is asked for; what a
+  // daemon sent is cached. Errors: as there, but where a table is missing:
+  // NOT_FOUND where a daemon or nobody at all could be asked, UNAVAILABLE where
+  // the daemon could not. What is refused on the way is in the log.
+  absl::StatusOr<OfferedTable> Find(const std::string& kernel,
+                                    const TunerOptions& options) const;
+
+  // The same from the cache and the table files alone.
+  absl::StatusOr<OfferedTable> FindLocally(const std::string& kernel,
+                                           const TunerOptions& options) const;
+
+  // Returns what the node's daemon has for a tuner now. Errors: its, and
+  // Verify's.
+  absl::StatusOr<OfferedTable> Fetch(const std::string& kernel,
+                                     const TunerOptions& options) const;
+
+  // Returns the kernel's default, as the node's daemon knows it. Errors:
+  // NOT_FOUND for an unknown device or kernel (lists what is known).
+  absl::StatusOr<KernelDefaults> FetchDefaults(
+      const std::string& kernel, const TunerOptions& options) const;
+
+  // Returns a table set from the cache, else from any daemon; then it is
+  // cached. Errors: NOT_FOUND, saying who was asked.
+  absl::StatusOr<TableSet> FindSet(const std::string& digest) const;
+
+ private:
+  absl::StatusOr<OfferedTable> FindInCache(const std::string& kernel,
+                                           const TunerOptions& options) const;
+  // `device` is the device meant, where it is known.
+  absl::StatusOr<OfferedTable> FindInFiles(
+      const std::string& kernel, const TunerOptions& options,
+      const std::vector<DeviceFacts>& device = {}) const;
+  // Where the node's daemon does not have it.
+  absl::StatusOr<OfferedTable> FindElsewhere(
+      const std::string& kernel, const TunerOptions& options,
+      const absl::Status& why_not_there) const;
+  absl::StatusOr<OfferedTable> FetchFrom(DaemonLink& daemon,
+                                         const std::string& kernel,
+                                         const TunerOptions& options) const;
+  // Returns the devices whose defaults count: the one of that UUID, or without
+  // a UUID the attached ones, or else all that the daemon has seen. Errors:
+  // NOT_FOUND for a UUID that the daemon does not know: a device without a
+  // table is answered with defaults, a misspelt one not.
+  absl::StatusOr<std::vector<DeviceFacts>> FetchDevices(
+      const std::string& uuid) const;
+
+  const Daemons daemons_;
+  const TableCache* const cache_;
+  const TableFiles* const files_;
+  EventLog* const log_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_TABLE_FINDER_H_

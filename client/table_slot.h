@@ -1,0 +1,140 @@
+// TableSlot: what all copies of a tuner share: the table that decides, the one
+// that waits, and the rules by which the one becomes the other.
+//
+// Knows no gRPC: a client offers tables, the application activates them. The
+// rules: a tuner's tables have one kernel, fingerprint, silicon key and shape;
+// a table of another environment may serve (marked stale) only as long as
+// there is none of the right one. What is refused changes nothing.
+//
+// Thread safety: thread-safe; Resolve is wait-free.
+#ifndef WAVETUNE_CLIENT_TABLE_SLOT_H_
+#define WAVETUNE_CLIENT_TABLE_SLOT_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/activation.h"
+#include "client/event_log.h"
+#include "client/snapshot_cell.h"
+#include "client/table_state.h"
+#include "model/decision.h"
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+
+namespace wavetune {
+
+// What never changes about a tuner.
+struct TunerIdentity {
+  std::string kernel;
+  std::string specialisation;
+  std::string device;       // UUID, as asked for; may be empty.
+  std::string fingerprint;  // Hex or a prefix, as asked for; may be empty.
+  std::vector<std::string> parameters;
+  std::vector<Dimension> dimensions;
+};
+
+// A verified table that is offered to a tuner.
+struct OfferedTable {
+  std::shared_ptr<const CompiledTable> table;
+  TableOrigin origin = TableOrigin::kDaemon;
+  bool stale = false;  // As whoever served it says.
+};
+
+// Returns the state in which a table serves a specialisation. Errors:
+// NOT_FOUND, listing the specialisations that the table has.
+absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
+                                   const std::string& specialisation);
+
+class TableSlot {
+ public:
+  struct Options {
+    ActivationPolicy activation = ActivationPolicy::kAutomatic;
+    std::vector<Configuration> prepared;
+    bool prepares_on_demand = false;
+  };
+  // How an offer that was not refused went.
+  enum class Outcome { kCurrent, kStaged, kActivated };
+
+  TableSlot(TunerIdentity identity, const Options& options, TableState first,
+            std::shared_ptr<EventLog> log);
+
+  Decision Resolve(const ProblemView& problem) const noexcept {
+    return cell_.Read(
+        [&](const TableState& state) { return state.Resolve(problem); });
+  }
+
+  const TunerIdentity& identity() const { return identity_; }
+  ActivationPolicy activation() const { return activation_; }
+  std::shared_ptr<const TableState> current() const { return cell_.Get(); }
+  std::optional<StagedTable> staged() const;
+  // Keys of the tables that it takes; empty where any.
+  std::string silicon_key() const;
+  // The fingerprint of its tables, or what was asked for.
+  std::string fingerprint() const;
+
+  // Takes a table that a watch has brought: it takes over, or waits. Errors,
+  // each also in the log: FAILED_PRECONDITION for a pinned tuner, another
+  // kernel, fingerprint, silicon or environment, saying which; NOT_FOUND where
+  // the table lacks the specialisation.
+  absl::StatusOr<Outcome> Offer(const OfferedTable& offered);
+
+  // Returns whether the table would be taken. Errors: as Offer; nothing is
+  // logged.
+  absl::Status Check(const OfferedTable& offered) const;
+
+  // As Offer, but the table waits whatever the policy, and what a watch brings
+  // does not displace it.
+  absl::StatusOr<Outcome> Stage(const OfferedTable& offered);
+
+  // A table serves no longer: forgets it if it waits (unless Stage put it
+  // there). What decides goes on deciding.
+  void Withdraw(absl::string_view digest);
+
+  // As the methods of Tuner.
+  void SetPrepared(const std::vector<Configuration>& configurations);
+  absl::Status Activate(absl::string_view digest);
+  bool StepBoundary();
+
+ private:
+  struct Staged {
+    TableState state;
+    bool held = false;  // Put there by Stage.
+  };
+
+  // All with mutex_ held.
+  absl::Status CheckLocked(const OfferedTable& offered) const;
+  absl::StatusOr<Outcome> Take(const OfferedTable& offered, bool hold);
+  std::vector<Configuration> Unprepared(const TableState& state) const;
+  void SetStaged(std::optional<Staged> staged);
+  void MakeCurrent(TableState state);
+  void ActivateStaged();
+  // Remembers which tables fit from now on.
+  void Learn(const TableState& state);
+
+  const TunerIdentity identity_;
+  const ActivationPolicy activation_;
+  const bool prepares_on_demand_;
+  const std::shared_ptr<EventLog> log_;
+  SnapshotCell<TableState> cell_;
+  std::atomic<bool> has_staged_ = false;  // A hint, so that steps are cheap.
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::set<Configuration> prepared_;
+  std::optional<Staged> staged_;
+  std::string fingerprint_;      // Empty or a prefix until a table was there.
+  std::string silicon_key_;      // Empty until a table was there.
+  std::string environment_key_;  // Empty until one was there that is not stale.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_TABLE_SLOT_H_

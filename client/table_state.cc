@@ -1,0 +1,35 @@
+#include "client/table_state.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace wavetune {
+
+Decision TableState::Resolve(const ProblemView& problem) const noexcept {
+  Decision decision;
+  if (table != nullptr) {
+    decision = table->Resolve(sub_table, problem, stale);
+  } else {
+    decision.configuration = default_configuration;
+    decision.reason = DefaultReason::kNoTable;
+  }
+  decision.origin = origin;
+  return decision;
+}
+
+std::vector<Configuration> TableState::Configurations() const {
+  std::vector<Configuration> result;
+  if (table != nullptr && sub_table >= 0) {
+    const SubTable& sub =
+        table->table().sub_tables[static_cast<size_t>(sub_table)];
+    for (const TableCandidate& candidate : sub.portfolio)
+      result.push_back(candidate.configuration);
+  }
+  if (std::find(result.begin(), result.end(), default_configuration) ==
+      result.end()) {
+    result.push_back(default_configuration);
+  }
+  return result;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,35 @@
+// TableState: what a tuner decides with at one moment. Immutable once shared.
+#ifndef WAVETUNE_CLIENT_TABLE_STATE_H_
+#define WAVETUNE_CLIENT_TABLE_STATE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/compiled_table.h"
+#include "model/configuration.h"
+#include "model/decision.h"
+#include "model/problem.h"
+
+namespace wavetune {
+
+struct TableState {
+  std::shared_ptr<const CompiledTable> table;  // nullptr: defaults only.
+  int sub_table = -1;  // Of the tuner's specialisation; >= 0 with a table.
+  bool stale = false;
+  TableOrigin origin = TableOrigin::kDefaults;
+  Configuration default_configuration;
+
+  // As Tuner::Resolve. Cannot fail.
+  Decision Resolve(const ProblemView& problem) const noexcept;
+
+  // Returns what Resolve can answer, the default included. Cannot fail.
+  std::vector<Configuration> Configurations() const;
+
+  // Hex; empty without a table.
+  std::string digest() const { return table == nullptr ? "" : table->digest(); }
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_TABLE_STATE_H_

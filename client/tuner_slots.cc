@@ -1,0 +1,126 @@
+#include "client/tuner_slots.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/daemon_link.h"
+
+namespace wavetune {
+namespace {
+
+// Whether the notice is about what the tuner may decide with.
+bool Concerns(const v1::TableInfo& table, const TableSlot& slot) {
+  const std::string silicon = slot.silicon_key();
+  return slot.activation() != ActivationPolicy::kPinned &&
+         table.kernel() == slot.identity().kernel &&
+         (silicon.empty() || table.silicon_key() == silicon);
+}
+
+bool IsOfOurVersion(const v1::TableInfo& table, const TableSlot& slot) {
+  return absl::StartsWith(table.fingerprint(), slot.fingerprint());
+}
+
+// Whether the tuner has it. One that decides as stale may have been carried
+// over since.
+bool IsKnown(const v1::TableInfo& table, const TableSlot& slot) {
+  const std::shared_ptr<const TableState> current = slot.current();
+  return current->digest() == table.digest() && !current->stale;
+}
+
+}  // namespace
+
+uint64_t TunerSlots::news() const {
+  std::lock_guard lock(mutex_);
+  return news_;
+}
+
+void TunerSlots::Add(const std::shared_ptr<TableSlot>& slot,
+                     uint64_t news_before) {
+  bool missed = false;
+  {
+    std::lock_guard lock(mutex_);
+    slots_.push_back(slot);
+    missed = news_ != news_before;
+  }
+  if (missed && slot->activation() != ActivationPolicy::kPinned)
+    Refresh(*slot, "");
+}
+
+TunerSlots::Slots TunerSlots::InUse() const {
+  std::lock_guard lock(mutex_);
+  Slots in_use;
+  std::erase_if(slots_, [&](const std::weak_ptr<TableSlot>& weak) {
+    std::shared_ptr<TableSlot> slot = weak.lock();
+    if (slot == nullptr) return true;
+    in_use.push_back(std::move(slot));
+    return false;
+  });
+  return in_use;
+}
+
+bool TunerSlots::OnServing(const std::vector<v1::TableInfo>& serving) {
+  {
+    std::lock_guard lock(mutex_);
+    ++news_;
+  }
+  bool reached = true;
+  for (const std::shared_ptr<TableSlot>& slot : InUse()) {
+    for (const v1::TableInfo& table : serving) {
+      if (!Concerns(table, *slot) || !IsOfOurVersion(table, *slot) ||
+          IsKnown(table, *slot))
+        continue;
+      reached = Refresh(*slot, table.digest()) && reached;
+      break;  // What was asked for is the best of all that serve.
+    }
+  }
+  return reached;
+}
+
+bool TunerSlots::OnPromoted(const v1::TableInfo& table) {
+  {
+    std::lock_guard lock(mutex_);
+    ++news_;
+  }
+  bool reached = true;
+  for (const std::shared_ptr<TableSlot>& slot : InUse()) {
+    if (!Concerns(table, *slot) || IsKnown(table, *slot)) continue;
+    if (!IsOfOurVersion(table, *slot)) {
+      log_->Add(ClientEvent::Kind::kRefused, table.kernel(), table.digest(),
+                absl::FailedPreconditionError(absl::StrCat(
+                    "a new table of kernel \"", table.kernel(),
+                    "\" is for fingerprint ", table.fingerprint().substr(0, 12),
+                    ", the tuner for ", slot->fingerprint().substr(0, 12),
+                    ". For the kernel's other version make a new tuner")));
+      continue;
+    }
+    reached = Refresh(*slot, table.digest()) && reached;
+  }
+  return reached;
+}
+
+void TunerSlots::OnRetired(const v1::TableInfo& table) {
+  for (const std::shared_ptr<TableSlot>& slot : InUse()) {
+    if (slot->identity().kernel == table.kernel())
+      slot->Withdraw(table.digest());
+  }
+}
+
+bool TunerSlots::Refresh(TableSlot& slot,
+                         const std::string& noticed_digest) const {
+  const std::string& kernel = slot.identity().kernel;
+  TunerOptions names;
+  names.device = slot.identity().device;
+  names.fingerprint = slot.fingerprint();
+  absl::StatusOr<OfferedTable> table = finder_->Fetch(kernel, names);
+  if (absl::IsFailedPrecondition(table.status()) && !noticed_digest.empty()) {
+    names.digest = noticed_digest;
+    table = finder_->Fetch(kernel, names);
+  }
+  if (table.ok()) {
+    slot.Offer(*table).status().IgnoreError();  // A refusal is in the log.
+    return true;
+  }
+  return !IsUnreachable(table.status()) && !absl::IsCancelled(table.status());
+}
+
+}  // namespace wavetune

@@ -1,0 +1,124 @@
+// What the C ABI costs over the C++ client, both on the same table.
+//
+//   build/release/bin/c_api_benchmark --benchmark_repetitions=5
+//
+// ResolveC - ResolveCpp is the cost: the call through the shared library and
+// its checks. Inputs vary, as in decision_benchmark.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "client/c/wavetune.h"
+#include "client/client.h"
+#include "client/fake_node.h"
+#include "tests/lib/lcg.h"
+#include "tests/lib/random_table.h"
+
+namespace wavetune {
+namespace {
+
+using Extents = std::array<int64_t, 3>;
+
+constexpr size_t kProblems = 4096;
+
+// A GEMM table of exactly `groups` rows.
+Table GemmTable(size_t groups) {
+  for (uint64_t seed = 1;; ++seed) {
+    testing::Lcg random(seed);
+    Table table =
+        RandomTable(random, testing::TableKind::kGemm, /*portfolio=*/100);
+    if (table.sub_tables[0].groups.size() < groups) continue;
+    table.sub_tables[0].groups.resize(groups);
+    return table;
+  }
+}
+
+std::vector<Extents> Problems() {
+  testing::Lcg random(1);
+  std::vector<Extents> problems(kProblems);  // Braces keep the order below.
+  for (Extents& extents : problems) {
+    extents = {random.Between(1, 8192), 128 * random.Between(1, 128),
+               128 * random.Between(1, 128)};
+  }
+  return problems;
+}
+
+// A tuner of each language for one table, from one daemon.
+class Tuners {
+ public:
+  explicit Tuners(size_t groups)
+      : table_(GemmTable(groups)), cpp_(Make(table_)) {
+    const std::string endpoint = node_.endpoint();
+    wavetune_client_options options = WAVETUNE_CLIENT_OPTIONS_INIT;
+    options.endpoint = endpoint.c_str();
+    options.cache_dir = "";
+    wavetune_tuner_options tuner_options = WAVETUNE_TUNER_OPTIONS_INIT;
+    tuner_options.specialisation = table_.sub_tables[0].specialisation.c_str();
+    wavetune_client* client = nullptr;
+    if (wavetune_client_connect(&options, &client) != WAVETUNE_OK ||
+        wavetune_client_get_tuner(client, table_.kernel.c_str(), &tuner_options,
+                                  &c_) != WAVETUNE_OK) {
+      std::abort();
+    }
+    wavetune_client_close(client);
+  }
+  ~Tuners() { wavetune_tuner_close(c_); }
+  Tuners(const Tuners&) = delete;
+  Tuners& operator=(const Tuners&) = delete;
+
+  const Tuner& cpp() const { return cpp_; }
+  const wavetune_tuner* c() const { return c_; }
+
+ private:
+  Tuner Make(const Table& table) {
+    node_.AddTable(testing::Serve(table));
+    return Client::Connect({.endpoint = node_.endpoint(), .cache_dir = ""})
+        .value()
+        ->GetTuner(table.kernel,
+                   {.specialisation = table.sub_tables[0].specialisation})
+        .value();
+  }
+
+  testing::FakeNode node_;
+  const Table table_;
+  const Tuner cpp_;
+  wavetune_tuner* c_ = nullptr;
+};
+
+void ResolveCpp(benchmark::State& state) {
+  const Tuners tuners(static_cast<size_t>(state.range(0)));
+  const std::vector<Extents> problems = Problems();
+  size_t next = 0;
+  for (auto _ : state) {
+    const Extents& extents = problems[next];
+    benchmark::DoNotOptimize(tuners.cpp().Resolve(
+        absl::MakeConstSpan(extents.data(), extents.size())));
+    next = (next + 1) % kProblems;
+  }
+}
+BENCHMARK(ResolveCpp)->Arg(2)->Arg(16);
+
+void ResolveC(benchmark::State& state) {
+  const Tuners tuners(static_cast<size_t>(state.range(0)));
+  const std::vector<Extents> problems = Problems();
+  size_t next = 0;
+  wavetune_decision decision;
+  for (auto _ : state) {
+    const Extents& extents = problems[next];
+    wavetune_tuner_resolve(tuners.c(), extents.data(), extents.size(),
+                           &decision);
+    benchmark::DoNotOptimize(decision);
+    next = (next + 1) % kProblems;
+  }
+}
+BENCHMARK(ResolveC)->Arg(2)->Arg(16);
+
+}  // namespace
+}  // namespace wavetune
+
+BENCHMARK_MAIN();
