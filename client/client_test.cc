@@ -12,6 +12,7 @@
 namespace wavetune {
 namespace {
 
+using testing::AddKernelStatus;
 using testing::FakeNode;
 using ::testing::HasSubstr;
 using testing::Serve;
@@ -31,27 +32,6 @@ class ClientTest : public ::testing::Test {
 
   FakeNode node_;
 };
-
-// `add` as the daemon lists it, without a table.
-v1::KernelStatus AddKernel() {
-  v1::KernelStatus status;
-  v1::KernelSpec& spec = *status.mutable_spec();
-  spec.set_name("add");
-  spec.add_dimensions()->set_name("n");
-  v1::Parameter& block = *spec.add_parameters();
-  block.set_name("BLOCK");
-  block.set_role(v1::Parameter::MACRO);
-  block.add_values(128);
-  block.add_values(256);
-  v1::CeilDiv& tiles =
-      *spec.mutable_mapping()->mutable_tiles()->mutable_ceil_div();
-  tiles.add_numerator()->set_dimension("n");
-  tiles.add_denominator()->set_parameter("BLOCK");
-  spec.mutable_mapping()->mutable_iterations_per_tile()->set_constant(1);
-  spec.add_implementations()->set_backend("replay");
-  (*spec.mutable_default_configuration())["BLOCK"] = 128;
-  return status;
-}
 
 TEST_F(ClientTest, DecidesWithATableOfTheDaemon) {
   node_.AddTable(Serve(TinyTable()));
@@ -156,7 +136,7 @@ TEST_F(ClientTest, ListsTheSpecialisationsWhenOneIsUnknown) {
 }
 
 TEST_F(ClientTest, AnswersDefaultsForAKernelWithoutATable) {
-  node_.AddKernel(AddKernel());
+  node_.AddKernel(AddKernelStatus());
   const auto tuner = Connect()->GetTuner("add");
   ASSERT_TRUE(tuner.ok()) << tuner.status();
   EXPECT_EQ(tuner->origin(), TableOrigin::kDefaults);
@@ -173,7 +153,7 @@ TEST_F(ClientTest, AnswersDefaultsForAKernelWithoutATable) {
 // AddKernel for CUDA, whose default is meant for compute capability 9.0 only:
 // 128 * 9.0 <= BLOCK * compute capability.
 v1::KernelStatus HopperKernel() {
-  v1::KernelStatus status = AddKernel();
+  v1::KernelStatus status = AddKernelStatus();
   v1::Implementation& cuda = *status.mutable_spec()->mutable_implementations(0);
   cuda.set_backend("cuda");
   v1::Relation& predicate = *cuda.add_device_predicates();
@@ -210,14 +190,14 @@ TEST_F(ClientTest, AnswersTheDefaultThatIsMeantForTheDevice) {
 }
 
 TEST_F(ClientTest, NamesTheKernelsThereAreWhenOneIsUnknown) {
-  node_.AddKernel(AddKernel());
+  node_.AddKernel(AddKernelStatus());
   const absl::Status status = Connect()->GetTuner("ad").status();
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
   EXPECT_THAT(Text(status), HasSubstr("it has: add"));
 }
 
 TEST_F(ClientTest, AMisspeltDeviceIsAnErrorNotADefault) {
-  node_.AddKernel(AddKernel());
+  node_.AddKernel(AddKernelStatus());
   node_.AddDevice("GPU-1");
   EXPECT_TRUE(Connect()->GetTuner("add", {.device = "GPU-1"}).ok());
   const absl::Status status =
@@ -266,7 +246,7 @@ TEST_F(ClientTest, APinnedDigestThatTheDaemonForgotComesFromTheCache) {
 }
 
 TEST_F(ClientTest, AnUnknownPinIsNeverReplacedByDefaults) {
-  node_.AddKernel(AddKernel());
+  node_.AddKernel(AddKernelStatus());
   EXPECT_TRUE(absl::IsNotFound(
       Connect()->GetTuner("add", {.digest = std::string(64, 'a')}).status()));
 }

@@ -199,6 +199,26 @@ FetchedTable Serve(const Table& table, const std::string& device_uuid,
   return fetched;
 }
 
+v1::KernelStatus AddKernelStatus() {
+  v1::KernelStatus status;
+  v1::KernelSpec& spec = *status.mutable_spec();
+  spec.set_name("add");
+  spec.add_dimensions()->set_name("n");
+  v1::Parameter& block = *spec.add_parameters();
+  block.set_name("BLOCK");
+  block.set_role(v1::Parameter::MACRO);
+  block.add_values(128);
+  block.add_values(256);
+  v1::CeilDiv& tiles =
+      *spec.mutable_mapping()->mutable_tiles()->mutable_ceil_div();
+  tiles.add_numerator()->set_dimension("n");
+  tiles.add_denominator()->set_parameter("BLOCK");
+  spec.mutable_mapping()->mutable_iterations_per_tile()->set_constant(1);
+  spec.add_implementations()->set_backend("replay");
+  (*spec.mutable_default_configuration())["BLOCK"] = 128;
+  return status;
+}
+
 struct FakeNode::Services {
   FakeTableService tables;
   FakeStatusService status;

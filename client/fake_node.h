@@ -31,6 +31,10 @@ class TemporaryFolder {
 FetchedTable Serve(const Table& table, const std::string& device_uuid = "GPU-1",
                    int64_t promoted_at_us = 1);
 
+// The kernel of TinyTable as a daemon lists it, without a table; its default is
+// BLOCK = 128.
+v1::KernelStatus AddKernelStatus();
+
 class FakeNode {
  public:
   FakeNode();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -62,8 +63,10 @@ absl::Status TableCache::Put(const FetchedTable& table,
                                      device_class.SerializeAsString()));
   }
   std::error_code error;
+  const std::set<std::string> in_sets = DigestsInSets();
   for (const v1::TableInfo& other : ListAll()) {
-    if (IdentityOf(other) == IdentityOf(table.info) &&
+    if (in_sets.count(other.digest()) == 0 &&
+        IdentityOf(other) == IdentityOf(table.info) &&
         AgeOf(other) < AgeOf(table.info)) {
       fs::remove(Path(other.digest(), ".info"), error);
       fs::remove(Path(other.digest(), ".table"), error);
@@ -90,6 +93,19 @@ absl::StatusOr<TableSet> TableCache::GetSet(const std::string& digest) const {
   fs::remove(path, error);
   return absl::DataLossError(absl::StrCat("cached table set ", path,
                                           " was damaged and has been removed"));
+}
+
+std::set<std::string> TableCache::DigestsInSets() const {
+  std::set<std::string> digests;
+  std::error_code error;
+  for (fs::directory_iterator it(dir_, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() != ".set") continue;
+    const absl::StatusOr<TableSet> set = GetSet(it->path().stem().string());
+    if (!set.ok()) continue;
+    for (const auto& [kernel, digest] : set->tables()) digests.insert(digest);
+  }
+  return digests;
 }
 
 absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {

@@ -13,6 +13,7 @@
 #ifndef WAVETUNE_CLIENT_TABLE_CACHE_H_
 #define WAVETUNE_CLIENT_TABLE_CACHE_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,9 @@ class TableCache {
   explicit TableCache(std::string dir) : dir_(std::move(dir)) {}
 
   // Keeps a table, and removes ones of the same kernel, fingerprint and device
-  // class that were promoted earlier. `device_uuid` is the device the table was
-  // fetched for; empty where none was named. Errors: the file system's, with
-  // the path.
+  // class that were promoted earlier and that no kept set names. `device_uuid`
+  // is the device the table was fetched for; empty where none was named.
+  // Errors: the file system's, with the path.
   absl::Status Put(const FetchedTable& table,
                    const std::string& device_uuid = "") const;
 
@@ -63,6 +64,8 @@ class TableCache {
 
  private:
   absl::Status MakeFolder() const;
+  // Tables that a kept set names.
+  std::set<std::string> DigestsInSets() const;
   std::string Path(const std::string& digest, const char* suffix) const;
   // Everything readable, the youngest of each identity first.
   std::vector<v1::TableInfo> ListAll() const;

@@ -87,6 +87,30 @@ TEST_F(TableCacheTest, ANewerTableReplacesTheOlderOneOfItsKind) {
   EXPECT_TRUE(absl::IsNotFound(cache_.Get(old.info.digest()).status()));
 }
 
+TEST_F(TableCacheTest, KeepsTableSetsAndWhatTheyName) {
+  const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
+  const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);
+  const TableSet set(TableSet::Tables{{"add", old.info.digest()}});
+  ASSERT_TRUE(cache_.Put(old).ok());
+  ASSERT_TRUE(cache_.PutSet(set).ok());
+  ASSERT_TRUE(cache_.Put(young).ok());
+  EXPECT_TRUE(cache_.Get(old.info.digest()).ok());
+  const auto same = cache_.GetSet(set.Digest());
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(*same, set);
+  EXPECT_TRUE(absl::IsNotFound(cache_.GetSet(std::string(64, 'a')).status()));
+  EXPECT_TRUE(absl::IsNotFound(cache_.GetSet("../x").status()));
+}
+
+TEST_F(TableCacheTest, RemovesADamagedSet) {
+  const TableSet set(TableSet::Tables{{"add", std::string(64, 'a')}});
+  ASSERT_TRUE(cache_.PutSet(set).ok());
+  const std::string path = folder_.path() + "/cache/" + set.Digest() + ".set";
+  std::ofstream(path, std::ios::app) << "x";
+  EXPECT_TRUE(absl::IsDataLoss(cache_.GetSet(set.Digest()).status()));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST_F(TableCacheTest, APinnedOlderTableStandsBesideTheNewerOne) {
   const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
   const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);

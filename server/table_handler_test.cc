@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/digest.h"
 #include "model/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/registry/fake_measurement_executor.h"
@@ -96,6 +97,44 @@ TEST_F(TableHandlerTest, ListsWithTheDigestOfTheSet) {
   v1::ListTablesResponse none;
   ASSERT_TRUE(handler_.ListTables(filter, &none).ok());
   EXPECT_EQ(none.tables_size(), 0);
+}
+
+TEST_F(TableHandlerTest, KnowsTheSetThatServesAndThoseAnnounced) {
+  const std::string digest = Promote();
+  v1::GetTableSetRequest request;
+  request.set_digest(TableSetDigest({{spec_.name, digest}}));
+  v1::GetTableSetResponse response;
+  ASSERT_TRUE(handler_.GetTableSet(request, &response).ok());
+  EXPECT_EQ(response.tables().at(spec_.name), digest);
+
+  v1::AnnounceTableSetRequest announced;
+  (*announced.mutable_tables())["other"] = std::string(64, 'c');
+  v1::AnnounceTableSetResponse confirmed;
+  ASSERT_TRUE(handler_.AnnounceTableSet(announced, &confirmed).ok());
+  request.set_digest(confirmed.digest());
+  response.Clear();
+  ASSERT_TRUE(handler_.GetTableSet(request, &response).ok());
+  EXPECT_EQ(response.tables().at("other"), std::string(64, 'c'));
+
+  request.set_digest(std::string(64, 'd'));
+  const absl::Status unknown = handler_.GetTableSet(request, &response);
+  EXPECT_TRUE(absl::IsNotFound(unknown)) << unknown;
+  request.set_digest("d");
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(handler_.GetTableSet(request, &response)));
+}
+
+TEST_F(TableHandlerTest, KnowsTheSetOfOneDeviceClass) {
+  const std::string digest = Promote();
+  ProfileKey other = Key(std::string(64, 'a'));
+  other.silicon_key = "another";
+  const auto payload =
+      EncodeTable(FixedTable(spec_, other, spec_.default_configuration, 11));
+  ASSERT_TRUE(tables_.Promote({.key = other}, *payload).ok());
+  v1::GetTableSetRequest request;
+  request.set_digest(TableSetDigest({{spec_.name, digest}}));
+  v1::GetTableSetResponse response;
+  EXPECT_TRUE(handler_.GetTableSet(request, &response).ok());
 }
 
 TEST_F(TableHandlerTest, GetsByDigestOrByNameAndMarksStale) {

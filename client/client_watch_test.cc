@@ -1,0 +1,320 @@
+// How news of tables reaches tuners, and what is refused on the way.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "client/client.h"
+#include "client/fake_node.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/digest.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune {
+namespace {
+
+using Kind = ClientEvent::Kind;
+using testing::FakeNode;
+using ::testing::HasSubstr;
+using testing::Serve;
+using testing::TinyTable;
+
+// Polls; false after far more than anything here takes.
+bool Eventually(const std::function<bool()>& condition) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+// TinyTable with a prediction of its own, so with a digest of its own.
+Table WithDelta(double delta) {
+  Table table = TinyTable();
+  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  return table;
+}
+
+class ClientWatchTest : public ::testing::Test {
+ protected:
+  ClientWatchTest() { node_.Promote(first_); }
+
+  std::unique_ptr<Client> Connect(double timeout_s = 2) {
+    return Client::Connect({.endpoint = node_.endpoint(),
+                            .cache_dir = node_.cache_dir(),
+                            .timeout_s = timeout_s})
+        .value();
+  }
+  // A client whose watch runs, with a tuner of `add`.
+  Tuner Start(const TunerOptions& options = {.prepares_on_demand = true}) {
+    client_ = Connect();
+    Tuner tuner = client_->GetTuner("add", options).value();
+    EXPECT_TRUE(Eventually([&] { return client_->watching(); }));
+    return tuner;
+  }
+
+  bool HasRefusal(const std::string& why) const {
+    for (const ClientEvent& event : client_->events()) {
+      if (event.kind == Kind::kRefused &&
+          event.reason.ToString().find(why) != std::string::npos)
+        return true;
+    }
+    return false;
+  }
+  // What the daemon serves next is refused, and the first table stays.
+  void ExpectRefused(const FetchedTable& table, const std::string& why) {
+    const Tuner tuner = Start();
+    node_.Promote(table);
+    EXPECT_TRUE(Eventually([&] { return HasRefusal(why); }))
+        << client_->last_problem();
+    EXPECT_EQ(tuner.digest(), first_.info.digest());
+    EXPECT_FALSE(tuner.staged());
+    // And the client is none the worse for it.
+    node_.Damage("");
+    node_.Promote(second_);
+    EXPECT_TRUE(
+        Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+  }
+
+  const FetchedTable first_ = Serve(WithDelta(2), "GPU-1", 1);
+  const FetchedTable second_ = Serve(WithDelta(3), "GPU-1", 2);
+  const FetchedTable third_ = Serve(WithDelta(4), "GPU-1", 3);
+  FakeNode node_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(ClientWatchTest, ANewTableTakesOverInEveryCopyOfTheTuner) {
+  const Tuner tuner = Start();
+  const Tuner copy = tuner;
+  node_.Promote(second_);
+  EXPECT_TRUE(
+      Eventually([&] { return copy.digest() == second_.info.digest(); }));
+  EXPECT_EQ(tuner.Resolve({1000}).latency_us, 4);
+  EXPECT_EQ(tuner.Resolve({1000}).origin, TableOrigin::kDaemon);
+  EXPECT_EQ(client_->events().back().kind, Kind::kActivated);
+  node_.Stop();
+  EXPECT_EQ(Connect()->GetTuner("add")->digest(), second_.info.digest())
+      << "it was cached";
+}
+
+TEST_F(ClientWatchTest, ANewTableWaitsForWhatTheApplicationPrepares) {
+  Tuner tuner = Start({});
+  node_.Promote(second_);
+  ASSERT_TRUE(Eventually([&] { return tuner.staged().has_value(); }));
+  EXPECT_EQ(tuner.staged()->digest, second_.info.digest());
+  EXPECT_EQ(tuner.digest(), first_.info.digest());
+  tuner.SetPrepared(tuner.staged()->configurations);
+  EXPECT_EQ(tuner.digest(), second_.info.digest());
+}
+
+TEST_F(ClientWatchTest, AStepTakesOverInAllTuners) {
+  Tuner tuner = Start({.activation = ActivationPolicy::kStepBoundary});
+  const Tuner other =
+      client_->GetTuner("add", {.activation = ActivationPolicy::kStepBoundary})
+          .value();
+  EXPECT_EQ(client_->StepBoundary(), 0);
+  node_.Promote(second_);
+  ASSERT_TRUE(Eventually([&] { return tuner.staged() && other.staged(); }));
+  EXPECT_EQ(client_->StepBoundary(), 2);
+  EXPECT_EQ(other.digest(), second_.info.digest());
+}
+
+TEST_F(ClientWatchTest, ARetiredTableIsStagedNoLongerButGoesOnDeciding) {
+  const Tuner tuner = Start({});
+  node_.Promote(second_);
+  ASSERT_TRUE(Eventually([&] { return tuner.staged().has_value(); }));
+  node_.Retire(second_.info.digest());
+  EXPECT_TRUE(Eventually([&] { return !tuner.staged(); }));
+  EXPECT_EQ(tuner.digest(), first_.info.digest());
+}
+
+TEST_F(ClientWatchTest, APinnedTunerHearsNothing) {
+  const Tuner pinned =
+      Connect()->GetTuner("add", {.digest = first_.info.digest()}).value();
+  EXPECT_EQ(pinned.activation(), ActivationPolicy::kPinned);
+  const Tuner other = Start();
+  const Tuner pinned_too =
+      client_->GetTuner("add", {.activation = ActivationPolicy::kPinned})
+          .value();
+  node_.Promote(second_);
+  ASSERT_TRUE(
+      Eventually([&] { return other.digest() == second_.info.digest(); }));
+  EXPECT_EQ(pinned.digest(), first_.info.digest());
+  EXPECT_EQ(pinned_too.digest(), first_.info.digest());
+}
+
+TEST_F(ClientWatchTest, ACutWatchGoesOnWhereItStopped) {
+  const Tuner tuner = Start();
+  node_.CutWatches();
+  ASSERT_TRUE(Eventually([&] { return node_.watch_requests().size() > 1; }));
+  EXPECT_EQ(node_.watch_requests().back().store_id(), "store-1");
+  EXPECT_EQ(node_.watch_requests().back().from_revision(), 1U);
+  node_.Promote(second_);
+  EXPECT_TRUE(
+      Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+}
+
+TEST_F(ClientWatchTest, HearsOfWhatWasPromotedWhileTheDaemonWasAway) {
+  const Tuner tuner = Start();
+  node_.Stop();
+  ASSERT_TRUE(Eventually([&] { return !client_->watching(); }));
+  EXPECT_EQ(client_->events().back().kind, Kind::kDisconnected);
+  EXPECT_EQ(tuner.Resolve({1000}).latency_us, 3) << "decides all the same";
+  node_.Promote(second_);
+  node_.Start();
+  EXPECT_TRUE(
+      Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+  EXPECT_TRUE(Eventually([&] { return client_->watching(); }));
+}
+
+TEST_F(ClientWatchTest, AnotherStoreMeansEverythingAnew) {
+  const Tuner tuner = Start();
+  node_.Stop();
+  node_.Promote(second_);
+  node_.Start(/*new_store=*/true);
+  EXPECT_TRUE(
+      Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+  node_.Promote(third_);
+  EXPECT_TRUE(
+      Eventually([&] { return tuner.digest() == third_.info.digest(); }));
+}
+
+TEST_F(ClientWatchTest, AResyncBringsWhatServesNow) {
+  const Tuner tuner = Start({});
+  node_.Resync();
+  node_.Promote(second_);
+  EXPECT_TRUE(Eventually([&] { return tuner.staged().has_value(); }));
+}
+
+TEST_F(ClientWatchTest, TheFirstTableOfAKernelReachesATunerOfDefaults) {
+  node_.Retire(first_.info.digest());
+  node_.AddKernel(testing::AddKernelStatus());
+  Tuner tuner = Start({});
+  EXPECT_EQ(tuner.Resolve({1000}).origin, TableOrigin::kDefaults);
+  node_.Promote(second_);
+  EXPECT_TRUE(Eventually([&] { return tuner.staged().has_value(); }))
+      << client_->last_problem();
+  EXPECT_TRUE(tuner.Activate(second_.info.digest()).ok());
+  EXPECT_EQ(tuner.Resolve({1000}).latency_us, 4);
+}
+
+TEST_F(ClientWatchTest, ATableThatIsNotItsDigestIsRefused) {
+  const Tuner tuner = Start();
+  node_.Damage(Serve(WithDelta(9)).payload);
+  node_.Promote(second_);
+  EXPECT_TRUE(Eventually([&] { return HasRefusal("announced was"); }));
+  EXPECT_EQ(tuner.digest(), first_.info.digest());
+}
+
+TEST_F(ClientWatchTest, ATruncatedTableIsRefused) {
+  FetchedTable damaged = second_;
+  damaged.payload.resize(damaged.payload.size() / 2);
+  ExpectRefused(damaged, "DATA_LOSS");
+}
+
+TEST_F(ClientWatchTest, ABitFlipIsRefused) {
+  FetchedTable damaged = second_;
+  damaged.payload[damaged.payload.size() / 2] ^= 1;
+  ExpectRefused(damaged, "DATA_LOSS");
+}
+
+// The digest is right: whoever made the payload made it so.
+FetchedTable WithPayload(FetchedTable table, const std::string& payload) {
+  table.payload = payload;
+  table.info.set_digest(Sha256Hex(payload));
+  return table;
+}
+
+TEST_F(ClientWatchTest, ATruncatedTableWithTheRightDigestIsRefused) {
+  const std::string payload = second_.payload;
+  ExpectRefused(WithPayload(second_, payload.substr(0, payload.size() / 2)),
+                "not usable");
+}
+
+TEST_F(ClientWatchTest, AFutureMajorVersionIsRefused) {
+  std::string payload = second_.payload;
+  payload[8] = 99;  // docs/table_format.md
+  ExpectRefused(WithPayload(second_, payload), "version");
+}
+
+TEST_F(ClientWatchTest, AnotherFingerprintIsRefused) {
+  Table edited = WithDelta(3);
+  edited.fingerprint = std::string(64, '9');
+  ExpectRefused(Serve(edited, "GPU-1", 2), "fingerprint 999999999999");
+}
+
+TEST_F(ClientWatchTest, OtherSiliconUnderOurKeyIsRefused) {
+  Table other = WithDelta(3);
+  other.silicon_key = "backend=replay;mp=8";
+  FetchedTable table = Serve(other, "GPU-1", 2);
+  table.info.set_silicon_key(first_.info.silicon_key());
+  ExpectRefused(table, "silicon \"backend=replay;mp=4\"");
+}
+
+TEST_F(ClientWatchTest, ATableOfOtherSiliconIsAnotherDevicesBusiness) {
+  Table other = WithDelta(3);
+  other.silicon_key = "backend=replay;mp=8";
+  const Tuner tuner = Start();
+  const int fetches = node_.fetches();
+  node_.Promote(Serve(other, "GPU-9", 2));
+  node_.Promote(second_);  // By name it is ambiguous now.
+  EXPECT_TRUE(
+      Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+  EXPECT_EQ(node_.fetches(), fetches + 2);
+  EXPECT_TRUE(client_->last_problem().ok()) << client_->last_problem();
+}
+
+TEST_F(ClientWatchTest, AnotherEnvironmentWithoutACarryOverIsRefused) {
+  Table upgraded = WithDelta(3);
+  upgraded.environment_key = "driver=2";
+  const Tuner tuner = Start({.device = "GPU-1", .prepares_on_demand = true});
+  node_.Retire(first_.info.digest());
+  node_.Promote(Serve(upgraded, "GPU-1", 2));
+  EXPECT_TRUE(Eventually([&] { return HasRefusal("environment"); }));
+  EXPECT_EQ(tuner.digest(), first_.info.digest());
+}
+
+TEST_F(ClientWatchTest, ADaemonThatHangsIsNotNoticedByDecisions) {
+  const Tuner tuner = Start();
+  node_.Hang();
+  node_.Promote(second_);
+  const int before = node_.fetches();
+  ASSERT_TRUE(Eventually([&] { return node_.fetches() > before; }));
+  for (int64_t n = 1; n < 1000; ++n)
+    EXPECT_EQ(tuner.Resolve({n}).source, DecisionSource::kFitted);
+  EXPECT_EQ(tuner.digest(), first_.info.digest());
+  node_.GoOn();
+  EXPECT_TRUE(
+      Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+}
+
+TEST_F(ClientWatchTest, EndsAtOnceWhileTheDaemonHangs) {
+  client_ = Connect(/*timeout_s=*/3600);
+  const Tuner tuner = client_->GetTuner("add").value();
+  ASSERT_TRUE(Eventually([&] { return client_->watching(); }));
+  node_.Hang();
+  node_.Promote(second_);
+  const int before = node_.fetches();
+  ASSERT_TRUE(Eventually([&] { return node_.fetches() > before; }));
+  client_.reset();  // The test's time limit is shorter than the deadline.
+  EXPECT_EQ(tuner.Resolve({1000}).latency_us, 3);
+  node_.GoOn();
+}
+
+TEST_F(ClientWatchTest, WithoutAWatchNothingIsHeard) {
+  const auto client = Client::Connect({.endpoint = node_.endpoint(),
+                                       .cache_dir = node_.cache_dir(),
+                                       .watch = false})
+                          .value();
+  const Tuner tuner =
+      client->GetTuner("add", {.prepares_on_demand = true}).value();
+  EXPECT_FALSE(client->watching());
+  EXPECT_EQ(node_.watchers(), 0);
+}
+
+}  // namespace
+}  // namespace wavetune
