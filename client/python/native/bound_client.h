@@ -1,6 +1,6 @@
 // BoundClient: a Client as Python sees it (`wavetune.Client`).
 //
-// What talks to the daemon runs without the GIL.
+// What talks to a daemon, or waits for a thread, runs without the GIL.
 #ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_CLIENT_H_
 #define WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_CLIENT_H_
 
@@ -18,10 +18,11 @@ class BoundClient {
  public:
   explicit BoundClient(std::unique_ptr<Client> client)
       : client_(std::move(client)) {}
-  // Without the GIL: closing waits for threads of its own.
   ~BoundClient();
   BoundClient(const BoundClient&) = delete;
   BoundClient& operator=(const BoundClient&) = delete;
+
+  Client& client() const { return *client_; }
 
   // Returns a new tuner (owned by the caller), as Client::GetTuner. Throws
   // nb::python_error.

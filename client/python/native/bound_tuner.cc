@@ -1,17 +1,20 @@
 #include "client/python/native/bound_tuner.h"
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/python/native/decision_object.h"
+#include "client/python/native/status_exception.h"
 #include "nanobind/stl/string.h"
 
 namespace wavetune::python {
 namespace {
 
 namespace nb = nanobind;
+using nb::literals::operator""_a;
 
 // The class of named tuples of that name in wavetune/records.py.
 nb::object Record(const char* name) {
@@ -43,10 +46,28 @@ nb::tuple Parameters(const BoundTuner& self) {
 }
 
 nb::tuple Configurations(const BoundTuner& self) {
-  nb::list result;
-  for (const Configuration& configuration : self.tuner().configurations())
-    result.append(self.configurations().MappingOf(configuration));
-  return nb::tuple(result);
+  return self.configurations().MappingsOf(self.tuner().configurations());
+}
+
+void SetPrepared(BoundTuner& self, const nb::iterable& configurations) {
+  std::vector<Configuration> prepared;
+  for (const nb::handle configuration : configurations)
+    prepared.push_back(self.configurations().ConfigurationOf(configuration));
+  self.tuner().SetPrepared(prepared);
+}
+
+nb::object Staged(const BoundTuner& self) {
+  const std::optional<StagedTable> staged = self.tuner().staged();
+  if (!staged) return nb::none();
+  return Record("StagedTable")(
+      staged->digest, staged->origin, staged->stale,
+      self.configurations().MappingsOf(staged->configurations),
+      self.configurations().MappingsOf(staged->unprepared));
+}
+
+void Activate(BoundTuner& self, const std::string& digest) {
+  const absl::Status status = self.tuner().Activate(digest);
+  if (!status.ok()) ThrowStatus(status);
 }
 
 std::string Represent(const BoundTuner& self) {
@@ -113,7 +134,7 @@ PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
   const Decision decision = tuner_.Resolve(problem.View());
   PyObject* const configuration = configurations_.Get(decision);
   if (configuration == nullptr) return nullptr;
-  return NewDecision(decision, tuner_.origin(), configuration);
+  return NewDecision(decision, configuration);
 }
 
 PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
@@ -170,6 +191,27 @@ void AddTunerType(nb::module_& module) {
       .def_prop_ro(
           "stale", [](const BoundTuner& self) { return self.tuner().stale(); },
           "Whether the table is of another driver, runtime or power limit.")
+      .def_prop_ro(
+          "specialisation",
+          [](const BoundTuner& self) { return self.tuner().specialisation(); },
+          "Name of the specialisation; empty where the kernel has none.")
+      .def_prop_ro(
+          "activation",
+          [](const BoundTuner& self) { return self.tuner().activation(); },
+          "When a new table takes over.")
+      .def_prop_ro("staged", Staged,
+                   "The table that waits to take over (StagedTable), or None.")
+      .def("set_prepared", SetPrepared, "configurations"_a,
+           "Declares which configurations the program can launch, in place of "
+           "what was declared\nbefore: with Activation.AUTOMATIC a table that "
+           "answers no other takes over at once.")
+      .def("activate", Activate, "digest"_a,
+           "Lets the staged table of that digest take over, for all threads.")
+      .def(
+          "step_boundary",
+          [](BoundTuner& self) { return self.tuner().StepBoundary(); },
+          "With Activation.STEP_BOUNDARY, lets a staged table take over; "
+          "returns whether one did.")
       .def("__repr__", Represent);
 }
 

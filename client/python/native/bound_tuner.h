@@ -24,6 +24,7 @@ class BoundTuner {
         configurations_(tuner_.parameters()) {}
 
   const Tuner& tuner() const { return tuner_; }
+  Tuner& tuner() { return tuner_; }
   const ConfigurationCache& configurations() const { return configurations_; }
 
   // Bodies of the Python methods: arguments as METH_FASTCALL | METH_KEYWORDS

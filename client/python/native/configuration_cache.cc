@@ -1,5 +1,11 @@
 #include "client/python/native/configuration_cache.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "nanobind/stl/string.h"
+
 namespace wavetune::python {
 namespace {
 
@@ -27,6 +33,37 @@ nb::object ConfigurationCache::MappingOf(
   PyObject* const proxy = PyDictProxy_New(values.ptr());
   if (proxy == nullptr) throw nb::python_error();
   return nb::steal(proxy);
+}
+
+nb::tuple ConfigurationCache::MappingsOf(
+    const std::vector<Configuration>& configurations) const {
+  nb::list result;
+  for (const Configuration& configuration : configurations)
+    result.append(MappingOf(configuration));
+  return nb::tuple(result);
+}
+
+Configuration ConfigurationCache::ConfigurationOf(nb::handle mapping) const {
+  std::vector<int64_t> values;
+  for (const nb::object& name : parameters_) {
+    if (PyMapping_HasKey(mapping.ptr(), name.ptr()) == 0) break;
+    const nb::object number =
+        nb::steal(PyNumber_Index(nb::object(mapping[name]).ptr()));
+    if (!number.is_valid()) throw nb::python_error();
+    values.push_back(nb::cast<int64_t>(number));
+  }
+  if (values.size() != parameters_.size() ||
+      nb::len(mapping) != parameters_.size()) {
+    const std::string names = absl::StrJoin(
+        parameters_, ", ", [](std::string* out, const nb::object& name) {
+          absl::StrAppend(out, "\"", nb::cast<std::string>(name), "\"");
+        });
+    PyErr_Format(PyExc_ValueError,
+                 "%R is no configuration: its parameters are %s", mapping.ptr(),
+                 names.c_str());
+    throw nb::python_error();
+  }
+  return Configuration(values);
 }
 
 PyObject* ConfigurationCache::Make(const Decision& decision) {

@@ -41,6 +41,14 @@ class ConfigurationCache {
 
   // Returns a mapping of its own. Throws nb::python_error.
   nanobind::object MappingOf(const Configuration& configuration) const;
+  // Returns a tuple of them. Throws nb::python_error.
+  nanobind::tuple MappingsOf(
+      const std::vector<Configuration>& configurations) const;
+
+  // Reads a mapping of every parameter's name to its value. Throws a Python
+  // ValueError where a parameter is unknown or missing (names them), and
+  // TypeError where a value is no integer.
+  Configuration ConfigurationOf(nanobind::handle mapping) const;
 
  private:
   struct Entry {

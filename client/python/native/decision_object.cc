@@ -196,8 +196,7 @@ void AddDecisionType(nb::module_& module) {
   module.attr("Decision") = nb::borrow(type);
 }
 
-PyObject* NewDecision(const Decision& decision, TableOrigin origin,
-                      PyObject* configuration) {
+PyObject* NewDecision(const Decision& decision, PyObject* configuration) {
   PyObject* const self = Allocate();
   if (self == nullptr) return nullptr;
   DecisionObject& object = *Cast(self);
@@ -208,7 +207,7 @@ PyObject* NewDecision(const Decision& decision, TableOrigin origin,
   object.source = decision.source;
   object.reason = decision.reason;
   object.candidate = decision.candidate;
-  object.origin = origin;
+  object.origin = decision.origin;
   return self;
 }
 

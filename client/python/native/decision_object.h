@@ -10,7 +10,6 @@
 
 #include <Python.h>
 
-#include "client/tuner.h"
 #include "model/decision.h"
 #include "nanobind/nanobind.h"
 
@@ -21,8 +20,7 @@ void AddDecisionType(nanobind::module_& module);
 
 // Returns a new decision, or nullptr with a Python exception set.
 // `configuration` is the mapping of its values (borrowed).
-PyObject* NewDecision(const Decision& decision, TableOrigin origin,
-                      PyObject* configuration);
+PyObject* NewDecision(const Decision& decision, PyObject* configuration);
 
 }  // namespace wavetune::python
 

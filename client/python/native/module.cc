@@ -1,9 +1,11 @@
 // The extension module wavetune._native: what wavetune/__init__.py exports.
+#include "client/activation.h"
+#include "client/client_event.h"
+#include "client/client_options.h"
 #include "client/python/native/bound_client.h"
 #include "client/python/native/bound_tuner.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/empty_function.h"
-#include "client/tuner.h"
 #include "model/decision.h"
 #include "nanobind/nanobind.h"
 
@@ -33,11 +35,47 @@ void AddEnumerations(nb::module_& module) {
       .value("UNKNOWN_SPECIALISATION", DefaultReason::kUnknownSpecialisation,
              "The table does not have it.");
   nb::enum_<TableOrigin>(module, "Origin", "Where a table came from.")
-      .value("DAEMON", TableOrigin::kDaemon, "Fetched from the daemon.")
-      .value("CACHE", TableOrigin::kCache,
-             "The daemon could not be reached; the local cache had it.")
       .value("DEFAULTS", TableOrigin::kDefaults,
-             "There is no table: every answer is the default.");
+             "There is no table: every answer is the default.")
+      .value("DAEMON", TableOrigin::kDaemon,
+             "Fetched from a daemon by this process.")
+      .value("CACHE", TableOrigin::kCache, "The local table cache had it.")
+      .value("FILE", TableOrigin::kFile, "A table file that the user named.");
+}
+
+void AddPolicies(nb::module_& module) {
+  nb::enum_<ClientMode>(module, "Mode", "Where decisions come from.")
+      .value("AUTO", ClientMode::kAuto,
+             "The daemon, else the local cache, else the table file, else the "
+             "kernel's default.")
+      .value("REPLAY", ClientMode::kReplay,
+             "Local files only; nothing changes while the process runs.")
+      .value("OFF", ClientMode::kOff, "The kernel's default, always.");
+  nb::enum_<ActivationPolicy>(module, "Activation",
+                              "When a new table takes over.")
+      .value("AUTOMATIC", ActivationPolicy::kAutomatic,
+             "As soon as all that it can answer is prepared; else when "
+             "Tuner.activate() says so.")
+      .value("STEP_BOUNDARY", ActivationPolicy::kStepBoundary,
+             "When step_boundary() is called.")
+      .value("EXPLICIT", ActivationPolicy::kExplicit,
+             "Only when Tuner.activate() is called.")
+      .value("PINNED", ActivationPolicy::kPinned,
+             "Never: the tuner keeps its table.");
+  nb::enum_<ClientEvent::Kind>(module, "EventKind",
+                               "What happened to a client's tables.")
+      .value("STAGED", ClientEvent::Kind::kStaged,
+             "A new table waits to take over.")
+      .value("ACTIVATED", ClientEvent::Kind::kActivated,
+             "A table decides from now on.")
+      .value("WITHDRAWN", ClientEvent::Kind::kWithdrawn,
+             "A staged table was retired, or replaced by a newer one.")
+      .value("REFUSED", ClientEvent::Kind::kRefused,
+             "A table was not taken; Event.reason says why.")
+      .value("CONNECTED", ClientEvent::Kind::kConnected,
+             "The client hears of new tables.")
+      .value("DISCONNECTED", ClientEvent::Kind::kDisconnected,
+             "It does not; it tries again.");
 }
 
 }  // namespace
@@ -48,6 +86,7 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);
   module.doc() = "The extension behind the package wavetune: use that.";
   wavetune::python::AddEnumerations(module);
+  wavetune::python::AddPolicies(module);
   wavetune::python::AddDecisionType(module);
   wavetune::python::AddTunerType(module);
   wavetune::python::AddClientType(module);

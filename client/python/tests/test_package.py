@@ -43,7 +43,7 @@ def test_the_stub_has_every_member_of_the_extension_and_no_other():
         stubbed = {node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)}
         real = {member for member in vars(getattr(_native, name)) if not member.startswith("_")}
         assert {member for member in stubbed if not member.startswith("_")} == real
-    for name in ("Source", "Reason", "Origin"):
+    for name in ("Source", "Reason", "Origin", "Mode", "Activation", "EventKind"):
         stubbed = {
             node.targets[0].id: ast.literal_eval(node.value)
             for node in classes[name].body

@@ -1,7 +1,7 @@
 import enum
-from typing import Any, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
+from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
 
-from wavetune.records import Dimension, ExplainedRow
+from wavetune.records import Dimension, Event, ExplainedRow, StagedTable
 
 class _IntegerArray(Protocol):
     """An array of integers, as of numpy."""
@@ -38,9 +38,44 @@ class Reason(enum.Enum):
 class Origin(enum.Enum):
     """Where a table came from."""
 
-    DAEMON = 0
-    CACHE = 1
-    DEFAULTS = 2
+    DEFAULTS = 0
+    """There is no table: every answer is the default."""
+    DAEMON = 1
+    CACHE = 2
+    FILE = 3
+    """A table file that the user named."""
+
+class Mode(enum.Enum):
+    """Where decisions come from."""
+
+    AUTO = 0
+    """The daemon, else the local cache, else the table file, else the kernel's default."""
+    REPLAY = 1
+    """Local files only; nothing changes while the process runs."""
+    OFF = 2
+    """The kernel's default, always."""
+
+class Activation(enum.Enum):
+    """When a new table takes over."""
+
+    AUTOMATIC = 0
+    """As soon as all that it can answer is prepared; else when Tuner.activate() says so."""
+    STEP_BOUNDARY = 1
+    """When step_boundary() is called."""
+    EXPLICIT = 2
+    """Only when Tuner.activate() is called."""
+    PINNED = 3
+    """Never: the tuner keeps its table."""
+
+class EventKind(enum.Enum):
+    """What happened to a client's tables."""
+
+    STAGED = 0
+    ACTIVATED = 1
+    WITHDRAWN = 2
+    REFUSED = 3
+    CONNECTED = 4
+    DISCONNECTED = 5
 
 @final
 class Decision:
@@ -115,6 +150,24 @@ class Tuner:
     def stale(self) -> bool:
         """Whether the table is of another driver, runtime or power limit."""
 
+    @property
+    def specialisation(self) -> str:
+        """Name of the specialisation; empty where the kernel has none."""
+    @property
+    def activation(self) -> Activation:
+        """When a new table takes over."""
+    @property
+    def staged(self) -> Optional[StagedTable]:
+        """The table that waits to take over."""
+    def set_prepared(self, configurations: Iterable[Mapping[str, int]]) -> None:
+        """Declares which configurations the program can launch, in place of what was declared before: with
+        Activation.AUTOMATIC a table that answers no other takes over at once."""
+    def activate(self, digest: str) -> None:
+        """Lets the staged table of that digest take over, for all threads. Raises NotFoundError where it is not
+        staged, FailedPreconditionError for a pinned tuner."""
+    def step_boundary(self) -> bool:
+        """With Activation.STEP_BOUNDARY, lets a staged table take over; returns whether one did."""
+
 @final
 class Client:
     """Fetches tables from the node's daemon; from connect(). May be used from any thread."""
@@ -127,17 +180,57 @@ class Client:
         fingerprint: Optional[str] = None,
         specialisation: Optional[str] = None,
         digest: Optional[str] = None,
+        activation: Activation = ...,
+        prepares_on_demand: bool = False,
+        manifest: Optional[str] = None,
     ) -> Tuner:
-        """Returns the tuner of a kernel: its table from the daemon, else from the local cache, else the kernel's
-        defaults. Other threads run meanwhile.
+        """Returns the tuner of a kernel: its table from the daemon, else from the local cache, else from the table
+        file, else the kernel's defaults. Other threads run meanwhile.
 
         device, fingerprint: needed only where several tables fit; specialisation: where the kernel has several;
-        digest: pins one table.
+        digest: pins one table. activation: when a new table takes over, Activation.AUTOMATIC unless given;
+        prepares_on_demand: the program compiles what it needs, so that with AUTOMATIC each new table takes over at
+        once. manifest: the kernel's folder, which tells the default where nothing else does.
 
         Raises NotFoundError (unknown kernel, device, specialisation, digest), FailedPreconditionError (several tables
         fit), UnavailableError (no daemon, nothing cached), DataLossError, InvalidArgumentError.
         """
 
-def connect(endpoint: Optional[str] = None, *, cache_dir: Optional[str] = None, timeout_s: float) -> Client: ...
+    def table_set(self) -> dict[str, str]:
+        """Returns which table each tuner in use decides with now, kernel to digest; an empty digest where there is
+        none. Raises FailedPreconditionError where two tuners of a kernel differ."""
+    def table_set_digest(self) -> str:
+        """Returns the digest of table_set(): the one value that ranks compare."""
+    def publish_table_set(self) -> str:
+        """Makes the set that decides now known by its digest, and returns that."""
+    def stage_table_set(self, digest: str) -> None:
+        """Fetches a set by its digest and stages its tables; all or nothing."""
+    def activate_table_set(self, digest: str) -> None:
+        """Lets the staged tables of a set take over; all or nothing."""
+    def step_boundary(self) -> int:
+        """Calls step_boundary() of every tuner in use; returns how many tables took over."""
+    @property
+    def mode(self) -> Mode:
+        """Where decisions come from."""
+    @property
+    def watching(self) -> bool:
+        """Whether the client is connected and has heard of everything that serves."""
+    @property
+    def events(self) -> list[Event]:
+        """What happened to the tables, oldest first; the last 64."""
+    @property
+    def last_problem(self) -> Optional[str]:
+        """The last reason for which a table was refused or the watch was cut off."""
+
+def connect(
+    endpoint: Optional[str] = None,
+    *,
+    mode: Optional[Mode] = None,
+    cache_dir: Optional[str] = None,
+    table_file: Optional[str] = None,
+    pin: Optional[str] = None,
+    timeout_s: float,
+    watch: bool = True,
+) -> Client: ...
 def empty(**dimensions: Any) -> None: ...
 def empty_typed(*, m: int, n: int, k: int) -> None: ...

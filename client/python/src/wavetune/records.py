@@ -1,6 +1,11 @@
-"""Named tuples that tuners answer."""
+"""Named tuples that clients and tuners answer."""
 
-from typing import Mapping, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Mapping, NamedTuple
+
+if TYPE_CHECKING:
+    from wavetune._native import EventKind, Origin
 
 
 class Dimension(NamedTuple):
@@ -26,3 +31,23 @@ class ExplainedRow(NamedTuple):
     legal: bool  # False: a predicate of the kernel excludes it for this problem.
     chosen: bool
     extrapolated: bool
+
+
+class StagedTable(NamedTuple):
+    """A table that waits to take over: Tuner.staged."""
+
+    digest: str
+    origin: Origin
+    stale: bool  # Fitted under another driver, runtime or power limit.
+    configurations: tuple[Mapping[str, int], ...]  # All that it can answer.
+    unprepared: tuple[Mapping[str, int], ...]  # Those not declared with set_prepared().
+
+
+class Event(NamedTuple):
+    """What happened to a client's tables: Client.events."""
+
+    kind: EventKind
+    time_us: int  # Since the Unix epoch.
+    kernel: str  # Empty for what concerns the connection.
+    digest: str  # May be empty.
+    reason: str  # Of EventKind.REFUSED and DISCONNECTED; else empty.
