@@ -81,6 +81,7 @@ void ExpectSame(const wavetune_decision& c, const Decision& cpp) {
   EXPECT_EQ(c.source, static_cast<uint8_t>(cpp.source));
   EXPECT_EQ(c.reason, static_cast<uint8_t>(cpp.reason));
   EXPECT_EQ(c.candidate, cpp.candidate);
+  EXPECT_EQ(c.origin, static_cast<uint8_t>(cpp.origin));
   EXPECT_EQ(c.reserved, 0);
   for (const uint8_t byte : c.reserved_tail) EXPECT_EQ(byte, 0);
 }
@@ -395,6 +396,23 @@ TEST_F(CApiTest, ANullIsRefusedOrNothing) {
       wavetune_tuner_default_configuration(tuner, nullptr, 1),
       wavetune_tuner_digest(nullptr, digest, sizeof(digest)),
       wavetune_tuner_digest(tuner, nullptr, sizeof(digest)),
+      wavetune_tuner_set_prepared(nullptr, &value, 1),
+      wavetune_tuner_set_prepared(handle.get(), nullptr, 1),
+      wavetune_tuner_staged_digest(nullptr, digest, sizeof(digest)),
+      wavetune_tuner_staged_digest(tuner, nullptr, sizeof(digest)),
+      wavetune_tuner_staged_unprepared(nullptr, "", &value, 1, &count),
+      wavetune_tuner_staged_unprepared(tuner, nullptr, &value, 1, &count),
+      wavetune_tuner_activate(nullptr, ""),
+      wavetune_tuner_activate(handle.get(), nullptr),
+      wavetune_client_table_set_digest(nullptr, digest, sizeof(digest)),
+      wavetune_client_table_set_digest(client.get(), nullptr, sizeof(digest)),
+      wavetune_client_publish_table_set(nullptr, digest, sizeof(digest)),
+      wavetune_client_publish_table_set(client.get(), nullptr, sizeof(digest)),
+      wavetune_client_stage_table_set(nullptr, ""),
+      wavetune_client_stage_table_set(client.get(), nullptr),
+      wavetune_client_activate_table_set(nullptr, ""),
+      wavetune_client_activate_table_set(client.get(), nullptr),
+      wavetune_client_last_problem(nullptr),
   };
   for (size_t i = 0; i < refusals.size(); ++i) {
     EXPECT_EQ(refusals[i], WAVETUNE_INVALID_ARGUMENT) << i;
@@ -414,6 +432,10 @@ TEST_F(CApiTest, ANullIsRefusedOrNothing) {
   EXPECT_EQ(wavetune_tuner_repeated_dimension(nullptr), -1);
   EXPECT_EQ(wavetune_tuner_origin(nullptr), WAVETUNE_ORIGIN_DEFAULTS);
   EXPECT_EQ(wavetune_tuner_stale(nullptr), 0);
+  EXPECT_EQ(wavetune_tuner_step_boundary(nullptr), 0);
+  EXPECT_EQ(wavetune_client_step_boundary(nullptr), 0);
+  EXPECT_EQ(wavetune_client_mode(nullptr), WAVETUNE_MODE_UNSPECIFIED);
+  EXPECT_EQ(wavetune_client_watching(nullptr), 0);
   EXPECT_EQ(wavetune_tuner_dimension_range(tuner, 1, &value, &value),
             WAVETUNE_OUT_OF_RANGE);
 }

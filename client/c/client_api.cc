@@ -1,36 +1,84 @@
 // wavetune.h: versions, clients, and how tuners are made.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "client/activation.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
 #include "client/c/option_struct.h"
 #include "client/c/wavetune.h"
+#include "client/client_options.h"
 #include "model/status_macros.h"
 
 namespace {
 
+using wavetune::ActivationPolicy;
+using wavetune::ClientMode;
 using wavetune::c_api::Guarded;
 using wavetune::c_api::IsNull;
 using wavetune::c_api::ReadOptions;
 
 // The sizes of version 1.0, for ever: an older caller's options stay valid.
-constexpr size_t kFirstClientOptions = 32;
-constexpr size_t kFirstTunerOptions = 40;
+constexpr size_t kFirstClientOptions = 56;
+constexpr size_t kFirstTunerOptions = 56;
 static_assert(sizeof(void*) == 8 && sizeof(size_t) == 8);
 static_assert(sizeof(wavetune_client_options) >= kFirstClientOptions);
 static_assert(offsetof(wavetune_client_options, endpoint) == 8);
 static_assert(offsetof(wavetune_client_options, cache_dir) == 16);
-static_assert(offsetof(wavetune_client_options, timeout_s) == 24);
+static_assert(offsetof(wavetune_client_options, table_file) == 24);
+static_assert(offsetof(wavetune_client_options, pin) == 32);
+static_assert(offsetof(wavetune_client_options, timeout_s) == 40);
+static_assert(offsetof(wavetune_client_options, mode) == 48);
+static_assert(offsetof(wavetune_client_options, no_watch) == 52);
 static_assert(sizeof(wavetune_tuner_options) >= kFirstTunerOptions);
 static_assert(offsetof(wavetune_tuner_options, device) == 8);
 static_assert(offsetof(wavetune_tuner_options, fingerprint) == 16);
 static_assert(offsetof(wavetune_tuner_options, specialisation) == 24);
 static_assert(offsetof(wavetune_tuner_options, digest) == 32);
+static_assert(offsetof(wavetune_tuner_options, manifest) == 40);
+static_assert(offsetof(wavetune_tuner_options, activation) == 48);
+static_assert(offsetof(wavetune_tuner_options, prepares_on_demand) == 52);
 
 std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
+
+// Absent where the caller leaves the mode to the environment.
+absl::StatusOr<std::optional<ClientMode>> ModeOf(int32_t number) {
+  switch (number) {
+    case WAVETUNE_MODE_UNSPECIFIED:
+      return std::nullopt;
+    case WAVETUNE_MODE_AUTO:
+      return ClientMode::kAuto;
+    case WAVETUNE_MODE_REPLAY:
+      return ClientMode::kReplay;
+    case WAVETUNE_MODE_OFF:
+      return ClientMode::kOff;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "mode is ", number, "; give one of WAVETUNE_MODE_... (0 to 3)"));
+  }
+}
+
+absl::StatusOr<ActivationPolicy> ActivationOf(int32_t number) {
+  switch (number) {
+    case WAVETUNE_ACTIVATION_AUTOMATIC:
+      return ActivationPolicy::kAutomatic;
+    case WAVETUNE_ACTIVATION_STEP_BOUNDARY:
+      return ActivationPolicy::kStepBoundary;
+    case WAVETUNE_ACTIVATION_EXPLICIT:
+      return ActivationPolicy::kExplicit;
+    case WAVETUNE_ACTIVATION_PINNED:
+      return ActivationPolicy::kPinned;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("activation is ", number,
+                       "; give one of WAVETUNE_ACTIVATION_... (0 to 3)"));
+  }
+}
 
 absl::Status Connect(const wavetune_client_options* caller,
                      wavetune_client** client) {
@@ -40,6 +88,10 @@ absl::Status Connect(const wavetune_client_options* caller,
   wavetune::ClientOptions options;
   options.endpoint = OrEmpty(given.endpoint);
   if (given.cache_dir != nullptr) options.cache_dir = given.cache_dir;
+  options.table_file = OrEmpty(given.table_file);
+  options.pin = OrEmpty(given.pin);
+  ASSIGN_OR_RETURN(options.mode, ModeOf(given.mode));
+  options.watch = given.no_watch == 0;
   if (given.timeout_s != 0) options.timeout_s = given.timeout_s;
   ASSIGN_OR_RETURN(std::unique_ptr<wavetune::Client> connected,
                    wavetune::Client::Connect(options));
@@ -60,9 +112,12 @@ absl::Status GetTuner(wavetune_client* client, const char* kernel,
   options.fingerprint = OrEmpty(given.fingerprint);
   options.specialisation = OrEmpty(given.specialisation);
   options.digest = OrEmpty(given.digest);
+  options.manifest = OrEmpty(given.manifest);
+  ASSIGN_OR_RETURN(options.activation, ActivationOf(given.activation));
+  options.prepares_on_demand = given.prepares_on_demand != 0;
   ASSIGN_OR_RETURN(wavetune::Tuner made,
                    client->client->GetTuner(kernel, options));
-  *tuner = new wavetune_tuner(std::move(made));
+  *tuner = new wavetune_tuner{std::move(made)};
   return absl::OkStatus();
 }
 

@@ -15,6 +15,7 @@ namespace {
 using wavetune::Decision;
 using wavetune::DecisionSource;
 using wavetune::DefaultReason;
+using wavetune::TableOrigin;
 
 // The ABI. These numbers are promises: a change needs a new major version.
 static_assert(sizeof(wavetune_decision) == 136);
@@ -51,6 +52,11 @@ static_assert(Same(WAVETUNE_REASON_NONE, DefaultReason::kNone) &&
               Same(WAVETUNE_REASON_UNKNOWN_SPECIALISATION,
                    DefaultReason::kUnknownSpecialisation));
 
+static_assert(Same(WAVETUNE_ORIGIN_DEFAULTS, TableOrigin::kDefaults) &&
+              Same(WAVETUNE_ORIGIN_DAEMON, TableOrigin::kDaemon) &&
+              Same(WAVETUNE_ORIGIN_CACHE, TableOrigin::kCache) &&
+              Same(WAVETUNE_ORIGIN_FILE, TableOrigin::kFile));
+
 // The C++ Decision has the same layout today, so that it is made right in the
 // caller's memory: a copy of 136 bytes would cost about as much as the call.
 // Where a Decision comes to differ, copy the members here instead; the ABI
@@ -76,6 +82,8 @@ static_assert(offsetof(Decision, reason) ==
               offsetof(wavetune_decision, reason));
 static_assert(offsetof(Decision, candidate) ==
               offsetof(wavetune_decision, candidate));
+static_assert(offsetof(Decision, origin) ==
+              offsetof(wavetune_decision, origin));
 
 // Out of line, so that the launch path sets up nothing for it.
 [[gnu::cold, gnu::noinline]] wavetune_status Refuse(const char* argument) {
@@ -83,21 +91,20 @@ static_assert(offsetof(Decision, candidate) ==
       [argument] { return wavetune::c_api::IsNull(argument); });
 }
 
-// Fills what a Decision leaves as padding. By bytes: there are no members.
-inline void FillPadding(const wavetune_tuner& tuner,
-                        wavetune_decision* decision) {
+// Clears what a Decision leaves as padding. By bytes: there are no members.
+inline void ClearPadding(wavetune_decision* decision) {
   char* bytes = reinterpret_cast<char*>(decision);
   std::memset(bytes + offsetof(wavetune_decision, reserved), 0,
               sizeof(decision->reserved));
-  const char tail[] = {static_cast<char>(tuner.origin), 0, 0, 0, 0};
-  std::memcpy(bytes + offsetof(wavetune_decision, origin), tail, sizeof(tail));
+  std::memset(bytes + offsetof(wavetune_decision, reserved_tail), 0,
+              sizeof(decision->reserved_tail));
 }
 
 inline wavetune_status Resolve(const wavetune_tuner& tuner,
                                const wavetune::ProblemView& problem,
                                wavetune_decision* decision) {
   new (decision) Decision(tuner.tuner.Resolve(problem));
-  FillPadding(tuner, decision);
+  ClearPadding(decision);
   return WAVETUNE_OK;
 }
 

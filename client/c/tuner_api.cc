@@ -124,7 +124,7 @@ wavetune_status wavetune_tuner_digest(const wavetune_tuner* tuner, char* digest,
 
 int wavetune_tuner_origin(const wavetune_tuner* tuner) {
   if (tuner == nullptr) return WAVETUNE_ORIGIN_DEFAULTS;
-  return static_cast<int>(tuner->origin);
+  return static_cast<int>(tuner->tuner.origin());
 }
 
 int wavetune_tuner_stale(const wavetune_tuner* tuner) {

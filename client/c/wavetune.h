@@ -104,26 +104,52 @@ WAVETUNE_API const char* wavetune_status_name(wavetune_status status);
 typedef struct wavetune_client wavetune_client;
 typedef struct wavetune_tuner wavetune_tuner;
 
+/* Where decisions come from. */
+enum {
+  WAVETUNE_MODE_UNSPECIFIED = 0,
+  WAVETUNE_MODE_AUTO = 1,   /* The daemon, else what is local. */
+  WAVETUNE_MODE_REPLAY = 2, /* Local files only; nothing changes. */
+  WAVETUNE_MODE_OFF = 3     /* The kernel's default, always. */
+};
+
 /* Every member may stay zero. Start from WAVETUNE_CLIENT_OPTIONS_INIT. */
 typedef struct wavetune_client_options {
-  size_t struct_size;    /* sizeof(wavetune_client_options) */
-  const char* endpoint;  /* NULL or "": WAVETUNE_ENDPOINT, else the default. */
-  const char* cache_dir; /* Of fetched tables. NULL: the user's; "": none. */
-  double timeout_s;      /* Of one call to the daemon; 0: the default (2 s). */
+  size_t struct_size;     /* sizeof(wavetune_client_options) */
+  const char* endpoint;   /* NULL or "": WAVETUNE_ENDPOINT, else the default. */
+  const char* cache_dir;  /* Of fetched tables. NULL: the user's; "": none. */
+  const char* table_file; /* A table, or a folder of them. NULL or "":
+                             WAVETUNE_TABLE_FILE, else none. */
+  const char* pin;  /* The table set to keep to: its digest, or "kernel=digest,
+                       ...". NULL or "": WAVETUNE_PIN, else none. */
+  double timeout_s; /* Of one call to the daemon; 0: the default (2 s). */
+  int32_t mode;     /* WAVETUNE_MODE_...; 0: WAVETUNE_MODE, else auto. */
+  int32_t no_watch; /* Not 0: does not hear of new tables. */
 } wavetune_client_options;
 
 #define WAVETUNE_CLIENT_OPTIONS_INIT \
-  { sizeof(wavetune_client_options), NULL, NULL, 0.0 }
+  { sizeof(wavetune_client_options), NULL, NULL, NULL, NULL, 0.0, 0, 0 }
 
 /* Makes a client; `options` may be NULL. A daemon that is down is no error:
- * tuners then come from the cache.
- * Errors: INVALID_ARGUMENT for an endpoint or timeout that makes no sense, for
- * options of a newer header that this library would have to ignore. */
+ * tuners then come from the cache, a table file, or are the kernels' defaults
+ * (docs/client.md).
+ * Errors: INVALID_ARGUMENT for an endpoint, timeout, mode, table file or pin
+ * that makes no sense, for options of a newer header that this library would
+ * have to ignore; NOT_FOUND for a pinned set that nobody knows. */
 WAVETUNE_API wavetune_status wavetune_client_connect(
     const wavetune_client_options* options, wavetune_client** client);
 
 /* Ends a client; its tuners live on. NULL does nothing. */
 WAVETUNE_API void wavetune_client_close(wavetune_client* client);
+
+/* When a new table takes over from the one that decides. */
+enum {
+  /* As soon as all its configurations are prepared
+     (wavetune_tuner_set_prepared); until then by wavetune_tuner_activate. */
+  WAVETUNE_ACTIVATION_AUTOMATIC = 0,
+  WAVETUNE_ACTIVATION_STEP_BOUNDARY = 1, /* At ..._step_boundary. */
+  WAVETUNE_ACTIVATION_EXPLICIT = 2,      /* By wavetune_tuner_activate only. */
+  WAVETUNE_ACTIVATION_PINNED = 3         /* Never. */
+};
 
 /* Every member may stay zero. Start from WAVETUNE_TUNER_OPTIONS_INIT. NULL and
  * "" mean the same. */
@@ -133,16 +159,23 @@ typedef struct wavetune_tuner_options {
   const char* fingerprint;    /* Hex prefix, 8 or more; several versions. */
   const char* specialisation; /* Where the kernel has more than one. */
   const char* digest;         /* Hex; pins a table by its identity. */
+  const char* manifest; /* The kernel's folder or manifest: tells the default
+                           where nobody else does. */
+  int32_t activation;   /* WAVETUNE_ACTIVATION_... */
+  int32_t prepares_on_demand; /* Not 0: every configuration can be launched, so
+                                 that with AUTOMATIC every table takes over. */
 } wavetune_tuner_options;
 
 #define WAVETUNE_TUNER_OPTIONS_INIT \
-  { sizeof(wavetune_tuner_options), NULL, NULL, NULL, NULL }
+  { sizeof(wavetune_tuner_options), NULL, NULL, NULL, NULL, NULL, 0, 0 }
 
 /* Makes a tuner for a kernel; `options` may be NULL. Fetches its table, at most
  * once: a few calls to the daemon.
- * Errors: FAILED_PRECONDITION when the choice is ambiguous; NOT_FOUND for an
- * unknown kernel, device or specialisation; UNAVAILABLE when neither daemon nor
- * cache has a table; DATA_LOSS for a damaged one. */
+ * Errors: INVALID_ARGUMENT for a number that is no activation;
+ * FAILED_PRECONDITION when the choice is ambiguous, or a pinned set has no
+ * table of the kernel; NOT_FOUND for an unknown kernel, device or
+ * specialisation; UNAVAILABLE when neither the daemon nor anything local knows
+ * the kernel; DATA_LOSS for a damaged table. */
 WAVETUNE_API wavetune_status wavetune_client_get_tuner(
     wavetune_client* client, const char* kernel,
     const wavetune_tuner_options* options, wavetune_tuner** tuner);
@@ -177,7 +210,8 @@ enum {
 enum {
   WAVETUNE_ORIGIN_DEFAULTS = 0, /* No table: the kernel's default. */
   WAVETUNE_ORIGIN_DAEMON = 1,   /* Fetched from a daemon by this process. */
-  WAVETUNE_ORIGIN_CACHE = 2     /* The local table cache had it. */
+  WAVETUNE_ORIGIN_CACHE = 2,    /* The local table cache had it. */
+  WAVETUNE_ORIGIN_FILE = 3      /* A table file that the user named. */
 };
 
 /* An answer. Points into nothing; 136 bytes, the same in all of version 1. */
@@ -272,6 +306,87 @@ WAVETUNE_API int wavetune_tuner_origin(const wavetune_tuner* tuner);
 /* Returns 1 where the table was fitted under another driver, runtime or power
  * limit, else 0. */
 WAVETUNE_API int wavetune_tuner_stale(const wavetune_tuner* tuner);
+
+/* ---- New tables ------------------------------------------------------- */
+
+/* A new table never takes over in the middle of something: it is staged, and
+ * takes over as the tuner's activation says. What a tuner knows (above) is
+ * about the table that decides now. */
+
+/* Declares what the application can launch, in place of what was declared
+ * before: `count` configurations, one after the other as in
+ * wavetune_tuner_configurations.
+ * Errors: INVALID_ARGUMENT for a NULL (`values` may be NULL with count 0). */
+WAVETUNE_API wavetune_status wavetune_tuner_set_prepared(wavetune_tuner* tuner,
+                                                         const int64_t* values,
+                                                         size_t count);
+
+/* Writes the hex digest of the table that waits to take over; "" where none
+ * does. Errors: as wavetune_tuner_digest. */
+WAVETUNE_API wavetune_status wavetune_tuner_staged_digest(
+    const wavetune_tuner* tuner, char* digest, size_t size);
+
+/* Writes those configurations of a staged table that are not declared prepared:
+ * compile them, then activate it. Otherwise as wavetune_tuner_configurations.
+ * Errors: as there; NOT_FOUND where that table is not staged (any more). */
+WAVETUNE_API wavetune_status wavetune_tuner_staged_unprepared(
+    const wavetune_tuner* tuner, const char* digest, int64_t* values,
+    size_t capacity, size_t* count);
+
+/* Lets the staged table take over, whatever the activation but PINNED; OK, too,
+ * where it decides already.
+ * Errors: NOT_FOUND where it is not staged; FAILED_PRECONDITION where the tuner
+ * is pinned. The current table stays then. No RPC. */
+WAVETUNE_API wavetune_status wavetune_tuner_activate(wavetune_tuner* tuner,
+                                                     const char* digest);
+
+/* With STEP_BOUNDARY, lets a staged table take over; nothing happens otherwise.
+ * Return how many tables did: of the tuner, of all tuners of a client. 0 for
+ * NULL. No RPC. */
+WAVETUNE_API int wavetune_tuner_step_boundary(wavetune_tuner* tuner);
+WAVETUNE_API int wavetune_client_step_boundary(wavetune_client* client);
+
+/* ---- Ranks of one job (docs/rank-agreement.md) ------------------------ */
+
+/* Writes the digest of the table set that decides now: the one value that ranks
+ * compare.
+ * Errors: as wavetune_tuner_digest; FAILED_PRECONDITION where two tuners of one
+ * kernel decide with different tables. No RPC. */
+WAVETUNE_API wavetune_status wavetune_client_table_set_digest(
+    const wavetune_client* client, char* digest, size_t size);
+
+/* Makes the set that decides now known by its digest, to the cache and the
+ * daemons, and writes the digest: for rank 0.
+ * Errors: as above; FAILED_PRECONDITION where a tuner has no table; UNAVAILABLE
+ * where nobody took it. */
+WAVETUNE_API wavetune_status wavetune_client_publish_table_set(
+    wavetune_client* client, char* digest, size_t size);
+
+/* Fetches a set by its digest, and stages its tables at the tuners in use, all
+ * or nothing: for the other ranks.
+ * Errors: INVALID_ARGUMENT for a NULL; NOT_FOUND where nobody knows it;
+ * FAILED_PRECONDITION where a tuner refuses its table. */
+WAVETUNE_API wavetune_status
+wavetune_client_stage_table_set(wavetune_client* client, const char* digest);
+
+/* Lets the staged tables of the set take over, all or none: at the same step of
+ * every rank. Errors: INVALID_ARGUMENT for a NULL; FAILED_PRECONDITION where a
+ * tuner neither has its table staged nor decides with it. No RPC. */
+WAVETUNE_API wavetune_status
+wavetune_client_activate_table_set(wavetune_client* client, const char* digest);
+
+/* ---- What a client does ----------------------------------------------- */
+
+/* Returns WAVETUNE_MODE_...; WAVETUNE_MODE_UNSPECIFIED for NULL. */
+WAVETUNE_API int wavetune_client_mode(const wavetune_client* client);
+
+/* Returns 1 where the client hears of new tables now, else 0. */
+WAVETUNE_API int wavetune_client_watching(const wavetune_client* client);
+
+/* Returns why a table was refused or the watch was cut off most recently, with
+ * the message in wavetune_last_error(); WAVETUNE_OK where nothing was. */
+WAVETUNE_API wavetune_status
+wavetune_client_last_problem(const wavetune_client* client);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -11,12 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
 #include "model/digest.h"
 #include "model/kernel_validation.h"
 #include "proto/convert/kernel_spec.h"
+#include "proto/convert/text_format.h"
 #include "proto/convert/types.h"
 
 namespace wavetune {
@@ -24,29 +22,6 @@ namespace {
 
 // Manifests and sources are written by people; anything larger is a mistake.
 constexpr size_t kMaxSourceBytes = size_t{4} << 20;
-
-class ErrorLines : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, google::protobuf::io::ColumnNumber column,
-                const std::string& message) override {
-    lines_.push_back(absl::StrCat("line ", line + 1, ", column ", column + 1,
-                                  ": ", message));
-  }
-  std::string Text() const { return absl::StrJoin(lines_, "\n  "); }
-
- private:
-  std::vector<std::string> lines_;
-};
-
-template <typename Message>
-absl::Status ParseText(absl::string_view text, Message* message) {
-  ErrorLines errors;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
-  if (parser.ParseFromString(std::string(text), message))
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(errors.Text());
-}
 
 std::set<std::string> SourceNames(const v1::KernelSpec& spec) {
   std::set<std::string> names;
@@ -66,7 +41,7 @@ absl::Status Annotate(const absl::Status& status, const std::string& where) {
 
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
   v1::KernelSpec proto;
-  if (absl::Status status = ParseText(text, &proto); !status.ok())
+  if (absl::Status status = ParseTextFormat(text, &proto); !status.ok())
     return status;
   absl::StatusOr<KernelSpec> spec = KernelSpecFromProto(proto);
   if (!spec.ok()) return spec.status();
@@ -126,7 +101,7 @@ absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path) {
   absl::StatusOr<std::string> text = ReadTextFile(path, kMaxSourceBytes);
   if (!text.ok()) return text.status();
   v1::DeviceFacts proto;
-  if (absl::Status status = ParseText(*text, &proto); !status.ok())
+  if (absl::Status status = ParseTextFormat(*text, &proto); !status.ok())
     return Annotate(status, path);
   if (proto.multiprocessors() < 1) {
     return absl::InvalidArgumentError(
