@@ -44,6 +44,11 @@ nb::tuple ConfigurationCache::MappingsOf(
 }
 
 Configuration ConfigurationCache::ConfigurationOf(nb::handle mapping) const {
+  if (!PyMapping_Check(mapping.ptr())) {
+    PyErr_Format(PyExc_TypeError, "%R is no configuration: give a mapping",
+                 mapping.ptr());
+    throw nb::python_error();
+  }
   std::vector<int64_t> values;
   for (const nb::object& name : parameters_) {
     if (PyMapping_HasKey(mapping.ptr(), name.ptr()) == 0) break;

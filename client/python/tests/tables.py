@@ -1,6 +1,7 @@
 """Tables for tests that need no daemon: the payloads of tests/golden, put into a client's cache as a client would."""
 
 import csv
+import re
 import struct
 from pathlib import Path
 
@@ -24,19 +25,28 @@ def digest(name: str) -> str:
     return dict(line.split() for line in lines if line)[name]
 
 
+def path(name: str) -> Path:
+    return GOLDEN / f"{name}.table"
+
+
+def fingerprint(name: str) -> str:
+    """The first text of 64 hex digits in a payload (docs/table_format.md)."""
+    return re.search(rb"[0-9a-f]{64}", path(name).read_bytes()).group().decode()
+
+
 def add_to_cache(folder: Path, *names: str) -> None:
     """Makes a cache of golden tables (client/table_cache.h has the layout)."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in names:
-        payload = (GOLDEN / f"{name}.table").read_bytes()
+        payload = path(name).read_bytes()
         # TableInfo: kernel = 1, fingerprint = 2, silicon_key = 3, environment_key = 4, digest = 5, size_bytes = 7,
         # promoted_at_us = 8, device_uuid = 12.
         info = b"".join(
             [
                 _text(1, KERNEL),
-                _text(2, digest(name)),  # Any, but one of its own for each.
-                _text(3, f"silicon of {name}"),
-                _text(4, "environment"),
+                _text(2, fingerprint(name)),
+                _text(3, "backend=replay;arch=test;mp=132"),
+                _text(4, "driver=1;runtime=1;power_w=700"),
                 _text(5, digest(name)),
                 _number(7, len(payload)),
                 _number(8, 1),

@@ -20,6 +20,10 @@ gemm = wavetune.connect(cache_dir=None).tuner("gemm_bf16", device="GPU-1")
 decision = gemm.resolve(m=1, n=numpy.int64(2), k=[1, 2])
 stages: int = decision.configuration["STAGES"]
 latency: float = decision.latency_us * (1 + decision.relative_bound)
+for table in [gemm.staged]:
+    if table is not None:
+        gemm.set_prepared(table.configurations)
+        gemm.activate(table.digest)
 fitted: bool = decision.source is wavetune.Source.FITTED
 gemm.resolve(m=numpy.array([1, 2]), n=1, k=1)
 tiles: list[int] = [row.tiles for row in gemm.explain(m=1, n=2, k=3)]
@@ -65,7 +69,7 @@ def test_a_program_that_uses_everything_type_checks(tmp_path):
 def test_what_the_package_exports_is_documented():
     for name in wavetune.__all__:
         assert inspect.getdoc(getattr(wavetune, name)), name
-    for member in ("resolve", "explain", "dimensions", "configurations", "digest"):
+    for member in ("resolve", "explain", "dimensions", "configurations", "digest", "staged", "activate"):
         assert inspect.getdoc(getattr(wavetune.Tuner, member)), member
     assert str(inspect.signature(wavetune.Tuner.resolve)) == "(self, /, **dimensions)"
     assert (PACKAGE / "py.typed").exists()
