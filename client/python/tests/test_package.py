@@ -66,6 +66,18 @@ def test_a_program_that_uses_everything_type_checks(tmp_path):
     assert "Found 2 errors" in result.stdout, result.stdout
 
 
+def test_the_client_can_be_built_for_the_package_alone(tmp_path):
+    """What pip does in a clean clone, as far as knowing how to build each file; scripts/soak.sh builds them."""
+    nanobind = run("-m", "nanobind", "--cmake_dir").stdout.strip()
+    configure = ["-S", SOURCE, "-B", tmp_path, "-G", "Ninja", f"-Dnanobind_DIR={nanobind}"]
+    configure.append(f"-DPython_EXECUTABLE={sys.executable}")
+    for command in (["cmake", *configure], ["ninja", "-C", tmp_path, "-t", "commands", "_native"]):
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
+    assert "/client/client.cc" in result.stdout
+    assert "/server/" not in result.stdout
+
+
 def test_what_the_package_exports_is_documented():
     for name in wavetune.__all__:
         assert inspect.getdoc(getattr(wavetune, name)), name
