@@ -78,6 +78,8 @@ std::string OriginText(TableOrigin origin) {
       return "from the daemon";
     case TableOrigin::kCache:
       return "from the local cache";
+    case TableOrigin::kFile:
+      return "from a table file";
     case TableOrigin::kDefaults:
       return "none";
   }
