@@ -9,6 +9,9 @@ if(NOT WAVETUNE_CORE_ONLY)
   find_package(ZLIB REQUIRED)
   find_package(Protobuf 3.21 REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
+endif()
+
+if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
   find_package(nlohmann_json 3.11 CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)
   find_package(OpenCL REQUIRED)
@@ -49,7 +52,7 @@ endif()
 # CUDA: only profiler_agent/cuda uses it, through NVRTC and the driver API; no nvcc step is needed. Headers only:
 # the libraries are loaded at run time, so that one agent starts on every machine.
 set(WAVETUNE_HAVE_CUDA OFF)
-if(NOT WAVETUNE_CORE_ONLY)
+if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
   find_package(CUDAToolkit QUIET)
   set(cuda_default OFF)
   if(CUDAToolkit_FOUND AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13)

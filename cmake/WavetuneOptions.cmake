@@ -3,6 +3,8 @@
 option(WAVETUNE_BUILD_TESTS "Build unit tests, component tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WAVETUNE_CORE_ONLY
   "Build only what needs no gRPC, protobuf or RocksDB: model, registry, agent (sanitizers, cross builds)" OFF)
+option(WAVETUNE_CLIENT_ONLY
+  "Build only the client library and what it links: model, proto, client (the Python package)" OFF)
 option(WAVETUNE_WERROR "Treat warnings as errors" OFF)
 option(WAVETUNE_VERIFY_HEADERS
   "Add the target all_verify_interface_header_sets: every public header compiles on its own" OFF)

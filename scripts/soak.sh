@@ -2,7 +2,7 @@
 # What is too long for scripts/test.sh: before a release, or overnight.
 #
 #   scripts/soak.sh            all stages
-#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential fuzz tsan_repeat aarch64 benchmarks
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential fuzz tsan_repeat aarch64 python benchmarks
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -56,6 +56,17 @@ run_benchmarks() {
   done
 }
 
+# pip install ./client/python in a clean clone, and what a decision then costs.
+install_python() {
+  local folder
+  folder="$(mktemp -d)"
+  git -c safe.directory='*' clone -q . "${folder}/clone"
+  /usr/bin/python3 -m venv "${folder}/venv"
+  (cd "${folder}/clone" && "${folder}/venv/bin/pip" install -q --disable-pip-version-check ./client/python)
+  "${folder}/venv/bin/python" "${folder}/clone/client/python/benchmarks/resolve_benchmark.py"
+  rm -rf "${folder}"
+}
+
 tidy_all() { check_tidy '*.cc'; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
 
@@ -68,5 +79,6 @@ stage differential compare_decisions
 stage fuzz run_fuzzers
 stage tsan_repeat repeat_tests tsan
 stage aarch64 all_on_aarch64
+stage python install_python
 stage benchmarks run_benchmarks
 finish_stages

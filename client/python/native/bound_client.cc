@@ -1,0 +1,180 @@
+#include "client/python/native/bound_client.h"
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/python/native/status_exception.h"
+#include "nanobind/stl/optional.h"
+#include "nanobind/stl/string.h"
+
+namespace wavetune::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+using Text = std::optional<std::string>;
+
+// Runs what talks to a daemon, without the GIL, and returns its value or throws
+// its status as a Python exception.
+template <typename Call>
+auto WithoutGil(Call call) {
+  auto result = [&] {
+    nb::gil_scoped_release released;
+    return call();
+  }();
+  if constexpr (std::is_same_v<decltype(result), absl::Status>) {
+    if (!result.ok()) ThrowStatus(result);
+  } else {
+    if (!result.ok()) ThrowStatus(result.status());
+    return *std::move(result);
+  }
+}
+
+BoundClient* Connect(const Text& endpoint, std::optional<ClientMode> mode,
+                     const Text& cache_dir, const Text& table_file,
+                     const Text& pin, double timeout_s, bool watch) {
+  const ClientOptions options = {.endpoint = endpoint.value_or(""),
+                                 .cache_dir = cache_dir.value_or(""),
+                                 .timeout_s = timeout_s,
+                                 .mode = mode,
+                                 .table_file = table_file.value_or(""),
+                                 .pin = pin.value_or(""),
+                                 .watch = watch};
+  return new BoundClient(WithoutGil([&] { return Client::Connect(options); }));
+}
+
+BoundTuner* MakeTuner(const BoundClient& self, const std::string& kernel,
+                      const Text& device, const Text& fingerprint,
+                      const Text& specialisation, const Text& digest,
+                      ActivationPolicy activation, bool prepares_on_demand,
+                      const Text& manifest) {
+  return self.GetTuner(kernel, {.device = device.value_or(""),
+                                .fingerprint = fingerprint.value_or(""),
+                                .specialisation = specialisation.value_or(""),
+                                .digest = digest.value_or(""),
+                                .activation = activation,
+                                .prepares_on_demand = prepares_on_demand,
+                                .manifest = manifest.value_or("")});
+}
+
+nb::dict GetTableSet(const BoundClient& self) {
+  const absl::StatusOr<TableSet> set = self.client().GetTableSet();
+  if (!set.ok()) ThrowStatus(set.status());
+  nb::dict result;
+  for (const auto& [kernel, digest] : set->tables())
+    result[kernel.c_str()] = digest;
+  return result;
+}
+
+nb::list Events(const BoundClient& self) {
+  const nb::object record =
+      nb::module_::import_("wavetune.records").attr("Event");
+  nb::list result;
+  for (const ClientEvent& event : self.client().events()) {
+    result.append(record(event.kind, event.time_us, event.kernel, event.digest,
+                         std::string(event.reason.message())));
+  }
+  return result;
+}
+
+Text LastProblem(const BoundClient& self) {
+  const absl::Status problem = self.client().last_problem();
+  if (problem.ok()) return std::nullopt;
+  return std::string(problem.message());
+}
+
+void AddTableSets(nb::class_<BoundClient>& type) {
+  type.def("table_set", GetTableSet,
+           "Returns which table each tuner in use decides with now, kernel to "
+           "digest; an empty\ndigest where there is none.")
+      .def(
+          "table_set_digest",
+          [](const BoundClient& self) {
+            const auto digest = self.client().TableSetDigest();
+            if (!digest.ok()) ThrowStatus(digest.status());
+            return *digest;
+          },
+          "Returns the digest of table_set(): the one value that ranks "
+          "compare.")
+      .def(
+          "publish_table_set",
+          [](const BoundClient& self) {
+            return WithoutGil([&] { return self.client().PublishTableSet(); });
+          },
+          "Makes the set that decides now known by its digest, and returns "
+          "that.")
+      .def(
+          "stage_table_set",
+          [](const BoundClient& self, const std::string& digest) {
+            WithoutGil([&] { return self.client().StageTableSet(digest); });
+          },
+          "digest"_a,
+          "Fetches a set by its digest and stages its tables; all or nothing.")
+      .def(
+          "activate_table_set",
+          [](const BoundClient& self, const std::string& digest) {
+            WithoutGil([&] { return self.client().ActivateTableSet(digest); });
+          },
+          "digest"_a,
+          "Lets the staged tables of a set take over; all or nothing.")
+      .def(
+          "step_boundary",
+          [](const BoundClient& self) { return self.client().StepBoundary(); },
+          "Calls step_boundary() of every tuner in use; returns how many "
+          "tables took over.");
+}
+
+}  // namespace
+
+BoundClient::~BoundClient() {
+  nb::gil_scoped_release released;
+  client_ = nullptr;
+}
+
+BoundTuner* BoundClient::GetTuner(const std::string& kernel,
+                                  const TunerOptions& options) const {
+  return new BoundTuner(
+      WithoutGil([&] { return client_->GetTuner(kernel, options); }));
+}
+
+void AddClientType(nb::module_& module) {
+  nb::class_<BoundClient> type(
+      module, "Client", nb::is_final(),
+      "Fetches tables from the node's daemon; from connect(). May be used from "
+      "any thread.");
+  type.def(
+          "tuner", MakeTuner, "kernel"_a, nb::kw_only(),
+          "device"_a = nb::none(), "fingerprint"_a = nb::none(),
+          "specialisation"_a = nb::none(), "digest"_a = nb::none(),
+          "activation"_a = ActivationPolicy::kAutomatic,
+          "prepares_on_demand"_a = false, "manifest"_a = nb::none(),
+          // What keeps a tuner's table up to date belongs to the client.
+          nb::keep_alive<0, 1>(),
+          "Returns the tuner of a kernel: its table from the daemon, else from "
+          "the local cache,\nelse from the table file, else the kernel's "
+          "defaults.")
+      .def_prop_ro(
+          "mode", [](const BoundClient& self) { return self.client().mode(); },
+          "Where decisions come from.")
+      .def_prop_ro(
+          "watching",
+          [](const BoundClient& self) { return self.client().watching(); },
+          "Whether the client is connected and has heard of everything that "
+          "serves.")
+      .def_prop_ro("events", Events,
+                   "What happened to the tables, oldest first; the last 64.")
+      .def_prop_ro("last_problem", LastProblem,
+                   "The last reason for which a table was refused or the watch "
+                   "was cut off, or None.")
+      .def("__repr__", [](const BoundClient&) { return "<wavetune.Client>"; });
+  AddTableSets(type);
+  module.def("connect", Connect, "endpoint"_a = nb::none(), nb::kw_only(),
+             "mode"_a = nb::none(), "cache_dir"_a = nb::none(),
+             "table_file"_a = nb::none(), "pin"_a = nb::none(), "timeout_s"_a,
+             "watch"_a = true, nb::rv_policy::take_ownership,
+             "As wavetune.connect, which sets the defaults. cache_dir: "
+             "\"auto\", a folder, or None for no cache.");
+}
+
+}  // namespace wavetune::python

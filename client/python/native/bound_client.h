@@ -1,0 +1,41 @@
+// BoundClient: a Client as Python sees it (`wavetune.Client`).
+//
+// What talks to a daemon, or waits for a thread, runs without the GIL.
+#ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_CLIENT_H_
+#define WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/client.h"
+#include "client/python/native/bound_tuner.h"
+#include "nanobind/nanobind.h"
+
+namespace wavetune::python {
+
+class BoundClient {
+ public:
+  explicit BoundClient(std::unique_ptr<Client> client)
+      : client_(std::move(client)) {}
+  ~BoundClient();
+  BoundClient(const BoundClient&) = delete;
+  BoundClient& operator=(const BoundClient&) = delete;
+
+  Client& client() const { return *client_; }
+
+  // Returns a new tuner (owned by the caller), as Client::GetTuner. Throws
+  // nb::python_error.
+  BoundTuner* GetTuner(const std::string& kernel,
+                       const TunerOptions& options) const;
+
+ private:
+  std::unique_ptr<Client> client_;
+};
+
+// Adds the class `Client` and the function `connect` to the module.
+void AddClientType(nanobind::module_& module);
+
+}  // namespace wavetune::python
+
+#endif  // WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_CLIENT_H_

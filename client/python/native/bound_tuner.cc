@@ -1,0 +1,218 @@
+#include "client/python/native/bound_tuner.h"
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/python/native/decision_object.h"
+#include "client/python/native/status_exception.h"
+#include "nanobind/stl/string.h"
+
+namespace wavetune::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+// The class of named tuples of that name in wavetune/records.py.
+nb::object Record(const char* name) {
+  return nb::module_::import_("wavetune.records").attr(name);
+}
+
+nb::object RowRecord(const nb::object& record, const ExplainedRow& row,
+                     const ConfigurationCache& configurations) {
+  return record(configurations.MappingOf(row.configuration),
+                row.coordinates.tiles, row.coordinates.iterations, row.waves,
+                row.capacity, row.latency_us, row.rank_us, row.relative_bound,
+                row.legal, row.chosen, row.extrapolated);
+}
+
+nb::tuple Dimensions(const BoundTuner& self) {
+  const nb::object record = Record("Dimension");
+  nb::list result;
+  for (const Dimension& dimension : self.tuner().dimensions()) {
+    result.append(record(dimension.name, dimension.min, dimension.max,
+                         dimension.repeated));
+  }
+  return nb::tuple(result);
+}
+
+nb::tuple Parameters(const BoundTuner& self) {
+  nb::list result;
+  for (const std::string& name : self.tuner().parameters()) result.append(name);
+  return nb::tuple(result);
+}
+
+nb::tuple Configurations(const BoundTuner& self) {
+  return self.configurations().MappingsOf(self.tuner().configurations());
+}
+
+void SetPrepared(BoundTuner& self, const nb::iterable& configurations) {
+  std::vector<Configuration> prepared;
+  for (const nb::handle configuration : configurations)
+    prepared.push_back(self.configurations().ConfigurationOf(configuration));
+  self.tuner().SetPrepared(prepared);
+}
+
+nb::object Staged(const BoundTuner& self) {
+  const std::optional<StagedTable> staged = self.tuner().staged();
+  if (!staged) return nb::none();
+  return Record("StagedTable")(
+      staged->digest, staged->origin, staged->stale,
+      self.configurations().MappingsOf(staged->configurations),
+      self.configurations().MappingsOf(staged->unprepared));
+}
+
+void Activate(BoundTuner& self, const std::string& digest) {
+  const absl::Status status = self.tuner().Activate(digest);
+  if (!status.ok()) ThrowStatus(status);
+}
+
+std::string Represent(const BoundTuner& self) {
+  const std::string digest = self.tuner().digest();
+  return absl::StrCat("<wavetune.Tuner of \"", self.tuner().kernel(), "\", ",
+                      digest.empty()
+                          ? "no table"
+                          : absl::StrCat("table ", digest.substr(0, 12)),
+                      ">");
+}
+
+// Returns the tuner, or nullptr with a Python exception set for one that
+// Tuner.__new__ made: it holds nothing.
+BoundTuner* TunerOf(PyObject* self) {
+  if (ABSL_PREDICT_TRUE(nb::inst_ready(self)))
+    return nb::inst_ptr<BoundTuner>(self);
+  PyErr_SetString(PyExc_TypeError, "not a tuner: use Client.tuner()");
+  return nullptr;
+}
+
+PyObject* ResolveMethod(PyObject* self, PyObject* const* args,
+                        Py_ssize_t positional, PyObject* names) {
+  BoundTuner* const tuner = TunerOf(self);
+  return tuner == nullptr ? nullptr : tuner->Resolve(args, positional, names);
+}
+
+PyObject* ExplainMethod(PyObject* self, PyObject* const* args,
+                        Py_ssize_t positional, PyObject* names) {
+  BoundTuner* const tuner = TunerOf(self);
+  return tuner == nullptr ? nullptr : tuner->Explain(args, positional, names);
+}
+
+template <typename Function>
+PyCFunction AsMethod(Function function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef methods[] = {
+    {"resolve", AsMethod(ResolveMethod), METH_FASTCALL | METH_KEYWORDS,
+     "resolve($self, /, **dimensions)\n--\n\n"
+     "Returns the configuration with the lowest predicted latency for a "
+     "problem.\n\n"
+     "Dimensions are given by name, all of them: integers, and for a repeated "
+     "dimension a\nsequence of integers (an array of int64 is not copied). No "
+     "RPC, no lock.\n\n"
+     "ValueError: a dimension is unknown, missing, negative, zero or beyond 64 "
+     "bits.\nAn extent that the kernel was not declared for is no error: the "
+     "decision is the\ndefault, and Decision.reason says so."},
+    {"explain", AsMethod(ExplainMethod), METH_FASTCALL | METH_KEYWORDS,
+     "explain($self, /, **dimensions)\n--\n\n"
+     "Returns what each macro configuration was predicted to take "
+     "(ExplainedRow), the best\nfirst; empty where resolve() answers the "
+     "default. For people: slow."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+
+}  // namespace
+
+PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
+                              PyObject* names) {
+  ProblemArguments problem;
+  if (!reader_.Read(args, positional, names, &problem)) return nullptr;
+  const Decision decision = tuner_.Resolve(problem.View());
+  PyObject* const configuration = configurations_.Get(decision);
+  if (configuration == nullptr) return nullptr;
+  return NewDecision(decision, configuration);
+}
+
+PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
+                              PyObject* names) {
+  ProblemArguments problem;
+  if (!reader_.Read(args, positional, names, &problem)) return nullptr;
+  try {
+    const nb::object record = Record("ExplainedRow");
+    nb::list rows;
+    for (const ExplainedRow& row : tuner_.Explain(problem.View()))
+      rows.append(RowRecord(record, row, configurations_));
+    return rows.release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+void AddTunerType(nb::module_& module) {
+  nb::class_<BoundTuner>(
+      module, "Tuner", nb::type_slots(slots), nb::is_final(),
+      "Decides for one kernel on one device; from Client.tuner(). May be used "
+      "from any thread.")
+      .def_prop_ro(
+          "kernel",
+          [](const BoundTuner& self) { return self.tuner().kernel(); },
+          "Name of the kernel.")
+      .def_prop_ro("dimensions", Dimensions,
+                   "The dimensions of a problem, in the order of the manifest.")
+      .def_prop_ro("parameters", Parameters,
+                   "Names of the tuning parameters, in the order of the "
+                   "manifest.")
+      .def_prop_ro("configurations", Configurations,
+                   "All configurations that resolve() can answer, the default "
+                   "included: what to\ncompile ahead of time.")
+      .def_prop_ro(
+          "default_configuration",
+          [](const BoundTuner& self) {
+            return self.configurations().MappingOf(
+                self.tuner().default_configuration());
+          },
+          "The configuration that the kernel's author declared.")
+      .def_prop_ro(
+          "digest",
+          [](const BoundTuner& self) { return self.tuner().digest(); },
+          "SHA-256 of the table, its identity: equal digests decide equally on "
+          "every rank.\nEmpty with no table.")
+      .def_prop_ro(
+          "origin",
+          [](const BoundTuner& self) { return self.tuner().origin(); },
+          "Where the table came from.")
+      .def_prop_ro(
+          "stale", [](const BoundTuner& self) { return self.tuner().stale(); },
+          "Whether the table is of another driver, runtime or power limit.")
+      .def_prop_ro(
+          "specialisation",
+          [](const BoundTuner& self) { return self.tuner().specialisation(); },
+          "Name of the specialisation; empty where the kernel has none.")
+      .def_prop_ro(
+          "activation",
+          [](const BoundTuner& self) { return self.tuner().activation(); },
+          "When a new table takes over.")
+      .def_prop_ro("staged", Staged,
+                   "The table that waits to take over (StagedTable), or None.")
+      .def("set_prepared", SetPrepared, "configurations"_a,
+           "Declares which configurations the program can launch, in place of "
+           "what was declared\nbefore: with Activation.AUTOMATIC a table that "
+           "answers no other takes over at once.")
+      .def("activate", Activate, "digest"_a,
+           "Lets the staged table of that digest take over, for all threads.")
+      .def(
+          "step_boundary",
+          [](BoundTuner& self) { return self.tuner().StepBoundary(); },
+          "With Activation.STEP_BOUNDARY, lets a staged table take over; "
+          "returns whether one did.")
+      .def("__repr__", Represent);
+}
+
+}  // namespace wavetune::python

@@ -1,0 +1,48 @@
+// BoundTuner: a Tuner as Python sees it (`wavetune.Tuner`).
+//
+// A nanobind class whose `resolve` and `explain` are methods of Python's own
+// calling convention (vectorcall), without nanobind's dispatch.
+//
+// Thread safety: the caller holds the GIL; the decision itself takes no lock.
+#ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_TUNER_H_
+#define WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_TUNER_H_
+
+#include <utility>
+
+#include "client/python/native/configuration_cache.h"
+#include "client/python/native/keyword_reader.h"
+#include "client/tuner.h"
+#include "nanobind/nanobind.h"
+
+namespace wavetune::python {
+
+class BoundTuner {
+ public:
+  explicit BoundTuner(Tuner tuner)
+      : tuner_(std::move(tuner)),
+        reader_(tuner_.kernel(), tuner_.dimensions()),
+        configurations_(tuner_.parameters()) {}
+
+  const Tuner& tuner() const { return tuner_; }
+  Tuner& tuner() { return tuner_; }
+  const ConfigurationCache& configurations() const { return configurations_; }
+
+  // Bodies of the Python methods: arguments as METH_FASTCALL | METH_KEYWORDS
+  // gives them. Return a new reference, or nullptr with a Python exception set.
+  PyObject* Resolve(PyObject* const* args, Py_ssize_t positional,
+                    PyObject* names);
+  PyObject* Explain(PyObject* const* args, Py_ssize_t positional,
+                    PyObject* names);
+
+ private:
+  Tuner tuner_;
+  KeywordReader reader_;
+  ConfigurationCache configurations_;
+};
+
+// Adds the class `Tuner` to the module.
+void AddTunerType(nanobind::module_& module);
+
+}  // namespace wavetune::python
+
+#endif  // WAVETUNE_CLIENT_PYTHON_NATIVE_BOUND_TUNER_H_

@@ -1,0 +1,90 @@
+// Python integers, lists and arrays as extents of a problem.
+//
+// On the launch path of Python programs: a small integer costs about a
+// nanosecond, an array of int64 is read where it is. What is no extent raises
+// ValueError (negative, zero, too large, empty) or TypeError (no integer), and
+// says which dimension of which kernel.
+//
+// Thread safety: the caller holds the GIL.
+#ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_EXTENTS_READER_H_
+#define WAVETUNE_CLIENT_PYTHON_NATIVE_EXTENTS_READER_H_
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/base/optimization.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+
+namespace wavetune::python {
+
+// What messages and checks need of a dimension.
+struct DimensionRule {
+  std::string kernel;
+  std::string name;
+  bool repeated = false;
+  int64_t least = 1;  // 0 where the kernel allows an extent of 0 (an expert
+                      // without tokens). Other limits of the kernel are the
+                      // decision's business: it answers DEFAULT, and why.
+};
+
+// Reads what ReadExtent does not: other integers than small ones, and faults.
+bool ReadExtentSlowly(PyObject* value, const DimensionRule& rule,
+                      int64_t* extent);
+
+// Reads one extent. Returns whether it could; else a Python exception is set.
+inline bool ReadExtent(PyObject* value, const DimensionRule& rule,
+                       int64_t* extent) {
+  if (ABSL_PREDICT_TRUE(PyLong_CheckExact(value))) {
+    const auto* number = reinterpret_cast<const PyLongObject*>(value);
+    int64_t small = -1;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyUnstable_Long_IsCompact(number))
+      small = PyUnstable_Long_CompactValue(number);
+#else
+    if (Py_SIZE(value) == 1) small = number->ob_digit[0];
+#endif
+    if (ABSL_PREDICT_TRUE(small > 0)) {
+      *extent = small;
+      return true;
+    }
+  }
+  return ReadExtentSlowly(value, rule, extent);
+}
+
+// The extents of a repeated dimension for the time of one call: copied, or
+// where they are in a caller's array.
+class RepeatedExtents {
+ public:
+  RepeatedExtents() { buffer_.obj = nullptr; }
+  ~RepeatedExtents() {
+    if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
+  }
+  RepeatedExtents(const RepeatedExtents&) = delete;
+  RepeatedExtents& operator=(const RepeatedExtents&) = delete;
+
+  // Reads a list, tuple or other sequence of integers, or a one-dimensional
+  // array (buffer) of any integer type; once per object. Returns whether it
+  // could; else a Python exception is set. Cost: O(elements).
+  bool Read(PyObject* value, const DimensionRule& rule);
+
+  absl::Span<const int64_t> extents() const { return extents_; }
+
+ private:
+  bool ReadSequence(PyObject* sequence, const DimensionRule& rule);
+  bool ReadBuffer(PyObject* value, const DimensionRule& rule);
+  bool CopyBuffer(const DimensionRule& rule, char kind);
+  bool Finish(const DimensionRule& rule);
+
+  Py_buffer buffer_;  // Held while extents_ points into it.
+  // Inline for the experts of common models.
+  absl::InlinedVector<int64_t, 256> copied_;
+  absl::Span<const int64_t> extents_;
+};
+
+}  // namespace wavetune::python
+
+#endif  // WAVETUNE_CLIENT_PYTHON_NATIVE_EXTENTS_READER_H_

@@ -1,0 +1,73 @@
+// KeywordReader: the keyword arguments of resolve(m=..., n=..., k=...) as a
+// problem.
+//
+//   KeywordReader reader(tuner.kernel(), tuner.dimensions());
+//   ProblemArguments problem;
+//   if (!reader.Read(args, nargs, names, &problem)) return nullptr;
+//   tuner.Resolve(problem.View());
+//
+// Why by hand: a caller's keywords are interned by Python's compiler, so that
+// comparing pointers finds the dimension; a generic binding compares texts and
+// takes longer than the decision.
+//
+// Thread safety: immutable; the caller holds the GIL.
+#ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_KEYWORD_READER_H_
+#define WAVETUNE_CLIENT_PYTHON_NATIVE_KEYWORD_READER_H_
+
+#include <Python.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/python/native/extents_reader.h"
+#include "model/kernel_spec.h"
+#include "model/mapping.h"
+#include "model/problem.h"
+#include "nanobind/nanobind.h"
+
+namespace wavetune::python {
+
+// The arguments of one call, for its time.
+struct ProblemArguments {
+  // Not initialised: Read writes what View shows.
+  std::array<int64_t, kMaxDimensions> extents;
+  size_t dimensions = 0;
+  RepeatedExtents repeated;
+
+  ProblemView View() const {
+    return ProblemView(absl::MakeConstSpan(extents.data(), dimensions),
+                       repeated.extents());
+  }
+};
+
+class KeywordReader {
+ public:
+  KeywordReader(const std::string& kernel,
+                const std::vector<Dimension>& dimensions);
+
+  // Reads the arguments of a METH_FASTCALL | METH_KEYWORDS call. Returns
+  // whether it could; else a Python exception is set: TypeError for positional
+  // arguments, ValueError for dimensions that are unknown or missing (names
+  // both, and the right ones), else as ReadExtent. Cost: O(dimensions), and
+  // O(elements) of a repeated one.
+  bool Read(PyObject* const* args, Py_ssize_t positional, PyObject* names,
+            ProblemArguments* out) const;
+
+ private:
+  // Returns the index of a dimension, or -1.
+  int Find(PyObject* name) const;
+  bool RaiseWrongNames(PyObject* names) const;
+  bool RaisePositional() const;
+  std::string KnownNames() const;
+
+  std::string kernel_;
+  std::vector<nanobind::object> names_;  // Interned.
+  std::vector<DimensionRule> rules_;
+};
+
+}  // namespace wavetune::python
+
+#endif  // WAVETUNE_CLIENT_PYTHON_NATIVE_KEYWORD_READER_H_

@@ -1,0 +1,236 @@
+import enum
+from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
+
+from wavetune.records import Dimension, Event, ExplainedRow, StagedTable
+
+class _IntegerArray(Protocol):
+    """An array of integers, as of numpy."""
+
+    @property
+    def dtype(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Any: ...
+
+_Extent = Union[SupportsIndex, Sequence[SupportsIndex], _IntegerArray]
+
+class Source(enum.Enum):
+    """How good an answer is."""
+
+    FITTED = 1
+    """Inside the measured range of a fitted model."""
+    EXTRAPOLATED = 2
+    """Beyond it."""
+    STALE = 3
+    """Fitted under another driver, runtime or power limit."""
+    DEFAULT = 4
+    """No model, or no legal problem; Decision.reason says which."""
+
+class Reason(enum.Enum):
+    """Why an answer is the default."""
+
+    NONE = 0
+    NO_TABLE = 1
+    WRONG_DIMENSION_COUNT = 2
+    EXTENT_OUT_OF_RANGE = 3
+    NO_LEGAL_CANDIDATE = 4
+    UNKNOWN_SPECIALISATION = 5
+
+class Origin(enum.Enum):
+    """Where a table came from."""
+
+    DEFAULTS = 0
+    """There is no table: every answer is the default."""
+    DAEMON = 1
+    CACHE = 2
+    FILE = 3
+    """A table file that the user named."""
+
+class Mode(enum.Enum):
+    """Where decisions come from."""
+
+    AUTO = 0
+    """The daemon, else the local cache, else the table file, else the kernel's default."""
+    REPLAY = 1
+    """Local files only; nothing changes while the process runs."""
+    OFF = 2
+    """The kernel's default, always."""
+
+class Activation(enum.Enum):
+    """When a new table takes over."""
+
+    AUTOMATIC = 0
+    """As soon as all that it can answer is prepared; else when Tuner.activate() says so."""
+    STEP_BOUNDARY = 1
+    """When step_boundary() is called."""
+    EXPLICIT = 2
+    """Only when Tuner.activate() is called."""
+    PINNED = 3
+    """Never: the tuner keeps its table."""
+
+class EventKind(enum.Enum):
+    """What happened to a client's tables."""
+
+    STAGED = 0
+    ACTIVATED = 1
+    WITHDRAWN = 2
+    REFUSED = 3
+    CONNECTED = 4
+    DISCONNECTED = 5
+
+@final
+class Decision:
+    """The answer of Tuner.resolve: a configuration, and how good it is. Immutable; it outlives its tuner."""
+
+    @property
+    def configuration(self) -> Mapping[str, int]:
+        """The values of all tuning parameters by name: read-only, the same object for every decision of a tuner that
+        chose it."""
+    @property
+    def latency_us(self) -> float:
+        """Predicted device time of one launch in microseconds; 0.0 with Source.DEFAULT."""
+    @property
+    def relative_bound(self) -> float:
+        """Half-width of the error bound, relative to latency_us; 0.0 with Source.DEFAULT."""
+    @property
+    def source(self) -> Source:
+        """How good the answer is."""
+    @property
+    def reason(self) -> Reason:
+        """Why the answer is the default; Reason.NONE where it is not."""
+    @property
+    def candidate(self) -> Optional[int]:
+        """Index of the configuration in the table's portfolio; None with Source.DEFAULT."""
+    @property
+    def digest_prefix(self) -> str:
+        """First 16 hex digits of the table's digest; empty with no table."""
+    @property
+    def origin(self) -> Origin:
+        """Where the table came from."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Tuner:
+    """Decides for one kernel on one device; from Client.tuner(). May be used from any thread."""
+
+    def resolve(self, /, **dimensions: _Extent) -> Decision:
+        """Returns the configuration with the lowest predicted latency for a problem.
+
+        Dimensions are given by name, all of them: integers, and for a repeated dimension a sequence of integers (an
+        array of int64 is not copied). No RPC, no lock.
+
+        ValueError: a dimension is unknown, missing, negative, zero or beyond 64 bits. An extent that the kernel was
+        not declared for is no error: the decision is the default, and Decision.reason says so.
+        """
+    def explain(self, /, **dimensions: _Extent) -> list[ExplainedRow]:
+        """Returns what each macro configuration was predicted to take, the best first; empty where resolve() answers
+        the default. For people: slow."""
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel."""
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The dimensions of a problem, in the order of the manifest."""
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the tuning parameters, in the order of the manifest."""
+    @property
+    def configurations(self) -> tuple[Mapping[str, int], ...]:
+        """All configurations that resolve() can answer, the default included: what to compile ahead of time."""
+    @property
+    def default_configuration(self) -> Mapping[str, int]:
+        """The configuration that the kernel's author declared."""
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the table, its identity: equal digests decide equally on every rank. Empty with no table."""
+    @property
+    def origin(self) -> Origin:
+        """Where the table came from."""
+    @property
+    def stale(self) -> bool:
+        """Whether the table is of another driver, runtime or power limit."""
+
+    @property
+    def specialisation(self) -> str:
+        """Name of the specialisation; empty where the kernel has none."""
+    @property
+    def activation(self) -> Activation:
+        """When a new table takes over."""
+    @property
+    def staged(self) -> Optional[StagedTable]:
+        """The table that waits to take over."""
+    def set_prepared(self, configurations: Iterable[Mapping[str, int]]) -> None:
+        """Declares which configurations the program can launch, in place of what was declared before: with
+        Activation.AUTOMATIC a table that answers no other takes over at once."""
+    def activate(self, digest: str) -> None:
+        """Lets the staged table of that digest take over, for all threads. Raises NotFoundError where it is not
+        staged, FailedPreconditionError for a pinned tuner."""
+    def step_boundary(self) -> bool:
+        """With Activation.STEP_BOUNDARY, lets a staged table take over; returns whether one did."""
+
+@final
+class Client:
+    """Fetches tables from the node's daemon; from connect(). May be used from any thread."""
+
+    def tuner(
+        self,
+        kernel: str,
+        *,
+        device: Optional[str] = None,
+        fingerprint: Optional[str] = None,
+        specialisation: Optional[str] = None,
+        digest: Optional[str] = None,
+        activation: Activation = ...,
+        prepares_on_demand: bool = False,
+        manifest: Optional[str] = None,
+    ) -> Tuner:
+        """Returns the tuner of a kernel: its table from the daemon, else from the local cache, else from the table
+        file, else the kernel's defaults. Other threads run meanwhile.
+
+        device, fingerprint: needed only where several tables fit; specialisation: where the kernel has several;
+        digest: pins one table. activation: when a new table takes over, Activation.AUTOMATIC unless given;
+        prepares_on_demand: the program compiles what it needs, so that with AUTOMATIC each new table takes over at
+        once. manifest: the kernel's folder, which tells the default where nothing else does.
+
+        Raises NotFoundError (unknown kernel, device, specialisation, digest), FailedPreconditionError (several tables
+        fit), UnavailableError (no daemon, nothing cached), DataLossError, InvalidArgumentError.
+        """
+
+    def table_set(self) -> dict[str, str]:
+        """Returns which table each tuner in use decides with now, kernel to digest; an empty digest where there is
+        none. Raises FailedPreconditionError where two tuners of a kernel differ."""
+    def table_set_digest(self) -> str:
+        """Returns the digest of table_set(): the one value that ranks compare."""
+    def publish_table_set(self) -> str:
+        """Makes the set that decides now known by its digest, and returns that."""
+    def stage_table_set(self, digest: str) -> None:
+        """Fetches a set by its digest and stages its tables; all or nothing."""
+    def activate_table_set(self, digest: str) -> None:
+        """Lets the staged tables of a set take over; all or nothing."""
+    def step_boundary(self) -> int:
+        """Calls step_boundary() of every tuner in use; returns how many tables took over."""
+    @property
+    def mode(self) -> Mode:
+        """Where decisions come from."""
+    @property
+    def watching(self) -> bool:
+        """Whether the client is connected and has heard of everything that serves."""
+    @property
+    def events(self) -> list[Event]:
+        """What happened to the tables, oldest first; the last 64."""
+    @property
+    def last_problem(self) -> Optional[str]:
+        """The last reason for which a table was refused or the watch was cut off."""
+
+def connect(
+    endpoint: Optional[str] = None,
+    *,
+    mode: Optional[Mode] = None,
+    cache_dir: Optional[str] = None,
+    table_file: Optional[str] = None,
+    pin: Optional[str] = None,
+    timeout_s: float,
+    watch: bool = True,
+) -> Client: ...
+def empty(**dimensions: Any) -> None: ...
+def empty_typed(*, m: int, n: int, k: int) -> None: ...

@@ -1,0 +1,53 @@
+"""Named tuples that clients and tuners answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Mapping, NamedTuple
+
+if TYPE_CHECKING:
+    from wavetune._native import EventKind, Origin
+
+
+class Dimension(NamedTuple):
+    """A dimension of a kernel's problems."""
+
+    name: str
+    min: int  # Smaller and larger extents are answered with the default.
+    max: int
+    repeated: bool  # Takes a sequence of extents (tokens per expert).
+
+
+class ExplainedRow(NamedTuple):
+    """One macro configuration at a problem: Tuner.explain()."""
+
+    configuration: Mapping[str, int]
+    tiles: int  # G
+    iterations: float  # L, mean main-loop iterations of a tile
+    waves: int
+    capacity: int  # Tiles in flight on the device.
+    latency_us: float  # Predicted.
+    rank_us: float  # What it competes with: more where it was not measured.
+    relative_bound: float
+    legal: bool  # False: a predicate of the kernel excludes it for this problem.
+    chosen: bool
+    extrapolated: bool
+
+
+class StagedTable(NamedTuple):
+    """A table that waits to take over: Tuner.staged."""
+
+    digest: str
+    origin: Origin
+    stale: bool  # Fitted under another driver, runtime or power limit.
+    configurations: tuple[Mapping[str, int], ...]  # All that it can answer.
+    unprepared: tuple[Mapping[str, int], ...]  # Those not declared with set_prepared().
+
+
+class Event(NamedTuple):
+    """What happened to a client's tables: Client.events."""
+
+    kind: EventKind
+    time_us: int  # Since the Unix epoch.
+    kernel: str  # Empty for what concerns the connection.
+    digest: str  # May be empty.
+    reason: str  # Of EventKind.REFUSED and DISCONNECTED; else empty.

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Installs the package into an environment of its own and runs its tests; CTest calls it.
+
+    client/python/tests/run_tests.py --build-dir build/dev            # links the libraries of that build tree
+    client/python/tests/run_tests.py --build-dir build/dev -k bad     # the rest goes to pytest
+
+The environment is BUILD_DIR/python/venv: made once from PyPI, and again when the requirements change. Ends with 77 (CTest: skipped)
+where it is not there and PyPI cannot be reached.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SKIPPED = 77
+# Upper bounds: a new major version of a tool is tried by a person, not found out by a red build.
+REQUIREMENTS = [
+    "scikit-build-core>=0.11,<2",
+    "nanobind>=2.4,<3",
+    "pytest>=7,<10",
+    "numpy>=1.24,<3",
+    "mypy>=1.8,<3",
+]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build-dir", type=Path, required=True)
+    arguments, pytest_arguments = parser.parse_known_args()
+    build_dir = arguments.build_dir.resolve()
+    folder = build_dir / "python"
+
+    python = prepare_environment(folder / "venv")
+    if python is None:
+        print("skipped: PyPI cannot be reached, and there is no environment yet")
+        return SKIPPED
+    install(python, build_dir, folder)
+    environment = {**os.environ, "WAVETUNE_BIN_DIR": str(build_dir / "bin")}
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments]
+    return subprocess.run(command, cwd=PACKAGE, env=environment, check=False).returncode
+
+
+def prepare_environment(folder: Path):
+    """Returns the environment's Python, or None where it could not be made."""
+    python = folder / "bin" / "python"
+    stamp = folder / "requirements.sha256"
+    wanted = hashlib.sha256("\n".join([sys.version, *REQUIREMENTS]).encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return python
+    shutil.rmtree(folder, ignore_errors=True)
+    venv.create(folder, with_pip=True)
+    found = subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *REQUIREMENTS], check=False
+    )
+    if found.returncode != 0:
+        return None
+    stamp.write_text(wanted)
+    return python
+
+
+def install(python: Path, build_dir: Path, folder: Path) -> None:
+    # Without isolation, so that a second run needs no PyPI and compiles only what changed.
+    command = [
+        python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-build-isolation", "--no-deps",
+        "--force-reinstall", str(PACKAGE),
+        "--config-settings", f"build-dir={folder / 'extension'}",
+        "--config-settings", f"cmake.define.WAVETUNE_BUILD_DIR={build_dir}",
+        "--config-settings", "cmake.define.WAVETUNE_WERROR=ON",
+    ]  # fmt: skip
+    # One job fewer would idle the machine, more would fight with the other tests.
+    environment = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": os.environ.get("WAVETUNE_JOBS", "2")}
+    subprocess.run(command, env=environment, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

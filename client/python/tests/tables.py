@@ -1,0 +1,93 @@
+"""Tables for tests that need no daemon: the payloads of tests/golden, put into a client's cache as a client would."""
+
+import csv
+import re
+import struct
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "data"
+
+# The kernel that all golden tables are of, and their dimensions.
+KERNEL = "random"
+DIMENSIONS = {
+    "gemm": ("m", "n", "k"),
+    "grouped_gemm": ("m", "n", "k"),
+    "causal_attention": ("batch", "heads", "seq_q", "seq_kv"),
+    "packed_attention": ("seq", "heads"),
+    "overlapping_gemm": ("m", "n", "k"),
+}
+REPEATED = {"grouped_gemm": "m", "packed_attention": "seq"}
+
+
+def digest(name: str) -> str:
+    lines = (GOLDEN / "digests.txt").read_text().split("\n")
+    return dict(line.split() for line in lines if line)[name]
+
+
+def path(name: str) -> Path:
+    return GOLDEN / f"{name}.table"
+
+
+def fingerprint(name: str) -> str:
+    """The first text of 64 hex digits in a payload (docs/table_format.md)."""
+    return re.search(rb"[0-9a-f]{64}", path(name).read_bytes()).group().decode()
+
+
+def add_to_cache(folder: Path, *names: str) -> None:
+    """Makes a cache of golden tables (client/table_cache.h has the layout)."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in names:
+        payload = path(name).read_bytes()
+        # TableInfo: kernel = 1, fingerprint = 2, silicon_key = 3, environment_key = 4, digest = 5, size_bytes = 7,
+        # promoted_at_us = 8, device_uuid = 12.
+        info = b"".join(
+            [
+                _text(1, KERNEL),
+                _text(2, fingerprint(name)),
+                _text(3, "backend=replay;arch=test;mp=132"),
+                _text(4, "driver=1;runtime=1;power_w=700"),
+                _text(5, digest(name)),
+                _number(7, len(payload)),
+                _number(8, 1),
+                _text(12, f"device of {name}"),
+            ]
+        )
+        (folder / f"{digest(name)}.table").write_bytes(payload)
+        (folder / f"{digest(name)}.info").write_bytes(info)
+
+
+def golden_decisions(name: str):
+    """Yields (extents by dimension, expected line) of the golden file, for problems that Python lets through."""
+    with open(GOLDEN / "decisions.csv", newline="") as lines:
+        for line in csv.DictReader(lines):
+            if line["table"] != name or line["reason"] == "WRONG_DIMENSION_COUNT":
+                continue
+            extents = [int(extent) for extent in line["extents"].split()]
+            problem = dict(zip(DIMENSIONS[name], extents))
+            if name in REPEATED:
+                problem[REPEATED[name]] = [int(extent) for extent in line["repeated"].split()]
+            if all(extent >= 1 for dimension, extent in problem.items() if dimension != REPEATED.get(name)):
+                yield problem, line
+
+
+def bits(value: float) -> str:
+    return struct.pack(">d", value).hex()
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _text(field: int, value: str) -> bytes:
+    data = value.encode()
+    return _varint(field << 3 | 2) + _varint(len(data)) + data

@@ -1,0 +1,178 @@
+"""Connecting and fetching, without a daemon: errors are exceptions that say what to do."""
+
+import hashlib
+import os
+import socket
+import threading
+import time
+
+import pytest
+import tables
+
+import wavetune
+
+
+def test_connecting_to_nobody_is_no_error_but_fetching_is(tmp_path):
+    client = wavetune.connect(f"{tmp_path}/nobody.sock", cache_dir=None, timeout_s=1)
+    with pytest.raises(wavetune.UnavailableError, match="cannot be reached.*the table cache is off.*Start wavetuned"):
+        client.tuner("gemm_bf16")
+    with pytest.raises(ConnectionError):
+        client.tuner("gemm_bf16")
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, float("nan"), 1e9])
+def test_a_timeout_that_makes_no_sense_is_a_value_error(timeout_s):
+    with pytest.raises(ValueError, match="timeout_s is .*legal is seconds above 0, at most 3600") as raised:
+        wavetune.connect("unix:/nobody", timeout_s=timeout_s)
+    assert isinstance(raised.value, wavetune.InvalidArgumentError)
+    assert isinstance(raised.value, wavetune.Error)
+
+
+def test_the_cache_folder_may_be_a_path_a_text_or_the_environments(tmp_path, monkeypatch):
+    tables.add_to_cache(tmp_path, "gemm")
+    monkeypatch.setenv("WAVETUNE_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.setenv("WAVETUNE_ENDPOINT", f"unix:{tmp_path}/nobody.sock")
+    for options in ({"cache_dir": tmp_path}, {"cache_dir": os.fspath(tmp_path)}, {"cache_dir": "auto"}, {}):
+        tuner = wavetune.connect(timeout_s=1, **options).tuner(tables.KERNEL)
+        assert tuner.digest == tables.digest("gemm")
+        assert tuner.origin is wavetune.Origin.CACHE
+
+
+def test_several_tables_are_a_choice_that_the_message_lists():
+    client = wavetune.connect(mode="replay", table_file=tables.GOLDEN, cache_dir=None)
+    with pytest.raises(wavetune.FailedPreconditionError, match="give a device, fingerprint or digest") as raised:
+        client.tuner(tables.KERNEL)
+    for name in tables.DIMENSIONS:
+        assert tables.fingerprint(name)[:12] in str(raised.value)
+    for choice in ({"fingerprint": tables.fingerprint("gemm")[:8]}, {"digest": tables.digest("gemm")}):
+        assert client.tuner(tables.KERNEL, **choice).digest == tables.digest("gemm")
+
+
+def test_a_table_file_decides_without_daemon_and_cache(gemm, monkeypatch):
+    client = wavetune.connect(mode=wavetune.Mode.REPLAY, table_file=tables.path("gemm"), cache_dir=None)
+    assert (client.mode, client.watching) == (wavetune.Mode.REPLAY, False)
+    decision = client.tuner(tables.KERNEL).resolve(m=11, n=24, k=8)
+    assert decision.origin is wavetune.Origin.FILE
+    assert decision.configuration == gemm.resolve(m=11, n=24, k=8).configuration
+    monkeypatch.setenv("WAVETUNE_MODE", "replay")
+    monkeypatch.setenv("WAVETUNE_TABLE_FILE", str(tables.path("gemm")))
+    assert wavetune.connect(cache_dir=None).tuner(tables.KERNEL).digest == tables.digest("gemm")
+
+
+def test_a_client_that_is_off_answers_the_default():
+    client = wavetune.connect(mode="off", table_file=tables.path("gemm"), cache_dir=None)
+    tuner = client.tuner(tables.KERNEL)
+    decision = tuner.resolve(m=11, n=24, k=8)
+    assert (decision.source, decision.reason) == (wavetune.Source.DEFAULT, wavetune.Reason.NO_TABLE)
+    assert decision.configuration == tuner.default_configuration
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "fast"}, 'mode "fast" is none: use auto, replay, off'),
+        ({"table_file": "/nowhere"}, "/nowhere"),
+        ({"pin": "gemm"}, "gemm"),
+    ],
+)
+def test_options_that_make_no_sense_are_value_errors(options, message):
+    with pytest.raises(wavetune.InvalidArgumentError, match=message):
+        wavetune.connect("unix:/nobody", cache_dir=None, **options)
+
+
+def test_a_pinned_set_decides_and_its_digest_is_what_ranks_compare():
+    digest = tables.digest("gemm")
+    client = wavetune.connect(
+        mode="replay", table_file=tables.GOLDEN, cache_dir=None, pin=f"{tables.KERNEL}={digest}"
+    )
+    tuner = client.tuner(tables.KERNEL)
+    assert (tuner.digest, tuner.activation) == (digest, wavetune.Activation.PINNED)
+    assert client.table_set() == {tables.KERNEL: digest}
+    text = f"{tables.KERNEL} {digest}\n"
+    assert client.table_set_digest() == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_what_cannot_be_activated_says_why(client):
+    tuner = client.tuner(tables.KERNEL, digest=tables.digest("gemm"))
+    assert tuner.staged is None
+    assert tuner.step_boundary() is False
+    assert client.step_boundary() == 0
+    with pytest.raises(wavetune.FailedPreconditionError, match="pinned"):
+        tuner.activate("0" * 64)
+    with pytest.raises(wavetune.Error):
+        client.stage_table_set("0" * 64)
+    with pytest.raises(wavetune.Error):
+        client.activate_table_set("0" * 64)
+
+
+def test_prepared_configurations_are_those_of_the_kernel(client):
+    tuner = client.tuner(tables.KERNEL, digest=tables.digest("gemm"))
+    tuner.set_prepared(tuner.configurations)
+    tuner.set_prepared(dict(configuration) for configuration in tuner.configurations)
+    with pytest.raises(ValueError, match='its parameters are "BLOCK_A", "BLOCK_B", "BLOCK_C", "STAGES", "VECTOR"'):
+        tuner.set_prepared([{"BLOCK_A": 1}])
+    with pytest.raises(ValueError, match="is no configuration"):
+        tuner.set_prepared([{**tuner.default_configuration, "WARPS": 1}])
+    with pytest.raises(TypeError):
+        tuner.set_prepared([{**tuner.default_configuration, "STAGES": 1.5}])
+    with pytest.raises(TypeError):
+        tuner.set_prepared([7])
+
+
+def test_an_unknown_specialisation_lists_the_known(client):
+    with pytest.raises(wavetune.NotFoundError, match='has no specialisation "causal" in table 64680d7488d4; it has: ""') as raised:
+        client.tuner(tables.KERNEL, digest=tables.digest("gemm"), specialisation="causal")
+    assert isinstance(raised.value, LookupError)
+
+
+def test_a_fingerprint_that_is_too_short_is_a_value_error(client):
+    with pytest.raises(ValueError, match="at least 8 characters"):
+        client.tuner(tables.KERNEL, fingerprint="abc")
+
+
+def test_wrong_types_are_type_errors(client):
+    with pytest.raises(TypeError):
+        client.tuner(7)
+    with pytest.raises(TypeError):
+        client.tuner(tables.KERNEL, "device")
+    with pytest.raises(TypeError):
+        wavetune.connect("unix:/nobody", cache_dir=7)
+
+
+def test_a_damaged_table_is_data_loss(tmp_path):
+    tables.add_to_cache(tmp_path, "gemm")
+    (tmp_path / f"{tables.digest('gemm')}.table").write_bytes(b"damaged")
+    client = wavetune.connect(f"unix:{tmp_path}/nobody.sock", cache_dir=tmp_path, timeout_s=1)
+    with pytest.raises(wavetune.DataLossError):
+        client.tuner(tables.KERNEL, digest=tables.digest("gemm"))
+
+
+def test_other_threads_run_while_a_silent_daemon_is_waited_for(tmp_path):
+    """The GIL is released in tuner(): the thread that accepts its connection is one of this interpreter's."""
+    path = tmp_path / "silent.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.fspath(path))
+        listener.listen()
+        # A busy machine may not wake the thread in time: one try of many has to show it.
+        assert any(_accepts_during_the_call(listener, path) for _ in range(20))
+
+
+def _accepts_during_the_call(listener, path):
+    client = wavetune.connect(os.fspath(path), cache_dir=None, timeout_s=1, watch=False)
+    accepted_at = []
+
+    def accept():
+        with listener.accept()[0] as connection:
+            accepted_at.append(time.monotonic())
+            while connection.recv(4096):  # Silent until the client gives up.
+                pass
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    with pytest.raises(wavetune.UnavailableError):
+        client.tuner("gemm_bf16")
+    ended_at = time.monotonic()
+    del client
+    thread.join()
+    # Held, the GIL would have let the thread on only after the call.
+    return ended_at - accepted_at[0] > 0.02

@@ -1,0 +1,94 @@
+"""The package as such: stubs, exports, and that the benchmark runs."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import wavetune
+from wavetune import _native
+
+PACKAGE = Path(wavetune.__file__).parent
+SOURCE = Path(__file__).resolve().parents[1]
+
+USER = """
+import numpy
+import wavetune
+
+gemm = wavetune.connect(cache_dir=None).tuner("gemm_bf16", device="GPU-1")
+decision = gemm.resolve(m=1, n=numpy.int64(2), k=[1, 2])
+stages: int = decision.configuration["STAGES"]
+latency: float = decision.latency_us * (1 + decision.relative_bound)
+for table in [gemm.staged]:
+    if table is not None:
+        gemm.set_prepared(table.configurations)
+        gemm.activate(table.digest)
+fitted: bool = decision.source is wavetune.Source.FITTED
+gemm.resolve(m=numpy.array([1, 2]), n=1, k=1)
+tiles: list[int] = [row.tiles for row in gemm.explain(m=1, n=2, k=3)]
+"""
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run([sys.executable, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_the_stubs_are_those_of_the_extension(tmp_path):
+    allowed = Path(__file__).with_name("stubtest_allowlist.txt")
+    result = run("-m", "mypy.stubtest", "wavetune", "--allowlist", allowed, "--ignore-unused-allowlist", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_stub_has_every_member_of_the_extension_and_no_other():
+    tree = ast.parse((PACKAGE / "_native.pyi").read_text())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for name in ("Client", "Tuner", "Decision"):
+        stubbed = {node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)}
+        real = {member for member in vars(getattr(_native, name)) if not member.startswith("_")}
+        assert {member for member in stubbed if not member.startswith("_")} == real
+    for name in ("Source", "Reason", "Origin", "Mode", "Activation", "EventKind"):
+        stubbed = {
+            node.targets[0].id: ast.literal_eval(node.value)
+            for node in classes[name].body
+            if isinstance(node, ast.Assign)
+        }
+        assert stubbed == {member.name: member.value for member in getattr(_native, name)}
+
+
+def test_a_program_that_uses_everything_type_checks(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(USER)
+    result = run("-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    program.write_text(USER + 'wrong: str = decision.latency_us\ngemm.resolve(m="1", n=2, k=3)\n')
+    result = run("-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program, cwd=tmp_path)
+    assert "Found 2 errors" in result.stdout, result.stdout
+
+
+def test_the_client_can_be_built_for_the_package_alone(tmp_path):
+    """What pip does in a clean clone, as far as knowing how to build each file; scripts/soak.sh builds them."""
+    nanobind = run("-m", "nanobind", "--cmake_dir").stdout.strip()
+    configure = ["-S", SOURCE, "-B", tmp_path, "-G", "Ninja", f"-Dnanobind_DIR={nanobind}"]
+    configure.append(f"-DPython_EXECUTABLE={sys.executable}")
+    for command in (["cmake", *configure], ["ninja", "-C", tmp_path, "-t", "commands", "_native"]):
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
+    assert "/client/client.cc" in result.stdout
+    assert "/server/" not in result.stdout
+
+
+def test_what_the_package_exports_is_documented():
+    for name in wavetune.__all__:
+        assert inspect.getdoc(getattr(wavetune, name)), name
+    for member in ("resolve", "explain", "dimensions", "configurations", "digest", "staged", "activate"):
+        assert inspect.getdoc(getattr(wavetune.Tuner, member)), member
+    assert str(inspect.signature(wavetune.Tuner.resolve)) == "(self, /, **dimensions)"
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_the_benchmark_runs_and_compares_with_the_empty_functions():
+    result = run(SOURCE / "benchmarks" / "resolve_benchmark.py", "--quick")
+    assert result.returncode == 0, result.stdout + result.stderr
+    for row in ("empty", "empty_typed", "Repeated", "NewProblem", "ratio"):
+        assert row in result.stdout, result.stdout
