@@ -23,8 +23,10 @@
 #include "proto/wavetune/v1/decision_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "proto/wavetune/v1/usage_service.grpc.pb.h"
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
+#include "server/registry/fake_usage_store.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -154,6 +156,7 @@ class DaemonTest : public ::testing::Test {
     stores.facts.store_id = "store-1";
     stores.facts.path = "/nowhere";
     stores.facts.schema_version = 1;
+    stores.usage = &usage_;
     return stores;
   }
   void StartDaemon() {
@@ -252,6 +255,7 @@ class DaemonTest : public ::testing::Test {
   FakeTableStore tables_;
   FakeJobStore jobs_;
   FakeDeviceStore devices_;
+  FakeUsageStore usage_;
   std::unique_ptr<Daemon> daemon_;
 };
 

@@ -13,6 +13,7 @@
 #include "model/status_macros.h"
 #include "model/table_codec.h"
 #include "model/throttling.h"
+#include "model/usage_weights.h"
 #include "server/registry/stored_verification.h"
 
 namespace wavetune {
@@ -21,6 +22,9 @@ namespace {
 // Rounds of fit and verification: a candidate that crashes only when verified
 // is left out in the next one.
 constexpr int kMaxRounds = 4;
+
+// Samples per candidate that a refinement may add: a quarter of a profile's.
+constexpr int64_t kRefinementSamples = 8;
 
 JobPhase ToJobPhase(ProfilePhase phase) {
   switch (phase) {
@@ -166,6 +170,8 @@ absl::Status ProfilingJob::Bind() {
   input_.fingerprint = key.fingerprint;
   input_.options.samples_per_candidate = record.samples_per_candidate;
   input_.options.portfolio_size = record.portfolio_size;
+  input_.representative_problems =
+      WithUsage(kernel_->spec, record.used_problems);
   return SetIncumbent();
 }
 
@@ -194,6 +200,7 @@ absl::Status ProfilingJob::LoadStored() {
   for (const CandidateRecord& candidate : stored.candidates) {
     TakeRecord(candidate);
   }
+  int64_t earlier = 0;
   double earlier_us = 0;
   double own_us = 0;
   int64_t own = 0;
@@ -204,6 +211,7 @@ absl::Status ProfilingJob::LoadStored() {
     if (sample.sample.throttled && !is_own && !record.refit_only) continue;
     input_.samples.push_back(sample.sample);
     own += is_own ? 1 : 0;
+    earlier += is_own ? 0 : 1;
     own_throttled += is_own && sample.sample.throttled ? 1 : 0;
     (is_own ? own_us : earlier_us) += sample.sample.device_time_us;
   }
@@ -212,6 +220,7 @@ absl::Status ProfilingJob::LoadStored() {
     job.throttled_samples = own_throttled;
     job.device_time_us = own_us;
   });
+  if (record.refinement) RaiseSampleLimit(earlier);
   // The budget is the job's own: samples of earlier jobs come on top.
   const double budget_us = record.budget_s * 1e6;
   input_.options.device_time_budget_us =
@@ -219,6 +228,19 @@ absl::Status ProfilingJob::LoadStored() {
   device_.Bind(kernel_, record.key, record.generation);
   device_.SetDeviceTimeLimit(budget_us);
   return absl::OkStatus();
+}
+
+void ProfilingJob::RaiseSampleLimit(int64_t earlier_samples) {
+  int64_t compiled = 0;
+  for (const std::vector<Candidate>& of_one : input_.candidates) {
+    compiled += std::count_if(of_one.begin(), of_one.end(),
+                              [](const Candidate& c) { return !c.excluded(); });
+  }
+  if (compiled == 0) return;  // Nothing to refine: an ordinary profile.
+  const int64_t each = (earlier_samples + compiled - 1) / compiled;
+  input_.options.samples_per_candidate =
+      static_cast<int>(each + kRefinementSamples);
+  input_.options.refinement_samples = static_cast<int>(kRefinementSamples / 2);
 }
 
 void ProfilingJob::TakeRecord(const CandidateRecord& record) {

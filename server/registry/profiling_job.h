@@ -58,6 +58,8 @@ class ProfilingJob {
 
   absl::StatusOr<DeviceFacts> Facts();
   absl::Status SetIncumbent();
+  // Raises the samples per candidate of a refinement above what is stored.
+  void RaiseSampleLimit(int64_t earlier_samples);
   void TakeRecord(const CandidateRecord& record);
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);
