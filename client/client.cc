@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/endpoint.h"
+#include "client/usage/grpc_usage_sender.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -73,6 +74,7 @@ bool IsUnreachable(const absl::Status& status) {
 }  // namespace
 
 struct Client::Rpc {
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::TableService::Stub> tables;
   std::unique_ptr<v1::StatusService::Stub> status;
 };
@@ -80,7 +82,15 @@ struct Client::Rpc {
 Client::Client(ClientOptions options, std::unique_ptr<Rpc> rpc)
     : options_(std::move(options)),
       cache_(options_.cache_dir),
-      rpc_(std::move(rpc)) {}
+      rpc_(std::move(rpc)) {
+  if (!UsageFeedbackWanted(options_.usage_feedback)) return;
+  usage_ = std::make_unique<UsageReporter>(
+      MakeGrpcUsageSender(rpc_->channel),
+      UsageReporter::Options{
+          .drain_interval_s = std::min(2.0, options_.usage_interval_s),
+          .send_interval_s = options_.usage_interval_s,
+          .timeout_s = options_.timeout_s});
+}
 
 Client::~Client() = default;
 
@@ -101,7 +111,13 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
         absl::StrCat("endpoint \"", resolved.endpoint,
                      "\" is not valid; give unix:/path/to/reader.sock"));
   }
+  if (!(resolved.usage_interval_s > 0 && resolved.usage_interval_s <= 86400)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("usage_interval_s is ", resolved.usage_interval_s,
+                     "; give seconds above 0, at most 86400"));
+  }
   auto rpc = std::make_unique<Rpc>();
+  rpc->channel = channel;
   rpc->tables = v1::TableService::NewStub(channel);
   rpc->status = v1::StatusService::NewStub(channel);
   return std::unique_ptr<Client>(
@@ -257,6 +273,7 @@ absl::StatusOr<Tuner> Client::DefaultsFromDaemon(const std::string& kernel,
     state->dimensions = spec.dimensions;
     ASSIGN_OR_RETURN(state->default_configuration,
                      DefaultForDevices(spec, devices));
+    state->usage = RecorderFor(*state, options);
     return Tuner(std::move(state));
   }
   return absl::NotFoundError(absl::StrCat(
@@ -293,7 +310,21 @@ absl::StatusOr<Tuner> Client::MakeTuner(const FetchedTable& fetched,
   state->default_configuration = table.default_configuration;
   state->origin = origin;
   state->stale = fetched.info.stale();
+  state->usage = RecorderFor(*state, options);
   return Tuner(std::move(state));
+}
+
+std::shared_ptr<UsageRecorder> Client::RecorderFor(
+    const Tuner::State& state, const TunerOptions& options) const {
+  if (usage_ == nullptr) return nullptr;
+  return usage_->Recorder(
+      {.kernel = state.kernel,
+       .device_uuid = options.device,
+       .silicon_key =
+           state.table == nullptr ? "" : state.table->table().silicon_key,
+       .digest = state.table == nullptr ? "" : state.table->digest(),
+       .specialisation = options.specialisation,
+       .dimensions = state.dimensions});
 }
 
 }  // namespace wavetune

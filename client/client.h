@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "client/table_cache.h"
 #include "client/tuner.h"
+#include "client/usage/usage_reporter.h"
 #include "model/device.h"
 
 namespace wavetune {
@@ -28,6 +29,10 @@ struct ClientOptions {
   std::string cache_dir =
       "auto";            // "auto": DefaultCacheDir(); empty: no cache.
   double timeout_s = 2;  // Of one call to the daemon.
+  // Counts decisions and reports them to the daemon, so that profiles measure
+  // what is used (docs/usage.md). WAVETUNE_USAGE=off turns it off, too.
+  bool usage_feedback = true;
+  double usage_interval_s = 30;  // Between two reports.
 };
 
 struct TunerOptions {
@@ -78,10 +83,14 @@ class Client {
   absl::StatusOr<Tuner> MakeTuner(const FetchedTable& fetched,
                                   const TunerOptions& options,
                                   TableOrigin origin) const;
+  // Returns what counts the decisions of a tuner; nullptr where nothing does.
+  std::shared_ptr<UsageRecorder> RecorderFor(const Tuner::State& state,
+                                             const TunerOptions& options) const;
 
   ClientOptions options_;
   TableCache cache_;
   std::unique_ptr<Rpc> rpc_;
+  std::unique_ptr<UsageReporter> usage_;  // nullptr: off.
 };
 
 }  // namespace wavetune

@@ -5,11 +5,15 @@
 namespace wavetune {
 
 Decision Tuner::Resolve(const ProblemView& problem) const noexcept {
-  if (state_->table != nullptr)
-    return state_->table->Resolve(state_->sub_table, problem, state_->stale);
   Decision decision;
-  decision.configuration = state_->default_configuration;
-  decision.reason = DefaultReason::kNoTable;
+  if (state_->table != nullptr) {
+    decision =
+        state_->table->Resolve(state_->sub_table, problem, state_->stale);
+  } else {
+    decision.configuration = state_->default_configuration;
+    decision.reason = DefaultReason::kNoTable;
+  }
+  if (state_->usage != nullptr) state_->usage->Record(problem, decision);
   return decision;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "client/usage/usage_recorder.h"
 #include "model/compiled_table.h"
 #include "model/configuration.h"
 #include "model/decision.h"
@@ -97,6 +98,7 @@ class Tuner {
     int sub_table = -1;
     TableOrigin origin = TableOrigin::kDefaults;
     bool stale = false;
+    std::shared_ptr<UsageRecorder> usage;  // nullptr: nobody counts.
   };
   explicit Tuner(std::shared_ptr<const State> state)
       : state_(std::move(state)) {}

@@ -61,7 +61,9 @@ absl::StatusOr<Question> AskTuner(const CommandContext& context,
   ASSIGN_OR_RETURN(ProblemArguments arguments,
                    SplitProblemArguments(options.problem));
   ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
-                   Client::Connect({.endpoint = context.endpoint}));
+                   Client::Connect({.endpoint = context.endpoint,
+                                    // A person's question is no use.
+                                    .usage_feedback = false}));
   ASSIGN_OR_RETURN(Tuner tuner,
                    client->GetTuner(options.kernel,
                                     {.device = options.device,
