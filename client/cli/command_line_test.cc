@@ -337,7 +337,7 @@ TEST_F(CommandLineTest, StatusShowsHowGoodDecisionsWereForWhatWasAskedFor) {
   EXPECT_THAT(out_.str(), HasSubstr("seq=128 specialisation=causal"));
   EXPECT_THAT(out_.str(), HasSubstr("25.0%"));
   EXPECT_EQ(Run({"status", "--json"}), kExitOk);
-  const auto& kernel = Output()["usage"]["kernels"][0];
+  const auto kernel = Output()["usage"]["kernels"][0];
   EXPECT_EQ(kernel["counts"]["extrapolated"], 75);
   EXPECT_EQ(kernel["problems"][0]["decisions"], 250);
 }
