@@ -154,13 +154,13 @@ class UsageRecorder {
   // Returns the place in the ring for the next sampled problem; ring_entries_:
   // none, others stand for it.
   uint32_t PlaceFor(Slot& slot) noexcept;
-  void Write(size_t entry, uint32_t decisions,
+  void Write(size_t at, uint32_t decisions,
              const ProblemView& problem) noexcept;
   static uint32_t Draw(Slot& slot) noexcept;
   void DrainSlot(size_t number, DrainedUsage* drained);
   // Reads an entry that was written since the last call; false where it was
   // not, or changes right now.
-  bool Read(size_t entry, DrainedUsage::Sampled* sampled);
+  bool Read(size_t at, DrainedUsage::Sampled* sampled);
 
   const size_t dimensions_;
   const uint32_t ring_entries_;  // Per slot.

@@ -34,12 +34,11 @@ BENCHMARK(NoOp)->ThreadRange(1, 2);
 // Varied problems; the sampled ones are written now and then.
 void Record(benchmark::State& state) {
   static UsageRecorder* const recorder = new UsageRecorder(3, false);
+  // The stride that a drain gives a thread at full speed.
   if (state.thread_index() == 0) {
-    // The stride of a thread at full speed.
-    for (int i = 0; i < 100; ++i) {
-      DrainedUsage drained;
-      recorder->Drain(&drained);
-    }
+    for (int i = 0; i < 10'000'000; ++i) recorder->Record({1, 1, 1}, Fitted());
+    DrainedUsage drained;
+    recorder->Drain(&drained);
   }
   Decision decision = Fitted();
   int64_t m = 0;
