@@ -11,8 +11,7 @@
 namespace wavetune {
 namespace internal {
 
-constinit thread_local ReaderRecord* this_reader
-    __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local ReaderRecord* this_reader = nullptr;
 constinit std::atomic<bool> readers_need_no_fence{false};
 
 }  // namespace internal

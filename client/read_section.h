@@ -63,10 +63,11 @@ struct alignas(64) ReaderRecord {
   std::atomic<bool> taken{false};
 };
 
-// initial-exec: one instruction instead of a call, also in a shared library.
-// 8 bytes fit into what glibc keeps for libraries that are loaded later.
-extern constinit thread_local ReaderRecord* this_reader
-    __attribute__((tls_model("initial-exec")));
+// Not initial-exec, which would save a call in a shared library: one such
+// variable asks for all thread-local storage of the library, the decision memo
+// included, in what glibc keeps for libraries that are loaded later, and dlopen
+// refuses ("cannot allocate memory in static TLS block").
+extern constinit thread_local ReaderRecord* this_reader;
 
 // Whether writers use membarrier. Set by PrepareReaders.
 extern constinit std::atomic<bool> readers_need_no_fence;

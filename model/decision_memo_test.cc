@@ -18,7 +18,7 @@ namespace {
 
 using testing::TwoRowTable;
 
-MemoKey Key(uint64_t table, std::vector<int64_t> extents) {
+MemoKey Key(uint64_t table, const std::vector<int64_t>& extents) {
   return MemoKey(table, absl::MakeConstSpan(extents));
 }
 

@@ -69,6 +69,7 @@ bool IsTestCode(std::string_view path) {
          StartsWithAny(base, {"fake_", "faulty_", "mock_"}) ||
          base.find("test") != base.npos || base.find("contract") != base.npos ||
          base.find("matchers") != base.npos ||
+         base.find("_fixture") != base.npos ||
          base.find("benchmark") != base.npos;
 }
 
