@@ -46,7 +46,7 @@ class Client {
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const ClientOptions& options);
   // Ends the watch and reports what use is left. Prompt, whatever the daemon
-  // does: a quarter of a second at most. Tuners live on.
+  // does: half a second at most. Tuners live on.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

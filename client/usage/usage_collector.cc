@@ -69,17 +69,21 @@ UsageBatch UsageCollector::Collected() const {
   return batch;
 }
 
+bool UsageCollector::Recorded::ClearAndTell() {
+  counts = {};
+  problems.Clear();
+  if (recorder.use_count() > 1) return true;
+  // The last tuner may have decided since Drain, and left.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  Drain();
+  return counts.total() > 0;
+}
+
 void UsageCollector::Clear() {
   std::lock_guard lock(mutex_);
-  std::erase_if(recorded_, [](Recorded& recorded) {
-    recorded.counts = {};
-    recorded.problems.Clear();
-    if (recorded.recorder.use_count() > 1) return false;
-    // The last tuner may have decided since Drain, and left.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    recorded.Drain();
-    return recorded.counts.total() == 0;
-  });
+  for (auto it = recorded_.begin(); it != recorded_.end();) {
+    it = it->ClearAndTell() ? it + 1 : recorded_.erase(it);
+  }
 }
 
 }  // namespace wavetune

@@ -50,6 +50,8 @@ class UsageCollector {
     explicit Recorded(UsageIdentity i);
     // Takes what was recorded since the last call.
     void Drain();
+    // Forgets what was drained; returns whether there is, or may come, more.
+    bool ClearAndTell();
 
     UsageIdentity identity;
     std::shared_ptr<UsageRecorder> recorder;

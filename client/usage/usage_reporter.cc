@@ -29,12 +29,16 @@ UsageReporter::UsageReporter(std::unique_ptr<UsageSender> sender,
 
 UsageReporter::~UsageReporter() {
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stop_ = true;
-    // With the lock, so that it is not the last report that is cut off.
-    if (reporting_) sender_->CutOff();
+    stop_changed_.notify_all();
+    // What is cut off may have arrived, and would be counted twice: a daemon
+    // that answers is given the time. With the lock, so that it is not the last
+    // report that is cut off.
+    const std::chrono::duration<double> patience(options_.farewell_timeout_s);
+    if (!stop_changed_.wait_for(lock, patience, [this] { return !reporting_; }))
+      sender_->CutOff();
   }
-  stop_changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -56,6 +60,7 @@ bool UsageReporter::AwaitStop(double seconds) {
 bool UsageReporter::SetReporting(bool reporting) {
   std::lock_guard lock(mutex_);
   reporting_ = reporting && !stop_;
+  stop_changed_.notify_all();
   return reporting_;
 }
 

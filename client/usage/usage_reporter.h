@@ -7,8 +7,9 @@
 // The decision path never meets it: it reads the recorders' atomics, and where
 // the daemon is down or slow, memory stays what it is and old use is dropped.
 //
-// Thread safety: thread-safe. Destruction cuts off a report in progress, sends
-// what is left, once, and waits for that at most `farewell_timeout_s`.
+// Thread safety: thread-safe. Destruction waits at most `farewell_timeout_s`
+// for a report in progress, then cuts it off, and as long for a last one with
+// what is left.
 #ifndef WAVETUNE_CLIENT_USAGE_USAGE_REPORTER_H_
 #define WAVETUNE_CLIENT_USAGE_USAGE_REPORTER_H_
 
