@@ -1,6 +1,8 @@
 #include "client/client.h"
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "client/table_slot.h"
 #include "client/table_watcher.h"
 #include "client/tuner_slots.h"
+#include "client/usage/usage_reporter.h"
 #include "model/digest.h"
 #include "model/status_macros.h"
 
@@ -28,6 +31,7 @@ using Links = std::vector<std::unique_ptr<DaemonLink>>;
 constexpr size_t kMinFingerprintPrefix = 8;
 constexpr std::chrono::milliseconds kFirstWait(50);
 constexpr std::chrono::seconds kLongestWait(5);
+constexpr double kDrainIntervalS = 2;
 
 absl::StatusOr<Links> OpenLinks(const ClientSettings& settings) {
   Links links;
@@ -65,6 +69,38 @@ TunerIdentity IdentityOf(const std::string& kernel, const TunerOptions& options,
           .dimensions = std::move(defaults.dimensions)};
 }
 
+// Returns what reports use to the node's daemon; nullptr where nobody does.
+std::shared_ptr<UsageReporter> MakeReporter(const ClientSettings& settings,
+                                            const Links& links) {
+  if (!settings.usage_feedback || links.empty()) return nullptr;
+  return std::make_shared<UsageReporter>(
+      links[0]->MakeUsageSender(),
+      UsageReporter::Options{.drain_interval_s = std::min(
+                                 kDrainIntervalS, settings.usage_interval_s),
+                             .send_interval_s = settings.usage_interval_s,
+                             .timeout_s = settings.timeout_s});
+}
+
+// Tables may come to a tuner that has outlived its client: then nobody counts.
+TableSlot::RecorderSource RecordersOf(
+    const std::shared_ptr<UsageReporter>& reporter) {
+  if (reporter == nullptr) return nullptr;
+  return [weak = std::weak_ptr(reporter)](
+             const TunerIdentity& identity,
+             const TableState& state) -> std::shared_ptr<UsageRecorder> {
+    const std::shared_ptr<UsageReporter> reports = weak.lock();
+    if (reports == nullptr) return nullptr;
+    return reports->Recorder(
+        {.kernel = identity.kernel,
+         .device_uuid = identity.device,
+         .silicon_key =
+             state.table == nullptr ? "" : state.table->table().silicon_key,
+         .digest = state.digest(),
+         .specialisation = identity.specialisation,
+         .dimensions = identity.dimensions});
+  };
+}
+
 }  // namespace
 
 class Client::Impl {
@@ -74,6 +110,7 @@ class Client::Impl {
         links_(std::move(links)),
         files_(std::move(files)),
         cache_(settings_.cache_dir),
+        reporter_(MakeReporter(settings_, links_)),
         finder_(Pointers(links_), &cache_, &files_, log_.get()),
         slots_(&finder_, log_.get()),
         pin_(settings_.pinned_set) {}
@@ -116,6 +153,7 @@ class Client::Impl {
   const TableFiles files_;
   const TableCache cache_;
   const std::shared_ptr<EventLog> log_ = std::make_shared<EventLog>();
+  const std::shared_ptr<UsageReporter> reporter_;  // nullptr: nobody counts.
   const TableFinder finder_;
   TunerSlots slots_;
   std::optional<TableSet> pin_;
@@ -216,7 +254,8 @@ Tuner Client::Impl::MakeTuner(TunerIdentity identity,
   const TableSlot::Options rules{
       .activation = pinned ? ActivationPolicy::kPinned : options.activation,
       .prepared = options.prepared,
-      .prepares_on_demand = options.prepares_on_demand};
+      .prepares_on_demand = options.prepares_on_demand,
+      .recorder = RecordersOf(reporter_)};
   auto slot = std::make_shared<TableSlot>(std::move(identity), rules,
                                           std::move(first), log_);
   slots_.Add(slot, news_before);

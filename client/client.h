@@ -45,7 +45,8 @@ class Client {
   // Cost: no RPC, but for a set pinned by its digest that is not cached.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const ClientOptions& options);
-  // Ends the watch. Prompt, whatever the daemon does. Tuners live on.
+  // Ends the watch and reports what use is left. Prompt, whatever the daemon
+  // does: a quarter of a second at most. Tuners live on.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

@@ -6,7 +6,8 @@
 //
 // The environment speaks where the program does not: WAVETUNE_ENDPOINT,
 // WAVETUNE_MODE, WAVETUNE_TABLE_FILE, WAVETUNE_PIN, WAVETUNE_CACHE_DIR
-// (docs/client.md). It is read once, by Client::Connect.
+// (docs/client.md). WAVETUNE_USAGE can turn reports of use off, whatever the
+// program says. It is read once, by Client::Connect.
 #ifndef WAVETUNE_CLIENT_CLIENT_OPTIONS_H_
 #define WAVETUNE_CLIENT_CLIENT_OPTIONS_H_
 
@@ -52,6 +53,11 @@ struct ClientOptions {
   // Whether to hear of new tables, on a thread of the client's own. Only with
   // kAuto.
   bool watch = true;
+  // Counts decisions and reports them to the node's daemon, so that profiles
+  // measure what is used (docs/usage.md). Only with kAuto, and unless
+  // WAVETUNE_USAGE is "off".
+  bool usage_feedback = true;
+  double usage_interval_s = 30;  // Between two reports; above 0, at most 86400.
 };
 
 struct TunerOptions {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -47,6 +48,22 @@ absl::StatusOr<ClientMode> ModeOf(const ClientOptions& options,
     if (ToString(mode) == absl::string_view(given.value)) return mode;
   }
   return Illegal(given, given.value, "auto, replay or off");
+}
+
+// A program that says no means it; where it says nothing or yes, a user may
+// still say no.
+absl::StatusOr<bool> UsageFeedbackOf(const ClientOptions& options,
+                                     const Environment& environment) {
+  const Given given{environment("WAVETUNE_USAGE"), "WAVETUNE_USAGE"};
+  const std::string word = absl::AsciiStrToLower(given.value);
+  if (word == "off" || word == "0" || word == "false" || word == "no")
+    return false;
+  if (word.empty() || word == "on" || word == "1" || word == "true" ||
+      word == "yes") {
+    return options.usage_feedback;
+  }
+  return Illegal(given, given.value,
+                 "off (or 0, false, no) or on (or 1, true, yes)");
 }
 
 bool IsTarget(absl::string_view target) {
@@ -122,14 +139,24 @@ absl::StatusOr<ClientSettings> ResolveSettings(const ClientOptions& options,
                                                const Environment& environment) {
   ClientSettings settings{.cache_dir = options.cache_dir,
                           .timeout_s = options.timeout_s,
-                          .watch = options.watch};
+                          .watch = options.watch,
+                          .usage_interval_s = options.usage_interval_s};
   if (!(settings.timeout_s > 0 && settings.timeout_s <= 3600)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the option timeout_s is ", settings.timeout_s,
                      "; legal is seconds above 0, at most 3600"));
   }
+  if (!(settings.usage_interval_s > 0 && settings.usage_interval_s <= 86400)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the option usage_interval_s is ", settings.usage_interval_s,
+        "; legal is seconds above 0, at most 86400"));
+  }
   if (settings.cache_dir == "auto") settings.cache_dir = DefaultCacheDir();
   ASSIGN_OR_RETURN(settings.mode, ModeOf(options, environment));
+  ASSIGN_OR_RETURN(const bool usage_feedback,
+                   UsageFeedbackOf(options, environment));
+  settings.usage_feedback =
+      usage_feedback && settings.mode == ClientMode::kAuto;
   ASSIGN_OR_RETURN(settings.endpoints, EndpointsOf(options, environment));
   RETURN_IF_ERROR(ReadPin(options, environment, &settings));
   RETURN_IF_ERROR(ReadTableFile(options, environment, &settings));

@@ -1,5 +1,6 @@
 #include "client/client_settings.h"
 
+#include <cmath>
 #include <map>
 
 #include "gmock/gmock.h"
@@ -39,6 +40,30 @@ TEST(ClientSettingsTest, WithNothingSaidTheDaemonIsAsked) {
   EXPECT_EQ(settings->table_file, "");
   EXPECT_FALSE(settings->pinned_set);
   EXPECT_TRUE(settings->watch);
+  EXPECT_TRUE(settings->usage_feedback);
+}
+
+TEST(ClientSettingsTest, ReportsOfUseAreTurnedOffByOptionEnvironmentOrMode) {
+  EXPECT_FALSE(Resolve({.usage_feedback = false}, {})->usage_feedback);
+  for (const char* word : {"off", "OFF", "0", "false", "no"}) {
+    EXPECT_FALSE(Resolve({}, {{"WAVETUNE_USAGE", word}})->usage_feedback)
+        << word;
+  }
+  EXPECT_TRUE(Resolve({}, {{"WAVETUNE_USAGE", "on"}})->usage_feedback);
+  EXPECT_FALSE(Resolve({.usage_feedback = false}, {{"WAVETUNE_USAGE", "on"}})
+                   ->usage_feedback)
+      << "the program said no";
+  EXPECT_FALSE(Resolve({.mode = ClientMode::kReplay}, {})->usage_feedback);
+  EXPECT_FALSE(Resolve({.mode = ClientMode::kOff}, {})->usage_feedback);
+}
+
+TEST(ClientSettingsTest, IllegalUsageSettingsNameTheLegalOnes) {
+  ExpectIllegal({}, {{"WAVETUNE_USAGE", "perhaps"}},
+                "WAVETUNE_USAGE is \"perhaps\"", "off");
+  for (const double seconds : {0.0, -1.0, 86401.0, std::nan("")}) {
+    ExpectIllegal({.usage_interval_s = seconds}, {}, "usage_interval_s",
+                  "above 0, at most 86400");
+  }
 }
 
 TEST(ClientSettingsTest, TheEnvironmentSpeaksWhereTheProgramDoesNot) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/usage/grpc_usage_sender.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -41,9 +42,11 @@ class DaemonLink::Impl {
  public:
   Impl(const std::shared_ptr<grpc::Channel>& channel, double timeout_s)
       : timeout_(static_cast<int64_t>(timeout_s * 1e6)),
+        channel_(channel),
         tables_(v1::TableService::NewStub(channel)),
         status_(v1::StatusService::NewStub(channel)) {}
 
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   v1::TableService::Stub& tables() { return *tables_; }
   v1::StatusService::Stub& status() { return *status_; }
 
@@ -94,6 +97,7 @@ class DaemonLink::Impl {
 
  private:
   const std::chrono::microseconds timeout_;
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::TableService::Stub> tables_;
   const std::unique_ptr<v1::StatusService::Stub> status_;
   std::mutex mutex_;
@@ -175,6 +179,10 @@ absl::Status DaemonLink::WatchTables(const v1::WatchTablesRequest& request,
   const absl::Status status = FromGrpcStatus(stream->Finish());
   return status.ok() ? absl::UnavailableError("the daemon ended the watch")
                      : status;
+}
+
+std::unique_ptr<UsageSender> DaemonLink::MakeUsageSender() const {
+  return MakeGrpcUsageSender(impl_->channel());
 }
 
 void DaemonLink::Cancel() { impl_->Cancel(); }

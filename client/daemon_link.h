@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "client/table_cache.h"
 #include "client/table_set.h"
+#include "client/usage/usage_sender.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 
@@ -43,6 +44,10 @@ class DaemonLink {
   // deadline, or that returns false. Returns why it ended; never OK.
   absl::Status WatchTables(const v1::WatchTablesRequest& request,
                            const OnNotice& on_notice);
+
+  // Returns what sends reports of use to this daemon. May outlive the link;
+  // Cancel does not end it.
+  std::unique_ptr<UsageSender> MakeUsageSender() const;
 
   // Ends all calls, now and from now on, as CANCELLED.
   void Cancel();

@@ -52,11 +52,17 @@ TableSlot::TableSlot(TunerIdentity identity, const Options& options,
     : identity_(std::move(identity)),
       activation_(options.activation),
       prepares_on_demand_(options.prepares_on_demand),
+      recorder_(options.recorder),
       log_(std::move(log)),
-      cell_(std::make_shared<const TableState>(first)),
+      cell_(std::make_shared<const TableState>(Counted(first))),
       prepared_(options.prepared.begin(), options.prepared.end()),
       fingerprint_(identity_.fingerprint) {
   Learn(first);
+}
+
+TableState TableSlot::Counted(TableState state) const {
+  if (recorder_) state.usage = recorder_(identity_, state);
+  return state;
 }
 
 std::optional<StagedTable> TableSlot::staged() const {
@@ -155,6 +161,7 @@ absl::StatusOr<TableSlot::Outcome> TableSlot::Take(const OfferedTable& offered,
     // The same answers; only what is said of them may have changed.
     if (current->stale != state.stale) {
       state.origin = current->origin;
+      state.usage = current->usage;
       MakeCurrent(std::move(state));
     }
     if (hold || !staged_ || !staged_->held) SetStaged(std::nullopt);
@@ -165,7 +172,7 @@ absl::StatusOr<TableSlot::Outcome> TableSlot::Take(const OfferedTable& offered,
     staged_->held = staged_->held || hold;
     return Outcome::kStaged;
   }
-  SetStaged(Staged{.state = std::move(state), .held = hold});
+  SetStaged(Staged{.state = Counted(std::move(state)), .held = hold});
   if (hold || activation_ != ActivationPolicy::kAutomatic ||
       !Unprepared(staged_->state).empty()) {
     log_->Add(Kind::kStaged, identity_.kernel, digest);

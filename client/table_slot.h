@@ -11,6 +11,7 @@
 #define WAVETUNE_CLIENT_TABLE_SLOT_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "client/event_log.h"
 #include "client/snapshot_cell.h"
 #include "client/table_state.h"
+#include "client/usage/usage_recorder.h"
 #include "model/decision.h"
 #include "model/kernel_spec.h"
 #include "model/problem.h"
@@ -55,10 +57,16 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
 
 class TableSlot {
  public:
+  // Returns what counts the decisions that a state makes for a tuner; nullptr
+  // where nothing does. May be called as long as the slot lives.
+  using RecorderSource = std::function<std::shared_ptr<UsageRecorder>(
+      const TunerIdentity& identity, const TableState& state)>;
+
   struct Options {
     ActivationPolicy activation = ActivationPolicy::kAutomatic;
     std::vector<Configuration> prepared;
     bool prepares_on_demand = false;
+    RecorderSource recorder;  // Empty: nothing counts.
   };
   // How an offer that was not refused went.
   enum class Outcome { kCurrent, kStaged, kActivated };
@@ -109,6 +117,10 @@ class TableSlot {
     bool held = false;  // Put there by Stage.
   };
 
+  // Returns the state with what counts its decisions. Ahead of activation: a
+  // recorder is allocated, and activation is to take microseconds.
+  TableState Counted(TableState state) const;
+
   // All with mutex_ held.
   absl::Status CheckLocked(const OfferedTable& offered) const;
   absl::StatusOr<Outcome> Take(const OfferedTable& offered, bool hold);
@@ -122,6 +134,7 @@ class TableSlot {
   const TunerIdentity identity_;
   const ActivationPolicy activation_;
   const bool prepares_on_demand_;
+  const RecorderSource recorder_;
   const std::shared_ptr<EventLog> log_;
   SnapshotCell<TableState> cell_;
   std::atomic<bool> has_staged_ = false;  // A hint, so that steps are cheap.

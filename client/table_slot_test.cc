@@ -1,6 +1,7 @@
 #include "client/table_slot.h"
 
 #include <atomic>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -254,6 +255,37 @@ TEST_F(TableSlotTest, TheFirstTableTakesOverFromDefaultsByTheSameRules) {
   slot.SetPrepared({Configuration({256})});
   EXPECT_EQ(slot.Resolve({1000}).origin, TableOrigin::kDaemon);
   EXPECT_EQ(slot.silicon_key(), table.silicon_key);
+}
+
+TEST_F(TableSlotTest, EachTableCountsItsOwnDecisions) {
+  std::map<std::string, std::shared_ptr<UsageRecorder>> recorders;
+  const Table& table = first_.table->table();
+  TableSlot slot(
+      {.kernel = "add",
+       .parameters = table.parameters,
+       .dimensions = table.dimensions},
+      {.activation = ActivationPolicy::kExplicit,
+       .recorder =
+           [&](const TunerIdentity& identity, const TableState& state) {
+             return recorders[state.digest()] = std::make_shared<UsageRecorder>(
+                        identity.dimensions.size(), false);
+           }},
+      {.default_configuration = Configuration({128})}, log_);
+  const std::string digest = first_.table->digest();
+  slot.Resolve({1000});
+  ASSERT_TRUE(slot.Offer(first_).ok());
+  slot.Resolve({1000});
+  ASSERT_TRUE(slot.Activate(digest).ok());
+  for (int i = 0; i < 3; ++i) slot.Resolve({1000});
+  ASSERT_TRUE(slot.Offer(Offered(WithDelta(2), /*stale=*/true)).ok());
+  slot.Resolve({1000});
+
+  DrainedUsage drained;
+  ASSERT_EQ(recorders.size(), 2U);
+  recorders[""]->Drain(&drained);
+  EXPECT_EQ(drained.counts, (UsageCounts{.standard = 2}));
+  recorders[digest]->Drain(&drained);
+  EXPECT_EQ(drained.counts, (UsageCounts{.fitted = 3, .stale = 1}));
 }
 
 // For ThreadSanitizer, too: decisions on several threads while tables change.

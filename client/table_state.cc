@@ -14,6 +14,7 @@ Decision TableState::Resolve(const ProblemView& problem) const noexcept {
     decision.reason = DefaultReason::kNoTable;
   }
   decision.origin = origin;
+  if (usage != nullptr) usage->Record(problem, decision);
   return decision;
 }
 

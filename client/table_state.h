@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/usage/usage_recorder.h"
 #include "model/compiled_table.h"
 #include "model/configuration.h"
 #include "model/decision.h"
@@ -19,6 +20,8 @@ struct TableState {
   bool stale = false;
   TableOrigin origin = TableOrigin::kDefaults;
   Configuration default_configuration;
+  // Counts the decisions of this table; nullptr: nobody does.
+  std::shared_ptr<UsageRecorder> usage;
 
   // As Tuner::Resolve. Cannot fail.
   Decision Resolve(const ProblemView& problem) const noexcept;

@@ -156,6 +156,9 @@ struct Correctness {
 struct WeightedProblem {
   Problem problem;
   double weight = 1;
+
+  friend bool operator==(const WeightedProblem&,
+                         const WeightedProblem&) = default;
 };
 
 // What planning may construct.

@@ -48,7 +48,7 @@ class Planner {
   ProfileStep Next() {
     Problems screening = Anchors(AllCandidates(), kScreeningAnchors);
     ProfileStep step{.phase = ProfilePhase::kScreening};
-    step.items = Missing(screening, kBatch);
+    step.items = Missing(screening, AnchorRoom());
     int64_t planned = Used() + CountMissing(screening);
     if (!step.items.empty()) {
       planned += SamplingEstimate(state_.candidates.size() / 2) +
@@ -60,16 +60,18 @@ class Planner {
         Survivors(state_, screening, input_.device.multiprocessors,
                   SurvivorLimit(screening));
     const Problems sampling = Anchors(survivors, kMaxAnchors);
-    step.items = Missing(sampling, kBatch);
+    step.items = Missing(sampling, AnchorRoom());
     step.phase = ProfilePhase::kSampling;
     if (!step.items.empty()) {
       planned += CountMissing(sampling) + RefinementBudget(input_, state_);
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
-    step.items = RefinementItems(input_, state_, failed_,
-                                 Used() - CountMeasured(screening, sampling),
-                                 kRefinementBatch);
+    const int64_t refined = IsRefinement()
+                                ? CountRepresentative()
+                                : Used() - CountMeasured(screening, sampling);
+    step.items =
+        RefinementItems(input_, state_, failed_, refined, kRefinementBatch);
     step.phase =
         step.items.empty() ? ProfilePhase::kDone : ProfilePhase::kRefining;
     step.samples_planned = Used() + static_cast<int64_t>(step.items.size());
@@ -131,6 +133,30 @@ class Planner {
     int64_t count = 0;
     for (size_t i = 0; i < problems.size(); ++i) {
       for (const Problem& p : problems[i]) count += IsMissing(i, p) ? 1 : 0;
+    }
+    return count;
+  }
+
+  bool IsRefinement() const { return input_.options.refinement_samples > 0; }
+
+  // Anchors that may be measured now. Other representative problems move the
+  // anchors: without a share of its own refinement would get nothing.
+  size_t AnchorRoom() const {
+    if (!IsRefinement()) return kBatch;
+    const int64_t kept = static_cast<int64_t>(state_.candidates.size()) *
+                         input_.options.refinement_samples;
+    return static_cast<size_t>(std::clamp<int64_t>(
+        Budget() - kept - Used(), 0, static_cast<int64_t>(kBatch)));
+  }
+
+  // Samples at representative problems. What else an earlier profile measured
+  // beside today's anchors was yesterday's anchors, mostly.
+  int64_t CountRepresentative() const {
+    int64_t count = 0;
+    for (const CandidateState& c : state_.candidates) {
+      for (const Problem& p : state_.representatives) {
+        count += IsMeasured(c, p) ? 1 : 0;
+      }
     }
     return count;
   }

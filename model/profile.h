@@ -36,7 +36,11 @@ namespace wavetune {
 struct ProfileOptions {
   int samples_per_candidate = 32;  // Average over candidates that compiled;
                                    // refinement and portfolio checks count.
-  int portfolio_size = 16;         // Most candidates per sub-table.
+  // Above 0: refines an earlier profile, and so many of the
+  // samples_per_candidate are for the leaders at representative problems,
+  // however many anchors these move.
+  int refinement_samples = 0;
+  int portfolio_size = 16;  // Most candidates per sub-table.
   // Refinement stops when the expected regret is below this.
   double target_regret = 0.005;
   double device_time_budget_us = 0;  // Planning ends when the samples' device

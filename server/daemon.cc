@@ -17,10 +17,12 @@
 #include "server/log.h"
 #include "server/registry/job_queue.h"
 #include "server/registry/table_catalog.h"
+#include "server/registry/usage_ledger.h"
 #include "server/sample_handler.h"
 #include "server/services.h"
 #include "server/table_handler.h"
 #include "server/unix_socket.h"
+#include "server/usage_handler.h"
 
 namespace wavetune {
 namespace {
@@ -36,6 +38,9 @@ constexpr mode_t kEveryone = 0666;
 constexpr mode_t kOwnerAndGroup = 0660;
 
 void Warn(const std::string& text) { Log(LogLevel::kWarning, "job", text); }
+void WarnOfUsage(const std::string& text) {
+  Log(LogLevel::kWarning, "usage", text);
+}
 
 // One socket with its services.
 struct Listener {
@@ -81,12 +86,27 @@ class Daemon::Impl {
         tables_(stores.tables, Warn),
         devices_(stores.devices, clock_),
         kernels_(options.kernels_dirs),
+        usage_(stores.usage, clock_, {}, WarnOfUsage),
         jobs_(MakeJobServices(stores)),
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_),
         decision_handler_(&tables_, &devices_, &kernels_),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples),
-        admin_handler_(&jobs_, &kernels_) {}
+        admin_handler_(&jobs_, &kernels_),
+        refiner_({.ledger = &usage_,
+                  .jobs = &jobs_,
+                  .tables = &tables_,
+                  .kernels = &kernels_,
+                  .executors = &devices_,
+                  .clock = clock_,
+                  .warn = WarnOfUsage},
+                 options.refine),
+        usage_handler_({.ledger = &usage_,
+                        .refiner = &refiner_,
+                        .tables = &tables_,
+                        .devices = &devices_,
+                        .kernels = &kernels_,
+                        .clock = clock_}) {}
 
   ~Impl() { Stop(); }
 
@@ -100,13 +120,14 @@ class Daemon::Impl {
     kernels_.Reload();
     RETURN_IF_ERROR(tables_.Load());
     RETURN_IF_ERROR(devices_.Load());
+    RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(jobs_.Start());
     grpc::EnableDefaultHealthCheckService(true);
-    RETURN_IF_ERROR(
-        Listen(options_.reader_socket, kEveryone,
-               ReaderServices(&table_handler_, &decision_handler_,
-                              &status_handler_, &sample_handler_, &streams_),
-               &reader_));
+    RETURN_IF_ERROR(Listen(
+        options_.reader_socket, kEveryone,
+        ReaderServices(&table_handler_, &decision_handler_, &status_handler_,
+                       &sample_handler_, &usage_handler_, &streams_),
+        &reader_));
     const AgentSession::Options session{
         .program_version = options_.version,
         .heartbeat_timeout_s = options_.heartbeat_timeout_s};
@@ -140,6 +161,7 @@ class Daemon::Impl {
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
       listener->server.reset();
     }
+    usage_.Flush();
   }
 
  private:
@@ -154,6 +176,10 @@ class Daemon::Impl {
     services.clock = clock_;
     services.profiling = options_.profiling;
     services.warn = Warn;
+    services.used_problems = [this](const std::string& kernel,
+                                    const std::string& silicon_key) {
+      return usage_.Problems(kernel, silicon_key);
+    };
     services.default_budget_s = options_.default_budget_s;
     services.even_if_busy = options_.even_if_busy;
     services.agent_wait_s = options_.agent_wait_s;
@@ -181,12 +207,15 @@ class Daemon::Impl {
   TableCatalog tables_;
   AgentDirectory devices_;
   DiskKernelCatalog kernels_;
+  UsageLedger usage_;
   JobQueue jobs_;
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
+  UsageRefiner refiner_;
+  UsageHandler usage_handler_;
   StreamSet streams_;
   Listener reader_;
   Listener agent_;

@@ -22,6 +22,8 @@
 #include "server/registry/profiling_functions.h"
 #include "server/registry/sample_store.h"
 #include "server/registry/table_store.h"
+#include "server/registry/usage_refiner.h"
+#include "server/registry/usage_store.h"
 #include "server/status_handler.h"
 
 namespace wavetune {
@@ -33,6 +35,7 @@ struct DaemonStores {
   JobStore* jobs = nullptr;
   DeviceStore* devices = nullptr;
   StoreFacts facts;
+  UsageStore* usage = nullptr;  // nullptr: use is forgotten at the end.
 };
 
 struct DaemonOptions {
@@ -47,6 +50,7 @@ struct DaemonOptions {
   double heartbeat_timeout_s = 30;
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
+  UsageRefiner::Options refine;  // When tables are refined by themselves.
   // nullptr: the system's. Outlives the daemon.
   Clock* clock = nullptr;
 };

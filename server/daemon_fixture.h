@@ -22,6 +22,7 @@
 #include "server/daemon.h"
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
+#include "server/registry/fake_usage_store.h"
 #include "server/scripted_agent.h"
 #include "server/test_folder.h"
 
@@ -49,6 +50,7 @@ class DaemonFixture : public ::testing::Test {
     stores.facts.store_id = "store-1";
     stores.facts.path = "/nowhere";
     stores.facts.schema_version = 1;
+    stores.usage = &usage_;
     return stores;
   }
   void StartDaemon() {
@@ -147,6 +149,7 @@ class DaemonFixture : public ::testing::Test {
   FakeTableStore tables_;
   FakeJobStore jobs_;
   FakeDeviceStore devices_;
+  FakeUsageStore usage_;
   std::unique_ptr<Daemon> daemon_;
 };
 

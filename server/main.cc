@@ -28,7 +28,7 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
 constexpr char kFooter[] = R"(
-Sockets: reader.sock (mode 0666: tables, decisions, status), agent.sock and
+Sockets: reader.sock (mode 0666: tables, decisions, status, usage), agent.sock and
 admin.sock (mode 0660). Clients connect to unix:<socket-dir>/reader.sock.
 
 Environment: every option can be given as WAVETUNE_<OPTION>, for example
@@ -54,6 +54,9 @@ struct Arguments {
   bool even_if_busy = false;
   int64_t sample_limit_mib = 4096;
   int generations = 3;
+  bool auto_refine = true;
+  double refine_budget_s = 20;
+  double refine_interval_h = 6;
   std::string log_level = "warning";
 };
 
@@ -112,6 +115,23 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_GENERATIONS")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--auto-refine,!--no-auto-refine", arguments.auto_refine,
+               "Profile a little more by itself where more than 5 % of the "
+               "decisions with a table are extrapolated or have a wide bound "
+               "(--auto-refine=false: never)")
+      ->envname("WAVETUNE_AUTO_REFINE")
+      ->capture_default_str();
+  app.add_option("--refine-budget", arguments.refine_budget_s,
+                 "Device time of such a refinement, in seconds")
+      ->envname("WAVETUNE_REFINE_BUDGET")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--refine-interval-hours", arguments.refine_interval_h,
+                 "Least time between two refinements of a kernel on a kind of "
+                 "device, in hours")
+      ->envname("WAVETUNE_REFINE_INTERVAL_HOURS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
       ->envname("WAVETUNE_LOG_LEVEL")
@@ -131,6 +151,7 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
                                            arguments.sample_limit_mib << 20}));
   DaemonStores stores{&store->samples(), &store->tables(), &store->jobs(),
                       &store->devices()};
+  stores.usage = &store->usage();
   stores.facts = {store->store_id(), store->path(), store->schema_version(),
                   [&store] { return store->corrupt_entries(); }};
   DaemonOptions options;
@@ -145,6 +166,9 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   options.even_if_busy = arguments.even_if_busy;
   options.generations_kept = arguments.generations;
   options.profiling = ModelProfilingFunctions();
+  options.refine.enabled = arguments.auto_refine;
+  options.refine.budget_s = arguments.refine_budget_s;
+  options.refine.interval_s = arguments.refine_interval_h * 3600;
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                    Daemon::Start(stores, options));
   Log(LogLevel::kInfo, "daemon",

@@ -112,6 +112,8 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_not_meant_for_device(record.not_meant_for_device);
   proto.set_throttled_samples(record.throttled_samples);
   proto.set_even_if_busy(record.even_if_busy);
+  proto.set_refinement(record.refinement);
+  proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
   return proto;
 }
 

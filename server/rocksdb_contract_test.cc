@@ -7,6 +7,7 @@
 #include "server/registry/job_store_contract_test.h"
 #include "server/registry/sample_store_contract_test.h"
 #include "server/registry/table_store_contract_test.h"
+#include "server/registry/usage_store_contract_test.h"
 #include "server/rocksdb_keys.h"
 #include "server/rocksdb_store.h"
 #include "server/rocksdb_test_support.h"
@@ -40,6 +41,10 @@ std::shared_ptr<DeviceStore> MakeDevices() {
   const auto store = std::make_shared<MemoryStore>();
   return {store, &(*store)->devices()};
 }
+std::shared_ptr<UsageStore> MakeUsage() {
+  const auto store = std::make_shared<MemoryStore>();
+  return {store, &(*store)->usage()};
+}
 
 INSTANTIATE_TEST_SUITE_P(RocksDb, SampleStoreContractTest,
                          ::testing::Values(MakeSamples));
@@ -49,6 +54,8 @@ INSTANTIATE_TEST_SUITE_P(RocksDb, JobStoreContractTest,
                          ::testing::Values(MakeJobs));
 INSTANTIATE_TEST_SUITE_P(RocksDb, DeviceStoreContractTest,
                          ::testing::Values(MakeDevices));
+INSTANTIATE_TEST_SUITE_P(RocksDb, UsageStoreContractTest,
+                         ::testing::Values(MakeUsage));
 
 }  // namespace
 }  // namespace wavetune::testing

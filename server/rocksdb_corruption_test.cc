@@ -14,6 +14,7 @@
 #include "server/registry/store_contract_test_records.h"
 #include "server/rocksdb_keys.h"
 #include "server/rocksdb_test_support.h"
+#include "server/stored_usage.h"
 
 namespace wavetune::testing {
 namespace {
@@ -115,6 +116,27 @@ TEST_F(CorruptEntryTest, LeavesOutGarbageJobsAndDevices) {
   EXPECT_THAT(store_->devices().List().value(),
               ElementsAre(TestDevice("GPU-2")));
   EXPECT_EQ(store_->corrupt_entries(), 2);
+}
+
+TEST_F(CorruptEntryTest, LeavesOutGarbageUsage) {
+  ASSERT_TRUE(store_->usage().Put(TestUsage("a")).ok());
+  ASSERT_TRUE(store_->usage().Put(TestUsage("b")).ok());
+  ASSERT_TRUE(store_->usage().Put(TestUsage("c")).ok());
+  const std::string silicon_key = TestUsage().silicon_key;
+  store_.Overwrite(Family::kKernels, UsageKey("a", silicon_key), "garbage");
+  // Sound, but another kernel's.
+  store_.Overwrite(Family::kKernels, UsageKey("c", silicon_key),
+                   EncodeStoredUsage(TestUsage("b")));
+  EXPECT_THAT(store_->usage().List().value(), ElementsAre(TestUsage("b")));
+  EXPECT_EQ(store_->corrupt_entries(), 2);
+  EXPECT_EQ(store_->Check()->corrupt, 1);
+}
+
+TEST_F(CorruptEntryTest, KeepsUsageOverARestart) {
+  ASSERT_TRUE(store_->usage().Put(TestUsage()).ok());
+  store_.Reopen();
+  EXPECT_THAT(store_->usage().List().value(), ElementsAre(TestUsage()));
+  EXPECT_TRUE(store_->Check()->ok());
 }
 
 // Damage of files, on a real disk.

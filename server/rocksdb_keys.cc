@@ -89,4 +89,11 @@ std::string PayloadKey(absl::string_view digest) {
   return absl::StrCat(kPayloadPrefix, digest);
 }
 
+std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key) {
+  std::string key(kUsagePrefix);
+  AppendText(kernel, key);
+  AppendText(silicon_key, key);
+  return key;
+}
+
 }  // namespace wavetune

@@ -48,6 +48,10 @@ inline constexpr absl::string_view kPayloadPrefix = "p";
 std::string ServingKey(const ProfileKey& key);
 std::string PayloadKey(absl::string_view digest);
 
+// Family kernels. What clients ask for.
+inline constexpr absl::string_view kUsagePrefix = "u";
+std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_SERVER_ROCKSDB_KEYS_H_

@@ -16,6 +16,7 @@
 #include "server/rocksdb_keys.h"
 #include "server/rocksdb_status.h"
 #include "server/stored_records.h"
+#include "server/stored_usage.h"
 
 namespace wavetune {
 namespace {
@@ -86,8 +87,12 @@ class Checker {
                           absl::string_view value) {
     switch (family) {
       case Family::kMeta:
-      case Family::kKernels:
         return absl::OkStatus();
+      case Family::kKernels:
+        // What else a later daemon keeps here is its own affair.
+        return absl::StartsWith(key, kUsagePrefix)
+                   ? DecodeStoredUsage(value).status()
+                   : absl::OkStatus();
       case Family::kDevices:
         return DecodeStoredDevice(value).status();
       case Family::kJobs:

@@ -6,6 +6,7 @@
 #include "server/rocksdb_job_store.h"
 #include "server/rocksdb_sample_store.h"
 #include "server/rocksdb_table_store.h"
+#include "server/rocksdb_usage_store.h"
 
 namespace wavetune {
 
@@ -21,6 +22,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   ASSIGN_OR_RETURN(store->tables_, RocksDbTableStore::Create(database));
   ASSIGN_OR_RETURN(store->jobs_, RocksDbJobStore::Create(database));
   store->devices_ = std::make_unique<RocksDbDeviceStore>(database);
+  store->usage_ = std::make_unique<RocksDbUsageStore>(database);
   return store;
 }
 

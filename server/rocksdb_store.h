@@ -21,6 +21,7 @@
 #include "server/registry/job_store.h"
 #include "server/registry/sample_store.h"
 #include "server/registry/table_store.h"
+#include "server/registry/usage_store.h"
 #include "server/rocksdb_maintenance.h"
 
 namespace wavetune {
@@ -47,6 +48,7 @@ class RocksDbStore {
   TableStore& tables() { return *tables_; }
   JobStore& jobs() { return *jobs_; }
   DeviceStore& devices() { return *devices_; }
+  UsageStore& usage() { return *usage_; }
 
   const std::string& path() const;
   // 32 hex digits; made with the store.
@@ -70,6 +72,7 @@ class RocksDbStore {
   std::unique_ptr<TableStore> tables_;
   std::unique_ptr<JobStore> jobs_;
   std::unique_ptr<DeviceStore> devices_;
+  std::unique_ptr<UsageStore> usage_;
 };
 
 }  // namespace wavetune

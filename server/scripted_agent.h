@@ -8,8 +8,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "proto/convert/api_version.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
@@ -52,6 +56,11 @@ class ScriptedAgent {
 
   bool greeted() const { return greeted_; }
   int64_t measured() const { return measured_.load(); }
+  // Whether a problem was measured: extents in the order of the manifest.
+  bool HasMeasured(const std::vector<int64_t>& extents) const {
+    std::lock_guard lock(mutex_);
+    return problems_.contains(extents);
+  }
 
   grpc::Status Leave() {
     if (left_) return grpc::Status::OK;
@@ -98,8 +107,17 @@ class ScriptedAgent {
       sample->set_device_time_us(10 * us);
       stream_->Write(report);
       measured_.fetch_add(1);
+      Remember(batch.requests(i).problem());
     }
     Done(batch.batch_id());
+  }
+  void Remember(const v1::Problem& problem) {
+    std::vector<int64_t> extents;
+    for (const v1::Problem::Extents& dimension : problem.extents()) {
+      extents.push_back(dimension.values(0));
+    }
+    std::lock_guard lock(mutex_);
+    problems_.insert(std::move(extents));
   }
   void Done(uint64_t batch_id) {
     v1::AttachRequest report;
@@ -113,6 +131,8 @@ class ScriptedAgent {
   bool greeted_ = false;
   bool left_ = false;
   std::atomic<int64_t> measured_ = 0;
+  mutable std::mutex mutex_;
+  std::set<std::vector<int64_t>> problems_;  // Guarded by mutex_.
   std::thread thread_;
 };
 

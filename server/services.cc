@@ -13,6 +13,7 @@
 #include "proto/wavetune/v1/decision_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "proto/wavetune/v1/usage_service.grpc.pb.h"
 #include "server/record_proto.h"
 
 namespace wavetune {
@@ -190,6 +191,25 @@ class StatusService final : public v1::StatusService::CallbackService {
   StatusHandler* const handler_;
   SampleHandler* const samples_;
   StreamSet* const streams_;
+};
+
+class UsageService final : public v1::UsageService::CallbackService {
+ public:
+  explicit UsageService(UsageHandler* handler) : handler_(handler) {}
+
+  grpc::ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
+                                        const v1::ReportUsageRequest* request,
+                                        v1::ReportUsageResponse* out) override {
+    return Answer(context, handler_->ReportUsage(*request, out));
+  }
+  grpc::ServerUnaryReactor* GetUsage(CallbackServerContext* context,
+                                     const v1::GetUsageRequest* request,
+                                     v1::GetUsageResponse* out) override {
+    return Answer(context, handler_->GetUsage(*request, out));
+  }
+
+ private:
+  UsageHandler* const handler_;
 };
 
 class AttachReactor final
@@ -428,11 +448,12 @@ class AdminService final : public v1::AdminService::CallbackService {
 
 Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
                         StatusHandler* status, SampleHandler* samples,
-                        StreamSet* streams) {
+                        UsageHandler* usage, StreamSet* streams) {
   Services services;
   services.push_back(std::make_unique<TableService>(tables, streams));
   services.push_back(std::make_unique<DecisionService>(decisions));
   services.push_back(std::make_unique<StatusService>(status, samples, streams));
+  services.push_back(std::make_unique<UsageService>(usage));
   return services;
 }
 

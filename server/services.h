@@ -16,6 +16,7 @@
 #include "server/status_handler.h"
 #include "server/stream_reactor.h"
 #include "server/table_handler.h"
+#include "server/usage_handler.h"
 
 namespace wavetune {
 
@@ -25,7 +26,7 @@ using Services = std::vector<std::unique_ptr<grpc::Service>>;
 // services.
 Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
                         StatusHandler* status, SampleHandler* samples,
-                        StreamSet* streams);
+                        UsageHandler* usage, StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
                        const AgentSession::Options& options,
                        StreamSet* streams);

@@ -1,6 +1,5 @@
 #include "server/stored_records.h"
 
-#include <climits>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -11,30 +10,11 @@
 #include "model/digest.h"
 #include "model/status_macros.h"
 #include "proto/wavetune/v1/store.pb.h"
+#include "server/stored_format.h"
+#include "server/stored_usage.h"
 
 namespace wavetune {
 namespace {
-
-// Parses `bytes` and checks the format version.
-template <typename Message>
-absl::StatusOr<Message> Parse(absl::string_view bytes) {
-  Message message;
-  const std::string name = message.GetDescriptor()->name();
-  if (bytes.size() > INT_MAX ||
-      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::DataLossError(absl::StrCat("the bytes are no ", name));
-  }
-  if (message.format() > kStoredFormat) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name, " has format ", message.format(), ", this program knows ",
-        kStoredFormat, ": upgrade the daemon to use it"));
-  }
-  if (message.format() != kStoredFormat) {
-    return absl::DataLossError(
-        absl::StrCat(name, " has no valid format: ", message.format()));
-  }
-  return message;
-}
 
 // Stored numbers are part of the format: they are not the enums' values.
 constexpr int kEnumOffset = 1;
@@ -159,6 +139,11 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_even_if_busy(record.even_if_busy);
   *stored.mutable_key() = KeyToStored(record.key);
   stored.set_generation(record.generation);
+  stored.set_refinement(record.refinement);
+  for (const WeightedProblem& used : record.used_problems) {
+    *stored.add_used_problems() =
+        UsedProblemToStored({.problem = used.problem, .weight = used.weight});
+  }
 }
 
 absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
@@ -174,6 +159,11 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.even_if_busy = stored.even_if_busy();
   record.key = KeyFromStored(stored.key());
   record.generation = stored.generation();
+  record.refinement = stored.refinement();
+  for (const v1::StoredUsedProblem& used : stored.used_problems()) {
+    ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
+    record.used_problems.push_back({std::move(entry.problem), entry.weight});
+  }
   return absl::OkStatus();
 }
 
@@ -245,7 +235,8 @@ std::string EncodeStoredDevice(const DeviceRecord& record) {
 }
 
 absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes) {
-  ASSIGN_OR_RETURN(v1::StoredDevice stored, Parse<v1::StoredDevice>(bytes));
+  ASSIGN_OR_RETURN(v1::StoredDevice stored,
+                   ParseStored<v1::StoredDevice>(bytes));
   DeviceRecord record;
   record.facts = {.uuid = stored.uuid(),
                   .label = stored.label(),
@@ -293,7 +284,8 @@ std::string EncodeStoredSample(const SampleRecord& record) {
 }
 
 absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
-  ASSIGN_OR_RETURN(v1::StoredSample stored, Parse<v1::StoredSample>(bytes));
+  ASSIGN_OR_RETURN(v1::StoredSample stored,
+                   ParseStored<v1::StoredSample>(bytes));
   SampleRecord record;
   Sample& sample = record.sample;
   ASSIGN_OR_RETURN(sample.configuration,
@@ -325,7 +317,7 @@ std::string EncodeStoredCandidate(const CandidateRecord& record) {
 
 absl::StatusOr<CandidateRecord> DecodeStoredCandidate(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredCandidate stored,
-                   Parse<v1::StoredCandidate>(bytes));
+                   ParseStored<v1::StoredCandidate>(bytes));
   return CandidateFromStored(stored);
 }
 
@@ -341,7 +333,7 @@ std::string EncodeStoredGeneration(const GenerationRecord& record) {
 absl::StatusOr<GenerationRecord> DecodeStoredGeneration(
     absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredGeneration stored,
-                   Parse<v1::StoredGeneration>(bytes));
+                   ParseStored<v1::StoredGeneration>(bytes));
   return GenerationRecord{.samples = stored.samples(),
                           .size_bytes = stored.size_bytes(),
                           .next_sequence = stored.next_sequence()};
@@ -353,7 +345,7 @@ std::string EncodeStoredTableRecord(const TableRecord& record) {
 
 absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredTableRecord stored,
-                   Parse<v1::StoredTableRecord>(bytes));
+                   ParseStored<v1::StoredTableRecord>(bytes));
   return TableRecordFromStored(stored);
 }
 
@@ -367,7 +359,7 @@ std::string EncodeStoredTable(const TableRecord& record,
 }
 
 absl::StatusOr<StoredPayload> DecodeStoredTable(absl::string_view bytes) {
-  ASSIGN_OR_RETURN(v1::StoredTable stored, Parse<v1::StoredTable>(bytes));
+  ASSIGN_OR_RETURN(v1::StoredTable stored, ParseStored<v1::StoredTable>(bytes));
   StoredPayload table = {.record = TableRecordFromStored(stored.record()),
                          .payload = std::move(*stored.mutable_payload())};
   const std::string digest = Sha256Hex(table.payload);
@@ -389,7 +381,7 @@ std::string EncodeStoredJob(const JobRecord& record) {
 }
 
 absl::StatusOr<JobRecord> DecodeStoredJob(absl::string_view bytes) {
-  ASSIGN_OR_RETURN(v1::StoredJob stored, Parse<v1::StoredJob>(bytes));
+  ASSIGN_OR_RETURN(v1::StoredJob stored, ParseStored<v1::StoredJob>(bytes));
   JobRecord record;
   record.id = stored.id();
   RETURN_IF_ERROR(ReadRequest(stored, record));

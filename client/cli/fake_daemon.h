@@ -19,6 +19,8 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
   v1::ListDevicesResponse devices;
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
+  v1::GetUsageResponse usage;
+  absl::Status usage_error;  // Not OK: an older daemon, say.
   std::vector<v1::GetTableResponse> payloads;
   std::vector<v1::ListSamplesResponse> samples;
   absl::Status samples_end;          // How ListSamples ends.
@@ -55,6 +57,10 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
       if (job.id() == id) return Answer(job);
     }
     return absl::NotFoundError(absl::StrCat("no job ", id));
+  }
+  absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t) override {
+    if (!usage_error.ok()) return usage_error;
+    return Answer(usage);
   }
   absl::Status ListSamples(
       const v1::ListSamplesRequest& request,

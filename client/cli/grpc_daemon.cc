@@ -17,6 +17,7 @@
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "proto/wavetune/v1/usage_service.grpc.pb.h"
 
 namespace wavetune::cli {
 namespace {
@@ -111,7 +112,8 @@ class GrpcReader : public StatusReader, public TableReader {
   explicit GrpcReader(Socket socket)
       : socket_(std::move(socket)),
         status_(v1::StatusService::NewStub(socket_.channel())),
-        tables_(v1::TableService::NewStub(socket_.channel())) {}
+        tables_(v1::TableService::NewStub(socket_.channel())),
+        usage_(v1::UsageService::NewStub(socket_.channel())) {}
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
     return Call<v1::GetStatusResponse>(
@@ -140,6 +142,12 @@ class GrpcReader : public StatusReader, public TableReader {
                      Call<v1::GetJobResponse>(
                          *status_, &v1::StatusService::Stub::GetJob, request));
     return response.job();
+  }
+  absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t problems) override {
+    v1::GetUsageRequest request;
+    request.set_problems(problems);
+    return Call<v1::GetUsageResponse>(
+        *usage_, &v1::UsageService::Stub::GetUsage, request);
   }
   absl::Status ListSamples(
       const v1::ListSamplesRequest& request,
@@ -175,6 +183,7 @@ class GrpcReader : public StatusReader, public TableReader {
   Socket socket_;
   std::unique_ptr<v1::StatusService::Stub> status_;
   std::unique_ptr<v1::TableService::Stub> tables_;
+  std::unique_ptr<v1::UsageService::Stub> usage_;
 };
 
 class GrpcJobControl : public JobControl {

@@ -72,6 +72,10 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
       << "finished     " << FormatTime(job.finished_at_us()) << "\n";
   if (!job.digest().empty()) out << "table        " << job.digest() << "\n";
   if (!job.message().empty()) out << "message      " << job.message() << "\n";
+  if (job.used_problems() > 0) {
+    out << "used         " << job.used_problems()
+        << " problems that clients ask for are measured and weighted\n";
+  }
   if (job.not_meant_for_device() > 0) {
     out << "not meant    " << job.not_meant_for_device()
         << " configurations: the manifest's device_predicates keep them from "

@@ -60,9 +60,11 @@ absl::StatusOr<Question> AskTuner(const CommandContext& context,
                                   const ProblemOptions& options) {
   ASSIGN_OR_RETURN(ProblemArguments arguments,
                    SplitProblemArguments(options.problem));
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Client> client,
-      Client::Connect({.endpoint = context.endpoint, .watch = false}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
+                   Client::Connect({.endpoint = context.endpoint,
+                                    .watch = false,
+                                    // A person's question is no use.
+                                    .usage_feedback = false}));
   ASSIGN_OR_RETURN(Tuner tuner,
                    client->GetTuner(options.kernel,
                                     {.device = options.device,

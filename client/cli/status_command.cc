@@ -5,6 +5,7 @@
 #include "client/cli/job_text.h"
 #include "client/cli/json.h"
 #include "client/cli/text_table.h"
+#include "client/cli/usage_text.h"
 #include "model/status_macros.h"
 #include "model/throttling.h"
 
@@ -94,6 +95,10 @@ absl::Status RunStatus(CommandContext& context) {
                    daemon.status->ListJobs(kRecentJobs));
   ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
                    daemon.tables->ListTables({}));
+  // An older daemon knows of no use.
+  absl::StatusOr<v1::GetUsageResponse> usage = daemon.status->GetUsage(0);
+  if (absl::IsUnimplemented(usage.status())) usage = v1::GetUsageResponse();
+  RETURN_IF_ERROR(usage.status());
   std::ostream& out = *context.out;
   if (context.json) {
     Json json = ToJson(status);
@@ -101,6 +106,7 @@ absl::Status RunStatus(CommandContext& context) {
     json["device_list"] = ToJson(devices)["devices"];
     json["job_list"] = ToJson(jobs)["jobs"];
     json["table_list"] = ToJson(tables)["tables"];
+    json["usage"] = ToJson(*usage);
     PrintJson(out, json);
     return absl::OkStatus();
   }
@@ -111,6 +117,8 @@ absl::Status RunStatus(CommandContext& context) {
   PrintTableList(out, tables);
   out << "\n";
   PrintJobList(out, jobs);
+  out << "\n";
+  PrintUsage(out, *usage);
   return absl::OkStatus();
 }
 
@@ -129,9 +137,11 @@ absl::Status RunDevices(CommandContext& context) {
 }  // namespace
 
 void AddStatusCommands(CommandRegistry& registry) {
-  registry.Add(registry.root(), "status",
-               "Shows the daemon, its store, devices, tables and recent jobs.",
-               {"wavetune status", "wavetune status --json"}, RunStatus);
+  registry.Add(
+      registry.root(), "status",
+      "Shows the daemon, its store, devices, tables, recent jobs, and how "
+      "good decisions were for what was asked for.",
+      {"wavetune status", "wavetune status --json"}, RunStatus);
   registry.Add(
       registry.root(), "devices",
       "Lists the devices seen so far, with what they do right now: clock, "

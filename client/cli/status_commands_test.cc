@@ -36,6 +36,50 @@ TEST_F(StatusCommandsTest, StatusShowsDaemonDevicesTablesAndJobs) {
   EXPECT_EQ(Output()["device_list"][0]["attached"], true);
 }
 
+TEST_F(StatusCommandsTest, StatusShowsHowGoodDecisionsWereForWhatWasAskedFor) {
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("no use reported yet"));
+  v1::KernelUsage& usage = *daemon_->usage.add_kernels();
+  usage.set_kernel("attention");
+  usage.set_silicon_key("sm_90/132");
+  usage.set_device_label("a GPU");
+  usage.mutable_counts()->set_fitted(900);
+  usage.mutable_counts()->set_extrapolated(75);
+  usage.mutable_counts()->set_wide_bound(25);
+  usage.set_uncertain_share(0.1);
+  usage.set_decisions_with_table(1000);
+  for (const char* name : {"causal", "full"}) {
+    v1::SpecialisationUsage& one = *usage.add_specialisations();
+    one.set_specialisation(name);
+    one.mutable_counts()->set_fitted(450);
+  }
+  v1::UsedProblem& used = *usage.add_problems();
+  used.set_decisions(250);
+  used.mutable_problem()->set_specialisation("causal");
+  v1::Problem::Extents& extents = *used.mutable_problem()->add_extents();
+  extents.set_dimension("seq");
+  extents.add_values(128);
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("attention  a GPU"));
+  EXPECT_THAT(out_.str(), HasSubstr("90.0%"));
+  EXPECT_THAT(out_.str(), HasSubstr("7.5%"));
+  EXPECT_THAT(out_.str(), HasSubstr("  causal"));
+  EXPECT_THAT(out_.str(), HasSubstr("seq=128 specialisation=causal"));
+  EXPECT_THAT(out_.str(), HasSubstr("25.0%"));
+  EXPECT_EQ(Run({"status", "--json"}), kExitOk);
+  const auto kernel = Output()["usage"]["kernels"][0];
+  EXPECT_EQ(kernel["counts"]["extrapolated"], 75);
+  EXPECT_EQ(kernel["problems"][0]["decisions"], 250);
+}
+
+TEST_F(StatusCommandsTest, StatusOfAnOlderDaemonShowsNoUse) {
+  daemon_->usage_error = absl::UnimplementedError("unknown service");
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("no use reported yet"));
+  daemon_->usage_error = absl::UnavailableError("gone");
+  EXPECT_NE(Run({"status"}), kExitOk);
+}
+
 TEST_F(StatusCommandsTest, JobsShowNamesExcludedCandidatesAndTheirReasons) {
   AddGemm();
   v1::JobInfo job = Job(5, v1::SUCCEEDED);

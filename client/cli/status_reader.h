@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/usage_service.pb.h"
 
 namespace wavetune::cli {
 
@@ -21,6 +22,8 @@ class StatusReader {
   // Newest first; 0 means the daemon's default number.
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) = 0;
   virtual absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) = 0;
+  // UNIMPLEMENTED from an older daemon. 0 problems: the daemon's default.
+  virtual absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t problems) = 0;
   // A stream: calls `on_message` for each of its messages.
   virtual absl::Status ListSamples(
       const v1::ListSamplesRequest& request,

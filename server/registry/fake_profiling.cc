@@ -17,7 +17,13 @@ using Pair = std::pair<Configuration, Problem>;
 std::vector<Problem> ProblemsOf(const ProfileInput& input,
                                 const std::string& specialisation) {
   std::vector<Problem> problems;
-  for (const WeightedProblem& weighted : input.spec->representative_problems) {
+  const std::vector<WeightedProblem>& wanted =
+      input.representative_problems.empty()
+          ? input.spec->representative_problems
+          : input.representative_problems;
+  for (const WeightedProblem& weighted : wanted) {
+    const std::string& name = weighted.problem.specialisation;
+    if (!name.empty() && name != specialisation) continue;
     problems.push_back(weighted.problem);
     problems.back().specialisation = specialisation;
   }

@@ -6,10 +6,12 @@
 
 #include "gtest/gtest.h"
 #include "server/registry/device_store_contract_test.h"
+#include "server/registry/fake_usage_store.h"
 #include "server/registry/faulty_stores.h"
 #include "server/registry/job_store_contract_test.h"
 #include "server/registry/sample_store_contract_test.h"
 #include "server/registry/table_store_contract_test.h"
+#include "server/registry/usage_store_contract_test.h"
 
 namespace wavetune::testing {
 namespace {
@@ -35,6 +37,9 @@ std::shared_ptr<JobStore> MakeJobs() {
 std::shared_ptr<DeviceStore> MakeDevices() {
   return std::make_shared<FakeDeviceStore>();
 }
+std::shared_ptr<UsageStore> MakeUsage() {
+  return std::make_shared<FakeUsageStore>();
+}
 
 INSTANTIATE_TEST_SUITE_P(Fake, SampleStoreContractTest,
                          ::testing::Values(MakeSamples));
@@ -44,6 +49,8 @@ INSTANTIATE_TEST_SUITE_P(Fake, JobStoreContractTest,
                          ::testing::Values(MakeJobs));
 INSTANTIATE_TEST_SUITE_P(Fake, DeviceStoreContractTest,
                          ::testing::Values(MakeDevices));
+INSTANTIATE_TEST_SUITE_P(Fake, UsageStoreContractTest,
+                         ::testing::Values(MakeUsage));
 
 TEST(FaultySampleStoreTest, FailsTheCallsItIsToldTo) {
   FakeSampleStore fake;

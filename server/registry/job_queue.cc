@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "model/status_macros.h"
 #include "model/table_check.h"
+#include "model/usage_weights.h"
 #include "server/registry/profiling_job.h"
 
 namespace wavetune {
@@ -209,6 +210,14 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.portfolio_size = request.portfolio_size > 0 ? request.portfolio_size
                                                      : kDefaultPortfolioSize;
   record.refit_only = request.refit_only;
+  record.refinement = request.refinement;
+  for (WeightedProblem& used :
+       services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
+    if (record.used_problems.size() == kMostUsedProblems) break;
+    if (IsMeasurable(kernel->spec, used.problem)) {
+      record.used_problems.push_back(std::move(used));
+    }
+  }
   record.even_if_busy = request.even_if_busy || services_.even_if_busy;
   record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
                 EnvironmentKey(pair.device)};
@@ -285,6 +294,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.budget_s == wanted.budget_s &&
         record.samples_per_candidate == wanted.samples_per_candidate &&
         record.portfolio_size == wanted.portfolio_size &&
+        record.refinement == wanted.refinement &&
         record.generation == wanted.generation) {
       return job;
     }
@@ -444,6 +454,16 @@ JobQueue::Counts JobQueue::counts() {
     counts.queued += state == JobState::kQueued ? 1 : 0;
   }
   return counts;
+}
+
+bool JobQueue::IsProfiling(const std::string& kernel,
+                           const std::string& device_uuid) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    const JobRecord record = entry.second->control->record();
+    return !record.finished() && record.kind == JobKind::kReprofile &&
+           record.kernel == kernel && record.device_uuid == device_uuid;
+  });
 }
 
 }  // namespace wavetune

@@ -44,6 +44,8 @@ struct ReprofileRequest {
   bool even_if_busy = false;  // Do not wait until nobody else uses the device.
   int32_t samples_per_candidate = 0;
   int32_t portfolio_size = 0;
+  // Some samples more than what is stored, at what clients ask for.
+  bool refinement = false;
 };
 
 class JobQueue {
@@ -94,6 +96,9 @@ class JobQueue {
                                               JobControl::Listener listener);
 
   Counts counts();
+
+  // Returns whether profiling of the pair is queued or runs.
+  bool IsProfiling(const std::string& kernel, const std::string& device_uuid);
 
  private:
   struct Job {

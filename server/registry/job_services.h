@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "model/kernel_spec.h"
 #include "server/registry/clock.h"
 #include "server/registry/device_store.h"
 #include "server/registry/job_store.h"
@@ -33,6 +35,12 @@ struct JobServices {
   bool even_if_busy = false;
   // How long a job waits for its device's agent.
   double agent_wait_s = 600;
+  // What clients ask for, by kernel name and silicon key (UsageLedger).
+  std::function<std::vector<WeightedProblem>(const std::string& kernel,
+                                             const std::string& silicon_key)>
+      used_problems = [](const std::string&, const std::string&) {
+        return std::vector<WeightedProblem>();
+      };
   // Generations of samples kept per kernel and device class.
   int generations_kept = 3;
 };

@@ -13,6 +13,7 @@
 #include "model/status_macros.h"
 #include "model/table_codec.h"
 #include "model/throttling.h"
+#include "model/usage_weights.h"
 #include "server/registry/stored_verification.h"
 
 namespace wavetune {
@@ -21,6 +22,9 @@ namespace {
 // Rounds of fit and verification: a candidate that crashes only when verified
 // is left out in the next one.
 constexpr int kMaxRounds = 4;
+
+// Samples per candidate that a refinement may add: a quarter of a profile's.
+constexpr int64_t kRefinementSamples = 8;
 
 JobPhase ToJobPhase(ProfilePhase phase) {
   switch (phase) {
@@ -170,6 +174,8 @@ absl::Status ProfilingJob::Bind() {
   input_.fingerprint = key.fingerprint;
   input_.options.samples_per_candidate = record.samples_per_candidate;
   input_.options.portfolio_size = record.portfolio_size;
+  input_.representative_problems =
+      WithUsage(kernel_->spec, record.used_problems);
   return SetIncumbent();
 }
 
@@ -198,7 +204,8 @@ absl::Status ProfilingJob::LoadStored() {
   for (const CandidateRecord& candidate : stored.candidates) {
     TakeRecord(candidate);
   }
-  double earlier_us = 0;
+  int64_t of_earlier_jobs = 0;  // Of this generation, as all of `stored`.
+  double of_earlier_jobs_us = 0;
   double own_us = 0;
   int64_t own = 0;
   int64_t own_throttled = 0;
@@ -208,25 +215,27 @@ absl::Status ProfilingJob::LoadStored() {
     if (sample.sample.throttled && !is_own && !record.refit_only) continue;
     input_.samples.push_back(sample.sample);
     own += is_own ? 1 : 0;
+    of_earlier_jobs += is_own ? 0 : 1;
     own_throttled += is_own && sample.sample.throttled ? 1 : 0;
-    (is_own ? own_us : earlier_us) += sample.sample.device_time_us;
+    (is_own ? own_us : of_earlier_jobs_us) += sample.sample.device_time_us;
   }
-  RETURN_IF_ERROR(LoadEarlier());
+  RETURN_IF_ERROR(LoadEarlierGenerations());
   control_->Update([&](JobRecord& job) {
     job.samples = own;
     job.throttled_samples = own_throttled;
     job.device_time_us = own_us;
   });
+  if (record.refinement) RaiseSampleLimit(of_earlier_jobs);
   // The budget is the job's own: samples of earlier jobs come on top.
   const double budget_us = record.budget_s * 1e6;
   input_.options.device_time_budget_us =
-      budget_us > 0 ? budget_us + earlier_us : 0;
+      budget_us > 0 ? budget_us + of_earlier_jobs_us : 0;
   device_.Bind(kernel_, record.key, record.generation);
   device_.SetDeviceTimeLimit(budget_us);
   return absl::OkStatus();
 }
 
-absl::Status ProfilingJob::LoadEarlier() {
+absl::Status ProfilingJob::LoadEarlierGenerations() {
   const JobRecord record = control_->record();
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
                    services_.samples->Generations(record.key));
@@ -241,6 +250,19 @@ absl::Status ProfilingJob::LoadEarlier() {
     }
   }
   return absl::OkStatus();
+}
+
+void ProfilingJob::RaiseSampleLimit(int64_t of_earlier_jobs) {
+  int64_t compiled = 0;
+  for (const std::vector<Candidate>& of_one : input_.candidates) {
+    compiled += std::count_if(of_one.begin(), of_one.end(),
+                              [](const Candidate& c) { return !c.excluded(); });
+  }
+  if (compiled == 0) return;  // Nothing to refine: an ordinary profile.
+  const int64_t each = (of_earlier_jobs + compiled - 1) / compiled;
+  input_.options.samples_per_candidate =
+      static_cast<int>(each + kRefinementSamples);
+  input_.options.refinement_samples = static_cast<int>(kRefinementSamples / 2);
 }
 
 void ProfilingJob::TakeRecord(const CandidateRecord& record) {

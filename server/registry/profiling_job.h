@@ -43,7 +43,7 @@ class ProfilingJob {
   absl::Status Bind();
   absl::Status LoadStored();
   // What earlier generations measured, for the fit.
-  absl::Status LoadEarlier();
+  absl::Status LoadEarlierGenerations();
   // Compiles what has no record yet.
   absl::Status Compile();
   absl::Status CheckCandidates() const;
@@ -60,6 +60,8 @@ class ProfilingJob {
 
   absl::StatusOr<DeviceFacts> Facts();
   absl::Status SetIncumbent();
+  // Raises the samples per candidate of a refinement above what is stored.
+  void RaiseSampleLimit(int64_t of_earlier_jobs);
   void TakeRecord(const CandidateRecord& record);
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);

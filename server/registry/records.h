@@ -8,6 +8,7 @@
 
 #include "model/configuration.h"
 #include "model/device.h"
+#include "model/kernel_spec.h"
 #include "model/sample.h"
 
 namespace wavetune {
@@ -104,6 +105,11 @@ struct JobRecord {
   int32_t portfolio_size = 16;
   bool refit_only = false;
   bool even_if_busy = false;  // Measures while others use the device, too.
+  // A few more samples where a profile was made before (usage_refiner.h).
+  bool refinement = false;
+  // What clients asked for when the job was queued: part of the request, so
+  // that the fit is a function of what is stored with it.
+  std::vector<WeightedProblem> used_problems;
   // Bound when it first runs; a restart goes on with these.
   ProfileKey key;
   uint64_t generation = 0;

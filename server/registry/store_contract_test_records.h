@@ -6,6 +6,7 @@
 #include <string>
 
 #include "server/registry/records.h"
+#include "server/registry/usage_record.h"
 
 namespace wavetune::testing {
 
@@ -66,6 +67,12 @@ inline JobRecord TestJob() {
   job.portfolio_size = 4;
   job.refit_only = true;
   job.even_if_busy = true;
+  job.refinement = true;
+  job.used_problems = {{.problem = {.extents = {1, 2, 3}}, .weight = 2.5},
+                       {.problem = {.extents = {0, 2},
+                                    .repeated = {4, 0},
+                                    .specialisation = "s"},
+                        .weight = 1}};
   job.key = TestKey();
   job.generation = 7;
   job.state = JobState::kCancelled;
@@ -101,6 +108,32 @@ inline DeviceRecord TestDevice(const std::string& uuid) {
                     .max_group_size = 1024,
                     .max_local_memory_bytes = 3},
           .last_seen_us = 4};
+}
+
+// Returns a record with everything set.
+inline UsageRecord TestUsage(const std::string& kernel = "gemm",
+                             const std::string& silicon_key = "sm_90/132") {
+  UsageRecord record;
+  record.kernel = kernel;
+  record.silicon_key = silicon_key;
+  record.updated_at_us = 1'700'000'000'000'000;
+  record.specialisations[""] = {.fitted = 10,
+                                .wide_bound = 2,
+                                .extrapolated = 0.5,
+                                .stale = 1,
+                                .standard = 3};
+  record.specialisations["causal"] = {.fitted = 1};
+  record.problems = {
+      {.problem = {.extents = {16, 4096, 4096}}, .weight = 9, .error = 0},
+      {.problem = {.extents = {0, 8},
+                   .repeated = {1, 0, 3},
+                   .specialisation = "causal"},
+       .weight = 1.5,
+       .error = 0.25}};
+  record.digest = std::string(64, 'a');
+  record.with_table = {.fitted = 4, .extrapolated = 1};
+  record.refined_at_us = 1'600'000'000'000'000;
+  return record;
 }
 
 }  // namespace wavetune::testing

@@ -1,0 +1,196 @@
+#include "server/registry/usage_ledger.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+
+namespace wavetune {
+
+UsageLedger::UsageLedger(UsageStore* store, Clock* clock, Options options,
+                         Warn warn)
+    : store_(store),
+      clock_(clock),
+      options_(options),
+      warn_(std::move(warn)),
+      flushed_at_us_(clock->NowUs()) {}
+
+absl::Status UsageLedger::Load() {
+  if (store_ == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(std::vector<UsageRecord> records, store_->List());
+  std::lock_guard lock(mutex_);
+  for (UsageRecord& record : records) {
+    Used& used = Get({record.kernel, record.silicon_key});
+    for (const HeavyHitters::Entry& entry : record.problems) {
+      used.problems.Add(entry.problem, entry.weight, entry.error);
+    }
+    record.problems.clear();
+    used.record = std::move(record);
+  }
+  return absl::OkStatus();
+}
+
+void UsageLedger::Add(const UsageReport& report) {
+  bool flush = false;
+  {
+    std::lock_guard lock(mutex_);
+    ++reports_;
+    const int64_t now_us = clock_->NowUs();
+    Used& used = Get({report.kernel, report.silicon_key});
+    Decay(used, now_us);
+    UsageRecord& record = used.record;
+    if (record.specialisations.contains(report.specialisation) ||
+        record.specialisations.size() < kMostSpecialisations) {
+      record.specialisations[report.specialisation] += report.counts;
+    }
+    for (const HeavyHitters::Entry& entry : report.problems) {
+      used.problems.Add(entry.problem, entry.weight, entry.error);
+    }
+    if (report.serving && record.digest != report.digest) {
+      record.digest = report.digest;
+      record.with_table = {};
+    }
+    // Clients may hold on to an older table: no refinement helps those.
+    if (!report.digest.empty() && record.digest == report.digest) {
+      record.with_table += report.counts;
+    }
+    used.changed = true;
+    flush = static_cast<double>(now_us - flushed_at_us_) >=
+            options_.flush_interval_s * 1e6;
+  }
+  if (flush) Flush();
+}
+
+std::optional<UsageRecord> UsageLedger::Find(const std::string& kernel,
+                                             const std::string& silicon_key) {
+  std::lock_guard lock(mutex_);
+  const auto found = used_.find({kernel, silicon_key});
+  if (found == used_.end()) return std::nullopt;
+  Decay(found->second, clock_->NowUs());
+  return Whole(found->second);
+}
+
+std::vector<UsageRecord> UsageLedger::List() {
+  std::lock_guard lock(mutex_);
+  const int64_t now_us = clock_->NowUs();
+  std::vector<UsageRecord> records;
+  for (auto& [key, used] : used_) {
+    Decay(used, now_us);
+    records.push_back(Whole(used));
+  }
+  std::stable_sort(records.begin(), records.end(),
+                   [](const UsageRecord& a, const UsageRecord& b) {
+                     return a.total().total() > b.total().total();
+                   });
+  return records;
+}
+
+std::vector<WeightedProblem> UsageLedger::Problems(
+    const std::string& kernel, const std::string& silicon_key) {
+  const std::optional<UsageRecord> record = Find(kernel, silicon_key);
+  std::vector<WeightedProblem> problems;
+  if (!record || record->total().total() < kFewestDecisions) return problems;
+  for (const HeavyHitters::Entry& entry : record->problems) {
+    // What passed through a full sketch may weigh what others weighed.
+    const double least = entry.weight - entry.error;
+    if (least > 0) problems.push_back({entry.problem, least});
+  }
+  return problems;
+}
+
+void UsageLedger::SetRefined(const std::string& kernel,
+                             const std::string& silicon_key, int64_t at_us) {
+  {
+    std::lock_guard lock(mutex_);
+    Used& used = Get({kernel, silicon_key});
+    used.record.refined_at_us = at_us;
+    used.changed = true;
+  }
+  Flush();
+}
+
+void UsageLedger::Flush() {
+  std::lock_guard write_lock(write_mutex_);
+  std::vector<UsageRecord> records;
+  {
+    std::lock_guard lock(mutex_);
+    flushed_at_us_ = clock_->NowUs();
+    records = TakeChanged();
+  }
+  Write(records);
+}
+
+int64_t UsageLedger::reports() const {
+  std::lock_guard lock(mutex_);
+  return reports_;
+}
+
+UsageLedger::Used& UsageLedger::Get(const Key& key) {
+  const auto found = used_.find(key);
+  if (found != used_.end()) return found->second;
+  if (used_.size() >= kMostRecords) EvictLightest();
+  Used& used = used_[key];
+  used.record.kernel = key.first;
+  used.record.silicon_key = key.second;
+  used.record.updated_at_us = clock_->NowUs();
+  return used;
+}
+
+void UsageLedger::EvictLightest() {
+  const auto lightest = std::min_element(
+      used_.begin(), used_.end(), [](const auto& a, const auto& b) {
+        return a.second.record.total().total() <
+               b.second.record.total().total();
+      });
+  // So rare that it may be done under the lock.
+  const absl::Status deleted =
+      store_ == nullptr
+          ? absl::OkStatus()
+          : store_->Delete(lightest->first.first, lightest->first.second);
+  if (!deleted.ok()) {
+    warn_(absl::StrCat("usage of kernel ", lightest->first.first,
+                       " stays in the store: ", deleted.message()));
+  }
+  used_.erase(lightest);
+}
+
+void UsageLedger::Decay(Used& used, int64_t now_us) const {
+  UsageRecord& record = used.record;
+  const double elapsed_s =
+      static_cast<double>(now_us - record.updated_at_us) * 1e-6;
+  if (elapsed_s <= 0) return;  // The clock may have been set back.
+  const double factor = std::exp2(-elapsed_s / options_.half_life_s);
+  for (auto& [name, weights] : record.specialisations) weights *= factor;
+  record.with_table *= factor;
+  used.problems.Scale(factor);
+  record.updated_at_us = now_us;
+}
+
+std::vector<UsageRecord> UsageLedger::TakeChanged() {
+  std::vector<UsageRecord> records;
+  for (auto& [key, used] : used_) {
+    if (!std::exchange(used.changed, false)) continue;
+    records.push_back(Whole(used));
+  }
+  return records;
+}
+
+UsageRecord UsageLedger::Whole(const Used& used) {
+  UsageRecord record = used.record;
+  record.problems = used.problems.Top(kMostProblems);
+  return record;
+}
+
+void UsageLedger::Write(const std::vector<UsageRecord>& records) {
+  if (store_ == nullptr) return;
+  for (const UsageRecord& record : records) {
+    const absl::Status written = store_->Put(record);
+    if (written.ok()) continue;
+    // The next report of it tries again.
+    warn_(absl::StrCat("usage of kernel ", record.kernel,
+                       " was not written: ", written.message()));
+  }
+}
+
+}  // namespace wavetune

@@ -1,0 +1,101 @@
+#include "server/registry/usage_refiner.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/usage_weights.h"
+
+namespace wavetune {
+
+UsageRefiner::UsageRefiner(Services services, Options options)
+    : services_(std::move(services)), options_(options) {}
+
+std::optional<JobRecord> UsageRefiner::Consider(
+    const std::string& kernel, const std::string& silicon_key) {
+  if (!options_.enabled) return std::nullopt;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  // Somebody considers already; the next report is not far.
+  if (!lock.owns_lock()) return std::nullopt;
+  const int64_t now_us = services_.clock->NowUs();
+  const std::optional<UsageRecord> record =
+      services_.ledger->Find(kernel, silicon_key);
+  if (!record || !IsDue(*record, now_us)) return std::nullopt;
+  const auto retry = retry_at_us_.find({kernel, silicon_key});
+  if (retry != retry_at_us_.end() && now_us < retry->second) {
+    return std::nullopt;
+  }
+  const std::string device = DeviceFor(*record);
+  if (device.empty() || services_.jobs->IsProfiling(kernel, device)) {
+    return std::nullopt;
+  }
+  // Before the job: a daemon that dies in between must not queue two.
+  services_.ledger->SetRefined(kernel, silicon_key, now_us);
+  const absl::StatusOr<std::vector<JobRecord>> jobs =
+      services_.jobs->Reprofile({.kernel = kernel,
+                                 .device_uuid = device,
+                                 .budget_s = options_.budget_s,
+                                 .reason = ReasonFor(*record),
+                                 .refinement = true});
+  if (!jobs.ok() || jobs->empty()) {
+    services_.ledger->SetRefined(kernel, silicon_key, record->refined_at_us);
+    retry_at_us_[{kernel, silicon_key}] =
+        now_us + static_cast<int64_t>(options_.retry_s * 1e6);
+    services_.warn(
+        absl::StrCat("a refinement of kernel ", kernel,
+                     " could not be queued: ", jobs.status().message()));
+    return std::nullopt;
+  }
+  retry_at_us_.erase({kernel, silicon_key});
+  return jobs->front();
+}
+
+bool UsageRefiner::IsDue(const UsageRecord& record, int64_t now_us) const {
+  const UsageWeights& weights = record.with_table;
+  if (weights.total() < options_.fewest_decisions ||
+      weights.uncertain_share() <= options_.most_uncertain) {
+    return false;
+  }
+  const double since_s =
+      static_cast<double>(now_us - record.refined_at_us) * 1e-6;
+  // A clock that was set back far must not silence it for ever.
+  return record.refined_at_us == 0 || since_s >= options_.interval_s ||
+         since_s < -options_.interval_s;
+}
+
+std::string UsageRefiner::DeviceFor(const UsageRecord& record) const {
+  const auto snapshot = services_.tables->snapshot();
+  const auto serving = std::find_if(
+      snapshot->tables.begin(), snapshot->tables.end(),
+      [&](const ServingTable& t) { return t.record.digest == record.digest; });
+  if (serving == snapshot->tables.end()) return "";
+  const ProfileKey& key = serving->record.key;
+  for (const std::string& uuid : services_.executors->Attached()) {
+    const auto executor = services_.executors->Find(uuid, 0);
+    if (executor == nullptr) continue;
+    const DeviceFacts facts = executor->device();
+    if (SiliconKey(facts) != key.silicon_key ||
+        EnvironmentKey(facts) != key.environment_key) {
+      continue;
+    }
+    const auto kernel = services_.kernels->Get(key.kernel, facts);
+    if (kernel.ok() && (*kernel)->files.fingerprint == key.fingerprint) {
+      return uuid;
+    }
+  }
+  return "";
+}
+
+std::string UsageRefiner::ReasonFor(const UsageRecord& record) const {
+  const UsageWeights& weights = record.with_table;
+  const double total = weights.total();
+  return absl::StrFormat(
+      "automatic: %.1f %% of some %.0f decisions with table %s were "
+      "extrapolated (%.1f %%) or had a bound above %.0f %% (%.1f %%)",
+      100 * weights.uncertain_share(), total, record.digest.substr(0, 8),
+      100 * weights.extrapolated / total, 100 * kWideBound,
+      100 * weights.wide_bound / total);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,87 @@
+// UsageRefiner: queues a small profile where too many decisions rest on little.
+//
+//   UsageRefiner refiner(services, {});
+//   refiner.Consider("gemm", silicon_key);   // after a report of use
+//
+// Rule: of the decisions made with the table that serves (decayed: what counts
+// is the last days), more than `most_uncertain` were EXTRAPOLATED or had a
+// relative bound above kWideBound, and there were at least `fewest_decisions`.
+// Then one refinement is queued for the kernel on an attached device of the
+// table's class: a profile that measures some more samples per candidate, at
+// the problems that are used. Not while a profile of the pair waits or runs,
+// and not within `interval_s` of the last.
+//
+// Out of scope, because more samples are no answer: a kernel that was edited,
+// and a device whose driver or power limit changed, since the table was made.
+//
+// Source: design, section 8. Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_REGISTRY_USAGE_REFINER_H_
+#define WAVETUNE_SERVER_REGISTRY_USAGE_REFINER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/registry/clock.h"
+#include "server/registry/job_queue.h"
+#include "server/registry/kernel_catalog.h"
+#include "server/registry/measurement_executor.h"
+#include "server/registry/table_catalog.h"
+#include "server/registry/usage_ledger.h"
+
+namespace wavetune {
+
+class UsageRefiner {
+ public:
+  struct Options {
+    bool enabled = true;
+    double most_uncertain = 0.05;
+    double fewest_decisions = 10000;
+    double interval_s = 6 * 3600;
+    double retry_s = 600;  // After a job that could not be queued.
+    double budget_s = 20;  // Device time of a refinement.
+  };
+  // What it works with; all outlive it.
+  struct Services {
+    UsageLedger* ledger = nullptr;
+    JobQueue* jobs = nullptr;
+    TableCatalog* tables = nullptr;
+    KernelCatalog* kernels = nullptr;
+    ExecutorDirectory* executors = nullptr;
+    Clock* clock = nullptr;
+    std::function<void(const std::string&)> warn = [](const std::string&) {};
+  };
+
+  UsageRefiner(Services services, Options options);
+
+  // Queues a refinement where one is due, and returns its job. Cannot fail:
+  // what could not be queued is warned of, and tried again later. Cost: a
+  // look-up where nothing is due.
+  std::optional<JobRecord> Consider(const std::string& kernel,
+                                    const std::string& silicon_key);
+
+  bool enabled() const { return options_.enabled; }
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+
+  bool IsDue(const UsageRecord& record, int64_t now_us) const;
+  // Returns the UUID of an attached device that the table was made for, as it
+  // is now; empty where there is none.
+  std::string DeviceFor(const UsageRecord& record) const;
+  std::string ReasonFor(const UsageRecord& record) const;
+
+  const Services services_;
+  const Options options_;
+  std::mutex mutex_;  // One consideration at a time.
+  // Guarded by mutex_: when a job that could not be queued is tried again.
+  std::map<Key, int64_t> retry_at_us_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_USAGE_REFINER_H_

@@ -1,0 +1,274 @@
+#include "server/registry/usage_refiner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/testing/kernels.h"
+#include "server/registry/fake_measurement_executor.h"
+#include "server/registry/fake_profiling.h"
+#include "server/registry/fake_stores.h"
+#include "server/registry/fake_usage_store.h"
+#include "server/registry/faulty_stores.h"
+#include "server/registry/job_test_support.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr double kHour = 3600;
+
+// A GEMM with a promoted table on one device, and clients that report.
+class UsageRefinerTest : public ::testing::Test {
+ protected:
+  UsageRefinerTest()
+      : device_({.facts = testing::H200(),
+                 .latency_us = SyntheticLatency(&spec_, 64)}) {
+    kernels_.Add(spec_);
+    directory_.Attach(&device_);
+    EXPECT_TRUE(device_store_.Put({.facts = device_.device()}).ok());
+    StartDaemon({});
+  }
+
+  void StartDaemon(UsageRefiner::Options options) {
+    refiner_ = nullptr;
+    queue_ = nullptr;
+    ledger_ = std::make_unique<UsageLedger>(&usage_store_, &clock_,
+                                            UsageLedger::Options(), Warn());
+    ASSERT_TRUE(ledger_->Load().ok());
+    JobServices services;
+    services.samples = &samples_;
+    services.jobs = &jobs_;
+    services.devices = &device_store_;
+    services.tables = &tables_;
+    services.kernels = &kernels_;
+    services.executors = &directory_;
+    services.clock = &clock_;
+    services.profiling = profiling_;
+    services.used_problems = [this](const std::string& kernel,
+                                    const std::string& silicon_key) {
+      return ledger_->Problems(kernel, silicon_key);
+    };
+    queue_ = std::make_unique<JobQueue>(services);
+    ASSERT_TRUE(queue_->Start().ok());
+    refiner_ = std::make_unique<UsageRefiner>(
+        UsageRefiner::Services{.ledger = ledger_.get(),
+                               .jobs = queue_.get(),
+                               .tables = &tables_,
+                               .kernels = &kernels_,
+                               .executors = &directory_,
+                               .clock = &clock_,
+                               .warn = Warn()},
+        options);
+  }
+
+  UsageLedger::Warn Warn() {
+    return [this](const std::string& text) { warnings_.push_back(text); };
+  }
+
+  // Profiles and returns the digest of what serves then.
+  std::string Promote() {
+    const auto jobs = queue_->Reprofile({.kernel = spec_.name});
+    EXPECT_TRUE(jobs.ok()) << jobs.status();
+    const JobRecord done = WaitForEnd(*queue_, jobs->front().id);
+    EXPECT_EQ(done.state, JobState::kSucceeded) << done.message;
+    EXPECT_THAT(tables_.snapshot()->tables, SizeIs(1));
+    return tables_.snapshot()->tables[0].record.digest;
+  }
+
+  UsageReport Report(double fitted, double extrapolated, double wide = 0) {
+    return {.kernel = spec_.name,
+            .silicon_key = silicon_,
+            .digest = tables_.snapshot()->tables[0].record.digest,
+            .serving = true,
+            .counts = {.fitted = fitted,
+                       .wide_bound = wide,
+                       .extrapolated = extrapolated},
+            .problems = {{asked_, fitted, 0}}};
+  }
+
+  std::optional<JobRecord> Consider() {
+    return refiner_->Consider(spec_.name, silicon_);
+  }
+
+  const KernelSpec spec_ = JobTestSpec();
+  const std::string silicon_ = SiliconKey(testing::H200());
+  const Problem asked_ = {.extents = {24, 768, 3072}};
+  FakeSampleStore samples_;
+  FakeTableStore table_store_;
+  FakeJobStore fake_jobs_;
+  FaultyJobStore jobs_{&fake_jobs_};
+  FakeDeviceStore device_store_;
+  FakeUsageStore usage_store_;
+  FakeClock clock_;
+  FakeKernelCatalog kernels_;
+  FakeExecutorDirectory directory_;
+  FakeMeasurementExecutor device_;
+  std::vector<std::string> warnings_;
+  TableCatalog tables_{&table_store_, [](const std::string&) {}};
+  ProfilingFunctions profiling_ = FakeProfiling();
+  std::unique_ptr<UsageLedger> ledger_;
+  std::unique_ptr<JobQueue> queue_;
+  std::unique_ptr<UsageRefiner> refiner_;
+};
+
+TEST_F(UsageRefinerTest, QueuesOneJobAboveFivePercent) {
+  Promote();
+  ledger_->Add(Report(95000, 3000, 2000));
+  EXPECT_EQ(Consider(), std::nullopt);  // Five, not more.
+  ledger_->Add(Report(0, 1000, 0));
+  const auto job = Consider();
+  ASSERT_TRUE(job);
+  EXPECT_TRUE(job->refinement);
+  EXPECT_EQ(job->budget_s, 20);
+  EXPECT_THAT(job->reason, HasSubstr("5.9 % of some 101000 decisions"));
+  EXPECT_THAT(job->reason, HasSubstr("extrapolated (4.0 %)"));
+  EXPECT_THAT(job->reason, HasSubstr("bound above 25 % (2.0 %)"));
+  EXPECT_EQ(WaitForEnd(*queue_, job->id).state, JobState::kSucceeded);
+  EXPECT_EQ(Consider(), std::nullopt);
+}
+
+TEST_F(UsageRefinerTest, NeedsEnoughDecisions) {
+  Promote();
+  ledger_->Add(Report(0, 9999));
+  EXPECT_EQ(Consider(), std::nullopt);
+  ledger_->Add(Report(0, 1));
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, WhatIsUsedIsMeasuredAndPartOfTheJob) {
+  Promote();
+  ledger_->Add(Report(90000, 10000));
+  const auto job = Consider();
+  ASSERT_TRUE(job);
+  ASSERT_THAT(job->used_problems, SizeIs(1));
+  EXPECT_EQ(job->used_problems[0].problem, asked_);
+  WaitForEnd(*queue_, job->id);
+  std::set<Problem> measured;
+  for (const MeasureItem& item : device_.items()) {
+    measured.insert(item.problem);
+  }
+  EXPECT_TRUE(measured.contains(asked_));
+  // As it was then, whatever is asked for later.
+  ledger_->Add(Report(5e6, 0));
+  EXPECT_EQ(queue_->Get(job->id)->used_problems, job->used_problems);
+}
+
+TEST_F(UsageRefinerTest, APersonsProfileKnowsWhatIsUsed) {
+  Promote();
+  ledger_->Add(Report(90000, 0));
+  const auto jobs = queue_->Reprofile({.kernel = spec_.name});
+  EXPECT_THAT(jobs->front().used_problems, SizeIs(1));
+  EXPECT_FALSE(jobs->front().refinement);
+  WaitForEnd(*queue_, jobs->front().id);
+}
+
+TEST_F(UsageRefinerTest, RefinesNoMoreOftenThanEverySixHours) {
+  Promote();
+  ledger_->Add(Report(0, 100000));
+  ASSERT_TRUE(Consider());
+  WaitForEnd(*queue_, 2);
+  clock_.Advance(5.9 * kHour);
+  // Another table may serve now, and be no better.
+  ledger_->Add(Report(0, 100000));
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(0.2 * kHour);
+  ledger_->Add(Report(0, 100000));
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, RemembersThatOverARestart) {
+  Promote();
+  ledger_->Add(Report(0, 100000));
+  ASSERT_TRUE(Consider());
+  WaitForEnd(*queue_, 2);
+  StartDaemon({});
+  ledger_->Add(Report(0, 100000));
+  EXPECT_EQ(Consider(), std::nullopt);
+}
+
+TEST_F(UsageRefinerTest, WaitsWhileTheKernelIsProfiledAnyway) {
+  Promote();
+  device_.SetBusy("used by others");
+  const auto jobs = queue_->Reprofile({.kernel = spec_.name, .budget_s = 7});
+  ledger_->Add(Report(0, 100000));
+  EXPECT_EQ(Consider(), std::nullopt);
+  device_.SetBusy("");
+  WaitForEnd(*queue_, jobs->front().id);
+  ledger_->Add(Report(0, 100000));
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, LeavesOtherKernelsDriversAndDevicesAlone) {
+  const std::string digest = Promote();
+  ledger_->Add(Report(0, 100000));
+  EXPECT_EQ(refiner_->Consider("attention", silicon_), std::nullopt);
+  EXPECT_EQ(refiner_->Consider(spec_.name, "sm_80"), std::nullopt);
+  DeviceFacts upgraded = testing::H200();
+  upgraded.driver = "999.99";
+  device_.SetFacts(upgraded);
+  EXPECT_EQ(Consider(), std::nullopt);
+  device_.SetFacts(testing::H200());
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, ATableThatServesNoMoreIsNotRefined) {
+  Promote();
+  ledger_->Add(Report(0, 100000));
+  ASSERT_TRUE(tables_.Retire(tables_.snapshot()->tables[0].record.key).ok());
+  EXPECT_EQ(Consider(), std::nullopt);
+}
+
+TEST_F(UsageRefinerTest, TriesAgainLaterWhereTheJobCannotBeQueued) {
+  Promote();
+  ledger_->Add(Report(0, 100000));
+  jobs_.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  EXPECT_EQ(Consider(), std::nullopt);
+  ASSERT_THAT(warnings_, SizeIs(1));
+  EXPECT_THAT(warnings_[0], HasSubstr("disk full"));
+  jobs_.writes().Heal();
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(601);
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, CanBeTurnedOff) {
+  StartDaemon({.enabled = false});
+  Promote();
+  ledger_->Add(Report(0, 100000));
+  EXPECT_EQ(Consider(), std::nullopt);
+  EXPECT_FALSE(refiner_->enabled());
+}
+
+// With the model's own planning: a profile that has had its samples gets more.
+TEST_F(UsageRefinerTest, MeasuresSomeSamplesMore) {
+  profiling_ = ModelProfilingFunctions();
+  StartDaemon({});
+  Promote();
+  const int64_t before = samples_.GetStats()->samples;
+  ledger_->Add(Report(0, 100000));
+  UsageReport far = Report(0, 100000);
+  far.problems.clear();
+  for (int64_t m = 4096; m <= 8192; m += 512) {
+    far.problems.push_back({{.extents = {m, 4096, 4096}}, 10000, 0});
+  }
+  ledger_->Add(far);
+  const auto job = Consider();
+  ASSERT_TRUE(job);
+  const JobRecord done = WaitForEnd(*queue_, job->id);
+  EXPECT_EQ(done.state, JobState::kSucceeded) << done.message;
+  EXPECT_GT(samples_.GetStats()->samples, before);
+  // Eight per candidate, and verification.
+  EXPECT_LE(samples_.GetStats()->samples - before,
+            8 * device_.prepared() + 3 * 12);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,377 @@
+#include "server/usage_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/table_codec.h"
+#include "model/testing/kernels.h"
+#include "proto/convert/types.h"
+#include "server/registry/fake_measurement_executor.h"
+#include "server/registry/fake_profiling.h"
+#include "server/registry/fake_stores.h"
+#include "server/registry/fake_usage_store.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+const double kInfinity = std::numeric_limits<double>::infinity();
+
+// A GEMM and an attention kernel on one known device, no agent.
+class UsageHandlerTest : public ::testing::Test {
+ protected:
+  UsageHandlerTest() {
+    kernels_.Add(spec_);
+    kernels_.Add(attention_);
+    EXPECT_TRUE(device_store_.Put({.facts = facts_}).ok());
+    EXPECT_TRUE(devices_.Load().ok());
+  }
+
+  // A report of 1000 decisions for one problem.
+  v1::ReportUsageRequest Request() const {
+    v1::ReportUsageRequest request;
+    request.set_interval_s(30);
+    v1::ReportedUsage* const usage = request.add_kernels();
+    usage->set_kernel(spec_.name);
+    usage->set_silicon_key(SiliconKey(facts_));
+    usage->mutable_counts()->set_fitted(900);
+    usage->mutable_counts()->set_extrapolated(100);
+    *usage->add_problems() = Used({.extents = {16, 4096, 4096}}, 600);
+    return request;
+  }
+  v1::UsedProblem Used(const Problem& problem, double decisions) const {
+    v1::UsedProblem used;
+    *used.mutable_problem() = ProblemToProto(spec_.dimensions, problem);
+    used.set_decisions(decisions);
+    return used;
+  }
+
+  absl::Status Report(const v1::ReportUsageRequest& request) {
+    response_.Clear();
+    return handler_.ReportUsage(request, &response_);
+  }
+  v1::GetUsageResponse Get(int problems = 0) {
+    v1::GetUsageRequest request;
+    request.set_problems(problems);
+    v1::GetUsageResponse response;
+    EXPECT_TRUE(handler_.GetUsage(request, &response).ok());
+    return response;
+  }
+  // The reason for which one thing was left out.
+  std::string LeftOut(const v1::ReportUsageRequest& request) {
+    const absl::Status status = Report(request);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(response_.left_out(), 1);
+    return response_.reasons_size() == 1 ? response_.reasons(0) : "";
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  const KernelSpec attention_ = testing::CausalAttentionSpec();
+  const DeviceFacts facts_ = testing::H200();
+  FakeSampleStore samples_;
+  FakeTableStore table_store_;
+  FakeJobStore jobs_;
+  FakeDeviceStore device_store_;
+  FakeUsageStore usage_store_;
+  FakeClock clock_;
+  TableCatalog tables_{&table_store_, [](const std::string&) {}};
+  AgentDirectory devices_{&device_store_, &clock_};
+  FakeKernelCatalog kernels_;
+  UsageLedger ledger_{&usage_store_, &clock_, {}, [](const std::string&) {}};
+  JobQueue queue_{[this] {
+    JobServices services;
+    services.samples = &samples_;
+    services.jobs = &jobs_;
+    services.devices = &device_store_;
+    services.tables = &tables_;
+    services.kernels = &kernels_;
+    services.executors = &devices_;
+    services.clock = &clock_;
+    services.profiling = FakeProfiling();
+    return services;
+  }()};
+  UsageRefiner refiner_{{.ledger = &ledger_,
+                         .jobs = &queue_,
+                         .tables = &tables_,
+                         .kernels = &kernels_,
+                         .executors = &devices_,
+                         .clock = &clock_},
+                        {}};
+  UsageHandler handler_{{.ledger = &ledger_,
+                         .refiner = &refiner_,
+                         .tables = &tables_,
+                         .devices = &devices_,
+                         .kernels = &kernels_,
+                         .clock = &clock_}};
+  v1::ReportUsageResponse response_;
+};
+
+TEST_F(UsageHandlerTest, ShowsWhatWasReported) {
+  ASSERT_TRUE(Report(Request()).ok());
+  EXPECT_EQ(response_.problems_taken(), 1);
+  EXPECT_EQ(response_.left_out(), 0);
+  const v1::GetUsageResponse usage = Get();
+  EXPECT_EQ(usage.reports(), 1);
+  EXPECT_TRUE(usage.refines());
+  ASSERT_EQ(usage.kernels_size(), 1);
+  const v1::KernelUsage& gemm = usage.kernels(0);
+  EXPECT_EQ(gemm.kernel(), spec_.name);
+  EXPECT_EQ(gemm.silicon_key(), SiliconKey(facts_));
+  EXPECT_EQ(gemm.device_label(), facts_.label);
+  EXPECT_EQ(gemm.counts().fitted(), 900);
+  EXPECT_EQ(gemm.counts().extrapolated(), 100);
+  EXPECT_EQ(gemm.decisions_with_table(), 0);
+  ASSERT_EQ(gemm.problems_size(), 1);
+  EXPECT_EQ(gemm.problems(0).decisions(), 600);
+  EXPECT_EQ(
+      ProblemFromProto(spec_.dimensions, gemm.problems(0).problem()).value(),
+      (Problem{.extents = {16, 4096, 4096}}));
+}
+
+TEST_F(UsageHandlerTest, CountsDecisionsWithTheTableThatServes) {
+  const ProfileKey key{spec_.name, std::string(64, 'f'), SiliconKey(facts_),
+                       EnvironmentKey(facts_)};
+  const auto promoted = tables_.Promote(
+      {.key = key},
+      EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 5))
+          .value());
+  ASSERT_TRUE(promoted.ok()) << promoted.status();
+  v1::ReportUsageRequest request = Request();
+  request.mutable_kernels(0)->set_digest(std::string(64, 'a'));
+  ASSERT_TRUE(Report(request).ok());
+  EXPECT_EQ(Get().kernels(0).decisions_with_table(), 0);
+  request.mutable_kernels(0)->set_digest(promoted->digest);
+  ASSERT_TRUE(Report(request).ok());
+  EXPECT_EQ(Get().kernels(0).decisions_with_table(), 1000);
+  EXPECT_DOUBLE_EQ(Get().kernels(0).uncertain_share(), 0.1);
+  EXPECT_EQ(Get().kernels(0).digest(), promoted->digest);
+}
+
+TEST_F(UsageHandlerTest, FindsTheDeviceByUuidKeyOrBecauseThereIsOne) {
+  v1::ReportUsageRequest request = Request();
+  request.mutable_kernels(0)->clear_silicon_key();
+  ASSERT_TRUE(Report(request).ok());
+  EXPECT_EQ(response_.left_out(), 0);
+  request.mutable_kernels(0)->set_device_uuid(facts_.uuid);
+  ASSERT_TRUE(Report(request).ok());
+  EXPECT_EQ(response_.left_out(), 0);
+  EXPECT_EQ(Get().kernels(0).counts().fitted(), 1800);
+  DeviceFacts other = facts_;
+  other.uuid = "GPU-other";
+  other.architecture = "sm_80";
+  ASSERT_TRUE(device_store_.Put({.facts = other}).ok());
+  ASSERT_TRUE(devices_.Load().ok());
+  request.mutable_kernels(0)->clear_device_uuid();
+  EXPECT_THAT(LeftOut(request), HasSubstr("names no device"));
+}
+
+TEST_F(UsageHandlerTest, LeavesOutWhatItDoesNotKnow) {
+  v1::ReportUsageRequest request = Request();
+  request.mutable_kernels(0)->set_kernel("convolution");
+  EXPECT_THAT(LeftOut(request), HasSubstr("convolution"));
+  request = Request();
+  request.mutable_kernels(0)->set_silicon_key("another");
+  EXPECT_THAT(LeftOut(request), HasSubstr("another"));
+  request = Request();
+  request.mutable_kernels(0)->set_device_uuid("GPU-9");
+  EXPECT_THAT(LeftOut(request), HasSubstr("GPU-9"));
+  request = Request();
+  request.mutable_kernels(0)->set_specialisation("causal");
+  EXPECT_THAT(LeftOut(request), HasSubstr("causal"));
+  EXPECT_EQ(Get().kernels_size(), 0);
+  // The others of the report are taken.
+  *request.add_kernels() = Request().kernels(0);
+  EXPECT_THAT(LeftOut(request), HasSubstr("causal"));
+  EXPECT_EQ(Get().kernels_size(), 1);
+}
+
+TEST_F(UsageHandlerTest, LeavesOutIllegalProblems) {
+  v1::ReportUsageRequest request = Request();
+  const std::vector<std::function<void(v1::Problem&)>> faults = {
+      [](v1::Problem& p) { p.mutable_extents(0)->set_values(0, 0); },
+      [](v1::Problem& p) { p.mutable_extents(0)->set_values(0, -5); },
+      [](v1::Problem& p) {
+        p.mutable_extents(0)->set_values(0,
+                                         std::numeric_limits<int64_t>::max());
+      },
+      [](v1::Problem& p) { p.mutable_extents(0)->add_values(3); },
+      [](v1::Problem& p) { p.mutable_extents(0)->set_dimension("x"); },
+      [](v1::Problem& p) { p.mutable_extents()->RemoveLast(); },
+      [](v1::Problem& p) { p.clear_extents(); },
+      [](v1::Problem& p) { p.set_specialisation("causal"); }};
+  for (const auto& fault : faults) {
+    request = Request();
+    fault(*request.mutable_kernels(0)->mutable_problems(0)->mutable_problem());
+    EXPECT_NE(LeftOut(request), "");
+    EXPECT_EQ(response_.problems_taken(), 0);
+  }
+  EXPECT_EQ(Get().kernels(0).problems_size(), 0);
+}
+
+TEST_F(UsageHandlerTest, NamesAFewReasonsOnly) {
+  v1::ReportUsageRequest request = Request();
+  for (int i = 0; i < 40; ++i) {
+    *request.mutable_kernels(0)->add_problems() =
+        Used({.extents = {0, 1, 1}}, 1);
+  }
+  ASSERT_TRUE(Report(request).ok());
+  EXPECT_EQ(response_.left_out(), 40);
+  EXPECT_EQ(response_.reasons_size(), 8);
+}
+
+TEST_F(UsageHandlerTest, RefusesWhatIsNoNumber) {
+  using Fault = std::function<void(v1::ReportUsageRequest&, double)>;
+  const std::vector<Fault> faults = {
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_counts()->set_fitted(d);
+      },
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_counts()->set_wide_bound(d);
+      },
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_counts()->set_extrapolated(d);
+      },
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_counts()->set_stale(d);
+      },
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_counts()->set_default_configuration(d);
+      },
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_problems(0)->set_decisions(d);
+      },
+      [](auto& r, double d) {
+        r.mutable_kernels(0)->mutable_problems(0)->set_overcount(d);
+      },
+      [](auto& r, double d) { r.set_interval_s(d); }};
+  for (const Fault& fault : faults) {
+    for (const double number : {kNan, kInfinity, -1.0, 1e13}) {
+      v1::ReportUsageRequest request = Request();
+      fault(request, number);
+      const absl::Status status = Report(request);
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status << number;
+    }
+  }
+  EXPECT_EQ(Get().kernels_size(), 0);
+}
+
+TEST_F(UsageHandlerTest, RefusesWhatIsTooLarge) {
+  const std::string long_name(2000, 'x');
+  const std::vector<std::function<void(v1::ReportUsageRequest&)>> faults = {
+      [](auto& r) {
+        for (int i = 0; i < 64; ++i) *r.add_kernels() = r.kernels(0);
+      },
+      [](auto& r) {
+        auto& usage = *r.mutable_kernels(0);
+        for (int i = 0; i < 64; ++i) *usage.add_problems() = usage.problems(0);
+      },
+      [&](auto& r) { r.mutable_kernels(0)->set_kernel(long_name); },
+      [](auto& r) { r.mutable_kernels(0)->clear_kernel(); },
+      [&](auto& r) { r.mutable_kernels(0)->set_device_uuid(long_name); },
+      [&](auto& r) { r.mutable_kernels(0)->set_silicon_key(long_name); },
+      [&](auto& r) { r.mutable_kernels(0)->set_specialisation(long_name); },
+      [](auto& r) { r.mutable_kernels(0)->set_digest("abc"); },
+      [](auto& r) { r.mutable_kernels(0)->set_digest(std::string(64, 'g')); },
+      [&](auto& r) {
+        r.mutable_kernels(0)
+            ->mutable_problems(0)
+            ->mutable_problem()
+            ->mutable_extents(0)
+            ->set_dimension(long_name);
+      },
+      [](auto& r) {
+        auto& extents = *r.mutable_kernels(0)
+                             ->mutable_problems(0)
+                             ->mutable_problem()
+                             ->mutable_extents(0);
+        for (int i = 0; i < 1024; ++i) extents.add_values(1);
+      },
+      [](auto& r) {
+        auto& problem =
+            *r.mutable_kernels(0)->mutable_problems(0)->mutable_problem();
+        for (int i = 0; i < 14; ++i) problem.add_extents();
+      }};
+  for (size_t i = 0; i < faults.size(); ++i) {
+    v1::ReportUsageRequest request = Request();
+    faults[i](request);
+    const absl::Status status = Report(request);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << i << ": " << status;
+    EXPECT_LT(status.message().size(), 300u);
+  }
+  EXPECT_EQ(Get().kernels_size(), 0);
+}
+
+TEST_F(UsageHandlerTest, LimitsTheRateOfReports) {
+  for (int i = 0; i < UsageHandler::kReportsAtOnce; ++i) {
+    ASSERT_TRUE(Report({}).ok());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(Report({})));
+  clock_.Advance(0.1);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Report({}).ok()) << i;
+  EXPECT_TRUE(absl::IsResourceExhausted(Report({})));
+}
+
+TEST_F(UsageHandlerTest, ShowsAsManyProblemsAsWanted) {
+  v1::ReportUsageRequest request = Request();
+  for (int64_t m = 1; m <= 30; ++m) {
+    *request.mutable_kernels(0)->add_problems() =
+        Used({.extents = {m, 64, 64}}, static_cast<double>(m));
+  }
+  ASSERT_TRUE(Report(request).ok());
+  EXPECT_EQ(Get().kernels(0).problems_size(), 10);
+  EXPECT_EQ(Get(3).kernels(0).problems_size(), 3);
+  EXPECT_EQ(Get(256).kernels(0).problems_size(), 31);
+  for (const int wrong : {-1, 257}) {
+    v1::GetUsageRequest get;
+    get.set_problems(wrong);
+    v1::GetUsageResponse response;
+    EXPECT_TRUE(absl::IsInvalidArgument(handler_.GetUsage(get, &response)));
+  }
+}
+
+TEST_F(UsageHandlerTest, ShowsNoProblemsOfAKernelThatHasChangedOrGone) {
+  ledger_.Add({.kernel = spec_.name,
+               .silicon_key = SiliconKey(facts_),
+               .counts = {.fitted = 5},
+               .problems = {{{.extents = {1, 2}}, 5, 0}}});
+  ledger_.Add({.kernel = "gone",
+               .silicon_key = "elsewhere",
+               .counts = {.fitted = 4},
+               .problems = {{{.extents = {1, 2}}, 4, 0}}});
+  const v1::GetUsageResponse usage = Get();
+  ASSERT_EQ(usage.kernels_size(), 2);
+  EXPECT_EQ(usage.kernels(0).problems_size(), 0);
+  EXPECT_EQ(usage.kernels(1).kernel(), "gone");
+  EXPECT_EQ(usage.kernels(1).problems_size(), 0);
+}
+
+TEST_F(UsageHandlerTest, CountsSpecialisationsApart) {
+  v1::ReportUsageRequest request;
+  for (const char* name : {"full", "causal", "full"}) {
+    v1::ReportedUsage* const usage = request.add_kernels();
+    usage->set_kernel(attention_.name);
+    usage->set_specialisation(name);
+    usage->mutable_counts()->set_fitted(10);
+  }
+  ASSERT_TRUE(Report(request).ok());
+  const v1::GetUsageResponse all = Get();
+  ASSERT_EQ(all.kernels_size(), 1);
+  const v1::KernelUsage& usage = all.kernels(0);
+  ASSERT_EQ(usage.specialisations_size(), 2);
+  EXPECT_EQ(usage.specialisations(0).specialisation(), "causal");
+  EXPECT_EQ(usage.specialisations(0).counts().fitted(), 10);
+  EXPECT_EQ(usage.specialisations(1).counts().fitted(), 20);
+  EXPECT_EQ(usage.counts().fitted(), 30);
+}
+
+}  // namespace
+}  // namespace wavetune
