@@ -453,7 +453,8 @@ Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
   services.push_back(std::make_unique<TableService>(tables, streams));
   services.push_back(std::make_unique<DecisionService>(decisions));
   services.push_back(std::make_unique<StatusService>(status, samples, streams));
-  services.push_back(std::make_unique<UsageService>(usage));
+  if (usage != nullptr)
+    services.push_back(std::make_unique<UsageService>(usage));
   return services;
 }
 

@@ -23,7 +23,7 @@ namespace wavetune {
 using Services = std::vector<std::unique_ptr<grpc::Service>>;
 
 // Return what stands behind each socket. Handlers and `streams` outlive the
-// services.
+// services. `usage` may be nullptr: reports are answered UNIMPLEMENTED.
 Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
                         StatusHandler* status, SampleHandler* samples,
                         UsageHandler* usage, StreamSet* streams);

@@ -41,8 +41,8 @@ struct TableNode::Parts {
         catalog(&store->tables(), Ignore),
         devices(&store->devices(), &clock),
         handler(store->store_id(), &catalog, &devices, &kernels),
-        services(
-            ReaderServices(&handler, nullptr, nullptr, nullptr, &streams)) {}
+        services(ReaderServices(&handler, nullptr, nullptr, nullptr, nullptr,
+                                &streams)) {}
 
   std::unique_ptr<RocksDbStore> store;
   SystemClock clock;
