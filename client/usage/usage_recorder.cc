@@ -85,7 +85,11 @@ uint32_t UsageRecorder::Draw(Slot& slot) noexcept {
 uint32_t UsageRecorder::PlaceFor(Slot& slot) noexcept {
   const uint32_t offered = slot.offered.load(kRelaxed);
   slot.offered.store(offered + 1, kRelaxed);
-  const uint32_t before = offered - slot.drained.load(kRelaxed);
+  // Of threads that share the slot, one may have read `offered` before others
+  // raised it and a drain took note: then this is the first since that drain.
+  const auto ahead =
+      static_cast<int32_t>(offered - slot.drained.load(kRelaxed));
+  const uint32_t before = ahead < 0 ? 0 : static_cast<uint32_t>(ahead);
   if (before < ring_entries_) return before;
   return std::min(Draw(slot) % (before + 1), ring_entries_);
 }
