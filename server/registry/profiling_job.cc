@@ -176,24 +176,15 @@ absl::Status ProfilingJob::Bind() {
   input_.options.portfolio_size = record.portfolio_size;
   input_.representative_problems =
       WithUsage(kernel_->spec, record.used_problems);
-  return SetIncumbent();
+  SetIncumbent();
+  return absl::OkStatus();
 }
 
-absl::Status ProfilingJob::SetIncumbent() {
+void ProfilingJob::SetIncumbent() {
   incumbent_ = services_.tables->Incumbent(control_->record().key);
   incumbent_comparable_ =
       incumbent_ && Comparable(kernel_->spec, incumbent_->table->table());
-  if (!incumbent_comparable_) return absl::OkStatus();
-  std::set<Configuration> configurations;
-  for (const SubTable& sub : incumbent_->table->table().sub_tables) {
-    for (const TableCandidate& candidate : sub.portfolio) {
-      if (InSpace(kernel_->spec, candidate.configuration)) {
-        configurations.insert(candidate.configuration);
-      }
-    }
-  }
-  input_.incumbents.assign(configurations.begin(), configurations.end());
-  return absl::OkStatus();
+  if (incumbent_comparable_) input_.incumbent = &incumbent_->table->table();
 }
 
 absl::Status ProfilingJob::LoadStored() {

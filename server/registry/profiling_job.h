@@ -59,7 +59,7 @@ class ProfilingJob {
                                    bool* crashed);
 
   absl::StatusOr<DeviceFacts> Facts();
-  absl::Status SetIncumbent();
+  void SetIncumbent();
   // Raises the samples per candidate of a refinement above what is stored.
   void RaiseSampleLimit(int64_t of_earlier_jobs);
   void TakeRecord(const CandidateRecord& record);
