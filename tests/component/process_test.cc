@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -146,7 +147,17 @@ TEST_F(ServingNodeTest, ADamagedStoreIsRefusedAndNotTouched) {
 }
 
 // Kernels, sound and not.
-class FaultyKernelsTest : public NodeFixture {};
+class FaultyKernelsTest : public NodeFixture {
+ protected:
+  // A worker that crashes on purpose just dies: AddressSanitizer's report of it
+  // can take longer than a candidate has.
+  FaultyKernelsTest() {
+    const char* const set = std::getenv("ASAN_OPTIONS");
+    const std::string options =
+        std::string(set == nullptr ? "" : set) + ":handle_segv=0";
+    setenv("ASAN_OPTIONS", options.c_str(), 1);
+  }
+};
 
 TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
   AddKernel("faults");
