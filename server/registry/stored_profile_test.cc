@@ -93,7 +93,7 @@ TEST_F(StoredProfileTest, NothingStoredIsAnEmptyProfile) {
 TEST_F(StoredProfileTest, PassesOnWhatTheStoreSays) {
   Store(1, 5, 1);
   Store(2, 6, 2);
-  for (int readable = 0; readable < 3; ++readable) {
+  for (int readable = 0; readable < 5; ++readable) {
     samples_.reads().Fail(absl::InternalError("I/O error"), readable, 1);
     EXPECT_TRUE(absl::IsInternal(LoadStoredProfile(samples_, job_).status()))
         << readable;
