@@ -329,7 +329,7 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
   };
   // Verification is short and decides what serves: it may pass the budget.
   device_.SetDeviceTimeLimit(0);
-  const absl::Status status = device_.Measure(plan.items, on_result).status();
+  absl::Status status = device_.Measure(plan.items, on_result).status();
   device_.SetDeviceTimeLimit(control_->record().budget_s * 1e6);
   return status;
 }
