@@ -197,7 +197,6 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
   }
   for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
     TableRow& row = model.rows.emplace_back();
-    std::vector<SegmentQuality>& qualities = model.quality.emplace_back();
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       const std::vector<Placed> used = OfWaveRegime(all, w);
       WaveSegment& segment = row.segments.emplace_back();
@@ -210,11 +209,30 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
             CoefficientsOf(FitRelative(RowsOf(used, r, segment.step_tiles)));
       }
       segment.floor_us = FloorOf(used);
-      qualities.push_back(Judge(axes.form, capacity, used, segment, r, w));
-      SetRange(all, capacity, w, qualities.back(), segment);
+    }
+  }
+  SetQuality(axes, observations, model);
+  for (size_t r = 0; r < model.rows.size(); ++r) {
+    for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+      SetRange(all, capacity, w, model.quality[r][w],
+               model.rows[r].segments[w]);
     }
   }
   return model;
+}
+
+void SetQuality(const SubTable& axes,
+                absl::Span<const Observation> observations,
+                CandidateModel& model) {
+  const std::vector<Placed> all = Place(axes, model.capacity, observations);
+  model.quality.assign(model.rows.size(), {});
+  for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+    const std::vector<Placed> used = OfWaveRegime(all, w);
+    for (size_t r = 0; r < model.rows.size(); ++r) {
+      model.quality[r].push_back(Judge(axes.form, model.capacity, used,
+                                       model.rows[r].segments[w], r, w));
+    }
+  }
 }
 
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,

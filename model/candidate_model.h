@@ -31,6 +31,8 @@ struct SegmentQuality {
 struct CandidateModel {
   int64_t capacity = 1;
   int observations = 0;
+  // The coefficients are the serving table's (model/incumbent_model.h).
+  bool of_incumbent = false;
   // [row regime]; segments [wave regime]. The micro tables and bounds are left
   // for SubTableBuilder.
   std::vector<TableRow> rows;
@@ -54,6 +56,12 @@ struct CandidateModel {
 CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
                             int64_t multiprocessors,
                             absl::Span<const Observation> observations);
+
+// Sets `model.quality` to how well its segments predict the observations.
+// Cannot fail.
+void SetQuality(const SubTable& axes,
+                absl::Span<const Observation> observations,
+                CandidateModel& model);
 
 // Returns the predicted latency in microseconds, > 0 and finite. Cannot fail.
 double PredictUs(const SubTable& axes, const CandidateModel& model,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "model/incumbent_model.h"
 
 namespace wavetune {
 namespace {
@@ -55,6 +56,13 @@ std::string NoteOnBounds(const BoundRule& rule) {
       "error bounds are %.2f times a segment's residual, at least %.0f %%: too "
       "few representative problems were measured to calibrate them",
       rule.factor, rule.factor * rule.least_scale * 100);
+}
+
+int IncumbentModels(const std::vector<CandidateModel>& models,
+                    const std::vector<size_t>& members) {
+  return static_cast<int>(
+      std::count_if(members.begin(), members.end(),
+                    [&](size_t i) { return models[i].of_incumbent; }));
 }
 
 std::string NoteOnEarlier(const ProfileState& state) {
@@ -117,6 +125,13 @@ std::vector<std::string> NotesOnTable(const SpecialisationState& specialisation,
                    " candidates with enough samples and ",
                    specialisation.candidates.size(), " that compiled")};
   notes.push_back(prefix + NoteOnBounds(rule));
+  const int kept = IncumbentModels(models, members);
+  if (kept > 0) {
+    notes.push_back(absl::StrFormat(
+        "%s%d models of the serving table stay: they explain these samples "
+        "within %.0f %% as well as new ones would",
+        prefix, kept, kIncumbentErrorMargin * 100));
+  }
   const int pooled = SegmentsWithoutSamples(models, members);
   if (pooled > 0) {
     notes.push_back(absl::StrCat(

@@ -18,6 +18,7 @@ namespace wavetune {
 std::vector<std::string> NotesOnSamples(const ProfileState& state);
 
 // Of one specialisation's table: portfolio and rows, candidates left out,
+// models of the serving table that stay,
 // segments without samples of their own, bounds, a poor fit, no candidate that
 // is legal for every problem. `members` index the candidates.
 std::vector<std::string> NotesOnTable(const SpecialisationState& specialisation,

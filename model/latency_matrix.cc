@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <limits>
+#include <utility>
+
+#include "model/incumbent_model.h"
 
 namespace wavetune {
 
@@ -14,6 +17,9 @@ std::vector<CandidateModel> FitCandidates(
     if (static_cast<int>(c.observations.size()) < fewest) continue;
     models[i] = FitCandidate(specialisation.axes, c.candidate->capacity,
                              multiprocessors, c.observations);
+    if (c.incumbent_model == nullptr) continue;
+    models[i] = PreferIncumbent(specialisation.axes, *c.incumbent_model,
+                                c.observations, std::move(models[i]));
   }
   return models;
 }

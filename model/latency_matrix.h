@@ -20,7 +20,8 @@ using LatencyMatrix = std::vector<std::vector<double>>;
 inline constexpr double kMicroTie = 0.02;
 
 // Fits every candidate of a specialisation with at least `fewest` observations;
-// the others get a model without rows. Cannot fail.
+// the others get a model without rows. Models of the serving table stay where
+// they do as well (model/incumbent_model.h). Cannot fail.
 std::vector<CandidateModel> FitCandidates(
     const SpecialisationState& specialisation, int64_t multiprocessors,
     int fewest);

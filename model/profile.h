@@ -67,9 +67,11 @@ struct ProfileInput {
   std::vector<Sample> earlier_samples;
   // Problems that refinement may measure. Empty: the spec's.
   std::vector<WeightedProblem> representative_problems;
-  // Configurations of the serving table, preferred when the portfolio is
-  // chosen. May be empty.
-  std::vector<Configuration> incumbents;
+  // The serving table of the same kernel; nullptr: none. Its configurations are
+  // preferred when the portfolio is chosen. Its models stay where they explain
+  // the samples about as well as new ones (model/incumbent_model.h); not in a
+  // refinement, whose few samples are there to move them.
+  const Table* incumbent = nullptr;
   ProfileOptions options;
 };
 

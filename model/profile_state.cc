@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "model/anchor_plan.h"
+#include "model/incumbent_model.h"
 #include "model/kernel_validation.h"
 #include "model/refinement.h"
 #include "model/row_regimes.h"
@@ -195,14 +196,41 @@ void SetMacroClasses(const KernelSpec& spec,
   }
 }
 
-void SetTraits(const ProfileInput& input,
-               std::vector<CandidateState>& candidates) {
-  const std::vector<Configuration>& incumbents = input.incumbents;
+const SubTable* IncumbentOf(const ProfileInput& input,
+                            const SpecialisationState& specialisation) {
+  if (input.incumbent == nullptr) return nullptr;
+  for (const SubTable& sub_table : input.incumbent->sub_tables) {
+    if (sub_table.specialisation == specialisation.name) return &sub_table;
+  }
+  return nullptr;
+}
+
+bool HasAxesOf(const SubTable& a, const SubTable& b) {
+  return a.form == b.form && a.row_regimes == b.row_regimes &&
+         a.max_waves == b.max_waves;
+}
+
+// Needs the axes.
+void SetIncumbents(const ProfileInput& input,
+                   SpecialisationState& specialisation) {
+  const SubTable* const serving = IncumbentOf(input, specialisation);
+  if (serving == nullptr) return;
+  const bool refines = input.options.refinement_samples > 0;
+  const bool keep = !refines && HasAxesOf(*serving, specialisation.axes);
+  for (const TableCandidate& member : serving->portfolio) {
+    CandidateState* const c =
+        FindCandidate(specialisation, member.configuration);
+    if (c == nullptr) continue;
+    c->incumbent = true;
+    if (keep)
+      c->incumbent_model = GroupFittedTo(*serving, member.configuration);
+  }
+}
+
+void SetUniversal(const KernelSpec& spec,
+                  std::vector<CandidateState>& candidates) {
   for (CandidateState& c : candidates) {
-    const Configuration& configuration = c.candidate->configuration;
-    c.universal = IsLegalForEveryProblem(*input.spec, configuration);
-    c.incumbent = std::find(incumbents.begin(), incumbents.end(),
-                            configuration) != incumbents.end();
+    c.universal = IsLegalForEveryProblem(spec, c.candidate->configuration);
   }
 }
 
@@ -326,7 +354,7 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
   }
   AddSamples(input, state);
   for (SpecialisationState& s : state.specialisations) {
-    SetTraits(input, s.candidates);
+    SetUniversal(*input.spec, s.candidates);
     s.representatives_given = !s.representatives.empty();
     if (!s.representatives_given) {
       SetAxes(s);
@@ -335,6 +363,7 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
     PlaceRepresentatives(input, 0, s);
     MarkRepresentatives(s);
     SetAxes(s);
+    SetIncumbents(input, s);
   }
   return state;
 }

@@ -1,11 +1,10 @@
 #include "server/registry/incumbent.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
 
 namespace wavetune {
 namespace {
@@ -33,20 +32,6 @@ Incumbent::Incumbent(const KernelSpec& spec,
                      std::optional<ServingTable> serving)
     : serving_(std::move(serving)),
       comparable_(serving_ && IsComparable(spec, serving_->table->table())) {}
-
-std::vector<Configuration> Incumbent::Configurations(
-    const KernelSpec& spec) const {
-  if (!comparable_) return {};
-  std::set<Configuration> configurations;
-  for (const SubTable& sub : serving_->table->table().sub_tables) {
-    for (const TableCandidate& candidate : sub.portfolio) {
-      if (InSpace(spec, candidate.configuration)) {
-        configurations.insert(candidate.configuration);
-      }
-    }
-  }
-  return {configurations.begin(), configurations.end()};
-}
 
 bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {
   return serving_ && serving_->record.key == key &&

@@ -7,11 +7,9 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "model/compiled_table.h"
-#include "model/configuration.h"
 #include "model/kernel_spec.h"
 #include "server/registry/records.h"
 #include "server/registry/table_catalog.h"
@@ -29,10 +27,6 @@ class Incumbent {
   const CompiledTable* comparable() const {
     return comparable_ ? serving_->table.get() : nullptr;
   }
-
-  // Returns the configurations that comparable() chooses from and that the
-  // kernel still has, sorted.
-  std::vector<Configuration> Configurations(const KernelSpec& spec) const;
 
   // Returns whether it is this very table.
   bool Is(const ProfileKey& key, absl::string_view digest) const;

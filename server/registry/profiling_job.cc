@@ -119,7 +119,9 @@ absl::Status ProfilingJob::Bind() {
   input_.representative_problems =
       WithUsage(kernel_->spec, record.used_problems);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
-  input_.incumbents = incumbent_.Configurations(kernel_->spec);
+  if (const CompiledTable* const table = incumbent_.comparable()) {
+    input_.incumbent = &table->table();
+  }
   return absl::OkStatus();
 }
 
