@@ -2,7 +2,7 @@
 
 #include <bit>
 #include <cstring>
-#include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -40,7 +40,7 @@ absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
                                         int64_t value) {
   switch (argument.type) {
     case ElementType::kInt32:
-      if (value > std::numeric_limits<int32_t>::max()) {
+      if (!std::in_range<int32_t>(value)) {
         return absl::FailedPreconditionError(absl::StrCat(
             "argument ", argument.name, " is INT32, but its value is ", value,
             "; declare it INT64"));

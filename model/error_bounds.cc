@@ -39,6 +39,7 @@ struct Score {
 void AddScores(const SpecialisationState& specialisation,
                const CandidateState& candidate, int64_t multiprocessors,
                std::vector<Score>& scores) {
+  const SubTable& axes = specialisation.axes;
   for (size_t fold = 0; fold < kFolds; ++fold) {
     std::vector<Observation> fitted;
     std::vector<const Observation*> held_out;
@@ -51,14 +52,12 @@ void AddScores(const SpecialisationState& specialisation,
       }
     }
     if (held_out.empty() || fitted.empty()) continue;
-    const CandidateModel model =
-        FitCandidate(specialisation.axes, candidate.candidate->capacity,
-                     multiprocessors, fitted);
+    const CandidateModel model = FitCandidate(
+        axes, candidate.candidate->capacity, multiprocessors, fitted);
     for (const Observation* o : held_out) {
-      const double predicted = PredictUs(specialisation.axes, model, o->at);
-      const double scale = std::max(
-          kLeastScale, ScaleOf(QualityAt(specialisation.axes, model, o->at)));
-      const SubTable& axes = specialisation.axes;
+      const double predicted = PredictUs(axes, model, o->at);
+      const double scale =
+          std::max(kLeastScale, ScaleOf(QualityAt(axes, model, o->at)));
       scores.push_back({std::abs(o->latency_us / predicted - 1) / scale,
                         static_cast<size_t>(
                             RowRegimeIndex(axes, o->at.rows, o->at.row_fill)),

@@ -136,6 +136,8 @@ TEST(ScalarBytesTest, AreTheValueInItsType) {
   int32_t narrow = 0;
   std::memcpy(&narrow, ScalarBytes(argument, 77)->data(), 4);
   EXPECT_EQ(narrow, 77);
+  EXPECT_EQ(ScalarBytes(argument, -(int64_t{1} << 31) - 1).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ScalarBytes(argument, int64_t{1} << 31).status().code(),
             absl::StatusCode::kFailedPrecondition);
   argument.type = ElementType::kBfloat16;

@@ -47,10 +47,12 @@ count() {
   echo "$(((total + decisions / 2) / decisions))"
 }
 
+cases="$(valgrind -q --tool=none "${program}")"
+[ -n "${cases}" ] || die "${program} names no cases"
 measured="path,case,instructions"
 while read -r path name; do
   measured+=$'\n'"${path},${name},$(count "${path}" "${name}")"
-done < <(valgrind -q --tool=none "${program}")
+done <<< "${cases}"
 
 if [ "${1:-}" = --update ]; then
   printf '%s\n' "${measured}" > "${golden}"

@@ -123,11 +123,16 @@ class Daemon::Impl {
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(jobs_.Start());
     grpc::EnableDefaultHealthCheckService(true);
-    RETURN_IF_ERROR(Listen(
-        options_.reader_socket, kEveryone,
-        ReaderServices(&table_handler_, &decision_handler_, &status_handler_,
-                       &sample_handler_, &usage_handler_, &streams_),
-        &reader_));
+    RETURN_IF_ERROR(
+        Listen(options_.reader_socket, kEveryone,
+               ReaderServices({.tables = &table_handler_,
+                               .decisions = &decision_handler_,
+                               .status = &status_handler_,
+                               .samples = &sample_handler_,
+                               .usage = &usage_handler_,
+                               .listing_patience = options_.listing_patience},
+                              &streams_),
+               &reader_));
     const AgentSession::Options session{
         .program_version = options_.version,
         .heartbeat_timeout_s = options_.heartbeat_timeout_s};

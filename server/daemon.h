@@ -9,6 +9,7 @@
 #ifndef WAVETUNE_SERVER_DAEMON_H_
 #define WAVETUNE_SERVER_DAEMON_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -48,6 +49,8 @@ struct DaemonOptions {
   bool even_if_busy = false;  // Measure also while others use a device.
   double agent_wait_s = 600;
   double heartbeat_timeout_s = 30;
+  // Of whoever lists samples, for each message.
+  std::chrono::milliseconds listing_patience{30000};
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
   UsageRefiner::Options refine;  // When tables are refined by themselves.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -53,15 +54,27 @@ class DaemonFixture : public ::testing::Test {
     stores.usage = &usage_;
     return stores;
   }
-  void StartDaemon() {
+  void StartDaemon() { StartDaemon(Options()); }
+  void StartDaemon(const DaemonOptions& options) {
     daemon_ = nullptr;
-    auto daemon = Daemon::Start(Stores(), Options());
+    auto daemon = Daemon::Start(Stores(), options);
     ASSERT_TRUE(daemon.ok()) << daemon.status();
     daemon_ = *std::move(daemon);
   }
 
-  std::shared_ptr<grpc::Channel> Channel(const std::string& name) const {
-    grpc::ChannelArguments arguments;
+  // Returns whether the condition came true within a minute.
+  static bool WaitUntil(const std::function<bool()>& condition) {
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+
+  std::shared_ptr<grpc::Channel> Channel(
+      const std::string& name, grpc::ChannelArguments arguments = {}) const {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return grpc::CreateCustomChannel("unix:" + folder_ / name,
                                      grpc::InsecureChannelCredentials(),
@@ -88,15 +101,8 @@ class DaemonFixture : public ::testing::Test {
     auto agent = std::make_unique<ScriptedAgent>(Channel("agent.sock"), uuid);
     EXPECT_TRUE(agent->greeted());
     const auto status = Stub<v1::StatusService>("reader.sock");
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!IsAttached(status, uuid)) {
-      if (std::chrono::steady_clock::now() > deadline) {
-        ADD_FAILURE() << uuid << " was never attached";
-        break;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    EXPECT_TRUE(WaitUntil([&] { return IsAttached(status, uuid); }))
+        << uuid << " was never attached";
     return agent;
   }
   bool IsAttached(const std::unique_ptr<v1::StatusService::Stub>& status,

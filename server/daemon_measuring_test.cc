@@ -47,24 +47,13 @@ TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
 }
 
 TEST_F(DaemonMeasuringTest, RecordsAndStreamsEverySample) {
-  ScriptedAgent agent(Channel("agent.sock"), "CPU-1");
+  const auto agent = Attach("CPU-1");
   v1::MeasureRequest request;
   request.set_kernel("copy");
   request.set_record(true);
   request.set_anchors_per_candidate(40);
   *request.add_problems() = Problem(33, 100).problems(0);
   const auto admin = Stub<v1::AdminService>("admin.sock");
-  // The greeting comes before the device is known.
-  const auto known = [&] {
-    v1::ListDevicesResponse devices;
-    return Call(&v1::StatusService::Stub::ListDevices,
-                Stub<v1::StatusService>("reader.sock"),
-                v1::ListDevicesRequest(), &devices)
-               .ok() &&
-           !devices.devices().empty();
-  };
-  while (!known()) {
-  }
   grpc::ClientContext context;
   const auto reader = admin->Measure(&context, request);
   v1::MeasureResponse message;

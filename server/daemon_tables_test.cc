@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "server/daemon_fixture.h"
+#include "server/sample_handler.h"
 
 namespace wavetune {
 namespace {
@@ -107,6 +111,61 @@ TEST_F(DaemonTablesTest, ListsTheSamplesBehindATable) {
   EXPECT_EQ(samples, agent->measured());
   EXPECT_EQ(list(std::string(64, 'f'), &samples).error_code(),
             grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(DaemonTablesTest, AReaderThatNeverReadsLosesItsListing) {
+  DaemonOptions options = Options();
+  options.listing_patience = std::chrono::seconds(1);
+  StartDaemon(options);
+  std::string digest;
+  {
+    const auto agent = Attach("CPU-1");
+    digest = Reprofile().digest();
+  }
+  // More than the socket and a small window hold.
+  const ProfileKey key = tables_.ListServing()->at(0).key;
+  const SampleRecord sample = samples_.Load(key, 1)->samples.at(0);
+  ASSERT_TRUE(
+      samples_.Append(key, 1, std::vector<SampleRecord>(50000, sample), {})
+          .ok());
+  struct Reader {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::ListSamplesResponse>> stream;
+  };
+  grpc::ChannelArguments small_window;
+  small_window.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  small_window.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65535);
+  const auto status =
+      v1::StatusService::NewStub(Channel("reader.sock", small_window));
+  v1::ListSamplesRequest request;
+  request.set_digest(digest);
+  v1::ListSamplesResponse response;
+  std::vector<std::unique_ptr<Reader>> stalled;
+  for (int i = 0; i < SampleHandler::kMaxListings; ++i) {
+    Reader& reader = *stalled.emplace_back(std::make_unique<Reader>());
+    reader.stream = status->ListSamples(&reader.context, request);
+    ASSERT_TRUE(reader.stream->Read(&response));
+  }
+  // Others have their turn.
+  EXPECT_TRUE(WaitUntil([&] {
+    grpc::ClientContext context;
+    const auto stream = status->ListSamples(&context, request);
+    int64_t samples = 0;
+    while (stream->Read(&response)) samples += response.profiled_size();
+    const grpc::Status ended = stream->Finish();
+    if (ended.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+      return false;
+    }
+    EXPECT_TRUE(ended.ok()) << ended.error_message();
+    EXPECT_GT(samples, 50000);
+    return true;
+  }));
+  for (const auto& reader : stalled) {
+    while (reader->stream->Read(&response)) {
+    }
+    EXPECT_EQ(reader->stream->Finish().error_code(),
+              grpc::StatusCode::CANCELLED);
+  }
 }
 
 TEST_F(DaemonTablesTest, AnswersWithTheDefaultWithoutATable) {

@@ -201,10 +201,11 @@ absl::StatusOr<std::optional<std::string>> RocksDbDatabase::Get(
 }
 
 absl::Status RocksDbDatabase::Scan(Family family, absl::string_view prefix,
-                                   const Visit& visit, const Resume& resume) {
+                                   const Visit& visit, const Resume& resume,
+                                   absl::string_view start) {
   ASSIGN_OR_RETURN(const Lock lock, LockOpen());
   std::string last_key(prefix);
-  std::optional<std::string> from = last_key;
+  std::optional<std::string> from(start.empty() ? prefix : start);
   for (int attempt = 0; from.has_value(); ++attempt) {
     const std::unique_ptr<rocksdb::Iterator> it(
         db_->NewIterator({}, handle(family)));

@@ -124,17 +124,19 @@ class RocksDbDatabase {
   absl::StatusOr<std::optional<std::string>> Get(Family family,
                                                  absl::string_view key);
 
-  // Calls `visit` for each entry under `prefix`, in key order, until it returns
-  // false. Where a block of a file is damaged the entries in it are left out:
-  // the damage is reported, and the scan goes on at the key that `resume`
-  // returns for the last key reached and the number of attempts so far, or ends
-  // with OK where that is nothing. Errors: as FromRocksDb, but for DATA_LOSS.
+  // Calls `visit` for each entry under `prefix`, in key order from `start` (a
+  // key under it; empty: the first) on, until it returns false. Where a block
+  // of a file is damaged the entries in it are left out: the damage is
+  // reported, and the scan goes on at the key that `resume` returns for the
+  // last key reached and the number of attempts so far, or ends with OK where
+  // that is nothing. Errors: as FromRocksDb, but for DATA_LOSS.
   using Visit =
       std::function<bool(absl::string_view key, absl::string_view value)>;
   using Resume = std::function<std::optional<std::string>(
       absl::string_view last_key, int attempt)>;
   absl::Status Scan(Family family, absl::string_view prefix, const Visit& visit,
-                    const Resume& resume = nullptr);
+                    const Resume& resume = nullptr,
+                    absl::string_view start = "");
 
   // Writes a batch, atomically; `sync`: it is on disk when this returns. After
   // an I/O error RocksDB refuses all writes: this makes it go on, so that the

@@ -153,9 +153,9 @@ absl::Status RocksDbSampleStore::Append(
 }
 
 absl::Status RocksDbSampleStore::ScanEntries(
-    const std::string& prefix, uint64_t end_sequence,
+    const std::string& prefix, uint64_t from, uint64_t end,
     const RocksDbDatabase::Visit& visit) {
-  uint64_t next = 0;  // Everything before it was seen or given up.
+  uint64_t next = from;  // Everything before it was seen or given up.
   const auto resume = [&](absl::string_view last_key,
                           int attempt) -> std::optional<std::string> {
     if (last_key.size() > prefix.size()) {
@@ -164,35 +164,49 @@ absl::Status RocksDbSampleStore::ScanEntries(
     // Growing steps leave a damaged block after few reads; at most as many
     // entries are lost behind it as were in it.
     next += uint64_t{1} << std::min(attempt, 30);
-    if (next >= end_sequence) return std::nullopt;
+    if (next >= end) return std::nullopt;
     return absl::StrCat(prefix, BigEndian(next));
   };
-  return database_->Scan(Family::kSamples, prefix, visit, resume);
+  return database_->Scan(Family::kSamples, prefix, visit, resume,
+                         absl::StrCat(prefix, BigEndian(from)));
 }
 
-absl::StatusOr<SampleSet> RocksDbSampleStore::Load(const ProfileKey& key,
-                                                   uint64_t generation) {
+absl::StatusOr<SamplePage> RocksDbSampleStore::LoadPage(const ProfileKey& key,
+                                                        uint64_t generation,
+                                                        uint64_t from,
+                                                        size_t most) {
   ASSIGN_OR_RETURN(const GenerationRecord record,
                    ReadGeneration(GenerationKey(key, generation)));
-  SampleSet set;
-  const auto add_sample = [&](absl::string_view k, absl::string_view value) {
+  SamplePage page;
+  const auto add = [&](absl::string_view k, absl::string_view value) {
+    if (page.samples.size() == most) {
+      // Not 0: there is a sample before it.
+      page.next = TrailingNumber(k).value_or(0);
+      return false;
+    }
     absl::StatusOr<SampleRecord> sample = DecodeStoredSample(value);
     if (sample.ok()) {
-      set.samples.push_back(*std::move(sample));
+      page.samples.push_back(*std::move(sample));
     } else {
       database_->ReportCorrupt(Family::kSamples, k, sample.status());
     }
     return true;
   };
   RETURN_IF_ERROR(
-      ScanEntries(EntryPrefix(key, generation, SampleEntry::kSample),
-                  record.next_sequence, add_sample));
+      ScanEntries(EntryPrefix(key, generation, SampleEntry::kSample), from,
+                  record.next_sequence, add));
+  return page;
+}
 
-  std::map<std::pair<std::string, Configuration>, CandidateRecord> candidates;
-  const auto add_candidate = [&](absl::string_view k, absl::string_view value) {
+absl::StatusOr<std::vector<CandidateRecord>> RocksDbSampleStore::LoadCandidates(
+    const ProfileKey& key, uint64_t generation) {
+  ASSIGN_OR_RETURN(const GenerationRecord record,
+                   ReadGeneration(GenerationKey(key, generation)));
+  std::map<std::pair<std::string, Configuration>, CandidateRecord> latest;
+  const auto add = [&](absl::string_view k, absl::string_view value) {
     absl::StatusOr<CandidateRecord> candidate = DecodeStoredCandidate(value);
     if (candidate.ok()) {
-      candidates.insert_or_assign(
+      latest.insert_or_assign(
           {candidate->specialisation, candidate->candidate.configuration},
           *candidate);
     } else {
@@ -202,11 +216,12 @@ absl::StatusOr<SampleSet> RocksDbSampleStore::Load(const ProfileKey& key,
   };
   RETURN_IF_ERROR(
       ScanEntries(EntryPrefix(key, generation, SampleEntry::kCandidate),
-                  record.next_sequence, add_candidate));
-  for (auto& [unused, candidate] : candidates) {
-    set.candidates.push_back(std::move(candidate));
+                  /*from=*/0, record.next_sequence, add));
+  std::vector<CandidateRecord> candidates;
+  for (auto& [unused, candidate] : latest) {
+    candidates.push_back(std::move(candidate));
   }
-  return set;
+  return candidates;
 }
 
 absl::StatusOr<std::vector<uint64_t>> RocksDbSampleStore::Generations(

@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_SERVER_ROCKSDB_SAMPLE_STORE_H_
 #define WAVETUNE_SERVER_ROCKSDB_SAMPLE_STORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,8 +30,11 @@ class RocksDbSampleStore : public SampleStore {
   absl::Status Append(const ProfileKey& key, uint64_t generation,
                       absl::Span<const SampleRecord> samples,
                       absl::Span<const CandidateRecord> candidates) override;
-  absl::StatusOr<SampleSet> Load(const ProfileKey& key,
-                                 uint64_t generation) override;
+  absl::StatusOr<SamplePage> LoadPage(const ProfileKey& key,
+                                      uint64_t generation, uint64_t from,
+                                      size_t most) override;
+  absl::StatusOr<std::vector<CandidateRecord>> LoadCandidates(
+      const ProfileKey& key, uint64_t generation) override;
   absl::StatusOr<std::vector<uint64_t>> Generations(
       const ProfileKey& key) override;
   absl::Status Prune(const ProfileKey& key, int keep) override;
@@ -45,9 +49,10 @@ class RocksDbSampleStore : public SampleStore {
   absl::StatusOr<GenerationRecord> ReadGeneration(
       const std::string& generation_key);
   absl::StatusOr<GenerationRecord> Recount(const std::string& generation_key);
-  // Visits the entries of one kind, skipping what is damaged.
-  absl::Status ScanEntries(const std::string& prefix, uint64_t end_sequence,
-                           const RocksDbDatabase::Visit& visit);
+  // Visits the entries of one kind with sequence numbers in [from, end), until
+  // `visit` returns false; skips what is damaged.
+  absl::Status ScanEntries(const std::string& prefix, uint64_t from,
+                           uint64_t end, const RocksDbDatabase::Visit& visit);
   absl::Status CheckLimit(int64_t added_bytes) const;
 
   RocksDbDatabase* const database_;

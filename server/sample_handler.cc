@@ -1,7 +1,7 @@
 #include "server/sample_handler.h"
 
-#include <algorithm>
-#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
@@ -21,22 +21,35 @@ v1::Sample ToProto(const std::vector<Dimension>& dimensions,
 
 }  // namespace
 
-bool SampleListing::Next(v1::ListSamplesResponse* response) {
+absl::StatusOr<bool> SampleListing::Next(v1::ListSamplesResponse* response) {
   response->Clear();
   size_t left = kPerMessage;
-  for (; left > 0 && candidates_ < profiled_.candidates.size(); --left) {
+  const std::vector<CandidateRecord>& candidates = contents_.candidates;
+  for (; left > 0 && candidate_ < candidates.size(); --left) {
     *response->add_candidates() =
-        CandidateRecordToProto(profiled_.candidates[candidates_++]);
+        CandidateRecordToProto(candidates[candidate_++]);
   }
-  for (; left > 0 && profiled_samples_ < profiled_.samples.size(); --left) {
-    *response->add_profiled() =
-        ToProto(dimensions_, profiled_.samples[profiled_samples_++]);
-  }
-  for (; left > 0 && measured_samples_ < measured_.size(); --left) {
-    *response->add_measured() =
-        ToProto(dimensions_, measured_[measured_samples_++]);
+  while (left > 0 && generation_ < contents_.generations.size()) {
+    ASSIGN_OR_RETURN(const size_t added, AddSamples(left, response));
+    left -= added;
   }
   return left < kPerMessage;
+}
+
+absl::StatusOr<size_t> SampleListing::AddSamples(
+    size_t most, v1::ListSamplesResponse* response) {
+  const uint64_t generation = contents_.generations[generation_];
+  ASSIGN_OR_RETURN(const SamplePage page,
+                   store_->LoadPage(contents_.key, generation, from_, most));
+  for (const SampleRecord& sample : page.samples) {
+    v1::Sample* const added = generation == kMeasuredGeneration
+                                  ? response->add_measured()
+                                  : response->add_profiled();
+    *added = ToProto(contents_.dimensions, sample);
+  }
+  from_ = page.next;
+  if (from_ == 0) ++generation_;
+  return page.samples.size();
 }
 
 absl::StatusOr<std::unique_ptr<SampleListing>> SampleHandler::ListSamples(
@@ -46,35 +59,34 @@ absl::StatusOr<std::unique_ptr<SampleListing>> SampleHandler::ListSamples(
         "give the digest of a table, as GetTable or ListTables answers it");
   }
   ASSIGN_OR_RETURN(const ServingTable serving, tables_->Get(request.digest()));
-  open_->fetch_add(1);
+  const int others = open_->fetch_add(1);
   std::shared_ptr<const void> permit(
       nullptr, [open = open_](const void*) { open->fetch_sub(1); });
-  if (open_->load() > kMaxListings) {
+  if (others >= kMaxListings) {
     return absl::ResourceExhaustedError(
         absl::StrCat("others are listing samples, at most ", kMaxListings,
                      " may at once: try again"));
   }
-  const ProfileKey& key = serving.record.key;
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
-                   samples_->Generations(key));
-  SampleSet profiled;
-  for (const uint64_t generation : generations) {
-    if (generation == kMeasuredGeneration) continue;
-    ASSIGN_OR_RETURN(SampleSet stored, samples_->Load(key, generation));
-    profiled.candidates = std::move(stored.candidates);  // The newest stay.
-    std::move(stored.samples.begin(), stored.samples.end(),
-              std::back_inserter(profiled.samples));
+  SampleListing::Contents contents{
+      .dimensions = serving.table->table().dimensions,
+      .key = serving.record.key};
+  ASSIGN_OR_RETURN(contents.generations, samples_->Generations(contents.key));
+  std::erase(contents.generations, kMeasuredGeneration);
+  if (!contents.generations.empty()) {
+    ASSIGN_OR_RETURN(
+        contents.candidates,
+        samples_->LoadCandidates(contents.key, contents.generations.back()));
   }
-  ASSIGN_OR_RETURN(SampleSet measured,
-                   samples_->Load(key, kMeasuredGeneration));
   // A table that was brought from elsewhere: only measuring jobs know of
   // candidates.
-  if (profiled.candidates.empty()) {
-    profiled.candidates = std::move(measured.candidates);
+  if (contents.candidates.empty()) {
+    ASSIGN_OR_RETURN(
+        contents.candidates,
+        samples_->LoadCandidates(contents.key, kMeasuredGeneration));
   }
-  return std::make_unique<SampleListing>(
-      serving.table->table().dimensions, std::move(profiled),
-      std::move(measured.samples), std::move(permit));
+  contents.generations.push_back(kMeasuredGeneration);
+  return std::make_unique<SampleListing>(samples_, std::move(contents),
+                                         std::move(permit));
 }
 
 }  // namespace wavetune

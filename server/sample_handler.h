@@ -2,10 +2,10 @@
 //
 //   ASSIGN_OR_RETURN(auto listing, handler.ListSamples(request));
 //   v1::ListSamplesResponse message;
-//   while (listing->Next(&message)) Send(message);
+//   while (listing->Next(&message).value_or(false)) Send(message);
 //
-// Anybody on the node may list, and a listing holds a whole generation in
-// memory: so few are made at a time, and messages only as they are sent.
+// Anybody on the node may list: so samples are read from the store a message at
+// a time, only as messages are sent, and few listings are open at once.
 //
 // Thread safety: thread-safe; a listing is used by one thread at a time.
 #ifndef WAVETUNE_SERVER_SAMPLE_HANDLER_H_
@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -31,26 +32,35 @@ class SampleListing {
   // Samples, or candidates, in a message: about 100 KiB.
   static constexpr size_t kPerMessage = 512;
 
-  SampleListing(std::vector<Dimension> dimensions, SampleSet profiled,
-                std::vector<SampleRecord> measured,
+  struct Contents {
+    std::vector<Dimension> dimensions;
+    ProfileKey key;
+    std::vector<CandidateRecord> candidates;
+    std::vector<uint64_t> generations;  // In the order of listing.
+  };
+  // `store` outlives the listing.
+  SampleListing(SampleStore* store, Contents contents,
                 std::shared_ptr<const void> permit)
-      : dimensions_(std::move(dimensions)),
-        profiled_(std::move(profiled)),
-        measured_(std::move(measured)),
+      : store_(store),
+        contents_(std::move(contents)),
         permit_(std::move(permit)) {}
 
-  // Fills the next message; false, leaving it empty, at the end. Cannot fail.
-  bool Next(v1::ListSamplesResponse* response);
+  // Fills the next message; false, leaving it empty, at the end. Errors: the
+  // store's.
+  absl::StatusOr<bool> Next(v1::ListSamplesResponse* response);
 
  private:
-  const std::vector<Dimension> dimensions_;
-  const SampleSet profiled_;
-  const std::vector<SampleRecord> measured_;
+  // Adds samples to a message, at most `most`; returns how many.
+  absl::StatusOr<size_t> AddSamples(size_t most,
+                                    v1::ListSamplesResponse* response);
+
+  SampleStore* const store_;
+  const Contents contents_;
   const std::shared_ptr<const void> permit_;
-  // What was sent.
-  size_t candidates_ = 0;
-  size_t profiled_samples_ = 0;
-  size_t measured_samples_ = 0;
+  // What comes next.
+  size_t candidate_ = 0;
+  size_t generation_ = 0;
+  uint64_t from_ = 0;  // In the generation's pages.
 };
 
 class SampleHandler {
@@ -58,11 +68,11 @@ class SampleHandler {
   // Listings that may be open at once.
   static constexpr int kMaxListings = 2;
 
-  // Both outlive the handler.
+  // Both outlive the handler and its listings.
   SampleHandler(TableCatalog* tables, SampleStore* samples)
       : tables_(tables), samples_(samples) {}
 
-  // Returns what is stored under the key of a table: its newest generation and
+  // Returns what is stored under the key of a table: its kept generations and
   // what measuring jobs measured. Errors: as TableCatalog::Get;
   // INVALID_ARGUMENT without a digest; RESOURCE_EXHAUSTED where kMaxListings
   // are open; the store's.

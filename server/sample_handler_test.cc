@@ -11,6 +11,7 @@
 #include "model/testing/kernels.h"
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
+#include "server/registry/faulty_stores.h"
 
 namespace wavetune {
 namespace {
@@ -48,7 +49,8 @@ class SampleHandlerTest : public ::testing::Test {
                         SiliconKey(testing::H200()),
                         EnvironmentKey(testing::H200())};
   FakeTableStore store_;
-  FakeSampleStore samples_;
+  FakeSampleStore fake_samples_;
+  FaultySampleStore samples_{&fake_samples_};
   TableCatalog tables_{&store_, [](const std::string&) {}};
   SampleHandler handler_{&tables_, &samples_};
   v1::ListSamplesRequest request_;
@@ -61,7 +63,7 @@ TEST_F(SampleHandlerTest, ListsEveryGenerationAndWhatWasMeasured) {
   auto listing = handler_.ListSamples(request_);
   ASSERT_TRUE(listing.ok()) << listing.status();
   v1::ListSamplesResponse response;
-  ASSERT_TRUE((*listing)->Next(&response));
+  ASSERT_TRUE((*listing)->Next(&response).value());
   ASSERT_EQ(response.candidates_size(), 1);
   EXPECT_EQ(response.candidates(0).facts().capacity(), 264);
   ASSERT_EQ(response.profiled_size(), 7);
@@ -70,7 +72,7 @@ TEST_F(SampleHandlerTest, ListsEveryGenerationAndWhatWasMeasured) {
   EXPECT_EQ(response.profiled(0).device_uuid(), "GPU-1");
   ASSERT_EQ(response.measured_size(), 2);
   EXPECT_EQ(response.measured(1).problem().extents(0).values(0), 501);
-  EXPECT_FALSE((*listing)->Next(&response));
+  EXPECT_FALSE((*listing)->Next(&response).value());
   EXPECT_EQ(response.profiled_size(), 0);
 }
 
@@ -83,7 +85,7 @@ TEST_F(SampleHandlerTest, CutsALongReasonBetweenTwoCharacters) {
   auto listing = handler_.ListSamples(request_);
   ASSERT_TRUE(listing.ok()) << listing.status();
   v1::ListSamplesResponse response;
-  ASSERT_TRUE((*listing)->Next(&response));
+  ASSERT_TRUE((*listing)->Next(&response).value());
   ASSERT_EQ(response.candidates_size(), 1);
   EXPECT_EQ(response.candidates(0).excluded_reason(),
             std::string(599, 'x') + "...");
@@ -97,7 +99,7 @@ TEST_F(SampleHandlerTest, SplitsWhatIsLarge) {
   int messages = 0;
   int samples = 0;
   v1::ListSamplesResponse response;
-  while ((*listing)->Next(&response)) {
+  while ((*listing)->Next(&response).value()) {
     ++messages;
     samples += response.profiled_size();
   }
@@ -105,11 +107,42 @@ TEST_F(SampleHandlerTest, SplitsWhatIsLarge) {
   EXPECT_EQ(messages, 3);
 }
 
+TEST_F(SampleHandlerTest, AMessageGoesOnIntoTheNextGeneration) {
+  const int some = static_cast<int>(SampleListing::kPerMessage) - 100;
+  Append(1, some);
+  Append(2, some);
+  Append(kMeasuredGeneration, some);
+  auto listing = handler_.ListSamples(request_);
+  ASSERT_TRUE(listing.ok()) << listing.status();
+  std::vector<int> sizes;
+  v1::ListSamplesResponse response;
+  while ((*listing)->Next(&response).value()) {
+    sizes.push_back(response.candidates_size() + response.profiled_size() +
+                    response.measured_size());
+  }
+  const int full = static_cast<int>(SampleListing::kPerMessage);
+  EXPECT_THAT(sizes,
+              ::testing::ElementsAre(full, full, 1 + 3 * some - 2 * full));
+}
+
+TEST_F(SampleHandlerTest, SaysThatTheStoreCannotBeRead) {
+  Append(1, 2 * static_cast<int>(SampleListing::kPerMessage));
+  samples_.reads().Fail(absl::InternalError("I/O error"));
+  EXPECT_TRUE(absl::IsInternal(handler_.ListSamples(request_).status()));
+  samples_.reads().Heal();
+  auto listing = handler_.ListSamples(request_);
+  ASSERT_TRUE(listing.ok()) << listing.status();
+  v1::ListSamplesResponse response;
+  EXPECT_TRUE((*listing)->Next(&response).value());
+  samples_.reads().Fail(absl::InternalError("I/O error"));
+  EXPECT_TRUE(absl::IsInternal((*listing)->Next(&response).status()));
+}
+
 TEST_F(SampleHandlerTest, WithoutSamplesTheListIsEmpty) {
   auto listing = handler_.ListSamples(request_);
   ASSERT_TRUE(listing.ok()) << listing.status();
   v1::ListSamplesResponse response;
-  EXPECT_FALSE((*listing)->Next(&response));
+  EXPECT_FALSE((*listing)->Next(&response).value());
 }
 
 TEST_F(SampleHandlerTest, ATableFromElsewhereHasTheCandidatesOfMeasuringJobs) {
@@ -117,7 +150,7 @@ TEST_F(SampleHandlerTest, ATableFromElsewhereHasTheCandidatesOfMeasuringJobs) {
   auto listing = handler_.ListSamples(request_);
   ASSERT_TRUE(listing.ok()) << listing.status();
   v1::ListSamplesResponse response;
-  ASSERT_TRUE((*listing)->Next(&response));
+  ASSERT_TRUE((*listing)->Next(&response).value());
   EXPECT_EQ(response.candidates_size(), 1);
   EXPECT_EQ(response.profiled_size(), 0);
   EXPECT_EQ(response.measured_size(), 1);

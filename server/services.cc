@@ -14,6 +14,7 @@
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
+#include "server/list_samples_reactor.h"
 #include "server/record_proto.h"
 
 namespace wavetune {
@@ -113,46 +114,13 @@ class DecisionService final : public v1::DecisionService::CallbackService {
   DecisionHandler* const handler_;
 };
 
-// Makes the next message when the last one is written: a reader that is slow
-// costs no more memory than a fast one.
-class ListSamplesReactor final
-    : public StreamReactor<grpc::ServerWriteReactor<v1::ListSamplesResponse>,
-                           v1::ListSamplesResponse> {
- public:
-  void Start(SampleHandler* handler, const v1::ListSamplesRequest& request) {
-    absl::StatusOr<std::unique_ptr<SampleListing>> listing =
-        handler->ListSamples(request);
-    if (!listing.ok()) {
-      End(ToGrpcStatus(listing.status()));
-      return;
-    }
-    listing_ = *std::move(listing);
-    SendNext();
-  }
-  void OnWriteDone(bool ok) override {
-    // Before the base class, which may finish the stream.
-    if (ok) SendNext();
-    StreamReactor::OnWriteDone(ok);
-  }
-
- private:
-  void SendNext() {
-    auto message = std::make_shared<v1::ListSamplesResponse>();
-    if (listing_->Next(message.get())) {
-      Queue({std::move(message)});
-    } else {
-      End(grpc::Status::OK);
-    }
-  }
-
-  std::unique_ptr<SampleListing> listing_;
-};
-
 class StatusService final : public v1::StatusService::CallbackService {
  public:
-  StatusService(StatusHandler* handler, SampleHandler* samples,
-                StreamSet* streams)
-      : handler_(handler), samples_(samples), streams_(streams) {}
+  StatusService(const ReaderHandlers& handlers, StreamSet* streams)
+      : handler_(handlers.status),
+        samples_(handlers.samples),
+        patience_(handlers.listing_patience),
+        streams_(streams) {}
 
   grpc::ServerUnaryReactor* GetStatus(CallbackServerContext* context,
                                       const v1::GetStatusRequest*,
@@ -180,8 +148,9 @@ class StatusService final : public v1::StatusService::CallbackService {
     return Answer(context, handler_->GetJob(*request, out));
   }
   grpc::ServerWriteReactor<v1::ListSamplesResponse>* ListSamples(
-      CallbackServerContext*, const v1::ListSamplesRequest* request) override {
-    auto reactor = std::make_shared<ListSamplesReactor>();
+      CallbackServerContext* context,
+      const v1::ListSamplesRequest* request) override {
+    auto reactor = std::make_shared<ListSamplesReactor>(context, patience_);
     reactor->Open(streams_);
     reactor->Start(samples_, *request);
     return reactor.get();
@@ -190,6 +159,7 @@ class StatusService final : public v1::StatusService::CallbackService {
  private:
   StatusHandler* const handler_;
   SampleHandler* const samples_;
+  const std::chrono::milliseconds patience_;
   StreamSet* const streams_;
 };
 
@@ -446,15 +416,21 @@ class AdminService final : public v1::AdminService::CallbackService {
 
 }  // namespace
 
-Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
-                        StatusHandler* status, SampleHandler* samples,
-                        UsageHandler* usage, StreamSet* streams) {
+Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
   Services services;
-  services.push_back(std::make_unique<TableService>(tables, streams));
-  services.push_back(std::make_unique<DecisionService>(decisions));
-  services.push_back(std::make_unique<StatusService>(status, samples, streams));
-  if (usage != nullptr)
-    services.push_back(std::make_unique<UsageService>(usage));
+  if (handlers.tables != nullptr) {
+    services.push_back(
+        std::make_unique<TableService>(handlers.tables, streams));
+  }
+  if (handlers.decisions != nullptr) {
+    services.push_back(std::make_unique<DecisionService>(handlers.decisions));
+  }
+  if (handlers.status != nullptr && handlers.samples != nullptr) {
+    services.push_back(std::make_unique<StatusService>(handlers, streams));
+  }
+  if (handlers.usage != nullptr) {
+    services.push_back(std::make_unique<UsageService>(handlers.usage));
+  }
   return services;
 }
 

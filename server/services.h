@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_SERVER_SERVICES_H_
 #define WAVETUNE_SERVER_SERVICES_H_
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -22,11 +23,21 @@ namespace wavetune {
 
 using Services = std::vector<std::unique_ptr<grpc::Service>>;
 
+// What answers on the reader socket. A service without its handlers (nullptr)
+// is left out: calls are answered UNIMPLEMENTED.
+struct ReaderHandlers {
+  TableHandler* tables = nullptr;
+  DecisionHandler* decisions = nullptr;
+  StatusHandler* status = nullptr;  // With `samples`.
+  SampleHandler* samples = nullptr;
+  UsageHandler* usage = nullptr;
+  // How long whoever lists samples may take for a message.
+  std::chrono::milliseconds listing_patience{30000};
+};
+
 // Return what stands behind each socket. Handlers and `streams` outlive the
-// services. `usage` may be nullptr: reports are answered UNIMPLEMENTED.
-Services ReaderServices(TableHandler* tables, DecisionHandler* decisions,
-                        StatusHandler* status, SampleHandler* samples,
-                        UsageHandler* usage, StreamSet* streams);
+// services.
+Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
                        const AgentSession::Options& options,
                        StreamSet* streams);

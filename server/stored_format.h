@@ -1,4 +1,5 @@
-// What the decoders of stored messages share: the check of bytes and format.
+// What the codecs of stored messages share: the check of bytes and format, and
+// problems.
 #ifndef WAVETUNE_SERVER_STORED_FORMAT_H_
 #define WAVETUNE_SERVER_STORED_FORMAT_H_
 
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "model/problem.h"
 #include "server/stored_records.h"
 
 namespace wavetune {
@@ -33,6 +35,22 @@ absl::StatusOr<Message> ParseStored(absl::string_view bytes) {
         absl::StrCat(name, " has no valid format: ", message.format()));
   }
   return message;
+}
+
+// Problems stand in several stored messages as the same three fields.
+template <typename Message>
+void SetStoredProblem(const Problem& problem, Message& stored) {
+  stored.mutable_extents()->Add(problem.extents.begin(), problem.extents.end());
+  stored.mutable_repeated_extents()->Add(problem.repeated.begin(),
+                                         problem.repeated.end());
+  stored.set_specialisation(problem.specialisation);
+}
+template <typename Message>
+Problem ProblemFromStored(const Message& stored) {
+  return {.extents = {stored.extents().begin(), stored.extents().end()},
+          .repeated = {stored.repeated_extents().begin(),
+                       stored.repeated_extents().end()},
+          .specialisation = stored.specialisation()};
 }
 
 }  // namespace wavetune

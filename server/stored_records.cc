@@ -38,18 +38,14 @@ static_assert(static_cast<int>(JobKind::kMeasure) == 1 &&
                   static_cast<int>(JobPhase::kDone) == 8,
               "stored numbers follow the enums' order: see StoredJob");
 
-template <typename Values>
-std::vector<int64_t> ToVector(const Values& values) {
-  return std::vector<int64_t>(values.begin(), values.end());
-}
-
 absl::StatusOr<Configuration> ConfigurationFromStored(
     const google::protobuf::RepeatedField<int64_t>& values) {
   if (values.size() > kMaxParameters) {
     return absl::DataLossError(
         absl::StrCat("a configuration of ", values.size(), " values"));
   }
-  return Configuration(ToVector(values));
+  return Configuration(
+      absl::MakeConstSpan(values.data(), static_cast<size_t>(values.size())));
 }
 
 v1::StoredProfileKey KeyToStored(const ProfileKey& key) {
@@ -263,11 +259,7 @@ std::string EncodeStoredSample(const SampleRecord& record) {
   for (int64_t value : sample.configuration.values()) {
     stored.add_configuration(value);
   }
-  for (int64_t extent : sample.problem.extents) stored.add_extents(extent);
-  for (int64_t extent : sample.problem.repeated) {
-    stored.add_repeated_extents(extent);
-  }
-  stored.set_specialisation(sample.problem.specialisation);
+  SetStoredProblem(sample.problem, stored);
   stored.set_latency_us(sample.latency_us);
   stored.set_min_us(sample.min_us);
   stored.set_relative_spread(sample.relative_spread);
@@ -290,9 +282,7 @@ absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
   Sample& sample = record.sample;
   ASSIGN_OR_RETURN(sample.configuration,
                    ConfigurationFromStored(stored.configuration()));
-  sample.problem.extents = ToVector(stored.extents());
-  sample.problem.repeated = ToVector(stored.repeated_extents());
-  sample.problem.specialisation = stored.specialisation();
+  sample.problem = ProblemFromStored(stored);
   if (!std::isfinite(stored.latency_us()) || !std::isfinite(stored.min_us())) {
     return absl::DataLossError("StoredSample has no finite latency");
   }

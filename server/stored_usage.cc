@@ -42,11 +42,7 @@ absl::StatusOr<UsageWeights> WeightsFromStored(
 
 v1::StoredUsedProblem UsedProblemToStored(const HeavyHitters::Entry& used) {
   v1::StoredUsedProblem stored;
-  for (const int64_t extent : used.problem.extents) stored.add_extents(extent);
-  for (const int64_t extent : used.problem.repeated) {
-    stored.add_repeated_extents(extent);
-  }
-  stored.set_specialisation(used.problem.specialisation);
+  SetStoredProblem(used.problem, stored);
   stored.set_weight(used.weight);
   stored.set_error(used.error);
   return stored;
@@ -60,12 +56,9 @@ absl::StatusOr<HeavyHitters::Entry> UsedProblemFromStored(
                                             stored.weight(), " and error ",
                                             stored.error()));
   }
-  HeavyHitters::Entry used{.weight = stored.weight(), .error = stored.error()};
-  used.problem.extents.assign(stored.extents().begin(), stored.extents().end());
-  used.problem.repeated.assign(stored.repeated_extents().begin(),
-                               stored.repeated_extents().end());
-  used.problem.specialisation = stored.specialisation();
-  return used;
+  return HeavyHitters::Entry{.problem = ProblemFromStored(stored),
+                             .weight = stored.weight(),
+                             .error = stored.error()};
 }
 
 std::string EncodeStoredUsage(const UsageRecord& record) {
@@ -83,6 +76,7 @@ std::string EncodeStoredUsage(const UsageRecord& record) {
   stored.set_digest(record.digest);
   *stored.mutable_with_table() = WeightsToStored(record.with_table);
   stored.set_refined_at_us(record.refined_at_us);
+  stored.set_reported_at_us(record.reported_at_us);
   return stored.SerializeAsString();
 }
 
@@ -103,6 +97,7 @@ absl::StatusOr<UsageRecord> DecodeStoredUsage(absl::string_view bytes) {
   record.digest = stored.digest();
   ASSIGN_OR_RETURN(record.with_table, WeightsFromStored(stored.with_table()));
   record.refined_at_us = stored.refined_at_us();
+  record.reported_at_us = stored.reported_at_us();
   return record;
 }
 

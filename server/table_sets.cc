@@ -19,6 +19,13 @@ bool IsKernelName(const std::string& name) {
          });
 }
 
+size_t SizeOf(const TableSets::Set& set) {
+  size_t bytes = 0;
+  for (const auto& [kernel, digest] : set)
+    bytes += kernel.size() + digest.size();
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> TableSets::Announce(const Set& set) {
@@ -38,9 +45,11 @@ absl::StatusOr<std::string> TableSets::Announce(const Set& set) {
   std::lock_guard lock(mutex_);
   std::erase(order_, identity);
   order_.push_back(identity);
-  sets_[identity] = set;
-  if (order_.size() > kMaxSets) {
-    sets_.erase(order_.front());
+  if (sets_.emplace(identity, set).second) bytes_ += SizeOf(set);
+  while (order_.size() > kMaxSets || bytes_ > kMaxBytes) {
+    const auto oldest = sets_.find(order_.front());
+    bytes_ -= SizeOf(oldest->second);
+    sets_.erase(oldest);
     order_.pop_front();
   }
   return identity;

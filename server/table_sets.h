@@ -26,13 +26,16 @@ class TableSets {
   using Set = std::map<std::string, std::string>;
 
   static constexpr size_t kMaxSets = 1024;
+  // Of names and digests in all sets: anybody may announce, and 1024 of the
+  // largest would be half of what a daemon may take.
+  static constexpr size_t kMaxBytes = size_t{4} << 20;
   static constexpr size_t kMaxEntries = 256;
   static constexpr size_t kMaxNameLength = 256;
 
-  // Keeps a set, in place of the one that was announced longest ago where there
-  // are too many, and returns its digest. Errors: INVALID_ARGUMENT for a set
-  // without entries or with more than kMaxEntries, and for a name or digest
-  // that is none.
+  // Keeps a set, in place of those that were announced longest ago where there
+  // are too many or they are too large, and returns its digest. Errors:
+  // INVALID_ARGUMENT for a set without entries or with more than kMaxEntries,
+  // and for a name or digest that is none.
   absl::StatusOr<std::string> Announce(const Set& set);
 
   std::optional<Set> Find(const std::string& digest) const;
@@ -40,6 +43,7 @@ class TableSets {
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_.
+  size_t bytes_ = 0;
   std::map<std::string, Set> sets_;
   std::deque<std::string> order_;  // Digests, the oldest first.
 };

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "model/digest.h"
 
 namespace wavetune {
@@ -32,6 +36,30 @@ TEST(TableSetsTest, ForgetsWhatWasAnnouncedLongestAgo) {
   ASSERT_TRUE(sets.Announce({{"gemm", Digest(-1)}}).ok());
   EXPECT_TRUE(sets.Find(first));
   EXPECT_FALSE(sets.Find(second));
+}
+
+TEST(TableSetsTest, LargeSetsMakeRoomForEachOther) {
+  TableSets sets;
+  const auto large = [](int i) {
+    TableSets::Set set;
+    for (int k = 0; k < static_cast<int>(TableSets::kMaxEntries); ++k) {
+      std::string name = absl::StrCat("kernel", k, "of", i, "_");
+      name.resize(TableSets::kMaxNameLength, 'x');
+      set[name] = Digest(i);
+    }
+    return set;
+  };
+  const size_t size = TableSets::kMaxEntries * (TableSets::kMaxNameLength + 64);
+  const int most = static_cast<int>(TableSets::kMaxBytes / size);
+  std::vector<std::string> digests;
+  for (int i = 0; i < most + 3; ++i) {
+    digests.push_back(sets.Announce(large(i)).value());
+    ASSERT_EQ(sets.Announce(large(i)).value(), digests.back()) << "again";
+  }
+  for (int i = 0; i < most + 3; ++i) {
+    EXPECT_EQ(sets.Find(digests[static_cast<size_t>(i)]).has_value(), i >= 3)
+        << i;
+  }
 }
 
 TEST(TableSetsTest, RefusesWhatIsNoSet) {

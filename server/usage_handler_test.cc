@@ -12,10 +12,8 @@
 #include "model/table_codec.h"
 #include "model/testing/kernels.h"
 #include "proto/convert/types.h"
-#include "server/registry/fake_measurement_executor.h"
-#include "server/registry/fake_profiling.h"
-#include "server/registry/fake_stores.h"
 #include "server/registry/fake_usage_store.h"
+#include "server/registry/job_queue_fixture.h"
 
 namespace wavetune {
 namespace {
@@ -27,13 +25,11 @@ const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInfinity = std::numeric_limits<double>::infinity();
 
 // A GEMM and an attention kernel on one known device, no agent.
-class UsageHandlerTest : public ::testing::Test {
+class UsageHandlerTest : public JobQueueFixture {
  protected:
   UsageHandlerTest() {
-    kernels_.Add(spec_);
     kernels_.Add(attention_);
-    EXPECT_TRUE(device_store_.Put({.facts = facts_}).ok());
-    EXPECT_TRUE(devices_.Load().ok());
+    EXPECT_TRUE(agents_.Load().ok());
   }
 
   // A report of 1000 decisions for one problem.
@@ -74,42 +70,22 @@ class UsageHandlerTest : public ::testing::Test {
     return response_.reasons_size() == 1 ? response_.reasons(0) : "";
   }
 
-  const KernelSpec spec_ = testing::GemmSpec();
   const KernelSpec attention_ = testing::CausalAttentionSpec();
   const DeviceFacts facts_ = testing::H200();
-  FakeSampleStore samples_;
-  FakeTableStore table_store_;
-  FakeJobStore jobs_;
-  FakeDeviceStore device_store_;
   FakeUsageStore usage_store_;
-  FakeClock clock_;
-  TableCatalog tables_{&table_store_, [](const std::string&) {}};
-  AgentDirectory devices_{&device_store_, &clock_};
-  FakeKernelCatalog kernels_;
-  UsageLedger ledger_{&usage_store_, &clock_, {}, [](const std::string&) {}};
-  JobQueue queue_{[this] {
-    JobServices services;
-    services.samples = &samples_;
-    services.jobs = &jobs_;
-    services.devices = &device_store_;
-    services.tables = &tables_;
-    services.kernels = &kernels_;
-    services.executors = &devices_;
-    services.clock = &clock_;
-    services.profiling = FakeProfiling();
-    return services;
-  }()};
+  AgentDirectory agents_{&devices_, &clock_};
+  UsageLedger ledger_{&usage_store_, &clock_, {}, Warn()};
   UsageRefiner refiner_{{.ledger = &ledger_,
-                         .jobs = &queue_,
+                         .jobs = &StartQueue(),
                          .tables = &tables_,
                          .kernels = &kernels_,
-                         .executors = &devices_,
+                         .executors = &agents_,
                          .clock = &clock_},
                         {}};
   UsageHandler handler_{{.ledger = &ledger_,
                          .refiner = &refiner_,
                          .tables = &tables_,
-                         .devices = &devices_,
+                         .devices = &agents_,
                          .kernels = &kernels_,
                          .clock = &clock_}};
   v1::ReportUsageResponse response_;
@@ -168,8 +144,8 @@ TEST_F(UsageHandlerTest, FindsTheDeviceByUuidKeyOrBecauseThereIsOne) {
   DeviceFacts other = facts_;
   other.uuid = "GPU-other";
   other.architecture = "sm_80";
-  ASSERT_TRUE(device_store_.Put({.facts = other}).ok());
-  ASSERT_TRUE(devices_.Load().ok());
+  ASSERT_TRUE(devices_.Put({.facts = other}).ok());
+  ASSERT_TRUE(agents_.Load().ok());
   request.mutable_kernels(0)->clear_device_uuid();
   EXPECT_THAT(LeftOut(request), HasSubstr("names no device"));
 }

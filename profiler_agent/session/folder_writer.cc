@@ -39,6 +39,11 @@ absl::Status Fault(const std::string& path, int error) {
   }
 }
 
+absl::Status AlreadyThere(const std::string& path) {
+  return absl::AlreadyExistsError(
+      absl::StrCat(path, " exists; name another folder, or give --force"));
+}
+
 // "out/" names "out".
 std::string WithoutSlash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -113,11 +118,14 @@ mode_t ModeOfNewFolders() {
   return 0777 & ~mask;
 }
 
-// Puts `staged` at `path`; what was there is then at `staged`.
-absl::Status Publish(const std::string& staged, const std::string& path) {
+// Puts `staged` at `path`; what was there is then at `staged`. In one step, so
+// that a reader always finds one of the two.
+absl::Status Publish(const std::string& staged, const std::string& path,
+                     bool replace) {
   if (::rename(staged.c_str(), path.c_str()) == 0) return absl::OkStatus();
   if (errno != ENOTEMPTY && errno != EEXIST) return Fault(path, errno);
-  // In one step, so that a reader always finds one of the two.
+  // Somebody else wrote it since CheckFolderTarget.
+  if (!replace) return AlreadyThere(path);
   if (::renameat2(AT_FDCWD, staged.c_str(), AT_FDCWD, path.c_str(),
                   RENAME_EXCHANGE) == 0) {
     return absl::OkStatus();
@@ -143,10 +151,7 @@ absl::Status CheckFolderTarget(const std::string& path,
   if (fs::symlink_status(target, error).type() == fs::file_type::not_found) {
     return absl::OkStatus();
   }
-  if (!replace) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        target.string(), " exists; name another folder, or give --force"));
-  }
+  if (!replace) return AlreadyThere(target.string());
   if (fs::is_directory(fs::symlink_status(target, error)) &&
       (fs::exists(target / marker, error) || fs::is_empty(target, error))) {
     return absl::OkStatus();
@@ -171,7 +176,7 @@ absl::Status WriteFolder(const std::string& path,
   if (::chmod(staging.path().c_str(), ModeOfNewFolders()) != 0) {
     return Fault(staging.path(), errno);
   }
-  return Publish(staging.path(), target);
+  return Publish(staging.path(), target, replace);
 }
 
 }  // namespace wavetune

@@ -19,6 +19,10 @@ using Dimensions = std::vector<Dimension>;
 
 constexpr char kFormat[] = "wavetune.launch";
 
+// An expression's own limit (launch_expression.cc) and what is around it. The
+// JSON library parses any depth, but its dump() exhausts the stack.
+constexpr int kMaxNesting = 64;
+
 Json DimensionsToJson(const Dimensions& dimensions) {
   Json json = Json::array();
   for (const Dimension& dimension : dimensions) {
@@ -272,8 +276,18 @@ std::string FormatLaunchFile(const LaunchFile& file) {
 }
 
 absl::StatusOr<LaunchFile> ParseLaunchFile(absl::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr,
-                                /*allow_exceptions=*/false);
+  bool too_deep = false;
+  const Json json = Json::parse(
+      text.begin(), text.end(),
+      [&](int depth, Json::parse_event_t, Json&) {
+        too_deep |= depth > kMaxNesting;
+        return depth <= kMaxNesting;  // Deeper parts are dropped.
+      },
+      /*allow_exceptions=*/false);
+  if (too_deep) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "launch.json is nested more than ", kMaxNesting, " levels deep"));
+  }
   JsonReader reader;
   if (reader.Text(json, "format") != kFormat) {
     return absl::InvalidArgumentError(

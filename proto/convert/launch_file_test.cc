@@ -150,6 +150,15 @@ TEST(LaunchFileTest, RefusesWhateverIsNoLaunchFile) {
   }
 }
 
+TEST(LaunchFileTest, RefusesWhatIsNestedTooDeeply) {
+  std::string deep(1'000'000, '[');
+  deep.append(1'000'000, ']');
+  EXPECT_THAT(FaultOf("\"value\": \"m\"", "\"value\": " + deep),
+              HasSubstr("nested"));
+  EXPECT_THAT(FaultOf("\"kernel\": \"gemm\"", "\"kernel\": " + deep),
+              HasSubstr("nested"));
+}
+
 TEST(LaunchExpressionTest, ReadsEveryOperation) {
   const std::vector<Dimension> dimensions = {
       {.name = "m"}, {.name = "rows", .repeated = true}};

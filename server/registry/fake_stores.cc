@@ -55,17 +55,35 @@ absl::Status FakeSampleStore::Append(
   return absl::OkStatus();
 }
 
-absl::StatusOr<SampleSet> FakeSampleStore::Load(const ProfileKey& key,
-                                                uint64_t generation) {
+absl::StatusOr<SamplePage> FakeSampleStore::LoadPage(const ProfileKey& key,
+                                                     uint64_t generation,
+                                                     uint64_t from,
+                                                     size_t most) {
   std::lock_guard lock(mutex_);
-  SampleSet set;
+  SamplePage page;
   const auto found = generations_.find({key, generation});
-  if (found == generations_.end()) return set;
-  set.samples = found->second.samples;
-  for (const auto& [unused, record] : found->second.candidates) {
-    set.candidates.push_back(record);
+  if (found == generations_.end()) return page;
+  const std::vector<SampleRecord>& all = found->second.samples;
+  for (size_t i = from; i < all.size(); ++i) {
+    if (page.samples.size() == most) {
+      page.next = i;
+      break;
+    }
+    page.samples.push_back(all[i]);
   }
-  return set;
+  return page;
+}
+
+absl::StatusOr<std::vector<CandidateRecord>> FakeSampleStore::LoadCandidates(
+    const ProfileKey& key, uint64_t generation) {
+  std::lock_guard lock(mutex_);
+  std::vector<CandidateRecord> candidates;
+  const auto found = generations_.find({key, generation});
+  if (found == generations_.end()) return candidates;
+  for (const auto& [unused, record] : found->second.candidates) {
+    candidates.push_back(record);
+  }
+  return candidates;
 }
 
 absl::StatusOr<std::vector<uint64_t>> FakeSampleStore::Generations(

@@ -11,6 +11,7 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_FAKE_STORES_H_
 #define WAVETUNE_SERVER_REGISTRY_FAKE_STORES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -39,8 +40,11 @@ class FakeSampleStore : public SampleStore {
   absl::Status Append(const ProfileKey& key, uint64_t generation,
                       absl::Span<const SampleRecord> samples,
                       absl::Span<const CandidateRecord> candidates) override;
-  absl::StatusOr<SampleSet> Load(const ProfileKey& key,
-                                 uint64_t generation) override;
+  absl::StatusOr<SamplePage> LoadPage(const ProfileKey& key,
+                                      uint64_t generation, uint64_t from,
+                                      size_t most) override;
+  absl::StatusOr<std::vector<CandidateRecord>> LoadCandidates(
+      const ProfileKey& key, uint64_t generation) override;
   absl::StatusOr<std::vector<uint64_t>> Generations(
       const ProfileKey& key) override;
   absl::Status Prune(const ProfileKey& key, int keep) override;

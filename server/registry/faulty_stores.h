@@ -10,6 +10,7 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
 #define WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
@@ -75,10 +76,16 @@ class FaultySampleStore : public SampleStore {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Append(key, generation, samples, candidates);
   }
-  absl::StatusOr<SampleSet> Load(const ProfileKey& key,
-                                 uint64_t generation) override {
+  absl::StatusOr<SamplePage> LoadPage(const ProfileKey& key,
+                                      uint64_t generation, uint64_t from,
+                                      size_t most) override {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
-    return base_->Load(key, generation);
+    return base_->LoadPage(key, generation, from, most);
+  }
+  absl::StatusOr<std::vector<CandidateRecord>> LoadCandidates(
+      const ProfileKey& key, uint64_t generation) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->LoadCandidates(key, generation);
   }
   absl::StatusOr<std::vector<uint64_t>> Generations(
       const ProfileKey& key) override {

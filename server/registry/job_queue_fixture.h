@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,11 +48,15 @@ class JobQueueFixture : public ::testing::Test {
     services.executors = &directory_;
     services.clock = &clock_;
     services.profiling = FakeProfiling();
-    services.warn = [this](const std::string& text) {
+    services.warn = Warn();
+    return services;
+  }
+
+  std::function<void(const std::string&)> Warn() {
+    return [this](const std::string& text) {
       std::lock_guard lock(warnings_mutex_);
       warnings_.push_back(text);
     };
-    return services;
   }
 
   // Starts a daemon's worth of jobs; an earlier one stops.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -199,6 +201,55 @@ TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   EXPECT_THAT(second.message, HasSubstr(first.digest.substr(0, 8)));
   EXPECT_TRUE(second.digest.empty());
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
+}
+
+TEST_F(JobQueueTest, TheIncumbentStaysWhenTheFitRefuses) {
+  const JobRecord first = Run(StartQueue());
+  ASSERT_EQ(first.state, JobState::kSucceeded);
+  // Everything that is measured from now on is nonsense.
+  JobServices services = Services();
+  services.profiling.fit_table = [](const ProfileInput& input) {
+    ProfileInput nonsense = input;
+    for (size_t i = 0; i < nonsense.samples.size(); ++i) {
+      nonsense.samples[i].latency_us = i % 2 == 0 ? std::nan("") : -1;
+    }
+    return ModelProfilingFunctions().fit_table(nonsense);
+  };
+  queue_ = std::make_unique<JobQueue>(services);
+  ASSERT_TRUE(queue_->Start().ok());
+  const JobRecord second = Run(*queue_);
+  EXPECT_EQ(second.state, JobState::kFailed);
+  EXPECT_THAT(second.message, HasSubstr("samples"));
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
+}
+
+TEST_F(JobQueueTest, AKernelThatIsNotForTheDeviceIsRefusedAndSaysSo) {
+  KernelSpec spec = testing::HopperGemmSpec();
+  spec.name = "hopper_only";
+  // compute_capability >= 90
+  spec.implementations[0].device_predicates.push_back(
+      {.left = {{.dimensions = {0}}},
+       .op = Relation::Operator::kGreaterOrEqual,
+       .right = {{.coefficient = 90}}});
+  kernels_.Add(spec);
+  DeviceFacts a100 = testing::H200();
+  a100.backend = "cuda";
+  a100.architecture = "sm_80";
+  device_.SetFacts(a100);
+  JobQueue& queue = StartQueue();
+  const absl::Status refused =
+      queue.Reprofile({.kernel = "hopper_only"}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("sm_80"));
+  EXPECT_EQ(queue.counts().queued, 0);
+  EXPECT_EQ(device_.prepared(), 0);
+  // Other kernels of the device are profiled all the same.
+  const auto jobs = queue.Reprofile({});
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_THAT(*jobs, SizeIs(1));
+  EXPECT_EQ(jobs->front().kernel, spec_.name);
+  EXPECT_EQ(Wait(queue, jobs->front().id).state, JobState::kSucceeded);
 }
 
 TEST_F(JobQueueTest, ARestartGoesOnWithoutMeasuringStoredSamplesAgain) {

@@ -1,19 +1,16 @@
 #include "server/registry/profiling_job.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "model/correctness_problems.h"
-#include "model/kernel_validation.h"
 #include "model/status_macros.h"
 #include "model/table_codec.h"
-#include "model/throttling.h"
 #include "model/usage_weights.h"
+#include "server/registry/profile_candidates.h"
+#include "server/registry/profile_texts.h"
+#include "server/registry/stored_profile.h"
 #include "server/registry/stored_verification.h"
 
 namespace wavetune {
@@ -38,61 +35,6 @@ JobPhase ToJobPhase(ProfilePhase phase) {
       break;
   }
   return JobPhase::kFitting;
-}
-
-std::vector<std::string> ParameterNames(const KernelSpec& spec) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : spec.parameters) {
-    names.push_back(parameter.name);
-  }
-  return names;
-}
-
-// A table of an older version of the kernel answers for this one only where
-// problems and configurations mean the same.
-bool Comparable(const KernelSpec& spec, const Table& table) {
-  if (table.parameters != ParameterNames(spec)) return false;
-  return std::equal(table.dimensions.begin(), table.dimensions.end(),
-                    spec.dimensions.begin(), spec.dimensions.end(),
-                    [](const Dimension& a, const Dimension& b) {
-                      return a.name == b.name && a.repeated == b.repeated;
-                    });
-}
-
-// What the fit rests on: "; 1843 samples of 120 candidates (15.4 each) and 1790
-// of earlier profiles, 2410 at w <= 8"; nothing where it used none. Candidates
-// are those that compile.
-std::string Coverage(const FitReport& report,
-                     const std::vector<std::vector<Candidate>>& candidates) {
-  int64_t compiled = 0;
-  for (const std::vector<Candidate>& of_one : candidates) {
-    compiled += std::count_if(of_one.begin(), of_one.end(),
-                              [](const Candidate& c) { return !c.excluded(); });
-  }
-  if (compiled == 0 || report.samples_used == 0) return "";
-  const int64_t own = report.samples_used - report.earlier_samples;
-  return absl::StrFormat(
-      "; %d samples of %d candidates (%.1f each)%s, %d at w <= 8", own,
-      compiled, static_cast<double>(own) / static_cast<double>(compiled),
-      report.earlier_samples > 0 ? absl::StrCat(" and ", report.earlier_samples,
-                                                " of earlier profiles")
-                                 : "",
-      report.samples_within_8_waves);
-}
-
-// Why a table of throttled samples does not serve, and what to do.
-std::string Throttled(const FitReport& report,
-                      const std::vector<Sample>& samples) {
-  uint32_t reasons = 0;
-  for (const Sample& sample : samples) {
-    if (sample.throttled) reasons |= sample.throttle_reasons;
-  }
-  const std::string text = ThrottleText(reasons);
-  return absl::StrFormat(
-      "%.0f %% of what was measured was measured while the device was "
-      "throttled%s, again and again. Look at its cooling and power, then "
-      "reprofile: throttled samples are measured anew",
-      100 * report.throttled_share, text.empty() ? "" : " (" + text + ")");
 }
 
 int32_t LargestPortfolio(const Table& table) {
@@ -176,103 +118,52 @@ absl::Status ProfilingJob::Bind() {
   input_.options.portfolio_size = record.portfolio_size;
   input_.representative_problems =
       WithUsage(kernel_->spec, record.used_problems);
-  SetIncumbent();
+  incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
+  if (const CompiledTable* const table = incumbent_.comparable()) {
+    input_.incumbent = &table->table();
+  }
   return absl::OkStatus();
-}
-
-void ProfilingJob::SetIncumbent() {
-  incumbent_ = services_.tables->Incumbent(control_->record().key);
-  incumbent_comparable_ =
-      incumbent_ && Comparable(kernel_->spec, incumbent_->table->table());
-  if (incumbent_comparable_) input_.incumbent = &incumbent_->table->table();
 }
 
 absl::Status ProfilingJob::LoadStored() {
   const JobRecord record = control_->record();
-  ASSIGN_OR_RETURN(const SampleSet stored,
-                   services_.samples->Load(record.key, record.generation));
+  ASSIGN_OR_RETURN(StoredProfile stored,
+                   LoadStoredProfile(*services_.samples, record));
   input_.candidates.assign(kernel_->spec.SpecialisationNames().size(), {});
   for (const CandidateRecord& candidate : stored.candidates) {
     TakeRecord(candidate);
   }
-  int64_t of_earlier_jobs = 0;  // Of this generation, as all of `stored`.
-  double of_earlier_jobs_us = 0;
-  double own_us = 0;
-  int64_t own = 0;
-  int64_t own_throttled = 0;
-  for (const SampleRecord& sample : stored.samples) {
-    const bool is_own = sample.job_id == record.id;
-    // Measured anew, now that the device may be cooler.
-    if (sample.sample.throttled && !is_own && !record.refit_only) continue;
-    input_.samples.push_back(sample.sample);
-    own += is_own ? 1 : 0;
-    of_earlier_jobs += is_own ? 0 : 1;
-    own_throttled += is_own && sample.sample.throttled ? 1 : 0;
-    (is_own ? own_us : of_earlier_jobs_us) += sample.sample.device_time_us;
-  }
-  RETURN_IF_ERROR(LoadEarlierGenerations());
+  input_.samples = std::move(stored.samples);
+  input_.earlier_samples = std::move(stored.earlier_samples);
   control_->Update([&](JobRecord& job) {
-    job.samples = own;
-    job.throttled_samples = own_throttled;
-    job.device_time_us = own_us;
+    job.samples = stored.own.samples;
+    job.throttled_samples = stored.own.throttled_samples;
+    job.device_time_us = stored.own.device_time_us;
   });
-  if (record.refinement) RaiseSampleLimit(of_earlier_jobs);
+  if (record.refinement) RaiseSampleLimit(stored.of_other_jobs.samples);
   // The budget is the job's own: samples of earlier jobs come on top.
   const double budget_us = record.budget_s * 1e6;
   input_.options.device_time_budget_us =
-      budget_us > 0 ? budget_us + of_earlier_jobs_us : 0;
+      budget_us > 0 ? budget_us + stored.of_other_jobs.device_time_us : 0;
   device_.Bind(kernel_, record.key, record.generation);
   device_.SetDeviceTimeLimit(budget_us);
   return absl::OkStatus();
 }
 
-absl::Status ProfilingJob::LoadEarlierGenerations() {
-  const JobRecord record = control_->record();
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
-                   services_.samples->Generations(record.key));
-  for (const uint64_t generation : generations) {
-    if (generation == kMeasuredGeneration || generation >= record.generation) {
-      continue;
-    }
-    ASSIGN_OR_RETURN(const SampleSet stored,
-                     services_.samples->Load(record.key, generation));
-    for (const SampleRecord& sample : stored.samples) {
-      input_.earlier_samples.push_back(sample.sample);
-    }
-  }
-  return absl::OkStatus();
-}
-
-void ProfilingJob::RaiseSampleLimit(int64_t of_earlier_jobs) {
-  int64_t compiled = 0;
-  for (const std::vector<Candidate>& of_one : input_.candidates) {
-    compiled += std::count_if(of_one.begin(), of_one.end(),
-                              [](const Candidate& c) { return !c.excluded(); });
-  }
-  if (compiled == 0) return;  // Nothing to refine: an ordinary profile.
-  const int64_t each = (of_earlier_jobs + compiled - 1) / compiled;
+void ProfilingJob::RaiseSampleLimit(int64_t of_other_jobs) {
+  const int64_t usable = CountUsable(input_.candidates);
+  if (usable == 0) return;  // Nothing to refine: an ordinary profile.
+  const int64_t each = (of_other_jobs + usable - 1) / usable;
   input_.options.samples_per_candidate =
       static_cast<int>(each + kRefinementSamples);
   input_.options.refinement_samples = static_cast<int>(kRefinementSamples / 2);
 }
 
 void ProfilingJob::TakeRecord(const CandidateRecord& record) {
-  const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
-  const auto name =
-      std::find(names.begin(), names.end(), record.specialisation);
-  if (name == names.end()) return;  // Of an older version of the kernel.
-  std::vector<Candidate>& candidates =
-      input_.candidates[static_cast<size_t>(name - names.begin())];
-  const auto known = std::find_if(
-      candidates.begin(), candidates.end(), [&](const Candidate& c) {
-        return c.configuration == record.candidate.configuration;
-      });
-  if (known == candidates.end()) {
-    candidates.push_back(record.candidate);
-  } else {
-    *known = record.candidate;
+  if (!TakeCandidate(kernel_->spec, record, input_.candidates) ||
+      !record.candidate.excluded()) {
+    return;
   }
-  if (!record.candidate.excluded()) return;
   control_->Update([&](JobRecord& job) {
     const auto same = [&](const CandidateRecord& r) {
       return r.specialisation == record.specialisation &&
@@ -284,28 +175,19 @@ void ProfilingJob::TakeRecord(const CandidateRecord& record) {
 }
 
 absl::Status ProfilingJob::Compile() {
-  const std::vector<Configuration> space =
-      EnumerateConfigurations(kernel_->spec);
   const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
-  std::vector<std::vector<Configuration>> missing(names.size());
-  size_t total = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    std::set<Configuration> known;
-    for (const Candidate& candidate : input_.candidates[i]) {
-      known.insert(candidate.configuration);
-    }
-    for (const Configuration& configuration : space) {
-      if (!known.contains(configuration)) missing[i].push_back(configuration);
-    }
-    total += missing[i].size();
-  }
+  const std::vector<std::vector<Configuration>> missing =
+      MissingConfigurations(kernel_->spec, input_.candidates);
+  int64_t total = 0;
+  for (const auto& of_one : missing)
+    total += static_cast<int64_t>(of_one.size());
   if (total == 0) return absl::OkStatus();
   control_->Update(
       [&](JobRecord& job) {
         job.phase = JobPhase::kCompiling;
         job.message.clear();
         job.done = 0;
-        job.total = static_cast<int64_t>(total);
+        job.total = total;
         job.seconds_left = -1;
       },
       JobControl::Persist::kLazily);
@@ -322,28 +204,7 @@ absl::Status ProfilingJob::Compile() {
 }
 
 absl::Status ProfilingJob::CheckCandidates() const {
-  size_t known = 0;
-  std::string reason;
-  for (const std::vector<Candidate>& candidates : input_.candidates) {
-    for (const Candidate& candidate : candidates) {
-      if (!candidate.excluded()) return absl::OkStatus();
-      ++known;
-      if (reason.empty()) {
-        reason = absl::StrCat(
-            FormatConfiguration(kernel_->spec, candidate.configuration), ": ",
-            candidate.excluded_reason);
-      }
-    }
-  }
-  if (known == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "nothing is stored of kernel ", kernel_->spec.name, " on device ",
-        input_.device.uuid, ": reprofile it without refit-only first"));
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("all ", known, " candidates of kernel ", kernel_->spec.name,
-                   " are excluded; the first: ", reason,
-                   ". Correct the kernel, then reprofile"));
+  return CheckAnyUsable(kernel_->spec, input_.device.uuid, input_.candidates);
 }
 
 absl::Status ProfilingJob::MeasurePlanned() {
@@ -405,20 +266,19 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
-  const std::string coverage = Coverage(fit.report, input_.candidates);
+  const std::string coverage =
+      CoverageText(fit.report, CountUsable(input_.candidates));
   if (fit.report.throttled_share > kMostThrottledShare) {
-    Keep(Throttled(fit.report, input_.samples) + coverage);
+    Keep(ThrottledText(fit.report, input_.samples) + coverage);
     return absl::OkStatus();
   }
   const JobRecord record = control_->record();
-  if (incumbent_ && incumbent_->record.key == record.key &&
-      incumbent_->record.digest == table->digest()) {
+  if (incumbent_.Is(record.key, table->digest())) {
     Keep("the fit gives the serving table again" + coverage +
          failed_pairs_.Text());
     return absl::OkStatus();
   }
-  const CompiledTable* const incumbent =
-      incumbent_comparable_ ? incumbent_->table.get() : nullptr;
+  const CompiledTable* const incumbent = incumbent_.comparable();
   VerificationPlan plan;
   std::vector<Sample> measured;
   if (record.refit_only) {
@@ -471,7 +331,7 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
   };
   // Verification is short and decides what serves: it may pass the budget.
   device_.SetDeviceTimeLimit(0);
-  const absl::Status status = device_.Measure(plan.items, on_result).status();
+  absl::Status status = device_.Measure(plan.items, on_result).status();
   device_.SetDeviceTimeLimit(control_->record().budget_s * 1e6);
   return status;
 }
@@ -503,13 +363,9 @@ absl::Status ProfilingJob::Promote(const Table& table,
 }
 
 void ProfilingJob::Keep(const std::string& reason) {
-  const std::string serving =
-      incumbent_
-          ? absl::StrCat("table ", incumbent_->record.digest.substr(0, 8),
-                         " serves on")
-          : std::string("the default configuration serves on");
   control_->Update([&](JobRecord& job) {
-    job.message = absl::StrCat("not promoted, ", serving, ": ", reason);
+    job.message =
+        absl::StrCat("not promoted, ", incumbent_.ServesOnText(), ": ", reason);
   });
 }
 

@@ -12,7 +12,6 @@
 #define WAVETUNE_SERVER_REGISTRY_PROFILING_JOB_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +19,11 @@
 #include "absl/status/statusor.h"
 #include "model/profile.h"
 #include "server/registry/failed_pairs.h"
+#include "server/registry/incumbent.h"
 #include "server/registry/job_control.h"
 #include "server/registry/job_device.h"
 #include "server/registry/job_services.h"
 #include "server/registry/kernel_catalog.h"
-#include "server/registry/table_catalog.h"
 
 namespace wavetune {
 
@@ -42,8 +41,6 @@ class ProfilingJob {
   // Facts of the device, the kernel and what is stored of both.
   absl::Status Bind();
   absl::Status LoadStored();
-  // What earlier generations measured, for the fit.
-  absl::Status LoadEarlierGenerations();
   // Compiles what has no record yet.
   absl::Status Compile();
   absl::Status CheckCandidates() const;
@@ -59,9 +56,8 @@ class ProfilingJob {
                                    bool* crashed);
 
   absl::StatusOr<DeviceFacts> Facts();
-  void SetIncumbent();
   // Raises the samples per candidate of a refinement above what is stored.
-  void RaiseSampleLimit(int64_t of_earlier_jobs);
+  void RaiseSampleLimit(int64_t of_other_jobs);
   void TakeRecord(const CandidateRecord& record);
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);
@@ -74,8 +70,7 @@ class ProfilingJob {
   JobControl* const control_;
   JobDevice device_;
   std::shared_ptr<const TunableKernel> kernel_;
-  std::optional<ServingTable> incumbent_;
-  bool incumbent_comparable_ = false;
+  Incumbent incumbent_;
   ProfileInput input_;
   std::vector<MeasureItem> failed_;
   FailedPairs failed_pairs_;  // Those and verification's.

@@ -14,11 +14,7 @@
 #include "model/kernel_validation.h"
 #include "model/recording_plan.h"
 #include "model/testing/kernels.h"
-#include "server/registry/fake_measurement_executor.h"
-#include "server/registry/fake_profiling.h"
-#include "server/registry/fake_stores.h"
-#include "server/registry/job_queue.h"
-#include "server/registry/job_test_support.h"
+#include "server/registry/job_queue_fixture.h"
 
 namespace wavetune {
 namespace {
@@ -53,25 +49,9 @@ struct Streamed {
   }
 };
 
-class RecordingTest : public ::testing::Test {
+class RecordingTest : public JobQueueFixture {
  protected:
-  RecordingTest()
-      : device_({.facts = testing::H200(),
-                 .latency_us = SyntheticLatency(&spec_, 64)}) {
-    kernels_.Add(spec_);
-    directory_.Attach(&device_);
-    JobServices services;
-    services.samples = &samples_;
-    services.jobs = &job_store_;
-    services.devices = &devices_;
-    services.tables = &tables_;
-    services.kernels = &kernels_;
-    services.executors = &directory_;
-    services.clock = &clock_;
-    services.profiling = FakeProfiling();
-    queue_ = std::make_unique<JobQueue>(services);
-    EXPECT_TRUE(queue_->Start().ok());
-  }
+  RecordingTest() { StartQueue(); }
 
   static MeasureRequest Request() {
     MeasureRequest request{.kernel = JobTestSpec().name};
@@ -105,10 +85,8 @@ class RecordingTest : public ::testing::Test {
     EXPECT_TRUE(queued.ok()) << queued.status();
     if (!queued.ok()) return {};
     id_ = queued->id;
-    return Wait(queued->id);
+    return Wait(*queue_, queued->id);
   }
-
-  JobRecord Wait(uint64_t id) { return WaitForEnd(*queue_, id); }
 
   // What a recording of these candidates has to hold.
   RecordingPlan Plan(const std::vector<CandidateRecord>& candidates) const {
@@ -128,18 +106,7 @@ class RecordingTest : public ::testing::Test {
     return pairs;
   }
 
-  const KernelSpec spec_ = JobTestSpec();
-  FakeSampleStore samples_;
-  FakeTableStore table_store_;
-  FakeJobStore job_store_;
-  FakeDeviceStore devices_;
-  TableCatalog tables_{&table_store_, [](const std::string&) {}};
-  FakeKernelCatalog kernels_;
-  FakeMeasurementExecutor device_;
-  FakeExecutorDirectory directory_;
-  FakeClock clock_;
   uint64_t id_ = 0;
-  std::unique_ptr<JobQueue> queue_;  // Last: stops before the rest goes.
 };
 
 TEST_F(RecordingTest, HasTheGridTheRepresentativesAndTheJudgedProblems) {
@@ -181,7 +148,7 @@ TEST_F(RecordingTest, NoFitReadsWhatWasRecorded) {
   EXPECT_THAT(*samples_.Generations(job.key), ::testing::ElementsAre(0u));
   const auto jobs = queue_->Reprofile({});
   ASSERT_TRUE(jobs.ok()) << jobs.status();
-  EXPECT_EQ(Wait(jobs->front().id).state, JobState::kSucceeded);
+  EXPECT_EQ(Wait(*queue_, jobs->front().id).state, JobState::kSucceeded);
   const auto fitted = samples_.Load(job.key, 1);
   ASSERT_TRUE(fitted.ok()) << fitted.status();
   EXPECT_THAT(fitted->samples, Not(IsEmpty()));
@@ -204,7 +171,7 @@ TEST_F(RecordingTest, GoesOnWhereItWasCancelled) {
     ASSERT_TRUE(queued.ok()) << queued.status();
     id_ = queued->id;
     lock.unlock();
-    EXPECT_EQ(Wait(id_).state, JobState::kCancelled);
+    EXPECT_EQ(Wait(*queue_, id_).state, JobState::kCancelled);
     device_.OnReport(nullptr);
   }
   const int64_t measured = device_.measured();

@@ -8,6 +8,7 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_SAMPLE_STORE_H_
 #define WAVETUNE_SERVER_REGISTRY_SAMPLE_STORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,12 @@ namespace wavetune {
 
 // The generation of measuring jobs' samples; profiling counts from 1.
 inline constexpr uint64_t kMeasuredGeneration = 0;
+
+// Some of a generation's samples.
+struct SamplePage {
+  std::vector<SampleRecord> samples;  // In the order of appending.
+  uint64_t next = 0;  // Where the next page begins; 0: this is the last.
+};
 
 class SampleStore {
  public:
@@ -39,10 +46,21 @@ class SampleStore {
                               absl::Span<const SampleRecord> samples,
                               absl::Span<const CandidateRecord> candidates) = 0;
 
-  // Returns everything of one generation; empty if there is nothing. Corrupt
-  // entries are left out and counted.
-  virtual absl::StatusOr<SampleSet> Load(const ProfileKey& key,
-                                         uint64_t generation) = 0;
+  // Returns at most `most` samples of one generation, at least 1, from `from`
+  // on: 0, or what the page before says. Pages that were asked for in between
+  // appends, or a pruning, hold what was there at their time. Corrupt entries
+  // are left out and counted.
+  virtual absl::StatusOr<SamplePage> LoadPage(const ProfileKey& key,
+                                              uint64_t generation,
+                                              uint64_t from, size_t most) = 0;
+
+  // Returns the latest record of each candidate of one generation, sorted by
+  // specialisation, then configuration. Corrupt entries as above.
+  virtual absl::StatusOr<std::vector<CandidateRecord>> LoadCandidates(
+      const ProfileKey& key, uint64_t generation) = 0;
+
+  // Returns everything of one generation; empty if there is nothing.
+  absl::StatusOr<SampleSet> Load(const ProfileKey& key, uint64_t generation);
 
   // Returns the generations with entries, ascending.
   virtual absl::StatusOr<std::vector<uint64_t>> Generations(

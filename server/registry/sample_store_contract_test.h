@@ -48,6 +48,35 @@ TEST_P(SampleStoreContractTest, ReturnsWhatWasAppendedInOrder) {
               ElementsAre(TestSample(9), TestSample(2), TestSample(5)));
 }
 
+TEST_P(SampleStoreContractTest, PagesHoldEverySampleOnceInOrder) {
+  const std::vector<CandidateRecord> candidates = {TestCandidate(64, "")};
+  std::vector<SampleRecord> all;
+  for (int i = 1; i <= 7; ++i) {
+    const std::vector<SampleRecord> one = {TestSample(i)};
+    // Candidates in between: they share the sequence in some stores.
+    ASSERT_TRUE(store_->Append(key_, 1, one, candidates).ok());
+    all.push_back(one[0]);
+  }
+  for (const size_t most : {1, 3, 7, 100}) {
+    std::vector<SampleRecord> read;
+    size_t pages = 0;
+    uint64_t from = 0;
+    do {
+      const SamplePage page = store_->LoadPage(key_, 1, from, most).value();
+      EXPECT_LE(page.samples.size(), most);
+      EXPECT_FALSE(page.samples.empty());
+      read.insert(read.end(), page.samples.begin(), page.samples.end());
+      from = page.next;
+      ++pages;
+    } while (from != 0 && pages < 10);
+    EXPECT_EQ(read, all);
+    EXPECT_EQ(pages, (all.size() + most - 1) / most);
+  }
+  const SamplePage none = store_->LoadPage(key_, 2, 0, 5).value();
+  EXPECT_THAT(none.samples, IsEmpty());
+  EXPECT_EQ(none.next, 0u);
+}
+
 TEST_P(SampleStoreContractTest, KeepsEqualSamplesApart) {
   const std::vector<SampleRecord> same = {TestSample(1), TestSample(1)};
   ASSERT_TRUE(store_->Append(key_, 1, same, {}).ok());

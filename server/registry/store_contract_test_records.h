@@ -117,6 +117,7 @@ inline UsageRecord TestUsage(const std::string& kernel = "gemm",
   record.kernel = kernel;
   record.silicon_key = silicon_key;
   record.updated_at_us = 1'700'000'000'000'000;
+  record.reported_at_us = 1'690'000'000'000'000;
   record.specialisations[""] = {.fitted = 10,
                                 .wide_bound = 2,
                                 .extrapolated = 0.5,

@@ -56,8 +56,10 @@ void UsageLedger::Add(const UsageReport& report) {
       record.with_table += report.counts;
     }
     used.changed = true;
+    record.reported_at_us = now_us;
     flush = static_cast<double>(now_us - flushed_at_us_) >=
             options_.flush_interval_s * 1e6;
+    if (flush) flushed_at_us_ = now_us;  // By this thread alone.
   }
   if (flush) Flush();
 }
@@ -65,10 +67,17 @@ void UsageLedger::Add(const UsageReport& report) {
 std::optional<UsageRecord> UsageLedger::Find(const std::string& kernel,
                                              const std::string& silicon_key) {
   std::lock_guard lock(mutex_);
-  const auto found = used_.find({kernel, silicon_key});
-  if (found == used_.end()) return std::nullopt;
-  Decay(found->second, clock_->NowUs());
-  return Whole(found->second);
+  const Used* const used = Look({kernel, silicon_key});
+  if (used == nullptr) return std::nullopt;
+  return Whole(*used);
+}
+
+std::optional<UsageRecord> UsageLedger::FindCounts(
+    const std::string& kernel, const std::string& silicon_key) {
+  std::lock_guard lock(mutex_);
+  const Used* const used = Look({kernel, silicon_key});
+  if (used == nullptr) return std::nullopt;
+  return used->record;
 }
 
 std::vector<UsageRecord> UsageLedger::List() {
@@ -135,6 +144,13 @@ UsageLedger::Used& UsageLedger::Get(const Key& key) {
   used.record.silicon_key = key.second;
   used.record.updated_at_us = clock_->NowUs();
   return used;
+}
+
+const UsageLedger::Used* UsageLedger::Look(const Key& key) {
+  const auto found = used_.find(key);
+  if (found == used_.end()) return nullptr;
+  Decay(found->second, clock_->NowUs());
+  return &found->second;
 }
 
 void UsageLedger::EvictLightest() {

@@ -74,6 +74,9 @@ class UsageLedger {
   // Returns the record of a kernel on silicon, decayed to now.
   std::optional<UsageRecord> Find(const std::string& kernel,
                                   const std::string& silicon_key);
+  // The same without its problems, for what looks with every report.
+  std::optional<UsageRecord> FindCounts(const std::string& kernel,
+                                        const std::string& silicon_key);
   // Returns all records, decayed to now, most used first.
   std::vector<UsageRecord> List();
 
@@ -103,6 +106,8 @@ class UsageLedger {
 
   // All hold mutex_.
   Used& Get(const Key& key);
+  // Decayed; nullptr where there is none.
+  const Used* Look(const Key& key);
   void EvictLightest();
   void Decay(Used& used, int64_t now_us) const;
   std::vector<UsageRecord> TakeChanged();

@@ -77,6 +77,25 @@ TEST_F(UsageLedgerTest, HalvesWeightsEveryDay) {
   EXPECT_NEAR(ledger_.List().at(0).total().total(), 750, 1e-6);
 }
 
+TEST_F(UsageLedgerTest, SaysWhenTheLastReportCame) {
+  clock_.Advance(5);
+  ledger_.Add(Report(1000));
+  const int64_t reported_at_us = clock_.NowUs();
+  clock_.Advance(kDay);
+  EXPECT_EQ(ledger_.List().at(0).reported_at_us, reported_at_us);
+  EXPECT_EQ(ledger_.Find("gemm", "sm_90")->reported_at_us, reported_at_us);
+  EXPECT_EQ(ledger_.Find("gemm", "sm_90")->updated_at_us, clock_.NowUs());
+}
+
+TEST_F(UsageLedgerTest, CountsAloneAreTheRecordWithoutProblems) {
+  ledger_.Add(Report(1000));
+  UsageRecord record = ledger_.Find("gemm", "sm_90").value();
+  EXPECT_THAT(record.problems, SizeIs(1));
+  record.problems.clear();
+  EXPECT_EQ(ledger_.FindCounts("gemm", "sm_90"), record);
+  EXPECT_EQ(ledger_.FindCounts("gemm", "sm_80"), std::nullopt);
+}
+
 TEST_F(UsageLedgerTest, CountsAnotherTableAnewOnceItServes) {
   ledger_.Add(Report(1000));
   UsageReport other = Report(10);

@@ -53,7 +53,8 @@ struct UsageWeights {
 struct UsageRecord {
   std::string kernel;
   std::string silicon_key;
-  int64_t updated_at_us = 0;  // All weights are as of then.
+  int64_t updated_at_us = 0;   // All weights are as of then.
+  int64_t reported_at_us = 0;  // The last report.
   std::map<std::string, UsageWeights> specialisations;
   std::vector<HeavyHitters::Entry> problems;  // Most asked for first.
   // Decisions made with the table that served last, and only those: another

@@ -20,7 +20,7 @@ std::optional<JobRecord> UsageRefiner::Consider(
   if (!lock.owns_lock()) return std::nullopt;
   const int64_t now_us = services_.clock->NowUs();
   const std::optional<UsageRecord> record =
-      services_.ledger->Find(kernel, silicon_key);
+      services_.ledger->FindCounts(kernel, silicon_key);
   if (!record || !IsDue(*record, now_us)) return std::nullopt;
   const auto retry = retry_at_us_.find({kernel, silicon_key});
   if (retry != retry_at_us_.end() && now_us < retry->second) {

@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "model/testing/kernels.h"
-#include "server/registry/fake_measurement_executor.h"
-#include "server/registry/fake_profiling.h"
-#include "server/registry/fake_stores.h"
 #include "server/registry/fake_usage_store.h"
-#include "server/registry/faulty_stores.h"
-#include "server/registry/job_test_support.h"
+#include "server/registry/job_queue_fixture.h"
 
 namespace wavetune {
 namespace {
@@ -26,16 +22,10 @@ using ::testing::SizeIs;
 constexpr double kHour = 3600;
 
 // A GEMM with a promoted table on one device, and clients that report.
-class UsageRefinerTest : public ::testing::Test {
+class UsageRefinerTest : public JobQueueFixture {
  protected:
-  UsageRefinerTest()
-      : device_({.facts = testing::H200(),
-                 .latency_us = SyntheticLatency(&spec_, 64)}) {
-    kernels_.Add(spec_);
-    directory_.Attach(&device_);
-    EXPECT_TRUE(device_store_.Put({.facts = device_.device()}).ok());
-    StartDaemon({});
-  }
+  UsageRefinerTest() { StartDaemon({}); }
+  ~UsageRefinerTest() override { queue_ = nullptr; }  // Before the ledger goes.
 
   void StartDaemon(UsageRefiner::Options options) {
     refiner_ = nullptr;
@@ -43,14 +33,7 @@ class UsageRefinerTest : public ::testing::Test {
     ledger_ = std::make_unique<UsageLedger>(&usage_store_, &clock_,
                                             UsageLedger::Options(), Warn());
     ASSERT_TRUE(ledger_->Load().ok());
-    JobServices services;
-    services.samples = &samples_;
-    services.jobs = &jobs_;
-    services.devices = &device_store_;
-    services.tables = &tables_;
-    services.kernels = &kernels_;
-    services.executors = &directory_;
-    services.clock = &clock_;
+    JobServices services = Services();
     services.profiling = profiling_;
     services.used_problems = [this](const std::string& kernel,
                                     const std::string& silicon_key) {
@@ -67,10 +50,6 @@ class UsageRefinerTest : public ::testing::Test {
                                .clock = &clock_,
                                .warn = Warn()},
         options);
-  }
-
-  UsageLedger::Warn Warn() {
-    return [this](const std::string& text) { warnings_.push_back(text); };
   }
 
   // Profiles and returns the digest of what serves then.
@@ -98,24 +77,11 @@ class UsageRefinerTest : public ::testing::Test {
     return refiner_->Consider(spec_.name, silicon_);
   }
 
-  const KernelSpec spec_ = JobTestSpec();
   const std::string silicon_ = SiliconKey(testing::H200());
   const Problem asked_ = {.extents = {24, 768, 3072}};
-  FakeSampleStore samples_;
-  FakeTableStore table_store_;
-  FakeJobStore fake_jobs_;
-  FaultyJobStore jobs_{&fake_jobs_};
-  FakeDeviceStore device_store_;
   FakeUsageStore usage_store_;
-  FakeClock clock_;
-  FakeKernelCatalog kernels_;
-  FakeExecutorDirectory directory_;
-  FakeMeasurementExecutor device_;
-  std::vector<std::string> warnings_;
-  TableCatalog tables_{&table_store_, [](const std::string&) {}};
   ProfilingFunctions profiling_ = FakeProfiling();
   std::unique_ptr<UsageLedger> ledger_;
-  std::unique_ptr<JobQueue> queue_;
   std::unique_ptr<UsageRefiner> refiner_;
 };
 
@@ -229,11 +195,11 @@ TEST_F(UsageRefinerTest, ATableThatServesNoMoreIsNotRefined) {
 TEST_F(UsageRefinerTest, TriesAgainLaterWhereTheJobCannotBeQueued) {
   Promote();
   ledger_->Add(Report(0, 100000));
-  jobs_.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  job_store_.writes().Fail(absl::ResourceExhaustedError("disk full"));
   EXPECT_EQ(Consider(), std::nullopt);
   ASSERT_THAT(warnings_, SizeIs(1));
   EXPECT_THAT(warnings_[0], HasSubstr("disk full"));
-  jobs_.writes().Heal();
+  job_store_.writes().Heal();
   EXPECT_EQ(Consider(), std::nullopt);
   clock_.Advance(601);
   EXPECT_TRUE(Consider());

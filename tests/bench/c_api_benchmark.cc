@@ -6,9 +6,7 @@
 // its checks. Inputs vary, as in decision_benchmark.
 #include <benchmark/benchmark.h>
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -16,15 +14,17 @@
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
+#include "tests/bench/bench_tables.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 
 namespace wavetune {
 namespace {
 
-using Extents = std::array<int64_t, 3>;
-
-constexpr size_t kProblems = 4096;
+using bench::Extents;
+using bench::kProblems;
+using bench::LlmProblems;
+using bench::View;
 
 // A GEMM table of exactly `groups` rows.
 Table GemmTable(size_t groups) {
@@ -36,16 +36,6 @@ Table GemmTable(size_t groups) {
     table.sub_tables[0].groups.resize(groups);
     return table;
   }
-}
-
-std::vector<Extents> Problems() {
-  testing::Lcg random(1);
-  std::vector<Extents> problems(kProblems);  // Braces keep the order below.
-  for (Extents& extents : problems) {
-    extents = {random.Between(1, 8192), 128 * random.Between(1, 128),
-               128 * random.Between(1, 128)};
-  }
-  return problems;
 }
 
 // A tuner of each language for one table, from one daemon.
@@ -92,12 +82,10 @@ class Tuners {
 
 void ResolveCpp(benchmark::State& state) {
   const Tuners tuners(static_cast<size_t>(state.range(0)));
-  const std::vector<Extents> problems = Problems();
+  const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   for (auto _ : state) {
-    const Extents& extents = problems[next];
-    benchmark::DoNotOptimize(tuners.cpp().Resolve(
-        absl::MakeConstSpan(extents.data(), extents.size())));
+    benchmark::DoNotOptimize(tuners.cpp().Resolve(View(problems[next])));
     next = (next + 1) % kProblems;
   }
 }
@@ -105,7 +93,7 @@ BENCHMARK(ResolveCpp)->Arg(2)->Arg(16);
 
 void ResolveC(benchmark::State& state) {
   const Tuners tuners(static_cast<size_t>(state.range(0)));
-  const std::vector<Extents> problems = Problems();
+  const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   wavetune_decision decision;
   for (auto _ : state) {

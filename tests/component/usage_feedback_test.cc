@@ -6,11 +6,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "client/client.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
@@ -37,16 +34,6 @@ class UsageFeedbackTest : public DaemonFixture {
   void TearDown() override {
     agent_.reset();
     daemon_.reset();
-  }
-
-  static bool WaitUntil(const std::function<bool()>& condition) {
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
   }
 
   void AwaitEnd(uint64_t id) {

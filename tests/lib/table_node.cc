@@ -41,8 +41,7 @@ struct TableNode::Parts {
         catalog(&store->tables(), Ignore),
         devices(&store->devices(), &clock),
         handler(store->store_id(), &catalog, &devices, &kernels),
-        services(ReaderServices(&handler, nullptr, nullptr, nullptr, nullptr,
-                                &streams)) {}
+        services(ReaderServices({.tables = &handler}, &streams)) {}
 
   std::unique_ptr<RocksDbStore> store;
   SystemClock clock;
@@ -59,10 +58,8 @@ TableNode::TableNode(const std::string& folder)
     : folder_(folder), parts_(std::make_unique<Parts>(folder)) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
-  // The table service alone: the others have nothing behind them here.
   for (const auto& service : parts_->services) {
     builder.RegisterService(service.get());
-    break;
   }
   parts_->server = builder.BuildAndStart();
 }

@@ -1,0 +1,102 @@
+// ListSamplesReactor: a listing of samples as a gRPC stream. Includes gRPC.
+//
+// Makes the next message when the last one is written, and reads its samples
+// from the store then: a slow reader costs no more memory than a fast one. A
+// reader that takes no message for a while loses its call (CANCELLED), as
+// others wait for their turn to list.
+#ifndef WAVETUNE_SERVER_LIST_SAMPLES_REACTOR_H_
+#define WAVETUNE_SERVER_LIST_SAMPLES_REACTOR_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "grpcpp/alarm.h"
+#include "grpcpp/server_context.h"
+#include "proto/convert/status.h"
+#include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "server/sample_handler.h"
+#include "server/stream_reactor.h"
+
+namespace wavetune {
+
+class ListSamplesReactor final
+    : public StreamReactor<grpc::ServerWriteReactor<v1::ListSamplesResponse>,
+                           v1::ListSamplesResponse> {
+ public:
+  // `patience`: how long a reader may take for a message.
+  ListSamplesReactor(grpc::CallbackServerContext* context,
+                     std::chrono::milliseconds patience)
+      : patience_(patience), context_(context) {}
+
+  void Start(SampleHandler* handler, const v1::ListSamplesRequest& request) {
+    absl::StatusOr<std::unique_ptr<SampleListing>> listing =
+        handler->ListSamples(request);
+    if (!listing.ok()) {
+      End(ToGrpcStatus(listing.status()));
+      return;
+    }
+    listing_ = *std::move(listing);
+    SendNext();
+  }
+  void OnWriteDone(bool ok) override {
+    // Before the base class, which may finish the stream.
+    if (ok) SendNext();
+    StreamReactor::OnWriteDone(ok);
+  }
+
+ protected:
+  void OnClosed() override {
+    std::lock_guard lock(context_mutex_);
+    context_ = nullptr;
+  }
+
+ private:
+  void SendNext() {
+    auto message = std::make_shared<v1::ListSamplesResponse>();
+    const absl::StatusOr<bool> more = listing_->Next(message.get());
+    if (!more.ok() || !*more) {
+      patience_alarm_.reset();
+      End(ToGrpcStatus(more.status()));
+      return;
+    }
+    // Before the message: writing it may end on another thread at once.
+    Await(++sent_);
+    Queue({std::move(message)});
+  }
+
+  // Ends the call where message number `number` is not written in time.
+  void Await(int64_t number) {
+    const std::weak_ptr<ListSamplesReactor> weak =
+        std::static_pointer_cast<ListSamplesReactor>(this->shared_from_this());
+    patience_alarm_.emplace();
+    patience_alarm_->Set(std::chrono::system_clock::now() + patience_,
+                         [weak, number](bool expired) {
+                           const auto self = weak.lock();
+                           if (expired && self) self->OnImpatient(number);
+                         });
+  }
+  void OnImpatient(int64_t number) {
+    if (sent_ != number) return;  // It was written at the last moment.
+    std::lock_guard lock(context_mutex_);
+    // The write fails, and that ends the stream.
+    if (context_ != nullptr) context_->TryCancel();
+  }
+
+  const std::chrono::milliseconds patience_;
+  std::unique_ptr<SampleListing> listing_;
+  std::optional<grpc::Alarm> patience_alarm_;
+  std::atomic<int64_t> sent_ = 0;
+  // Recursive: gRPC does not say that TryCancel calls nobody back.
+  std::recursive_mutex context_mutex_;
+  // Guarded by context_mutex_; lives until OnClosed.
+  grpc::CallbackServerContext* context_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_LIST_SAMPLES_REACTOR_H_

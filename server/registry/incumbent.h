@@ -1,0 +1,45 @@
+// Incumbent: the table that serves while a kernel is profiled anew, as the new
+// one is judged against it.
+//
+// Thread safety: plain value.
+#ifndef WAVETUNE_SERVER_REGISTRY_INCUMBENT_H_
+#define WAVETUNE_SERVER_REGISTRY_INCUMBENT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "model/compiled_table.h"
+#include "model/kernel_spec.h"
+#include "server/registry/records.h"
+#include "server/registry/table_catalog.h"
+
+namespace wavetune {
+
+class Incumbent {
+ public:
+  Incumbent() = default;  // No table serves.
+  // `serving` may be of an older version of the kernel.
+  Incumbent(const KernelSpec& spec, std::optional<ServingTable> serving);
+
+  // The table where it answers for this version of the kernel, which it does
+  // only where problems and configurations mean the same; else nullptr.
+  const CompiledTable* comparable() const {
+    return comparable_ ? serving_->table.get() : nullptr;
+  }
+
+  // Returns whether it is this very table.
+  bool Is(const ProfileKey& key, absl::string_view digest) const;
+
+  // Returns who decides where nothing is promoted, for people: "table 3fa4c01b
+  // serves on".
+  std::string ServesOnText() const;
+
+ private:
+  std::optional<ServingTable> serving_;
+  bool comparable_ = false;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_INCUMBENT_H_

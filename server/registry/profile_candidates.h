@@ -1,0 +1,44 @@
+// The candidates of a profile, by specialisation in the order of
+// KernelSpec::SpecialisationNames (ProfileInput::candidates).
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_SERVER_REGISTRY_PROFILE_CANDIDATES_H_
+#define WAVETUNE_SERVER_REGISTRY_PROFILE_CANDIDATES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/configuration.h"
+#include "model/kernel_spec.h"
+#include "model/sample.h"
+#include "server/registry/records.h"
+
+namespace wavetune {
+
+using ProfileCandidates = std::vector<std::vector<Candidate>>;
+
+// Takes a record in place of an earlier one of the same configuration. Returns
+// false, taking nothing, for a specialisation that the kernel does not have
+// (any more).
+bool TakeCandidate(const KernelSpec& spec, const CandidateRecord& record,
+                   ProfileCandidates& candidates);
+
+// Returns the configurations of the kernel's space that nothing is known of,
+// for each specialisation.
+std::vector<std::vector<Configuration>> MissingConfigurations(
+    const KernelSpec& spec, const ProfileCandidates& candidates);
+
+// Returns how many are not excluded.
+int64_t CountUsable(const ProfileCandidates& candidates);
+
+// Returns OK where at least one is not excluded. Errors: FAILED_PRECONDITION
+// with the first reason and what to do next.
+absl::Status CheckAnyUsable(const KernelSpec& spec,
+                            const std::string& device_uuid,
+                            const ProfileCandidates& candidates);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_PROFILE_CANDIDATES_H_

@@ -1,0 +1,85 @@
+#include "server/registry/profile_candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/kernel_validation.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class ProfileCandidatesTest : public ::testing::Test {
+ protected:
+  bool Take(size_t index, const std::string& specialisation,
+            const std::string& excluded_reason = "") {
+    Candidate candidate{.configuration = space_[index]};
+    candidate.excluded_reason = excluded_reason;
+    return TakeCandidate(spec_, {specialisation, candidate}, candidates_);
+  }
+
+  // Full and causal.
+  const KernelSpec spec_ = testing::CausalAttentionSpec();
+  const std::vector<Configuration> space_ = EnumerateConfigurations(spec_);
+  ProfileCandidates candidates_ =
+      ProfileCandidates(spec_.SpecialisationNames().size());
+};
+
+TEST_F(ProfileCandidatesTest, TheLatestRecordOfAConfigurationCounts) {
+  ASSERT_THAT(spec_.SpecialisationNames(),
+              ::testing::ElementsAre("full", "causal"));
+  EXPECT_TRUE(Take(0, "causal"));
+  EXPECT_TRUE(Take(1, "causal"));
+  EXPECT_EQ(CountUsable(candidates_), 2);
+  EXPECT_TRUE(Take(0, "causal", "spills"));
+  ASSERT_THAT(candidates_[1], SizeIs(2));
+  EXPECT_EQ(candidates_[1][0].excluded_reason, "spills");
+  EXPECT_THAT(candidates_[0], SizeIs(0));
+  EXPECT_EQ(CountUsable(candidates_), 1);
+}
+
+TEST_F(ProfileCandidatesTest, ASpecialisationOfAnOlderKernelIsLeftOut) {
+  EXPECT_FALSE(Take(0, "sliding_window"));
+  EXPECT_THAT(candidates_[0], SizeIs(0));
+  EXPECT_THAT(candidates_[1], SizeIs(0));
+}
+
+TEST_F(ProfileCandidatesTest, WhatNothingIsKnownOfIsMissing) {
+  Take(0, "full");
+  Take(1, "full", "spills");
+  const auto missing = MissingConfigurations(spec_, candidates_);
+  ASSERT_THAT(missing, SizeIs(2));
+  EXPECT_THAT(missing[0], SizeIs(space_.size() - 2));
+  EXPECT_EQ(missing[0].front(), space_[2]);
+  EXPECT_EQ(missing[1], space_);
+}
+
+TEST_F(ProfileCandidatesTest, OneUsableCandidateIsEnough) {
+  Take(0, "full", "spills");
+  Take(1, "causal");
+  EXPECT_TRUE(CheckAnyUsable(spec_, "GPU-1", candidates_).ok());
+}
+
+TEST_F(ProfileCandidatesTest, SaysWhyNoneIsUsable) {
+  const absl::Status nothing = CheckAnyUsable(spec_, "GPU-1", candidates_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(nothing));
+  EXPECT_THAT(std::string(nothing.message()), HasSubstr("GPU-1"));
+  EXPECT_THAT(std::string(nothing.message()), HasSubstr("refit-only"));
+  Take(1, "causal", "it does not compile");
+  Take(0, "causal", "spills");
+  const absl::Status excluded = CheckAnyUsable(spec_, "GPU-1", candidates_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(excluded));
+  EXPECT_THAT(std::string(excluded.message()),
+              HasSubstr("all 2 candidates of kernel " + spec_.name));
+  EXPECT_THAT(std::string(excluded.message()),
+              HasSubstr(FormatConfiguration(spec_, space_[1]) +
+                        ": it does not compile"));
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,36 @@
+#include "server/registry/profile_texts.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/throttling.h"
+
+namespace wavetune {
+
+std::string CoverageText(const FitReport& report, int64_t usable) {
+  if (usable == 0 || report.samples_used == 0) return "";
+  const int64_t own = report.samples_used - report.earlier_samples;
+  const std::string earlier =
+      report.earlier_samples > 0 ? absl::StrCat(" and ", report.earlier_samples,
+                                                " of earlier profiles")
+                                 : "";
+  return absl::StrFormat(
+      "; %d samples of %d candidates (%.1f each)%s, %d at w <= 8", own, usable,
+      static_cast<double>(own) / static_cast<double>(usable), earlier,
+      report.samples_within_8_waves);
+}
+
+std::string ThrottledText(const FitReport& report,
+                          const std::vector<Sample>& samples) {
+  uint32_t reasons = 0;
+  for (const Sample& sample : samples) {
+    if (sample.throttled) reasons |= sample.throttle_reasons;
+  }
+  const std::string text = ThrottleText(reasons);
+  return absl::StrFormat(
+      "%.0f %% of what was measured was measured while the device was "
+      "throttled%s, again and again. Look at its cooling and power, then "
+      "reprofile: throttled samples are measured anew",
+      100 * report.throttled_share, text.empty() ? "" : " (" + text + ")");
+}
+
+}  // namespace wavetune

@@ -1,0 +1,27 @@
+// What a profiling job's message says of its fit, for people.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_SERVER_REGISTRY_PROFILE_TEXTS_H_
+#define WAVETUNE_SERVER_REGISTRY_PROFILE_TEXTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+#include "model/sample.h"
+
+namespace wavetune {
+
+// Returns what the fit rests on: "; 1843 samples of 120 candidates (15.4 each)
+// and 1790 of earlier profiles, 2410 at w <= 8"; nothing where it used none.
+// `usable` counts the candidates that compile.
+std::string CoverageText(const FitReport& report, int64_t usable);
+
+// Returns why a table of throttled samples does not serve, and what to do.
+std::string ThrottledText(const FitReport& report,
+                          const std::vector<Sample>& samples);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_REGISTRY_PROFILE_TEXTS_H_
