@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/status_exception.h"
@@ -127,14 +128,27 @@ PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
 
 }  // namespace
 
-PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
-                              PyObject* names) {
-  ProblemArguments problem;
-  if (!reader_.Read(args, positional, names, &problem)) return nullptr;
-  const Decision decision = tuner_.Resolve(problem.View());
+inline PyObject* BoundTuner::Answer(const Decision& decision) {
   PyObject* const configuration = configurations_.Get(decision);
   if (configuration == nullptr) return nullptr;
   return NewDecision(decision, configuration);
+}
+
+PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
+                              PyObject* names) {
+  PlainProblem problem;
+  if (ABSL_PREDICT_FALSE(!reader_.ReadPlain(args, positional, names, &problem)))
+    return ResolveAny(args, positional, names);
+  return Answer(tuner_.Resolve(problem.View()));
+}
+
+// Not inline: its arguments take two kilobytes of the stack, and a destructor.
+ABSL_ATTRIBUTE_NOINLINE PyObject* BoundTuner::ResolveAny(PyObject* const* args,
+                                                         Py_ssize_t positional,
+                                                         PyObject* names) {
+  ProblemArguments problem;
+  if (!reader_.Read(args, positional, names, &problem)) return nullptr;
+  return Answer(tuner_.Resolve(problem.View()));
 }
 
 PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,

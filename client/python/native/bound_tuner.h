@@ -35,6 +35,11 @@ class BoundTuner {
                     PyObject* names);
 
  private:
+  // Resolve for what KeywordReader::ReadPlain does not understand.
+  PyObject* ResolveAny(PyObject* const* args, Py_ssize_t positional,
+                       PyObject* names);
+  PyObject* Answer(const Decision& decision);
+
   Tuner tuner_;
   KeywordReader reader_;
   ConfigurationCache configurations_;
