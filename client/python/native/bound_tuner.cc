@@ -50,13 +50,6 @@ nb::tuple Configurations(const BoundTuner& self) {
   return self.configurations().MappingsOf(self.tuner().configurations());
 }
 
-void SetPrepared(BoundTuner& self, const nb::iterable& configurations) {
-  std::vector<Configuration> prepared;
-  for (const nb::handle configuration : configurations)
-    prepared.push_back(self.configurations().ConfigurationOf(configuration));
-  self.tuner().SetPrepared(prepared);
-}
-
 nb::object Staged(const BoundTuner& self) {
   const std::optional<StagedTable> staged = self.tuner().staged();
   if (!staged) return nb::none();
@@ -169,6 +162,13 @@ PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
   return nullptr;
 }
 
+void BoundTuner::SetPrepared(const nb::iterable& configurations) {
+  std::vector<Configuration> prepared;
+  for (const nb::handle configuration : configurations)
+    prepared.push_back(configurations_.ConfigurationOf(configuration));
+  tuner_.SetPrepared(prepared);
+}
+
 void AddTunerType(nb::module_& module) {
   nb::class_<BoundTuner>(
       module, "Tuner", nb::type_slots(slots), nb::is_final(),
@@ -215,7 +215,7 @@ void AddTunerType(nb::module_& module) {
           "When a new table takes over.")
       .def_prop_ro("staged", Staged,
                    "The table that waits to take over (StagedTable), or None.")
-      .def("set_prepared", SetPrepared, "configurations"_a,
+      .def("set_prepared", &BoundTuner::SetPrepared, "configurations"_a,
            "Declares which configurations the program can launch, in place of "
            "what was declared\nbefore: with Activation.AUTOMATIC a table that "
            "answers no other takes over at once.")

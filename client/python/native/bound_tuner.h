@@ -27,6 +27,9 @@ class BoundTuner {
   Tuner& tuner() { return tuner_; }
   const ConfigurationCache& configurations() const { return configurations_; }
 
+  // As Tuner::SetPrepared, of mappings. Throws nb::python_error.
+  void SetPrepared(const nanobind::iterable& configurations);
+
   // Bodies of the Python methods: arguments as METH_FASTCALL | METH_KEYWORDS
   // gives them. Return a new reference, or nullptr with a Python exception set.
   PyObject* Resolve(PyObject* const* args, Py_ssize_t positional,
