@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/c/owned_handles.h"
+#include "client/c/test_handles.h"
 #include "client/c/wavetune.h"
 #include "client/fake_node.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,6 @@
 // The C API's handles for tests, closed by themselves.
-#ifndef WAVETUNE_CLIENT_C_OWNED_HANDLES_H_
-#define WAVETUNE_CLIENT_C_OWNED_HANDLES_H_
+#ifndef WAVETUNE_CLIENT_C_TEST_HANDLES_H_
+#define WAVETUNE_CLIENT_C_TEST_HANDLES_H_
 
 #include <memory>
 #include <string>
@@ -47,4 +47,4 @@ inline TunerHandle GetTunerInC(
 
 }  // namespace wavetune::testing
 
-#endif  // WAVETUNE_CLIENT_C_OWNED_HANDLES_H_
+#endif  // WAVETUNE_CLIENT_C_TEST_HANDLES_H_
