@@ -15,20 +15,23 @@ namespace nb = nanobind;
 using nb::literals::operator""_a;
 using Text = std::optional<std::string>;
 
-// Runs what talks to a daemon, without the GIL, and returns its value or throws
-// its status as a Python exception.
+// Returns a value, or throws its status as a Python exception.
+template <typename T>
+T ValueOf(absl::StatusOr<T> result) {
+  if (!result.ok()) ThrowStatus(result.status());
+  return *std::move(result);
+}
+void ValueOf(const absl::Status& status) {
+  if (!status.ok()) ThrowStatus(status);
+}
+
+// Runs what talks to a daemon, without the GIL; as ValueOf.
 template <typename Call>
 auto WithoutGil(Call call) {
-  auto result = [&] {
+  return ValueOf([&] {
     nb::gil_scoped_release released;
     return call();
-  }();
-  if constexpr (std::is_same_v<decltype(result), absl::Status>) {
-    if (!result.ok()) ThrowStatus(result);
-  } else {
-    if (!result.ok()) ThrowStatus(result.status());
-    return *std::move(result);
-  }
+  }());
 }
 
 BoundClient* Connect(const Text& endpoint, std::optional<ClientMode> mode,
@@ -67,10 +70,9 @@ BoundTuner* MakeTuner(const BoundClient& self, const std::string& kernel,
 }
 
 nb::dict GetTableSet(const BoundClient& self) {
-  const absl::StatusOr<TableSet> set = self.client().GetTableSet();
-  if (!set.ok()) ThrowStatus(set.status());
+  const TableSet set = ValueOf(self.client().GetTableSet());
   nb::dict result;
-  for (const auto& [kernel, digest] : set->tables())
+  for (const auto& [kernel, digest] : set.tables())
     result[kernel.c_str()] = digest;
   return result;
 }
@@ -99,9 +101,7 @@ void AddTableSets(nb::class_<BoundClient>& type) {
       .def(
           "table_set_digest",
           [](const BoundClient& self) {
-            const auto digest = self.client().TableSetDigest();
-            if (!digest.ok()) ThrowStatus(digest.status());
-            return *digest;
+            return ValueOf(self.client().TableSetDigest());
           },
           "Returns the digest of table_set(): the one value that ranks "
           "compare.")

@@ -29,8 +29,6 @@ struct DecisionObject {
   TableOrigin origin;
 };
 
-constexpr uint8_t kNoCandidate = 0xff;
-
 PyTypeObject* decision_type = nullptr;
 
 // A program has few decisions at a time, usually one. Those that wait here keep
