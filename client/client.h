@@ -13,10 +13,9 @@
 // Ranks of one job compare one digest, and share one set of tables
 // (docs/rank-agreement.md):
 //
-//   std::string digest = client->PublishTableSet().value();    // rank 0
-//   client->StageTableSet(digest);                             // other ranks
-//   client->ActivateTableSet(digest);                          // all, at a
-//   step
+//   std::string digest = client->PublishTableSet().value();  // rank 0
+//   client->StageTableSet(digest);                           // other ranks
+//   client->ActivateTableSet(digest);                        // all, at a step
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef WAVETUNE_CLIENT_CLIENT_H_

@@ -21,6 +21,9 @@ struct ClientEvent {
     kDisconnected,  // It does not; `reason` says why. It tries again.
   };
 
+  // From 1, in the order in which things happened; who looks now and then has
+  // missed something where numbers are missing.
+  uint64_t number = 0;
   Kind kind = Kind::kStaged;
   int64_t time_us = 0;  // Since the Unix epoch.
   std::string kernel;   // Empty for what concerns the connection.

@@ -35,6 +35,7 @@ void EventLog::Add(ClientEvent::Kind kind, const std::string& kernel,
                     .digest = digest,
                     .reason = reason};
   std::lock_guard lock(mutex_);
+  event.number = ++added_;
   if (!reason.ok()) last_problem_ = reason;
   events_.push_back(std::move(event));
   if (events_.size() > kKept) events_.pop_front();

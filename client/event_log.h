@@ -5,6 +5,7 @@
 #define WAVETUNE_CLIENT_EVENT_LOG_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -19,7 +20,8 @@ class EventLog {
  public:
   static constexpr size_t kKept = 64;
 
-  // Adds an event with the time of now; the oldest one may go. Cannot fail.
+  // Adds an event with the next number and the time of now; the oldest one may
+  // go. Cannot fail.
   void Add(ClientEvent::Kind kind, const std::string& kernel,
            const std::string& digest,
            const absl::Status& reason = absl::OkStatus());
@@ -33,6 +35,7 @@ class EventLog {
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_.
+  uint64_t added_ = 0;
   std::deque<ClientEvent> events_;
   absl::Status last_problem_;
 };

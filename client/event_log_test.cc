@@ -17,6 +17,8 @@ TEST(EventLogTest, KeepsTheLastOnesInOrder) {
   ASSERT_EQ(events.size(), EventLog::kKept);
   EXPECT_EQ(events.front().digest, "3");
   EXPECT_EQ(events.back().digest, std::to_string(EventLog::kKept + 2));
+  EXPECT_EQ(events.front().number, 4u);
+  EXPECT_EQ(events.back().number, EventLog::kKept + 3);
   EXPECT_GT(events.back().time_us, 0);
 }
 

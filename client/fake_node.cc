@@ -22,6 +22,7 @@
 #include "proto/convert/types.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "proto/wavetune/v1/usage_service.grpc.pb.h"
 
 namespace wavetune::testing {
 namespace {
@@ -171,6 +172,23 @@ class FakeStatusService final : public v1::StatusService::Service {
   v1::ListDevicesResponse devices;
 };
 
+class FakeUsageService final : public v1::UsageService::Service {
+ public:
+  grpc::Status ReportUsage(grpc::ServerContext*,
+                           const v1::ReportUsageRequest* request,
+                           v1::ReportUsageResponse*) override {
+    for (const v1::ReportedUsage& usage : request->kernels()) {
+      const v1::SourceCounts& counts = usage.counts();
+      decisions.fetch_add(counts.fitted() + counts.wide_bound() +
+                          counts.extrapolated() + counts.stale() +
+                          counts.default_configuration());
+    }
+    return grpc::Status::OK;
+  }
+
+  std::atomic<double> decisions{0};
+};
+
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
@@ -222,6 +240,7 @@ v1::KernelStatus AddKernelStatus() {
 struct FakeNode::Services {
   FakeTableService tables;
   FakeStatusService status;
+  FakeUsageService usage;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -270,6 +289,7 @@ void FakeNode::Start(bool new_store) {
   builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
   builder.RegisterService(&services_->tables);
   builder.RegisterService(&services_->status);
+  builder.RegisterService(&services_->usage);
   services_->server = builder.BuildAndStart();
 }
 
@@ -348,6 +368,10 @@ int FakeNode::watchers() const {
 std::vector<v1::WatchTablesRequest> FakeNode::watch_requests() const {
   std::lock_guard<std::mutex> lock(services_->tables.mutex);
   return services_->tables.requests;
+}
+
+double FakeNode::reported_decisions() const {
+  return services_->usage.decisions;
 }
 
 int FakeNode::fetches() const { return services_->tables.fetches; }

@@ -70,6 +70,8 @@ class FakeNode {
   void Start(bool new_store = false);
   // Calls of GetTable so far.
   int fetches() const;
+  // Decisions that clients have reported.
+  double reported_decisions() const;
   // Watches that are open, and the requests of all that ever were.
   int watchers() const;
   std::vector<v1::WatchTablesRequest> watch_requests() const;

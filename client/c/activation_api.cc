@@ -1,5 +1,4 @@
 // wavetune.h: when a new table takes over, and which tables decide.
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,25 +16,20 @@
 namespace {
 
 using wavetune::ActivationPolicy;
-using wavetune::ClientMode;
 using wavetune::Configuration;
 using wavetune::StagedTable;
 using wavetune::c_api::Guarded;
 using wavetune::c_api::IsNull;
+using wavetune::c_api::ReadConfigurations;
 using wavetune::c_api::WriteConfigurations;
 using wavetune::c_api::WriteDigest;
 
 absl::Status SetPrepared(wavetune_tuner* tuner, const int64_t* values,
                          size_t count) {
   if (tuner == nullptr) return IsNull("tuner");
-  if (values == nullptr && count > 0) return IsNull("values");
-  const size_t parameters = tuner->tuner.parameters().size();
-  std::vector<Configuration> prepared;
-  prepared.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    prepared.emplace_back(
-        absl::MakeConstSpan(values + i * parameters, parameters));
-  }
+  ASSIGN_OR_RETURN(const std::vector<Configuration> prepared,
+                   ReadConfigurations("values", values, count,
+                                      tuner->tuner.parameters().size()));
   tuner->tuner.SetPrepared(prepared);
   return absl::OkStatus();
 }
@@ -161,28 +155,4 @@ wavetune_status wavetune_client_stage_table_set(wavetune_client* client,
 wavetune_status wavetune_client_activate_table_set(wavetune_client* client,
                                                    const char* digest) {
   return Guarded([&] { return ActivateTableSet(client, digest); });
-}
-
-int wavetune_client_mode(const wavetune_client* client) {
-  if (client == nullptr) return WAVETUNE_MODE_UNSPECIFIED;
-  switch (client->client->mode()) {
-    case ClientMode::kAuto:
-      return WAVETUNE_MODE_AUTO;
-    case ClientMode::kReplay:
-      return WAVETUNE_MODE_REPLAY;
-    case ClientMode::kOff:
-      return WAVETUNE_MODE_OFF;
-  }
-  return WAVETUNE_MODE_UNSPECIFIED;
-}
-
-int wavetune_client_watching(const wavetune_client* client) {
-  return client != nullptr && client->client->watching() ? 1 : 0;
-}
-
-wavetune_status wavetune_client_last_problem(const wavetune_client* client) {
-  return Guarded([&]() -> absl::Status {
-    if (client == nullptr) return IsNull("client");
-    return client->client->last_problem();
-  });
 }

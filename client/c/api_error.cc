@@ -38,14 +38,13 @@ static_assert(
     SameNumber(WAVETUNE_UNAVAILABLE, absl::StatusCode::kUnavailable) &&
     SameNumber(WAVETUNE_DATA_LOSS, absl::StatusCode::kDataLoss));
 
-// What there is no number for is unknown.
-wavetune_status CodeOf(const absl::Status& status) {
+}  // namespace
+
+wavetune_status CodeOf(const absl::Status& status) noexcept {
   const int code = static_cast<int>(status.code());
   return code <= WAVETUNE_DATA_LOSS ? static_cast<wavetune_status>(code)
                                     : WAVETUNE_UNKNOWN;
 }
-
-}  // namespace
 
 absl::Status IsNull(absl::string_view argument) {
   return absl::InvalidArgumentError(

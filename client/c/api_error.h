@@ -24,6 +24,9 @@ namespace wavetune::c_api {
 // Returns INVALID_ARGUMENT for an argument that may not be NULL.
 absl::Status IsNull(absl::string_view argument);
 
+// Returns the code of a status; WAVETUNE_UNKNOWN for one without a number here.
+wavetune_status CodeOf(const absl::Status& status) noexcept;
+
 // Returns the code of a status and keeps its message for
 // wavetune_last_error(); a success keeps the message before it. Cannot fail:
 // without memory for the message there is a shorter one.

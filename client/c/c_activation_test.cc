@@ -2,11 +2,11 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "client/c/test_handles.h"
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
@@ -18,36 +18,15 @@
 namespace wavetune {
 namespace {
 
+using testing::ClientHandle;
+using testing::ConnectInC;
 using testing::FakeNode;
+using testing::GetTunerInC;
 using ::testing::HasSubstr;
 using testing::Serve;
 using testing::TemporaryFolder;
 using testing::TinyTable;
-
-struct Close {
-  void operator()(wavetune_client* client) const {
-    wavetune_client_close(client);
-  }
-  void operator()(wavetune_tuner* tuner) const { wavetune_tuner_close(tuner); }
-};
-using ClientHandle = std::unique_ptr<wavetune_client, Close>;
-using TunerHandle = std::unique_ptr<wavetune_tuner, Close>;
-
-ClientHandle Connect(const wavetune_client_options& options) {
-  wavetune_client* client = nullptr;
-  EXPECT_EQ(wavetune_client_connect(&options, &client), WAVETUNE_OK)
-      << wavetune_last_error();
-  return ClientHandle(client);
-}
-
-TunerHandle GetTuner(wavetune_client* client, const char* kernel,
-                     const wavetune_tuner_options& options) {
-  wavetune_tuner* tuner = nullptr;
-  EXPECT_EQ(wavetune_client_get_tuner(client, kernel, &options, &tuner),
-            WAVETUNE_OK)
-      << wavetune_last_error();
-  return TunerHandle(tuner);
-}
+using testing::TunerHandle;
 
 std::string DigestOf(const wavetune_tuner* tuner) {
   char digest[WAVETUNE_DIGEST_SIZE] = "";
@@ -77,9 +56,8 @@ class COfflineTest : public ::testing::Test {
 
 TEST_F(COfflineTest, DecidesFromATableFile) {
   options_.table_file = WAVETUNE_SOURCE_DIR "/tests/golden/data/tiny.table";
-  const ClientHandle client = Connect(options_);
-  const TunerHandle tuner =
-      GetTuner(client.get(), "add", WAVETUNE_TUNER_OPTIONS_INIT);
+  const ClientHandle client = ConnectInC(options_);
+  const TunerHandle tuner = GetTunerInC(client.get(), "add");
   const int64_t problem[] = {1000};
   wavetune_decision decision;
   ASSERT_EQ(wavetune_tuner_resolve(tuner.get(), problem, 1, &decision),
@@ -93,8 +71,8 @@ TEST_F(COfflineTest, KnowsTheDefaultFromAManifest) {
   const std::string manifest = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
   wavetune_tuner_options options = WAVETUNE_TUNER_OPTIONS_INIT;
   options.manifest = manifest.c_str();
-  const ClientHandle client = Connect(options_);
-  const TunerHandle tuner = GetTuner(client.get(), "gemm_f32", options);
+  const ClientHandle client = ConnectInC(options_);
+  const TunerHandle tuner = GetTunerInC(client.get(), "gemm_f32", &options);
   ASSERT_NE(tuner, nullptr);
   // The C++ client of this test has protobuf's full code, the library the lite.
   const Tuner cpp = Client::Connect({.endpoint = endpoint_, .cache_dir = ""})
@@ -116,7 +94,7 @@ TEST_F(COfflineTest, SaysWhereAManifestIsWrong) {
   std::ofstream(path) << "name: \"add\"\nno_such_field: 1\n";
   wavetune_tuner_options options = WAVETUNE_TUNER_OPTIONS_INIT;
   options.manifest = path.c_str();
-  const ClientHandle client = Connect(options_);
+  const ClientHandle client = ConnectInC(options_);
   wavetune_tuner* tuner = nullptr;
   EXPECT_EQ(wavetune_client_get_tuner(client.get(), "add", &options, &tuner),
             WAVETUNE_INVALID_ARGUMENT);
@@ -128,7 +106,7 @@ TEST_F(COfflineTest, HasTheModeThatItIsGiven) {
   for (const int mode :
        {WAVETUNE_MODE_AUTO, WAVETUNE_MODE_REPLAY, WAVETUNE_MODE_OFF}) {
     options_.mode = mode;
-    EXPECT_EQ(wavetune_client_mode(Connect(options_).get()), mode);
+    EXPECT_EQ(wavetune_client_mode(ConnectInC(options_).get()), mode);
   }
   options_.mode = 4;
   wavetune_client* client = nullptr;
@@ -139,8 +117,7 @@ TEST_F(COfflineTest, HasTheModeThatItIsGiven) {
 
 class CActivationTest : public ::testing::Test {
  protected:
-  CActivationTest()
-      : endpoint_(node_.endpoint()), cache_dir_(node_.cache_dir()) {
+  CActivationTest() {
     first_ = Serve(TinyTable());
     Table next = TinyTable();
     next.near_tie += 0.01;
@@ -149,16 +126,13 @@ class CActivationTest : public ::testing::Test {
   }
 
   ClientHandle Client() {
-    wavetune_client_options options = WAVETUNE_CLIENT_OPTIONS_INIT;
-    options.endpoint = endpoint_.c_str();
-    options.cache_dir = cache_dir_.c_str();
-    return Connect(options);
+    return ConnectInC(node_.endpoint(), node_.cache_dir());
   }
 
   TunerHandle MakeTuner(wavetune_client* client, int activation) {
     wavetune_tuner_options options = WAVETUNE_TUNER_OPTIONS_INIT;
     options.activation = activation;
-    TunerHandle tuner = GetTuner(client, "add", options);
+    TunerHandle tuner = GetTunerInC(client, "add", &options);
     EXPECT_EQ(DigestOf(tuner.get()), first_.info.digest());
     return tuner;
   }
@@ -182,8 +156,6 @@ class CActivationTest : public ::testing::Test {
   }
 
   FakeNode node_;
-  const std::string endpoint_;
-  const std::string cache_dir_;
   FetchedTable first_;
   FetchedTable second_;
 };
@@ -234,6 +206,40 @@ TEST_F(CActivationTest, AnAutomaticTunerWaitsForWhatIsNotPrepared) {
             WAVETUNE_OK);
   EXPECT_TRUE(Eventually(
       [&] { return DigestOf(tuner.get()) == second_.info.digest(); }));
+}
+
+TEST_F(CActivationTest, ATableTakesOverThatTheTunersOptionsSayIsPrepared) {
+  const ClientHandle client = Client();
+  const int64_t prepared[] = {256};
+  wavetune_tuner_options options = WAVETUNE_TUNER_OPTIONS_INIT;
+  options.prepared = prepared;
+  options.prepared_count = 1;
+  options.prepared_parameters = 1;
+  const TunerHandle tuner = GetTunerInC(client.get(), "add", &options);
+  EXPECT_EQ(DigestOf(tuner.get()), first_.info.digest());
+  node_.Promote(second_);
+  EXPECT_TRUE(Eventually(
+      [&] { return DigestOf(tuner.get()) == second_.info.digest(); }));
+}
+
+TEST_F(CActivationTest, PreparedConfigurationsOfAnotherKernelAreRefused) {
+  const ClientHandle client = Client();
+  const int64_t prepared[] = {256, 4};
+  wavetune_tuner_options options = WAVETUNE_TUNER_OPTIONS_INIT;
+  options.prepared = prepared;
+  options.prepared_count = 1;
+  options.prepared_parameters = 2;
+  wavetune_tuner* tuner = nullptr;
+  EXPECT_EQ(wavetune_client_get_tuner(client.get(), "add", &options, &tuner),
+            WAVETUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(wavetune_last_error(),
+              HasSubstr("prepared_parameters is 2; kernel \"add\" has 1"));
+  options.prepared = nullptr;
+  options.prepared_parameters = 1;
+  EXPECT_EQ(wavetune_client_get_tuner(client.get(), "add", &options, &tuner),
+            WAVETUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(wavetune_last_error(), HasSubstr("`prepared` is NULL"));
+  EXPECT_EQ(tuner, nullptr);
 }
 
 TEST_F(CActivationTest, AClientMovesItsTunersAtAStepBoundary) {

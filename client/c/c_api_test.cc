@@ -1,4 +1,6 @@
 // The C ABI of the shared library, beside the C++ client in one process.
+#include <stdlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/c/test_handles.h"
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
@@ -19,44 +22,26 @@
 namespace wavetune {
 namespace {
 
+using testing::ClientHandle;
+using testing::ConnectInC;
 using testing::FakeNode;
+using testing::GetTunerInC;
 using ::testing::HasSubstr;
 using testing::Lcg;
 using testing::Serve;
 using testing::TinyTable;
+using testing::TunerHandle;
 using testing::TwoRowTable;
-
-struct Close {
-  void operator()(wavetune_client* client) const {
-    wavetune_client_close(client);
-  }
-  void operator()(wavetune_tuner* tuner) const { wavetune_tuner_close(tuner); }
-};
-using ClientHandle = std::unique_ptr<wavetune_client, Close>;
-using TunerHandle = std::unique_ptr<wavetune_tuner, Close>;
 
 class CApiTest : public ::testing::Test {
  protected:
   ClientHandle Connect() {
-    const std::string endpoint = node_.endpoint();
-    const std::string cache_dir = node_.cache_dir();
-    wavetune_client_options options = WAVETUNE_CLIENT_OPTIONS_INIT;
-    options.endpoint = endpoint.c_str();
-    options.cache_dir = cache_dir.c_str();
-    wavetune_client* client = nullptr;
-    EXPECT_EQ(wavetune_client_connect(&options, &client), WAVETUNE_OK)
-        << wavetune_last_error();
-    return ClientHandle(client);
+    return ConnectInC(node_.endpoint(), node_.cache_dir());
   }
 
   TunerHandle GetTuner(const std::string& kernel,
                        const wavetune_tuner_options* options = nullptr) {
-    wavetune_tuner* tuner = nullptr;
-    EXPECT_EQ(wavetune_client_get_tuner(Connect().get(), kernel.c_str(),
-                                        options, &tuner),
-              WAVETUNE_OK)
-        << wavetune_last_error();
-    return TunerHandle(tuner);
+    return GetTunerInC(Connect().get(), kernel, options);
   }
 
   Tuner CppTuner(const std::string& kernel, const TunerOptions& options) {
@@ -361,6 +346,37 @@ TEST_F(CApiTest, OptionsOfAnotherHeaderAreReadOrRefusedAsAWhole) {
     EXPECT_THAT(wavetune_last_error(), HasSubstr("_INIT"));
   }
   EXPECT_EQ(client, nullptr);
+}
+
+TEST_F(CApiTest, OptionsOfTheFirstHeaderAreReadAsFarAsTheyGo) {
+  const std::string endpoint = node_.endpoint();
+  wavetune_client_options options = WAVETUNE_CLIENT_OPTIONS_INIT;
+  options.struct_size = offsetof(wavetune_client_options, no_usage_feedback);
+  options.endpoint = endpoint.c_str();
+  options.reserved = 7;  // Not the caller's: its struct ends before.
+  EXPECT_NE(ConnectInC(options), nullptr);
+  options.struct_size = sizeof(options);
+  wavetune_client* client = nullptr;
+  EXPECT_EQ(wavetune_client_connect(&options, &client),
+            WAVETUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(wavetune_last_error(), HasSubstr("reserved"));
+}
+
+TEST_F(CApiTest, AClientReportsItsUseUnlessToldOtherwise) {
+  unsetenv("WAVETUNE_USAGE");
+  node_.AddTable(Serve(TinyTable()));
+  const std::string endpoint = node_.endpoint();
+  wavetune_client_options options = WAVETUNE_CLIENT_OPTIONS_INIT;
+  options.endpoint = endpoint.c_str();
+  options.cache_dir = "";
+  for (const int no_usage_feedback : {1, 0}) {
+    options.no_usage_feedback = no_usage_feedback;
+    ClientHandle client = ConnectInC(options);
+    const TunerHandle tuner = GetTunerInC(client.get(), "add");
+    for (int i = 0; i < 7; ++i) Resolve(tuner.get(), {{1000}, {}});
+    client = nullptr;  // Reports what is left.
+    EXPECT_EQ(node_.reported_decisions(), no_usage_feedback != 0 ? 0 : 7);
+  }
 }
 
 TEST_F(CApiTest, ANullIsRefusedOrNothing) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,6 +12,7 @@
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
 #include "client/c/option_struct.h"
+#include "client/c/output_buffer.h"
 #include "client/c/wavetune.h"
 #include "client/client_options.h"
 #include "model/status_macros.h"
@@ -21,6 +23,7 @@ using wavetune::ActivationPolicy;
 using wavetune::ClientMode;
 using wavetune::c_api::Guarded;
 using wavetune::c_api::IsNull;
+using wavetune::c_api::ReadConfigurations;
 using wavetune::c_api::ReadOptions;
 
 // The sizes of version 1.0, for ever: an older caller's options stay valid.
@@ -35,6 +38,8 @@ static_assert(offsetof(wavetune_client_options, pin) == 32);
 static_assert(offsetof(wavetune_client_options, timeout_s) == 40);
 static_assert(offsetof(wavetune_client_options, mode) == 48);
 static_assert(offsetof(wavetune_client_options, no_watch) == 52);
+static_assert(offsetof(wavetune_client_options, no_usage_feedback) == 56);
+static_assert(offsetof(wavetune_client_options, reserved) == 60);
 static_assert(sizeof(wavetune_tuner_options) >= kFirstTunerOptions);
 static_assert(offsetof(wavetune_tuner_options, device) == 8);
 static_assert(offsetof(wavetune_tuner_options, fingerprint) == 16);
@@ -43,6 +48,9 @@ static_assert(offsetof(wavetune_tuner_options, digest) == 32);
 static_assert(offsetof(wavetune_tuner_options, manifest) == 40);
 static_assert(offsetof(wavetune_tuner_options, activation) == 48);
 static_assert(offsetof(wavetune_tuner_options, prepares_on_demand) == 52);
+static_assert(offsetof(wavetune_tuner_options, prepared) == 56);
+static_assert(offsetof(wavetune_tuner_options, prepared_count) == 64);
+static_assert(offsetof(wavetune_tuner_options, prepared_parameters) == 72);
 
 std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
 
@@ -85,6 +93,11 @@ absl::Status Connect(const wavetune_client_options* caller,
   if (client == nullptr) return IsNull("client");
   ASSIGN_OR_RETURN(const wavetune_client_options given,
                    ReadOptions(caller, kFirstClientOptions));
+  if (given.reserved != 0) {
+    return absl::InvalidArgumentError(
+        "the member reserved of the client's options is not 0; start from "
+        "WAVETUNE_CLIENT_OPTIONS_INIT");
+  }
   wavetune::ClientOptions options;
   options.endpoint = OrEmpty(given.endpoint);
   if (given.cache_dir != nullptr) options.cache_dir = given.cache_dir;
@@ -92,10 +105,30 @@ absl::Status Connect(const wavetune_client_options* caller,
   options.pin = OrEmpty(given.pin);
   ASSIGN_OR_RETURN(options.mode, ModeOf(given.mode));
   options.watch = given.no_watch == 0;
+  options.usage_feedback = given.no_usage_feedback == 0;
   if (given.timeout_s != 0) options.timeout_s = given.timeout_s;
   ASSIGN_OR_RETURN(std::unique_ptr<wavetune::Client> connected,
                    wavetune::Client::Connect(options));
   *client = new wavetune_client{std::move(connected)};
+  return absl::OkStatus();
+}
+
+// Declares what the options say is prepared. After the tuner was made, which
+// alone knows how many parameters the kernel has: a table that came meanwhile
+// is staged, and takes over now.
+absl::Status DeclarePrepared(const wavetune_tuner_options& given,
+                             wavetune::Tuner& tuner) {
+  if (given.prepared_count == 0) return absl::OkStatus();
+  if (given.prepared_parameters != tuner.parameters().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "prepared_parameters is ", given.prepared_parameters, "; kernel \"",
+        tuner.kernel(), "\" has ", tuner.parameters().size(), " parameters"));
+  }
+  ASSIGN_OR_RETURN(
+      const std::vector<wavetune::Configuration> prepared,
+      ReadConfigurations("prepared", given.prepared, given.prepared_count,
+                         given.prepared_parameters));
+  tuner.SetPrepared(prepared);
   return absl::OkStatus();
 }
 
@@ -117,6 +150,7 @@ absl::Status GetTuner(wavetune_client* client, const char* kernel,
   options.prepares_on_demand = given.prepares_on_demand != 0;
   ASSIGN_OR_RETURN(wavetune::Tuner made,
                    client->client->GetTuner(kernel, options));
+  RETURN_IF_ERROR(DeclarePrepared(given, made));
   *tuner = new wavetune_tuner{std::move(made)};
   return absl::OkStatus();
 }

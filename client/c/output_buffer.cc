@@ -44,4 +44,17 @@ absl::Status WriteConfigurations(
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Configuration>> ReadConfigurations(
+    absl::string_view what, const int64_t* values, size_t count,
+    size_t parameters) {
+  if (values == nullptr && count > 0) return IsNull(what);
+  std::vector<Configuration> configurations;
+  configurations.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    configurations.emplace_back(
+        absl::MakeConstSpan(values + i * parameters, parameters));
+  }
+  return configurations;
+}
+
 }  // namespace wavetune::c_api

@@ -1,4 +1,5 @@
-// Writing into a caller's memory, all or nothing.
+// A caller's arrays: writing into them, all or nothing, and reading
+// configurations.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_CLIENT_C_OUTPUT_BUFFER_H_
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "model/configuration.h"
 
@@ -32,6 +34,12 @@ absl::Status WriteDigest(absl::string_view text, char* digest, size_t size);
 absl::Status WriteConfigurations(
     const std::vector<Configuration>& configurations, int64_t* values,
     size_t capacity, size_t* count);
+
+// Returns `count` configurations of `parameters` values, one after the other.
+// Errors: INVALID_ARGUMENT for a NULL with a count above 0; `what` names it.
+absl::StatusOr<std::vector<Configuration>> ReadConfigurations(
+    absl::string_view what, const int64_t* values, size_t count,
+    size_t parameters);
 
 }  // namespace wavetune::c_api
 

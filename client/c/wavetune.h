@@ -48,7 +48,7 @@
 
 /* Of this header; wavetune_c_api_version() says the library's. */
 #define WAVETUNE_C_API_VERSION_MAJOR 1
-#define WAVETUNE_C_API_VERSION_MINOR 0
+#define WAVETUNE_C_API_VERSION_MINOR 1
 
 #if defined(__GNUC__)
 #define WAVETUNE_API __attribute__((visibility("default")))
@@ -124,10 +124,14 @@ typedef struct wavetune_client_options {
   double timeout_s; /* Of one call to the daemon; 0: the default (2 s). */
   int32_t mode;     /* WAVETUNE_MODE_...; 0: WAVETUNE_MODE, else auto. */
   int32_t no_watch; /* Not 0: does not hear of new tables. */
+  /* Since 1.1: */
+  int32_t no_usage_feedback; /* Not 0: does not report what it is asked
+                                (docs/usage.md). WAVETUNE_USAGE=off, too. */
+  int32_t reserved;          /* 0 */
 } wavetune_client_options;
 
 #define WAVETUNE_CLIENT_OPTIONS_INIT \
-  { sizeof(wavetune_client_options), NULL, NULL, NULL, NULL, 0.0, 0, 0 }
+  { sizeof(wavetune_client_options), NULL, NULL, NULL, NULL, 0.0, 0, 0, 0, 0 }
 
 /* Makes a client; `options` may be NULL. A daemon that is down is no error:
  * tuners then come from the cache, a table file, or are the kernels' defaults
@@ -164,14 +168,23 @@ typedef struct wavetune_tuner_options {
   int32_t activation;   /* WAVETUNE_ACTIVATION_... */
   int32_t prepares_on_demand; /* Not 0: every configuration can be launched, so
                                  that with AUTOMATIC every table takes over. */
+  /* Since 1.1: what can be launched, as wavetune_tuner_set_prepared would
+     declare it. */
+  const int64_t* prepared;    /* Configurations, one after the other. */
+  size_t prepared_count;      /* How many. */
+  size_t prepared_parameters; /* Values of each: the kernel's parameters. */
 } wavetune_tuner_options;
 
-#define WAVETUNE_TUNER_OPTIONS_INIT \
-  { sizeof(wavetune_tuner_options), NULL, NULL, NULL, NULL, NULL, 0, 0 }
+#define WAVETUNE_TUNER_OPTIONS_INIT                                           \
+  {                                                                           \
+    sizeof(wavetune_tuner_options), NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, \
+        0, 0                                                                  \
+  }
 
 /* Makes a tuner for a kernel; `options` may be NULL. Fetches its table, at most
  * once: a few calls to the daemon.
- * Errors: INVALID_ARGUMENT for a number that is no activation;
+ * Errors: INVALID_ARGUMENT for a number that is no activation, and for
+ * prepared configurations of another number of parameters than the kernel's;
  * FAILED_PRECONDITION when the choice is ambiguous, or a pinned set has no
  * table of the kernel; NOT_FOUND for an unknown kernel, device or
  * specialisation; UNAVAILABLE when neither the daemon nor anything local knows
@@ -387,6 +400,41 @@ WAVETUNE_API int wavetune_client_watching(const wavetune_client* client);
  * the message in wavetune_last_error(); WAVETUNE_OK where nothing was. */
 WAVETUNE_API wavetune_status
 wavetune_client_last_problem(const wavetune_client* client);
+
+/* wavetune_event.kind */
+enum {
+  WAVETUNE_EVENT_STAGED = 0,      /* A new table waits to take over. */
+  WAVETUNE_EVENT_ACTIVATED = 1,   /* A table decides from now on. */
+  WAVETUNE_EVENT_WITHDRAWN = 2,   /* A staged table was retired or replaced. */
+  WAVETUNE_EVENT_REFUSED = 3,     /* A table was not taken: `reason`. */
+  WAVETUNE_EVENT_CONNECTED = 4,   /* The client hears of new tables. */
+  WAVETUNE_EVENT_DISCONNECTED = 5 /* It does not, and tries again: `reason`. */
+};
+
+/* What happened to a client's tables. It and its texts live as long as the call
+ * that hands it out; a newer library's may have more members at the end. */
+typedef struct wavetune_event {
+  uint64_t number;     /* From 1, in order. */
+  int64_t time_us;     /* Since the Unix epoch. */
+  const char* kernel;  /* "" for what concerns the connection. */
+  const char* digest;  /* Hex; may be "". */
+  const char* reason;  /* "" but for REFUSED and DISCONNECTED. */
+  int32_t kind;        /* WAVETUNE_EVENT_... */
+  int32_t reason_code; /* WAVETUNE_NOT_FOUND and so on; 0 without a reason. */
+} wavetune_event;
+
+typedef void (*wavetune_event_visitor)(void* context,
+                                       const wavetune_event* event);
+
+/* Calls `visit` with each event whose number is above `after`, oldest first, in
+ * this thread, before it returns. The client keeps the last 64: who asks now
+ * and then gives the last number seen, and has missed something where numbers
+ * are missing. `visit` may call every function of this header but the client's
+ * wavetune_client_close. Since 1.1.
+ * Errors: INVALID_ARGUMENT for a NULL (`context` may be). No RPC. */
+WAVETUNE_API wavetune_status
+wavetune_client_visit_events(const wavetune_client* client, uint64_t after,
+                             wavetune_event_visitor visit, void* context);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -73,8 +73,9 @@ class ExportedKernel {
   //         swapped for one with another portfolio: export it, and load both);
   //         INVALID_ARGUMENT for a problem that this configuration does not
   //         take, or buffers that are wrong in number or alignment;
-  //         FAILED_PRECONDITION for a launch that CUDA cannot do. Nothing was
-  //         enqueued.
+  //         FAILED_PRECONDITION for a launch that CUDA cannot do,
+  //         RESOURCE_EXHAUSTED where memory is short, INTERNAL for what else it
+  //         answers. Nothing was enqueued.
   // Cost:   no allocation for up to 8 tensor maps and 16 arguments; what
   //         cuLaunchKernelEx and a cuTensorMapEncodeTiled per map take.
   absl::Status Launch(CUstream_st* stream, const Decision& decision,

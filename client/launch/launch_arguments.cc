@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "cuda_launch/tensor_map_encoding.h"
 #include "model/element_type.h"
 #include "model/mapping.h"
 #include "model/status_macros.h"
@@ -14,47 +15,6 @@
 
 namespace wavetune {
 namespace {
-
-CUtensorMapDataType TypeOf(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case ElementType::kInt32:
-      return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case ElementType::kInt64:
-      return CU_TENSOR_MAP_DATA_TYPE_INT64;
-    case ElementType::kBfloat16:
-      break;
-  }
-  return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-}
-
-CUtensorMapSwizzle SwizzleOf(TensorMap::Swizzle swizzle) {
-  switch (swizzle) {
-    case TensorMap::Swizzle::k32Bytes:
-      return CU_TENSOR_MAP_SWIZZLE_32B;
-    case TensorMap::Swizzle::k64Bytes:
-      return CU_TENSOR_MAP_SWIZZLE_64B;
-    case TensorMap::Swizzle::k128Bytes:
-      return CU_TENSOR_MAP_SWIZZLE_128B;
-    case TensorMap::Swizzle::kNone:
-      break;
-  }
-  return CU_TENSOR_MAP_SWIZZLE_NONE;
-}
-
-CUtensorMapL2promotion PromotionOf(int32_t bytes) {
-  switch (bytes) {
-    case 64:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
-    case 128:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
-    case 256:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
-    default:
-      return CU_TENSOR_MAP_L2_PROMOTION_NONE;
-  }
-}
 
 absl::Status CheckAddress(const Argument& argument, const void* address) {
   if (address == nullptr) {
@@ -103,7 +63,6 @@ absl::Status LaunchArguments::FillValues(const LaunchDescriptor& launch,
 absl::Status LaunchArguments::FillMaps(const LaunchDriver& driver,
                                        const LaunchDescriptor& launch,
                                        const ProblemView& problem) {
-  constexpr cuuint32_t kElementStrides[2] = {1, 1};
   for (const TensorMapDescriptor& map : launch.tensor_maps) {
     CUtensorMap& encoded = maps_.emplace_back(CUtensorMap{});
     if (!map.enabled) continue;  // Zeros.
@@ -111,16 +70,10 @@ absl::Status LaunchArguments::FillMaps(const LaunchDriver& driver,
     const absl::StatusOr<TensorMapPlan> plan =
         PlanTensorMap(map, launch.arguments[index], problem);
     if (!plan.ok()) return AsInvalid(plan.status());
-    const cuuint64_t extents[2] = {plan->extents[0], plan->extents[1]};
-    const cuuint64_t row_bytes = plan->row_bytes;
-    RETURN_IF_ERROR(driver.Check(
-        driver.cuTensorMapEncodeTiled(
-            &encoded, TypeOf(plan->type), 2, values_[index].address, extents,
-            &row_bytes, plan->box.data(), kElementStrides,
-            CU_TENSOR_MAP_INTERLEAVE_NONE, SwizzleOf(plan->swizzle),
-            PromotionOf(plan->l2_promotion_bytes),
-            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "encoding a tensor map"));
+    RETURN_IF_ERROR(
+        driver.Check(EncodeTensorMap(driver.cuTensorMapEncodeTiled, *plan,
+                                     values_[index].address, &encoded),
+                     "encoding a tensor map"));
   }
   return absl::OkStatus();
 }

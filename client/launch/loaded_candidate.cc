@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launch/launch_arguments.h"
+#include "cuda_launch/launch_config.h"
 #include "model/launch_descriptor.h"
 #include "model/relation.h"
 #include "model/status_macros.h"
@@ -30,23 +31,6 @@ absl::Status CheckGroups(const LaunchShape& shape) {
 }
 
 }  // namespace
-
-LaunchConfig::LaunchConfig(const LaunchShape& shape, int64_t groups,
-                           CUstream stream) {
-  config_.gridDimX = static_cast<unsigned>(groups);
-  config_.gridDimY = config_.gridDimZ = 1;
-  config_.blockDimX = static_cast<unsigned>(shape.group_size);
-  config_.blockDimY = config_.blockDimZ = 1;
-  config_.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
-  config_.hStream = stream;
-  if (shape.cluster_size == 1) return;
-  cluster_.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster_.value.clusterDim.x = static_cast<unsigned>(shape.cluster_size);
-  cluster_.value.clusterDim.y = 1;
-  cluster_.value.clusterDim.z = 1;
-  config_.attrs = &cluster_;
-  config_.numAttrs = 1;
-}
 
 LoadedCandidate::LoadedCandidate(LoadedCandidate&& other) noexcept
     : target_(other.target_),

@@ -23,21 +23,6 @@ struct LaunchTarget {
   int32_t max_shared_bytes = 0;  // A block's, opted in.
 };
 
-// A CUlaunchConfig with its attributes. Neither copied nor moved: it points
-// into itself.
-class LaunchConfig {
- public:
-  LaunchConfig(const LaunchShape& shape, int64_t groups, CUstream stream);
-  LaunchConfig(const LaunchConfig&) = delete;
-  LaunchConfig& operator=(const LaunchConfig&) = delete;
-
-  const CUlaunchConfig* get() const { return &config_; }
-
- private:
-  CUlaunchConfig config_ = {};
-  CUlaunchAttribute cluster_ = {};
-};
-
 class LoadedCandidate {
  public:
   // Loads `code` and admits its launches. Errors: as ExportedKernel::Load.

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "cuda_launch/launch_config.h"
 #include "model/status_macros.h"
-#include "profiler_agent/cuda/cuda_launch.h"
 #include "profiler_agent/cuda/cuda_status.h"
 
 namespace wavetune {
@@ -88,7 +88,7 @@ absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
   int clusters = 0;
   if (shape.cluster_size > 1) {
     // Any number of whole clusters: residency does not depend on it.
-    const CudaLaunchConfig config(session, shape, 64 * shape.cluster_size);
+    const LaunchConfig config(shape, 64 * shape.cluster_size, session.stream);
     RETURN_IF_ERROR(
         CudaStatus(session.driver->cuOccupancyMaxActiveClusters(
                        &clusters, kernel.function, config.get()),

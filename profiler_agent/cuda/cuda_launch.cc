@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cuda_launch/launch_config.h"
 #include "model/element_type.h"
 #include "model/mapping.h"
 #include "model/status_macros.h"
@@ -10,24 +11,6 @@
 #include "profiler_agent/cuda/cuda_status.h"
 
 namespace wavetune {
-
-CudaLaunchConfig::CudaLaunchConfig(const CudaSession& session,
-                                   const CudaLaunchShape& shape,
-                                   int64_t groups) {
-  config_.gridDimX = static_cast<unsigned>(groups);
-  config_.gridDimY = config_.gridDimZ = 1;
-  config_.blockDimX = static_cast<unsigned>(shape.group_size);
-  config_.blockDimY = config_.blockDimZ = 1;
-  config_.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
-  config_.hStream = session.stream;
-  if (shape.cluster_size == 1) return;
-  cluster_.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster_.value.clusterDim.x = static_cast<unsigned>(shape.cluster_size);
-  cluster_.value.clusterDim.y = 1;
-  cluster_.value.clusterDim.z = 1;
-  config_.attrs = &cluster_;
-  config_.numAttrs = 1;
-}
 
 absl::StatusOr<CudaArguments> CudaArguments::Create(
     const KernelSpec& spec, const Implementation* implementation,
@@ -37,8 +20,8 @@ absl::StatusOr<CudaArguments> CudaArguments::Create(
     for (const TensorMap& map : implementation->tensor_maps) {
       Map& added = arguments.maps_.emplace_back();
       added.argument = static_cast<size_t>(map.argument);
-      ASSIGN_OR_RETURN(added.shape,
-                       TensorMapShapeOf(spec, map, configuration, problem));
+      ASSIGN_OR_RETURN(added.plan,
+                       TensorMapPlanOf(spec, map, configuration, problem));
     }
   }
   arguments.buffers_.resize(spec.arguments.size());
@@ -58,8 +41,8 @@ absl::Status CudaArguments::SetBuffer(const CudaDriver& driver, size_t argument,
                                       CUdeviceptr address) {
   buffers_[argument] = address;
   for (Map& map : maps_) {
-    if (map.argument != argument || !map.shape.has_value()) continue;
-    ASSIGN_OR_RETURN(map.value, EncodeTensorMap(driver, *map.shape, address));
+    if (map.argument != argument || !map.plan.has_value()) continue;
+    ASSIGN_OR_RETURN(map.value, EncodeTensorMap(driver, *map.plan, address));
   }
   return absl::OkStatus();
 }
@@ -78,7 +61,7 @@ std::vector<void*> CudaArguments::Pointers() {
 absl::Status Launch(const CudaSession& session, CUfunction function,
                     const CudaLaunchShape& shape, int64_t groups,
                     CudaArguments& arguments) {
-  const CudaLaunchConfig config(session, shape, groups);
+  const LaunchConfig config(shape, groups, session.stream);
   std::vector<void*> pointers = arguments.Pointers();
   return CudaStatus(
       session.driver->cuLaunchKernelEx(config.get(), function, pointers.data(),

@@ -21,22 +21,6 @@
 
 namespace wavetune {
 
-// A CUlaunchConfig with its attributes. Neither copied nor moved: it points
-// into itself.
-class CudaLaunchConfig {
- public:
-  CudaLaunchConfig(const CudaSession& session, const CudaLaunchShape& shape,
-                   int64_t groups);
-  CudaLaunchConfig(const CudaLaunchConfig&) = delete;
-  CudaLaunchConfig& operator=(const CudaLaunchConfig&) = delete;
-
-  const CUlaunchConfig* get() const { return &config_; }
-
- private:
-  CUlaunchConfig config_ = {};
-  CUlaunchAttribute cluster_ = {};
-};
-
 // The values of a kernel function's parameters: tensor maps, then the
 // manifest's arguments.
 class CudaArguments {
@@ -59,7 +43,7 @@ class CudaArguments {
  private:
   struct Map {
     size_t argument = 0;
-    std::optional<TensorMapShape> shape;  // Absent: stays zero.
+    std::optional<TensorMapPlan> plan;  // Absent: stays zero.
     CUtensorMap value = {};
   };
 

@@ -2,6 +2,7 @@
 // burst. A table of fakes stands for the driver.
 #include "profiler_agent/cuda/cuda_launch.h"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -20,6 +21,18 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// What a map was encoded from.
+struct EncodedMap {
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  std::array<cuuint64_t, 2> extents = {1, 1};
+  cuuint64_t row_bytes = 0;
+  std::array<cuuint32_t, 2> box = {1, 1};
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+
+  friend bool operator==(const EncodedMap&, const EncodedMap&) = default;
+};
+
 // What the fake driver was called with.
 struct Calls {
   std::vector<std::string> log;
@@ -27,7 +40,7 @@ struct Calls {
   unsigned cluster = 0;
   std::vector<std::string> parameters;  // Bytes, as far as `sizes` says.
   std::vector<size_t> sizes;
-  TensorMapShape map;
+  EncodedMap map;
   void* map_address = nullptr;
   CUresult launch_code = CUDA_SUCCESS;
   int blocks = 2;
@@ -163,10 +176,10 @@ class CudaLaunchTest : public ::testing::Test {
          .enabled_by = 1}};
   }
 
-  absl::StatusOr<std::optional<TensorMapShape>> MapAt(
+  absl::StatusOr<std::optional<TensorMapPlan>> MapAt(
       const Configuration& configuration, int64_t n, int64_t k) {
-    return TensorMapShapeOf(spec_, implementation_.tensor_maps[0],
-                            configuration, {.extents = {n, k}});
+    return TensorMapPlanOf(spec_, implementation_.tensor_maps[0], configuration,
+                           {.extents = {n, k}});
   }
   std::string Refusal(const Configuration& configuration, int64_t n,
                       int64_t k) {
@@ -182,15 +195,16 @@ class CudaLaunchTest : public ::testing::Test {
 };
 
 TEST_F(CudaLaunchTest, AMapIsAsTheManifestSays) {
-  const auto shape = MapAt({128, 1}, 3584, 4096);
-  ASSERT_TRUE(shape.ok()) << shape.status();
-  EXPECT_EQ(**shape, (TensorMapShape{
-                         .type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-                         .extents = {4096, 3584},
-                         .row_bytes = 8192,
-                         .box = {64, 128},
-                         .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
-                         .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B}));
+  const auto plan = MapAt({128, 1}, 3584, 4096);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_TRUE(EncodeTensorMap(driver_, **plan, 0x1000).ok());
+  EXPECT_EQ(calls.map,
+            (EncodedMap{.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                        .extents = {4096, 3584},
+                        .row_bytes = 8192,
+                        .box = {64, 128},
+                        .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                        .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B}));
 }
 
 TEST_F(CudaLaunchTest, AMapThatIsNotEnabledIsNone) {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cuda_launch/launch_config.h"
 #include "model/status_macros.h"
-#include "profiler_agent/cuda/cuda_launch.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
 
@@ -158,7 +158,7 @@ absl::Status CudaTimer::CloseGate() {
   SetGate(false);
   CUdeviceptr address = gate_address_;
   void* parameters[] = {&address};
-  const CudaLaunchConfig config(session_, CudaLaunchShape(), 1);
+  const LaunchConfig config(CudaLaunchShape(), 1, session_.stream);
   return CudaStatus(session_.driver->cuLaunchKernelEx(
                         config.get(), hold_.function, parameters, nullptr),
                     "holding the stream");

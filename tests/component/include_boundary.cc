@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 using Prefixes = std::vector<std::string_view>;
 
 constexpr std::initializer_list<const char*> kFolders = {
-    "model", "proto", "server", "profiler_agent", "client", "tests"};
+    "model",          "proto",  "cuda_launch", "server",
+    "profiler_agent", "client", "tests"};
 
 // What the files of one layer may include. Standard and compiler headers are
 // always allowed.
@@ -39,6 +40,12 @@ const Layer kWire = {"wire",
                       "grpc/", "zlib.h", "sys/stat.h", "unistd.h",
                       // The launch descriptors of an export.
                       "nlohmann/"}};
+// What measures and what launches share of CUDA; who else may include CUDA may
+// include this.
+const Layer kCudaLaunch = {"cuda_launch",
+                           {"cuda_launch/", "model/"},
+                           false,
+                           {"absl/", "cuda.h", "cuda_launch/"}};
 const Layer kRegistry = {
     "registry", {"server/registry/", "model/"}, false, {"absl/"}};
 const Layer kAgent = {"agent", {"profiler_agent/", "model/"}, false, {"absl/"}};
@@ -85,6 +92,7 @@ bool IsAgentCore(std::string_view path) {
 const Layer& LayerOf(std::string_view path) {
   if (path.starts_with("model/")) return kModel;
   if (path.starts_with("proto/")) return kWire;
+  if (path.starts_with("cuda_launch/")) return kCudaLaunch;
   if (path.starts_with("server/registry/")) return kRegistry;
   if (path.starts_with("server/")) return kServer;
   if (IsAgentCore(path)) return kAgent;
@@ -144,9 +152,10 @@ std::string Judge(const std::string& path, const std::string& include,
     return "only rocksdb_* files include RocksDB";
   }
   if (IsCudaHeader(include) &&
-      !StartsWithAny(
-          path, {"profiler_agent/cuda/", "client/launch/", "tests/gpu/"})) {
-    return "only profiler_agent/cuda/ and client/launch/ include CUDA";
+      !StartsWithAny(path, {"cuda_launch/", "profiler_agent/cuda/",
+                            "client/launch/", "tests/gpu/"})) {
+    return "only cuda_launch/, profiler_agent/cuda/ and client/launch/ include "
+           "CUDA";
   }
   if (include.starts_with("CL/") &&
       !path.starts_with("profiler_agent/opencl/")) {

@@ -138,6 +138,7 @@ TEST(IncludeBoundaryTest, LibrariesStayInTheirAdapters) {
   EXPECT_FALSE(Allows("tests/component/restart_test.cc", "<rocksdb/db.h>"));
 
   EXPECT_TRUE(Allows("profiler_agent/cuda/cuda_device.cc", "<cuda.h>"));
+  EXPECT_TRUE(Allows("cuda_launch/launch_config.h", "<cuda.h>"));
   EXPECT_FALSE(Allows("profiler_agent/worker/worker.cc", "<cuda.h>"));
   EXPECT_FALSE(Allows("profiler_agent/worker/worker.cc", "<nvrtc.h>"));
   EXPECT_FALSE(Allows("profiler_agent/worker/worker.cc", "<nvml.h>"));

@@ -48,6 +48,23 @@ echo "== CMake: C alone looks for no C++ package"
 "${cmake}" --build build_c
 expect build_c/c_consumer
 
+echo "== CMake: launching exported kernels"
+configure_launch() {
+  "${cmake}" -S launch -B build_launch -DCMAKE_PREFIX_PATH="${prefix}" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER="${cxx}" > "${scratch}/configure.log" 2>&1
+}
+if [ -n "$(find "${prefix}" -name wavetuneLaunchTargets.cmake)" ]; then
+  configure_launch || { cat "${scratch}/configure.log"; exit 1; }
+  "${cmake}" --build build_launch
+  expect build_launch/launch_consumer
+else
+  if configure_launch; then
+    echo "the component launch was found, which is not there" >&2
+    exit 1
+  fi
+  grep -q "built without the CUDA toolkit" <(tr -s ' \n' ' ' < "${scratch}/configure.log")
+fi
+
 echo "== pkg-config"
 libdir="$(dirname "$(find "${prefix}" -name wavetune.pc)")"
 export PKG_CONFIG_PATH="${libdir}"

@@ -15,54 +15,64 @@ namespace nb = nanobind;
 using nb::literals::operator""_a;
 using Text = std::optional<std::string>;
 
-// Runs what talks to a daemon, without the GIL, and returns its value or throws
-// its status as a Python exception.
+// Returns a value, or throws its status as a Python exception.
+template <typename T>
+T ValueOf(absl::StatusOr<T> result) {
+  if (!result.ok()) ThrowStatus(result.status());
+  return *std::move(result);
+}
+void ValueOf(const absl::Status& status) {
+  if (!status.ok()) ThrowStatus(status);
+}
+
+// Runs what talks to a daemon, without the GIL; as ValueOf.
 template <typename Call>
 auto WithoutGil(Call call) {
-  auto result = [&] {
+  return ValueOf([&] {
     nb::gil_scoped_release released;
     return call();
-  }();
-  if constexpr (std::is_same_v<decltype(result), absl::Status>) {
-    if (!result.ok()) ThrowStatus(result);
-  } else {
-    if (!result.ok()) ThrowStatus(result.status());
-    return *std::move(result);
-  }
+  }());
 }
 
 BoundClient* Connect(const Text& endpoint, std::optional<ClientMode> mode,
                      const Text& cache_dir, const Text& table_file,
-                     const Text& pin, double timeout_s, bool watch) {
+                     const Text& pin, double timeout_s, bool watch,
+                     bool usage_feedback) {
   const ClientOptions options = {.endpoint = endpoint.value_or(""),
                                  .cache_dir = cache_dir.value_or(""),
                                  .timeout_s = timeout_s,
                                  .mode = mode,
                                  .table_file = table_file.value_or(""),
                                  .pin = pin.value_or(""),
-                                 .watch = watch};
+                                 .watch = watch,
+                                 .usage_feedback = usage_feedback};
   return new BoundClient(WithoutGil([&] { return Client::Connect(options); }));
 }
 
 BoundTuner* MakeTuner(const BoundClient& self, const std::string& kernel,
                       const Text& device, const Text& fingerprint,
                       const Text& specialisation, const Text& digest,
-                      ActivationPolicy activation, bool prepares_on_demand,
-                      const Text& manifest) {
-  return self.GetTuner(kernel, {.device = device.value_or(""),
-                                .fingerprint = fingerprint.value_or(""),
-                                .specialisation = specialisation.value_or(""),
-                                .digest = digest.value_or(""),
-                                .activation = activation,
-                                .prepares_on_demand = prepares_on_demand,
-                                .manifest = manifest.value_or("")});
+                      ActivationPolicy activation,
+                      const std::optional<nb::iterable>& prepared,
+                      bool prepares_on_demand, const Text& manifest) {
+  std::unique_ptr<BoundTuner> tuner(
+      self.GetTuner(kernel, {.device = device.value_or(""),
+                             .fingerprint = fingerprint.value_or(""),
+                             .specialisation = specialisation.value_or(""),
+                             .digest = digest.value_or(""),
+                             .activation = activation,
+                             .prepares_on_demand = prepares_on_demand,
+                             .manifest = manifest.value_or("")}));
+  // Now, because it knows the parameters by name: a table that came meanwhile
+  // is staged, and takes over now.
+  if (prepared) tuner->SetPrepared(*prepared);
+  return tuner.release();
 }
 
 nb::dict GetTableSet(const BoundClient& self) {
-  const absl::StatusOr<TableSet> set = self.client().GetTableSet();
-  if (!set.ok()) ThrowStatus(set.status());
+  const TableSet set = ValueOf(self.client().GetTableSet());
   nb::dict result;
-  for (const auto& [kernel, digest] : set->tables())
+  for (const auto& [kernel, digest] : set.tables())
     result[kernel.c_str()] = digest;
   return result;
 }
@@ -73,7 +83,7 @@ nb::list Events(const BoundClient& self) {
   nb::list result;
   for (const ClientEvent& event : self.client().events()) {
     result.append(record(event.kind, event.time_us, event.kernel, event.digest,
-                         std::string(event.reason.message())));
+                         std::string(event.reason.message()), event.number));
   }
   return result;
 }
@@ -91,9 +101,7 @@ void AddTableSets(nb::class_<BoundClient>& type) {
       .def(
           "table_set_digest",
           [](const BoundClient& self) {
-            const auto digest = self.client().TableSetDigest();
-            if (!digest.ok()) ThrowStatus(digest.status());
-            return *digest;
+            return ValueOf(self.client().TableSetDigest());
           },
           "Returns the digest of table_set(): the one value that ranks "
           "compare.")
@@ -148,7 +156,8 @@ void AddClientType(nb::module_& module) {
           "device"_a = nb::none(), "fingerprint"_a = nb::none(),
           "specialisation"_a = nb::none(), "digest"_a = nb::none(),
           "activation"_a = ActivationPolicy::kAutomatic,
-          "prepares_on_demand"_a = false, "manifest"_a = nb::none(),
+          "prepared"_a = nb::none(), "prepares_on_demand"_a = false,
+          "manifest"_a = nb::none(),
           // What keeps a tuner's table up to date belongs to the client.
           nb::keep_alive<0, 1>(),
           "Returns the tuner of a kernel: its table from the daemon, else from "
@@ -172,7 +181,8 @@ void AddClientType(nb::module_& module) {
   module.def("connect", Connect, "endpoint"_a = nb::none(), nb::kw_only(),
              "mode"_a = nb::none(), "cache_dir"_a = nb::none(),
              "table_file"_a = nb::none(), "pin"_a = nb::none(), "timeout_s"_a,
-             "watch"_a = true, nb::rv_policy::take_ownership,
+             "watch"_a = true, "usage_feedback"_a = true,
+             nb::rv_policy::take_ownership,
              "As wavetune.connect, which sets the defaults. cache_dir: "
              "\"auto\", a folder, or None for no cache.");
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/status_exception.h"
@@ -47,13 +48,6 @@ nb::tuple Parameters(const BoundTuner& self) {
 
 nb::tuple Configurations(const BoundTuner& self) {
   return self.configurations().MappingsOf(self.tuner().configurations());
-}
-
-void SetPrepared(BoundTuner& self, const nb::iterable& configurations) {
-  std::vector<Configuration> prepared;
-  for (const nb::handle configuration : configurations)
-    prepared.push_back(self.configurations().ConfigurationOf(configuration));
-  self.tuner().SetPrepared(prepared);
 }
 
 nb::object Staged(const BoundTuner& self) {
@@ -127,14 +121,27 @@ PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
 
 }  // namespace
 
-PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
-                              PyObject* names) {
-  ProblemArguments problem;
-  if (!reader_.Read(args, positional, names, &problem)) return nullptr;
-  const Decision decision = tuner_.Resolve(problem.View());
+inline PyObject* BoundTuner::Answer(const Decision& decision) {
   PyObject* const configuration = configurations_.Get(decision);
   if (configuration == nullptr) return nullptr;
   return NewDecision(decision, configuration);
+}
+
+PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
+                              PyObject* names) {
+  PlainProblem problem;
+  if (ABSL_PREDICT_FALSE(!reader_.ReadPlain(args, positional, names, &problem)))
+    return ResolveAny(args, positional, names);
+  return Answer(tuner_.Resolve(problem.View()));
+}
+
+// Not inline: its arguments take two kilobytes of the stack, and a destructor.
+ABSL_ATTRIBUTE_NOINLINE PyObject* BoundTuner::ResolveAny(PyObject* const* args,
+                                                         Py_ssize_t positional,
+                                                         PyObject* names) {
+  ProblemArguments problem;
+  if (!reader_.Read(args, positional, names, &problem)) return nullptr;
+  return Answer(tuner_.Resolve(problem.View()));
 }
 
 PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
@@ -153,6 +160,13 @@ PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
+}
+
+void BoundTuner::SetPrepared(const nb::iterable& configurations) {
+  std::vector<Configuration> prepared;
+  for (const nb::handle configuration : configurations)
+    prepared.push_back(configurations_.ConfigurationOf(configuration));
+  tuner_.SetPrepared(prepared);
 }
 
 void AddTunerType(nb::module_& module) {
@@ -201,7 +215,7 @@ void AddTunerType(nb::module_& module) {
           "When a new table takes over.")
       .def_prop_ro("staged", Staged,
                    "The table that waits to take over (StagedTable), or None.")
-      .def("set_prepared", SetPrepared, "configurations"_a,
+      .def("set_prepared", &BoundTuner::SetPrepared, "configurations"_a,
            "Declares which configurations the program can launch, in place of "
            "what was declared\nbefore: with Activation.AUTOMATIC a table that "
            "answers no other takes over at once.")

@@ -27,6 +27,9 @@ class BoundTuner {
   Tuner& tuner() { return tuner_; }
   const ConfigurationCache& configurations() const { return configurations_; }
 
+  // As Tuner::SetPrepared, of mappings. Throws nb::python_error.
+  void SetPrepared(const nanobind::iterable& configurations);
+
   // Bodies of the Python methods: arguments as METH_FASTCALL | METH_KEYWORDS
   // gives them. Return a new reference, or nullptr with a Python exception set.
   PyObject* Resolve(PyObject* const* args, Py_ssize_t positional,
@@ -35,6 +38,11 @@ class BoundTuner {
                     PyObject* names);
 
  private:
+  // Resolve for what KeywordReader::ReadPlain does not understand.
+  PyObject* ResolveAny(PyObject* const* args, Py_ssize_t positional,
+                       PyObject* names);
+  PyObject* Answer(const Decision& decision);
+
   Tuner tuner_;
   KeywordReader reader_;
   ConfigurationCache configurations_;

@@ -4,14 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/python/native/decision_object.h"
 #include "nanobind/stl/string.h"
 
 namespace wavetune::python {
 namespace {
 
 namespace nb = nanobind;
-
-constexpr uint8_t kNoCandidate = 0xff;  // Decision::candidate of a default.
 
 }  // namespace
 

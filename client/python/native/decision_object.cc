@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/str_format.h"
 
 namespace wavetune::python {
@@ -28,11 +29,10 @@ struct DecisionObject {
   TableOrigin origin;
 };
 
-constexpr uint8_t kNoCandidate = 0xff;
-
 PyTypeObject* decision_type = nullptr;
 
-// A program has few decisions at a time, usually one.
+// A program has few decisions at a time, usually one. Those that wait here keep
+// their reference to the type, as every instance of a heap type has one.
 constexpr size_t kMostKept = 32;
 std::array<PyObject*, kMostKept> kept;
 size_t kept_count = 0;
@@ -43,16 +43,20 @@ DecisionObject* Cast(PyObject* self) {
 
 void Deallocate(PyObject* self) {
   Py_DECREF(Cast(self)->configuration);
-  if (kept_count < kMostKept) {
+  if (ABSL_PREDICT_TRUE(kept_count < kMostKept)) {
     kept[kept_count++] = self;
-  } else {
-    PyObject_Free(self);
+    return;
   }
-  Py_DECREF(decision_type);  // As of every instance of a heap type.
+  PyObject_Free(self);
+  Py_DECREF(decision_type);
 }
 
 PyObject* Allocate() {
-  if (kept_count > 0) return PyObject_Init(kept[--kept_count], decision_type);
+  if (ABSL_PREDICT_TRUE(kept_count > 0)) {
+    PyObject* const self = kept[--kept_count];
+    _Py_NewReference(self);
+    return self;
+  }
   return reinterpret_cast<PyObject*>(
       PyObject_New(DecisionObject, decision_type));
 }

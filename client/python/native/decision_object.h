@@ -10,10 +10,15 @@
 
 #include <Python.h>
 
+#include <cstdint>
+
 #include "model/decision.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {
+
+// Decision::candidate of a default.
+inline constexpr uint8_t kNoCandidate = Decision().candidate;
 
 // Makes the type and adds it to the module; once. Throws nb::python_error.
 void AddDecisionType(nanobind::module_& module);

@@ -31,28 +31,30 @@ struct DimensionRule {
                       // decision's business: it answers DEFAULT, and why.
 };
 
-// Reads what ReadExtent does not: other integers than small ones, and faults.
+// Reads a Python integer of one digit above 0: nearly every extent. Returns
+// whether it is one; else nothing is set.
+inline bool ReadSmallExtent(PyObject* value, int64_t* extent) {
+  if (ABSL_PREDICT_FALSE(!PyLong_CheckExact(value))) return false;
+  const auto* number = reinterpret_cast<const PyLongObject*>(value);
+#if PY_VERSION_HEX >= 0x030C0000
+  if (ABSL_PREDICT_FALSE(!PyUnstable_Long_IsCompact(number))) return false;
+  *extent = PyUnstable_Long_CompactValue(number);
+#else
+  if (ABSL_PREDICT_FALSE(Py_SIZE(value) != 1)) return false;
+  *extent = number->ob_digit[0];
+#endif
+  return *extent > 0;
+}
+
+// Reads what ReadSmallExtent does not: other integers, and faults.
 bool ReadExtentSlowly(PyObject* value, const DimensionRule& rule,
                       int64_t* extent);
 
 // Reads one extent. Returns whether it could; else a Python exception is set.
 inline bool ReadExtent(PyObject* value, const DimensionRule& rule,
                        int64_t* extent) {
-  if (ABSL_PREDICT_TRUE(PyLong_CheckExact(value))) {
-    const auto* number = reinterpret_cast<const PyLongObject*>(value);
-    int64_t small = -1;
-#if PY_VERSION_HEX >= 0x030C0000
-    if (PyUnstable_Long_IsCompact(number))
-      small = PyUnstable_Long_CompactValue(number);
-#else
-    if (Py_SIZE(value) == 1) small = number->ob_digit[0];
-#endif
-    if (ABSL_PREDICT_TRUE(small > 0)) {
-      *extent = small;
-      return true;
-    }
-  }
-  return ReadExtentSlowly(value, rule, extent);
+  return ReadSmallExtent(value, extent) ||
+         ReadExtentSlowly(value, rule, extent);
 }
 
 // The extents of a repeated dimension for the time of one call: copied, or

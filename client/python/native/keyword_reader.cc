@@ -33,6 +33,12 @@ KeywordReader::KeywordReader(const std::string& kernel,
                       .repeated = dimension.repeated,
                       .least = dimension.min <= 0 ? 0 : 1});
   }
+  if (std::any_of(rules_.begin(), rules_.end(),
+                  [](const DimensionRule& rule) { return rule.repeated; }))
+    return;
+  std::transform(names_.begin(), names_.end(), plain_names_.begin(),
+                 [](const nb::object& name) { return name.ptr(); });
+  plain_dimensions_ = static_cast<Py_ssize_t>(names_.size());
 }
 
 int KeywordReader::Find(PyObject* name) const {

@@ -117,6 +117,13 @@ def test_prepared_configurations_are_those_of_the_kernel(client):
         tuner.set_prepared([{**tuner.default_configuration, "STAGES": 1.5}])
     with pytest.raises(TypeError):
         tuner.set_prepared([7])
+    for make in (list, tuple, iter):
+        made = client.tuner(tables.KERNEL, digest=tables.digest("gemm"), prepared=make(tuner.configurations))
+        assert made.digest == tuner.digest
+    with pytest.raises(ValueError, match='its parameters are "BLOCK_A"'):
+        client.tuner(tables.KERNEL, digest=tables.digest("gemm"), prepared=[{"BLOCK_A": 1}])
+    with pytest.raises(TypeError):
+        client.tuner(tables.KERNEL, digest=tables.digest("gemm"), prepared=7)
 
 
 def test_an_unknown_specialisation_lists_the_known(client):

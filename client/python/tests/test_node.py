@@ -12,7 +12,7 @@ import pytest
 import tables
 
 import wavetune
-from wavetune import Origin, Reason, Source
+from wavetune import EventKind, Origin, Reason, Source
 
 BIN = Path(os.environ.get("WAVETUNE_BIN_DIR", tables.ROOT / "build" / "dev" / "bin"))
 PROGRAMS = ("wavetuned", "wavetune-agent", "wavetune")
@@ -122,10 +122,44 @@ def test_an_unknown_kernel_or_device_lists_the_known(daemon_only):
         client.tuner("repeats", device="GPU-7")
 
 
-def test_a_profiled_kernel_is_decided_as_the_command_line_does_and_goes_on_without_the_daemon(daemon_only):
+@pytest.fixture(scope="module")
+def profiled(daemon_only):
+    """The node with a table, which a client heard of: its tuners are of before."""
     node = daemon_only
     node.start_agent()
+    everything = [{"BLOCK_N": block, "REPEAT": repeat} for block in (16, 32, 64) for repeat in (1, 8)]
+    node.client = wavetune.connect(node.endpoint, cache_dir=None, timeout_s=20)
+    node.prepared = node.client.tuner("repeats", prepared=everything)
+    node.waiting = node.client.tuner("repeats")
+    assert (node.prepared.digest, node.waiting.digest) == ("", "")
     node.profile()
+    return node
+
+
+def test_a_new_table_takes_over_where_all_of_it_is_prepared_and_waits_elsewhere(profiled):
+    node = profiled
+    node.wait_until(lambda: node.prepared.digest != "" and node.waiting.staged is not None)
+    assert (node.waiting.digest, node.waiting.staged.digest) == ("", node.prepared.digest)
+    events = node.client.events
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    activated = [(event.kernel, event.digest) for event in events if event.kind is EventKind.ACTIVATED]
+    assert activated == [("repeats", node.prepared.digest)]
+
+
+def test_a_client_reports_its_use_unless_told_otherwise(profiled, monkeypatch):
+    monkeypatch.delenv("WAVETUNE_USAGE", raising=False)
+    for options, reported in (({"usage_feedback": False}, 0), ({}, 7)):
+        client = wavetune.connect(profiled.endpoint, cache_dir=None, timeout_s=20, **options)
+        tuner = client.tuner("repeats")
+        for _ in range(7):
+            tuner.resolve(n=700, k=700)
+        del tuner, client  # Reports what is left.
+        usage = profiled.cli("status")["usage"]["kernels"]
+        assert sum(sum(kernel["counts"].values()) for kernel in usage) == pytest.approx(reported)
+
+
+def test_a_profiled_kernel_is_decided_as_the_command_line_does_and_goes_on_without_the_daemon(profiled):
+    node = profiled
     tuner = wavetune.connect(node.endpoint, cache_dir=node.cache, timeout_s=20).tuner("repeats")
     assert tuner.origin is Origin.DAEMON
     assert tuner.dimensions[0] == wavetune.Dimension("n", 1, 65536, False)

@@ -77,6 +77,7 @@ def connect(
     pin: Optional[str] = None,
     timeout_s: float = 2.0,
     watch: bool = True,
+    usage_feedback: bool = True,
 ) -> Client:
     """Returns a client of the node's daemon. A daemon that is down is no error: tuner() then uses local files.
 
@@ -88,6 +89,8 @@ def connect(
         none.
     timeout_s: of one call to the daemon, in seconds.
     watch: whether to hear of new tables, on a thread of the client's own. Only with Mode.AUTO.
+    usage_feedback: whether to report to the daemon what is asked for, so that profiles measure it. Only with Mode.AUTO,
+        and unless WAVETUNE_USAGE is "off".
 
     Raises InvalidArgumentError (a ValueError) for what makes no sense, NotFoundError for a pinned set that nobody knows.
     """
@@ -99,6 +102,7 @@ def connect(
         pin=pin,
         timeout_s=timeout_s,
         watch=watch,
+        usage_feedback=usage_feedback,
     )
 
 

@@ -181,6 +181,7 @@ class Client:
         specialisation: Optional[str] = None,
         digest: Optional[str] = None,
         activation: Activation = ...,
+        prepared: Optional[Iterable[Mapping[str, int]]] = None,
         prepares_on_demand: bool = False,
         manifest: Optional[str] = None,
     ) -> Tuner:
@@ -189,8 +190,9 @@ class Client:
 
         device, fingerprint: needed only where several tables fit; specialisation: where the kernel has several;
         digest: pins one table. activation: when a new table takes over, Activation.AUTOMATIC unless given;
-        prepares_on_demand: the program compiles what it needs, so that with AUTOMATIC each new table takes over at
-        once. manifest: the kernel's folder, which tells the default where nothing else does.
+        prepared: what the program can launch, as Tuner.set_prepared() would declare it; prepares_on_demand: the
+        program compiles what it needs, so that with AUTOMATIC each new table takes over at once. manifest: the
+        kernel's folder, which tells the default where nothing else does.
 
         Raises NotFoundError (unknown kernel, device, specialisation, digest), FailedPreconditionError (several tables
         fit), UnavailableError (no daemon, nothing cached), DataLossError, InvalidArgumentError.
@@ -231,6 +233,7 @@ def connect(
     pin: Optional[str] = None,
     timeout_s: float,
     watch: bool = True,
+    usage_feedback: bool = True,
 ) -> Client: ...
 def empty(**dimensions: Any) -> None: ...
 def empty_typed(*, m: int, n: int, k: int) -> None: ...

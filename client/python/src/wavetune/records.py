@@ -51,3 +51,4 @@ class Event(NamedTuple):
     kernel: str  # Empty for what concerns the connection.
     digest: str  # May be empty.
     reason: str  # Of EventKind.REFUSED and DISCONNECTED; else empty.
+    number: int  # From 1, in order: where numbers are missing, older events were forgotten.
