@@ -1,5 +1,6 @@
 #include "server/stored_usage.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -75,7 +76,9 @@ std::string EncodeStoredUsage(const UsageRecord& record) {
   }
   stored.set_digest(record.digest);
   *stored.mutable_with_table() = WeightsToStored(record.with_table);
-  stored.set_refined_at_us(record.refined_at_us);
+  stored.set_refined_at_us(record.refined.at_us);
+  stored.set_refined_uncertain_share(record.refined.uncertain_share);
+  stored.set_refined_in_vain(record.refined.in_vain);
   stored.set_reported_at_us(record.reported_at_us);
   return stored.SerializeAsString();
 }
@@ -96,7 +99,9 @@ absl::StatusOr<UsageRecord> DecodeStoredUsage(absl::string_view bytes) {
   }
   record.digest = stored.digest();
   ASSIGN_OR_RETURN(record.with_table, WeightsFromStored(stored.with_table()));
-  record.refined_at_us = stored.refined_at_us();
+  record.refined = {.at_us = stored.refined_at_us(),
+                    .uncertain_share = stored.refined_uncertain_share(),
+                    .in_vain = std::clamp(stored.refined_in_vain(), 0, 64)};
   record.reported_at_us = stored.reported_at_us();
   return record;
 }

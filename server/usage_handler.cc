@@ -168,7 +168,7 @@ v1::KernelUsage RecordToProto(const UsageRecord& record, const KernelSpec* spec,
   usage.set_uncertain_share(record.with_table.uncertain_share());
   usage.set_decisions_with_table(record.with_table.total());
   usage.set_digest(record.digest);
-  usage.set_refined_at_us(record.refined_at_us);
+  usage.set_refined_at_us(record.refined.at_us);
   usage.set_reported_at_us(record.reported_at_us);
   if (spec == nullptr) return usage;
   for (const HeavyHitters::Entry& entry : record.problems) {

@@ -133,7 +133,8 @@ inline UsageRecord TestUsage(const std::string& kernel = "gemm",
        .error = 0.25}};
   record.digest = std::string(64, 'a');
   record.with_table = {.fitted = 4, .extrapolated = 1};
-  record.refined_at_us = 1'600'000'000'000'000;
+  record.refined = {
+      .at_us = 1'600'000'000'000'000, .uncertain_share = 0.25, .in_vain = 3};
   return record;
 }
 

@@ -109,11 +109,12 @@ std::vector<WeightedProblem> UsageLedger::Problems(
 }
 
 void UsageLedger::SetRefined(const std::string& kernel,
-                             const std::string& silicon_key, int64_t at_us) {
+                             const std::string& silicon_key,
+                             const Refinement& refined) {
   {
     std::lock_guard lock(mutex_);
     Used& used = Get({kernel, silicon_key});
-    used.record.refined_at_us = at_us;
+    used.record.refined = refined;
     used.changed = true;
   }
   Flush();

@@ -85,10 +85,11 @@ class UsageLedger {
   std::vector<WeightedProblem> Problems(const std::string& kernel,
                                         const std::string& silicon_key);
 
-  // Notes that a refinement was queued now (0: was not, after all), and writes
-  // that at once: a restart must not queue another.
+  // Notes that a refinement was queued (or puts back what was noted, where it
+  // was not, after all), and writes that at once: a restart must not queue
+  // another.
   void SetRefined(const std::string& kernel, const std::string& silicon_key,
-                  int64_t at_us);
+                  const Refinement& refined);
 
   // Writes what has changed.
   void Flush();

@@ -157,11 +157,13 @@ TEST_F(UsageLedgerTest, WritesAtMostOncePerIntervalAndRecord) {
 
 TEST_F(UsageLedgerTest, AnotherLedgerGoesOnWithWhatWasWritten) {
   ledger_.Add(Report(1000));
-  ledger_.SetRefined("gemm", "sm_90", 77);
+  const Refinement refined = {
+      .at_us = 77, .uncertain_share = 0.25, .in_vain = 3};
+  ledger_.SetRefined("gemm", "sm_90", refined);
   UsageLedger next(&store_, &clock_, {}, Warn());
   ASSERT_TRUE(next.Load().ok());
   EXPECT_EQ(next.Find("gemm", "sm_90"), ledger_.Find("gemm", "sm_90"));
-  EXPECT_EQ(next.Find("gemm", "sm_90")->refined_at_us, 77);
+  EXPECT_EQ(next.Find("gemm", "sm_90")->refined, refined);
 }
 
 TEST_F(UsageLedgerTest, CountsOnWhereTheStoreFails) {

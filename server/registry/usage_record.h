@@ -50,6 +50,15 @@ struct UsageWeights {
   friend bool operator==(const UsageWeights&, const UsageWeights&) = default;
 };
 
+// The last refinement that was queued.
+struct Refinement {
+  int64_t at_us = 0;           // 0: none yet.
+  double uncertain_share = 0;  // Of the decisions, when it was queued.
+  int32_t in_vain = 0;         // In a row, before it, that did not help.
+
+  friend bool operator==(const Refinement&, const Refinement&) = default;
+};
+
 struct UsageRecord {
   std::string kernel;
   std::string silicon_key;
@@ -61,7 +70,7 @@ struct UsageRecord {
   // table starts anew.
   std::string digest;
   UsageWeights with_table;
-  int64_t refined_at_us = 0;  // When a refinement was last queued; 0: never.
+  Refinement refined;
 
   UsageWeights total() const {
     UsageWeights sum;

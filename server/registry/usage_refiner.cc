@@ -8,6 +8,14 @@
 #include "model/usage_weights.h"
 
 namespace wavetune {
+namespace {
+
+// What was uncertain must shrink by a tenth for a refinement to count as a
+// help.
+constexpr double kHelped = 0.9;
+constexpr int32_t kMostDoublings = 5;
+
+}  // namespace
 
 UsageRefiner::UsageRefiner(Services services, Options options)
     : services_(std::move(services)), options_(options) {}
@@ -31,7 +39,11 @@ std::optional<JobRecord> UsageRefiner::Consider(
     return std::nullopt;
   }
   // Before the job: a daemon that dies in between must not queue two.
-  services_.ledger->SetRefined(kernel, silicon_key, now_us);
+  services_.ledger->SetRefined(
+      kernel, silicon_key,
+      {.at_us = now_us,
+       .uncertain_share = record->with_table.uncertain_share(),
+       .in_vain = InVain(*record)});
   const absl::StatusOr<std::vector<JobRecord>> jobs =
       services_.jobs->Reprofile({.kernel = kernel,
                                  .device_uuid = device,
@@ -39,7 +51,7 @@ std::optional<JobRecord> UsageRefiner::Consider(
                                  .reason = ReasonFor(*record),
                                  .refinement = true});
   if (!jobs.ok() || jobs->empty()) {
-    services_.ledger->SetRefined(kernel, silicon_key, record->refined_at_us);
+    services_.ledger->SetRefined(kernel, silicon_key, record->refined);
     retry_at_us_[{kernel, silicon_key}] =
         now_us + static_cast<int64_t>(options_.retry_s * 1e6);
     services_.warn(
@@ -58,10 +70,18 @@ bool UsageRefiner::IsDue(const UsageRecord& record, int64_t now_us) const {
     return false;
   }
   const double since_s =
-      static_cast<double>(now_us - record.refined_at_us) * 1e-6;
+      static_cast<double>(now_us - record.refined.at_us) * 1e-6;
+  const double interval_s = options_.interval_s * (1 << InVain(record));
   // A clock that was set back far must not silence it for ever.
-  return record.refined_at_us == 0 || since_s >= options_.interval_s ||
+  return record.refined.at_us == 0 || since_s >= interval_s ||
          since_s < -options_.interval_s;
+}
+
+int32_t UsageRefiner::InVain(const UsageRecord& record) {
+  const Refinement& last = record.refined;
+  const bool helped = last.at_us == 0 || record.with_table.uncertain_share() <=
+                                             kHelped * last.uncertain_share;
+  return helped ? 0 : std::min(last.in_vain + 1, kMostDoublings);
 }
 
 std::string UsageRefiner::DeviceFor(const UsageRecord& record) const {

@@ -9,7 +9,9 @@
 // Then one refinement is queued for the kernel on an attached device of the
 // table's class: a profile that measures some more samples per candidate, at
 // the problems that are used. Not while a profile of the pair waits or runs,
-// and not within `interval_s` of the last.
+// and not within `interval_s` of the last: twice that where the share of
+// uncertain decisions is still above nine tenths of what it was then, four
+// times after the next such one, and so on, up to 32 times.
 //
 // Out of scope, because more samples are no answer: a kernel that was edited,
 // and a device whose driver or power limit changed, since the table was made.
@@ -70,6 +72,8 @@ class UsageRefiner {
   using Key = std::pair<std::string, std::string>;
 
   bool IsDue(const UsageRecord& record, int64_t now_us) const;
+  // Returns how many refinements in a row, up to the last, did not help.
+  static int32_t InVain(const UsageRecord& record);
   // Returns the UUID of an attached device that the table was made for, as it
   // is now; empty where there is none.
   std::string DeviceFor(const UsageRecord& record) const;

@@ -142,11 +142,30 @@ TEST_F(UsageRefinerTest, RefinesNoMoreOftenThanEverySixHours) {
   ASSERT_TRUE(Consider());
   WaitForEnd(*queue_, 2);
   clock_.Advance(5.9 * kHour);
-  // Another table may serve now, and be no better.
-  ledger_->Add(Report(0, 100000));
+  ledger_->Add(Report(50000, 50000));
   EXPECT_EQ(Consider(), std::nullopt);
   clock_.Advance(0.2 * kHour);
-  ledger_->Add(Report(0, 100000));
+  ledger_->Add(Report(50000, 50000));
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, WaitsTwiceAsLongAfterEachThatDidNotHelp) {
+  Promote();
+  for (const double hours : {0.0, 12.0, 24.0, 48.0, 96.0, 192.0, 192.0}) {
+    clock_.Advance((hours - 0.1) * kHour);
+    ledger_->Add(Report(0, 100000));
+    if (hours > 0) {
+      EXPECT_EQ(Consider(), std::nullopt) << hours;
+    }
+    clock_.Advance(0.2 * kHour);
+    ledger_->Add(Report(0, 100000));
+    const auto job = Consider();
+    ASSERT_TRUE(job) << hours;
+    WaitForEnd(*queue_, job->id);
+  }
+  // One that helps brings six hours back.
+  clock_.Advance(6.1 * kHour);
+  ledger_->Add(Report(50000, 50000));
   EXPECT_TRUE(Consider());
 }
 
