@@ -1,9 +1,13 @@
 // DecisionMemo: the last answers of a thread, for problems that repeat: a model
 // launches the same few layers over and over.
 //
-//   const MemoKey key(table_number << 8 | sub_table, extents);
+//   const MemoKey key(MemoKey::TableOf(table_number, sub_table), extents);
 //   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
-//   if (!entry.Holds(key)) { entry.choice = ...; entry.key = key; }
+//   if (!entry.Holds(key)) {
+//     entry.Begin(key);
+//     entry.answer = ...;
+//     entry.key.table = key.table;
+//   }
 //
 // Each problem has one place (direct-mapped), so that looking costs the same
 // whether it is there or not. An entry is a cache line. It holds no pointer and
@@ -20,7 +24,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "model/choice.h"
+#include "model/row_answer.h"
 
 namespace wavetune {
 
@@ -40,13 +44,30 @@ struct MemoKey {
     if (of.size() == 4) extents[3] = of[3];
   }
 
-  uint64_t table = 0;  // NewTableNumber() and the sub-table's index; never 0.
+  // Returns what a sub-table of a table is known by: another number for each
+  // pair, never 0, with all bits spread for EntryFor.
+  static uint64_t TableOf(uint64_t table_number, uint64_t sub_table) {
+    return (table_number << 8 | sub_table) * 0x9e3779b97f4a7c15U;  // Odd.
+  }
+
+  uint64_t table = 0;                 // TableOf.
   int64_t extents[kMaxExtents] = {};  // Zeros fill it up.
 };
 
 struct alignas(64) MemoEntry {
   MemoKey key;
-  Choice choice;  // What Resolve's answer follows from, `stale` apart.
+  RowAnswer answer;  // What Resolve's follows from, `stale` apart.
+
+  // Puts the extents there, but for no table yet: a signal handler that decides
+  // in between finds nothing.
+  void Begin(const MemoKey& wanted) {
+    key.table = 0;
+    // One by one: they are read so, right after.
+    key.extents[0] = wanted.extents[0];
+    key.extents[1] = wanted.extents[1];
+    key.extents[2] = wanted.extents[2];
+    key.extents[3] = wanted.extents[3];
+  }
 
   bool Holds(const MemoKey& wanted) const {
     // Without branches in between: most look-ups agree, or differ anywhere.
@@ -71,7 +92,7 @@ class DecisionMemo {
   MemoEntry& EntryFor(const MemoKey& key) {
     // A sum of products with odd constants: they are computed side by side, and
     // the upper bits depend on all of the input's.
-    uint64_t hash = key.table * 0x9e3779b97f4a7c15U;
+    uint64_t hash = key.table;
     hash += static_cast<uint64_t>(key.extents[0]) * 0xbf58476d1ce4e5b9U;
     hash += static_cast<uint64_t>(key.extents[1]) * 0x94d049bb133111ebU;
     hash += static_cast<uint64_t>(key.extents[2]) * 0xd6e8feb86659fd93U;

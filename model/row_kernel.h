@@ -4,7 +4,7 @@
 // Numbers are doubles: tile counts, waves and loops are whole numbers up to
 // 2^51, which doubles hold exactly and divide exactly (model/exact_quotient.h).
 // A problem beyond that is decided by the integers of
-// CompiledSubTable::ChooseWide instead.
+// IntegerRows instead.
 //
 // Plain structs and pointers only: files that are compiled for more than the
 // base architecture include this, and an inline function of a library that such
@@ -16,6 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "model/row_answer.h"
 
 namespace wavetune {
 
@@ -106,6 +108,8 @@ struct RowChoice {
   double iterations;
 };
 
+struct QuickLayout;  // model/quick_layout.h
+
 struct RowKernel {
   // Finds the first row near the best rank. Bit l of `excluded` (two words)
   // excludes lane l. Returns false, with a choice that means nothing, where a
@@ -113,6 +117,16 @@ struct RowKernel {
   bool (*choose)(const RowLayout& layout, const LaneInputs& inputs,
                  const SegmentPlane& plane, const uint64_t* excluded,
                  RowChoice& choice) noexcept;
+
+  // As `choose`, from a problem's extents to the answer, where each is in
+  // [1, kLaneLimit] and no number exceeds that; of either wave form.
+  // `excluded` may be nullptr: nothing is.
+  void (*choose_quick_sum)(const QuickLayout& layout, const int64_t* extents,
+                           const uint64_t* excluded,
+                           RowAnswer& answer) noexcept;
+  void (*choose_quick_overlap)(const QuickLayout& layout,
+                               const int64_t* extents, const uint64_t* excluded,
+                               RowAnswer& answer) noexcept;
 
   // Writes the waves of each row. Returns as `choose`.
   bool (*locate)(const RowLayout& layout, const LaneInputs& inputs,

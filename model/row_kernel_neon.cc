@@ -25,6 +25,9 @@ struct Neon {
   static Neon FromIntegers(const int64_t* from) {
     return {vcvtq_f64_s64(vld1q_s64(from))};
   }
+  static Neon OfInteger(const int64_t* from) {
+    return {vcvtq_f64_s64(vld1q_dup_s64(from))};
+  }
   static NeonMask MaskOf(uint64_t bits) {
     const uint64x2_t lanes = vcombine_u64(vcreate_u64(1), vcreate_u64(2));
     return {vtstq_u64(vdupq_n_u64(bits), lanes)};
@@ -59,7 +62,7 @@ struct Neon {
   friend NeonMask AtMost(Neon a, Neon b) {
     return {vcleq_f64(a.value, b.value)};
   }
-  friend double Least(Neon a) { return vminvq_f64(a.value); }
+  friend Neon LeastOfAll(Neon a) { return {vdupq_n_f64(vminvq_f64(a.value))}; }
   friend Neon Select(NeonMask mask, Neon a, Neon b) {
     return {vbslq_f64(mask.bits, a.value, b.value)};
   }
