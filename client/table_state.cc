@@ -5,15 +5,23 @@
 
 namespace wavetune {
 
-Decision TableState::Resolve(const ProblemView& problem) const noexcept {
+namespace {
+
+Decision Default(const TableState& state) {
   Decision decision;
-  if (table != nullptr) {
-    decision = table->Resolve(sub_table, problem, stale);
-  } else {
-    decision.configuration = default_configuration;
-    decision.reason = DefaultReason::kNoTable;
-  }
-  decision.origin = origin;
+  decision.configuration = state.default_configuration;
+  decision.reason = DefaultReason::kNoTable;
+  decision.origin = state.origin;
+  return decision;
+}
+
+}  // namespace
+
+// One variable that all paths return: it is made in the caller's memory.
+Decision TableState::Resolve(const ProblemView& problem) const noexcept {
+  Decision decision = table != nullptr
+                          ? table->Resolve(sub_table, problem, stale, origin)
+                          : Default(*this);
   if (usage != nullptr) usage->Record(problem, decision);
   return decision;
 }

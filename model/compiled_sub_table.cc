@@ -181,9 +181,8 @@ inline void CompiledSubTable::Answer(const RowChoice& row, size_t row_regime,
   const bool extrapolated = record.IsOutside(row.waves, row.iterations);
   answer.latency_us = row.latency_us;
   answer.relative_bound = record.bounds[extrapolated ? 1 : 0];
-  answer.group = static_cast<int16_t>(row.lane);
-  answer.candidate = record.micro[row.anchor];
-  answer.extrapolated = extrapolated;
+  answer.pick = RowPick::Of(static_cast<unsigned>(row.lane),
+                            record.micro[row.anchor], extrapolated ? 1 : 0);
 }
 
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
@@ -239,7 +238,7 @@ void CompiledSubTable::Choose(const ProblemView& problem,
                               RowAnswer& answer) const noexcept {
   uint64_t excluded[2] = {0, 0};
   predicates_.Run(problem, excluded);
-  answer.group = -1;
+  answer.pick = {};
   if (quick_->ChooseAmong(problem, excluded, answer)) return;
   if (in_lanes_ &&
       ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, answer))) {

@@ -65,7 +65,7 @@ CompiledTable::CompiledTable(Table table, std::string digest,
     launches_[i] = {.number = MemoKey::TableOf(number, i),
                     .quick = &sub_tables_[i]->quick(),
                     .answers = answers_[i].data(),
-                    .sub_table = sub_tables_[i].get()};
+                    .table = this};
   }
 }
 
@@ -108,9 +108,9 @@ DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
                                     RowAnswer& answer) const noexcept {
   const DefaultReason reason = CheckProblem(sub_table, problem);
   if (reason != DefaultReason::kNone) return reason;
-  launches_[static_cast<size_t>(sub_table)].sub_table->Choose(problem, answer);
-  return answer.group < 0 ? DefaultReason::kNoLegalCandidate
-                          : DefaultReason::kNone;
+  sub_tables_[static_cast<size_t>(sub_table)]->Choose(problem, answer);
+  return answer.pick.none() ? DefaultReason::kNoLegalCandidate
+                            : DefaultReason::kNone;
 }
 
 Decision CompiledTable::Default(DefaultReason reason,
@@ -123,14 +123,14 @@ Decision CompiledTable::Default(DefaultReason reason,
 
 namespace {
 
-// Returns the answer in full; `standard` is what its candidate always says.
-inline Decision Spell(const Decision& standard, const RowAnswer& answer,
+// Returns the answer in full. `answers` is what its candidates always say.
+inline Decision Spell(const Decision* answers, const RowAnswer& answer,
                       bool stale, TableOrigin origin) {
   static_assert(static_cast<int>(DecisionSource::kFitted) + 1 ==
                 static_cast<int>(DecisionSource::kExtrapolated));
   const int source = static_cast<int>(DecisionSource::kFitted) +
-                     static_cast<int>(answer.extrapolated);
-  Decision decision = standard;
+                     static_cast<int>(answer.pick.extrapolated());
+  Decision decision = answers[answer.pick.candidate()];
   decision.latency_us = answer.latency_us;
   decision.relative_bound = answer.relative_bound;
   decision.source =
@@ -147,33 +147,57 @@ Decision CompiledTable::ResolveAnew(int sub_table, const ProblemView& problem,
   RowAnswer answer;
   const DefaultReason reason = Decide(sub_table, problem, answer);
   if (reason != DefaultReason::kNone) return Default(reason, origin);
-  return Spell(
-      launches_[static_cast<size_t>(sub_table)].answers[answer.candidate],
-      answer, stale, origin);
+  return Spell(launches_[static_cast<size_t>(sub_table)].answers, answer, stale,
+               origin);
+}
+
+Decision CompiledTable::ResolveNew(const Launch& launch,
+                                   const ProblemView& problem, MemoEntry& entry,
+                                   bool stale, TableOrigin origin) noexcept {
+  const int64_t* const extents = problem.extents.data();
+  double latency_us = 0;
+  const QuickAnswer quick = launch.quick->Choose(extents, latency_us);
+  if (ABSL_PREDICT_FALSE(quick.pick.none())) {
+    return ResolveOther(launch, problem, entry, stale, origin);
+  }
+  const RowAnswer answer = {.latency_us = latency_us,
+                            .pick = quick.pick,
+                            .relative_bound = quick.relative_bound};
+  entry.Keep(MemoKey(launch.number, extents, QuickRows::kExtents), answer);
+  return Spell(launch.answers, answer, stale, origin);
+}
+
+Decision CompiledTable::ResolveOther(const Launch& launch,
+                                     const ProblemView& problem,
+                                     MemoEntry& entry, bool stale,
+                                     TableOrigin origin) noexcept {
+  const CompiledTable& table = *launch.table;
+  RowAnswer answer;
+  const DefaultReason reason = table.Decide(
+      static_cast<int>(&launch - table.launches_.get()), problem, answer);
+  // Not kept: it is found out about as quickly.
+  if (reason != DefaultReason::kNone) return table.Default(reason, origin);
+  entry.Keep(
+      MemoKey(launch.number, problem.extents.data(), problem.extents.size()),
+      answer);
+  return Spell(launch.answers, answer, stale, origin);
 }
 
 Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
                                 bool stale, TableOrigin origin) const noexcept {
+  const size_t count = problem.extents.size();
   if (ABSL_PREDICT_FALSE(!problem.repeated.empty() ||
-                         problem.extents.size() != remembered_dimensions_ ||
+                         count != remembered_dimensions_ ||
                          static_cast<size_t>(sub_table) >= launch_count_)) {
     return ResolveAnew(sub_table, problem, stale, origin);
   }
   const Launch& launch = launches_[static_cast<size_t>(sub_table)];
-  const MemoKey key(launch.number, problem.extents);
+  const MemoKey key(launch.number, problem.extents.data(), count);
   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
   if (!entry.Holds(key)) {
-    entry.Begin(key);
-    if (ABSL_PREDICT_FALSE(!launch.quick->Choose(key.extents, entry.key.extents,
-                                                 entry.answer))) {
-      const DefaultReason reason = Decide(sub_table, problem, entry.answer);
-      // Not kept: it is found out about as quickly.
-      if (reason != DefaultReason::kNone) return Default(reason, origin);
-    }
-    entry.key.table = key.table;
+    return ResolveNew(launch, problem, entry, stale, origin);
   }
-  return Spell(launch.answers[entry.answer.candidate], entry.answer, stale,
-               origin);
+  return Spell(launch.answers, entry.answer, stale, origin);
 }
 
 }  // namespace wavetune

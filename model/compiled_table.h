@@ -122,7 +122,7 @@ class CompiledTable {
     const QuickRows* quick = nullptr;   // The usual problem's.
     const Decision* answers = nullptr;  // [candidate], less what a problem
                                         // gives.
-    const CompiledSubTable* sub_table = nullptr;  // All problems'.
+    const CompiledTable* table = nullptr;
   };
 
   // Returns kNone for a problem that the sub-tables can be asked about.
@@ -133,6 +133,13 @@ class CompiledTable {
   ABSL_ATTRIBUTE_NOINLINE DefaultReason
   Decide(int sub_table, const ProblemView& problem,
          RowAnswer& answer) const noexcept;
+  // Decide and put the answer into the memo: the usual problem, and any other.
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveOther(
+      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+      bool stale, TableOrigin origin) noexcept;
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveNew(
+      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+      bool stale, TableOrigin origin) noexcept;
   ABSL_ATTRIBUTE_NOINLINE Decision
   ResolveAnew(int sub_table, const ProblemView& problem, bool stale,
               TableOrigin origin) const noexcept;

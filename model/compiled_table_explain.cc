@@ -62,7 +62,8 @@ std::vector<ExplainedRow> CompiledTable::Explain(
   }
   RowAnswer answer;
   sub_tables_[index]->Choose(problem, answer);
-  if (answer.group >= 0) rows[static_cast<size_t>(answer.group)].chosen = true;
+  const int group = answer.pick.group();
+  if (group >= 0) rows[static_cast<size_t>(group)].chosen = true;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ExplainedRow& a, const ExplainedRow& b) {
                      if (a.legal != b.legal) return a.legal;

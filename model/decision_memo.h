@@ -1,13 +1,9 @@
 // DecisionMemo: the last answers of a thread, for problems that repeat: a model
 // launches the same few layers over and over.
 //
-//   const MemoKey key(MemoKey::TableOf(table_number, sub_table), extents);
-//   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
-//   if (!entry.Holds(key)) {
-//     entry.Begin(key);
-//     entry.answer = ...;
-//     entry.key.table = key.table;
-//   }
+//   const MemoKey key(MemoKey::TableOf(table_number, sub_table), extents,
+//   count); MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key); if
+//   (!entry.Holds(key)) entry.Keep(key, answer);
 //
 // Each problem has one place (direct-mapped), so that looking costs the same
 // whether it is there or not. An entry is a cache line. It holds no pointer and
@@ -20,10 +16,10 @@
 #ifndef WAVETUNE_MODEL_DECISION_MEMO_H_
 #define WAVETUNE_MODEL_DECISION_MEMO_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "model/row_answer.h"
 
 namespace wavetune {
@@ -34,14 +30,17 @@ struct MemoKey {
 
   constexpr MemoKey() = default;
   // 1 to kMaxExtents extents.
-  MemoKey(uint64_t table_and_sub_table, absl::Span<const int64_t> of)
+  MemoKey(uint64_t table_and_sub_table, const int64_t* of, size_t count)
       : table(table_and_sub_table), extents{of[0], 0, 0, 0} {
-    // Not a loop: its end would be a branch more.
-    if (of.size() < 2) return;
-    extents[1] = of[1];
-    if (of.size() < 3) return;
-    extents[2] = of[2];
-    if (of.size() == 4) extents[3] = of[3];
+    // Not a loop: its end would be a branch more. Most kernels have three.
+    if (count == 3) {
+      extents[1] = of[1];
+      extents[2] = of[2];
+      return;
+    }
+    if (count > 1) extents[1] = of[1];
+    if (count > 2) extents[2] = of[2];
+    if (count > 3) extents[3] = of[3];
   }
 
   // Returns what a sub-table of a table is known by: another number for each
@@ -58,15 +57,19 @@ struct alignas(64) MemoEntry {
   MemoKey key;
   RowAnswer answer;  // What Resolve's follows from, `stale` apart.
 
-  // Puts the extents there, but for no table yet: a signal handler that decides
-  // in between finds nothing.
-  void Begin(const MemoKey& wanted) {
+  // Puts a problem and its answer there. A signal handler that decides in
+  // between finds nothing, or what it has put there itself.
+  void Keep(const MemoKey& of, const RowAnswer& its_answer) {
     key.table = 0;
-    // One by one: they are read so, right after.
-    key.extents[0] = wanted.extents[0];
-    key.extents[1] = wanted.extents[1];
-    key.extents[2] = wanted.extents[2];
-    key.extents[3] = wanted.extents[3];
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    for (size_t i = 0; i < MemoKey::kMaxExtents; ++i) {
+      key.extents[i] = of.extents[i];
+    }
+    answer.latency_us = its_answer.latency_us;
+    answer.pick = its_answer.pick;
+    answer.relative_bound = its_answer.relative_bound;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    key.table = of.table;
   }
 
   bool Holds(const MemoKey& wanted) const {

@@ -19,7 +19,7 @@ namespace {
 using testing::TwoRowTable;
 
 MemoKey Key(uint64_t table, const std::vector<int64_t>& extents) {
-  return MemoKey(MemoKey::TableOf(table, 0), absl::MakeConstSpan(extents));
+  return MemoKey(MemoKey::TableOf(table, 0), extents.data(), extents.size());
 }
 
 std::unique_ptr<const CompiledTable> Compile(const Table& table) {

@@ -101,10 +101,10 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
   const bool extrapolated =
       IsExtrapolated(segment, place.iterations, place.waves);
   return {.latency_us = Predict(chosen, place),
-          .group = static_cast<int16_t>(chosen),
-          .candidate = segment.micro[static_cast<size_t>(
-              LoopAnchorIndex(*source_, place.iterations))],
-          .extrapolated = extrapolated,
+          .pick = RowPick::Of(static_cast<unsigned>(chosen),
+                              segment.micro[static_cast<size_t>(
+                                  LoopAnchorIndex(*source_, place.iterations))],
+                              extrapolated ? 1 : 0),
           .relative_bound = extrapolated ? segment.extrapolated_bound
                                          : segment.relative_bound};
 }

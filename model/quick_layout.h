@@ -35,8 +35,8 @@ enum QuickColumn : int {
 struct QuickRecord {
   static constexpr int kMaxAnchors = 32;  // kMaxLoopAnchors.
 
-  // The measured range: tiles in (above, max], iterations in [min, max].
-  double above_tiles = 0;
+  // The measured range, all at least 0.
+  double min_tiles = 0;
   double max_tiles = 0;
   double min_iterations = 0;
   double max_iterations = 0;
@@ -47,30 +47,27 @@ struct QuickRecord {
 // Extents of the first quotient in which each row has one row regime.
 struct QuickInterval {
   const LaneBlock* segments = nullptr;  // [block][wave regime][SegmentColumn]
-  const uint32_t* records = nullptr;    // Of each row, that of the first wave
-                                        // regime; the second one's is next.
+  const QuickRecord* const* records = nullptr;  // [row][wave regime]
 };
 
 struct QuickLayout {
   static constexpr int kMaxRows = 64;
-  static constexpr int kMaxThresholds = 32;
+  static constexpr int kMaxIntervals = 64;
+  static constexpr int kIndices = 4096;
 
   int rows_dimension = 0;  // Of the quotients.
   int columns_dimension = 0;
   int loop_dimension = 0;
-  int lanes = 0;            // The rows in whole blocks.
-  int threshold_lanes = 0;  // A multiple of kBlockLanes, as the next.
-  int anchor_lanes = 0;
+  int lanes = 0;  // The rows in whole blocks.
   double tie_factor = 1;
   const LaneBlock* constants = nullptr;  // [block][QuickColumn]
-  const QuickRecord* records = nullptr;
   // Of each row: more tiles are in the second wave regime.
   alignas(64) double first_regime_tiles[kMaxRows];
-  // Last extent of each interval but the last; infinities fill it up.
-  double thresholds[kMaxThresholds];
-  // The iterations up to which the loop anchors but the last are the nearest.
-  double anchor_thresholds[kMaxThresholds];
-  QuickInterval intervals[kMaxThresholds];
+  QuickInterval intervals[kMaxIntervals];
+  // The interval of an extent; longer ones have the last one's.
+  uint8_t interval_of[kIndices];
+  // The loop anchor nearest to so many iterations; more have the last one's.
+  uint8_t anchor_of[kIndices];
 };
 
 }  // namespace wavetune

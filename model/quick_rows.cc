@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "model/exact_quotient.h"
 #include "model/table_check.h"
@@ -12,9 +11,6 @@ namespace wavetune {
 namespace {
 
 static_assert(QuickRecord::kMaxAnchors >= kMaxLoopAnchors);
-static_assert(QuickLayout::kMaxThresholds >= kMaxLoopAnchors);
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A quotient that is 1 for every extent in [1, kLaneLimit].
 constexpr double kNoQuotient = 0x1p-52;
@@ -29,36 +25,16 @@ double TilesOfWaves(int64_t waves, int64_t capacity) {
 
 QuickRecord RecordOf(const WaveSegment& segment, int64_t capacity) {
   QuickRecord record;
-  record.above_tiles =
-      segment.min_wave <= 1 ? 0 : TilesOfWaves(segment.min_wave - 1, capacity);
+  record.min_tiles = segment.min_wave <= 1
+                         ? 0
+                         : TilesOfWaves(segment.min_wave - 1, capacity) + 1;
   record.max_tiles = TilesOfWaves(segment.max_wave, capacity);
-  record.min_iterations = segment.min_iterations;
-  record.max_iterations = segment.max_iterations;
+  record.min_iterations = segment.min_iterations + 0.0;  // Not -0.
+  record.max_iterations = segment.max_iterations + 0.0;
   record.bounds[0] = segment.relative_bound;
   record.bounds[1] = segment.extrapolated_bound;
   std::copy(segment.micro.begin(), segment.micro.end(), record.micro);
   return record;
-}
-
-// Returns the largest whole number of iterations that is no nearer to `after`
-// than to `anchor`; 1 <= after - anchor, both at most kLaneLimit.
-//
-// Rounding is monotone: of whole numbers between both, those up to one agree;
-// those before the first do; those after the second do not, as distances up to
-// 2^51 that are 1 apart stay apart.
-double LastNearest(double anchor, double after) {
-  auto low = static_cast<int64_t>(std::floor(anchor));
-  auto high = static_cast<int64_t>(std::ceil(after));
-  while (low < high) {
-    const int64_t middle = high - (high - low) / 2;
-    const auto at = static_cast<double>(middle);
-    if (std::abs(at - after) < std::abs(at - anchor)) {
-      high = middle - 1;
-    } else {
-      low = middle;
-    }
-  }
-  return static_cast<double>(low);
 }
 
 // The largest constant of a product.
@@ -66,30 +42,27 @@ double Largest(const double* constants, size_t rows) {
   return *std::max_element(constants, constants + rows);
 }
 
-int WholeBlocks(size_t count) {
-  return static_cast<int>((count + kBlockLanes - 1) / kBlockLanes) *
-         kBlockLanes;
-}
-
 }  // namespace
 
 QuickRows::QuickRows(const Parts& parts) {
   layout_.lanes = parts.layout.lanes;
   layout_.tie_factor = parts.layout.tie_factor;
-  std::fill_n(layout_.thresholds, QuickLayout::kMaxThresholds, kNever);
-  std::fill_n(layout_.anchor_thresholds, QuickLayout::kMaxThresholds, kNever);
-  choose_ = parts.layout.overlaps ? parts.kernel.choose_quick_overlap
-                                  : parts.kernel.choose_quick_sum;
-  usual_ = parts.sub.groups.size() <= QuickLayout::kMaxRows &&
-           parts.sub.max_waves.size() == 2 && SetAxes(parts) &&
-           SetRanges(parts) && SetIntervals(parts) && SetAnchors(parts.sub);
-  if (!usual_) return;
-  SetConstants(parts);
+  if (parts.table.dimensions.size() != kExtents ||
+      parts.sub.groups.size() > QuickLayout::kMaxRows ||
+      parts.sub.max_waves.size() != 2 || !SetAxes(parts) || !SetRanges(parts) ||
+      !SetAnchors(parts.sub)) {
+    return;
+  }
   SetRecords(parts.sub);
+  if (!SetIntervals(parts)) return;
+  SetConstants(parts);
+  const auto find = parts.layout.overlaps ? parts.kernel.choose_quick_overlap
+                                          : parts.kernel.choose_quick_sum;
+  choose_among_ = find(/*lanes=*/0);
   if (parts.predicates.FindLowBits([this](size_t dimension, uint64_t low_bits) {
         ranges_[dimension].low_bits |= low_bits;
       })) {
-    left_ = 0;
+    choose_ = find(layout_.lanes);
   }
 }
 
@@ -97,7 +70,6 @@ QuickRows::QuickRows(const Parts& parts) {
 bool QuickRows::SetAxes(const Parts& parts) {
   const RowLayout& layout = parts.layout;
   if (!parts.program.fits() || layout.loop_is_total || layout.has_longest ||
-      parts.table.dimensions.size() > kMaxExtents ||
       layout.tiles.factor_count < 1 || layout.tiles.factor_count > 2 ||
       layout.loop.factor_count > 1) {
     return false;
@@ -175,36 +147,53 @@ bool QuickRows::SetIntervals(const Parts& parts) {
         static_cast<size_t>(RowRegimeIndex(parts.sub, 1, 1))));
     if (planes[0] < 0) return false;
   }
-  if (planes.size() > QuickLayout::kMaxThresholds) return false;
-  for (size_t i = 0; i + 1 < planes.size(); ++i) {
-    layout_.thresholds[i] = parts.planes.IntervalEnd(i);
+  // The last interval begins where an index of the layout is.
+  constexpr int kLast = QuickLayout::kIndices - 1;
+  if (planes.size() > QuickLayout::kMaxIntervals ||
+      (planes.size() > 1 &&
+       parts.planes.IntervalEnd(planes.size() - 2) >= kLast)) {
+    return false;
   }
-  layout_.threshold_lanes = WholeBlocks(planes.size() - 1);
+  size_t interval = 0;
+  for (int extent = 0; extent <= kLast; ++extent) {
+    while (interval + 1 < planes.size() &&
+           extent > parts.planes.IntervalEnd(interval)) {
+      ++interval;
+    }
+    layout_.interval_of[extent] = static_cast<uint8_t>(interval);
+  }
   const auto most_planes =
       static_cast<size_t>(*std::max_element(planes.begin(), planes.end()) + 1);
   for (size_t plane = 0; plane < most_planes; ++plane) {
     for (size_t row = 0; row < rows; ++row) {
       const size_t regime = parts.planes.RegimeOf(static_cast<int>(plane), row);
-      record_of_row_.push_back(static_cast<uint32_t>(
-          (row * parts.sub.row_regimes.size() + regime) * 2));
+      const size_t record = (row * parts.sub.row_regimes.size() + regime) * 2;
+      record_of_row_.push_back(&records_[record]);
+      record_of_row_.push_back(&records_[record + 1]);
     }
   }
   for (size_t i = 0; i < planes.size(); ++i) {
     layout_.intervals[i] = {
         parts.planes.Plane(planes[i]).blocks,
-        record_of_row_.data() + static_cast<size_t>(planes[i]) * rows};
+        record_of_row_.data() + static_cast<size_t>(planes[i]) * rows * 2};
   }
   return true;
 }
 
+// Iterations are whole. From twice the last anchor on that one is the nearest:
+// it is nearer than any before it by at least 1, which distances up to 2^51
+// show (two of them round to numbers that are apart).
 bool QuickRows::SetAnchors(const SubTable& sub) {
   const std::vector<double>& anchors = sub.loop_anchors;
-  if (anchors.back() > kLaneLimit) return false;
   for (size_t i = 0; i + 1 < anchors.size(); ++i) {
     if (anchors[i + 1] - anchors[i] < 1) return false;
-    layout_.anchor_thresholds[i] = LastNearest(anchors[i], anchors[i + 1]);
   }
-  layout_.anchor_lanes = WholeBlocks(anchors.size() - 1);
+  constexpr int kLast = QuickLayout::kIndices - 1;
+  if (2 * anchors.back() > kLast) return false;
+  for (int i = 0; i <= kLast; ++i) {
+    layout_.anchor_of[i] =
+        static_cast<uint8_t>(LoopAnchorIndex(sub, static_cast<double>(i)));
+  }
   return true;
 }
 
@@ -227,8 +216,8 @@ void QuickRows::SetConstants(const Parts& parts) {
       layout.loop.constants,
       layout.capacity,
       layout.inverse_capacity};
-  constants_.resize(
-      static_cast<size_t>(layout.lanes / kBlockLanes * kQuickColumns));
+  constants_.resize(static_cast<size_t>(layout.lanes) / kBlockLanes *
+                    kQuickColumns);
   for (int lane = 0; lane < layout.lanes; ++lane) {
     LaneBlock* const block =
         constants_.data() + lane / kBlockLanes * kQuickColumns;
@@ -252,17 +241,19 @@ void QuickRows::SetRecords(const SubTable& sub) {
       }
     }
   }
-  layout_.records = records_.data();
 }
 
 bool QuickRows::ChooseAmong(const ProblemView& problem,
                             const uint64_t* excluded,
                             RowAnswer& answer) const noexcept {
-  if (!usual_) return false;
+  if (choose_among_ == nullptr) return false;
   for (size_t i = 0; i < problem.extents.size(); ++i) {
     if (ranges_[i].Lacks(problem.extents[i])) return false;
   }
-  choose_(layout_, problem.extents.data(), excluded, answer);
+  const QuickAnswer found = choose_among_(layout_, problem.extents.data(),
+                                          excluded, answer.latency_us);
+  answer.pick = found.pick;
+  answer.relative_bound = found.relative_bound;
   return true;
 }
 

@@ -32,7 +32,7 @@ namespace wavetune {
 
 class QuickRows {
  public:
-  static constexpr size_t kMaxExtents = 4;  // Kernels with more are not usual.
+  static constexpr size_t kExtents = 3;  // Of the usual kernel.
 
   // What it is made from: a table, one of its sub-tables, and how that one's
   // decisions are compiled. All outlive this.
@@ -50,28 +50,27 @@ class QuickRows {
   QuickRows(const QuickRows&) = delete;
   QuickRows& operator=(const QuickRows&) = delete;
 
-  // Writes the answer to a problem without a repeated dimension and returns
-  // true; or returns false, and has not touched `answer`. `extents` are any
-  // numbers, with zeros after the kernel's dimensions; `kept` is where they
-  // stand in memory, while these may be in registers. No lock, allocation or
+  // Returns the answer to a problem without a repeated dimension and writes its
+  // latency; or returns that of no row, and has written nothing. `extents` are
+  // as many as the kernel's dimensions, any numbers. No lock, allocation or
   // system call.
-  bool Choose(const int64_t (&extents)[kMaxExtents], const int64_t* kept,
-              RowAnswer& answer) const noexcept {
-    // Not a loop, which GCC 12 would not unroll.
-    if (ranges_[0].Lacks(extents[0]) || ranges_[1].Lacks(extents[1]) ||
-        ranges_[2].Lacks(extents[2]) || ranges_[3].Lacks(extents[3])) {
-      return false;
+  QuickAnswer Choose(const int64_t* extents,
+                     double& latency_us) const noexcept {
+    // Not a loop, which GCC 12 would not unroll. Sub-tables with fewer or more
+    // dimensions have no function.
+    if (choose_ == nullptr || ranges_[0].Lacks(extents[0]) ||
+        ranges_[1].Lacks(extents[1]) || ranges_[2].Lacks(extents[2])) {
+      return {};
     }
-    const uint64_t left = left_ | ranges_[0].LowBits(extents[0]) |
-                          ranges_[1].LowBits(extents[1]) |
-                          ranges_[2].LowBits(extents[2]) |
-                          ranges_[3].LowBits(extents[3]);
-    if (left != 0) return false;
-    choose_(layout_, kept, nullptr, answer);
-    return true;
+    const uint64_t low_bits = ranges_[0].LowBits(extents[0]) |
+                              ranges_[1].LowBits(extents[1]) |
+                              ranges_[2].LowBits(extents[2]);
+    if (low_bits != 0) return {};
+    return choose_(layout_, extents, &kNoneExcluded, latency_us);
   }
 
-  // The same for a problem that may exclude rows, as RowKernel::choose.
+  // Writes the answer to a problem that may exclude rows, as RowKernel::choose,
+  // and returns true; or returns false.
   bool ChooseAmong(const ProblemView& problem, const uint64_t* excluded,
                    RowAnswer& answer) const noexcept;
 
@@ -98,14 +97,15 @@ class QuickRows {
   void SetConstants(const Parts& parts);
   void SetRecords(const SubTable& sub);
 
-  uint64_t left_ = 1;  // Not 0: Choose is not for this sub-table.
-  Range ranges_[kMaxExtents];
-  decltype(RowKernel::choose_quick_sum) choose_ = nullptr;
-  bool usual_ = false;
+  static constexpr uint64_t kNoneExcluded = 0;
+
+  ChooseQuickFunction* choose_ = nullptr;  // Null: Choose never does.
+  Range ranges_[kExtents];
+  ChooseQuickFunction* choose_among_ = nullptr;
   QuickLayout layout_;
   std::vector<LaneBlock> constants_;
   std::vector<QuickRecord> records_;
-  std::vector<uint32_t> record_of_row_;  // [plane][row]
+  std::vector<const QuickRecord*> record_of_row_;  // [plane][row]
 };
 
 }  // namespace wavetune

@@ -30,6 +30,7 @@ struct Scalar {
     return {*from < min || *from > max};
   }
   void Store(double* to) const { *to = value; }
+  void StoreWhole(int32_t* to) const { *to = static_cast<int32_t>(value); }
 
   friend Scalar operator+(Scalar a, Scalar b) { return {a.value + b.value}; }
   friend Scalar operator-(Scalar a, Scalar b) { return {a.value - b.value}; }

@@ -110,6 +110,21 @@ struct RowChoice {
 
 struct QuickLayout;  // model/quick_layout.h
 
+// An answer but for the latency. Fits two registers.
+struct QuickAnswer {
+  RowPick pick;
+  double relative_bound = 0;
+};
+
+// As RowKernel::choose, from a problem's extents to the answer, where each that
+// the layout reads is in [1, kLaneLimit] and no number exceeds that. One for
+// any number of lanes looks at `excluded`; the others are for problems that
+// exclude nothing, and have no loops.
+using ChooseQuickFunction = QuickAnswer(const QuickLayout& layout,
+                                        const int64_t* extents,
+                                        const uint64_t* excluded,
+                                        double& latency_us) noexcept;
+
 struct RowKernel {
   // Finds the first row near the best rank. Bit l of `excluded` (two words)
   // excludes lane l. Returns false, with a choice that means nothing, where a
@@ -118,15 +133,9 @@ struct RowKernel {
                  const SegmentPlane& plane, const uint64_t* excluded,
                  RowChoice& choice) noexcept;
 
-  // As `choose`, from a problem's extents to the answer, where each is in
-  // [1, kLaneLimit] and no number exceeds that; of either wave form.
-  // `excluded` may be nullptr: nothing is.
-  void (*choose_quick_sum)(const QuickLayout& layout, const int64_t* extents,
-                           const uint64_t* excluded,
-                           RowAnswer& answer) noexcept;
-  void (*choose_quick_overlap)(const QuickLayout& layout,
-                               const int64_t* extents, const uint64_t* excluded,
-                               RowAnswer& answer) noexcept;
+  // Return the function for layouts of so many lanes, one per wave form.
+  ChooseQuickFunction* (*choose_quick_sum)(int lanes) noexcept;
+  ChooseQuickFunction* (*choose_quick_overlap)(int lanes) noexcept;
 
   // Writes the waves of each row. Returns as `choose`.
   bool (*locate)(const RowLayout& layout, const LaneInputs& inputs,

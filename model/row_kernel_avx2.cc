@@ -48,6 +48,10 @@ struct Avx2 {
         _mm256_cmpgt_epi64(integers, _mm256_set1_epi64x(max))))};
   }
   void Store(double* to) const { _mm256_storeu_pd(to, value); }
+  void StoreWhole(int32_t* to) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm256_cvttpd_epi32(value));
+  }
 
   friend Avx2 operator+(Avx2 a, Avx2 b) {
     return {_mm256_add_pd(a.value, b.value)};

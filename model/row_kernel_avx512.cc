@@ -39,6 +39,10 @@ struct Avx512 {
         _mm512_cmpgt_epi64_mask(integers, _mm512_set1_epi64(max)))};
   }
   void Store(double* to) const { _mm512_storeu_pd(to, value); }
+  void StoreWhole(int32_t* to) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_cvttpd_epi32(value));
+  }
 
   friend Avx512 operator+(Avx512 a, Avx512 b) {
     return {_mm512_add_pd(a.value, b.value)};

@@ -129,8 +129,12 @@ bool ChooseRowOf(const RowLayout& layout, const LaneInputs& inputs,
 
 template <typename R>
 constexpr RowKernel MakeRowKernel() {
-  return {ChooseRowOf<R>, ChooseQuick<R, false>, ChooseQuick<R, true>,
-          LocateRows<R>,  CountBelow<R>,         SumQuotients<R>,
+  return {ChooseRowOf<R>,
+          FindChooseQuick<R, false>,
+          FindChooseQuick<R, true>,
+          LocateRows<R>,
+          CountBelow<R>,
+          SumQuotients<R>,
           AllInRange<R>};
 }
 

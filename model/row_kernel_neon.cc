@@ -38,6 +38,9 @@ struct Neon {
                       vcgtq_s64(integers, vdupq_n_s64(max)))};
   }
   void Store(double* to) const { vst1q_f64(to, value); }
+  void StoreWhole(int32_t* to) const {
+    vst1_s32(to, vmovn_s64(vcvtq_s64_f64(value)));
+  }
 
   friend Neon operator+(Neon a, Neon b) {
     return {vaddq_f64(a.value, b.value)};

@@ -136,11 +136,18 @@ WAVETUNE_KERNEL_INLINE bool IsNoRow(R least) {
 }
 
 // Returns a bit for each of up to 64 lanes: whether its value is at most
-// `bound`, the same in all lanes.
-template <typename R>
+// `bound`, the same in all lanes. kBlocks: of lanes, or 0 for any number.
+template <typename R, int kBlocks = 0>
 WAVETUNE_KERNEL_INLINE uint64_t LanesAtMost(const double* values, int lanes,
                                             R bound) {
   uint64_t found = 0;
+  if constexpr (kBlocks != 0) {
+    WAVETUNE_KERNEL_UNROLL
+    for (int lane = 0; lane < kBlocks * kBlockLanes; lane += R::kWidth) {
+      found |= uint64_t{Bits(AtMost(R::Load(values + lane), bound))} << lane;
+    }
+    return found;
+  }
   for (int lane = 0; lane < lanes; lane += R::kWidth) {
     found |= uint64_t{Bits(AtMost(R::Load(values + lane), bound))} << lane;
   }

@@ -27,20 +27,10 @@ struct QuickResults {
   alignas(64) double latency_us[QuickLayout::kMaxRows];  // kOverlap alone.
   alignas(64) double tiles[QuickLayout::kMaxRows];
   alignas(64) double iterations[QuickLayout::kMaxRows];
+  // The same, no more than the last index into QuickLayout::anchor_of.
+  alignas(64) int32_t anchor_index[QuickLayout::kMaxRows];
+  uint64_t in_second_regime;  // A bit per row.
 };
-
-// Returns how many of the ascending thresholds are below `value`, the same in
-// all lanes.
-template <typename R>
-WAVETUNE_KERNEL_INLINE int ThresholdsBelow(const double* thresholds, int lanes,
-                                           R value) {
-  int below = 0;
-  for (int lane = 0; lane < lanes; lane += R::kWidth) {
-    below +=
-        __builtin_popcount(Bits(Greater(value, R::Load(thresholds + lane))));
-  }
-  return below;
-}
 
 // A problem's extents in all lanes.
 template <typename R>
@@ -69,88 +59,133 @@ WAVETUNE_KERNEL_INLINE LanePlace<R> QuickPlace(const QuickProblem<R>& problem,
   return {tiles, loop, loop, tiles};
 }
 
-// Writes the results of each row; returns the least of a few lanes' ranks.
+// Returns the rank of a few rows and writes their results.
 template <typename R, bool kOverlaps>
+WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
+                                    const QuickProblem<R>& problem,
+                                    const LaneBlock* segments, int lane,
+                                    QuickResults& results) {
+  constexpr int kColumns = kOverlaps ? kOverlapColumns : kSumColumns;
+  const int block = lane / kBlockLanes;
+  const int offset = lane % kBlockLanes;
+  const double* const of =
+      layout.constants[block * kQuickColumns].lane + offset;
+  LanePlace<R> at = QuickPlace(problem, of);
+  const typename R::Mask second =
+      Greater(at.tiles, R::Load(layout.first_regime_tiles + lane));
+  const TwoSegments<R, kColumns> c(segments + block * 2 * kColumns, offset,
+                                   second);
+  R latency = R::Of(0);
+  if constexpr (kOverlaps) {
+    at.waves = Ceil(at.tiles * ColumnOf<R>(of, kInverseCapacity));
+    latency = OverlapSumOf(c, at, ColumnOf<R>(of, kCapacity));
+  } else {
+    latency = SumOf(c, at);
+  }
+  latency = Max(latency, c[kFloor]);
+  at.tiles.Store(results.tiles + lane);
+  at.iterations.Store(results.iterations + lane);
+  Min(at.iterations, R::Of(QuickLayout::kIndices - 1))
+      .StoreWhole(results.anchor_index + lane);
+  results.in_second_regime |= uint64_t{Bits(second)} << lane;
+  if constexpr (!kOverlaps) return latency;
+  latency.Store(results.latency_us + lane);
+  return Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
+                latency);
+}
+
+// Writes all rows' results; returns the least of a few lanes' ranks. kBlocks:
+// of rows, or 0 for any number.
+template <typename R, bool kOverlaps, int kBlocks>
 WAVETUNE_KERNEL_INLINE R RankQuick(const QuickLayout& layout,
                                    const QuickProblem<R>& problem,
                                    const LaneBlock* segments,
                                    const uint64_t* excluded,
                                    QuickResults& results) {
-  constexpr int kColumns = kOverlaps ? kOverlapColumns : kSumColumns;
-  const LaneBlock* constants = layout.constants;
   R best = R::Of(kNoRow);
-  for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
-    const int offset = lane % kBlockLanes;
-    if (offset == 0 && lane != 0) {
-      constants += kQuickColumns;
-      segments += 2 * kColumns;
+  if constexpr (kBlocks != 0) {
+    WAVETUNE_KERNEL_UNROLL
+    for (int lane = 0; lane < kBlocks * kBlockLanes; lane += R::kWidth) {
+      const R rank =
+          RankOfRows<R, kOverlaps>(layout, problem, segments, lane, results);
+      rank.Store(results.rank_us + lane);
+      best = lane == 0 ? rank : Min(rank, best);
     }
-    const double* const of = constants->lane + offset;
-    LanePlace<R> at = QuickPlace(problem, of);
-    const TwoSegments<R, kColumns> c(
-        segments, offset,
-        Greater(at.tiles, R::Load(layout.first_regime_tiles + lane)));
-    R latency = R::Of(0);
-    if constexpr (kOverlaps) {
-      at.waves = Ceil(at.tiles * ColumnOf<R>(of, kInverseCapacity));
-      latency = OverlapSumOf(c, at, ColumnOf<R>(of, kCapacity));
-    } else {
-      latency = SumOf(c, at);
+  } else {
+    for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
+      const R all =
+          RankOfRows<R, kOverlaps>(layout, problem, segments, lane, results);
+      const R rank = Select(R::MaskOf(*excluded >> lane), R::Of(kNoRow), all);
+      rank.Store(results.rank_us + lane);
+      best = Min(rank, best);
     }
-    latency = Max(latency, c[kFloor]);
-    R rank = latency;
-    if constexpr (kOverlaps) {
-      rank = Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
-                    latency);
-      latency.Store(results.latency_us + lane);
-    }
-    if (excluded != nullptr) {
-      rank = Select(R::MaskOf(*excluded >> lane), R::Of(kNoRow), rank);
-    }
-    rank.Store(results.rank_us + lane);
-    at.tiles.Store(results.tiles + lane);
-    at.iterations.Store(results.iterations + lane);
-    best = Min(rank, best);
   }
   return best;
 }
 
-template <typename R, bool kOverlaps>
-void ChooseQuick(const QuickLayout& layout, const int64_t* extents,
-                 const uint64_t* excluded, RowAnswer& answer) noexcept {
+// The bits of a number that is at least 0: they compare as the numbers do, and
+// integers do so in a quarter of the time.
+WAVETUNE_KERNEL_INLINE int64_t BitsOf(const double& value) {
+  int64_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+// Returns 1 where a problem lies outside of the record's measured range, else
+// 0. Differences' signs, and no comparisons, so that no compiler makes branches
+// of them; bits of numbers that are at least 0 do not overflow.
+WAVETUNE_KERNEL_INLINE unsigned IsOutside(const QuickRecord& record,
+                                          int64_t tiles, int64_t iterations) {
+  const int64_t negative = (BitsOf(record.max_tiles) - tiles) |
+                           (tiles - BitsOf(record.min_tiles)) |
+                           (BitsOf(record.max_iterations) - iterations) |
+                           (iterations - BitsOf(record.min_iterations));
+  return static_cast<unsigned>(static_cast<uint64_t>(negative) >> 63);
+}
+
+// ChooseQuickFunction.
+template <typename R, bool kOverlaps, int kBlocks>
+QuickAnswer ChooseQuick(const QuickLayout& layout, const int64_t* extents,
+                        const uint64_t* excluded, double& latency_us) noexcept {
+  const int64_t* const rows = extents + layout.rows_dimension;
   const QuickProblem<R> problem = {
-      R::OfInteger(extents + layout.rows_dimension),
-      R::OfInteger(extents + layout.columns_dimension),
+      R::OfInteger(rows), R::OfInteger(extents + layout.columns_dimension),
       R::OfInteger(extents + layout.loop_dimension)};
-  const QuickInterval& interval = layout.intervals[ThresholdsBelow(
-      layout.thresholds, layout.threshold_lanes, problem.rows)];
-  QuickResults results;  // Not initialised: only what was written is read.
-  const R best = LeastOfAll(RankQuick<R, kOverlaps>(
+  constexpr int64_t kLast = QuickLayout::kIndices - 1;
+  const QuickInterval& interval =
+      layout.intervals[layout.interval_of[*rows < kLast ? *rows : kLast]];
+  QuickResults results;  // Only what was written is read.
+  results.in_second_regime = 0;
+  const R best = LeastOfAll(RankQuick<R, kOverlaps, kBlocks>(
       layout, problem, interval.segments, excluded, results));
-  if (excluded != nullptr && IsNoRow(best)) {
-    answer.group = -1;
-    return;
+  if constexpr (kBlocks == 0) {
+    if (IsNoRow(best)) return {};
   }
-  const int row = __builtin_ctzll(LanesAtMost<R>(
-      results.rank_us, layout.lanes, best * R::Of(layout.tie_factor)));
-  const double tiles = results.tiles[row];
-  const double iterations = results.iterations[row];
-  const QuickRecord& record =
-      layout.records[interval.records[row] +
-                     (tiles > layout.first_regime_tiles[row] ? 1 : 0)];
-  const int anchor = ThresholdsBelow(layout.anchor_thresholds,
-                                     layout.anchor_lanes, R::Of(iterations));
-  // Not ||, which would branch.
-  const bool outside =
-      ((tiles > record.above_tiles) & (tiles <= record.max_tiles) &
-       (iterations >= record.min_iterations) &
-       (iterations <= record.max_iterations)) == 0;
-  answer.latency_us =
-      kOverlaps ? results.latency_us[row] : results.rank_us[row];
-  answer.group = static_cast<int16_t>(row);
-  answer.candidate = record.micro[anchor];
-  answer.extrapolated = outside;
-  answer.relative_bound = record.bounds[outside ? 1 : 0];
+  const auto row =
+      static_cast<unsigned>(__builtin_ctzll(LanesAtMost<R, kBlocks>(
+          results.rank_us, layout.lanes, best * R::Of(layout.tie_factor))));
+  const unsigned second = results.in_second_regime >> row & 1;
+  const QuickRecord& record = *interval.records[2 * row + second];
+  const unsigned outside = IsOutside(record, BitsOf(results.tiles[row]),
+                                     BitsOf(results.iterations[row]));
+  latency_us = kOverlaps ? results.latency_us[row] : results.rank_us[row];
+  const unsigned anchor = layout.anchor_of[results.anchor_index[row]];
+  return {RowPick::Of(row, record.micro[anchor], outside),
+          record.bounds[outside]};
+}
+
+template <typename R, bool kOverlaps>
+ChooseQuickFunction* FindChooseQuick(int lanes) noexcept {
+  switch (lanes) {
+    case 1 * kBlockLanes:
+      return ChooseQuick<R, kOverlaps, 1>;
+    case 2 * kBlockLanes:
+      return ChooseQuick<R, kOverlaps, 2>;
+    case 4 * kBlockLanes:
+      return ChooseQuick<R, kOverlaps, 4>;
+    default:
+      return ChooseQuick<R, kOverlaps, 0>;
+  }
 }
 
 }  // namespace wavetune

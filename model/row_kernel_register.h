@@ -7,6 +7,7 @@
 //   R FromIntegers(const int64_t*)       each in [0, 2^51]
 //   R OfInteger(const int64_t*)          the one there, in all lanes
 //   Mask Outside(const int64_t*, int64_t min, int64_t max)
+//   void StoreWhole(int32_t*)            whole numbers in [0, 2^31)
 //   +, -, *, /                           rounded to nearest, never contracted
 //   Max(a, b), Min(a, b)                 a > b ? a : b; a < b ? a : b
 //   Ceil(a)                              a in [0, 2^52]
@@ -21,6 +22,14 @@
 #define WAVETUNE_MODEL_ROW_KERNEL_REGISTER_H_
 
 #define WAVETUNE_KERNEL_INLINE inline __attribute__((always_inline))
+
+// Before a loop of few turns, their number known to the compiler: none is left.
+// GCC does not do so at -O2 by itself.
+#if defined(__clang__)
+#define WAVETUNE_KERNEL_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define WAVETUNE_KERNEL_UNROLL _Pragma("GCC unroll 64")
+#endif
 
 namespace wavetune {
 

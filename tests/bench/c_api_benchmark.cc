@@ -6,9 +6,7 @@
 // its checks. Inputs vary, as in decision_benchmark.
 #include <benchmark/benchmark.h>
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -16,36 +14,22 @@
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
-#include "tests/lib/lcg.h"
+#include "model/table_codec.h"
+#include "tests/bench/bench_tables.h"
 #include "tests/lib/random_table.h"
 
 namespace wavetune {
 namespace {
 
-using Extents = std::array<int64_t, 3>;
+using bench::Extents;
+using bench::kProblems;
+using bench::LlmProblems;
 
-constexpr size_t kProblems = 4096;
-
-// A GEMM table of exactly `groups` rows.
+// A GEMM table of exactly `groups` rows, with the usual axes.
 Table GemmTable(size_t groups) {
-  for (uint64_t seed = 1;; ++seed) {
-    testing::Lcg random(seed);
-    Table table =
-        RandomTable(random, testing::TableKind::kGemm, /*portfolio=*/100);
-    if (table.sub_tables[0].groups.size() < groups) continue;
-    table.sub_tables[0].groups.resize(groups);
-    return table;
-  }
-}
-
-std::vector<Extents> Problems() {
-  testing::Lcg random(1);
-  std::vector<Extents> problems(kProblems);  // Braces keep the order below.
-  for (Extents& extents : problems) {
-    extents = {random.Between(1, 8192), 128 * random.Between(1, 128),
-               128 * random.Between(1, 128)};
-  }
-  return problems;
+  return DecodeTable(bench::TablePayload(testing::TableKind::kGemm, groups,
+                                         WaveForm::kSum))
+      .value();
 }
 
 // A tuner of each language for one table, from one daemon.
@@ -92,7 +76,7 @@ class Tuners {
 
 void ResolveCpp(benchmark::State& state) {
   const Tuners tuners(static_cast<size_t>(state.range(0)));
-  const std::vector<Extents> problems = Problems();
+  const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   for (auto _ : state) {
     const Extents& extents = problems[next];
@@ -105,7 +89,7 @@ BENCHMARK(ResolveCpp)->Arg(2)->Arg(16);
 
 void ResolveC(benchmark::State& state) {
   const Tuners tuners(static_cast<size_t>(state.range(0)));
-  const std::vector<Extents> problems = Problems();
+  const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   wavetune_decision decision;
   for (auto _ : state) {
