@@ -105,7 +105,7 @@ class QuickRows {
   QuickLayout layout_;
   std::vector<LaneBlock> constants_;
   std::vector<QuickRecord> records_;
-  std::vector<const QuickRecord*> record_of_row_;  // [plane][row]
+  std::vector<const QuickRecord*> record_of_row_;  // [plane][row][wave regime]
 };
 
 }  // namespace wavetune

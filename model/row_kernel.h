@@ -3,8 +3,7 @@
 //
 // Numbers are doubles: tile counts, waves and loops are whole numbers up to
 // 2^51, which doubles hold exactly and divide exactly (model/exact_quotient.h).
-// A problem beyond that is decided by the integers of
-// IntegerRows instead.
+// A problem beyond that is decided by the integers of IntegerRows instead.
 //
 // Plain structs and pointers only: files that are compiled for more than the
 // base architecture include this, and an inline function of a library that such
