@@ -74,6 +74,15 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
       in_lanes_ = false;
     }
   }
+  quick_ = std::make_unique<const QuickRows>(
+      QuickRows::Parts{.table = table,
+                       .sub = *source_,
+                       .predicates = predicates_,
+                       .classes = classes_,
+                       .program = program_,
+                       .layout = layout_,
+                       .planes = planes_,
+                       .kernel = *kernel_});
 }
 
 void CompiledSubTable::AddCoordinates() {
@@ -165,25 +174,24 @@ bool CompiledSubTable::FindRegimes(const ProblemView& problem,
 }
 
 inline void CompiledSubTable::Answer(const RowChoice& row, size_t row_regime,
-                                     Choice& choice) const noexcept {
+                                     RowAnswer& answer) const noexcept {
   const auto group = static_cast<size_t>(row.lane);
   const SegmentRecord& record =
       planes_.Record(group, row_regime, planes_.WaveRegimeOf(row.waves));
   const bool extrapolated = record.IsOutside(row.waves, row.iterations);
-  choice.latency_us = row.latency_us;
-  choice.relative_bound = record.bounds[extrapolated ? 1 : 0];
-  choice.group = static_cast<int16_t>(row.lane);
-  choice.candidate = record.micro[row.anchor];
-  choice.extrapolated = extrapolated;
+  answer.latency_us = row.latency_us;
+  answer.relative_bound = record.bounds[extrapolated ? 1 : 0];
+  answer.pick = RowPick::Of(static_cast<unsigned>(row.lane),
+                            record.micro[row.anchor], extrapolated ? 1 : 0);
 }
 
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
                                      const uint64_t* excluded,
-                                     Choice& choice) const noexcept {
+                                     RowAnswer& answer) const noexcept {
   LaneScratch scratch;  // Not initialised: only what has been written is read.
   if (!program_.Run(problem, *kernel_, scratch)) return false;
   if (!planes_.has_intervals()) {
-    return ChooseByRegimes(problem, scratch, excluded, choice);
+    return ChooseByRegimes(problem, scratch, excluded, answer);
   }
   const int plane = planes_.PlaneAt(
       *kernel_,
@@ -195,7 +203,7 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
     return false;
   }
   if (row.lane >= 0) {
-    Answer(row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)), choice);
+    Answer(row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)), answer);
   }
   return true;
 }
@@ -203,7 +211,7 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
 bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
                                        const LaneScratch& scratch,
                                        const uint64_t* excluded,
-                                       Choice& choice) const noexcept {
+                                       RowAnswer& answer) const noexcept {
   const LaneInputs inputs = {scratch.values, scratch.lane_values};
   uint8_t regimes[kMaxGroups];
   LaneBlock assembled[RowPlanes::kMaxAssembled];
@@ -221,21 +229,22 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
   RowChoice row;
   if (!kernel_->choose(layout_, inputs, segments, excluded, row)) return false;
   if (row.lane >= 0) {
-    Answer(row, regimes[row.lane], choice);
+    Answer(row, regimes[row.lane], answer);
   }
   return true;
 }
 
 void CompiledSubTable::Choose(const ProblemView& problem,
-                              Choice& choice) const noexcept {
+                              RowAnswer& answer) const noexcept {
   uint64_t excluded[2] = {0, 0};
   predicates_.Run(problem, excluded);
-  choice.group = -1;
+  answer.pick = {};
+  if (quick_->ChooseAmong(problem, excluded, answer)) return;
   if (in_lanes_ &&
-      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, choice))) {
+      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, answer))) {
     return;
   }
-  choice = integer_rows_.Choose(problem, excluded);
+  answer = integer_rows_.Choose(problem, excluded);
 }
 
 }  // namespace wavetune

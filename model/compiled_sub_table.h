@@ -11,14 +11,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/base/attributes.h"
-#include "model/choice.h"
 #include "model/integer_rows.h"
 #include "model/lane_program.h"
 #include "model/predicate_program.h"
 #include "model/problem.h"
+#include "model/quick_rows.h"
+#include "model/row_answer.h"
 #include "model/row_classes.h"
 #include "model/row_kernel.h"
 #include "model/row_planes.h"
@@ -35,10 +37,13 @@ class CompiledSubTable {
   CompiledSubTable(const CompiledSubTable&) = delete;
   CompiledSubTable& operator=(const CompiledSubTable&) = delete;
 
-  // Writes the best row's choice for a problem whose extents are in range.
+  // Writes the best row's answer for a problem whose extents are in range.
   // Cannot fail. Cost: O(groups), for a repeated dimension plus its elements
   // times distinct tiles; no lock, allocation or system call.
-  void Choose(const ProblemView& problem, Choice& choice) const noexcept;
+  void Choose(const ProblemView& problem, RowAnswer& answer) const noexcept;
+
+  // What answers the usual problem without Choose.
+  const QuickRows& quick() const { return *quick_; }
 
  private:
   void AddCoordinates();
@@ -46,16 +51,17 @@ class CompiledSubTable {
 
   // As Choose, in the kernel. Returns false where it has no room for a number.
   bool ChooseInLanes(const ProblemView& problem, const uint64_t* excluded,
-                     Choice& choice) const noexcept;
+                     RowAnswer& answer) const noexcept;
   // The same where no interval of extents gives the rows' regimes.
   bool ChooseByRegimes(const ProblemView& problem, const LaneScratch& scratch,
-                       const uint64_t* excluded, Choice& choice) const noexcept;
+                       const uint64_t* excluded,
+                       RowAnswer& answer) const noexcept;
   // Writes the regime of each group; returns whether all are alike.
   bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
                    uint8_t* regimes) const noexcept;
   ABSL_ATTRIBUTE_ALWAYS_INLINE void Answer(const RowChoice& row,
                                            size_t row_regime,
-                                           Choice& choice) const noexcept;
+                                           RowAnswer& answer) const noexcept;
 
   const SubTable* source_;
   const RowKernel* kernel_;
@@ -71,6 +77,7 @@ class CompiledSubTable {
   RowPlanes planes_;
   bool in_lanes_ = true;
   IntegerRows integer_rows_;
+  std::unique_ptr<const QuickRows> quick_;
 };
 
 }  // namespace wavetune

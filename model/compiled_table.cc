@@ -6,6 +6,7 @@
 #include "absl/base/optimization.h"
 #include "model/compiled_sub_table.h"
 #include "model/digest.h"
+#include "model/quick_rows.h"
 #include "model/row_kernel.h"
 #include "model/table_codec.h"
 
@@ -26,7 +27,6 @@ CompiledTable::CompiledTable(Table table, std::string digest,
     : table_(std::move(table)),
       digest_(std::move(digest)),
       payload_(std::move(payload)),
-      number_(NewTableNumber()),
       kernel_(FindRowKernel(path)),
       dimensions_(static_cast<int>(table_.dimensions.size())) {
   for (size_t i = 0; i < table_.dimensions.size(); ++i) {
@@ -57,6 +57,15 @@ CompiledTable::CompiledTable(Table table, std::string digest,
       answer.configuration = candidate.configuration;
       answer.candidate = static_cast<uint8_t>(answers.size() - 1);
     }
+  }
+  const uint64_t number = NewTableNumber();
+  launch_count_ = sub_tables_.size();
+  launches_ = std::make_unique<Launch[]>(launch_count_);
+  for (size_t i = 0; i < launch_count_; ++i) {
+    launches_[i] = {.number = MemoKey::TableOf(number, i),
+                    .quick = &sub_tables_[i]->quick(),
+                    .answers = answers_[i].data(),
+                    .table = this};
   }
 }
 
@@ -95,54 +104,100 @@ DefaultReason CompiledTable::CheckProblem(
              : DefaultReason::kExtentOutOfRange;
 }
 
-void CompiledTable::Decide(int sub_table, const ProblemView& problem,
-                           Choice& choice) const noexcept {
-  choice.reason = CheckProblem(sub_table, problem);
-  if (choice.reason != DefaultReason::kNone) return;
-  sub_tables_[static_cast<size_t>(sub_table)]->Choose(problem, choice);
-  if (choice.group < 0) choice.reason = DefaultReason::kNoLegalCandidate;
+DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
+                                    RowAnswer& answer) const noexcept {
+  const DefaultReason reason = CheckProblem(sub_table, problem);
+  if (reason != DefaultReason::kNone) return reason;
+  sub_tables_[static_cast<size_t>(sub_table)]->Choose(problem, answer);
+  return answer.pick.none() ? DefaultReason::kNoLegalCandidate
+                            : DefaultReason::kNone;
 }
 
-inline Decision CompiledTable::Spell(int sub_table, const Choice& choice,
-                                     bool stale) const noexcept {
-  if (ABSL_PREDICT_FALSE(choice.reason != DefaultReason::kNone)) {
-    Decision decision = default_answer_;
-    decision.reason = choice.reason;
-    return decision;
-  }
-  Decision decision =
-      answers_[static_cast<size_t>(sub_table)][choice.candidate];
-  decision.latency_us = choice.latency_us;
-  decision.relative_bound = choice.relative_bound;
-  decision.source = stale                 ? DecisionSource::kStale
-                    : choice.extrapolated ? DecisionSource::kExtrapolated
-                                          : DecisionSource::kFitted;
+Decision CompiledTable::Default(DefaultReason reason,
+                                TableOrigin origin) const noexcept {
+  Decision decision = default_answer_;
+  decision.reason = reason;
+  decision.origin = origin;
   return decision;
 }
 
+namespace {
+
+// Returns the answer in full. `answers` is what its candidates always say.
+inline Decision Spell(const Decision* answers, const RowAnswer& answer,
+                      bool stale, TableOrigin origin) {
+  static_assert(static_cast<int>(DecisionSource::kFitted) + 1 ==
+                static_cast<int>(DecisionSource::kExtrapolated));
+  const int source = static_cast<int>(DecisionSource::kFitted) +
+                     static_cast<int>(answer.pick.extrapolated());
+  Decision decision = answers[answer.pick.candidate()];
+  decision.latency_us = answer.latency_us;
+  decision.relative_bound = answer.relative_bound;
+  decision.source =
+      stale ? DecisionSource::kStale : static_cast<DecisionSource>(source);
+  decision.origin = origin;
+  return decision;
+}
+
+}  // namespace
+
 Decision CompiledTable::ResolveAnew(int sub_table, const ProblemView& problem,
-                                    bool stale) const noexcept {
-  Choice choice;
-  Decide(sub_table, problem, choice);
-  return Spell(sub_table, choice, stale);
+                                    bool stale,
+                                    TableOrigin origin) const noexcept {
+  RowAnswer answer;
+  const DefaultReason reason = Decide(sub_table, problem, answer);
+  if (reason != DefaultReason::kNone) return Default(reason, origin);
+  return Spell(launches_[static_cast<size_t>(sub_table)].answers, answer, stale,
+               origin);
+}
+
+Decision CompiledTable::ResolveNew(const Launch& launch,
+                                   const ProblemView& problem, MemoEntry& entry,
+                                   bool stale, TableOrigin origin) noexcept {
+  const int64_t* const extents = problem.extents.data();
+  double latency_us = 0;
+  const QuickAnswer quick = launch.quick->Choose(extents, latency_us);
+  if (ABSL_PREDICT_FALSE(quick.pick.none())) {
+    return ResolveOther(launch, problem, entry, stale, origin);
+  }
+  const RowAnswer answer = {.latency_us = latency_us,
+                            .pick = quick.pick,
+                            .relative_bound = quick.relative_bound};
+  entry.Keep(MemoKey(launch.number, extents, QuickRows::kExtents), answer);
+  return Spell(launch.answers, answer, stale, origin);
+}
+
+Decision CompiledTable::ResolveOther(const Launch& launch,
+                                     const ProblemView& problem,
+                                     MemoEntry& entry, bool stale,
+                                     TableOrigin origin) noexcept {
+  const CompiledTable& table = *launch.table;
+  RowAnswer answer;
+  const DefaultReason reason = table.Decide(
+      static_cast<int>(&launch - table.launches_.get()), problem, answer);
+  // Not kept: it is found out about as quickly.
+  if (reason != DefaultReason::kNone) return table.Default(reason, origin);
+  entry.Keep(
+      MemoKey(launch.number, problem.extents.data(), problem.extents.size()),
+      answer);
+  return Spell(launch.answers, answer, stale, origin);
 }
 
 Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
-                                bool stale) const noexcept {
+                                bool stale, TableOrigin origin) const noexcept {
   const size_t count = problem.extents.size();
   if (ABSL_PREDICT_FALSE(!problem.repeated.empty() ||
                          count != remembered_dimensions_ ||
-                         static_cast<size_t>(sub_table) >= answers_.size())) {
-    return ResolveAnew(sub_table, problem, stale);
+                         static_cast<size_t>(sub_table) >= launch_count_)) {
+    return ResolveAnew(sub_table, problem, stale, origin);
   }
-  const MemoKey key(number_ << 8 | static_cast<uint64_t>(sub_table),
-                    problem.extents);
+  const Launch& launch = launches_[static_cast<size_t>(sub_table)];
+  const MemoKey key(launch.number, problem.extents.data(), count);
   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
   if (!entry.Holds(key)) {
-    Decide(sub_table, problem, entry.choice);
-    entry.key = key;
+    return ResolveNew(launch, problem, entry, stale, origin);
   }
-  return Spell(sub_table, entry.choice, stale);
+  return Spell(launch.answers, entry.answer, stale, origin);
 }
 
 }  // namespace wavetune

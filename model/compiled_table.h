@@ -21,11 +21,11 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/choice.h"
 #include "model/decision.h"
 #include "model/decision_memo.h"
 #include "model/mapping.h"
 #include "model/problem.h"
+#include "model/row_answer.h"
 #include "model/simd_path.h"
 #include "model/table.h"
 
@@ -48,6 +48,7 @@ struct ExplainedRow {
 };
 
 class CompiledSubTable;
+class QuickRows;
 struct RowKernel;
 
 class CompiledTable {
@@ -93,8 +94,11 @@ class CompiledTable {
   //          Thread-safe.
   // Source:  arXiv 2604.10187, section 4.4. Deviation: rows also depend on the
   //          row regime; capacity counts resident blocks.
+  // `origin` is what Decision::origin says; an argument, since a caller that
+  // wrote it would copy the decision.
   Decision Resolve(int sub_table, const ProblemView& problem,
-                   bool stale = false) const noexcept;
+                   bool stale = false,
+                   TableOrigin origin = TableOrigin::kDefaults) const noexcept;
 
   // Returns every group's row at `problem`, lowest rank first, illegal rows
   // last; empty where Resolve answers kDefault for the problem itself. The
@@ -112,28 +116,45 @@ class CompiledTable {
   CompiledTable(Table table, std::string digest, std::string payload,
                 SimdPath path);
 
+  // What deciding in one sub-table reads first, together.
+  struct Launch {
+    uint64_t number = 0;                // MemoKey::table.
+    const QuickRows* quick = nullptr;   // The usual problem's.
+    const Decision* answers = nullptr;  // [candidate], less what a problem
+                                        // gives.
+    const CompiledTable* table = nullptr;
+  };
+
   // Returns kNone for a problem that the sub-tables can be asked about.
   DefaultReason CheckProblem(int sub_table,
                              const ProblemView& problem) const noexcept;
-  // Decides without the memo. Not inline: Resolve is a look-up most of the
-  // time.
-  ABSL_ATTRIBUTE_NOINLINE void Decide(int sub_table, const ProblemView& problem,
-                                      Choice& choice) const noexcept;
-  ABSL_ATTRIBUTE_NOINLINE Decision ResolveAnew(int sub_table,
-                                               const ProblemView& problem,
-                                               bool stale) const noexcept;
-  Decision Spell(int sub_table, const Choice& choice,
-                 bool stale) const noexcept;
+  // Writes the answer and returns kNone, or returns why there is none. Not
+  // inline, as the next: Resolve is mostly a look-up or a call of QuickRows.
+  ABSL_ATTRIBUTE_NOINLINE DefaultReason
+  Decide(int sub_table, const ProblemView& problem,
+         RowAnswer& answer) const noexcept;
+  // Decide and put the answer into the memo: the usual problem, and any other.
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveOther(
+      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+      bool stale, TableOrigin origin) noexcept;
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveNew(
+      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+      bool stale, TableOrigin origin) noexcept;
+  ABSL_ATTRIBUTE_NOINLINE Decision
+  ResolveAnew(int sub_table, const ProblemView& problem, bool stale,
+              TableOrigin origin) const noexcept;
+  Decision Default(DefaultReason reason, TableOrigin origin) const noexcept;
 
+  // Of problems that the memo keeps; 0: none.
+  size_t remembered_dimensions_ = 0;
+  size_t launch_count_ = 0;
+  std::unique_ptr<Launch[]> launches_;  // As table_.sub_tables.
   Table table_;
   std::string digest_;
   std::string payload_;
-  uint64_t number_ = 0;  // Of this process; MemoKey::table.
   const RowKernel* kernel_ = nullptr;
   int repeated_dimension_ = -1;
   int dimensions_ = 0;
-  // Of problems that the memo keeps; 0: none.
-  size_t remembered_dimensions_ = 0;
   std::array<Range, kMaxDimensions> ranges_{};
   int64_t min_element_ = 0;  // Of the repeated dimension.
   int64_t max_element_ = 0;

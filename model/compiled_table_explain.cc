@@ -60,9 +60,10 @@ std::vector<ExplainedRow> CompiledTable::Explain(
         IsLegal(table_, problem, sub.portfolio[group.lead].configuration,
                 repeated_dimension_);
   }
-  Choice choice;
-  sub_tables_[index]->Choose(problem, choice);
-  if (choice.group >= 0) rows[static_cast<size_t>(choice.group)].chosen = true;
+  RowAnswer answer;
+  sub_tables_[index]->Choose(problem, answer);
+  const int group = answer.pick.group();
+  if (group >= 0) rows[static_cast<size_t>(group)].chosen = true;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ExplainedRow& a, const ExplainedRow& b) {
                      if (a.legal != b.legal) return a.legal;

@@ -1,9 +1,9 @@
 // DecisionMemo: the last answers of a thread, for problems that repeat: a model
 // launches the same few layers over and over.
 //
-//   const MemoKey key(table_number << 8 | sub_table, extents);
-//   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
-//   if (!entry.Holds(key)) { entry.choice = ...; entry.key = key; }
+//   const MemoKey key(MemoKey::TableOf(table_number, sub_table), extents,
+//   count); MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key); if
+//   (!entry.Holds(key)) entry.Keep(key, answer);
 //
 // Each problem has one place (direct-mapped), so that looking costs the same
 // whether it is there or not. An entry is a cache line. It holds no pointer and
@@ -16,11 +16,11 @@
 #ifndef WAVETUNE_MODEL_DECISION_MEMO_H_
 #define WAVETUNE_MODEL_DECISION_MEMO_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/types/span.h"
-#include "model/choice.h"
+#include "model/row_answer.h"
 
 namespace wavetune {
 
@@ -30,23 +30,47 @@ struct MemoKey {
 
   constexpr MemoKey() = default;
   // 1 to kMaxExtents extents.
-  MemoKey(uint64_t table_and_sub_table, absl::Span<const int64_t> of)
+  MemoKey(uint64_t table_and_sub_table, const int64_t* of, size_t count)
       : table(table_and_sub_table), extents{of[0], 0, 0, 0} {
-    // Not a loop: its end would be a branch more.
-    if (of.size() < 2) return;
-    extents[1] = of[1];
-    if (of.size() < 3) return;
-    extents[2] = of[2];
-    if (of.size() == 4) extents[3] = of[3];
+    // Not a loop: its end would be a branch more. Most kernels have three.
+    if (count == 3) {
+      extents[1] = of[1];
+      extents[2] = of[2];
+      return;
+    }
+    if (count > 1) extents[1] = of[1];
+    if (count > 2) extents[2] = of[2];
+    if (count > 3) extents[3] = of[3];
   }
 
-  uint64_t table = 0;  // NewTableNumber() and the sub-table's index; never 0.
+  // Returns what a sub-table of a table is known by: another number for each
+  // pair, never 0, with all bits spread for EntryFor.
+  static uint64_t TableOf(uint64_t table_number, uint64_t sub_table) {
+    return (table_number << 8 | sub_table) * 0x9e3779b97f4a7c15U;  // Odd.
+  }
+
+  uint64_t table = 0;                 // TableOf.
   int64_t extents[kMaxExtents] = {};  // Zeros fill it up.
 };
 
 struct alignas(64) MemoEntry {
   MemoKey key;
-  Choice choice;  // What Resolve's answer follows from, `stale` apart.
+  RowAnswer answer;  // What Resolve's follows from, `stale` apart.
+
+  // Puts a problem and its answer there. A signal handler that decides in
+  // between finds nothing, or what it has put there itself.
+  void Keep(const MemoKey& of, const RowAnswer& its_answer) {
+    key.table = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    for (size_t i = 0; i < MemoKey::kMaxExtents; ++i) {
+      key.extents[i] = of.extents[i];
+    }
+    answer.latency_us = its_answer.latency_us;
+    answer.pick = its_answer.pick;
+    answer.relative_bound = its_answer.relative_bound;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    key.table = of.table;
+  }
 
   bool Holds(const MemoKey& wanted) const {
     // Without branches in between: most look-ups agree, or differ anywhere.
@@ -71,7 +95,7 @@ class DecisionMemo {
   MemoEntry& EntryFor(const MemoKey& key) {
     // A sum of products with odd constants: they are computed side by side, and
     // the upper bits depend on all of the input's.
-    uint64_t hash = key.table * 0x9e3779b97f4a7c15U;
+    uint64_t hash = key.table;
     hash += static_cast<uint64_t>(key.extents[0]) * 0xbf58476d1ce4e5b9U;
     hash += static_cast<uint64_t>(key.extents[1]) * 0x94d049bb133111ebU;
     hash += static_cast<uint64_t>(key.extents[2]) * 0xd6e8feb86659fd93U;

@@ -19,7 +19,7 @@ namespace {
 using testing::TwoRowTable;
 
 MemoKey Key(uint64_t table, const std::vector<int64_t>& extents) {
-  return MemoKey(table, absl::MakeConstSpan(extents));
+  return MemoKey(MemoKey::TableOf(table, 0), extents.data(), extents.size());
 }
 
 std::unique_ptr<const CompiledTable> Compile(const Table& table) {
@@ -41,17 +41,17 @@ Table SlowerTable(double delta_us) {
 
 TEST(DecisionMemoTest, AnEntryHoldsItsOwnKeyOnly) {
   MemoEntry entry;
-  entry.key = Key(256, {1, 2, 3});
-  EXPECT_TRUE(entry.Holds(Key(256, {1, 2, 3})));
-  EXPECT_FALSE(entry.Holds(Key(257, {1, 2, 3})));
-  EXPECT_FALSE(entry.Holds(Key(256, {2, 2, 3})));
-  EXPECT_FALSE(entry.Holds(Key(256, {1, 1, 3})));
-  EXPECT_FALSE(entry.Holds(Key(256, {1, 2, 4})));
-  EXPECT_FALSE(entry.Holds(Key(256, {1, 2, 3, 1})));
+  entry.key = Key(1, {1, 2, 3});
+  EXPECT_TRUE(entry.Holds(Key(1, {1, 2, 3})));
+  EXPECT_FALSE(entry.Holds(Key(2, {1, 2, 3})));
+  EXPECT_FALSE(entry.Holds(Key(1, {2, 2, 3})));
+  EXPECT_FALSE(entry.Holds(Key(1, {1, 1, 3})));
+  EXPECT_FALSE(entry.Holds(Key(1, {1, 2, 4})));
+  EXPECT_FALSE(entry.Holds(Key(1, {1, 2, 3, 1})));
 }
 
 TEST(DecisionMemoTest, AnEmptyEntryHoldsNoTable) {
-  EXPECT_FALSE(MemoEntry().Holds(Key(uint64_t{1} << 8, {0})));
+  EXPECT_FALSE(MemoEntry().Holds(Key(1, {0})));
 }
 
 TEST(DecisionMemoTest, TableNumbersNeverRepeat) {
@@ -68,7 +68,7 @@ TEST(DecisionMemoTest, ProblemsOfAModelHavePlacesOfTheirOwn) {
   // Eight layers at eight batch sizes.
   for (int64_t m = 1; m <= 128; m *= 2) {
     for (int64_t layer = 1; layer <= 8; ++layer) {
-      places.insert(&memo.EntryFor(Key(256, {m, 1024 * layer, 4096})));
+      places.insert(&memo.EntryFor(Key(1, {m, 1024 * layer, 4096})));
       ++problems;
     }
   }

@@ -72,8 +72,8 @@ double IntegerRows::Predict(size_t group, const Place& place) const noexcept {
                           place.longest_loop);
 }
 
-Choice IntegerRows::Choose(const ProblemView& problem,
-                           const uint64_t* excluded) const noexcept {
+RowAnswer IntegerRows::Choose(const ProblemView& problem,
+                              const uint64_t* excluded) const noexcept {
   // Not initialised: only what the program writes is read.
   int64_t slots[CoordinateProgram::kMaxSlots];
   uint8_t regimes[kMaxGroups];
@@ -101,12 +101,12 @@ Choice IntegerRows::Choose(const ProblemView& problem,
   const bool extrapolated =
       IsExtrapolated(segment, place.iterations, place.waves);
   return {.latency_us = Predict(chosen, place),
+          .pick = RowPick::Of(static_cast<unsigned>(chosen),
+                              segment.micro[static_cast<size_t>(
+                                  LoopAnchorIndex(*source_, place.iterations))],
+                              extrapolated ? 1 : 0),
           .relative_bound = extrapolated ? segment.extrapolated_bound
-                                         : segment.relative_bound,
-          .group = static_cast<int16_t>(chosen),
-          .candidate = segment.micro[static_cast<size_t>(
-              LoopAnchorIndex(*source_, place.iterations))],
-          .extrapolated = extrapolated};
+                                         : segment.relative_bound};
 }
 
 }  // namespace wavetune

@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/choice.h"
 #include "model/constant_divider.h"
 #include "model/coordinate_program.h"
 #include "model/problem.h"
+#include "model/row_answer.h"
 #include "model/row_classes.h"
 #include "model/table.h"
 
@@ -31,11 +31,11 @@ class IntegerRows {
               const RowClasses& classes, std::vector<int> class_of_group,
               int repeated_dimension);
 
-  // Returns the best row's choice for a problem whose extents are in range. Bit
+  // Returns the best row's answer for a problem whose extents are in range. Bit
   // g of `excluded` (two words) excludes group g. Cannot fail. No lock,
   // allocation or system call.
-  Choice Choose(const ProblemView& problem,
-                const uint64_t* excluded) const noexcept;
+  RowAnswer Choose(const ProblemView& problem,
+                   const uint64_t* excluded) const noexcept;
 
  private:
   struct Group {

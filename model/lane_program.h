@@ -61,6 +61,13 @@ class LaneProgram {
   // Call once, after the last Add.
   void Seal();
 
+  // Returns the dimension whose extent a factor divides; -1: it is not one.
+  // After Seal.
+  int DimensionOf(const LaneFactor& factor) const {
+    const auto source = static_cast<size_t>(factor.source);
+    return factor.from_lanes || source >= plain_.size() ? -1 : plain_[source];
+  }
+
   // False where a coordinate needs more than a LaneProduct has.
   bool fits() const { return fits_; }
 

@@ -37,6 +37,20 @@ class PredicateProgram {
   // allocation, lock or system call.
   void Run(const ProblemView& problem, uint64_t* excluded) const noexcept;
 
+  // If all relations ask for powers of two, calls see(dimension, low bits) for
+  // each dimension with such relations and returns true: an extent with none of
+  // those bits excludes no group. Returns false where there are others.
+  template <typename See>
+  bool FindLowBits(const See& see) const {
+    if (!divided_.empty() || !any_.empty()) return false;
+    for (const Powers& of : powers_) {
+      int zeros = 0;
+      while (zeros <= Powers::kMost && of.fails[zeros].any()) ++zeros;
+      see(static_cast<size_t>(of.dimension), (uint64_t{1} << zeros) - 1);
+    }
+    return true;
+  }
+
   // How many relations are evaluated, those that ask for powers of two counted
   // once per dimension.
   size_t size() const { return powers_.size() + divided_.size() + any_.size(); }
@@ -47,6 +61,7 @@ class PredicateProgram {
     uint64_t words[2] = {0, 0};
 
     void Set(size_t group) { words[group / 64] |= uint64_t{1} << (group % 64); }
+    bool any() const { return (words[0] | words[1]) != 0; }
     void AddTo(uint64_t* excluded) const {
       excluded[0] |= words[0];
       excluded[1] |= words[1];

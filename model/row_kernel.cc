@@ -24,11 +24,13 @@ struct Scalar {
   static Scalar FromIntegers(const int64_t* from) {
     return {static_cast<double>(*from)};
   }
+  static Scalar OfInteger(const int64_t* from) { return FromIntegers(from); }
   static ScalarMask MaskOf(uint64_t bits) { return {(bits & 1) != 0}; }
   static ScalarMask Outside(const int64_t* from, int64_t min, int64_t max) {
     return {*from < min || *from > max};
   }
   void Store(double* to) const { *to = value; }
+  void StoreWhole(int32_t* to) const { *to = static_cast<int32_t>(value); }
 
   friend Scalar operator+(Scalar a, Scalar b) { return {a.value + b.value}; }
   friend Scalar operator-(Scalar a, Scalar b) { return {a.value - b.value}; }
@@ -51,7 +53,7 @@ struct Scalar {
   friend Scalar Magnitude(Scalar a) { return {__builtin_fabs(a.value)}; }
   friend ScalarMask Greater(Scalar a, Scalar b) { return {a.value > b.value}; }
   friend ScalarMask AtMost(Scalar a, Scalar b) { return {a.value <= b.value}; }
-  friend double Least(Scalar a) { return a.value; }
+  friend Scalar LeastOfAll(Scalar a) { return a; }
   friend Scalar Select(ScalarMask mask, Scalar a, Scalar b) {
     return mask.set ? a : b;
   }

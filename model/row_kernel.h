@@ -3,8 +3,7 @@
 //
 // Numbers are doubles: tile counts, waves and loops are whole numbers up to
 // 2^51, which doubles hold exactly and divide exactly (model/exact_quotient.h).
-// A problem beyond that is decided by the integers of
-// CompiledSubTable::ChooseWide instead.
+// A problem beyond that is decided by the integers of IntegerRows instead.
 //
 // Plain structs and pointers only: files that are compiled for more than the
 // base architecture include this, and an inline function of a library that such
@@ -16,6 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "model/row_answer.h"
 
 namespace wavetune {
 
@@ -106,6 +107,23 @@ struct RowChoice {
   double iterations;
 };
 
+struct QuickLayout;  // model/quick_layout.h
+
+// An answer but for the latency. Fits two registers.
+struct QuickAnswer {
+  RowPick pick;
+  double relative_bound = 0;
+};
+
+// As RowKernel::choose, from a problem's extents to the answer, where each that
+// the layout reads is in [1, kLaneLimit] and no number exceeds that. One for
+// any number of lanes looks at `excluded`; the others are for problems that
+// exclude nothing, and have no loops.
+using ChooseQuickFunction = QuickAnswer(const QuickLayout& layout,
+                                        const int64_t* extents,
+                                        const uint64_t* excluded,
+                                        double& latency_us) noexcept;
+
 struct RowKernel {
   // Finds the first row near the best rank. Bit l of `excluded` (two words)
   // excludes lane l. Returns false, with a choice that means nothing, where a
@@ -113,6 +131,10 @@ struct RowKernel {
   bool (*choose)(const RowLayout& layout, const LaneInputs& inputs,
                  const SegmentPlane& plane, const uint64_t* excluded,
                  RowChoice& choice) noexcept;
+
+  // Return the function for layouts of so many lanes, one per wave form.
+  ChooseQuickFunction* (*choose_quick_sum)(int lanes) noexcept;
+  ChooseQuickFunction* (*choose_quick_overlap)(int lanes) noexcept;
 
   // Writes the waves of each row. Returns as `choose`.
   bool (*locate)(const RowLayout& layout, const LaneInputs& inputs,

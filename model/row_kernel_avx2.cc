@@ -31,6 +31,9 @@ struct Avx2 {
     return {_mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(integers), power),
                           power)};
   }
+  static Avx2 OfInteger(const int64_t* from) {
+    return {_mm256_set1_pd(static_cast<double>(*from))};
+  }
   static Avx2Mask MaskOf(uint64_t bits) {
     const __m256i lanes = _mm256_setr_epi64x(1, 2, 4, 8);
     const __m256i set =
@@ -45,6 +48,10 @@ struct Avx2 {
         _mm256_cmpgt_epi64(integers, _mm256_set1_epi64x(max))))};
   }
   void Store(double* to) const { _mm256_storeu_pd(to, value); }
+  void StoreWhole(int32_t* to) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm256_cvttpd_epi32(value));
+  }
 
   friend Avx2 operator+(Avx2 a, Avx2 b) {
     return {_mm256_add_pd(a.value, b.value)};
@@ -71,10 +78,10 @@ struct Avx2 {
   friend Avx2Mask AtMost(Avx2 a, Avx2 b) {
     return {_mm256_cmp_pd(a.value, b.value, _CMP_LE_OQ)};
   }
-  friend double Least(Avx2 a) {
-    const __m128d halves = _mm_min_pd(_mm256_castpd256_pd128(a.value),
-                                      _mm256_extractf128_pd(a.value, 1));
-    return _mm_cvtsd_f64(_mm_min_sd(halves, _mm_unpackhi_pd(halves, halves)));
+  friend Avx2 LeastOfAll(Avx2 a) {
+    const __m256d halves =
+        _mm256_min_pd(a.value, _mm256_permute2f128_pd(a.value, a.value, 1));
+    return {_mm256_min_pd(halves, _mm256_permute_pd(halves, 0b0101))};
   }
   friend Avx2 Select(Avx2Mask mask, Avx2 a, Avx2 b) {
     return {_mm256_blendv_pd(b.value, a.value, mask.bits)};

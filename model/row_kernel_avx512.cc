@@ -26,6 +26,9 @@ struct Avx512 {
   static Avx512 FromIntegers(const int64_t* from) {
     return {_mm512_cvtepi64_pd(_mm512_loadu_si512(from))};
   }
+  static Avx512 OfInteger(const int64_t* from) {
+    return {_mm512_cvtepi64_pd(_mm512_set1_epi64(*from))};
+  }
   static Avx512Mask MaskOf(uint64_t bits) {
     return {static_cast<__mmask8>(bits)};
   }
@@ -36,6 +39,10 @@ struct Avx512 {
         _mm512_cmpgt_epi64_mask(integers, _mm512_set1_epi64(max)))};
   }
   void Store(double* to) const { _mm512_storeu_pd(to, value); }
+  void StoreWhole(int32_t* to) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_cvttpd_epi32(value));
+  }
 
   friend Avx512 operator+(Avx512 a, Avx512 b) {
     return {_mm512_add_pd(a.value, b.value)};
@@ -67,7 +74,13 @@ struct Avx512 {
   friend Avx512Mask AtMost(Avx512 a, Avx512 b) {
     return {_mm512_cmp_pd_mask(a.value, b.value, _CMP_LE_OQ)};
   }
-  friend double Least(Avx512 a) { return _mm512_reduce_min_pd(a.value); }
+  friend Avx512 LeastOfAll(Avx512 a) {
+    const __m512d halves = _mm512_min_pd(
+        a.value, _mm512_shuffle_f64x2(a.value, a.value, 0b01001110));
+    const __m512d quarters =
+        _mm512_min_pd(halves, _mm512_shuffle_f64x2(halves, halves, 0b10110001));
+    return {_mm512_min_pd(quarters, _mm512_permute_pd(quarters, 0b01010101))};
+  }
   friend Avx512 Select(Avx512Mask mask, Avx512 a, Avx512 b) {
     return {_mm512_mask_blend_pd(mask.bits, b.value, a.value)};
   }

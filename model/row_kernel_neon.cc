@@ -25,6 +25,9 @@ struct Neon {
   static Neon FromIntegers(const int64_t* from) {
     return {vcvtq_f64_s64(vld1q_s64(from))};
   }
+  static Neon OfInteger(const int64_t* from) {
+    return {vcvtq_f64_s64(vld1q_dup_s64(from))};
+  }
   static NeonMask MaskOf(uint64_t bits) {
     const uint64x2_t lanes = vcombine_u64(vcreate_u64(1), vcreate_u64(2));
     return {vtstq_u64(vdupq_n_u64(bits), lanes)};
@@ -35,6 +38,9 @@ struct Neon {
                       vcgtq_s64(integers, vdupq_n_s64(max)))};
   }
   void Store(double* to) const { vst1q_f64(to, value); }
+  void StoreWhole(int32_t* to) const {
+    vst1_s32(to, vmovn_s64(vcvtq_s64_f64(value)));
+  }
 
   friend Neon operator+(Neon a, Neon b) {
     return {vaddq_f64(a.value, b.value)};
@@ -59,7 +65,7 @@ struct Neon {
   friend NeonMask AtMost(Neon a, Neon b) {
     return {vcleq_f64(a.value, b.value)};
   }
-  friend double Least(Neon a) { return vminvq_f64(a.value); }
+  friend Neon LeastOfAll(Neon a) { return {vdupq_n_f64(vminvq_f64(a.value))}; }
   friend Neon Select(NeonMask mask, Neon a, Neon b) {
     return {vbslq_f64(mask.bits, a.value, b.value)};
   }

@@ -54,6 +54,15 @@ class RowPlanes {
         thresholds_.data()->lane, threshold_lanes_, extent))];
   }
 
+  // The plane of each interval; empty where there are none. IntervalEnd is the
+  // last extent of one that is not the last.
+  const std::vector<int>& plane_of_interval() const {
+    return plane_of_interval_;
+  }
+  double IntervalEnd(size_t interval) const {
+    return thresholds_[interval / kBlockLanes].lane[interval % kBlockLanes];
+  }
+
   // Returns the plane of rows' regimes that are all alike, or -1.
   int UniformPlane(size_t regime) const {
     return regime < uniform_planes_ ? static_cast<int>(regime) : -1;

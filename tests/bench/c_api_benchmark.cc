@@ -14,8 +14,8 @@
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
+#include "model/table_codec.h"
 #include "tests/bench/bench_tables.h"
-#include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 
 namespace wavetune {
@@ -26,16 +26,11 @@ using bench::kProblems;
 using bench::LlmProblems;
 using bench::View;
 
-// A GEMM table of exactly `groups` rows.
+// A GEMM table of exactly `groups` rows, with the usual axes.
 Table GemmTable(size_t groups) {
-  for (uint64_t seed = 1;; ++seed) {
-    testing::Lcg random(seed);
-    Table table =
-        RandomTable(random, testing::TableKind::kGemm, /*portfolio=*/100);
-    if (table.sub_tables[0].groups.size() < groups) continue;
-    table.sub_tables[0].groups.resize(groups);
-    return table;
-  }
+  return DecodeTable(bench::TablePayload(testing::TableKind::kGemm, groups,
+                                         WaveForm::kSum))
+      .value();
 }
 
 // A tuner of each language for one table, from one daemon.

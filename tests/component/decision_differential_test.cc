@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,6 +53,16 @@ int64_t ProblemsPerPath() {
   return 128000;
 }
 
+void MakeTwoWaveRegimes(SubTable& sub) {
+  sub.max_waves = {1, std::numeric_limits<int64_t>::max()};
+  for (MacroGroup& group : sub.groups) {
+    for (TableRow& row : group.rows) {
+      const WaveSegment last = row.segments.back();
+      row.segments.resize(2, last);
+    }
+  }
+}
+
 // RandomTable's, and what those do not have: many rows, row regimes that
 // intervals of extents give, and extents beyond what SIMD lanes count to.
 Table AnyTable(Lcg& random) {
@@ -62,6 +74,10 @@ Table AnyTable(Lcg& random) {
     for (RowRegime& regime : sub.row_regimes) {
       if (intervals && regime.max_rows > 1) regime.max_fill = 1;
     }
+  }
+  // The usual number of wave regimes, more often than at random.
+  if (random.OneIn(2)) {
+    for (SubTable& sub : table.sub_tables) MakeTwoWaveRegimes(sub);
   }
   // A table and its decisions have limits (model/table_check.h).
   while (!EncodeTable(table).ok()) {
