@@ -42,7 +42,8 @@ class Tuner {
  public:
   // Returns the configuration with the lowest predicted latency for `problem`:
   // no RPC, lock, allocation, system call, CUDA call or throw; wait-free,
-  // whatever other threads, the daemon or a table that takes over do.
+  // whatever other threads, the daemon or a table that takes over do. Not for
+  // signal handlers.
   //
   // Shapes: extents in the order of dimensions(), each within its range; a
   //         repeated dimension's slot is ignored.

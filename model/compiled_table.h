@@ -145,8 +145,9 @@ class CompiledTable {
               TableOrigin origin) const noexcept;
   Decision Default(DefaultReason reason, TableOrigin origin) const noexcept;
 
-  // Of problems that the memo keeps; 0: none.
-  size_t remembered_dimensions_ = 0;
+  // Of problems that the memo keeps.
+  static constexpr size_t kNone = ~size_t{0};  // No problem has so many.
+  size_t remembered_dimensions_ = kNone;
   size_t launch_count_ = 0;
   std::unique_ptr<Launch[]> launches_;  // As table_.sub_tables.
   Table table_;

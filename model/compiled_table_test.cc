@@ -145,6 +145,8 @@ TEST(CompiledTableTest, ARepeatedDimensionNeedsElementsInRange) {
             DefaultReason::kExtentOutOfRange);
   EXPECT_EQ(compiled->Resolve(0, {extents, {}}).reason,
             DefaultReason::kWrongDimensionCount);
+  EXPECT_EQ(compiled->Resolve(0, ProblemView()).reason,
+            DefaultReason::kWrongDimensionCount);
 }
 
 TEST(CompiledTableTest, PredicatesExcludeRowsAndMayExcludeAll) {

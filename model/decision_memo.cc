@@ -3,6 +3,13 @@
 #include <atomic>
 
 namespace wavetune {
+namespace {
+
+constinit thread_local DecisionMemo thread_memo;
+
+}  // namespace
+
+DecisionMemo& DecisionMemo::OfThread() { return thread_memo; }
 
 uint64_t NewTableNumber() {
   static std::atomic<uint64_t> last = 0;

@@ -1,9 +1,9 @@
 // DecisionMemo: the last answers of a thread, for problems that repeat: a model
 // launches the same few layers over and over.
 //
-//   const MemoKey key(MemoKey::TableOf(table_number, sub_table), extents,
-//   count); MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key); if
-//   (!entry.Holds(key)) entry.Keep(key, answer);
+//   const MemoKey key(table_and_sub_table, extents, count);
+//   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
+//   if (!entry.Holds(key)) entry.Keep(key, answer);
 //
 // Each problem has one place (direct-mapped), so that looking costs the same
 // whether it is there or not. An entry is a cache line. It holds no pointer and
@@ -12,14 +12,15 @@
 //
 // Thread safety: one per thread, without a lock. 8 KiB per thread that decides;
 // a thread's storage comes from the loader: with the program, or where this was
-// loaded later (dlopen) at the first decision of the thread.
+// loaded later (dlopen) at the first decision of the thread. Not for signal
+// handlers: one that decides may change the entry that its thread reads.
 #ifndef WAVETUNE_MODEL_DECISION_MEMO_H_
 #define WAVETUNE_MODEL_DECISION_MEMO_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
 #include "model/row_answer.h"
 
 namespace wavetune {
@@ -57,19 +58,17 @@ struct alignas(64) MemoEntry {
   MemoKey key;
   RowAnswer answer;  // What Resolve's follows from, `stale` apart.
 
-  // Puts a problem and its answer there. A signal handler that decides in
-  // between finds nothing, or what it has put there itself.
+  // Puts a problem and its answer there.
   void Keep(const MemoKey& of, const RowAnswer& its_answer) {
-    key.table = 0;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // Field by field, as they were just written: read as vectors they would
+    // have to wait for that.
+    key.table = of.table;
     for (size_t i = 0; i < MemoKey::kMaxExtents; ++i) {
       key.extents[i] = of.extents[i];
     }
     answer.latency_us = its_answer.latency_us;
     answer.pick = its_answer.pick;
     answer.relative_bound = its_answer.relative_bound;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    key.table = of.table;
   }
 
   bool Holds(const MemoKey& wanted) const {
@@ -88,8 +87,11 @@ class DecisionMemo {
   static constexpr int kLogEntries = 7;
   static constexpr size_t kEntries = size_t{1} << kLogEntries;
 
-  // Returns the calling thread's. No allocation of ours; see above.
-  static DecisionMemo& OfThread();
+  // Returns the calling thread's. No allocation of ours; see above. Not inline:
+  // the C library before glibc 2.40 does not keep vector registers where it
+  // allocates the storage behind a TLS descriptor (decision_memo.cc is compiled
+  // with these), and a caller of a function does not count on them.
+  ABSL_ATTRIBUTE_NOINLINE static DecisionMemo& OfThread();
 
   // Returns a problem's place.
   MemoEntry& EntryFor(const MemoKey& key) {
@@ -109,15 +111,6 @@ class DecisionMemo {
 
 // Returns a number that was never returned before, from 1; below 2^56.
 uint64_t NewTableNumber();
-
-namespace internal {
-
-// Here rather than behind a call, which takes as long as the look-up.
-inline constinit thread_local DecisionMemo thread_memo;
-
-}  // namespace internal
-
-inline DecisionMemo& DecisionMemo::OfThread() { return internal::thread_memo; }
 
 }  // namespace wavetune
 

@@ -6,9 +6,10 @@
 //   if (!quick.Choose(extents, answer)) ...  // CompiledSubTable::Choose does.
 //
 // What it leaves to those: other mappings and regimes (model/quick_layout.h),
-// illegal problems, problems that a predicate excludes rows for, and extents
-// with which a number might exceed what lanes hold (some ten million where
-// dimensions have no closer limit). Both give the same answers.
+// illegal problems, and extents with which a number might exceed what lanes
+// hold (tens of millions where dimensions have no closer limit). Where a
+// predicate excludes rows, CompiledSubTable says which (ChooseAmong). Both give
+// the same answers.
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_QUICK_ROWS_H_

@@ -184,7 +184,8 @@ typedef struct wavetune_tuner_options {
 /* Makes a tuner for a kernel; `options` may be NULL. Fetches its table, at most
  * once: a few calls to the daemon.
  * Errors: INVALID_ARGUMENT for a number that is no activation, and for
- * prepared configurations of another number of parameters than the kernel's;
+ * prepared configurations of another number of parameters than the kernel's,
+ * or NULL with a count;
  * FAILED_PRECONDITION when the choice is ambiguous, or a pinned set has no
  * table of the kernel; NOT_FOUND for an unknown kernel, device or
  * specialisation; UNAVAILABLE when neither the daemon nor anything local knows
@@ -247,7 +248,8 @@ typedef struct wavetune_decision {
  * `*decision` also where the answer is the default: an illegal problem is an
  * answer with a reason, not an error.
  * Errors: INVALID_ARGUMENT for a NULL (`extents` may be NULL with count 0).
- * Cost: nanoseconds; no lock, allocation, system call or RPC. */
+ * Cost: nanoseconds; no lock, allocation, system call or RPC. Not for signal
+ * handlers. */
 WAVETUNE_API wavetune_status
 wavetune_tuner_resolve(const wavetune_tuner* tuner, const int64_t* extents,
                        size_t count, wavetune_decision* decision);

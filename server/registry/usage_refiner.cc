@@ -79,8 +79,10 @@ bool UsageRefiner::IsDue(const UsageRecord& record, int64_t now_us) const {
 
 int32_t UsageRefiner::InVain(const UsageRecord& record) {
   const Refinement& last = record.refined;
-  const bool helped = last.at_us == 0 || record.with_table.uncertain_share() <=
-                                             kHelped * last.uncertain_share;
+  // A share of 0: none was queued yet, or before shares were noted.
+  const bool helped =
+      last.uncertain_share == 0 ||
+      record.with_table.uncertain_share() <= kHelped * last.uncertain_share;
   return helped ? 0 : std::min(last.in_vain + 1, kMostDoublings);
 }
 
