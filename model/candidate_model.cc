@@ -154,6 +154,18 @@ SegmentQuality Judge(WaveForm form, int64_t capacity,
   return quality;
 }
 
+void JudgeAll(const SubTable& axes, const std::vector<Placed>& all,
+              CandidateModel& model) {
+  model.quality.assign(model.rows.size(), {});
+  for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+    const std::vector<Placed> used = OfWaveRegime(all, w);
+    for (size_t r = 0; r < model.rows.size(); ++r) {
+      model.quality[r].push_back(Judge(axes.form, model.capacity, used,
+                                       model.rows[r].segments[w], r, w));
+    }
+  }
+}
+
 // Where the segment counts as measured.
 void SetRange(const std::vector<Placed>& all, int64_t capacity, size_t wave,
               const SegmentQuality& quality, WaveSegment& segment) {
@@ -211,7 +223,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
       segment.floor_us = FloorOf(used);
     }
   }
-  SetQuality(axes, observations, model);
+  JudgeAll(axes, all, model);
   for (size_t r = 0; r < model.rows.size(); ++r) {
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       SetRange(all, capacity, w, model.quality[r][w],
@@ -224,15 +236,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
 void SetQuality(const SubTable& axes,
                 absl::Span<const Observation> observations,
                 CandidateModel& model) {
-  const std::vector<Placed> all = Place(axes, model.capacity, observations);
-  model.quality.assign(model.rows.size(), {});
-  for (size_t w = 0; w < axes.max_waves.size(); ++w) {
-    const std::vector<Placed> used = OfWaveRegime(all, w);
-    for (size_t r = 0; r < model.rows.size(); ++r) {
-      model.quality[r].push_back(Judge(axes.form, model.capacity, used,
-                                       model.rows[r].segments[w], r, w));
-    }
-  }
+  JudgeAll(axes, Place(axes, model.capacity, observations), model);
 }
 
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
