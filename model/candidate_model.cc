@@ -108,7 +108,8 @@ std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
     const Coordinates& at = p.observation->at;
     rows.push_back(
         {.waves = LaunchWavesOf(at.tiles, capacity, step_tiles),
-         .loop = {at.iterations, static_cast<double>(at.longest_loop)},
+         .loop = {at.iterations, static_cast<double>(at.longest_loop),
+                  at.row_share},
          .memory_class = classes[p.row_regime],
          .latency_us = p.observation->latency_us,
          .weight = p.observation->weight});
@@ -135,8 +136,7 @@ SegmentQuality Judge(WaveForm form, int64_t capacity,
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
     const double residual =
-        std::abs(PredictLatencyUs(form, capacity, segment, at.tiles,
-                                  at.iterations, at.longest_loop) /
+        std::abs(PredictLatencyUs(form, capacity, segment, at) /
                      p.observation->latency_us -
                  1);
     sum += residual;
@@ -258,7 +258,7 @@ const SegmentQuality& QualityAt(const SubTable& axes,
 double PredictUs(const SubTable& axes, const CandidateModel& model,
                  const Coordinates& at) {
   return PredictLatencyUs(axes.form, model.capacity, SegmentAt(axes, model, at),
-                          at.tiles, at.iterations, at.longest_loop);
+                          at);
 }
 
 }  // namespace wavetune

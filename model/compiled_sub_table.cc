@@ -56,7 +56,8 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
       class_of_group_(AddClasses(*source_, classes_)),
       program_(static_cast<int>(table.dimensions.size()),
                RepeatedDimension(table)),
-      planes_(*source_, TilesOfExtents(classes_, class_of_group_)),
+      planes_(*source_, classes_.share(),
+              TilesOfExtents(classes_, class_of_group_)),
       integer_rows_(table, *source_, classes_, class_of_group_,
                     RepeatedDimension(table)) {
   for (size_t i = 0; i < source_->groups.size(); ++i) {
@@ -119,12 +120,20 @@ void CompiledSubTable::AddCoordinates() {
 void CompiledSubTable::AddConstants(const Table& table) {
   std::vector<double> capacity;
   std::vector<double> inverse;
-  for (const MacroGroup& group : source_->groups) {
-    capacity.push_back(static_cast<double>(group.capacity));
-    inverse.push_back(InverseBelow(group.capacity));
+  std::vector<double> row_tile;
+  std::vector<double> inverse_row_tile;
+  for (size_t i = 0; i < source_->groups.size(); ++i) {
+    const int64_t own = source_->groups[i].capacity;
+    const int64_t tile = classes_.tile(class_of_group_[i]);
+    capacity.push_back(static_cast<double>(own));
+    inverse.push_back(InverseBelow(own));
+    row_tile.push_back(static_cast<double>(tile));
+    inverse_row_tile.push_back(InverseBelow(tile));
   }
   capacity_ = ToLanes(capacity);
   inverse_capacity_ = ToLanes(inverse);
+  row_tile_ = ToLanes(row_tile);
+  inverse_row_tile_ = ToLanes(inverse_row_tile);
   std::vector<double> anchors = source_->loop_anchors;
   anchors.resize((anchors.size() + kBlockLanes - 1) / kBlockLanes * kBlockLanes,
                  std::numeric_limits<double>::infinity());
@@ -132,6 +141,8 @@ void CompiledSubTable::AddConstants(const Table& table) {
   layout_.lanes = static_cast<int>(capacity_.size()) * kBlockLanes;
   layout_.capacity = capacity_.data()->lane;
   layout_.inverse_capacity = inverse_capacity_.data()->lane;
+  layout_.row_tile = row_tile_.data()->lane;
+  layout_.inverse_row_tile = inverse_row_tile_.data()->lane;
   layout_.anchors = loop_anchors_.data()->lane;
   layout_.anchor_lanes = static_cast<int>(loop_anchors_.size()) * kBlockLanes;
   layout_.overlaps = source_->form == WaveForm::kOverlap;
@@ -185,21 +196,34 @@ inline void CompiledSubTable::Answer(const RowChoice& row, size_t row_regime,
                             record.micro[row.anchor], extrapolated ? 1 : 0);
 }
 
+bool CompiledSubTable::FindInputs(const ProblemView& problem,
+                                  LaneScratch& scratch,
+                                  LaneInputs& inputs) const noexcept {
+  if (!program_.Run(problem, *kernel_, scratch)) return false;
+  inputs.values = scratch.values;
+  inputs.lane_values = scratch.lane_values;
+  if (!layout_.overlaps || !classes_.share()) return true;
+  const int64_t extent =
+      problem.extents[static_cast<size_t>(classes_.dimension())];
+  inputs.row_extent = static_cast<double>(extent);
+  return extent >= 1 && extent <= kExactQuotientLimit;
+}
+
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
                                      const uint64_t* excluded,
                                      RowAnswer& answer) const noexcept {
   LaneScratch scratch;  // Not initialised: only what has been written is read.
-  if (!program_.Run(problem, *kernel_, scratch)) return false;
+  LaneInputs inputs;
+  if (!FindInputs(problem, scratch, inputs)) return false;
   if (!planes_.has_intervals()) {
-    return ChooseByRegimes(problem, scratch, excluded, answer);
+    return ChooseByRegimes(problem, scratch, inputs, excluded, answer);
   }
   const int plane = planes_.PlaneAt(
       *kernel_,
       static_cast<double>(
           problem.extents[static_cast<size_t>(classes_.dimension())]));
   RowChoice row;
-  if (!kernel_->choose(layout_, {scratch.values, scratch.lane_values},
-                       planes_.Plane(plane), excluded, row)) {
+  if (!kernel_->choose(layout_, inputs, planes_.Plane(plane), excluded, row)) {
     return false;
   }
   if (row.lane >= 0) {
@@ -210,9 +234,9 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
 
 bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
                                        const LaneScratch& scratch,
+                                       const LaneInputs& inputs,
                                        const uint64_t* excluded,
                                        RowAnswer& answer) const noexcept {
-  const LaneInputs inputs = {scratch.values, scratch.lane_values};
   uint8_t regimes[kMaxGroups];
   LaneBlock assembled[RowPlanes::kMaxAssembled];
   SegmentPlane segments;

@@ -54,8 +54,11 @@ class CompiledSubTable {
                      RowAnswer& answer) const noexcept;
   // The same where no interval of extents gives the rows' regimes.
   bool ChooseByRegimes(const ProblemView& problem, const LaneScratch& scratch,
-                       const uint64_t* excluded,
+                       const LaneInputs& inputs, const uint64_t* excluded,
                        RowAnswer& answer) const noexcept;
+  // Writes what `scratch` and the problem give. Returns false as ChooseInLanes.
+  bool FindInputs(const ProblemView& problem, LaneScratch& scratch,
+                  LaneInputs& inputs) const noexcept;
   // Writes the regime of each group; returns whether all are alike.
   bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
                    uint8_t* regimes) const noexcept;
@@ -72,6 +75,8 @@ class CompiledSubTable {
   RowLayout layout_;
   std::vector<LaneBlock> capacity_;
   std::vector<LaneBlock> inverse_capacity_;
+  std::vector<LaneBlock> row_tile_;
+  std::vector<LaneBlock> inverse_row_tile_;
   std::vector<LaneBlock> loop_anchors_;
   std::vector<int> sum_of_class_;  // Rows over a repeated dimension.
   RowPlanes planes_;

@@ -37,8 +37,7 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
           .segments[static_cast<size_t>(WaveRegimeIndex(sub, row.waves))];
   const auto anchor = static_cast<size_t>(LoopAnchorIndex(sub, at.iterations));
   row.configuration = sub.portfolio[segment.micro[anchor]].configuration;
-  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
-                                    at.iterations, at.longest_loop);
+  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
   row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
   row.rank_us = RankOf(sub.form, row.latency_us, row.extrapolated);
   row.relative_bound =

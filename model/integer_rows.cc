@@ -43,21 +43,24 @@ IntegerRows::IntegerRows(const Table& table, const SubTable& sub,
   coordinates_.Seal();
 }
 
-IntegerRows::Place IntegerRows::Locate(size_t group, const int64_t* slots,
+IntegerRows::Place IntegerRows::Locate(size_t group, const ProblemView& problem,
+                                       const int64_t* slots,
                                        const uint8_t* regimes) const noexcept {
   const Group& g = groups_[group];
   const int64_t loop = std::max<int64_t>(1, slots[g.loop_slot]);
   Place place;
-  place.tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
-  place.iterations = static_cast<double>(loop);
-  place.longest_loop = std::max<int64_t>(1, slots[g.longest_slot]);
+  place.at.tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
+  place.at.iterations = static_cast<double>(loop);
+  place.at.longest_loop = std::max<int64_t>(1, slots[g.longest_slot]);
   if (source_->mapping.total_iterations) {
-    place.iterations = place.iterations / static_cast<double>(place.tiles);
+    place.at.iterations =
+        place.at.iterations / static_cast<double>(place.at.tiles);
     if (!source_->mapping.longest_loop) {
-      place.longest_loop = (loop + place.tiles - 1) / place.tiles;
+      place.at.longest_loop = (loop + place.at.tiles - 1) / place.at.tiles;
     }
   }
-  place.waves = g.capacity.CeilDiv(place.tiles);
+  place.at.row_share = classes_->RowShareOf(class_of_group_[group], problem);
+  place.waves = g.capacity.CeilDiv(place.at.tiles);
   const auto wave_regime =
       static_cast<size_t>(WaveRegimeIndex(*source_, place.waves));
   place.segment = &source_->groups[group]
@@ -68,8 +71,7 @@ IntegerRows::Place IntegerRows::Locate(size_t group, const int64_t* slots,
 
 double IntegerRows::Predict(size_t group, const Place& place) const noexcept {
   return PredictLatencyUs(source_->form, groups_[group].capacity.divisor(),
-                          *place.segment, place.tiles, place.iterations,
-                          place.longest_loop);
+                          *place.segment, place.at);
 }
 
 RowAnswer IntegerRows::Choose(const ProblemView& problem,
@@ -85,10 +87,10 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
   for (size_t i = 0; i < groups_.size(); ++i) {
     rank[i] = kNever;
     if ((excluded[i / 64] >> (i % 64) & 1) != 0) continue;
-    const Place place = Locate(i, slots, regimes);
-    rank[i] =
-        RankOf(source_->form, Predict(i, place),
-               IsExtrapolated(*place.segment, place.iterations, place.waves));
+    const Place place = Locate(i, problem, slots, regimes);
+    rank[i] = RankOf(
+        source_->form, Predict(i, place),
+        IsExtrapolated(*place.segment, place.at.iterations, place.waves));
     best = rank[i] < best ? rank[i] : best;
   }
   if (best == kNever) return {};
@@ -96,14 +98,14 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
   size_t chosen = 0;
   while (!(rank[chosen] <= limit)) ++chosen;
 
-  const Place place = Locate(chosen, slots, regimes);
+  const Place place = Locate(chosen, problem, slots, regimes);
   const WaveSegment& segment = *place.segment;
   const bool extrapolated =
-      IsExtrapolated(segment, place.iterations, place.waves);
+      IsExtrapolated(segment, place.at.iterations, place.waves);
   return {.latency_us = Predict(chosen, place),
           .pick = RowPick::Of(static_cast<unsigned>(chosen),
-                              segment.micro[static_cast<size_t>(
-                                  LoopAnchorIndex(*source_, place.iterations))],
+                              segment.micro[static_cast<size_t>(LoopAnchorIndex(
+                                  *source_, place.at.iterations))],
                               extrapolated ? 1 : 0),
           .relative_bound = extrapolated ? segment.extrapolated_bound
                                          : segment.relative_bound};

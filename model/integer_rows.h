@@ -16,6 +16,7 @@
 
 #include "model/constant_divider.h"
 #include "model/coordinate_program.h"
+#include "model/mapping.h"
 #include "model/problem.h"
 #include "model/row_answer.h"
 #include "model/row_classes.h"
@@ -46,14 +47,12 @@ class IntegerRows {
   };
   // Where a problem lies under one group's macro configuration.
   struct Place {
-    int64_t tiles = 1;
-    double iterations = 1;
-    int64_t longest_loop = 1;
+    Coordinates at;  // Without rows and their fill.
     int64_t waves = 1;
     const WaveSegment* segment = nullptr;
   };
 
-  Place Locate(size_t group, const int64_t* slots,
+  Place Locate(size_t group, const ProblemView& problem, const int64_t* slots,
                const uint8_t* regimes) const noexcept;
   double Predict(size_t group, const Place& place) const noexcept;
 

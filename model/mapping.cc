@@ -193,11 +193,11 @@ void MapRows(const Mapping& mapping, const ProblemView& problem,
              const Configuration& configuration, Coordinates& coordinates) {
   const int64_t tile = std::max<int64_t>(
       1, Clamp(configuration[static_cast<int>(mapping.rows->tile)]));
+  const bool repeated = RowsAreRepeated(mapping, problem);
   const auto extents =
-      RowsAreRepeated(mapping, problem)
-          ? problem.repeated
-          : problem.extents.subspan(
-                static_cast<size_t>(mapping.rows->dimension), 1);
+      repeated ? problem.repeated
+               : problem.extents.subspan(
+                     static_cast<size_t>(mapping.rows->dimension), 1);
   int64_t rows = 0;
   int64_t filled = 0;
   double fill = 0;
@@ -213,6 +213,7 @@ void MapRows(const Mapping& mapping, const ProblemView& problem,
   if (filled == 0) return;
   coordinates.rows = rows;
   coordinates.row_fill = fill / static_cast<double>(filled);
+  if (!repeated) coordinates.row_share = RowShare(rows, coordinates.row_fill);
 }
 
 }  // namespace

@@ -98,9 +98,21 @@ struct Coordinates {
   int64_t rows = 1;              // rows of tiles
   double row_fill = 1;  // fill of the last row, in (0, 1]; the mean fill over a
                         // repeated dimension
+  // RowShare; 0 over a repeated dimension, whose rows share nothing, and where
+  // there are no rows.
+  double row_share = 0;
 
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
+
+// Returns how much of a tile's loads depends on the rows of tiles around it, in
+// [0, 1]: of several rows each brings 1 / rows of what they share; of a single
+// one it is what the row leaves empty, which costs its loads, too (the copy
+// engine of an H200 takes longer for a row outside of a matrix than for one
+// inside).
+inline double RowShare(int64_t rows, double row_fill) {
+  return rows == 1 ? 1 - row_fill : 1 / static_cast<double>(rows);
+}
 
 // Returns the coordinates. Requirements as Evaluate. Cannot fail. Thread-safe.
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,

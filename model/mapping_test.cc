@@ -169,6 +169,18 @@ TEST(MapProblemTest, MapsADenseGemm) {
   EXPECT_EQ(c.longest_loop, 4);
   EXPECT_EQ(c.rows, 3);
   EXPECT_EQ(c.row_fill, 0.5);
+  EXPECT_EQ(c.row_share, 1.0 / 3);
+}
+
+TEST(MapProblemTest, ASingleRowsShareIsWhatItLeavesEmpty) {
+  const KernelSpec spec = testing::GemmSpec();
+  const Configuration configuration({16, 32, 16, 1, 1});
+  EXPECT_EQ(MapProblem(spec.mapping, {4, 100, 50}, configuration).row_share,
+            0.75);
+  EXPECT_EQ(MapProblem(spec.mapping, {16, 100, 50}, configuration).row_share,
+            0);
+  EXPECT_EQ(MapProblem(spec.mapping, {17, 100, 50}, configuration).row_share,
+            0.5);
 }
 
 TEST(MapProblemTest, SumsRowsAndAveragesFillOverExperts) {
@@ -180,6 +192,7 @@ TEST(MapProblemTest, SumsRowsAndAveragesFillOverExperts) {
   EXPECT_EQ(c.tiles, 4 * 2);
   EXPECT_EQ(c.iterations, 2);
   EXPECT_DOUBLE_EQ(c.row_fill, (0.5 + 1 + 0.25) / 3);
+  EXPECT_EQ(c.row_share, 0);  // Experts share no weights.
 }
 
 TEST(MapProblemTest, SkipsExpertsWithoutTokens) {

@@ -12,17 +12,28 @@ namespace {
 constexpr int kRounds =
     9;  // 13 gained nothing (gemm_bf16 on an H200, 2026-11).
 
-// Terms; beta and alpha of the memory classes follow one another.
-enum Term : size_t { kDelta, kDeltaW, kGamma, kGammaW, kBeta, kAlpha };
-static_assert(kAlpha + 1 + 2 * (kMemoryClasses - 1) == kTerms);
+// Terms; those of the memory classes follow one another.
+enum Term : size_t {
+  kDelta,
+  kDeltaW,
+  kGamma,
+  kGammaW,
+  kBeta,
+  kAlpha,
+  kAlphaRow,
+  kEnd
+};
+constexpr size_t kOfMemory = kEnd - kBeta;
+static_assert(kBeta + kOfMemory * kMemoryClasses == kTerms);
 
 WaveCoefficients CoefficientsOf(const TermVector& theta, size_t memory_class) {
   return {.delta = theta[kDelta],
           .delta_w = theta[kDeltaW],
           .gamma = theta[kGamma],
           .gamma_w = theta[kGammaW],
-          .beta = theta[kBeta + 2 * memory_class],
-          .alpha = theta[kAlpha + 2 * memory_class]};
+          .beta = theta[kBeta + kOfMemory * memory_class],
+          .alpha = theta[kAlpha + kOfMemory * memory_class],
+          .alpha_row = theta[kAlphaRow + kOfMemory * memory_class]};
 }
 
 // How much of each part F(x) takes.
@@ -35,34 +46,33 @@ struct Shares {
 constexpr Shares kTile = {1, 0, 0};
 constexpr Shares kSteps = {0, 1, 0};
 constexpr Shares kMemory = {0, 0, 1};
-constexpr Shares kTileAndMemory = {0.5, 0, 0.5};
-constexpr Shares kStepsAndMemory = {0, 0.5, 0.5};
+constexpr Shares kTileAndMemory = {kOverlapLonger, 0, kOverlapShorter};
+constexpr Shares kStepsAndMemory = {0, kOverlapLonger, kOverlapShorter};
 
 // What decides F(x) at these coefficients.
 Shares SharesAt(const WaveCoefficients& c, const StepTiles& x,
                 const LoopLengths& loop) {
   const OverlapParts parts = OverlapPartsOf(c, x, loop);
   const double value = OverlapUs(parts);
-  double compute = 0;
-  double memory = 0;
-  if (value > parts.compute && value > parts.memory) {
-    compute = memory = kOverlapShare;
-  } else if (parts.compute >= parts.memory) {
-    compute = 1;
-  } else {
-    memory = 1;
-  }
+  const bool computes = parts.compute > parts.memory;
+  const bool both = value > parts.compute && value > parts.memory;
+  const double longer = both ? kOverlapLonger : 1;
+  const double shorter = both ? kOverlapShorter : 0;
+  const double compute = computes ? longer : shorter;
+  const double memory = computes ? shorter : longer;
   const bool tile = parts.tile >= parts.steps;
   return {tile ? compute : 0, tile ? 0 : compute, memory};
 }
 
 void AddTerms(const OverlapRow& row, const Shares& shares, const StepTiles& x,
               double count, TermVector& terms) {
-  const size_t memory = 2 * row.memory_class;
+  const size_t memory = kOfMemory * row.memory_class;
+  const double loads = count * shares.memory * x.tiles * row.loop.mean;
   terms[kGamma] += count * shares.tile * row.loop.longest;
   terms[kGammaW] += count * shares.steps * x.steps * row.loop.longest;
   terms[kBeta + memory] += count * shares.memory * x.tiles;
-  terms[kAlpha + memory] += count * shares.memory * x.tiles * row.loop.mean;
+  terms[kAlpha + memory] += loads;
+  terms[kAlphaRow + memory] += loads * row.loop.row_share;
 }
 
 TermVector TermsOf(const OverlapRow& row, const Shares& wave,
@@ -103,11 +113,11 @@ TermVector ComputeBound(const OverlapRow& row, const MostTiles&) {
   return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
 }
 
-// Tiles of one step at their own pace, else half multiprocessors, half memory.
-TermVector Balanced(const OverlapRow& row, const MostTiles& most) {
-  const auto shares = [&](const StepTiles& x) {
-    if (x.steps > 1) return kStepsAndMemory;
-    return x.tiles < most[row.memory_class] / 2 ? kTile : kTileAndMemory;
+// Both everywhere, computing being the longer. Without this guess the memory
+// terms of a candidate that is nowhere bound by memory alone ended at zero.
+TermVector Balanced(const OverlapRow& row, const MostTiles&) {
+  const auto shares = [](const StepTiles& x) {
+    return x.steps > 1 ? kStepsAndMemory : kTileAndMemory;
   };
   return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
 }

@@ -20,12 +20,14 @@ WaveCoefficients Truth(size_t memory_class) {
           .gamma = 0.24,
           .gamma_w = 0.16,
           .beta = 0.002,
-          .alpha = memory_class == 0 ? 0.004 : 0.001};
+          .alpha = memory_class == 0 ? 0.004 : 0.001,
+          .alpha_row = memory_class == 0 ? 0.003 : 0.002};
 }
 
-OverlapRow RowAt(int64_t tiles, double loop, size_t memory_class) {
+OverlapRow RowAt(int64_t tiles, double loop, size_t memory_class,
+                 double row_share = 0) {
   OverlapRow row{.waves = LaunchWavesOf(tiles, kCapacity, kMultiprocessors),
-                 .loop = {loop, loop},
+                 .loop = {loop, loop, row_share},
                  .memory_class = memory_class};
   row.latency_us = OverlapLatencyUs(Truth(memory_class), row.waves, row.loop);
   return row;
@@ -36,7 +38,9 @@ std::vector<OverlapRow> Anchors(const std::vector<size_t>& classes) {
   for (const size_t memory_class : classes) {
     for (const int64_t tiles : {8, 66, 132, 200, 264, 265, 528, 2112}) {
       for (const double loop : {16, 128}) {
-        rows.push_back(RowAt(tiles, loop, memory_class));
+        for (const double row_share : {0.0, 0.5}) {
+          rows.push_back(RowAt(tiles, loop, memory_class, row_share));
+        }
       }
     }
   }
@@ -52,9 +56,12 @@ TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
   const auto fitted = FitOverlap(Anchors({0, 2}));
   for (const int64_t tiles : {24, 48, 90, 133, 300, 700}) {
     for (const size_t memory_class : {size_t{0}, size_t{2}}) {
-      const OverlapRow row = RowAt(tiles, 50, memory_class);
-      EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.02)
-          << tiles << " tiles, class " << memory_class;
+      for (const double row_share : {0.0, 0.25, 0.9}) {
+        const OverlapRow row = RowAt(tiles, 50, memory_class, row_share);
+        EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.02)
+            << tiles << " tiles, class " << memory_class << ", row share "
+            << row_share;
+      }
     }
   }
 }

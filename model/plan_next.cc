@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/anchor_plan.h"
+#include "model/neighbours.h"
 #include "model/profile.h"
 #include "model/profile_state.h"
 #include "model/refinement.h"
@@ -57,8 +58,8 @@ class Planner {
       return step;
     }
     const std::vector<size_t> survivors =
-        Survivors(state_, screening, input_.device.multiprocessors,
-                  SurvivorLimit(screening));
+        Survivors(WithNeighbours(input_, state_), screening,
+                  input_.device.multiprocessors, SurvivorLimit(screening));
     const Problems sampling = Anchors(survivors, kMaxAnchors);
     step.items = Missing(sampling, AnchorRoom());
     step.phase = ProfilePhase::kSampling;

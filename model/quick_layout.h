@@ -28,6 +28,8 @@ enum QuickColumn : int {
   kLoopConstant,
   kCapacity,
   kInverseCapacity,
+  kRowTile,  // Along the rows' axis; read by WaveForm::kOverlap alone.
+  kInverseRowTile,
   kQuickColumns,
 };
 

@@ -89,8 +89,9 @@ bool QuickRows::SetAxes(const Parts& parts) {
       layout_.loop_dimension < 0) {
     return false;
   }
-  if (!parts.classes.varies() ||
-      parts.classes.dimension() == layout_.rows_dimension) {
+  const bool reads_rows =
+      parts.classes.varies() || (layout.overlaps && parts.classes.share());
+  if (!reads_rows || parts.classes.dimension() == layout_.rows_dimension) {
     return true;
   }
   std::swap(layout_.rows_dimension, layout_.columns_dimension);
@@ -215,7 +216,9 @@ void QuickRows::SetConstants(const Parts& parts) {
       layout.tiles.constants,
       layout.loop.constants,
       layout.capacity,
-      layout.inverse_capacity};
+      layout.inverse_capacity,
+      layout.row_tile,
+      layout.inverse_row_tile};
   constants_.resize(static_cast<size_t>(layout.lanes) / kBlockLanes *
                     kQuickColumns);
   for (int lane = 0; lane < layout.lanes; ++lane) {

@@ -15,9 +15,9 @@ namespace wavetune {
 namespace {
 
 constexpr size_t kShortlist = 64;
-constexpr size_t kLeaders = 8;
+constexpr size_t kLeaders = 12;
 constexpr double kLeaderMargin = 0.2;
-constexpr size_t kMostPerProblem = 16;
+constexpr size_t kMostPerProblem = 24;
 constexpr size_t kVerificationPoints = 12;
 // Refinement's share of the profile's samples, and what it always may take.
 constexpr int64_t kBudgetShare = 4;

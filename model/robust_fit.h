@@ -24,7 +24,7 @@
 namespace wavetune {
 
 // As many as any model has; those that are zero in every row stay zero.
-inline constexpr size_t kTerms = 10;
+inline constexpr size_t kTerms = 13;
 using TermVector = std::array<double, kTerms>;
 using TermMatrix = std::array<TermVector, kTerms>;
 

@@ -35,6 +35,9 @@ class RowClasses {
   uint8_t RegimeOfSum(int row_class, double rows,
                       const ProblemView& problem) const noexcept;
 
+  // Returns Coordinates::row_share of a class.
+  double RowShareOf(int row_class, const ProblemView& problem) const noexcept;
+
   // Returns whether so many rows are in the last regime whatever the fill.
   bool InLastRegime(double rows) const { return rows > most_bounded_rows_; }
 
@@ -45,6 +48,8 @@ class RowClasses {
   // The rows' dimension, or -1; whether it is the repeated one.
   int dimension() const { return dimension_; }
   bool repeated() const { return repeated_; }
+  // Whether rows share anything (Coordinates::row_share).
+  bool share() const { return dimension_ >= 0 && !repeated_; }
   size_t size() const { return tiles_.size(); }
   int64_t tile(int row_class) const {
     return tiles_[static_cast<size_t>(row_class)].divisor();

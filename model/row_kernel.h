@@ -41,10 +41,11 @@ enum SegmentColumn : int {
   kGammaW,
   kBeta,
   kAlpha,
-  kFloor,                     // Infinite in lanes without a row.
-  kInverseStep,               // InverseBelow(step_tiles)
-  kSumColumns,                // WaveForm::kSum reads no more.
-  kFullGammaW = kSumColumns,  // gamma_w * ceil(capacity / step_tiles)
+  kFloor,                   // Infinite in lanes without a row.
+  kInverseStep,             // InverseBelow(step_tiles)
+  kSumColumns,              // WaveForm::kSum reads no more.
+  kAlphaRow = kSumColumns,  // 0 where rows share nothing.
+  kFullGammaW,              // gamma_w * ceil(capacity / step_tiles)
   kMinWave,
   kMaxWave,
   kMinIterations,
@@ -80,6 +81,8 @@ struct RowLayout {
   bool overlaps = false;  // WaveForm::kOverlap.
   const double* capacity = nullptr;
   const double* inverse_capacity = nullptr;
+  const double* row_tile = nullptr;  // Along the rows' axis.
+  const double* inverse_row_tile = nullptr;
   const double* max_waves = nullptr;  // Of all wave regimes but the last.
   double tie_factor = 1;
   const double* anchors = nullptr;  // Filled up with infinities.
@@ -90,6 +93,7 @@ struct RowLayout {
 struct LaneInputs {
   const double* values = nullptr;
   const double* lane_values = nullptr;  // [source][lane]
+  double row_extent = 1;  // Along the rows' axis, in [1, kLaneLimit].
 };
 
 // Segments of the rows, [block][wave regime][column].

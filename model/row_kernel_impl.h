@@ -44,11 +44,14 @@ WAVETUNE_KERNEL_INLINE R RankRows(const RowLayout& layout,
   for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
     const int offset = lane % kBlockLanes;
     if (offset == 0 && lane != 0) block += regimes * kColumns;
-    const LanePlace<R> at = locator.At(lane, largest);
+    LanePlace<R> at = locator.At(lane, largest);
     const LaneSegments<R, kRegimes, kColumns> c(layout, block, offset, regimes,
                                                 at.waves);
     R latency = R::Of(0);
     if constexpr (kOverlaps) {
+      at.row_share =
+          RowShareOf(R::Of(inputs.row_extent), R::Load(layout.row_tile + lane),
+                     R::Load(layout.inverse_row_tile + lane));
       latency = OverlapSumOf(c, at, R::Load(layout.capacity + lane));
     } else {
       latency = SumOf(c, at);

@@ -55,7 +55,18 @@ struct LanePlace {
   R iterations;
   R longest;
   R waves;
+  R row_share;  // WaveForm::kOverlap alone.
 };
+
+// RowShare (model/mapping.h) of MapProblem's rows; extent >= 1.
+template <typename R>
+WAVETUNE_KERNEL_INLINE R RowShareOf(R extent, R tile, R inverse_tile) {
+  const R one = R::Of(1);
+  const R rows = Ceil(extent * inverse_tile);
+  const typename R::Mask several = Greater(rows, one);
+  const R share = Select(several, one, extent) / Select(several, rows, tile);
+  return Select(several, share, one - share);
+}
 
 template <typename R>
 WAVETUNE_KERNEL_INLINE R WavesOf(const RowLayout& layout, R tiles, int lane) {
@@ -76,7 +87,8 @@ class Locator {
     const R tiles = ProductOf<R>(layout_.tiles, lane, lanes, inputs_);
     const R loop = ProductOf<R>(layout_.loop, lane, lanes, inputs_);
     largest = Max(largest, Max(tiles, loop));
-    LanePlace<R> at = {tiles, loop, loop, WavesOf(layout_, tiles, lane)};
+    LanePlace<R> at = {tiles, loop, loop, WavesOf(layout_, tiles, lane),
+                       R::Of(0)};
     if (layout_.loop_is_total) {
       at.iterations = loop / tiles;
       at.longest = Ceil(at.iterations);
@@ -117,7 +129,7 @@ class Locator<R, Shape::kGroupedGemm> {
     const R tiles = Max((R::Load(tiles_ + lane) * rows) * columns, R::Of(1));
     const R loop = Max(R::Load(loop_ + lane) * length, R::Of(1));
     largest = Max(largest, Max(tiles, loop));
-    return {tiles, loop, loop, WavesOf(layout_, tiles, lane)};
+    return {tiles, loop, loop, WavesOf(layout_, tiles, lane), R::Of(0)};
   }
 
  private:

@@ -101,7 +101,10 @@ WAVETUNE_KERNEL_INLINE R SumOf(const Segments& c, const LanePlace<R>& at) {
 template <typename R>
 WAVETUNE_KERNEL_INLINE R OverlapOf(R tile, R steps, R memory) {
   const R compute = Max(tile, steps);
-  return Max(Max(compute, memory), R::Of(kOverlapShare) * (compute + memory));
+  const R longer = Max(compute, memory);
+  const R both = R::Of(kOverlapLonger) * longer +
+                 R::Of(kOverlapShorter) * Min(compute, memory);
+  return Max(longer, both);
 }
 
 // OverlapLatencyUs.
@@ -112,7 +115,8 @@ WAVETUNE_KERNEL_INLINE R OverlapSumOf(const Segments& c, const LanePlace<R>& at,
   const R last = at.tiles - full_waves * capacity;
   const R last_steps = Ceil(last * c[kInverseStep]);
   const R tile = c[kGamma] * at.longest;
-  const R bandwidth = c[kBeta] + c[kAlpha] * at.iterations;
+  const R loads = c[kAlpha] + c[kAlphaRow] * at.row_share;
+  const R bandwidth = c[kBeta] + loads * at.iterations;
   const R per_wave = c[kDeltaW] + OverlapOf(tile, c[kFullGammaW] * at.longest,
                                             bandwidth * capacity);
   return (c[kDelta] + full_waves * per_wave) +

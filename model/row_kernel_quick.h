@@ -56,7 +56,7 @@ WAVETUNE_KERNEL_INLINE LanePlace<R> QuickPlace(const QuickProblem<R>& problem,
   const R length = Ceil(problem.loop * ColumnOf<R>(constants, kInverseLoop));
   const R tiles = rows * (columns * ColumnOf<R>(constants, kTilesConstant));
   const R loop = length * ColumnOf<R>(constants, kLoopConstant);
-  return {tiles, loop, loop, tiles};
+  return {tiles, loop, loop, tiles, R::Of(0)};
 }
 
 // Returns the rank of a few rows and writes their results.
@@ -78,6 +78,8 @@ WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
   R latency = R::Of(0);
   if constexpr (kOverlaps) {
     at.waves = Ceil(at.tiles * ColumnOf<R>(of, kInverseCapacity));
+    at.row_share = RowShareOf(problem.rows, ColumnOf<R>(of, kRowTile),
+                              ColumnOf<R>(of, kInverseRowTile));
     latency = OverlapSumOf(c, at, ColumnOf<R>(of, kCapacity));
   } else {
     latency = SumOf(c, at);

@@ -24,7 +24,8 @@ double Limited(int64_t waves) {
   return static_cast<double>(std::min(waves, kExpressionLimit));
 }
 
-SegmentRecord RecordOf(const WaveSegment& segment, int64_t capacity) {
+SegmentRecord RecordOf(const WaveSegment& segment, int64_t capacity,
+                       bool rows_share) {
   const WaveCoefficients& c = segment.coefficients;
   SegmentRecord record;
   record.bounds[0] = segment.relative_bound;
@@ -36,6 +37,7 @@ SegmentRecord RecordOf(const WaveSegment& segment, int64_t capacity) {
   record.columns[kGammaW] = c.gamma_w;
   record.columns[kBeta] = c.beta;
   record.columns[kAlpha] = c.alpha;
+  record.columns[kAlphaRow] = rows_share ? c.alpha_row : 0;
   record.columns[kFloor] = segment.floor_us;
   record.columns[kInverseStep] = InverseBelow(segment.step_tiles);
   record.columns[kFullGammaW] =
@@ -72,7 +74,8 @@ std::optional<int64_t> LastExtent(const RowRegime& regime, int64_t tile) {
 
 }  // namespace
 
-RowPlanes::RowPlanes(const SubTable& sub, const std::vector<int64_t>& tiles)
+RowPlanes::RowPlanes(const SubTable& sub, bool rows_share,
+                     const std::vector<int64_t>& tiles)
     : groups_(sub.groups.size()),
       row_regimes_(sub.row_regimes.size()),
       wave_regimes_(sub.max_waves.size()),
@@ -82,7 +85,7 @@ RowPlanes::RowPlanes(const SubTable& sub, const std::vector<int64_t>& tiles)
   for (size_t i = 0; i + 1 < wave_regimes_; ++i) {
     max_waves_.push_back(Limited(sub.max_waves[i]));
   }
-  AddRecords(sub);
+  AddRecords(sub, rows_share);
   if (!HasRoomFor(row_regimes_)) return;
   for (size_t regime = 0; regime < row_regimes_; ++regime) {
     AddPlane(Regimes(groups_, static_cast<uint8_t>(regime)));
@@ -92,11 +95,11 @@ RowPlanes::RowPlanes(const SubTable& sub, const std::vector<int64_t>& tiles)
   known_.clear();
 }
 
-void RowPlanes::AddRecords(const SubTable& sub) {
+void RowPlanes::AddRecords(const SubTable& sub, bool rows_share) {
   for (const MacroGroup& group : sub.groups) {
     for (const TableRow& row : group.rows) {
       for (const WaveSegment& segment : row.segments) {
-        records_.push_back(RecordOf(segment, group.capacity));
+        records_.push_back(RecordOf(segment, group.capacity, rows_share));
       }
     }
   }

@@ -43,7 +43,9 @@ class RowPlanes {
   // `tiles` has the rows' tile of each group; empty where the mapping has no
   // rows, or a repeated dimension along them: then there are no intervals.
   // `sub` keeps the rules of CheckTable and outlives this.
-  RowPlanes(const SubTable& sub, const std::vector<int64_t>& tiles);
+  // `rows_share`: RowClasses::share.
+  RowPlanes(const SubTable& sub, bool rows_share,
+            const std::vector<int64_t>& tiles);
 
   // Whether PlaneAt may be asked.
   bool has_intervals() const { return !plane_of_interval_.empty(); }
@@ -100,7 +102,7 @@ class RowPlanes {
  private:
   using Regimes = std::vector<uint8_t>;  // Of each group.
 
-  void AddRecords(const SubTable& sub);
+  void AddRecords(const SubTable& sub, bool rows_share);
   void AddIntervals(const SubTable& sub, const std::vector<int64_t>& tiles);
   int AddPlane(const Regimes& regimes);
   bool HasRoomFor(size_t planes) const;

@@ -93,8 +93,11 @@ class Builder {
       std::vector<double> latency_us;
       for (const size_t m : group) {
         latency_us.push_back(PredictLatencyUs(
-            sub_.form, capacity, ModelOf(m).rows[row].segments[wave], tiles,
-            iterations, loop));
+            sub_.form, capacity, ModelOf(m).rows[row].segments[wave],
+            {.tiles = tiles,
+             .iterations = iterations,
+             .longest_loop = loop,
+             .row_share = TypicalRowShare(sub_.row_regimes[row])}));
       }
       const double best =
           *std::min_element(latency_us.begin(), latency_us.end());

@@ -38,6 +38,7 @@ struct WaveCoefficients {
   double gamma_w = 0;
   double beta = 0;
   double alpha = 0;
+  double alpha_row = 0;  // kSum does not read it.
 
   friend bool operator==(const WaveCoefficients&,
                          const WaveCoefficients&) = default;

@@ -280,11 +280,13 @@ class TableChecker {
 
   void CheckSegment(const SubTable& sub, const WaveSegment& segment) {
     const WaveCoefficients& c = segment.coefficients;
-    for (const double value :
-         {c.delta, c.delta_w, c.gamma, c.gamma_w, c.beta, c.alpha}) {
+    for (const double value : {c.delta, c.delta_w, c.gamma, c.gamma_w, c.beta,
+                               c.alpha, c.alpha_row}) {
       Require(InRange(value, -kMaxCoefficient, kMaxCoefficient),
               "coefficient not finite or too large");
     }
+    Require(sub.form != WaveForm::kSum || c.alpha_row == 0,
+            "alpha_row, which a sum does not read");
     Require(
         InRange(segment.floor_us, 0, kMaxCoefficient) && segment.floor_us > 0,
         "floor_us is not above 0");

@@ -1,6 +1,7 @@
 // The frame of a payload: magic, version, section table, sections.
 #include "model/table_codec.h"
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -16,8 +17,11 @@ namespace {
 // send text.
 constexpr absl::string_view kMagic("\x89WTB\r\n\x1a\n", 8);
 constexpr uint16_t kMajorVersion = 1;
-// Of payloads with the sections of 1.0 alone, and with that of 1.1.
-constexpr uint16_t kMinorVersions[] = {0, 1};
+// Of payloads with the sections of 1.0 alone, and with that of 1.2.
+constexpr uint16_t kSumsMinorVersion = 0;
+constexpr uint16_t kFormsMinorVersion = 2;
+// Section 4 of 1.1 had forms whose answers no version since gives.
+constexpr uint16_t kRetiredMinorVersion = 1;
 
 constexpr uint32_t kCriticalFlag = 1;
 constexpr uint32_t kMaxSections = 64;
@@ -33,10 +37,17 @@ constexpr SectionCodec kSections[] = {
     {1, WriteIdentity, ReadIdentity},
     {2, WriteSignature, ReadSignature},
     {3, WriteSubTables, ReadSubTables},
-    {4, WriteForms, ReadForms},
+    {5, WriteForms, ReadForms},
 };
 constexpr uint32_t kRequiredSections = 3;
-constexpr uint32_t kLastKnownId = 4;
+constexpr uint32_t kLastKnownId = 5;
+
+const SectionCodec* FindSection(uint32_t id) {
+  const auto* const found =
+      std::find_if(std::begin(kSections), std::end(kSections),
+                   [id](const SectionCodec& codec) { return codec.id == id; });
+  return found == std::end(kSections) ? nullptr : found;
+}
 
 struct SectionEntry {
   uint32_t id = 0;
@@ -44,7 +55,16 @@ struct SectionEntry {
   uint32_t size = 0;
 };
 
+uint16_t MinorVersion(bool forms) {
+  return forms ? kFormsMinorVersion : kSumsMinorVersion;
+}
+
 absl::Status CheckVersion(uint16_t major, uint16_t minor) {
+  if (major == kMajorVersion && minor == kRetiredMinorVersion) {
+    return absl::UnimplementedError(
+        "table payload has format 1.1, whose wave forms this build does not "
+        "have: profile the kernel again (wavetune reprofile)");
+  }
   if (major == kMajorVersion) return absl::OkStatus();
   if (major > kMajorVersion) {
     return absl::UnimplementedError(absl::StrCat(
@@ -67,11 +87,12 @@ absl::Status CheckEntry(const SectionEntry& entry, uint32_t previous_id) {
         absl::StrCat("table payload: section ", entry.id, ": unknown flags"));
   }
   const bool critical = entry.flags == kCriticalFlag;
-  if (entry.id <= kLastKnownId && !critical) {
+  const bool known = FindSection(entry.id) != nullptr;
+  if (known && !critical) {
     return absl::InvalidArgumentError(absl::StrCat(
         "table payload: section ", entry.id, " is not marked critical"));
   }
-  if (entry.id > kLastKnownId && critical) {
+  if (!known && critical) {
     return absl::UnimplementedError(absl::StrCat(
         "table payload: section ", entry.id,
         " is critical and unknown to this build: upgrade this program"));
@@ -111,8 +132,7 @@ absl::StatusOr<std::vector<SectionEntry>> ReadFrame(ByteReader& reader) {
   }
   const bool forms = entries.size() > kRequiredSections &&
                      entries[kRequiredSections].id == kLastKnownId;
-  if (minor < std::size(kMinorVersions) &&
-      minor != kMinorVersions[forms ? 1 : 0]) {
+  if (minor <= kFormsMinorVersion && minor != MinorVersion(forms)) {
     reader.Fail("sections of another minor version");
     return reader.status();
   }
@@ -128,8 +148,8 @@ absl::StatusOr<std::string> EncodeTable(const Table& table) {
   header.Raw(kMagic);
   header.U16(kMajorVersion);
   const bool forms = HasForms(table);
-  header.U16(kMinorVersions[forms ? 1 : 0]);
-  header.U32(forms ? kLastKnownId : kRequiredSections);
+  header.U16(MinorVersion(forms));
+  header.U32(kRequiredSections + (forms ? 1 : 0));
   for (const SectionCodec& section : kSections) {
     if (section.id > kRequiredSections && !forms) break;
     const size_t begin = body.bytes().size();
@@ -162,8 +182,9 @@ absl::StatusOr<Table> DecodeTable(absl::string_view payload) {
     const size_t base = reader.offset();
     ByteReader section(reader.Raw(entry.size), base);
     if (!reader.ok()) return reader.status();
-    if (entry.id > kLastKnownId) continue;  // Unknown, not critical.
-    kSections[entry.id - 1].read(section, table);
+    const SectionCodec* const codec = FindSection(entry.id);
+    if (codec == nullptr) continue;  // Unknown, not critical.
+    codec->read(section, table);
     if (absl::Status status = section.Finish(); !status.ok()) return status;
   }
   if (absl::Status status = reader.Finish(); !status.ok()) return status;

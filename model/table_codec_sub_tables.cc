@@ -1,4 +1,4 @@
-// Sections 3 and 4: sub-tables, with the dual tables themselves, and their
+// Sections 3 and 5: sub-tables, with the dual tables themselves, and their
 // forms.
 #include <algorithm>
 #include <cstddef>
@@ -135,6 +135,16 @@ SubTable ReadSubTable(ByteReader& reader, size_t parameters) {
   return sub;
 }
 
+// Calls `use` with each segment of a sub-table, in the order of section 3.
+template <typename Sub, typename Use>
+void ForEachSegment(Sub& sub, Use use) {
+  for (auto& group : sub.groups) {
+    for (auto& row : group.rows) {
+      for (auto& segment : row.segments) use(segment);
+    }
+  }
+}
+
 }  // namespace
 
 void WriteSubTables(const Table& table, ByteWriter& writer) {
@@ -158,6 +168,10 @@ bool HasForms(const Table& table) {
 void WriteForms(const Table& table, ByteWriter& writer) {
   for (const SubTable& sub : table.sub_tables) {
     writer.U8(static_cast<uint8_t>(sub.form));
+    if (sub.form == WaveForm::kSum) continue;
+    ForEachSegment(sub, [&](const WaveSegment& segment) {
+      writer.F64(segment.coefficients.alpha_row);
+    });
   }
 }
 
@@ -170,6 +184,10 @@ void ReadForms(ByteReader& reader, Table& table) {
       return;
     }
     sub.form = static_cast<WaveForm>(form);
+    if (sub.form == WaveForm::kSum) continue;
+    ForEachSegment(sub, [&](WaveSegment& segment) {
+      segment.coefficients.alpha_row = reader.F64();
+    });
   }
   // All sums: the payload without this section says the same.
   if (!HasForms(table)) reader.Fail("forms that are all sums");

@@ -147,10 +147,12 @@ TEST(TableCodecTest, RefusesSectionsTwiceOutOfOrderMissingOrWithUnknownFlags) {
   EXPECT_FALSE(DecodeTable(optional).ok());
 }
 
-// Returns the tiny table with another form; its payload has a fourth section.
+// Returns the tiny table with another form; its payload has a fifth section.
 Table Overlapping() {
   Table table = TinyTable();
   table.sub_tables[0].form = WaveForm::kOverlap;
+  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.alpha_row =
+      0.125;
   return table;
 }
 
@@ -159,7 +161,7 @@ TEST(TableCodecTest, OnlyTablesWithAFormThatIsNoSumHaveTheirSection) {
   EXPECT_EQ(Payload()[kMinorAt], 0);
   const std::string payload = EncodeTable(Overlapping()).value();
   EXPECT_EQ(payload[kCountAt], 4);
-  EXPECT_EQ(payload[kMinorAt], 1);
+  EXPECT_EQ(payload[kMinorAt], 2);
   EXPECT_EQ(DecodeTable(payload).value(), Overlapping());
 }
 
@@ -169,18 +171,40 @@ TEST(TableCodecTest, RefusesFormsInTheVersionBeforeThemAndTheirVersionWithout) {
   EXPECT_EQ(DecodeTable(payload).status().code(),
             absl::StatusCode::kInvalidArgument);
   payload = Payload();
-  payload[kMinorAt] = 1;
+  payload[kMinorAt] = 2;
   EXPECT_EQ(DecodeTable(payload).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST(TableCodecTest, RefusesUnknownFormsAndAllSums) {
-  std::string payload = EncodeTable(Overlapping()).value();
-  for (const char form : {char{0}, char{1}, char{3}}) {
-    payload.back() = form;
+  const std::string good = EncodeTable(Overlapping()).value();
+  const Table table = Overlapping();
+  const SubTable& sub = table.sub_tables[0];
+  const size_t segments =
+      sub.groups.size() * sub.row_regimes.size() * sub.max_waves.size();
+  const size_t form_at = good.size() - segments * sizeof(double) - 1;
+  ASSERT_EQ(good[form_at], static_cast<char>(WaveForm::kOverlap));
+  for (const char form : {char{0}, char{1}, char{2}, char{4}}) {
+    std::string payload = good;
+    payload[form_at] = form;
     EXPECT_EQ(DecodeTable(payload).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST(TableCodecTest, SaysWhatToDoWithTheFormsOfVersion11) {
+  std::string payload = EncodeTable(Overlapping()).value();
+  payload[kMinorAt] = 1;
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(status.message(), "reprofile")) << status;
+}
+
+TEST(TableCodecTest, RefusesARowTermThatASumDoesNotRead) {
+  Table table = Overlapping();
+  table.sub_tables[0].form = WaveForm::kSum;
+  EXPECT_EQ(EncodeTable(table).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {

@@ -44,8 +44,9 @@ inline LaunchWaves LaunchWavesOf(int64_t tiles, int64_t capacity,
 
 // Main-loop iterations of a launch's tiles.
 struct LoopLengths {
-  double mean;     // L > 0.
-  double longest;  // Lx >= 1.
+  double mean;           // L > 0.
+  double longest;        // Lx >= 1.
+  double row_share = 0;  // u of WaveForm::kOverlap, in [0, 1].
 };
 
 // Returns WaveForm::kSum's latency of `all` tiles, in microseconds. Cannot
@@ -63,7 +64,7 @@ struct OverlapParts {
   double tile;     // gamma * Lx.
   double steps;    // gamma_w * t(x) * Lx.
   double compute;  // The longer of both.
-  double memory;   // (beta + alpha * L) * x.
+  double memory;   // (beta + (alpha + alpha_row * u) * L) * x.
 };
 
 inline OverlapParts OverlapPartsOf(const WaveCoefficients& c,
@@ -73,15 +74,17 @@ inline OverlapParts OverlapPartsOf(const WaveCoefficients& c,
   parts.tile = c.gamma * loop.longest;
   parts.steps = (c.gamma_w * x.steps) * loop.longest;
   parts.compute = parts.tile > parts.steps ? parts.tile : parts.steps;
-  parts.memory = (c.beta + c.alpha * loop.mean) * x.tiles;
+  const double per_iteration = c.alpha + c.alpha_row * loop.row_share;
+  parts.memory = (c.beta + per_iteration * loop.mean) * x.tiles;
   return parts;
 }
 
 // Returns F(x).
 inline double OverlapUs(const OverlapParts& parts) {
-  const double longer =
-      parts.compute > parts.memory ? parts.compute : parts.memory;
-  const double both = kOverlapShare * (parts.compute + parts.memory);
+  const bool computes = parts.compute > parts.memory;
+  const double longer = computes ? parts.compute : parts.memory;
+  const double shorter = computes ? parts.memory : parts.compute;
+  const double both = kOverlapLonger * longer + kOverlapShorter * shorter;
   return longer > both ? longer : both;
 }
 

@@ -3,11 +3,11 @@
 // A kernel declares its form (KernelSpec::wave_form), since it follows from how
 // the kernel is written: with loads and arithmetic in warps of their own they
 // overlap (gemm_bf16 on an H200: choices among random sets of 24 candidates are
-// 98.8 % of the best as kOverlap, 98.0 % as kSum); where the same warps do both
-// they add up (Triton's GEMM and causal attention there: 97.7 and 95.2 % as
-// kOverlap, 98.5 and 98.8 % as kSum). Choosing by held-out errors was tried: it
-// decides late in a profile, when the wrong form has asked for the samples, and
-// two profiles of one kernel may differ.
+// 98.8 % of the best as an overlap, 98.0 % as kSum); where the same warps do
+// both they add up (Triton's GEMM and causal attention there: 97.7 and 95.2 %
+// as kOverlap, 98.5 and 98.8 % as kSum). Choosing by held-out errors was tried:
+// it decides late in a profile, when the wrong form has asked for the samples,
+// and two profiles of one kernel may differ.
 #ifndef WAVETUNE_MODEL_WAVE_FORM_H_
 #define WAVETUNE_MODEL_WAVE_FORM_H_
 
@@ -33,31 +33,42 @@ enum class WaveForm : uint8_t {
   // of the busiest multiprocessor:
   //
   //   delta + (w - 1) * (delta_w + F(C)) + F(r)
-  //   F(x) = max(a, b, kOverlapShare * (a + b))
+  //   F(x) = max(l, kOverlapLonger * l + kOverlapShorter * s)
+  //   l, s = the longer of a and b, the shorter
   //   a = max(gamma * Lx, (gamma_w * t(x)) * Lx)   a tile's own pace, or its
   //                                                multiprocessor's
-  //   b = (beta + alpha * L) * x                   memory, which all share
+  //   b = (beta + (alpha + alpha_row * u) * L) * x memory, which all share
+  //   u = RowShare (model/mapping.h)
   //
   // Why: at few tiles latency does not grow with G, then bandwidth is full and
   // it does (gemm_bf16 on an H200, 64 iterations of one row: 18.6, 18.8, 20.5,
   // 36.7 us for 16, 48, 66, 132 tiles, 2026-11). A sum is 20 % off in between.
   //
+  // Why u: gemm_bf16's tiles of 208 to 256 rows, in a single row that was full,
+  // were predicted 32-37 % too slow where an empty row counted as a full one,
+  // and choices of random sets of 24 candidates were 98.7 instead of 99.0 % of
+  // the best.
+  //
   // A row outside of its measured range competes kUnmeasuredMargin slower than
   // predicted: of many rows the one predicted too low wins.
-  kOverlap = 2,
+  kOverlap = 3,  // 2 was another form of version 1.1 of the table format.
 };
 
-// Of a + b that F(x) takes at least: where both are about equal they do not
-// overlap fully. 0.5 (never) chose at 98.5, 0.55 and 0.6 at 98.8, 0.65 at 98.7,
-// 1 (a sum) at 98.3 % of the best of random sets of 24 candidates (gemm_bf16 on
-// an H200, 2026-11). Part of the format: other values need another form.
-inline constexpr double kOverlapShare = 0.55;
+// What F(x) takes at least of the longer and the shorter time: where both are
+// about equal they do not overlap fully. Random sets of 24 candidates, fitted
+// to a profile's 25 samples each: 0.8 and 0.38 chose at 99.0 % of the best,
+// 0.55 and 0.6 of both at 98.8 and 99.0 %, 0.65 at 99.0 %; the mean error of
+// the fit on its own samples was least with 0.65 and with these (gemm_bf16 on
+// an H200, 2026-11). Smoother maxima (powers of 4, quotients) gained nothing
+// over them. Part of the format: other values need another form.
+inline constexpr double kOverlapLonger = 0.8;
+inline constexpr double kOverlapShorter = 0.38;
 
 // With portfolios of 32 and 48 candidates choices were 96.7 and 97.5 % of the
 // best without it, 97.3 and 97.9 % with it; 20 % gave the same (one replay of
 // gemm_bf16 on an H200, 2026-11). Planning ranks by plain predictions: with the
 // margin it explored less, and choices were 96.8 and 97.4 %. Part of the
-// format, as kOverlapShare.
+// format, as kOverlapLonger.
 inline constexpr double kUnmeasuredMargin = 0.1;
 
 }  // namespace wavetune

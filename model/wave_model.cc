@@ -8,19 +8,24 @@
 namespace wavetune {
 
 double PredictLatencyUs(WaveForm form, int64_t capacity,
-                        const WaveSegment& segment, int64_t tiles,
-                        double iterations, int64_t longest_loop) {
+                        const WaveSegment& segment, const Coordinates& at) {
   const WaveCoefficients& c = segment.coefficients;
-  const LoopLengths loop = {iterations, static_cast<double>(longest_loop)};
+  const LoopLengths loop = {at.iterations, static_cast<double>(at.longest_loop),
+                            at.row_share};
   double latency_us = 0;
   if (form == WaveForm::kSum) {
     latency_us = SumLatencyUs(
-        c, StepTiles(tiles, Waves(tiles, segment.step_tiles)), loop);
+        c, StepTiles(at.tiles, Waves(at.tiles, segment.step_tiles)), loop);
   } else {
     latency_us = OverlapLatencyUs(
-        c, LaunchWavesOf(tiles, capacity, segment.step_tiles), loop);
+        c, LaunchWavesOf(at.tiles, capacity, segment.step_tiles), loop);
   }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
+}
+
+double TypicalRowShare(const RowRegime& regime) {
+  if (regime.max_rows == 1) return RowShare(1, regime.max_fill / 2);
+  return regime.max_rows < kExpressionLimit ? RowShare(regime.max_rows, 1) : 0;
 }
 
 bool IsExtrapolated(const WaveSegment& segment, double iterations,

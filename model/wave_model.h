@@ -1,7 +1,7 @@
 // The wave model: predicted latency of a launch from its physical coordinates.
 //
 //   double latency_us =
-//       PredictLatencyUs(form, capacity, segment, tiles, iterations, longest);
+//       PredictLatencyUs(form, capacity, segment, coordinates);
 //
 // Why out of line: binary64 + and * only, in one fixed order, compiled without
 // contraction, so that every rank, compiler and CPU gets the same bits; a
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "model/mapping.h"
 #include "model/table.h"
 
 namespace wavetune {
@@ -20,14 +21,16 @@ namespace wavetune {
 // Returns the model's latency in microseconds, not below segment.floor_us, in
 // the order of operations of model/wave_arithmetic.h.
 //
-// Shapes: capacity is the group's, >= 1; tiles is G >= 1, iterations is L > 0,
-// longest_loop is Lx >= 1. Finite and > 0 for every segment that CheckTable
-// accepts. Cannot fail.
-// Source: arXiv 2604.10187, section 4.1. Deviations: WaveForm
-// (model/wave_form.h).
+// Shapes: capacity is the group's, >= 1; `at` as MapProblem gives it. Finite
+// and > 0 for every segment that CheckTable accepts. Cannot fail. Source: arXiv
+// 2604.10187, section 4.1. Deviations: WaveForm (model/wave_form.h).
 double PredictLatencyUs(WaveForm form, int64_t capacity,
-                        const WaveSegment& segment, int64_t tiles,
-                        double iterations, int64_t longest_loop);
+                        const WaveSegment& segment, const Coordinates& at);
+
+// Returns a row share (Coordinates::row_share) of problems in the regime, for
+// questions about a regime and not a problem: a single row as full as it may be
+// at half; the most rows; nothing shared where they have no limit. Cannot fail.
+double TypicalRowShare(const RowRegime& regime);
 
 // Returns whether (w, L) lies outside of the segment's measured range. A
 // segment that nothing was measured for has an iteration range of [0, 0]:

@@ -17,8 +17,10 @@ TEST(WaveModelTest, AddsUpTheTermsOfTheWaveForm) {
                           .alpha = 0.0625};
   // 16 tiles are 3 steps: (1 + 2*3) + (0.5 + 0.25*3)*12 + 0.125*16 +
   // 0.0625*16*8
-  EXPECT_EQ(PredictLatencyUs(WaveForm::kSum, 1, segment, 16, 8, 12),
-            7 + 15 + 2 + 8);
+  EXPECT_EQ(
+      PredictLatencyUs(WaveForm::kSum, 1, segment,
+                       {.tiles = 16, .iterations = 8, .longest_loop = 12}),
+      7 + 15 + 2 + 8);
 }
 
 // Two tiles per multiprocessor of four: waves of eight.
@@ -35,8 +37,13 @@ WaveSegment Overlapping() {
   return segment;
 }
 
-double OverlappingUs(const WaveSegment& segment, int64_t tiles) {
-  return PredictLatencyUs(WaveForm::kOverlap, 8, segment, tiles, 8, 16);
+double OverlappingUs(const WaveSegment& segment, int64_t tiles,
+                     double row_share = 0) {
+  return PredictLatencyUs(WaveForm::kOverlap, 8, segment,
+                          {.tiles = tiles,
+                           .iterations = 8,
+                           .longest_loop = 16,
+                           .row_share = row_share});
 }
 
 TEST(WaveModelTest, OfWhatOverlapsTheSlowerDecides) {
@@ -53,7 +60,22 @@ TEST(WaveModelTest, WhatTakesEquallyLongDoesNotOverlapFully) {
   WaveSegment segment = Overlapping();
   segment.coefficients.beta = 0;
   segment.coefficients.alpha = 0.25;  // 0.25 * 8 * 6 = 12 of memory.
-  EXPECT_EQ(OverlappingUs(segment, 6), 1 + kOverlapShare * 24);
+  EXPECT_EQ(OverlappingUs(segment, 6),
+            1 + (kOverlapLonger * 12 + kOverlapShorter * 12));
+}
+
+TEST(WaveModelTest, LoadsGoWithTheRowShare) {
+  WaveSegment segment = Overlapping();
+  segment.coefficients.alpha_row = 4;  // (0.125 + (0.0625 + 4 * 0.5) * 8) * 6.
+  EXPECT_EQ(OverlappingUs(segment, 6, 0.5), 1 + 99.75);
+  EXPECT_EQ(OverlappingUs(segment, 6, 0), 1 + 12);
+}
+
+TEST(WaveModelTest, ARegimeHasATypicalRowShare) {
+  EXPECT_EQ(TypicalRowShare({.max_rows = 1, .max_fill = 1}), 0.5);
+  EXPECT_EQ(TypicalRowShare({.max_rows = 1, .max_fill = 0.25}), 0.875);
+  EXPECT_EQ(TypicalRowShare({.max_rows = 4, .max_fill = 1}), 0.25);
+  EXPECT_EQ(TypicalRowShare({}), 0);
 }
 
 TEST(WaveModelTest, FullWavesComeBeforeTheLastOne) {
@@ -66,8 +88,8 @@ TEST(WaveModelTest, NeverPredictsBelowTheFloor) {
   WaveSegment segment;
   segment.floor_us = 2;
   segment.coefficients.delta = -5;
-  EXPECT_EQ(PredictLatencyUs(WaveForm::kSum, 1, segment, 1, 1, 1), 2);
-  EXPECT_EQ(PredictLatencyUs(WaveForm::kOverlap, 1, segment, 1, 1, 1), 2);
+  EXPECT_EQ(PredictLatencyUs(WaveForm::kSum, 1, segment, {}), 2);
+  EXPECT_EQ(PredictLatencyUs(WaveForm::kOverlap, 1, segment, {}), 2);
 }
 
 TEST(WaveModelTest, IsExtrapolatedOutsideOfTheMeasuredRangeOnly) {

@@ -65,7 +65,9 @@ absl::string_view FormText(WaveForm form) {
     return "delta + delta_w s + (gamma + gamma_w s) L + beta G + alpha G L";
   }
   return "delta + (w - 1) (delta_w + F(C)) + F(r), F(x) overlapping max(gamma, "
-         "gamma_w t(x)) L with (beta + alpha L) x, r = G - (w - 1) C";
+         "gamma_w t(x)) L with (beta + (alpha + alpha_row u) L) x, r = G - (w "
+         "- "
+         "1) C, u = 1 - fill of a single row, else 1 / rows";
 }
 
 void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
@@ -90,8 +92,8 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
       << ", in us; micro: candidate per loop anchor ("
       << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
   TextTable rows({"ROW", "CAPACITY", "REGIME", "DELTA", "DELTA_W", "GAMMA",
-                  "GAMMA_W", "BETA", "ALPHA", "BOUND", "BEYOND", "MEASURED",
-                  "MICRO"});
+                  "GAMMA_W", "BETA", "ALPHA", "ALPHA_ROW", "BOUND", "BEYOND",
+                  "MEASURED", "MICRO"});
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     const MacroGroup& group = sub.groups[g];
     for (size_t r = 0; r < group.rows.size(); ++r) {
@@ -101,7 +103,8 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
         rows.AddRow({absl::StrCat(g), absl::StrCat(group.capacity),
                      RegimeText(sub, r, w), Number(c.delta), Number(c.delta_w),
                      Number(c.gamma), Number(c.gamma_w), Number(c.beta),
-                     Number(c.alpha), FormatPercent(segment.relative_bound),
+                     Number(c.alpha), Number(c.alpha_row),
+                     FormatPercent(segment.relative_bound),
                      FormatPercent(segment.extrapolated_bound),
                      absl::StrFormat("w %d-%d, L %.4g-%.4g", segment.min_wave,
                                      segment.max_wave, segment.min_iterations,
@@ -157,7 +160,8 @@ Json SegmentJson(const Table& table, const SubTable& sub, size_t group,
         {"gamma", c.gamma},
         {"gamma_w", c.gamma_w},
         {"beta", c.beta},
-        {"alpha", c.alpha}}},
+        {"alpha", c.alpha},
+        {"alpha_row", c.alpha_row}}},
       {"floor_us", segment.floor_us},
       {"relative_bound", segment.relative_bound},
       {"extrapolated_bound", segment.extrapolated_bound},

@@ -43,7 +43,8 @@ TEST(KernelSpecConversionTest, BindsNamesToIndicesAndFillsDefaults) {
                          .total_iterations = 105,
                          .longest_loop = 7,
                          .rows = 3,
-                         .row_fill = 1.0 / 16}));
+                         .row_fill = 1.0 / 16,
+                         .row_share = 1.0 / 3}));
 }
 
 TEST(KernelSpecConversionTest, MultipliesGridsOutAndSharesTheirWeight) {

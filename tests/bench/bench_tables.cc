@@ -54,7 +54,7 @@ std::string TablePayload(testing::TableKind kind, size_t groups,
       continue;
     }
     sub.groups.resize(groups);
-    sub.form = form;
+    if (form == WaveForm::kOverlap) MakeOverlap(random, sub);
     Reshape(sub);
     return EncodeTable(table).value();
   }

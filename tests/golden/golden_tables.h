@@ -20,7 +20,7 @@ struct GoldenTable {
   Table Build() const {
     Lcg random(seed);
     Table table = RandomTable(random, kind, /*portfolio=*/12);
-    table.sub_tables[0].form = form;
+    if (form == WaveForm::kOverlap) MakeOverlap(random, table.sub_tables[0]);
     return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }

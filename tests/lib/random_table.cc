@@ -274,6 +274,18 @@ int64_t RandomExtent(Lcg& random, const Dimension& dimension) {
 
 }  // namespace
 
+void MakeOverlap(Lcg& random, SubTable& sub) {
+  sub.form = WaveForm::kOverlap;
+  for (MacroGroup& group : sub.groups) {
+    for (TableRow& row : group.rows) {
+      for (WaveSegment& segment : row.segments) {
+        segment.coefficients.alpha_row =
+            static_cast<double>(random.Between(0, 4)) / 110000;
+      }
+    }
+  }
+}
+
 Table RandomTable(Lcg& random) {
   const auto kind = static_cast<TableKind>(random.Below(5));
   Table table = RandomHead(random, kind);
@@ -283,7 +295,7 @@ Table RandomTable(Lcg& random) {
         RandomSubTable(random, table, kind, random.Between(1, 12)));
     SubTable& sub = table.sub_tables.back();
     sub.specialisation = count == 1 ? "" : absl::StrCat("s", i);
-    if (random.OneIn(2)) sub.form = WaveForm::kOverlap;
+    if (random.OneIn(2)) MakeOverlap(random, sub);
   }
   return table;
 }

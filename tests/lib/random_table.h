@@ -29,6 +29,9 @@ Table RandomTable(Lcg& random);
 // The same of one kind with one sub-table of up to `portfolio` candidates.
 Table RandomTable(Lcg& random, TableKind kind, int portfolio);
 
+// Makes the sub-table one of WaveForm::kOverlap, with coefficients of its own.
+void MakeOverlap(Lcg& random, SubTable& sub);
+
 // Returns a problem for `table`, mostly legal; sometimes with a wrong number of
 // extents, an extent out of range or an empty list. Names no specialisation.
 Problem RandomProblem(Lcg& random, const Table& table);

@@ -77,8 +77,7 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   Row row;
   row.segment = &segment;
   row.iterations = at.iterations;
-  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at.tiles,
-                                    at.iterations, at.longest_loop);
+  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);

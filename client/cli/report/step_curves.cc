@@ -82,16 +82,21 @@ int64_t EndOfStep(int64_t tiles, int64_t step_tiles) {
 void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
   const TableRow& row = sub.groups[static_cast<size_t>(curve.group)]
                             .rows[static_cast<size_t>(curve.row_regime)];
+  const double row_share =
+      TypicalRowShare(sub.row_regimes[static_cast<size_t>(curve.row_regime)]);
   const auto point = [&](const WaveSegment& segment, int64_t tiles) {
     const bool outside =
         IsExtrapolated(segment, curve.iterations, Waves(tiles, curve.capacity));
-    curve.fit.push_back({.tiles = tiles,
-                         .latency_us = PredictLatencyUs(
-                             sub.form, curve.capacity, segment, tiles,
-                             curve.iterations, curve.longest_loop),
-                         .relative_bound = outside ? segment.extrapolated_bound
-                                                   : segment.relative_bound,
-                         .extrapolated = outside});
+    curve.fit.push_back(
+        {.tiles = tiles,
+         .latency_us = PredictLatencyUs(sub.form, curve.capacity, segment,
+                                        {.tiles = tiles,
+                                         .iterations = curve.iterations,
+                                         .longest_loop = curve.longest_loop,
+                                         .row_share = row_share}),
+         .relative_bound =
+             outside ? segment.extrapolated_bound : segment.relative_bound,
+         .extrapolated = outside});
   };
   int steps = 0;
   for (int64_t tiles = 1; tiles <= max_tiles; ++steps) {
