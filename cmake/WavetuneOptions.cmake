@@ -11,6 +11,8 @@ option(WAVETUNE_VERIFY_HEADERS
 option(WAVETUNE_TEST_PER_CASE
   "One CTest entry per test case (precise); OFF: one per test binary (quick under sanitizers)" ON)
 set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,undefined' or 'thread'")
+set(WAVETUNE_SANITIZE_MODEL_ONLY ""
+  CACHE STRING "Sanitizers of those that only model/ is built with: 'null,vptr'")
 set(WAVETUNE_TEST_TIMEOUT 120 CACHE STRING "Default seconds that one CTest entry may take")
 # WAVETUNE_CUDA is declared in WavetuneDependencies.cmake: its default is whether the toolkit was found.
 

@@ -180,8 +180,11 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
   }
 
   FitResult result{.table = TableWithoutSubTables(input), .report = {}};
-  auto size = static_cast<size_t>(
-      std::min(input.options.portfolio_size, static_cast<int>(kMaxPortfolio)));
+  const int wanted = input.options.portfolio_size > 0
+                         ? input.options.portfolio_size
+                         : input.spec->portfolio_size;
+  auto size =
+      static_cast<size_t>(std::min(wanted, static_cast<int>(kMaxPortfolio)));
   for (;;) {
     BuildTable(input, all, size, result);
     const absl::Status fits = EncodeTable(result.table).status();

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 using testing::SyntheticDevice;
 
 class FitTableTest : public ::testing::Test {
@@ -190,7 +191,7 @@ TEST_F(FitTableTest, RefusesInconsistentInput) {
   EXPECT_EQ(FitTable(input).status().code(),
             absl::StatusCode::kInvalidArgument);
   input = Done();
-  input.options.portfolio_size = 0;
+  input.options.portfolio_size = -1;
   EXPECT_EQ(FitTable(input).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
@@ -277,6 +278,16 @@ TEST_F(FitTableTest, RowsAreSharedOnlyByEqualPredicates) {
       }
     }
   }
+}
+
+TEST_F(FitTableTest, TheKernelSaysHowManyCandidatesWhereTheCallerDoesNot) {
+  ProfileInput input = Done();
+  KernelSpec spec = *input.spec;
+  input.spec = &spec;
+  spec.portfolio_size = 2;
+  EXPECT_THAT(FitTable(input)->table.sub_tables[0].portfolio, SizeIs(2));
+  input.options.portfolio_size = 3;
+  EXPECT_THAT(FitTable(input)->table.sub_tables[0].portfolio, SizeIs(3));
 }
 
 TEST_F(FitTableTest, LargePortfoliosAreCutToWhatAPayloadHolds) {

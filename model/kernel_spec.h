@@ -28,6 +28,9 @@ namespace wavetune {
 // Most dimensions of a kernel; Problem keeps this many extents inline.
 inline constexpr int kMaxDimensions = 8;
 
+// Most candidates per sub-table where a manifest sets none.
+inline constexpr int kDefaultPortfolioSize = 16;
+
 // Largest extent where a manifest sets none.
 inline constexpr int64_t kDefaultMaxExtent =
     std::numeric_limits<int32_t>::max();
@@ -187,6 +190,7 @@ struct KernelSpec {
                                 // for all.
   std::vector<WeightedProblem> correctness_problems;
   ProblemLimits limits;
+  int portfolio_size = kDefaultPortfolioSize;  // Most candidates per sub-table.
 
   // Returns the specialisations' names, or one empty name where there are none.
   // Cannot fail.

@@ -40,7 +40,8 @@ struct ProfileOptions {
   // samples_per_candidate are for the leaders at representative problems,
   // however many anchors these move.
   int refinement_samples = 0;
-  int portfolio_size = 16;  // Most candidates per sub-table.
+  int portfolio_size = 0;  // Most candidates per sub-table; 0: as the kernel
+                           // says (KernelSpec).
   // Refinement stops when the expected regret is below this.
   double target_regret = 0.005;
   double device_time_budget_us = 0;  // Planning ends when the samples' device

@@ -48,14 +48,14 @@ absl::Status CheckInput(const ProfileInput& input) {
         " specialisations; give one per specialisation, in the spec's order"));
   }
   const ProfileOptions& options = input.options;
-  if (options.samples_per_candidate < 1 || options.portfolio_size < 1 ||
+  if (options.samples_per_candidate < 1 || options.portfolio_size < 0 ||
       options.refinement_samples < 0 ||
       !(options.near_tie >= 0 && options.near_tie <= 1) ||
       !(options.target_regret >= 0) || !(options.device_time_budget_us >= 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "profile of ", input.spec->name,
-        ": options out of range: samples_per_candidate and portfolio_size "
-        "must be at least 1, near_tie in [0, 1], target_regret, "
+        ": options out of range: samples_per_candidate must be at least 1, "
+        "near_tie in [0, 1], portfolio_size, target_regret, "
         "refinement_samples and device_time_budget_us not negative"));
   }
   for (size_t i = 0; i < names.size(); ++i) {

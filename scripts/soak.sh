@@ -2,7 +2,7 @@
 # What is too long for scripts/test.sh: before a release, or overnight.
 #
 #   scripts/soak.sh            all stages
-#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential fuzz tsan_repeat aarch64 python benchmarks
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat aarch64 python benchmarks
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -34,8 +34,18 @@ compare_decisions() {
   WAVETUNE_DIFFERENTIAL_PROBLEMS="$((10000000 / paths + 320))" build/dev/bin/decision_differential_test --gtest_brief=1
 }
 
+# What the asan preset leaves out to build quickly: every check everywhere.
+build_asan() {
+  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_SANITIZE_MODEL_ONLY=' scripts/build.sh asan
+}
+
+sanitize_all() {
+  build_asan
+  ctest --preset asan -j "${jobs}" --progress
+}
+
 run_fuzzers() {
-  scripts/build.sh asan
+  build_asan
   local fuzzer found=0
   for fuzzer in build/asan/bin/*_fuzz_test; do
     [ -x "${fuzzer}" ] || continue
@@ -76,6 +86,7 @@ stage tidy tidy_all
 stage headers build_headers
 stage repeat repeat_tests dev
 stage differential compare_decisions
+stage sanitize sanitize_all
 stage fuzz run_fuzzers
 stage tsan_repeat repeat_tests tsan
 stage aarch64 all_on_aarch64

@@ -210,9 +210,9 @@ void AddEvaluateCommand(CommandRegistry& registry) {
       ->excludes(trace);
   command
       ->add_option("--portfolio", options->profile.portfolio_size,
-                   "Largest number of candidates in the table")
-      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)))
-      ->capture_default_str();
+                   "Largest number of candidates in the table; "
+                   "default: the kernel's (portfolio_size of its manifest)")
+      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)));
   command->add_option("--save-table", options->save_table,
                       "Write the table's payload to this file");
   command->add_option("--write-samples", options->write_samples,

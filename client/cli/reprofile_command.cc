@@ -117,7 +117,8 @@ void AddReprofileCommand(CommandRegistry& registry) {
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--portfolio", options->portfolio_size,
-                   "Largest number of candidates in the table; default: 16")
+                   "Largest number of candidates in the table; default: the "
+                   "kernel's (portfolio_size of its manifest)")
       ->check(CLI::PositiveNumber);
   CLI::Option* refit =
       command->add_flag("--refit-only", options->refit_only,

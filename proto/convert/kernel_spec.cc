@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/table_check.h"
 #include "proto/convert/kernel_binder.h"
 
 namespace wavetune {
@@ -306,6 +307,11 @@ KernelSpec KernelBinder::Bind() {
     Fault("wave_form", "is unknown; give WAVE_SUM or WAVE_OVERLAP");
   if (proto_.wave_form() == v1::WAVE_OVERLAP)
     spec.wave_form = WaveForm::kOverlap;
+  if (proto_.portfolio_size() < 0 ||
+      proto_.portfolio_size() > static_cast<int>(kMaxPortfolio))
+    Fault("portfolio_size", absl::StrCat("must be 0 to ", kMaxPortfolio));
+  if (proto_.portfolio_size() > 0)
+    spec.portfolio_size = proto_.portfolio_size();
   return spec;
 }
 

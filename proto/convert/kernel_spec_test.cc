@@ -44,7 +44,7 @@ TEST(KernelSpecConversionTest, BindsNamesToIndicesAndFillsDefaults) {
                          .longest_loop = 7,
                          .rows = 3,
                          .row_fill = 1.0 / 16,
-                         .row_share = 1.0 / 3}));
+                         .row_share = 1.0F / 3}));
 }
 
 TEST(KernelSpecConversionTest, MultipliesGridsOutAndSharesTheirWeight) {
@@ -73,6 +73,8 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
        "unknown parameter \"Z\""},
       {"representative_problems { axes { dimension: \"m\" values: 1 } }",
        "no values for dimension \"n\""},
+      {"portfolio_size: 129", "must be 0 to 128"},
+      {"portfolio_size: -1", "must be 0 to 128"},
       {"wave_form: 7", "give WAVE_SUM or WAVE_OVERLAP"},
       {"arguments { name: \"s\" role: SCALAR type: INT32 elements { dimension: "
        "\"m\" } }",

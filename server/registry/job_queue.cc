@@ -14,7 +14,6 @@ namespace wavetune {
 namespace {
 
 constexpr int32_t kDefaultSamplesPerCandidate = 32;
-constexpr int32_t kDefaultPortfolioSize = 16;
 constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 // Unfinished jobs are few; so many are read back after a restart.
 constexpr int kJobsReadAtStart = 10000;
@@ -207,8 +206,9 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.samples_per_candidate = request.samples_per_candidate > 0
                                      ? request.samples_per_candidate
                                      : kDefaultSamplesPerCandidate;
-  record.portfolio_size = request.portfolio_size > 0 ? request.portfolio_size
-                                                     : kDefaultPortfolioSize;
+  record.portfolio_size = request.portfolio_size > 0
+                              ? request.portfolio_size
+                              : kernel->spec.portfolio_size;
   record.refit_only = request.refit_only;
   record.refinement = request.refinement;
   for (WeightedProblem& used :

@@ -39,6 +39,19 @@ TEST_F(JobQueueTest, ProfilesAndPromotes) {
   EXPECT_EQ(snapshot->tables[0].record.device_uuid, device_.device().uuid);
 }
 
+TEST_F(JobQueueTest, ThePortfolioIsAsLargeAsTheKernelSays) {
+  KernelSpec spec = spec_;
+  spec.portfolio_size = 2;
+  kernels_.Add(spec);
+  JobQueue& queue = StartQueue();
+  const JobRecord said = Run(queue, {});
+  EXPECT_EQ(said.portfolio_size, 2);
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.portfolio_size, 2);
+  EXPECT_EQ(
+      Run(queue, {.refit_only = true, .portfolio_size = 3}).portfolio_size, 3);
+}
+
 TEST_F(JobQueueTest, StopsMeasuringWhenTheBudgetIsSpentAndFitsWhatThereIs) {
   // All samples take some milliseconds of device time.
   const JobRecord job = Run(StartQueue(), {.budget_s = 0.002});

@@ -9,9 +9,10 @@
 // figure includes reading them. NoOp is the same loop without the decision:
 // subtract it.
 //
-// Names: NewProblem/16 and /32 (rows), Repeated, GroupedGemm/128 (experts) use
-// what serving uses; NewProblem<path>/... name the wave form and, for all that
-// this CPU runs, the SIMD path. tests/bench/tail_benchmark.cc has percentiles.
+// Names: NewProblem/16, /32 and /48 (rows), Repeated, GroupedGemm/128 (experts)
+// use what serving uses; NewProblem<path>/... name the wave form and, for all
+// that this CPU runs, the SIMD path. tests/bench/tail_benchmark.cc has
+// percentiles.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -65,7 +66,7 @@ void ResolveGroupedGemm(benchmark::State& state, WaveForm form, SimdPath path) {
 void NewProblem(benchmark::State& state) {
   ResolveNewProblems(state, WaveForm::kSum, DefaultSimdPath());
 }
-BENCHMARK(NewProblem)->Arg(16)->Arg(32);
+BENCHMARK(NewProblem)->Arg(16)->Arg(32)->Arg(48);
 
 void GroupedGemm(benchmark::State& state) {
   ResolveGroupedGemm(state, WaveForm::kSum, DefaultSimdPath());
@@ -135,7 +136,8 @@ void RegisterPaths() {
                                      ResolveNewProblems(state, form, path);
                                    })
           ->Arg(16)
-          ->Arg(32);
+          ->Arg(32)
+          ->Arg(48);
       benchmark::RegisterBenchmark(("GroupedGemm" + name).c_str(),
                                    [form, path](benchmark::State& state) {
                                      ResolveGroupedGemm(state, form, path);

@@ -60,11 +60,16 @@ class ServingNodeTest : public NodeFixture {
     return Cli({"status", "--json"}).Json().value("samples", int64_t{-1});
   }
 
-  // Starts measuring all anew and waits until it is well under way.
+  // Starts measuring all anew and waits until it is well under way. Twice the
+  // usual samples: on a busy machine the tests' own commands take long, too.
   uint64_t ReprofileToTheMiddle() const {
-    const uint64_t id = Reprofile("repeats", {"--fresh"});
-    EXPECT_TRUE(WaitUntil([&] { return Job(id).value("samples", 0) >= 10; }));
-    EXPECT_EQ(Job(id).value("state", ""), "RUNNING") << "ended too early";
+    const uint64_t id = Reprofile("repeats", {"--fresh"}, 16);
+    nlohmann::json job;
+    EXPECT_TRUE(WaitUntil([&] {
+      job = Job(id);
+      return job.value("samples", 0) >= 10;
+    }));
+    EXPECT_EQ(job.value("state", ""), "RUNNING") << "ended too early";
     return id;
   }
 
@@ -162,7 +167,7 @@ class FaultyKernelsTest : public NodeFixture {
 TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
   AddKernel("faults");
   StartDaemon();
-  StartAgent({"--prepare-timeout", "10"});
+  StartAgent({"--prepare-timeout", "20"});
   if (HasFatalFailure() || IsSkipped()) return;
   const nlohmann::json job = WaitForJob(Reprofile("faults"));
   EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::chrono::seconds kDeadline(120);
+constexpr std::chrono::seconds kDeadline(240);
 constexpr std::chrono::milliseconds kPollInterval(20);
 constexpr int kExitNoDevice = 3;  // Of wavetune-agent.
 
@@ -162,10 +162,16 @@ json NodeFixture::WaitForJob(uint64_t id) const {
 }
 
 uint64_t NodeFixture::Reprofile(const std::string& kernel,
-                                const std::vector<std::string>& more) const {
-  std::vector<std::string> arguments = {
-      "reprofile", "--kernel",    kernel, "--samples-per-candidate",
-      "8",         "--portfolio", "4",    "--json"};
+                                const std::vector<std::string>& more,
+                                int samples_per_candidate) const {
+  std::vector<std::string> arguments = {"reprofile",
+                                        "--kernel",
+                                        kernel,
+                                        "--samples-per-candidate",
+                                        std::to_string(samples_per_candidate),
+                                        "--portfolio",
+                                        "4",
+                                        "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const CliResult result = Cli(arguments);
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -76,7 +76,8 @@ class NodeFixture : public ::testing::Test {
   nlohmann::json WaitForJob(uint64_t id) const;
   // Queues profiling of a kernel and returns the job's id; 0 after a failure.
   uint64_t Reprofile(const std::string& kernel,
-                     const std::vector<std::string>& more = {}) const;
+                     const std::vector<std::string>& more = {},
+                     int samples_per_candidate = 8) const;
 
   // Polls until true; false after a generous deadline.
   static bool WaitUntil(const std::function<bool()>& condition);

@@ -130,10 +130,10 @@ void AddTraceOptions(CLI::App* command, Options& options) {
       ->capture_default_str();
   command
       ->add_option("--portfolio", options.trace.profile.portfolio_size,
-                   "With --trace: largest number of candidates in the table")
+                   "With --trace: largest number of candidates in the table; "
+                   "default: the kernel's (portfolio_size of its manifest)")
       ->needs(trace)
-      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)))
-      ->capture_default_str();
+      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 _PACKAGES = ("numpy", "scikit-learn", "xgboost-cpu", "nvidia-matmul-heuristics")
 _DECISION = (
     "median of one new problem at a time on this machine; WaveTune in C++ (decision_benchmark: "
-    "16 rows of a random table), the others in Python, as implemented here"
+    "a random table of as many rows), the others in Python, as implemented here"
 )
 # How far our own figure and the CLI's may lie apart: decisions are written with six digits.
 _SAME = 1e-5
@@ -47,9 +47,17 @@ def _arguments() -> argparse.Namespace:
         "--wavetune", type=Path, default=_ROOT / "build/release/bin/wavetune", help="the CLI"
     )
     parser.add_argument(
+        "--portfolio",
+        type=int,
+        nargs="+",
+        default=[],
+        help="a row of ours for each of these sizes; default: one, of the kernel's size",
+    )
+    parser.add_argument(
         "--decision-benchmark",
         type=Path,
-        help="decision_benchmark, which times our decision; without it --our-decision-ns",
+        help="decision_benchmark, which times our decision of 16, 32 and 48 rows; without it "
+        "--our-decision-ns",
     )
     parser.add_argument("--our-decision-ns", type=float, help="nanoseconds, measured elsewhere")
     parser.add_argument(
@@ -77,19 +85,41 @@ def _gpu(label: str) -> str | None:
     return None
 
 
-def _cases(trace: Trace, evaluated: wavetune_binary.Evaluated) -> list[Case]:
+def _evaluate(
+    arguments: argparse.Namespace, mode: list[str], folder: Path
+) -> dict[str, wavetune_binary.Evaluated]:
+    """Returns what our tables come to, by the name of their row."""
+    sizes = {f"WaveTune, portfolio {size}": size for size in arguments.portfolio}
+    evaluated = {}
+    for name, size in (sizes or {"WaveTune": None}).items():
+        more = [] if size is None else ["--portfolio", str(size)]
+        files = folder / str(size)
+        files.mkdir()
+        evaluated[name] = wavetune_binary.evaluate(
+            arguments.wavetune, arguments.trace, [*mode, *more], files
+        )
+    return evaluated
+
+
+def _cases(trace: Trace, evaluated: dict[str, wavetune_binary.Evaluated]) -> list[Case]:
+    """Samples are planned before the portfolio is chosen: they are the same for all sizes."""
+    samples = next(iter(evaluated.values())).samples
     return [
         Case(
             part,
-            read_samples(trace.kernel, part, evaluated.samples),
-            read_choices(trace.kernel, part, evaluated.decisions),
+            read_samples(trace.kernel, part, samples),
+            {
+                name: read_choices(trace.kernel, part, of.decisions)
+                for name, of in evaluated.items()
+            },
         )
         for part in trace.parts
     ]
 
 
 def judge_method(method: Method, cases: list[Case], our_us: float | None) -> report.Row:
-    """Judges all variants of a method and keeps the best one, in hindsight."""
+    """Judges all variants of a method and keeps the best one, in hindsight. Ours decides in
+    `our_us`; None: not measured."""
     judged = {name: _judge_variant(make, cases) for name, make in method.variants.items()}
     overall = {name: _figures(judgements) for name, (judgements, _) in judged.items()}
     variant = max(overall, key=lambda name: overall[name].geomean)
@@ -137,12 +167,14 @@ def _check_same(row: report.Row, figures: dict[str, Any]) -> None:
         )
 
 
-def _our_decision_us(arguments: argparse.Namespace) -> float | None:
+def _our_decision_us(arguments: argparse.Namespace, name: str) -> float | None:
+    """Returns microseconds of one decision of the row `name`; None: not measured."""
     if arguments.our_decision_ns is not None:
         return arguments.our_decision_ns / 1e3
     if arguments.decision_benchmark is None:
         return None
-    return wavetune_binary.decision_ns(arguments.decision_benchmark) / 1e3
+    rows = int(name.rpartition(" ")[2]) if arguments.portfolio else 16
+    return wavetune_binary.decision_ns(arguments.decision_benchmark, rows) / 1e3
 
 
 def _versions() -> dict[str, str]:
@@ -170,21 +202,20 @@ def _compare(arguments: argparse.Namespace) -> None:
     recorded = all(len(part.representative) for part in trace.parts)
     planned = (arguments.fit or ("profile" if recorded else "anchors")) == "profile"
     with tempfile.TemporaryDirectory() as folder:
-        evaluated = wavetune_binary.evaluate(
-            arguments.wavetune, arguments.trace, ["--profile"] if planned else [], Path(folder)
-        )
+        evaluated = _evaluate(arguments, ["--profile"] if planned else [], Path(folder))
         cases = _cases(trace, evaluated)
     gpu = arguments.gpu or _gpu(trace.label)
     compared, notes = methods.methods(cases, methods.Options(planned, gpu, arguments.every_sample))
-    our_us = _our_decision_us(arguments)
     rows = []
     for method in compared:
         start = time.monotonic()
+        our_us = _our_decision_us(arguments, method.name) if method.ours else None
         rows.append(judge_method(method, cases, our_us))
         if method.ours:
-            _check_same(rows[-1], evaluated.figures)
+            _check_same(rows[-1], evaluated[method.name].figures)
         print(f"{method.name}: {time.monotonic() - start:.1f} s", file=sys.stderr)
-    notes += [f"WaveTune's fit: {note}" for note in evaluated.figures["notes"]]
+    for name, of in evaluated.items():
+        notes += [f"{name}: {note}" for note in of.figures["notes"]]
     _print(rows, notes)
     if arguments.write_decisions:
         for path in decisions.write(arguments.write_decisions, trace, rows):
@@ -193,8 +224,8 @@ def _compare(arguments: argparse.Namespace) -> None:
         about = {
             "kernel": trace.kernel.name,
             "device": trace.label,
-            "command": evaluated.command,
-            "digest": evaluated.figures["digest"],
+            "commands": {name: of.command for name, of in evaluated.items()},
+            "digests": {name: of.figures["digest"] for name, of in evaluated.items()},
             "versions": _versions(),
             "notes": notes,
         }

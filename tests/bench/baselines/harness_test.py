@@ -1,3 +1,4 @@
+import dataclasses
 import unittest
 from unittest import mock
 
@@ -15,7 +16,7 @@ def _case(recorded: bool = True) -> Case:
     tuned = synthetic.problems([1, 16, 64, 256, 1024], WIDTHS)
     judged = synthetic.problems([8, 48, 200, 700], [(1280, 512), (3200, 1536)])
     part = synthetic.part(tuned if recorded else [], judged)
-    return Case(part, synthetic.samples(tuned), {problem: 0 for problem in judged})
+    return Case(part, synthetic.samples(tuned), {"WaveTune": {problem: 0 for problem in judged}})
 
 
 def _rows(case: Case, every_sample: bool = False) -> tuple[list[Row], list[str]]:
@@ -54,6 +55,14 @@ class HarnessTest(unittest.TestCase):
         (ours,) = (row for row in _rows(_case())[0] if row.name == "WaveTune")
         self.assertEqual({judgement.chosen for judgement in ours.judgements}, {0})
         self.assertEqual(ours.decision_us, 0.2)
+
+    def test_tables_of_several_sizes_have_a_row_each(self) -> None:
+        case = _case()
+        ones = {problem: 1 for problem in case.choices["WaveTune"]}
+        both = dataclasses.replace(case, choices={"zeros": case.choices["WaveTune"], "ones": ones})
+        ours = {row.name: row for row in _rows(both)[0] if row.name in both.choices}
+        chosen = {name: {j.chosen for j in row.judgements} for name, row in ours.items()}
+        self.assertEqual(chosen, {"zeros": {0}, "ones": {1}})
 
     def test_of_several_variants_the_best_is_shown(self) -> None:
         case = _case()

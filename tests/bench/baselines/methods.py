@@ -46,11 +46,12 @@ _MEASURED = 8
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One specialisation: what was recorded, what ours was fitted to, what ours chose."""
+    """One specialisation: what was recorded, what ours was fitted to, what ours chose: by the row's
+    name, as tables of several sizes may be compared."""
 
     part: TracePart
     samples: SampleSet
-    choices: dict[Problem, int]
+    choices: dict[str, dict[Problem, int]]
 
     def all_judged(self) -> np.ndarray:
         return np.ones(len(self.part.judged.problems), dtype=bool)
@@ -93,7 +94,10 @@ def methods(cases: list[Case], options: Options) -> tuple[list[Method], list[str
     rows += heuristics
     rows += [
         Method("plain wave model (arXiv 2604.10187)", samples, {"": _learner(PlainWave)}),
-        Method("WaveTune", samples, {"": _ours}, ours=True),
+        *(
+            Method(name, samples, {"": functools.partial(_ours, name)}, ours=True)
+            for name in cases[0].choices
+        ),
         Method("exhaustive (oracle)", _AT_PROBLEM, {"": _measured(lambda c: exhaustive(c.part))}),
     ]
     return rows, notes
@@ -163,8 +167,8 @@ def _from_other_half(learner: Learner, case: Case) -> list[Run]:
     return runs
 
 
-def _ours(case: Case) -> list[Run]:
-    selector = LookUp(case.choices)
+def _ours(name: str, case: Case) -> list[Run]:
+    selector = LookUp(case.choices[name])
     samples = case.samples
     return [Run(case.part, selector, case.all_judged(), samples.problems, len(samples))]
 

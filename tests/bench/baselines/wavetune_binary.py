@@ -33,13 +33,13 @@ def evaluate(binary: Path, trace: Path, mode: list[str], folder: Path) -> Evalua
     return Evaluated(json.loads(output), command, samples, decisions)
 
 
-def decision_ns(binary: Path) -> float:
-    """Returns nanoseconds of one new decision among 16 rows, less the empty loop's, from
+def decision_ns(binary: Path, rows: int) -> float:
+    """Returns nanoseconds of one new decision among 16, 32 or 48 rows, less the empty loop's, from
     decision_benchmark: median of five repetitions. Errors: ProgramError; OSError."""
     output = _run(
         [
             str(binary),
-            "--benchmark_filter=^(NewProblem/16|NoOp)$",
+            f"--benchmark_filter=^(NewProblem/{rows}|NoOp)$",
             "--benchmark_repetitions=5",
             "--benchmark_report_aggregates_only=true",
             "--benchmark_format=json",
@@ -50,7 +50,9 @@ def decision_ns(binary: Path) -> float:
         for entry in json.loads(output)["benchmarks"]
         if entry.get("aggregate_name") == "median"
     }
-    return times["NewProblem/16"] - times["NoOp"]
+    if f"NewProblem/{rows}" not in times:
+        raise ProgramError(f"{binary} does not time decisions of {rows} rows: give 16, 32 or 48")
+    return times[f"NewProblem/{rows}"] - times["NoOp"]
 
 
 def _run(command: list[str]) -> str:
