@@ -213,7 +213,7 @@ void MapRows(const Mapping& mapping, const ProblemView& problem,
   if (filled == 0) return;
   coordinates.rows = rows;
   coordinates.row_fill = fill / static_cast<double>(filled);
-  if (!repeated) coordinates.row_share = RowShare(Clamp(extents[0]), tile);
+  if (!repeated) coordinates.row_share = RowShare(rows, coordinates.row_fill);
 }
 
 }  // namespace

@@ -109,15 +109,9 @@ struct Coordinates {
 // [0, 1]: of several rows each brings 1 / rows of what they share; of a single
 // one it is what the row leaves empty, which costs its loads, too (the copy
 // engine of an H200 takes longer for a row outside of a matrix than for one
-// inside). Extent along the rows' axis and tile, both >= 1. Quotients are in
-// single precision: a decision makes one for each row of a table, and dividing
-// takes a third of the time there.
-inline double RowShare(int64_t extent, int64_t tile) {
-  const int64_t rows = (extent + tile - 1) / tile;
-  const float numerator = rows == 1 ? static_cast<float>(extent) : 1.0F;
-  const auto divisor = static_cast<float>(rows == 1 ? tile : rows);
-  const auto share = static_cast<double>(numerator / divisor);
-  return rows == 1 ? 1 - share : share;
+// inside).
+inline double RowShare(int64_t rows, double row_fill) {
+  return rows == 1 ? 1 - row_fill : 1 / static_cast<double>(rows);
 }
 
 // Returns the coordinates. Requirements as Evaluate. Cannot fail. Thread-safe.

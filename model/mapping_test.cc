@@ -169,7 +169,7 @@ TEST(MapProblemTest, MapsADenseGemm) {
   EXPECT_EQ(c.longest_loop, 4);
   EXPECT_EQ(c.rows, 3);
   EXPECT_EQ(c.row_fill, 0.5);
-  EXPECT_EQ(c.row_share, 1.0F / 3);
+  EXPECT_EQ(c.row_share, 1.0 / 3);
 }
 
 TEST(MapProblemTest, ASingleRowsShareIsWhatItLeavesEmpty) {

@@ -36,9 +36,6 @@ struct Scalar {
   friend Scalar operator-(Scalar a, Scalar b) { return {a.value - b.value}; }
   friend Scalar operator*(Scalar a, Scalar b) { return {a.value * b.value}; }
   friend Scalar operator/(Scalar a, Scalar b) { return {a.value / b.value}; }
-  friend Scalar SingleQuotient(Scalar a, Scalar b) {
-    return {static_cast<float>(a.value) / static_cast<float>(b.value)};
-  }
   friend Scalar Max(Scalar a, Scalar b) {
     return {a.value > b.value ? a.value : b.value};
   }

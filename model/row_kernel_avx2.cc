@@ -65,10 +65,6 @@ struct Avx2 {
   friend Avx2 operator/(Avx2 a, Avx2 b) {
     return {_mm256_div_pd(a.value, b.value)};
   }
-  friend Avx2 SingleQuotient(Avx2 a, Avx2 b) {
-    return {_mm256_cvtps_pd(
-        _mm_div_ps(_mm256_cvtpd_ps(a.value), _mm256_cvtpd_ps(b.value)))};
-  }
   // maxpd and minpd give the second operand where neither is larger.
   friend Avx2 Max(Avx2 a, Avx2 b) { return {_mm256_max_pd(a.value, b.value)}; }
   friend Avx2 Min(Avx2 a, Avx2 b) { return {_mm256_min_pd(a.value, b.value)}; }

@@ -56,10 +56,6 @@ struct Avx512 {
   friend Avx512 operator/(Avx512 a, Avx512 b) {
     return {_mm512_div_pd(a.value, b.value)};
   }
-  friend Avx512 SingleQuotient(Avx512 a, Avx512 b) {
-    return {_mm512_cvtps_pd(
-        _mm256_div_ps(_mm512_cvtpd_ps(a.value), _mm512_cvtpd_ps(b.value)))};
-  }
   // maxpd and minpd give the second operand where neither is larger.
   friend Avx512 Max(Avx512 a, Avx512 b) {
     return {_mm512_max_pd(a.value, b.value)};

@@ -54,10 +54,6 @@ struct Neon {
   friend Neon operator/(Neon a, Neon b) {
     return {vdivq_f64(a.value, b.value)};
   }
-  friend Neon SingleQuotient(Neon a, Neon b) {
-    return {
-        vcvt_f64_f32(vdiv_f32(vcvt_f32_f64(a.value), vcvt_f32_f64(b.value)))};
-  }
   // Not vmaxq and vminq: of 0 and -0 they give the one with the sign.
   friend Neon Max(Neon a, Neon b) { return Select(Greater(a, b), a, b); }
   friend Neon Min(Neon a, Neon b) { return Select(Greater(b, a), a, b); }

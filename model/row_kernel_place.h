@@ -58,14 +58,13 @@ struct LanePlace {
   R row_share;  // WaveForm::kOverlap alone.
 };
 
-// RowShare (model/mapping.h); extent >= 1.
+// RowShare (model/mapping.h) of MapProblem's rows; extent >= 1.
 template <typename R>
 WAVETUNE_KERNEL_INLINE R RowShareOf(R extent, R tile, R inverse_tile) {
   const R one = R::Of(1);
   const R rows = Ceil(extent * inverse_tile);
   const typename R::Mask several = Greater(rows, one);
-  const R share =
-      SingleQuotient(Select(several, one, extent), Select(several, rows, tile));
+  const R share = Select(several, one, extent) / Select(several, rows, tile);
   return Select(several, share, one - share);
 }
 

@@ -9,7 +9,6 @@
 //   Mask Outside(const int64_t*, int64_t min, int64_t max)
 //   void StoreWhole(int32_t*)            whole numbers in [0, 2^31)
 //   +, -, *, /                           rounded to nearest, never contracted
-//   SingleQuotient(a, b)                 a / b of both in single precision
 //   Max(a, b), Min(a, b)                 a > b ? a : b; a < b ? a : b
 //   Ceil(a)                              a in [0, 2^52]
 //   Magnitude(a)

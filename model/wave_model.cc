@@ -24,7 +24,7 @@ double PredictLatencyUs(WaveForm form, int64_t capacity,
 }
 
 double TypicalRowShare(const RowRegime& regime) {
-  if (regime.max_rows == 1) return 1 - regime.max_fill / 2;
+  if (regime.max_rows == 1) return RowShare(1, regime.max_fill / 2);
   return regime.max_rows < kExpressionLimit ? RowShare(regime.max_rows, 1) : 0;
 }
 

@@ -44,7 +44,7 @@ TEST(KernelSpecConversionTest, BindsNamesToIndicesAndFillsDefaults) {
                          .longest_loop = 7,
                          .rows = 3,
                          .row_fill = 1.0 / 16,
-                         .row_share = 1.0F / 3}));
+                         .row_share = 1.0 / 3}));
 }
 
 TEST(KernelSpecConversionTest, MultipliesGridsOutAndSharesTheirWeight) {
