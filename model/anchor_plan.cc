@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLeastShare = 0.02;  // Of the weight, for a row regime.
 constexpr int64_t kFewTiles = 8;      // Launch and one tile each.
+constexpr int64_t kFewerTiles = 2;    // Times fewer than named, in few rows.
 constexpr double kLeastLoopSpan = 4;  // High over low loop count.
 constexpr double kDefaultLow = 16;    // Loop counts where nothing is known.
 constexpr double kDefaultHigh = 128;
@@ -68,6 +69,9 @@ struct Demand {
   bool known = false;
   double low_loop = kDefaultLow;
   double high_loop = kDefaultHigh;
+  // Of few rows a part of what was named: matrices half as wide as the
+  // narrowest are asked for, too (model/neighbours.h), and whether such a
+  // launch is still within its first wave decides between splits.
   int64_t fewest_tiles = 1;
   int64_t most_tiles = 1;   // 90th percentile.
   int64_t reach_tiles = 1;  // The most of all.
@@ -161,7 +165,11 @@ class Planner {
     demand.fewest_tiles = static_cast<int64_t>(Quantile(own, 0, TilesOf));
     demand.most_tiles = static_cast<int64_t>(Quantile(own, 0.9, TilesOf));
     demand.reach_tiles = static_cast<int64_t>(Quantile(own, 1, TilesOf));
-    if (!square) SetFill(own, demand);
+    if (!square) {
+      demand.fewest_tiles =
+          std::max<int64_t>(1, demand.fewest_tiles / kFewerTiles);
+      SetFill(own, demand);
+    }
     return demand;
   }
 

@@ -50,6 +50,30 @@ TEST_P(QuickRowsTest, AnswersAGemm) {
   }
 }
 
+// As kernels/gemm_bf16 has them: a tile for every 16 rows, four row regimes,
+// 48 candidates, loads beside the arithmetic.
+TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
+  Table table = TwoRowTable();
+  SubTable& sub = table.sub_tables[0];
+  sub.form = WaveForm::kOverlap;
+  sub.row_regimes = {
+      {.max_rows = 1, .max_fill = 0.25}, {.max_rows = 1}, {.max_rows = 2}, {}};
+  TableCandidate candidate = sub.portfolio[0];
+  MacroGroup group = sub.groups[0];
+  group.rows.resize(sub.row_regimes.size(), group.rows[0]);
+  sub.portfolio.clear();
+  sub.groups.clear();
+  for (int i = 0; i < 48; ++i) {
+    group.lead = static_cast<uint8_t>(i);
+    sub.groups.push_back(group);
+    candidate.configuration = {int64_t{16} * (1 + i % 16), 2};
+    sub.portfolio.push_back(candidate);
+  }
+  for (const int64_t m : {1, 16, 17, 95, 256, 300, 513, 5000}) {
+    EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
+  }
+}
+
 TEST_P(QuickRowsTest, LeavesExtentsOutsideOfTheirRange) {
   Table table = TwoRowTable();
   table.dimensions[1].min = 8;

@@ -15,9 +15,9 @@ namespace wavetune {
 
 // A candidate is hopeless if its crude model is this much slower than the best
 // candidate's at every representative problem and neighbour of one
-// (model/neighbours.h; without them gemm_bf16's best tiles for narrow matrices
-// were dropped, and a replayed profile chose at 97.7 instead of 97.9 % of the
-// best, 48 candidates, 2026-11). On the H200 Triton GEMM trace
+// (model/neighbours.h; without them more of gemm_bf16's tiles for narrow
+// matrices were dropped, and a replayed profile chose at 97.7 instead of 97.9 %
+// of the best, 48 candidates, 2026-11). On the H200 Triton GEMM trace
 // (2026-11) 1.2 and 1.3 kept 84 and 97 of 176 candidates, among them the best
 // for every problem.
 inline constexpr double kHopelessRatio = 1.3;

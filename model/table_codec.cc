@@ -130,8 +130,10 @@ absl::StatusOr<std::vector<SectionEntry>> ReadFrame(ByteReader& reader) {
     reader.Fail("a section is missing");
     return reader.status();
   }
-  const bool forms = entries.size() > kRequiredSections &&
-                     entries[kRequiredSections].id == kLastKnownId;
+  // What lies between may be a section that is unknown here.
+  const bool forms = std::any_of(
+      entries.begin(), entries.end(),
+      [](const SectionEntry& entry) { return entry.id == kLastKnownId; });
   if (minor <= kFormsMinorVersion && minor != MinorVersion(forms)) {
     reader.Fail("sections of another minor version");
     return reader.status();

@@ -35,7 +35,8 @@ absl::StatusOr<std::string> EncodeTable(const Table& table);
 // Returns the table in a payload. Errors: INVALID_ARGUMENT with the place and
 // reason for anything malformed: bad magic, truncated or trailing bytes,
 // indices out of range, values not finite; UNIMPLEMENTED for a future
-// major version or an unknown critical section. Never crashes, whatever the
+// major version, an unknown critical section, or version 1.1, whose forms are
+// retired. Never crashes, whatever the
 // bytes; allocates at most a small multiple of the payload's size.
 absl::StatusOr<Table> DecodeTable(absl::string_view payload);
 

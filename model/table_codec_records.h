@@ -23,8 +23,9 @@ void ReadSignature(ByteReader& reader, Table& table);
 void WriteSubTables(const Table& table, ByteWriter& writer);
 void ReadSubTables(ByteReader& reader, Table& table);
 
-// Section 4, only where HasForms: the form of each sub-table. Without it all
-// are sums. Reading needs table.sub_tables from section 3.
+// Section 5, only where HasForms: the form of each sub-table, and alpha_row of
+// the overlapping ones. Without it all are sums. Reading needs table.sub_tables
+// from section 3.
 bool HasForms(const Table& table);
 void WriteForms(const Table& table, ByteWriter& writer);
 void ReadForms(ByteReader& reader, Table& table);

@@ -187,9 +187,24 @@ TEST(TableCodecTest, RefusesUnknownFormsAndAllSums) {
   for (const char form : {char{0}, char{1}, char{2}, char{4}}) {
     std::string payload = good;
     payload[form_at] = form;
-    EXPECT_EQ(DecodeTable(payload).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    const absl::Status status = DecodeTable(payload).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(),
+                                  form == 1 ? "all sums" : "does not have"))
+        << status;
   }
+}
+
+TEST(TableCodecTest, ASectionThatIsUnknownMayStandBeforeTheForms) {
+  std::string payload = EncodeTable(Overlapping()).value();
+  payload[kCountAt] = 5;
+  // Section 4, not critical, no bytes; the header has 12 for each section.
+  payload.insert(kCountAt + 4 + 3 * size_t{12},
+                 std::string("\4\0\0\0\0\0\0\0\0\0\0\0", 12));
+  EXPECT_EQ(DecodeTable(payload).value(), Overlapping());
+  payload[kMinorAt] = 0;
+  EXPECT_EQ(DecodeTable(payload).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(TableCodecTest, SaysWhatToDoWithTheFormsOfVersion11) {

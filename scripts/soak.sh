@@ -34,7 +34,7 @@ compare_decisions() {
   WAVETUNE_DIFFERENTIAL_PROBLEMS="$((10000000 / paths + 320))" build/dev/bin/decision_differential_test --gtest_brief=1
 }
 
-# What the asan preset leaves out to build quickly: every check everywhere.
+# With the checks that the asan preset leaves out to build quickly, and the judged replays that it does not run.
 build_asan() {
   WAVETUNE_CMAKE_ARGS='-DWAVETUNE_SANITIZE_MODEL_ONLY=' scripts/build.sh asan
 }
@@ -42,6 +42,7 @@ build_asan() {
 sanitize_all() {
   build_asan
   ctest --preset asan -j "${jobs}" --progress
+  build/asan/bin/evaluate_quality_test --gtest_brief=1
 }
 
 run_fuzzers() {

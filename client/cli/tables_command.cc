@@ -65,9 +65,9 @@ absl::string_view FormText(WaveForm form) {
     return "delta + delta_w s + (gamma + gamma_w s) L + beta G + alpha G L";
   }
   return "delta + (w - 1) (delta_w + F(C)) + F(r), F(x) overlapping max(gamma, "
-         "gamma_w t(x)) L with (beta + (alpha + alpha_row u) L) x, r = G - (w "
-         "- "
-         "1) C, u = 1 - fill of a single row, else 1 / rows";
+         "gamma_w t(x)) L with (beta + (alpha + alpha_row u) L) x, "
+         "r = G - (w - 1) C, u = 1 - fill of a single row, else 1 / rows (0 "
+         "where rows share nothing)";
 }
 
 void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {

@@ -33,7 +33,8 @@
 
 namespace wavetune {
 
-// What to profile. Empty names mean all; zeros mean the daemon's defaults.
+// What to profile. Empty names mean all; zeros mean the defaults: the daemon's,
+// of the portfolio the kernel's (KernelSpec).
 struct ReprofileRequest {
   std::string kernel;
   std::string device_uuid;

@@ -74,13 +74,15 @@ TEST_F(EvaluateQualityTest, AnchorsAloneGiveNearlyTheBestChoices) {
 TEST_F(EvaluateQualityTest, ARecordedHopperGemmIsDecidedFromAReplayedProfile) {
   const std::string trace =
       std::string(WAVETUNE_SOURCE_DIR) + "/tests/data/h200/gemm_bf16";
-  ASSERT_EQ(Run({"evaluate", "--trace", trace, "--profile", "--json"}),
+  // As kernels/gemm_bf16 asks for.
+  ASSERT_EQ(Run({"evaluate", "--trace", trace, "--profile", "--portfolio", "48",
+                 "--json"}),
             cli::kExitOk)
       << err_.str();
   const cli::Json json = cli::Json::parse(out_.str());
-  EXPECT_GE(json["oracle_fraction_geomean"].get<double>(), 0.96);
-  EXPECT_GE(json["oracle_fraction_p5"].get<double>(), 0.85);
-  EXPECT_GE(json["oracle_fraction_min"].get<double>(), 0.68);
+  EXPECT_GE(json["oracle_fraction_geomean"].get<double>(), 0.975);
+  EXPECT_GE(json["oracle_fraction_p5"].get<double>(), 0.89);
+  EXPECT_GE(json["oracle_fraction_min"].get<double>(), 0.75);
   EXPECT_GE(json["within_bound"].get<double>(), 0.9);
   EXPECT_LE(json["samples_per_candidate"].get<double>(), 32);
   EXPECT_EQ(json["candidates"], 233);

@@ -19,10 +19,10 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// Of a known version, without unknown sections: 1.0 has three, 1.1 four.
+// Of a known version, without unknown sections: 1.0 has three, 1.2 four.
 bool IsCanonicalForm(absl::string_view payload) {
   return payload[11] == 0 && ((payload[10] == 0 && payload[12] == 3) ||
-                              (payload[10] == 1 && payload[12] == 4));
+                              (payload[10] == 2 && payload[12] == 4));
 }
 
 // Asks at the corners of the problem space.

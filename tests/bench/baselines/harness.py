@@ -74,7 +74,10 @@ def _arguments() -> argparse.Namespace:
         help="also write what each method decided to a file of its own in this folder, for "
         "`wavetune report --baseline`",
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.decision_benchmark and not {*arguments.portfolio} <= wavetune_binary.TIMED_ROWS:
+        parser.error("--decision-benchmark times portfolios of 16, 32 and 48 only")
+    return arguments
 
 
 def _gpu(label: str) -> str | None:
