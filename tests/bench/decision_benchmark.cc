@@ -1,7 +1,9 @@
 // Nanoseconds per decision, beside what they are compared with in the same run:
 // a no-op and a look-up in a hash map.
 //
-//   build/release/bin/decision_benchmark --benchmark_repetitions=5
+//   build/release/bin/decision_benchmark --benchmark_repetitions=5 [TABLE...]
+//
+// A TABLE is the file of a GEMM's, as `wavetune evaluate --save-table` writes.
 //
 // Inputs vary, as they do in serving: with one problem over and over, the
 // branch predictor would learn the answer. NewProblem walks through 4,096
@@ -17,9 +19,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,15 +43,19 @@ std::unique_ptr<const CompiledTable> Compile(TableKind kind, size_t groups,
   return CompiledTable::Create(TablePayload(kind, groups, form), path).value();
 }
 
-void ResolveNewProblems(benchmark::State& state, WaveForm form, SimdPath path) {
-  const auto table = Compile(TableKind::kGemm,
-                             static_cast<size_t>(state.range(0)), form, path);
+void ResolveNewProblems(benchmark::State& state, const CompiledTable& table) {
   const std::vector<Extents> problems = LlmProblems();
   size_t next = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(table->Resolve(0, View(problems[next])));
+    benchmark::DoNotOptimize(table.Resolve(0, View(problems[next])));
     next = (next + 1) % kProblems;
   }
+}
+
+void ResolveNewProblems(benchmark::State& state, WaveForm form, SimdPath path) {
+  ResolveNewProblems(
+      state, *Compile(TableKind::kGemm, static_cast<size_t>(state.range(0)),
+                      form, path));
 }
 
 // One shape of layer, tokens of 128 experts.
@@ -147,13 +157,34 @@ void RegisterPaths() {
   }
 }
 
+// A table that was fitted. Returns whether it can be timed.
+bool RegisterFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string payload{std::istreambuf_iterator<char>(file), {}};
+  auto compiled = CompiledTable::Create(payload, DefaultSimdPath());
+  if (!compiled.ok() || (*compiled)->table().dimensions.size() != 3) {
+    std::cerr << path << ": "
+              << (compiled.ok() ? "not a table of three dimensions"
+                                : compiled.status().ToString())
+              << "\n";
+    return false;
+  }
+  const std::shared_ptr<const CompiledTable> table = *std::move(compiled);
+  benchmark::RegisterBenchmark(
+      absl::StrCat("NewProblem<", path, ">").c_str(),
+      [table](benchmark::State& state) { ResolveNewProblems(state, *table); });
+  return true;
+}
+
 }  // namespace
 }  // namespace wavetune::bench
 
 int main(int argc, char** argv) {
   wavetune::bench::RegisterPaths();
   benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  for (int i = 1; i < argc; ++i) {
+    if (!wavetune::bench::RegisterFile(argv[i])) return 1;
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;
