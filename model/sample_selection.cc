@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace wavetune {
 namespace {
@@ -98,6 +99,14 @@ void DropContradictory(std::vector<Observation>& all, SelectionCounts& counts) {
 }
 
 }  // namespace
+
+Sample MedianSample(std::vector<Sample> samples) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const Sample& a, const Sample& b) {
+                     return a.latency_us < b.latency_us;
+                   });
+  return std::move(samples[(samples.size() - 1) / 2]);
+}
 
 bool IsPlausibleLatency(double latency_us) {
   return std::isfinite(latency_us) && latency_us >= kShortestLatencyUs &&

@@ -109,5 +109,16 @@ TEST_F(SampleSelectionTest, OrderDoesNotMatter) {
   }
 }
 
+TEST(MedianSampleTest, TakesTheMiddleOne) {
+  const auto sample = [](double latency_us, double min_us) {
+    return Sample{.latency_us = latency_us, .min_us = min_us};
+  };
+  EXPECT_EQ(MedianSample({sample(7, 0)}).latency_us, 7);
+  EXPECT_EQ(MedianSample({sample(9, 0), sample(1, 1), sample(5, 2)}).min_us, 2);
+  // The lower one of two; of equal ones the first.
+  EXPECT_EQ(MedianSample({sample(3, 0), sample(2, 1)}).latency_us, 2);
+  EXPECT_EQ(MedianSample({sample(3, 0), sample(3, 1), sample(3, 2)}).min_us, 1);
+}
+
 }  // namespace
 }  // namespace wavetune

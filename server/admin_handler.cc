@@ -124,6 +124,11 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
   if (request.remeasure_leaders() > 0) {
     wanted.remeasure_leaders = request.remeasure_leaders();
   }
+  if (request.rounds() < 0 || request.rounds() > kMaxRounds) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rounds must be 0 to ", kMaxRounds));
+  }
+  if (request.rounds() > 0) wanted.rounds = request.rounds();
   RETURN_IF_ERROR(TakeRecording(request, wanted));
   for (int i = 0; i < request.problems_size(); ++i) {
     absl::StatusOr<Problem> problem =

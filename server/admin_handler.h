@@ -23,6 +23,8 @@ class AdminHandler {
 
   // Most problems of one measuring job.
   static constexpr int kMaxProblems = 4096;
+  // Rounds that choices and leaders may be measured in.
+  static constexpr int kMaxRounds = 100;
   // Anchors per candidate that a recording may ask for.
   static constexpr int kMaxRecordedAnchors = 1000;
 

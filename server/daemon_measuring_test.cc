@@ -11,6 +11,8 @@
 namespace wavetune {
 namespace {
 
+using ::testing::HasSubstr;
+
 class DaemonMeasuringTest : public DaemonFixture {};
 
 TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
@@ -39,11 +41,20 @@ TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
   EXPECT_EQ(results[0].best().configuration().values(0), 32);
   EXPECT_EQ(results[1].problem().extents(0).values(0), 5000);
 
+  const auto refusal = [&](const v1::MeasureRequest& bad) {
+    grpc::ClientContext bad_context;
+    const auto refused = admin->Measure(&bad_context, bad);
+    EXPECT_FALSE(refused->Read(&message));
+    return refused->Finish();
+  };
+  for (const int rounds : {-1, 101}) {
+    v1::MeasureRequest bad = request;
+    bad.set_rounds(rounds);
+    EXPECT_EQ(refusal(bad).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(refusal(bad).error_message(), HasSubstr("rounds must be"));
+  }
   request.mutable_problems(0)->clear_extents();
-  grpc::ClientContext bad;
-  const auto refused = admin->Measure(&bad, request);
-  EXPECT_FALSE(refused->Read(&message));
-  EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(DaemonMeasuringTest, RecordsAndStreamsEverySample) {

@@ -33,6 +33,7 @@ struct Options {
   std::string specialisation;
   bool exhaustive = false;
   int leaders = 4;
+  int rounds = 3;
   bool peers = false;
   std::string record;  // Folder of the trace.
   bool replace = false;
@@ -55,6 +56,7 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
   request.set_default_configuration(true);
   request.set_exhaustive(options.exhaustive);
   request.set_remeasure_leaders(options.leaders);
+  request.set_rounds(options.rounds);
   request.set_peers(options.peers);
   if (!options.record.empty()) {
     request.set_record(true);
@@ -233,6 +235,12 @@ void AddBenchCommand(CommandRegistry& registry) {
       ->add_option("--leaders", options->leaders,
                    "Leaders of the exhaustive pass to measure again")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--rounds", options->rounds,
+                   "Rounds in which the choice, the default, the leaders and "
+                   "vendor libraries are measured, in turns; the median counts")
+      ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_flag(
       "--peers", options->peers,

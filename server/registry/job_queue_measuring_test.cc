@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -52,6 +54,48 @@ TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
               Each(Field(&SampleRecord::job_id, 1u)));
 }
 
+TEST_F(JobQueueMeasuringTest, OfSeveralRoundsTheMedianCounts) {
+  // The default takes 10, 30, 20 us: neither the luckiest nor the last counts.
+  int measured = 0;
+  FakeMeasurementExecutor device(
+      {.facts = testing::H200(),
+       .latency_us = [&](const Configuration&, const Problem&) {
+         return std::array{10, 30, 20}[static_cast<size_t>(measured++ % 3)];
+       }});
+  directory_.Attach(&device);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 3};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued = queue.Measure(
+      request,
+      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_DOUBLE_EQ(results[0].standard->latency_us, 20);
+  EXPECT_EQ(measured, 3);
+  EXPECT_EQ(StoredSamples(), 3);
+  queue_ = nullptr;  // Before its device.
+}
+
+TEST_F(JobQueueMeasuringTest, WhatCrashesIsNotMeasuredInALaterRound) {
+  device_.CrashOn(spec_.default_configuration);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 5};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued = queue.Measure(
+      request,
+      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  Wait(queue, queued->id);
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_FALSE(results[0].standard.has_value());
+  EXPECT_THAT(device_.items(), SizeIs(1));
+}
+
 TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
   KernelSpec spec = spec_;
   spec.implementations = {{.backend = device_.device().backend,
@@ -72,7 +116,7 @@ TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
   EXPECT_EQ(results[0].peers[0].library, "cublaslt");
   EXPECT_DOUBLE_EQ(results[0].peers[0].latency_us, 42);
   EXPECT_THAT(results[0].all, SizeIs(1));
-  EXPECT_EQ(StoredSamples(), 1);
+  EXPECT_EQ(StoredSamples(), 3);  // A round each.
 }
 
 TEST_F(JobQueueMeasuringTest, AKernelWithoutPeersSaysSo) {

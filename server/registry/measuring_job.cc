@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel_validation.h"
+#include "model/sample_selection.h"
 #include "model/status_macros.h"
 
 namespace wavetune {
@@ -304,6 +306,32 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
   return leaders;
 }
 
+absl::StatusOr<std::vector<JobDevice::Result>> MeasuringJob::MeasureInRounds(
+    const std::vector<MeasureItem>& items) {
+  std::vector<JobDevice::Result> medians(items.size());
+  std::vector<std::vector<Sample>> samples(items.size());
+  std::vector<size_t> left(items.size());  // Indices of what did not crash.
+  std::iota(left.begin(), left.end(), size_t{0});
+  for (int round = 0; round < request_.rounds; ++round) {
+    std::vector<MeasureItem> batch;
+    for (size_t i : left) batch.push_back(items[i]);
+    ASSIGN_OR_RETURN(const auto results, device_.Measure(batch));
+    for (size_t j = 0; j < left.size(); ++j) {
+      if (results[j].sample) {
+        samples[left[j]].push_back(*results[j].sample);
+      } else {
+        medians[left[j]] = results[j];
+      }
+    }
+    std::erase_if(left, [&](size_t i) { return medians[i].excluded; });
+  }
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (samples[i].empty() || medians[i].excluded) continue;
+    medians[i] = {.sample = MedianSample(std::move(samples[i]))};
+  }
+  return medians;
+}
+
 absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     const Problem& problem) {
   MeasuredProblem result{.problem = problem};
@@ -338,7 +366,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
       items.push_back({.problem = problem, .peer = peer.library});
     }
   }
-  ASSIGN_OR_RETURN(auto results, device_.Measure(items));
+  ASSIGN_OR_RETURN(auto results, MeasureInRounds(items));
   result.peers = Peers(items, results);
   items.resize(named.size());  // Peers come last, and are no candidates.
   results.resize(named.size());

@@ -44,6 +44,9 @@ struct MeasureRequest {
   bool standard = false;    // The default configuration.
   bool exhaustive = false;  // Every candidate that compiles.
   int remeasure_leaders = 4;
+  // Choice, default, leaders and peers are measured so often, interleaved; of
+  // each the median counts.
+  int rounds = 3;
   bool peers = false;  // Vendor libraries, interleaved with the leaders.
   // Record a trace. Implies exhaustive.
   bool record = false;
@@ -118,6 +121,10 @@ class MeasuringJob {
   absl::Status CheckPeers() const;
   absl::Status MeasureProblems();
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
+  // Measures items request_.rounds times, interleaved; returns the median of
+  // each, in their order.
+  absl::StatusOr<std::vector<JobDevice::Result>> MeasureInRounds(
+      const std::vector<MeasureItem>& items);
   // Every candidate that is legal at a problem, once; returns the fastest few.
   absl::StatusOr<std::vector<Configuration>> MeasureAll(
       const Problem& problem,

@@ -8,6 +8,7 @@
 #include "client/cli/kernel_lookup.h"
 #include "client/cli/report/report_source.h"
 #include "model/digest.h"
+#include "model/sample_selection.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 
@@ -28,7 +29,7 @@ class Listing {
       }));
     for (const v1::Sample& sample : message.measured())
       status_.Update(TakeSample(sample, [this](Sample taken) {
-        measured_.insert_or_assign({taken.configuration, taken.problem}, taken);
+        measured_[{taken.configuration, taken.problem}].push_back(taken);
       }));
   }
 
@@ -39,7 +40,8 @@ class Listing {
     std::set<Problem> known(report.representative.begin(),
                             report.representative.end());
     for (const Sample& sample : fitted_) known.insert(sample.problem);
-    for (const auto& [pair, sample] : measured_) {
+    for (auto& [pair, samples] : measured_) {
+      const Sample sample = MedianSample(std::move(samples));
       (known.contains(sample.problem) ? report.held_out : report.judged)
           .push_back(sample);
     }
@@ -73,8 +75,8 @@ class Listing {
   absl::Status status_;
   std::vector<TraceCandidate> candidates_;
   std::vector<Sample> fitted_;
-  // Of repeated measurements the last counts: the leaders, interleaved.
-  std::map<std::pair<Configuration, Problem>, Sample> measured_;
+  // Of repeated measurements the median counts: the leaders, interleaved.
+  std::map<std::pair<Configuration, Problem>, std::vector<Sample>> measured_;
 };
 
 // A table outlives the kernel's folder, and an edited manifest may mean
