@@ -18,24 +18,31 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-class JobQueueMeasuringTest : public JobQueueFixture {};
+class JobQueueMeasuringTest : public JobQueueFixture {
+ protected:
+  // Measures to the end; returns the job, and what it found in `results`.
+  JobRecord Measure(JobQueue& queue, const MeasureRequest& request,
+                    std::vector<MeasuredProblem>* results) {
+    std::mutex mutex;
+    const auto queued = queue.Measure(
+        request, {.on_result = [&](const MeasuredProblem& result) {
+          std::lock_guard lock(mutex);
+          results->push_back(result);
+        }});
+    EXPECT_TRUE(queued.ok()) << queued.status();
+    return queued.ok() ? Wait(queue, queued->id) : JobRecord{};
+  }
+};
 
 TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
   JobQueue& queue = StartQueue();
   ASSERT_EQ(Run(queue).state, JobState::kSucceeded);
   const int64_t samples_before = StoredSamples();
-  std::mutex mutex;
   std::vector<MeasuredProblem> results;
   MeasureRequest request{.kernel = spec_.name, .exhaustive = true};
   request.problems = {{.extents = {100, 512, 512}},
                       {.extents = {1000, 512, 514}}};
-  const auto queued =
-      queue.Measure(request, {.on_result = [&](const MeasuredProblem& result) {
-                      std::lock_guard lock(mutex);
-                      results.push_back(result);
-                    }});
-  ASSERT_TRUE(queued.ok()) << queued.status();
-  const JobRecord job = Wait(queue, queued->id);
+  const JobRecord job = Measure(queue, request, &results);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_THAT(results, SizeIs(2));
   for (const MeasuredProblem& result : results) {
@@ -67,11 +74,7 @@ TEST_F(JobQueueMeasuringTest, OfSeveralRoundsTheMedianCounts) {
   std::vector<MeasuredProblem> results;
   MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 3};
   request.problems = {{.extents = {100, 512, 512}}};
-  const auto queued = queue.Measure(
-      request,
-      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
-  ASSERT_TRUE(queued.ok()) << queued.status();
-  const JobRecord job = Wait(queue, queued->id);
+  const JobRecord job = Measure(queue, request, &results);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_DOUBLE_EQ(results[0].standard->latency_us, 20);
@@ -86,11 +89,7 @@ TEST_F(JobQueueMeasuringTest, WhatCrashesIsNotMeasuredInALaterRound) {
   std::vector<MeasuredProblem> results;
   MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 5};
   request.problems = {{.extents = {100, 512, 512}}};
-  const auto queued = queue.Measure(
-      request,
-      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
-  ASSERT_TRUE(queued.ok()) << queued.status();
-  Wait(queue, queued->id);
+  Measure(queue, request, &results);
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_FALSE(results[0].standard.has_value());
   EXPECT_THAT(device_.items(), SizeIs(1));
@@ -105,11 +104,7 @@ TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
   std::vector<MeasuredProblem> results;
   MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
   request.problems = {{.extents = {100, 512, 512}}};
-  const auto queued = queue.Measure(
-      request,
-      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
-  ASSERT_TRUE(queued.ok()) << queued.status();
-  const JobRecord job = Wait(queue, queued->id);
+  const JobRecord job = Measure(queue, request, &results);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_THAT(results, SizeIs(1));
   ASSERT_THAT(results[0].peers, SizeIs(1));
@@ -137,11 +132,7 @@ TEST_F(JobQueueMeasuringTest, MeasuringWithoutATableStillMeasuresTheDefault) {
   MeasureRequest request{
       .kernel = spec_.name, .chosen = true, .standard = true};
   request.problems = {{.extents = {100, 512, 512}}};
-  const auto queued = queue.Measure(
-      request,
-      {.on_result = [&](const MeasuredProblem& r) { results.push_back(r); }});
-  ASSERT_TRUE(queued.ok()) << queued.status();
-  EXPECT_EQ(Wait(queue, queued->id).state, JobState::kSucceeded);
+  EXPECT_EQ(Measure(queue, request, &results).state, JobState::kSucceeded);
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_FALSE(results[0].chosen.has_value());
   EXPECT_TRUE(results[0].standard.has_value());
