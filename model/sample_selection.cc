@@ -105,7 +105,7 @@ Sample MedianSample(std::vector<Sample> samples) {
                    [](const Sample& a, const Sample& b) {
                      return a.latency_us < b.latency_us;
                    });
-  return std::move(samples[(samples.size() - 1) / 2]);
+  return std::move(samples[samples.size() / 2]);
 }
 
 bool IsPlausibleLatency(double latency_us) {

@@ -33,8 +33,8 @@ struct SelectionCounts {
   int64_t throttled = 0;      // Of those, from a throttled device.
 };
 
-// Returns the sample of median latency, of an even number the lower one, of
-// equal ones the first. `samples` is not empty.
+// Returns the sample of median latency; of an even number the upper one, since
+// the lower is the luckier. `samples` is not empty.
 Sample MedianSample(std::vector<Sample> samples);
 
 // Returns the observations of one candidate in the order of their problems.

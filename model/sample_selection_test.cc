@@ -115,8 +115,8 @@ TEST(MedianSampleTest, TakesTheMiddleOne) {
   };
   EXPECT_EQ(MedianSample({sample(7, 0)}).latency_us, 7);
   EXPECT_EQ(MedianSample({sample(9, 0), sample(1, 1), sample(5, 2)}).min_us, 2);
-  // The lower one of two; of equal ones the first.
-  EXPECT_EQ(MedianSample({sample(3, 0), sample(2, 1)}).latency_us, 2);
+  // The upper one of two; of equal ones that which stood there.
+  EXPECT_EQ(MedianSample({sample(3, 0), sample(2, 1)}).latency_us, 3);
   EXPECT_EQ(MedianSample({sample(3, 0), sample(3, 1), sample(3, 2)}).min_us, 1);
 }
 

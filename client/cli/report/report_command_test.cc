@@ -87,10 +87,11 @@ TEST_F(ReportCommandTest, WritesAPageFromTheDaemonsTableAndSamples) {
   EXPECT_THAT(Page(), HasSubstr("<title>gemm on a GPU GPU-1"));
 }
 
-TEST_F(ReportCommandTest, OfRepeatedMeasurementsTheLastCounts) {
+TEST_F(ReportCommandTest, OfRepeatedMeasurementsTheMedianCounts) {
   AddCandidate({64, 2});
   AddSample(false, 64, 10);
   AddSample(true, 700, 12);
+  AddSample(true, 700, 19);
   AddSample(true, 700, 15);
   ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
   const Json samples = Data()["specialisations"][0]["samples"];
