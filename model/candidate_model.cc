@@ -48,6 +48,10 @@ struct Placed {
   size_t wave_regime;
 };
 
+double FitWeight(const Observation& observation) {
+  return observation.weight * observation.relevance;
+}
+
 std::vector<Placed> Place(const SubTable& axes, int64_t capacity,
                           absl::Span<const Observation> observations) {
   std::vector<Placed> placed;
@@ -81,7 +85,7 @@ std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
     rows.push_back(
         {.terms = TermsOf(p.observation->at, step_tiles),
          .latency_us = p.observation->latency_us,
-         .weight = p.observation->weight * (own ? 1 : kOtherRowsWeight)});
+         .weight = FitWeight(*p.observation) * (own ? 1 : kOtherRowsWeight)});
   }
   return rows;
 }
@@ -112,7 +116,7 @@ std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
                   at.row_share},
          .memory_class = classes[p.row_regime],
          .latency_us = p.observation->latency_us,
-         .weight = p.observation->weight});
+         .weight = FitWeight(*p.observation)});
   }
   return rows;
 }

@@ -19,6 +19,7 @@
 #include "model/portfolio.h"
 #include "model/profile.h"
 #include "model/profile_state.h"
+#include "model/relevance.h"
 #include "model/status_macros.h"
 #include "model/sub_table_builder.h"
 #include "model/table_check.h"
@@ -161,16 +162,17 @@ void CountSamples(const ProfileState& state, FitReport& report) {
 }  // namespace
 
 absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
-  ASSIGN_OR_RETURN(const ProfileState state, MakeProfileState(input));
+  ASSIGN_OR_RETURN(ProfileState state, MakeProfileState(input));
   std::vector<std::string> notes = NotesOnSamples(state);
   std::vector<Fitted> all;
-  for (const SpecialisationState& s : state.specialisations) {
+  for (SpecialisationState& s : state.specialisations) {
     if (s.candidates.empty()) {
       notes.push_back(absl::StrCat("[", s.name,
                                    "] no candidate compiled: decisions answer "
                                    "the default configuration"));
       continue;
     }
+    SetRelevance(input, s);
     ASSIGN_OR_RETURN(Fitted fitted, FitModels(input, s));
     all.push_back(std::move(fitted));
   }

@@ -57,8 +57,9 @@ double ErrorOf(const SubTable& axes, const CandidateModel& model,
   for (const Observation& o : observations) {
     const FitRow row{.terms = {}, .latency_us = o.latency_us};
     const double predicted_us = PredictUs(axes, model, o.at);
-    sum += o.weight * RobustErrorOf(row, predicted_us).error;
-    weight += o.weight;
+    const double counts = o.weight * o.relevance;
+    sum += counts * RobustErrorOf(row, predicted_us).error;
+    weight += counts;
   }
   return weight > 0 ? sum / weight : 0;
 }

@@ -53,7 +53,7 @@ struct QuickInterval {
 };
 
 struct QuickLayout {
-  static constexpr int kMaxRows = 64;
+  static constexpr int kMaxRows = kMaxLanes;
   static constexpr int kMaxIntervals = 64;
   static constexpr int kIndices = 4096;
 

@@ -159,10 +159,15 @@ WAVETUNE_KERNEL_INLINE uint64_t LanesAtMost(const double* values, int lanes,
 }
 
 // Returns the first lane whose value is at most `bound`; there is one. Which it
-// is cannot be predicted, so that the only branch is after 64 lanes.
-template <typename R>
+// is cannot be predicted, so that the only branch is after 64 lanes. kBlocks:
+// of lanes, no more than 64, or 0 for any number.
+template <typename R, int kBlocks = 0>
 WAVETUNE_KERNEL_INLINE int FirstAtMost(const double* values, int lanes,
                                        R bound) {
+  if constexpr (kBlocks != 0) {
+    static_assert(kBlocks * kBlockLanes <= 64);
+    return __builtin_ctzll(LanesAtMost<R, kBlocks>(values, lanes, bound));
+  }
   for (int begin = 0;; begin += 64) {
     const int left = lanes - begin;
     const uint64_t found =

@@ -29,7 +29,6 @@ struct QuickResults {
   alignas(64) double iterations[QuickLayout::kMaxRows];
   // The same, no more than the last index into QuickLayout::anchor_of.
   alignas(64) int32_t anchor_index[QuickLayout::kMaxRows];
-  uint64_t in_second_regime;  // A bit per row.
 };
 
 // A problem's extents in all lanes.
@@ -89,7 +88,6 @@ WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
   at.iterations.Store(results.iterations + lane);
   Min(at.iterations, R::Of(QuickLayout::kIndices - 1))
       .StoreWhole(results.anchor_index + lane);
-  results.in_second_regime |= uint64_t{Bits(second)} << lane;
   if constexpr (!kOverlaps) return latency;
   latency.Store(results.latency_us + lane);
   return Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
@@ -117,7 +115,8 @@ WAVETUNE_KERNEL_INLINE R RankQuick(const QuickLayout& layout,
     for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
       const R all =
           RankOfRows<R, kOverlaps>(layout, problem, segments, lane, results);
-      const R rank = Select(R::MaskOf(*excluded >> lane), R::Of(kNoRow), all);
+      const R rank = Select(R::MaskOf(excluded[lane / 64] >> (lane % 64)),
+                            R::Of(kNoRow), all);
       rank.Store(results.rank_us + lane);
       best = Min(rank, best);
     }
@@ -131,6 +130,13 @@ WAVETUNE_KERNEL_INLINE int64_t BitsOf(const double& value) {
   int64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(bits));
   return bits;
+}
+
+// Returns 1 where a is above b, else 0; both at least 0. The sign of a
+// difference and no comparison, so that no compiler makes a branch of it.
+WAVETUNE_KERNEL_INLINE unsigned IsAbove(const double& a, const double& b) {
+  return static_cast<unsigned>(static_cast<uint64_t>(BitsOf(b) - BitsOf(a)) >>
+                               63);
 }
 
 // Returns 1 where a problem lies outside of the record's measured range, else
@@ -157,16 +163,15 @@ QuickAnswer ChooseQuick(const QuickLayout& layout, const int64_t* extents,
   const QuickInterval& interval =
       layout.intervals[layout.interval_of[*rows < kLast ? *rows : kLast]];
   QuickResults results;  // Only what was written is read.
-  results.in_second_regime = 0;
   const R best = LeastOfAll(RankQuick<R, kOverlaps, kBlocks>(
       layout, problem, interval.segments, excluded, results));
   if constexpr (kBlocks == 0) {
     if (IsNoRow(best)) return {};
   }
-  const auto row =
-      static_cast<unsigned>(__builtin_ctzll(LanesAtMost<R, kBlocks>(
-          results.rank_us, layout.lanes, best * R::Of(layout.tie_factor))));
-  const unsigned second = results.in_second_regime >> row & 1;
+  const auto row = static_cast<unsigned>(FirstAtMost<R, kBlocks>(
+      results.rank_us, layout.lanes, best * R::Of(layout.tie_factor)));
+  const unsigned second =
+      IsAbove(results.tiles[row], layout.first_regime_tiles[row]);
   const QuickRecord& record = *interval.records[2 * row + second];
   const unsigned outside = IsOutside(record, BitsOf(results.tiles[row]),
                                      BitsOf(results.iterations[row]));

@@ -14,8 +14,8 @@ namespace wavetune {
 namespace {
 
 // A table's planes stay in the second-level cache of a core; the usual 16 rows
-// with three regimes need about 40 KiB, 48 of gemm_bf16 with four about 400.
-constexpr size_t kMaxPlaneBytes = 512 * 1024;
+// with three regimes need about 40 KiB, 96 of gemm_bf16 with four about 800.
+constexpr size_t kMaxPlaneBytes = 1024 * 1024;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 

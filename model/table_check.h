@@ -35,7 +35,7 @@ inline constexpr int kMaxExpressionDepth = 8;
 inline constexpr int kMaxMappingNodes = 64;  // Of all of a mapping's trees.
 // Nodes of the mapping, and relations, times macro groups: what one decision
 // may have to evaluate.
-inline constexpr int kMaxDecisionNodes = 1024;
+inline constexpr int kMaxDecisionNodes = 2048;
 // Coefficients and floors, in microseconds; keeps every prediction finite.
 inline constexpr double kMaxCoefficient = 1e30;
 // Relative bounds.

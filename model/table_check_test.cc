@@ -172,7 +172,7 @@ TEST(TableCheckTest, LimitsWhatOneDecisionEvaluates) {
   Sub(table).mapping.tiles = Expression::Product(constants);
   ASSERT_TRUE(CheckTable(table).ok());
   const MacroGroup group = Sub(table).groups[0];
-  Sub(table).groups.assign(40, group);
+  Sub(table).groups.assign(80, group);
   EXPECT_EQ(CheckTable(table).code(), absl::StatusCode::kInvalidArgument);
 }
 

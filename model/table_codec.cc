@@ -17,17 +17,13 @@ namespace {
 // send text.
 constexpr absl::string_view kMagic("\x89WTB\r\n\x1a\n", 8);
 constexpr uint16_t kMajorVersion = 1;
-// Of payloads with the sections of 1.0 alone, and with that of 1.2.
-constexpr uint16_t kSumsMinorVersion = 0;
-constexpr uint16_t kFormsMinorVersion = 2;
 // Section 4 of 1.1 had forms whose answers no version since gives.
 constexpr uint16_t kRetiredMinorVersion = 1;
 
 constexpr uint32_t kCriticalFlag = 1;
 constexpr uint32_t kMaxSections = 64;
 
-// Sections of this version, in their order; all critical, each at most once,
-// the first kRequiredSections always.
+// Sections of this version, in their order; all critical, each at most once.
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);
@@ -38,9 +34,30 @@ constexpr SectionCodec kSections[] = {
     {2, WriteSignature, ReadSignature},
     {3, WriteSubTables, ReadSubTables},
     {5, WriteForms, ReadForms},
+    {6, WritePackedSubTables, ReadPackedSubTables},
 };
-constexpr uint32_t kRequiredSections = 3;
-constexpr uint32_t kLastKnownId = 5;
+
+// Which sections a payload has, by the lowest version that can hold a table.
+struct Layout {
+  uint16_t minor_version;
+  std::vector<uint32_t> sections;
+};
+const Layout& Sums() {
+  static const auto* const kLayout = new Layout{0, {1, 2, 3}};
+  return *kLayout;
+}
+const Layout& Forms() {
+  static const auto* const kLayout = new Layout{2, {1, 2, 3, 5}};
+  return *kLayout;
+}
+const Layout& Packed() {
+  static const auto* const kLayout = new Layout{3, {1, 2, 6}};
+  return *kLayout;
+}
+const Layout& PlainLayoutOf(const Table& table) {
+  return HasForms(table) ? Forms() : Sums();
+}
+constexpr uint16_t kLatestMinorVersion = 3;
 
 const SectionCodec* FindSection(uint32_t id) {
   const auto* const found =
@@ -55,8 +72,24 @@ struct SectionEntry {
   uint32_t size = 0;
 };
 
-uint16_t MinorVersion(bool forms) {
-  return forms ? kFormsMinorVersion : kSumsMinorVersion;
+// Checks that the sections known to this build are those of one layout, and of
+// the version that says so.
+absl::Status CheckLayout(const std::vector<SectionEntry>& entries,
+                         uint16_t minor) {
+  std::vector<uint32_t> known;
+  for (const SectionEntry& entry : entries) {
+    if (FindSection(entry.id) != nullptr) known.push_back(entry.id);
+  }
+  for (const Layout* layout : {&Sums(), &Forms(), &Packed()}) {
+    if (known != layout->sections) continue;
+    if (minor > kLatestMinorVersion || minor == layout->minor_version) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        "table payload: sections of another minor version");
+  }
+  return absl::InvalidArgumentError(
+      "table payload: a section is missing, or one too many is there");
 }
 
 absl::Status CheckVersion(uint16_t major, uint16_t minor) {
@@ -124,43 +157,49 @@ absl::StatusOr<std::vector<SectionEntry>> ReadFrame(ByteReader& reader) {
     entries.push_back(entry);
   }
   if (!reader.ok()) return reader.status();
-  // Ids ascend from 1: with the last required one in its place, all are there.
-  if (entries.size() < kRequiredSections ||
-      entries[kRequiredSections - 1].id != kRequiredSections) {
-    reader.Fail("a section is missing");
-    return reader.status();
-  }
-  // What lies between may be a section that is unknown here.
-  const bool forms = std::any_of(
-      entries.begin(), entries.end(),
-      [](const SectionEntry& entry) { return entry.id == kLastKnownId; });
-  if (minor <= kFormsMinorVersion && minor != MinorVersion(forms)) {
-    reader.Fail("sections of another minor version");
-    return reader.status();
+  if (absl::Status status = CheckLayout(entries, minor); !status.ok()) {
+    return status;
   }
   return entries;
+}
+
+std::string Write(const Table& table, const Layout& layout) {
+  ByteWriter header;
+  ByteWriter body;
+  header.Raw(kMagic);
+  header.U16(kMajorVersion);
+  header.U16(layout.minor_version);
+  header.U32(static_cast<uint32_t>(layout.sections.size()));
+  for (const uint32_t id : layout.sections) {
+    const size_t begin = body.bytes().size();
+    FindSection(id)->write(table, body);
+    header.U32(id);
+    header.U32(kCriticalFlag);
+    header.U32(static_cast<uint32_t>(body.bytes().size() - begin));
+  }
+  return header.bytes() + body.bytes();
+}
+
+// A table has one payload: packed only where it does not fit otherwise.
+absl::Status CheckNeedsPacking(const std::vector<SectionEntry>& entries,
+                               const Table& table) {
+  const bool packed = std::any_of(entries.begin(), entries.end(),
+                                  [](const SectionEntry& entry) {
+                                    return entry.id == Packed().sections.back();
+                                  });
+  if (!packed || Write(table, PlainLayoutOf(table)).size() > kMaxPayloadBytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "table payload: packed sub-tables that fit unpacked");
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> EncodeTable(const Table& table) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  ByteWriter header;
-  ByteWriter body;
-  header.Raw(kMagic);
-  header.U16(kMajorVersion);
-  const bool forms = HasForms(table);
-  header.U16(MinorVersion(forms));
-  header.U32(kRequiredSections + (forms ? 1 : 0));
-  for (const SectionCodec& section : kSections) {
-    if (section.id > kRequiredSections && !forms) break;
-    const size_t begin = body.bytes().size();
-    section.write(table, body);
-    header.U32(section.id);
-    header.U32(kCriticalFlag);
-    header.U32(static_cast<uint32_t>(body.bytes().size() - begin));
-  }
-  std::string payload = header.bytes() + body.bytes();
+  std::string payload = Write(table, PlainLayoutOf(table));
+  if (payload.size() > kMaxPayloadBytes) payload = Write(table, Packed());
   if (payload.size() > kMaxPayloadBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "table of kernel ", table.kernel, " takes ", payload.size(),
@@ -191,6 +230,9 @@ absl::StatusOr<Table> DecodeTable(absl::string_view payload) {
   }
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = CheckNeedsPacking(*entries, table); !status.ok()) {
+    return status;
+  }
   return table;
 }
 

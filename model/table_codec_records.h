@@ -30,7 +30,16 @@ bool HasForms(const Table& table);
 void WriteForms(const Table& table, ByteWriter& writer);
 void ReadForms(ByteReader& reader, Table& table);
 
-// Parts of sections 2 and 3.
+// Section 6, in the place of 3 and 5 where these would not fit: the same, but
+// of a segment only what differs from the one before it.
+void WritePackedSubTables(const Table& table, ByteWriter& writer);
+void ReadPackedSubTables(ByteReader& reader, Table& table);
+
+// Parts of sections 2, 3, 5 and 6.
+// A sub-table up to its groups.
+void WriteSubTableHead(const SubTable& sub, ByteWriter& writer);
+SubTable ReadSubTableHead(ByteReader& reader, size_t parameters);
+WaveForm ReadForm(ByteReader& reader);
 void WriteRelation(const Relation& relation, ByteWriter& writer);
 Relation ReadRelation(ByteReader& reader);
 void WriteMapping(const Mapping& mapping, ByteWriter& writer);

@@ -100,41 +100,6 @@ void ReadAxes(ByteReader& reader, SubTable& sub) {
   }
 }
 
-void WriteSubTable(const SubTable& sub, ByteWriter& writer) {
-  writer.String(sub.specialisation);
-  WriteMapping(sub.mapping, writer);
-  writer.U8(static_cast<uint8_t>(sub.portfolio.size()));
-  for (const TableCandidate& candidate : sub.portfolio) {
-    WriteConfiguration(candidate.configuration, writer);
-    writer.I64(candidate.capacity);
-    writer.U32(static_cast<uint32_t>(candidate.registers));
-    writer.I64(candidate.local_memory_bytes);
-  }
-  WriteAxes(sub, writer);
-  writer.U8(static_cast<uint8_t>(sub.groups.size()));
-  for (const MacroGroup& group : sub.groups) WriteGroup(group, writer);
-}
-
-SubTable ReadSubTable(ByteReader& reader, size_t parameters) {
-  SubTable sub;
-  sub.specialisation = reader.String();
-  sub.mapping = ReadMapping(reader);
-  const size_t portfolio = reader.U8();
-  for (size_t i = 0; i < portfolio && reader.ok(); ++i) {
-    TableCandidate& candidate = sub.portfolio.emplace_back();
-    candidate.configuration = ReadConfiguration(reader, parameters);
-    candidate.capacity = reader.I64();
-    candidate.registers = static_cast<int32_t>(reader.U32());
-    candidate.local_memory_bytes = reader.I64();
-  }
-  ReadAxes(reader, sub);
-  const size_t groups = reader.U8();
-  for (size_t i = 0; i < groups && reader.ok(); ++i) {
-    sub.groups.push_back(ReadGroup(reader, sub));
-  }
-  return sub;
-}
-
 // Calls `use` with each segment of a sub-table, in the order of section 3.
 template <typename Sub, typename Use>
 void ForEachSegment(Sub& sub, Use use) {
@@ -147,16 +112,64 @@ void ForEachSegment(Sub& sub, Use use) {
 
 }  // namespace
 
+void WriteSubTableHead(const SubTable& sub, ByteWriter& writer) {
+  writer.String(sub.specialisation);
+  WriteMapping(sub.mapping, writer);
+  writer.U8(static_cast<uint8_t>(sub.portfolio.size()));
+  for (const TableCandidate& candidate : sub.portfolio) {
+    WriteConfiguration(candidate.configuration, writer);
+    writer.I64(candidate.capacity);
+    writer.U32(static_cast<uint32_t>(candidate.registers));
+    writer.I64(candidate.local_memory_bytes);
+  }
+  WriteAxes(sub, writer);
+}
+
+SubTable ReadSubTableHead(ByteReader& reader, size_t parameters) {
+  SubTable sub;
+  sub.specialisation = reader.String();
+  sub.mapping = ReadMapping(reader);
+  const size_t portfolio = reader.U8();
+  for (size_t i = 0; i < portfolio && reader.ok(); ++i) {
+    TableCandidate& candidate = sub.portfolio.emplace_back();
+    candidate.configuration = ReadConfiguration(reader, parameters);
+    candidate.capacity = reader.I64();
+    candidate.registers = static_cast<int32_t>(reader.U32());
+    candidate.local_memory_bytes = reader.I64();
+  }
+  ReadAxes(reader, sub);
+  return sub;
+}
+
 void WriteSubTables(const Table& table, ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(table.sub_tables.size()));
-  for (const SubTable& sub : table.sub_tables) WriteSubTable(sub, writer);
+  for (const SubTable& sub : table.sub_tables) {
+    WriteSubTableHead(sub, writer);
+    writer.U8(static_cast<uint8_t>(sub.groups.size()));
+    for (const MacroGroup& group : sub.groups) WriteGroup(group, writer);
+  }
 }
 
 void ReadSubTables(ByteReader& reader, Table& table) {
   const size_t count = reader.U8();
   for (size_t i = 0; i < count && reader.ok(); ++i) {
-    table.sub_tables.push_back(ReadSubTable(reader, table.parameters.size()));
+    SubTable& sub = table.sub_tables.emplace_back(
+        ReadSubTableHead(reader, table.parameters.size()));
+    const size_t groups = reader.U8();
+    for (size_t g = 0; g < groups && reader.ok(); ++g) {
+      sub.groups.push_back(ReadGroup(reader, sub));
+    }
   }
+}
+
+WaveForm ReadForm(ByteReader& reader) {
+  const uint8_t form = reader.U8();
+  if (form != static_cast<uint8_t>(WaveForm::kSum) &&
+      form != static_cast<uint8_t>(WaveForm::kOverlap)) {
+    reader.Fail("a wave form that this format does not have");
+    return WaveForm::kSum;
+  }
+  return static_cast<WaveForm>(form);
 }
 
 bool HasForms(const Table& table) {
@@ -177,13 +190,8 @@ void WriteForms(const Table& table, ByteWriter& writer) {
 
 void ReadForms(ByteReader& reader, Table& table) {
   for (SubTable& sub : table.sub_tables) {
-    const uint8_t form = reader.U8();
-    if (form != static_cast<uint8_t>(WaveForm::kSum) &&
-        form != static_cast<uint8_t>(WaveForm::kOverlap)) {
-      reader.Fail("a wave form that this format does not have");
-      return;
-    }
-    sub.form = static_cast<WaveForm>(form);
+    sub.form = ReadForm(reader);
+    if (!reader.ok()) return;
     if (sub.form == WaveForm::kSum) continue;
     ForEachSegment(sub, [&](WaveSegment& segment) {
       segment.coefficients.alpha_row = reader.F64();

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "model/byte_io.h"
+#include "model/table_codec_records.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 #include "tests/lib/tiny_table.h"
@@ -16,6 +18,7 @@ namespace wavetune {
 namespace {
 
 using testing::Lcg;
+using testing::RandomLargeTable;
 using testing::RandomTable;
 using testing::TinyTable;
 
@@ -220,6 +223,97 @@ TEST(TableCodecTest, RefusesARowTermThatASumDoesNotRead) {
   table.sub_tables[0].form = WaveForm::kSum;
   EXPECT_EQ(EncodeTable(table).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+// Returns the payload of version 1.3 that holds the table packed, whether or
+// not it would fit otherwise.
+std::string PackedPayload(const Table& table) {
+  std::string entries;
+  ByteWriter body;
+  const auto add = [&](uint32_t id, auto write) {
+    const size_t begin = body.bytes().size();
+    write(table, body);
+    entries += U32(id) + U32(1) +
+               U32(static_cast<uint32_t>(body.bytes().size() - begin));
+  };
+  add(1, WriteIdentity);
+  add(2, WriteSignature);
+  add(6, WritePackedSubTables);
+  return Payload().substr(0, kMinorAt) + std::string("\3\0", 2) + U32(3) +
+         entries + body.bytes();
+}
+
+TEST(TableCodecTest, PacksTablesThatDoNotFitOtherwise) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Lcg random(seed);
+    const Table table = RandomLargeTable(random);
+    const std::string payload = EncodeTable(table).value();
+    EXPECT_LE(payload.size(), kMaxPayloadBytes);
+    EXPECT_EQ(payload, PackedPayload(table));
+    const auto decoded = DecodeTable(payload);
+    ASSERT_TRUE(decoded.ok()) << seed << ": " << decoded.status();
+    ASSERT_EQ(*decoded, table) << seed;
+  }
+}
+
+TEST(TableCodecTest, RefusesToUnpackWhatFitsUnpacked) {
+  for (const Table& table : {TinyTable(), Overlapping()}) {
+    const absl::Status status = DecodeTable(PackedPayload(table)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), "fit unpacked")) << status;
+  }
+}
+
+TEST(TableCodecTest, RefusesPackedFieldsThatDidNotChange) {
+  // The tiny table's one segment is the end of its payload: a mask, the fields
+  // that are not zero and one byte of micro table. Its min_iterations is zero.
+  constexpr uint16_t kMinIterations = 1 << 10;
+  const std::string good = PackedPayload(TinyTable());
+  const auto with_mask = [&good](uint16_t bit, const std::string& field) {
+    size_t mask_at = good.size();
+    // delta, beta, floor, both bounds, max_iterations, step, both waves, micro.
+    mask_at -= 2 + 9 * 8 + 1;
+    std::string payload = good;
+    payload[mask_at] = static_cast<char>(payload[mask_at] | bit);
+    payload[mask_at + 1] = static_cast<char>(payload[mask_at + 1] | bit >> 8);
+    // After delta, beta, floor and the bounds.
+    payload.insert(mask_at + 2 + 5 * size_t{8}, field);
+    const size_t size_at = kEntriesAt + 2 * kEntryBytes + 8;
+    payload[size_at] = static_cast<char>(payload[size_at] + field.size());
+    return DecodeTable(payload).status();
+  };
+  const absl::Status same = with_mask(kMinIterations, std::string(8, '\0'));
+  EXPECT_TRUE(absl::StrContains(same.message(), "did not change")) << same;
+}
+
+TEST(TableCodecTest, RefusesPackedTablesInTheVersionBeforeThem) {
+  std::string payload = PackedPayload(TinyTable());
+  payload[kMinorAt] = 2;
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "another minor version"))
+      << status;
+}
+
+TEST(TableCodecTest, BitFlipsInPackedTablesGiveAnErrorOrAnotherTable) {
+  Lcg random(3);
+  const Table table = RandomLargeTable(random);
+  const std::string payload = EncodeTable(table).value();
+  int accepted = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto bit = static_cast<size_t>(
+                         random.Below(static_cast<int64_t>(payload.size()))) *
+                         8 +
+                     static_cast<size_t>(random.Below(8));
+    if (bit / 8 == kMinorAt || bit / 8 == kMinorAt + 1) continue;
+    std::string flipped = payload;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    const auto decoded = DecodeTable(flipped);
+    if (!decoded.ok()) continue;
+    ++accepted;
+    ASSERT_NE(*decoded, table) << bit;
+    ASSERT_EQ(EncodeTable(*decoded).value(), flipped) << bit;
+  }
+  EXPECT_GT(accepted, 100);
 }
 
 TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {

@@ -68,7 +68,8 @@ void MakeTwoWaveRegimes(SubTable& sub) {
 Table AnyTable(Lcg& random) {
   Table table = random.OneIn(8)
                     ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
-                    : RandomTable(random);
+                : random.OneIn(16) ? testing::RandomLargeTable(random)
+                                   : RandomTable(random);
   const bool intervals = random.OneIn(2);
   for (SubTable& sub : table.sub_tables) {
     for (RowRegime& regime : sub.row_regimes) {

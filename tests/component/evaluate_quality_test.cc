@@ -69,8 +69,9 @@ TEST_F(EvaluateQualityTest, AnchorsAloneGiveNearlyTheBestChoices) {
   EXPECT_EQ(json["candidates"], 176);
 }
 
-// The model as it stands; what is missing to 99 % is written down in
-// docs/results.md.
+// The model as it stands (docs/results.md); with 96 candidates the targets are
+// 0.99, 0.95 and 0.88. Floors leave room for what the luck of a few samples
+// moves.
 TEST_F(EvaluateQualityTest, ARecordedHopperGemmIsDecidedFromAReplayedProfile) {
   const std::string trace =
       std::string(WAVETUNE_SOURCE_DIR) + "/tests/data/h200/gemm_bf16";
@@ -82,7 +83,7 @@ TEST_F(EvaluateQualityTest, ARecordedHopperGemmIsDecidedFromAReplayedProfile) {
   };
   // The default, and what kernels/gemm_bf16 asks for.
   for (const Floor& floor :
-       {Floor{"16", 0.96, 0.87, 0.78}, Floor{"48", 0.98, 0.92, 0.80}}) {
+       {Floor{"16", 0.96, 0.87, 0.78}, Floor{"96", 0.985, 0.94, 0.88}}) {
     SCOPED_TRACE(floor.portfolio);
     ASSERT_EQ(Run({"evaluate", "--trace", trace, "--profile", "--portfolio",
                    floor.portfolio, "--json"}),

@@ -19,10 +19,13 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// Of a known version, without unknown sections: 1.0 has three, 1.2 four.
+// Of a known version, without unknown sections: 1.2 has four, 1.0 and 1.3
+// three.
 bool IsCanonicalForm(absl::string_view payload) {
-  return payload[11] == 0 && ((payload[10] == 0 && payload[12] == 3) ||
-                              (payload[10] == 2 && payload[12] == 4));
+  const char minor = payload[10];
+  return payload[11] == 0 &&
+         (minor == 2 ? payload[12] == 4
+                     : (minor == 0 || minor == 3) && payload[12] == 3);
 }
 
 // Asks at the corners of the problem space.

@@ -17,8 +17,11 @@ struct GoldenTable {
   uint64_t seed;
   WaveForm form = WaveForm::kSum;
 
+  bool large = false;
+
   Table Build() const {
     Lcg random(seed);
+    if (large) return RandomLargeTable(random);
     Table table = RandomTable(random, kind, /*portfolio=*/12);
     if (form == WaveForm::kOverlap) MakeOverlap(random, table.sub_tables[0]);
     return table;
@@ -32,6 +35,7 @@ inline constexpr GoldenTable kGoldenTables[] = {
     {"causal_attention", TableKind::kCausalAttention, 3},
     {"packed_attention", TableKind::kPackedAttention, 4},
     {"overlapping_gemm", TableKind::kClusterGemm, 5, WaveForm::kOverlap},
+    {"large_gemm", TableKind::kGemm, 6, WaveForm::kOverlap, /*large=*/true},
 };
 
 }  // namespace wavetune::testing

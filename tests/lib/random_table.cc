@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/fold.h"
+#include "model/table_check.h"
+#include "model/table_codec.h"
 
 namespace wavetune::testing {
 namespace {
@@ -265,6 +267,22 @@ Table RandomHead(Lcg& random, TableKind kind) {
   return table;
 }
 
+// Gives every segment the first one's fields, but its own floor, bound, last
+// wave and alpha_row.
+void ShareFields(MacroGroup& group) {
+  const WaveSegment first = group.rows[0].segments[0];
+  for (TableRow& row : group.rows) {
+    for (WaveSegment& segment : row.segments) {
+      WaveSegment shared = first;
+      shared.coefficients.alpha_row = segment.coefficients.alpha_row;
+      shared.floor_us = segment.floor_us;
+      shared.relative_bound = segment.relative_bound;
+      shared.max_wave = std::max(first.min_wave, segment.max_wave);
+      segment = std::move(shared);
+    }
+  }
+}
+
 int64_t RandomExtent(Lcg& random, const Dimension& dimension) {
   if (random.OneIn(64)) return dimension.max;
   int64_t extent = 1 + random.Below(int64_t{1} << random.Below(15));
@@ -304,6 +322,22 @@ Table RandomTable(Lcg& random, TableKind kind, int portfolio) {
   Table table = RandomHead(random, kind);
   table.sub_tables.push_back(RandomSubTable(random, table, kind, portfolio));
   return table;
+}
+
+Table RandomLargeTable(Lcg& random) {
+  constexpr size_t kPlainSegmentBytes = 120;
+  for (;;) {
+    Table table = RandomTable(random, TableKind::kGemm, kMaxPortfolio);
+    SubTable& sub = table.sub_tables[0];
+    MakeOverlap(random, sub);
+    for (MacroGroup& group : sub.groups) ShareFields(group);
+    const size_t segments =
+        sub.groups.size() * sub.row_regimes.size() * sub.max_waves.size();
+    if (segments * kPlainSegmentBytes > kMaxPayloadBytes &&
+        EncodeTable(table).ok()) {
+      return table;
+    }
+  }
 }
 
 Problem RandomLegalProblem(Lcg& random, const Table& table) {

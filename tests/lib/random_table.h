@@ -29,6 +29,11 @@ Table RandomTable(Lcg& random);
 // The same of one kind with one sub-table of up to `portfolio` candidates.
 Table RandomTable(Lcg& random, TableKind kind, int portfolio);
 
+// A table of one overlapping sub-table with so many rows that only a packed
+// payload holds it (docs/table_format.md): the segments of a group share most
+// of what they say, as fitted ones do.
+Table RandomLargeTable(Lcg& random);
+
 // Makes the sub-table one of WaveForm::kOverlap, with coefficients of its own.
 void MakeOverlap(Lcg& random, SubTable& sub);
 

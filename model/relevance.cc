@@ -1,0 +1,85 @@
+#include "model/relevance.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "model/candidate_model.h"
+#include "model/eligibility.h"
+#include "model/latency_matrix.h"
+
+namespace wavetune {
+namespace {
+
+// The problems that anything was measured at, with no other of the
+// specialisation's problems.
+SpecialisationState AtObservedProblems(
+    const ProfileInput& input, const SpecialisationState& specialisation) {
+  SpecialisationState observed = specialisation;
+  observed.representatives.clear();
+  for (CandidateState& c : observed.candidates) {
+    c.at.clear();
+    c.legal.clear();
+    for (const Observation& o : c.observations) {
+      observed.representatives.push_back(o.problem);
+    }
+  }
+  std::vector<Problem>& problems = observed.representatives;
+  std::sort(problems.begin(), problems.end());
+  problems.erase(std::unique(problems.begin(), problems.end()), problems.end());
+  PlaceRepresentatives(input, 0, observed);
+  return observed;
+}
+
+size_t IndexOf(const std::vector<Problem>& sorted, const Problem& problem) {
+  return static_cast<size_t>(
+      std::lower_bound(sorted.begin(), sorted.end(), problem) - sorted.begin());
+}
+
+// Of each problem.
+std::vector<double> BestLatencies(const SpecialisationState& observed,
+                                  int64_t multiprocessors) {
+  std::vector<double> best(observed.representatives.size(),
+                           std::numeric_limits<double>::infinity());
+  const LatencyMatrix latencies = PredictMatrix(
+      observed, FitCandidates(observed, multiprocessors, kFewestObservations));
+  const std::vector<bool> eligible = EligibleCandidates(observed);
+  for (size_t i = 0; i < observed.candidates.size(); ++i) {
+    if (eligible[i]) {
+      for (size_t p = 0; p < best.size(); ++p) {
+        best[p] = std::min(best[p], latencies[i][p]);
+      }
+    }
+    for (const Observation& o : observed.candidates[i].observations) {
+      if (o.weight < 1) continue;
+      double& least = best[IndexOf(observed.representatives, o.problem)];
+      least = std::min(least, o.latency_us);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+double RelevanceOf(double behind) {
+  return std::max(kLeastRelevance,
+                  1 / (1 + std::max(0.0, behind) / kHalfRelevant));
+}
+
+void SetRelevance(const ProfileInput& input,
+                  SpecialisationState& specialisation) {
+  if (specialisation.axes.form != WaveForm::kOverlap) return;
+  const SpecialisationState observed =
+      AtObservedProblems(input, specialisation);
+  const std::vector<double> best =
+      BestLatencies(observed, input.device.multiprocessors);
+  for (CandidateState& c : specialisation.candidates) {
+    for (Observation& o : c.observations) {
+      const double best_us = best[IndexOf(observed.representatives, o.problem)];
+      o.relevance = RelevanceOf(o.latency_us / best_us - 1);
+    }
+  }
+}
+
+}  // namespace wavetune
