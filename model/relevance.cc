@@ -37,13 +37,12 @@ size_t IndexOf(const std::vector<Problem>& sorted, const Problem& problem) {
       std::lower_bound(sorted.begin(), sorted.end(), problem) - sorted.begin());
 }
 
-// Of each problem.
+// Of each problem of `observed`, by `models`.
 std::vector<double> BestLatencies(const SpecialisationState& observed,
-                                  int64_t multiprocessors) {
+                                  const std::vector<CandidateModel>& models) {
   std::vector<double> best(observed.representatives.size(),
                            std::numeric_limits<double>::infinity());
-  const LatencyMatrix latencies = PredictMatrix(
-      observed, FitCandidates(observed, multiprocessors, kFewestObservations));
+  const LatencyMatrix latencies = PredictMatrix(observed, models);
   const std::vector<bool> eligible = EligibleCandidates(observed);
   for (size_t i = 0; i < observed.candidates.size(); ++i) {
     if (eligible[i]) {
@@ -70,14 +69,28 @@ double RelevanceOf(double behind) {
 void SetRelevance(const ProfileInput& input,
                   SpecialisationState& specialisation) {
   if (specialisation.axes.form != WaveForm::kOverlap) return;
+  const int64_t multiprocessors = input.device.multiprocessors;
   const SpecialisationState observed =
       AtObservedProblems(input, specialisation);
-  const std::vector<double> best =
-      BestLatencies(observed, input.device.multiprocessors);
+  const std::vector<double> best = BestLatencies(
+      observed, FitCandidates(observed, multiprocessors, kFewestObservations));
+  const auto relevance = [&](const Observation& o, double latency_us) {
+    const size_t problem = IndexOf(observed.representatives, o.problem);
+    return RelevanceOf(latency_us / best[problem] - 1);
+  };
   for (CandidateState& c : specialisation.candidates) {
     for (Observation& o : c.observations) {
-      const double best_us = best[IndexOf(observed.representatives, o.problem)];
-      o.relevance = RelevanceOf(o.latency_us / best_us - 1);
+      o.relevance = relevance(o, o.latency_us);
+    }
+  }
+  const std::vector<CandidateModel> models =
+      FitCandidates(specialisation, multiprocessors, kFewestObservations);
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (models[i].rows.empty()) continue;
+    for (Observation& o : specialisation.candidates[i].observations) {
+      const double predicted_us =
+          PredictUs(specialisation.axes, models[i], o.at);
+      o.relevance = std::max(o.relevance, relevance(o, predicted_us));
     }
   }
 }
