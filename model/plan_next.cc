@@ -18,7 +18,7 @@ namespace wavetune {
 namespace {
 
 // Long enough to keep an agent busy, short enough to notice a cancellation.
-constexpr size_t kBatch = 64;
+constexpr size_t kBatch = 128;
 constexpr size_t kRefinementBatch = 48;
 // Fewest survivors of screening, whatever the budget.
 constexpr size_t kLeastSurvivors = 8;

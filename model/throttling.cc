@@ -14,7 +14,7 @@ struct Reason {
   const char* text;
 };
 constexpr Reason kReasons[] = {
-    {0x04, false, "power cap"},
+    {kPowerCap, false, "power cap"},
     {0x08, true, "hardware slowdown"},
     {0x20, true, "software thermal slowdown"},
     {0x40, true, "hardware thermal slowdown"},

@@ -48,7 +48,7 @@ struct LaunchTimes {
   double warmup_us = 0;  // Device time of the warm-up.
   bool throttled = false;
   uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
-  // Clock of the multiprocessors, at most a tenth of a second old; 0 if
+  // Clock of the multiprocessors, at most 25 ms old; 0 if
   // unknown.
   int32_t sm_clock_mhz = 0;
   // Launches began before all were enqueued: times may hold the host's pauses.

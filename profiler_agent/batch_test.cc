@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/throttling.h"
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
@@ -154,7 +155,7 @@ class MeasureBatchTest : public ::testing::Test {
                          on_pause_();
                        }};
     return RunMeasureBatch(
-        device_, batch,
+        device_, batch, history_,
         [this](const MeasureOutcome& outcome) {
           EXPECT_NE(outcome.sample == nullptr, outcome.failure.empty());
           order_.push_back(outcome.index);
@@ -170,6 +171,7 @@ class MeasureBatchTest : public ::testing::Test {
   std::shared_ptr<FakeDeviceScript> script_ =
       std::make_shared<FakeDeviceScript>();
   FakeDevice device_{script_};
+  PowerCapHistory history_;
   std::vector<size_t> order_;
   std::map<size_t, Sample> samples_;
   std::map<size_t, MeasureOutcome> failures_;
@@ -258,6 +260,40 @@ TEST_F(MeasureBatchTest, AnAcceleratorNeedsFewerTurns) {
   EXPECT_GE(samples_[0].launches, 4);
 }
 
+TEST_F(MeasureBatchTest, AnAcceleratorTakesTheLightestLevelFirst) {
+  script_->facts.memory_bytes = int64_t{1} << 30;
+  // Without buffers a level is the octave of the iterations.
+  std::vector<int64_t> extents;
+  script_->latency_us = [&](const Configuration&, const Problem& problem, int) {
+    if (extents.empty() || extents.back() != problem.extents[1]) {
+      extents.push_back(problem.extents[1]);
+    }
+    return 100.0;
+  };
+  ASSERT_TRUE(
+      Run({{kA, At(64, 4096)}, {kA, At(64, 64)}, {kB, At(64, 4096)}}).ok());
+  EXPECT_THAT(extents, ElementsAre(64, 4096));
+  EXPECT_THAT(order_, ElementsAre(1, 0, 2));
+}
+
+TEST_F(MeasureBatchTest, BurstsBeforeThePowerLimitTakesHoldDoNotCount) {
+  script_->facts.memory_bytes = int64_t{1} << 30;
+  history_.Of("f1").lowest_capped = 0;
+  // Ten bursts at full clocks, then at the limit, where all takes 120 us.
+  script_->on_times = [](int burst, LaunchTimes& times) {
+    const bool capped = burst >= 10;
+    times.sm_clock_mhz = capped ? 1400 : 1980;
+    times.throttle_reasons = capped ? kPowerCap : 0;
+    if (!capped) return;
+    for (double& us : times.launch_us) us *= 1.2;
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  for (const auto& [index, sample] : samples_) {
+    EXPECT_DOUBLE_EQ(sample.min_us, 120);
+    EXPECT_GT(sample.device_time_us, 1.2 * sample.launches * 120);
+  }
+}
+
 TEST_F(MeasureBatchTest, MeasuresAPeerInTurnsWithCandidates) {
   script_->peer_us["lib"] = 40;
   ASSERT_TRUE(Run({{kA, At(64, 64)},
@@ -344,7 +380,8 @@ TEST_F(MeasureBatchTest, ALongBatchReportsOnItsWay) {
     if (before_first == 0) before_first = device_.measured().size();
   };
   ASSERT_TRUE(
-      RunMeasureBatch(device_, batch, on_outcome, cancel_.get_token()).ok());
+      RunMeasureBatch(device_, batch, history_, on_outcome, cancel_.get_token())
+          .ok());
   EXPECT_EQ(before_first, 7u * 128 + 1);
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "model/status_macros.h"
 #include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/load_level.h"
 #include "profiler_agent/measurement.h"
 
 namespace wavetune {
@@ -23,8 +24,8 @@ namespace {
 // multiprocessors with nobody: three, for its clocks.
 constexpr int kCpuTurns = 8;
 constexpr int kAcceleratorTurns = 3;
-// Items that take turns at once, so that a long batch reports on its way: two
-// of a profile's steps, or a large space at one problem.
+// Items that take turns at once, so that a long batch reports on its way: one
+// of a profile's steps, or half of a large space at one problem.
 constexpr size_t kMostOpen = 128;
 // Few, as nothing is known of their latency yet.
 constexpr double kFirstTurnLaunches = 2;
@@ -40,16 +41,33 @@ struct OpenItem {
 class GroupRunner {
  public:
   GroupRunner(Device& device, const MeasureBatch& batch,
-              const OutcomeCallback& on_outcome, const std::stop_token& cancel)
+              PowerCapHistory& history, const OutcomeCallback& on_outcome,
+              const std::stop_token& cancel)
       : device_(device),
         batch_(batch),
         rule_(batch.rule.WithDefaults()),
         turns_(IsCpu(device.facts()) ? kCpuTurns : kAcceleratorTurns),
         on_outcome_(on_outcome),
         cancel_(cancel),
-        cool_down_(batch.sleep) {}
+        cool_down_(batch.sleep),
+        settling_(history, history.Of(batch.kernel.fingerprint)) {}
 
   absl::Status Run(const std::vector<size_t>& indices) {
+    if (IsCpu(device_.facts())) return RunLevel(indices);
+    std::map<int, std::vector<size_t>> levels;
+    for (const size_t i : indices) {
+      levels[LoadLevel(batch_.kernel.spec, batch_.items[i].problem)].push_back(
+          i);
+    }
+    for (const auto& [level, items] : levels) {
+      settling_.Begin(level);
+      RETURN_IF_ERROR(RunLevel(items));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RunLevel(const std::vector<size_t>& indices) {
     std::deque<OpenItem> open;
     auto next = indices.begin();
     while (!open.empty() || next != indices.end()) {
@@ -66,12 +84,16 @@ class GroupRunner {
       }
       OpenItem item = std::move(open.front());
       open.pop_front();
-      const absl::Status status = TakeBurst(item);
-      if (IsDeviceLost(status)) {
+      const absl::StatusOr<bool> counts = TakeBurst(item);
+      if (IsDeviceLost(counts.status())) {
         ReportDone(open);
-        return status;
+        return counts.status();
       }
-      if (!status.ok()) continue;
+      if (!counts.ok()) continue;
+      if (!*counts) {
+        open.push_back(std::move(item));
+        continue;
+      }
       ++item.turns;
       const MeasurementProgress& progress = item.measurement.progress();
       const bool compared = item.turns >= turns_ ||
@@ -87,7 +109,6 @@ class GroupRunner {
     return absl::OkStatus();
   }
 
- private:
   // What meets the rule is not lost with the rest.
   void ReportDone(const std::deque<OpenItem>& open) const {
     for (const OpenItem& item : open) {
@@ -100,8 +121,9 @@ class GroupRunner {
     on_outcome_({.index = item.index, .sample = &sample});
   }
 
-  // Reports a failure unless the device was lost.
-  absl::Status TakeBurst(OpenItem& item) {
+  // Returns whether the burst counts. Reports a failure unless the device was
+  // lost.
+  absl::StatusOr<bool> TakeBurst(OpenItem& item) {
     Measurement& measurement = item.measurement;
     const bool is_peer = !item.peer.empty();
     if (auto it = excluded_.find(measurement.configuration());
@@ -116,9 +138,19 @@ class GroupRunner {
                                   LaunchesOf(item))
             : device_.Measure(measurement.configuration(),
                               measurement.problem(), warmup, LaunchesOf(item));
-    absl::Status status = times.ok() ? measurement.Add(*times) : times.status();
-    if (status.ok()) cool_down_.After(times->throttled, cancel_);
-    if (status.ok() || IsDeviceLost(status)) return status;
+    absl::Status status = times.status();
+    if (times.ok()) {
+      if (!times->disturbed() && !settling_.Counts(*times)) {
+        measurement.Discard(*times);
+        return false;
+      }
+      status = measurement.Add(*times);
+    }
+    if (status.ok()) {
+      cool_down_.After(times->throttled, cancel_);
+      return true;
+    }
+    if (IsDeviceLost(status)) return status;
     if (!is_peer && ExcludesCandidate(status)) {
       excluded_.emplace(measurement.configuration(), status);
     }
@@ -156,12 +188,14 @@ class GroupRunner {
   const OutcomeCallback& on_outcome_;
   const std::stop_token& cancel_;
   CoolDown cool_down_;
+  ClockSettling settling_;
   std::map<Configuration, absl::Status> excluded_;
 };
 
 }  // namespace
 
 absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
+                             PowerCapHistory& history,
                              const OutcomeCallback& on_outcome,
                              const std::stop_token& cancel) {
   std::map<std::string, std::vector<size_t>> groups;
@@ -172,7 +206,7 @@ absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
     LoadedKernel kernel = batch.kernel;
     kernel.specialisation = specialisation;
     RETURN_IF_ERROR(device.Load(std::move(kernel)));
-    GroupRunner runner(device, batch, on_outcome, cancel);
+    GroupRunner runner(device, batch, history, on_outcome, cancel);
     RETURN_IF_ERROR(runner.Run(indices));
   }
   return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include "model/profile.h"
 #include "model/sample.h"
 #include "profiler_agent/backend.h"
+#include "profiler_agent/clock_settling.h"
 #include "profiler_agent/cool_down.h"
 #include "profiler_agent/stopping_rule.h"
 
@@ -45,7 +46,13 @@ using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 // the running burst. Errors:
 // CANCELLED; UNAVAILABLE when the device was lost. What was reported stays
 // valid, and what met the rule by then is reported before either.
+//
+// An accelerator takes the problems level by level (load_level.h), and bursts
+// at clocks that are not those of their level do not count
+// (clock_settling.h); `history` is what is known of this device from earlier
+// batches.
 absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
+                             PowerCapHistory& history,
                              const OutcomeCallback& on_outcome,
                              const std::stop_token& cancel);
 

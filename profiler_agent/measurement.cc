@@ -64,6 +64,13 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
   return absl::OkStatus();
 }
 
+void Measurement::Discard(const LaunchTimes& times) {
+  Launches discarded;
+  discarded.Add(times);
+  if (!std::isfinite(discarded.device_time_us)) return;
+  discarded_us_ += discarded.device_time_us;
+}
+
 void Measurement::PutAside(const LaunchTimes& times) {
   aside_.Add(times);
   ++bursts_aside_;
@@ -121,8 +128,8 @@ Sample Measurement::Result() const {
   sample.relative_spread = estimate.relative_spread;
   sample.launches = progress_.launches;
   // All that it cost, also what was put aside.
-  sample.device_time_us =
-      sound_.device_time_us + (rests_on_aside_ ? 0 : aside_.device_time_us);
+  sample.device_time_us = sound_.device_time_us + discarded_us_ +
+                          (rests_on_aside_ ? 0 : aside_.device_time_us);
   sample.suspect = rests_on_aside_ || sound_.suspect ||
                    estimate.relative_half_width >
                        kSuspectFactor * rule_.target_relative_error;

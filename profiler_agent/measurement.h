@@ -60,6 +60,9 @@ class Measurement {
   // finite or there are none; the measurement is unchanged.
   absl::Status Add(const LaunchTimes& times);
 
+  // Takes a burst that does not count, but for the device time that it took.
+  void Discard(const LaunchTimes& times);
+
   // Whether it is done because bursts were disturbed again and again: further
   // turns would not help.
   bool given_up() const { return given_up_; }
@@ -94,6 +97,7 @@ class Measurement {
   Launches sound_;
   Launches aside_;
   int bursts_aside_ = 0;
+  double discarded_us_ = 0;
   MeasurementProgress progress_;
   bool repeated_ = false;  // What looked disturbed got another burst.
   bool given_up_ = false;

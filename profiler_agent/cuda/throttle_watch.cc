@@ -8,7 +8,7 @@
 namespace wavetune {
 namespace {
 
-constexpr MonotonicClock::Duration kInterval = std::chrono::milliseconds(100);
+constexpr MonotonicClock::Duration kInterval = std::chrono::milliseconds(25);
 
 }  // namespace
 

@@ -23,8 +23,9 @@ class ThrottleWatch {
                 MonotonicClock& clock)
       : device_(device), uuid_(std::move(uuid)), clock_(clock) {}
 
-  // Asks NVML, at most every tenth of a second: heat is no faster, and asking
-  // takes the driver's locks. Logs when throttling begins and ends.
+  // Asks NVML, at most every 25 ms: the power limit takes about 100 ms to move
+  // the clocks, and asking takes the driver's locks. Logs when throttling
+  // begins and ends.
   void Look();
 
   // As of the last look; 0 where unknown.

@@ -116,7 +116,8 @@ absl::StatusOr<MeasureItem> ItemFromProto(const KernelSpec& spec,
 }
 
 absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
-                     const ReportSink& report, const std::stop_token& cancel) {
+                     PowerCapHistory& history, const ReportSink& report,
+                     const std::stop_token& cancel) {
   MeasureBatch batch;
   ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(proto.kernel(), ""));
   const KernelSpec& spec = batch.kernel.spec;
@@ -136,7 +137,7 @@ absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
                 .target_relative_error = proto.rule().target_relative_error(),
                 .max_device_time_us = proto.rule().max_device_time_us()};
   return RunMeasureBatch(
-      device, batch,
+      device, batch, history,
       [&](const MeasureOutcome& outcome) {
         const int index = indices[outcome.index];
         if (outcome.sample != nullptr) {
@@ -160,9 +161,9 @@ absl::Status ExecutePrepare(absl::Span<Device* const> devices,
 }
 
 absl::Status ExecuteMeasure(Device& device, const v1::MeasureBatch& batch,
-                            const ReportSink& report,
+                            PowerCapHistory& history, const ReportSink& report,
                             const std::stop_token& cancel) {
-  absl::Status status = Measure(device, batch, report, cancel);
+  absl::Status status = Measure(device, batch, history, report, cancel);
   ReportDone(batch.batch_id(), status, report);
   return status;
 }

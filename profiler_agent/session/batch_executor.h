@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "profiler_agent/backend.h"
+#include "profiler_agent/clock_settling.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 
 namespace wavetune {
@@ -26,9 +27,9 @@ absl::Status ExecutePrepare(absl::Span<Device* const> devices,
                             const std::stop_token& cancel);
 
 // Measures on `device`, reporting each sample or failure and then the end.
-// Returns how it ended: as RunMeasureBatch.
+// `history` is the device's. Returns how it ended: as RunMeasureBatch.
 absl::Status ExecuteMeasure(Device& device, const v1::MeasureBatch& batch,
-                            const ReportSink& report,
+                            PowerCapHistory& history, const ReportSink& report,
                             const std::stop_token& cancel);
 
 // Reports the end of a batch.

@@ -55,7 +55,7 @@ void DeviceHost::Submit(v1::PrepareBatch batch) {
 void DeviceHost::Submit(v1::MeasureBatch batch) {
   const uint64_t id = batch.batch_id();
   Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
-    return ExecuteMeasure(*pool_.front(), batch, report_, cancel);
+    return ExecuteMeasure(*pool_.front(), batch, history_, report_, cancel);
   });
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "profiler_agent/backend.h"
+#include "profiler_agent/clock_settling.h"
 #include "profiler_agent/session/batch_executor.h"
 
 namespace wavetune {
@@ -92,6 +93,7 @@ class DeviceHost {
 
   std::vector<std::unique_ptr<Device>> workers_;
   std::vector<Device*> pool_;
+  PowerCapHistory history_;  // Of batches, which run on thread_.
   std::function<absl::Status()> probe_;
   std::chrono::milliseconds probe_interval_;
   std::function<absl::StatusOr<DeviceState>()> look_;

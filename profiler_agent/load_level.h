@@ -1,0 +1,29 @@
+// LoadLevel: how long and how hard a problem makes a device work, in octaves.
+//
+// Why: what runs into the power limit is measured apart from what does not
+// (clock_settling.h), and that has to be guessed before anything ran. Short
+// launches do not, as the host pauses between them, and launches that wait for
+// memory draw less.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_LOAD_LEVEL_H_
+#define WAVETUNE_PROFILER_AGENT_LOAD_LEVEL_H_
+
+#include "model/kernel_spec.h"
+#include "model/problem.h"
+
+namespace wavetune {
+
+// Returns floor(log2(work * intensity)): the work in main-loop iterations of
+// the default configuration, the intensity in these over the bytes of all
+// buffers. Levels compare problems of one kernel, nothing else. Extents must be
+// >= 1. Cannot fail. On an H200 the clock of leaders goes with it, from 1,980
+// MHz up to level 9 to 1,400 from level 14 on (164 products in bf16).
+// Source: operational intensity (Williams, Waterman, Patterson, "Roofline: an
+//         insightful visual performance model", CACM 52(4), 2009). Deviation:
+//         iterations instead of operations, as no kernel says what one costs.
+int LoadLevel(const KernelSpec& spec, const Problem& problem);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_LOAD_LEVEL_H_
