@@ -278,7 +278,7 @@ TEST_F(MeasureBatchTest, AnAcceleratorTakesTheLightestLevelFirst) {
 
 TEST_F(MeasureBatchTest, BurstsBeforeThePowerLimitTakesHoldDoNotCount) {
   script_->facts.memory_bytes = int64_t{1} << 30;
-  history_.Of("f1").lowest_capped = 0;
+  history_.Of("f1").SetCapped(0);
   // Ten bursts at full clocks, then at the limit, where all takes 120 us.
   script_->on_times = [](int burst, LaunchTimes& times) {
     const bool capped = burst >= 10;

@@ -15,43 +15,14 @@
 #ifndef WAVETUNE_PROFILER_AGENT_CLOCK_SETTLING_H_
 #define WAVETUNE_PROFILER_AGENT_CLOCK_SETTLING_H_
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-
 #include "profiler_agent/backend.h"
+#include "profiler_agent/power_cap_history.h"
 
 namespace wavetune {
 
-// What is known of one device; kept from batch to batch.
-class PowerCapHistory {
- public:
-  // Of one kernel.
-  struct Kernel {
-    // Problems from this level on run into the power limit; none known yet.
-    std::optional<int> lowest_capped;
-    // How often a level was tried and did not, by level.
-    std::map<int, int> uncapped;
-  };
-
-  // Returns what is known of a kernel; stays valid. `fingerprint` as in
-  // LoadedKernel.
-  Kernel& Of(const std::string& fingerprint) { return kernels_[fingerprint]; }
-
-  // Whether the power limit held the clocks down during a burst, noticeably:
-  // the driver names it for dips of 1 %, too.
-  bool IsCapped(const LaunchTimes& times);
-
- private:
-  std::map<std::string, Kernel> kernels_;
-  int32_t highest_clock_mhz_ = 0;
-};
-
-// One batch: levels one after the other.
 class ClockSettling {
  public:
-  // Both outlive it.
+  // Of one batch, whose levels come one after the other. Both outlive it.
   ClockSettling(PowerCapHistory& history, PowerCapHistory::Kernel& kernel)
       : history_(history), kernel_(kernel) {}
 
@@ -70,14 +41,14 @@ class ClockSettling {
   static constexpr double kCool = 150e3;
 
  private:
-  enum class Kind { kLight, kUnknown, kCapped };
+  using Load = PowerCapHistory::Load;
 
   void LearnCapped(const LaunchTimes& times);
 
   PowerCapHistory& history_;
   PowerCapHistory::Kernel& kernel_;
   int level_ = 0;
-  Kind kind_ = Kind::kLight;
+  Load load_ = Load::kLight;
   double of_level_us_ = 0;  // Device time of the level's bursts.
   double capped_us_ = 0;    // Of the last ones, all capped.
   double heat_left_us_ = kHeat;

@@ -1,13 +1,14 @@
 #include "profiler_agent/clock_settling.h"
 
 #include <limits>
-#include <optional>
 
 #include "gtest/gtest.h"
 #include "model/throttling.h"
 
 namespace wavetune {
 namespace {
+
+using Load = PowerCapHistory::Load;
 
 // A device under the power limit runs at 1,400 MHz, else at 1,980.
 LaunchTimes Burst(double us, bool capped) {
@@ -32,22 +33,14 @@ class ClockSettlingTest : public ::testing::Test {
     return discarded;
   }
 
-  void MakeLight(int level) { kernel_.uncapped[level] = 2; }
+  void MakeLight(int level) {
+    kernel_.AddUncapped(level);
+    kernel_.AddUncapped(level);
+  }
 
   PowerCapHistory history_;
   PowerCapHistory::Kernel& kernel_ = history_.Of("f1");
 };
-
-TEST_F(ClockSettlingTest, CappedIsWhatTheLimitSlowsNoticeably) {
-  EXPECT_TRUE(history_.IsCapped(Burst(1, true)));
-  EXPECT_FALSE(history_.IsCapped(Burst(1, false)));
-  LaunchTimes dip = Burst(1, true);
-  dip.sm_clock_mhz = 1965;
-  EXPECT_FALSE(history_.IsCapped(dip));
-  LaunchTimes heat = Burst(1, true);
-  heat.throttle_reasons = 0x40;
-  EXPECT_FALSE(history_.IsCapped(heat));
-}
 
 TEST_F(ClockSettlingTest, EverythingCountsWhereNoClockIsKnown) {
   PowerCapHistory history;
@@ -56,7 +49,7 @@ TEST_F(ClockSettlingTest, EverythingCountsWhereNoClockIsKnown) {
   LaunchTimes times = Burst(1, true);
   times.sm_clock_mhz = 0;
   EXPECT_TRUE(settling.Counts(times));
-  EXPECT_TRUE(history.Of("f1").uncapped.empty());
+  EXPECT_EQ(history.Of("f1").At(3), Load::kUnknown);
 }
 
 TEST_F(ClockSettlingTest, AnUnknownLevelIsTriedTwiceAndThenLight) {
@@ -79,7 +72,7 @@ TEST_F(ClockSettlingTest, AnUnknownLevelThatIsCappedIsHeatedFromThenOn) {
     ClockSettling settling(history_, kernel_);
     settling.Begin(3);
     EXPECT_EQ(Discarded(settling, true), 9);
-    EXPECT_EQ(kernel_.lowest_capped, 3);
+    EXPECT_EQ(kernel_.At(3), Load::kCapped);
   }
   ClockSettling settling(history_, kernel_);
   settling.Begin(5);
@@ -88,7 +81,7 @@ TEST_F(ClockSettlingTest, AnUnknownLevelThatIsCappedIsHeatedFromThenOn) {
 }
 
 TEST_F(ClockSettlingTest, HeatingEndsWhereTheLoadNeverReachesTheLimit) {
-  kernel_.lowest_capped = 3;
+  kernel_.SetCapped(3);
   ClockSettling settling(history_, kernel_);
   settling.Begin(3);
   EXPECT_EQ(Discarded(settling, false), 10);
@@ -104,7 +97,7 @@ TEST_F(ClockSettlingTest, ALightLevelWaitsUntilTheClocksAreBack) {
   EXPECT_FALSE(settling.Counts(Burst(10e3, true)));
   EXPECT_FALSE(settling.Counts(Burst(10e3, true)));
   EXPECT_TRUE(settling.Counts(Burst(10e3, false)));
-  EXPECT_EQ(kernel_.lowest_capped, std::nullopt);
+  EXPECT_EQ(kernel_.At(2), Load::kLight);
 }
 
 TEST_F(ClockSettlingTest, ALightLevelThatStaysCappedIsNotLight) {
@@ -112,8 +105,8 @@ TEST_F(ClockSettlingTest, ALightLevelThatStaysCappedIsNotLight) {
   ClockSettling settling(history_, kernel_);
   settling.Begin(2);
   EXPECT_EQ(Discarded(settling, true), 14);
-  EXPECT_EQ(kernel_.lowest_capped, 2);
-  EXPECT_TRUE(kernel_.uncapped.empty());
+  EXPECT_EQ(kernel_.At(2), Load::kCapped);
+  EXPECT_EQ(kernel_.At(3), Load::kCapped);
 }
 
 TEST_F(ClockSettlingTest, AGlitchMakesNoLevelHeavy) {
@@ -124,11 +117,11 @@ TEST_F(ClockSettlingTest, AGlitchMakesNoLevelHeavy) {
     EXPECT_TRUE(settling.Counts(Burst(10e3, false)));
     EXPECT_FALSE(settling.Counts(Burst(10e3, true)));
   }
-  EXPECT_EQ(kernel_.lowest_capped, std::nullopt);
+  EXPECT_EQ(kernel_.At(2), Load::kLight);
 }
 
 TEST_F(ClockSettlingTest, BurstsWithoutATimeDoNotGoOnForEver) {
-  kernel_.lowest_capped = 3;
+  kernel_.SetCapped(3);
   ClockSettling settling(history_, kernel_);
   settling.Begin(3);
   int discarded = 0;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "model/status_macros.h"
 #include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/clock_settling.h"
 #include "profiler_agent/load_level.h"
 #include "profiler_agent/measurement.h"
 

@@ -14,8 +14,8 @@
 #include "model/profile.h"
 #include "model/sample.h"
 #include "profiler_agent/backend.h"
-#include "profiler_agent/clock_settling.h"
 #include "profiler_agent/cool_down.h"
+#include "profiler_agent/power_cap_history.h"
 #include "profiler_agent/stopping_rule.h"
 
 namespace wavetune {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "profiler_agent/backend.h"
-#include "profiler_agent/clock_settling.h"
+#include "profiler_agent/power_cap_history.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 
 namespace wavetune {

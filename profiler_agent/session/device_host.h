@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "profiler_agent/backend.h"
-#include "profiler_agent/clock_settling.h"
+#include "profiler_agent/power_cap_history.h"
 #include "profiler_agent/session/batch_executor.h"
 
 namespace wavetune {
