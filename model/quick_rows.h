@@ -67,7 +67,7 @@ class QuickRows {
                               ranges_[1].LowBits(extents[1]) |
                               ranges_[2].LowBits(extents[2]);
     if (low_bits != 0) return {};
-    return choose_(layout_, extents, &kNoneExcluded, latency_us);
+    return choose_(layout_, extents, kNoneExcluded, latency_us);
   }
 
   // Writes the answer to a problem that may exclude rows, as RowKernel::choose,
@@ -98,7 +98,7 @@ class QuickRows {
   void SetConstants(const Parts& parts);
   void SetRecords(const SubTable& sub);
 
-  static constexpr uint64_t kNoneExcluded = 0;
+  static constexpr uint64_t kNoneExcluded[2] = {0, 0};
 
   ChooseQuickFunction* choose_ = nullptr;  // Null: Choose never does.
   Range ranges_[kExtents];

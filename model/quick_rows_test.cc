@@ -51,7 +51,7 @@ TEST_P(QuickRowsTest, AnswersAGemm) {
 }
 
 // As kernels/gemm_bf16 has them: a tile for every 16 rows, four row regimes,
-// 48 candidates, loads beside the arithmetic.
+// 96 candidates, loads beside the arithmetic.
 TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
   Table table = TwoRowTable();
   SubTable& sub = table.sub_tables[0];
@@ -63,7 +63,7 @@ TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
   group.rows.resize(sub.row_regimes.size(), group.rows[0]);
   sub.portfolio.clear();
   sub.groups.clear();
-  for (int i = 0; i < 48; ++i) {
+  for (int i = 0; i < 96; ++i) {
     group.lead = static_cast<uint8_t>(i);
     sub.groups.push_back(group);
     candidate.configuration = {int64_t{16} * (1 + i % 16), 2};
@@ -71,6 +71,41 @@ TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
   }
   for (const int64_t m : {1, 16, 17, 95, 256, 300, 513, 5000}) {
     EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
+  }
+}
+
+// Each row as the fastest once, of numbers of rows that fill one word of a
+// mask, begin or end the second, or end within a block.
+TEST_P(QuickRowsTest, AnswersWithWhicheverRowIsTheFastest) {
+  for (const size_t rows : {40U, 64U, 65U, 96U, 101U, 120U, 128U}) {
+    Table table = TwoRowTable();
+    SubTable& sub = table.sub_tables[0];
+    const TableCandidate candidate = sub.portfolio[0];
+    const MacroGroup group = sub.groups[0];
+    sub.portfolio.assign(rows, candidate);
+    sub.groups.assign(rows, group);
+    for (size_t r = 0; r < rows; ++r) {
+      sub.groups[r].lead = static_cast<uint8_t>(r);
+      for (WaveSegment& segment : sub.groups[r].rows[0].segments) {
+        segment.micro = {static_cast<uint8_t>(r), static_cast<uint8_t>(r)};
+      }
+    }
+    for (size_t fastest = 0; fastest < rows; ++fastest) {
+      Table one = table;
+      for (WaveSegment& s :
+           one.sub_tables[0].groups[fastest].rows[0].segments) {
+        s.coefficients.delta = 5;
+      }
+      const CompiledSubTable compiled(one, 0, GetParam());
+      const int64_t extents[] = {300, 640, 512};
+      double latency_us = 0;
+      const QuickAnswer quick = compiled.quick().Choose(extents, latency_us);
+      ASSERT_FALSE(quick.pick.none()) << rows;
+      RowAnswer answer;
+      compiled.Choose(absl::MakeConstSpan(extents), answer);
+      ASSERT_EQ(quick.pick.bits, answer.pick.bits) << fastest << " of " << rows;
+      ASSERT_EQ(quick.pick.group(), static_cast<int>(fastest)) << rows;
+    }
   }
 }
 

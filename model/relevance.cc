@@ -7,29 +7,22 @@
 
 #include "model/candidate_model.h"
 #include "model/eligibility.h"
+#include "model/kernel_validation.h"
 #include "model/latency_matrix.h"
 
 namespace wavetune {
 namespace {
 
-// The problems that anything was measured at, with no other of the
-// specialisation's problems.
-SpecialisationState AtObservedProblems(
-    const ProfileInput& input, const SpecialisationState& specialisation) {
-  SpecialisationState observed = specialisation;
-  observed.representatives.clear();
-  for (CandidateState& c : observed.candidates) {
-    c.at.clear();
-    c.legal.clear();
-    for (const Observation& o : c.observations) {
-      observed.representatives.push_back(o.problem);
-    }
+// Sorted.
+std::vector<Problem> ObservedProblems(
+    const SpecialisationState& specialisation) {
+  std::vector<Problem> problems;
+  for (const CandidateState& c : specialisation.candidates) {
+    for (const Observation& o : c.observations) problems.push_back(o.problem);
   }
-  std::vector<Problem>& problems = observed.representatives;
   std::sort(problems.begin(), problems.end());
   problems.erase(std::unique(problems.begin(), problems.end()), problems.end());
-  PlaceRepresentatives(input, 0, observed);
-  return observed;
+  return problems;
 }
 
 size_t IndexOf(const std::vector<Problem>& sorted, const Problem& problem) {
@@ -37,22 +30,32 @@ size_t IndexOf(const std::vector<Problem>& sorted, const Problem& problem) {
       std::lower_bound(sorted.begin(), sorted.end(), problem) - sorted.begin());
 }
 
-// Of each problem of `observed`, by `models`.
-std::vector<double> BestLatencies(const SpecialisationState& observed,
-                                  const std::vector<CandidateModel>& models) {
-  std::vector<double> best(observed.representatives.size(),
+// Of each of `problems`, by `models`. Nothing is kept per candidate: there are
+// thousands of problems, as most candidates have anchors of their own.
+std::vector<double> BestLatencies(const ProfileInput& input,
+                                  const SpecialisationState& specialisation,
+                                  const std::vector<CandidateModel>& models,
+                                  const std::vector<Problem>& problems) {
+  std::vector<double> best(problems.size(),
                            std::numeric_limits<double>::infinity());
-  const LatencyMatrix latencies = PredictMatrix(observed, models);
-  const std::vector<bool> eligible = EligibleCandidates(observed);
-  for (size_t i = 0; i < observed.candidates.size(); ++i) {
-    if (eligible[i]) {
-      for (size_t p = 0; p < best.size(); ++p) {
-        best[p] = std::min(best[p], latencies[i][p]);
+  const std::vector<bool> eligible = EligibleCandidates(specialisation);
+  for (size_t i = 0; i < models.size(); ++i) {
+    const CandidateState& c = specialisation.candidates[i];
+    const Configuration& configuration = c.candidate->configuration;
+    const bool asked = eligible[i] && !models[i].rows.empty();
+    for (size_t p = 0; asked && p < problems.size(); ++p) {
+      const ProblemView problem = problems[p].View();
+      if (!c.universal && !IsLegal(*input.spec, configuration, problem)) {
+        continue;
       }
+      const Coordinates at =
+          MapProblem(*specialisation.mapping, problem, configuration);
+      best[p] =
+          std::min(best[p], PredictUs(specialisation.axes, models[i], at));
     }
-    for (const Observation& o : observed.candidates[i].observations) {
+    for (const Observation& o : c.observations) {
       if (o.weight < 1) continue;
-      double& least = best[IndexOf(observed.representatives, o.problem)];
+      double& least = best[IndexOf(problems, o.problem)];
       least = std::min(least, o.latency_us);
     }
   }
@@ -70,13 +73,13 @@ void SetRelevance(const ProfileInput& input,
                   SpecialisationState& specialisation) {
   if (specialisation.axes.form != WaveForm::kOverlap) return;
   const int64_t multiprocessors = input.device.multiprocessors;
-  const SpecialisationState observed =
-      AtObservedProblems(input, specialisation);
+  const std::vector<Problem> problems = ObservedProblems(specialisation);
   const std::vector<double> best = BestLatencies(
-      observed, FitCandidates(observed, multiprocessors, kFewestObservations));
+      input, specialisation,
+      FitCandidates(specialisation, multiprocessors, kFewestObservations),
+      problems);
   const auto relevance = [&](const Observation& o, double latency_us) {
-    const size_t problem = IndexOf(observed.representatives, o.problem);
-    return RelevanceOf(latency_us / best[problem] - 1);
+    return RelevanceOf(latency_us / best[IndexOf(problems, o.problem)] - 1);
   };
   for (CandidateState& c : specialisation.candidates) {
     for (Observation& o : c.observations) {

@@ -33,11 +33,13 @@ double RelevanceOf(double behind);
 // kOverlap. (As a sum each segment has few observations of its own: choices on
 // the H200 Triton GEMM trace fell from 98.8 to 98.5 %, 2026-11.) The best at a
 // problem is the least of what was measured there and of what a first fit, to
-// all observations alike, predicts of the candidates that are legal. An
-// observation that a second fit, with these, predicts nearer to the best than
-// it was counts as near: who is measured slow must not be taken for fast
-// (choices among 32 candidates: 97.7 without, 98.0 % with it). Shapes:
-// observations must have been added; any number of candidates. Cannot fail.
+// all observations alike (or the serving table's model where that is
+// preferred), predicts of the candidates that are legal. An observation that a
+// second fit, with these, predicts nearer to the best than it was counts as
+// near: who is measured slow must not be taken for fast (choices among 32
+// candidates: 97.7 without, 98.0 % with it). Shapes: observations must have
+// been added, with a relevance of 1; any number of candidates. Cannot fail.
+// Cost: two fits, and a prediction per candidate and distinct problem.
 void SetRelevance(const ProfileInput& input,
                   SpecialisationState& specialisation);
 

@@ -121,8 +121,8 @@ struct QuickAnswer {
 
 // As RowKernel::choose, from a problem's extents to the answer, where each that
 // the layout reads is in [1, kLaneLimit] and no number exceeds that. One for
-// any number of lanes looks at `excluded`; the others are for problems that
-// exclude nothing, and have no loops.
+// any number of lanes looks at `excluded` (two words); the others are for
+// problems that exclude nothing, and have no loops.
 using ChooseQuickFunction = QuickAnswer(const QuickLayout& layout,
                                         const int64_t* extents,
                                         const uint64_t* excluded,

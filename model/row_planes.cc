@@ -13,8 +13,10 @@
 namespace wavetune {
 namespace {
 
-// A table's planes stay in the second-level cache of a core; the usual 16 rows
-// with three regimes need about 40 KiB, 96 of gemm_bf16 with four about 800.
+// A sub-table's planes stay in the second-level cache of a core; the usual 16
+// rows with three regimes need about 40 KiB, 96 of gemm_bf16 with four about
+// 800. Beyond (some 104 rows of that kernel) there are none, and the general
+// path decides, which takes a few times as long.
 constexpr size_t kMaxPlaneBytes = 1024 * 1024;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -32,6 +32,7 @@ struct Sample {
   double min_us = 0;      // Fastest launch.
   double relative_spread = 0;
   int32_t launches = 1;  // Timings; short launches are timed several at once.
+  // Of all launches, warm-up and bursts that did not count included.
   double device_time_us = 0;
   bool suspect = false;  // Throttled, or never stable.
   // Lowest clock of the multiprocessors seen meanwhile; 0 if unknown.

@@ -288,6 +288,7 @@ TEST_F(MeasureBatchTest, BurstsBeforeThePowerLimitTakesHoldDoNotCount) {
     for (double& us : times.launch_us) us *= 1.2;
   };
   ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  ASSERT_EQ(samples_.size(), 2u);
   for (const auto& [index, sample] : samples_) {
     EXPECT_DOUBLE_EQ(sample.min_us, 120);
     EXPECT_GT(sample.device_time_us, 1.2 * sample.launches * 120);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
@@ -12,9 +13,11 @@ namespace {
 // A burst that reports less cannot keep us waiting for ever.
 constexpr double kLeastBurstUs = 100;
 
+// Not finite where a time is none.
 double DeviceTimeUs(const LaunchTimes& times) {
   double sum = std::max(0.0, times.warmup_us);
   for (const double us : times.launch_us) {
+    if (!(us > 0)) return std::numeric_limits<double>::infinity();
     sum += us * std::max(1, times.launches_per_timing);
   }
   return std::max(sum, kLeastBurstUs);
@@ -32,7 +35,7 @@ void ClockSettling::Begin(int level) {
 bool ClockSettling::Counts(const LaunchTimes& times) {
   if (times.sm_clock_mhz == 0) return true;
   const double us = DeviceTimeUs(times);
-  if (!std::isfinite(us)) return true;  // For the measurement to refuse.
+  if (!std::isfinite(us)) return true;
   const bool capped = history_.IsCapped(times);
   of_level_us_ += us;
   capped_us_ = capped ? capped_us_ + us : 0;
@@ -45,7 +48,7 @@ bool ClockSettling::Counts(const LaunchTimes& times) {
       return true;
     case Load::kUnknown:
       if (of_level_us_ < kTry) return false;
-      if (capped) {
+      if (capped_us_ >= kSure) {
         LearnCapped(times);
       } else {
         kernel_.AddUncapped(level_);

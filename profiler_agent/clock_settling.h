@@ -22,23 +22,30 @@ namespace wavetune {
 
 class ClockSettling {
  public:
-  // Of one batch, whose levels come one after the other. Both outlive it.
+  // Of the problems of one specialisation in a batch, whose levels come one
+  // after the other. Both outlive it.
   ClockSettling(PowerCapHistory& history, PowerCapHistory::Kernel& kernel)
       : history_(history), kernel_(kernel) {}
 
   // What follows is of `level`.
   void Begin(int level);
 
-  // Takes a burst; returns whether it counts, as all do where the device does
-  // not say its clock. Those that do not: of a level that is tried, kTry; of a
-  // batch that has to be heated, kHeat; of a light level at clocks that another
-  // one left behind, kCool (device times).
+  // Takes a burst that was not disturbed; returns whether it counts, as all do
+  // where the device does not say its clock, and those of broken times, for the
+  // measurement to refuse. Those that do not: of a level that is tried, kTry;
+  // of levels that have to be heated, kHeat together; of a light level at
+  // clocks that another one left behind, kCool (device times). A level that
+  // turns out to be capped in mid-course keeps what counted before.
   bool Counts(const LaunchTimes& times);
 
-  // Device time, in microseconds.
-  static constexpr double kTry = 100e3;
-  static constexpr double kHeat = 100e3;
+  // Device time, in microseconds. The clock of an H200 fell within 100 ms of a
+  // load's begin and rose within 50 ms of its end; NVML says so up to 25 ms
+  // later, and the host pauses between bursts (2026-11, driver 580).
+  static constexpr double kTry = 150e3;
+  static constexpr double kHeat = 150e3;
   static constexpr double kCool = 150e3;
+  // Capped for so long at the end of a try.
+  static constexpr double kSure = 25e3;
 
  private:
   using Load = PowerCapHistory::Load;

@@ -56,7 +56,7 @@ TEST_F(ClockSettlingTest, AnUnknownLevelIsTriedTwiceAndThenLight) {
   for (int batch = 0; batch < 2; ++batch) {
     ClockSettling settling(history_, kernel_);
     settling.Begin(3);
-    EXPECT_EQ(Discarded(settling, false), 9);
+    EXPECT_EQ(Discarded(settling, false), 14);
   }
   ClockSettling settling(history_, kernel_);
   for (const int level : {1, 3}) {  // What is below it, too.
@@ -71,7 +71,7 @@ TEST_F(ClockSettlingTest, AnUnknownLevelThatIsCappedIsHeatedFromThenOn) {
   {
     ClockSettling settling(history_, kernel_);
     settling.Begin(3);
-    EXPECT_EQ(Discarded(settling, true), 9);
+    EXPECT_EQ(Discarded(settling, true), 14);
     EXPECT_EQ(kernel_.At(3), Load::kCapped);
   }
   ClockSettling settling(history_, kernel_);
@@ -84,7 +84,7 @@ TEST_F(ClockSettlingTest, HeatingEndsWhereTheLoadNeverReachesTheLimit) {
   kernel_.SetCapped(3);
   ClockSettling settling(history_, kernel_);
   settling.Begin(3);
-  EXPECT_EQ(Discarded(settling, false), 10);
+  EXPECT_EQ(Discarded(settling, false), 15);
   EXPECT_TRUE(settling.Counts(Burst(10e3, false)));
   settling.Begin(4);  // Of a batch, not of a level.
   EXPECT_TRUE(settling.Counts(Burst(10e3, false)));
@@ -120,15 +120,33 @@ TEST_F(ClockSettlingTest, AGlitchMakesNoLevelHeavy) {
   EXPECT_EQ(kernel_.At(2), Load::kLight);
 }
 
-TEST_F(ClockSettlingTest, BurstsWithoutATimeDoNotGoOnForEver) {
+TEST_F(ClockSettlingTest, OneCappedBurstAtTheEndOfATryMakesNoLevelHeavy) {
+  ClockSettling settling(history_, kernel_);
+  settling.Begin(3);
+  for (int i = 0; i < 14; ++i) {
+    EXPECT_FALSE(settling.Counts(Burst(10e3, false)));
+  }
+  EXPECT_TRUE(settling.Counts(Burst(10e3, true)));
+  EXPECT_EQ(kernel_.At(3), Load::kUnknown);
+}
+
+TEST_F(ClockSettlingTest, TinyBurstsDoNotGoOnForEver) {
   kernel_.SetCapped(3);
   ClockSettling settling(history_, kernel_);
   settling.Begin(3);
   int discarded = 0;
-  while (!settling.Counts(Burst(0, false))) ++discarded;
-  EXPECT_EQ(discarded, 1000);
-  EXPECT_TRUE(
-      settling.Counts(Burst(std::numeric_limits<double>::quiet_NaN(), false)));
+  while (!settling.Counts(Burst(1e-9, false))) ++discarded;
+  EXPECT_EQ(discarded, 1500);
+}
+
+TEST_F(ClockSettlingTest, BrokenTimesAreLeftToTheMeasurement) {
+  kernel_.SetCapped(3);
+  ClockSettling settling(history_, kernel_);
+  settling.Begin(3);
+  for (const double us : {0.0, -1.0, std::numeric_limits<double>::infinity(),
+                          std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_TRUE(settling.Counts(Burst(us, false)));
+  }
 }
 
 }  // namespace

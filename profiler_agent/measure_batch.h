@@ -37,8 +37,9 @@ struct MeasureOutcome {
 };
 using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 
-// Measures every item, all of one specialisation in turns, so that a slow
-// moment of the device does not decide a comparison; blocks until each has an
+// Measures every item, those of one specialisation (on an accelerator, of one
+// of its levels) in turns, so that a slow moment of the device does not decide
+// a comparison; blocks until each has an
 // outcome. Once a candidate is excluded its other items fail with the same
 // reason, unmeasured. Items are grouped by specialisation (a device holds one
 // at a time). A throttled burst is followed by a pause and measured again, a

@@ -60,7 +60,8 @@ class Measurement {
   // finite or there are none; the measurement is unchanged.
   absl::Status Add(const LaunchTimes& times);
 
-  // Takes a burst that does not count, but for the device time that it took.
+  // Takes a burst that does not count, but for the device time that it took
+  // (microseconds; nothing where that is not finite). Cannot fail.
   void Discard(const LaunchTimes& times);
 
   // Whether it is done because bursts were disturbed again and again: further

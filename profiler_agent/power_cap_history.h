@@ -28,7 +28,7 @@ class PowerCapHistory {
     // and was not (a batch may hold slow candidates only).
     Load At(int level) const;
 
-    // Takes what was seen of `level`; the last word counts.
+    // Take what was seen of `level`. What was seen at the limit stays so.
     void SetCapped(int level);
     void AddUncapped(int level) { ++uncapped_[level]; }
 

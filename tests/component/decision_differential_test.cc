@@ -162,7 +162,7 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   EXPECT_GT(tally.forms[WaveForm::kSum], 10000);
   EXPECT_GT(tally.forms[WaveForm::kOverlap], 10000);
   EXPECT_GT(tally.near_ties, 100);
-  EXPECT_GT(tally.most_groups, 40u);
+  EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, DecisionDifferentialTest,
