@@ -19,10 +19,11 @@ PowerCapHistory::Load PowerCapHistory::Kernel::At(int level) const {
   if (lowest_capped_.has_value() && level >= *lowest_capped_) {
     return Load::kCapped;
   }
-  const bool light =
-      std::any_of(uncapped_.lower_bound(level), uncapped_.end(),
-                  [](const auto& tried) { return tried.second >= kTries; });
-  return light ? Load::kLight : Load::kUnknown;
+  int tries = 0;
+  for (auto it = uncapped_.lower_bound(level); it != uncapped_.end(); ++it) {
+    tries += it->second;
+  }
+  return tries >= kTries ? Load::kLight : Load::kUnknown;
 }
 
 void PowerCapHistory::Kernel::SetCapped(int level) {

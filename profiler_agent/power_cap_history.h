@@ -24,8 +24,8 @@ class PowerCapHistory {
   class Kernel {
    public:
     // Returns what is known of `level`: capped as soon as it, or one below it,
-    // was seen at the limit; light once it, or one above it, was tried twice
-    // and was not (a batch may hold slow candidates only).
+    // was seen at the limit; light once it and those above it were tried twice
+    // together and were not (a batch may hold slow candidates only).
     Load At(int level) const;
 
     // Take what was seen of `level`. What was seen at the limit stays so.

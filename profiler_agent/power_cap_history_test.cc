@@ -22,7 +22,7 @@ TEST(PowerCapHistoryTest, CappedIsWhatTheLimitSlowsNoticeably) {
   EXPECT_FALSE(history.IsCapped(At(1400, 0x40)));
 }
 
-TEST(PowerCapHistoryTest, ALevelIsLightOnceItOrAHigherOneWasTriedTwice) {
+TEST(PowerCapHistoryTest, ALevelIsLightOnceItAndHigherOnesWereTriedTwice) {
   PowerCapHistory history;
   PowerCapHistory::Kernel& kernel = history.Of("f1");
   kernel.AddUncapped(3);
@@ -31,6 +31,11 @@ TEST(PowerCapHistoryTest, ALevelIsLightOnceItOrAHigherOneWasTriedTwice) {
   EXPECT_EQ(kernel.At(3), Load::kLight);
   EXPECT_EQ(kernel.At(-1), Load::kLight);
   EXPECT_EQ(kernel.At(4), Load::kUnknown);
+  kernel.AddUncapped(5);
+  EXPECT_EQ(kernel.At(4), Load::kUnknown);
+  kernel.AddUncapped(6);
+  EXPECT_EQ(kernel.At(5), Load::kLight);
+  EXPECT_EQ(kernel.At(6), Load::kUnknown);
   EXPECT_EQ(history.Of("f2").At(3), Load::kUnknown);
 }
 
