@@ -36,9 +36,8 @@ absl::StatusOr<std::string> EncodeTable(const Table& table);
 // reason for anything malformed: bad magic, truncated or trailing bytes,
 // indices out of range, values not finite; UNIMPLEMENTED for a future
 // major version, an unknown critical section, or version 1.1, whose forms are
-// retired. Never crashes, whatever the
-// bytes; allocates at most some 200 times the payload's size (packed segments
-// of two bytes; 14 MB).
+// retired. Never crashes, whatever the bytes; allocates at most some 200 times
+// the payload's size (packed segments of two bytes; 14 MB).
 absl::StatusOr<Table> DecodeTable(absl::string_view payload);
 
 }  // namespace wavetune

@@ -55,6 +55,10 @@ struct LaunchTimes {
   bool host_stalled = false;
   bool suspect = false;  // A recording's sample that was: not to be trusted.
 
+  // Returns the device time of all launches and of the warm-up, where that is
+  // known, in microseconds.
+  double DeviceTimeUs() const;
+
   // Whether a burst is worth another one.
   bool disturbed() const { return throttled || host_stalled; }
 };

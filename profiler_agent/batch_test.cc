@@ -262,7 +262,7 @@ TEST_F(MeasureBatchTest, AnAcceleratorNeedsFewerTurns) {
 
 TEST_F(MeasureBatchTest, AnAcceleratorTakesTheLightestLevelFirst) {
   script_->facts.memory_bytes = int64_t{1} << 30;
-  // Without buffers a level is the octave of the iterations.
+  // Without buffers a level goes with the iterations alone.
   std::vector<int64_t> extents;
   script_->latency_us = [&](const Configuration&, const Problem& problem, int) {
     if (extents.empty() || extents.back() != problem.extents[1]) {

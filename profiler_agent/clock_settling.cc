@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
@@ -13,14 +12,9 @@ namespace {
 // A burst that reports less cannot keep us waiting for ever.
 constexpr double kLeastBurstUs = 100;
 
-// Not finite where a time is none.
-double DeviceTimeUs(const LaunchTimes& times) {
-  double sum = std::max(0.0, times.warmup_us);
-  for (const double us : times.launch_us) {
-    if (!(us > 0)) return std::numeric_limits<double>::infinity();
-    sum += us * std::max(1, times.launches_per_timing);
-  }
-  return std::max(sum, kLeastBurstUs);
+bool HasBrokenTime(const LaunchTimes& times) {
+  return std::any_of(times.launch_us.begin(), times.launch_us.end(),
+                     [](double us) { return !std::isfinite(us) || us <= 0; });
 }
 
 }  // namespace
@@ -33,9 +27,8 @@ void ClockSettling::Begin(int level) {
 }
 
 bool ClockSettling::Counts(const LaunchTimes& times) {
-  if (times.sm_clock_mhz == 0) return true;
-  const double us = DeviceTimeUs(times);
-  if (!std::isfinite(us)) return true;
+  if (times.sm_clock_mhz == 0 || HasBrokenTime(times)) return true;
+  const double us = std::max(times.DeviceTimeUs(), kLeastBurstUs);
   const bool capped = history_.IsCapped(times);
   of_level_us_ += us;
   capped_us_ = capped ? capped_us_ + us : 0;

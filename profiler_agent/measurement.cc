@@ -65,10 +65,8 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
 }
 
 void Measurement::Discard(const LaunchTimes& times) {
-  Launches discarded;
-  discarded.Add(times);
-  if (!std::isfinite(discarded.device_time_us)) return;
-  discarded_us_ += discarded.device_time_us;
+  const double us = times.DeviceTimeUs();
+  if (std::isfinite(us)) discarded_us_ += us;
 }
 
 void Measurement::PutAside(const LaunchTimes& times) {
@@ -94,13 +92,8 @@ void Measurement::Assess(const Launches& launches) {
 }
 
 void Measurement::Launches::Add(const LaunchTimes& times) {
-  for (const double one_us : times.launch_us) {
-    us.push_back(one_us);
-    device_time_us += one_us * std::max(1, times.launches_per_timing);
-  }
-  if (std::isfinite(times.warmup_us) && times.warmup_us > 0) {
-    device_time_us += times.warmup_us;
-  }
+  us.insert(us.end(), times.launch_us.begin(), times.launch_us.end());
+  device_time_us += times.DeviceTimeUs();
   sm_clock_mhz = LowerClock(sm_clock_mhz, times.sm_clock_mhz);
   throttle_reasons |= times.throttle_reasons;
   throttled |= times.throttled;
