@@ -48,8 +48,7 @@ struct LaunchTimes {
   double warmup_us = 0;  // Device time of the warm-up.
   bool throttled = false;
   uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
-  // Clock of the multiprocessors, seen while they ran or up to 25 ms before; 0
-  // if unknown.
+  // Mean clock of the multiprocessors while they ran; 0 if unknown.
   int32_t sm_clock_mhz = 0;
   // Launches began before all were enqueued: times may hold the host's pauses.
   bool host_stalled = false;

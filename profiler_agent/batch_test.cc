@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "model/throttling.h"
 #include "profiler_agent/fake_device.h"
+#include "profiler_agent/load_level.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
 #include "profiler_agent/tiny_kernel.h"
@@ -276,22 +277,22 @@ TEST_F(MeasureBatchTest, AnAcceleratorTakesTheLightestLevelFirst) {
   EXPECT_THAT(order_, ElementsAre(1, 0, 2));
 }
 
-TEST_F(MeasureBatchTest, BurstsBeforeThePowerLimitTakesHoldDoNotCount) {
+TEST_F(MeasureBatchTest, AtThePowerLimitLatenciesAreOfOneClock) {
   script_->facts.memory_bytes = int64_t{1} << 30;
-  history_.Of("f1").SetCapped(0);
-  // Ten bursts at full clocks, then at the limit, where all takes 120 us.
+  history_.Of("f1").SetCapped(LoadLevel(TinyKernel("fake").spec, At(64, 64)),
+                              1500);
+  // Ten bursts at full clocks, then at the limit.
   script_->on_times = [](int burst, LaunchTimes& times) {
-    const bool capped = burst >= 10;
-    times.sm_clock_mhz = capped ? 1400 : 1980;
-    times.throttle_reasons = capped ? kPowerCap : 0;
-    if (!capped) return;
-    for (double& us : times.launch_us) us *= 1.2;
+    times.sm_clock_mhz = burst < 10 ? 1980 : burst % 2 == 0 ? 1400 : 1600;
+    for (double& us : times.launch_us) us = 150e3 / times.sm_clock_mhz;
   };
   ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
   ASSERT_EQ(samples_.size(), 2u);
   for (const auto& [index, sample] : samples_) {
-    EXPECT_DOUBLE_EQ(sample.min_us, 120);
-    EXPECT_GT(sample.device_time_us, 1.2 * sample.launches * 120);
+    EXPECT_DOUBLE_EQ(sample.min_us, 100);
+    EXPECT_DOUBLE_EQ(sample.latency_us, 100);
+    EXPECT_EQ(sample.sm_clock_mhz, 1500);
+    EXPECT_GT(sample.device_time_us, 1.2 * sample.launches * 100);
   }
 }
 

@@ -141,11 +141,14 @@ class GroupRunner {
                               measurement.problem(), warmup, LaunchesOf(item));
     absl::Status status = times.status();
     if (times.ok()) {
-      if (!times->disturbed() && !settling_.Counts(*times)) {
+      if (times->disturbed()) {
+        status = measurement.Add(*times);
+      } else if (settling_.Counts(*times)) {
+        status = measurement.Add(settling_.AtClockOfLevel(*times));
+      } else {
         measurement.Discard(*times);
         return false;
       }
-      status = measurement.Add(*times);
     }
     if (status.ok()) {
       cool_down_.After(times->throttled, cancel_);

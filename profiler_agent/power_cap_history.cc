@@ -2,23 +2,18 @@
 
 #include <algorithm>
 
-#include "model/throttling.h"
-
 namespace wavetune {
 namespace {
 
-// The driver names the power limit already where the clock stands one step (15
-// of 1,980 MHz) below its highest; loads well above it end at 1,400-1,700
-// (H200, driver 580).
-constexpr double kNoticeable = 0.93;
+// Four steps of an H200's clock (15 of 1,980 MHz); what runs well into the
+// limit ends at 1,300-1,700.
+constexpr double kNoticeable = 0.97;
 constexpr int kTries = 2;
 
 }  // namespace
 
 PowerCapHistory::Load PowerCapHistory::Kernel::At(int level) const {
-  if (lowest_capped_.has_value() && level >= *lowest_capped_) {
-    return Load::kCapped;
-  }
+  if (ClockOf(level).has_value()) return Load::kCapped;
   int tries = 0;
   for (auto it = uncapped_.lower_bound(level); it != uncapped_.end(); ++it) {
     tries += it->second;
@@ -26,15 +21,23 @@ PowerCapHistory::Load PowerCapHistory::Kernel::At(int level) const {
   return tries >= kTries ? Load::kLight : Load::kUnknown;
 }
 
-void PowerCapHistory::Kernel::SetCapped(int level) {
-  lowest_capped_ = std::min(level, lowest_capped_.value_or(level));
-  uncapped_.erase(uncapped_.lower_bound(level), uncapped_.end());
+std::optional<double> PowerCapHistory::Kernel::ClockOf(int level) const {
+  const auto it = capped_mhz_.find(level);
+  if (it == capped_mhz_.end()) return std::nullopt;
+  return it->second;
 }
 
-bool PowerCapHistory::IsCapped(const LaunchTimes& times) {
+bool PowerCapHistory::Kernel::IsAboveCapped(int level) const {
+  return !capped_mhz_.empty() && capped_mhz_.begin()->first < level;
+}
+
+void PowerCapHistory::Kernel::SetCapped(int level, double clock_mhz) {
+  capped_mhz_.emplace(level, clock_mhz);
+}
+
+bool PowerCapHistory::IsLow(const LaunchTimes& times) {
   highest_clock_mhz_ = std::max(highest_clock_mhz_, times.sm_clock_mhz);
-  return (times.throttle_reasons & kPowerCap) != 0 &&
-         times.sm_clock_mhz < kNoticeable * highest_clock_mhz_;
+  return times.sm_clock_mhz < kNoticeable * highest_clock_mhz_;
 }
 
 }  // namespace wavetune

@@ -1,6 +1,7 @@
 #include "profiler_agent/cuda/cuda_device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -268,7 +269,9 @@ absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
   times.host_stalled = timer_->TakeStalled();
   times.throttled = throttle_.throttled();
   times.throttle_reasons = throttle_.reasons();
-  times.sm_clock_mhz = throttle_.sm_clock_mhz();
+  times.sm_clock_mhz =
+      static_cast<int32_t>(std::lround(timer_->TakeClockMhz()));
+  if (times.sm_clock_mhz == 0) times.sm_clock_mhz = throttle_.sm_clock_mhz();
   return times;
 }
 

@@ -203,6 +203,23 @@ TEST_F(CudaDeviceLogicTest, TimesEveryLaunchAndTheWarmUp) {
   EXPECT_EQ(backend_.gpu().driver.launches() - before, 5 + 200 * 16);
 }
 
+TEST_F(CudaDeviceLogicTest, TheClockIsWhatTheMultiprocessorsCount) {
+  uint64_t now_ns = 1000;
+  backend_.gpu().driver.AddKernel(
+      "look_at_clock", [&](const FakeLaunch& launch) {
+        auto* const looks = launch.Get<uint64_t*>(0);
+        for (int64_t i = 0; i < launch.groups; ++i) {
+          looks[3 * i] = now_ns;
+          looks[3 * i + 1] = now_ns * 7 / 5;
+        }
+        now_ns += 100'000;
+        return CUDA_SUCCESS;
+      });
+  absl::StatusOr<LaunchTimes> times = Measure(kSound, 100, 1, 50);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(times->sm_clock_mhz, 1400);
+}
+
 TEST_F(CudaDeviceLogicTest, RotatesTheColdInputOverMoreThanTheCache) {
   backend_.gpu().inputs.clear();
   // 64 KiB a slice; 4 MiB to rotate over, and the slice itself.

@@ -46,14 +46,21 @@ struct Calls {
   int blocks = 2;
   int clusters = 30;
   float milliseconds = 0.005f;
-  int gate = 0;  // Mapped host memory.
+  std::array<int, 2> gate = {};  // Mapped host memory.
+  std::vector<uint64_t> looks;   // The same.
   int gate_at_wait = -1;
 };
 Calls calls;
 
+// The timer's own kernels.
+const auto kHold = reinterpret_cast<CUfunction>(1);
+const auto kLook = reinterpret_cast<CUfunction>(2);
+
 CUresult FakeLaunch(const CUlaunchConfig* config, CUfunction function,
                     void** parameters, void**) {
-  calls.log.push_back(function == nullptr ? "hold" : "launch");
+  calls.log.push_back(function == kHold   ? "hold"
+                      : function == kLook ? "look"
+                                          : "launch");
   calls.config = *config;
   calls.cluster =
       config->numAttrs == 1 ? config->attrs[0].value.clusterDim.x : 0;
@@ -124,11 +131,15 @@ CudaDriver FakeDriver() {
   };
   driver.cuStreamSynchronize = [](CUstream) {
     calls.log.emplace_back("wait");
-    calls.gate_at_wait = calls.gate;
+    calls.gate_at_wait = calls.gate[0];
     return CUDA_SUCCESS;
   };
-  driver.cuMemHostAlloc = [](void** memory, size_t, unsigned) {
+  driver.cuMemHostAlloc = [](void** memory, size_t bytes, unsigned) {
     *memory = &calls.gate;
+    if (bytes > sizeof(calls.gate)) {
+      calls.looks.resize(bytes / sizeof(uint64_t));
+      *memory = calls.looks.data();
+    }
     return CUDA_SUCCESS;
   };
   driver.cuMemFreeHost = [](void*) { return CUDA_SUCCESS; };
@@ -139,7 +150,9 @@ CudaDriver FakeDriver() {
   };
   driver.cuModuleLoadData = [](CUmodule*, const void*) { return CUDA_SUCCESS; };
   driver.cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };
-  driver.cuModuleGetFunction = [](CUfunction*, CUmodule, const char*) {
+  driver.cuModuleGetFunction = [](CUfunction* function, CUmodule,
+                                  const char* entry) {
+    *function = std::strcmp(entry, "hold") == 0 ? kHold : kLook;
     return CUDA_SUCCESS;
   };
   driver.cuFuncGetAttribute = [](int* value, CUfunction_attribute, CUfunction) {
@@ -338,7 +351,7 @@ class CudaTimerTest : public CudaLaunchTest {
 
   absl::Status LaunchOne() {
     calls.log.emplace_back("launch");
-    EXPECT_EQ(calls.gate, 0);  // Nothing runs yet.
+    EXPECT_EQ(calls.gate[0], 0);  // Nothing runs yet.
     return absl::OkStatus();
   }
 
@@ -348,12 +361,13 @@ class CudaTimerTest : public CudaLaunchTest {
 TEST_F(CudaTimerTest, ABurstIsEnqueuedWholeBehindTheGate) {
   const auto times = timer_->TimeGroups(
       2, 1, [this] { return LaunchOne(); },
-      [] { calls.log.push_back(absl::StrCat("gate ", calls.gate)); });
+      [] { calls.log.push_back(absl::StrCat("gate ", calls.gate[0])); });
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_THAT(*times, ElementsAre(::testing::DoubleNear(5, 1e-4),
                                   ::testing::DoubleNear(5, 1e-4)));
-  EXPECT_THAT(calls.log, ElementsAre("hold", "record", "launch", "record",
-                                     "launch", "record", "gate 1", "wait"));
+  EXPECT_THAT(calls.log,
+              ElementsAre("hold", "look", "record", "launch", "record",
+                          "launch", "record", "look", "gate 1", "wait"));
 }
 
 TEST_F(CudaTimerTest, ALongBurstNeverFillsTheStream) {

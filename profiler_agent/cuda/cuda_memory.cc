@@ -1,5 +1,6 @@
 #include "profiler_agent/cuda/cuda_memory.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -90,6 +91,21 @@ absl::StatusOr<CudaMemory> AllocateWith(const CudaSession& session,
   ASSIGN_OR_RETURN(CudaMemory memory, AllocateMemory(session, content.size()));
   RETURN_IF_ERROR(CopyToDevice(session, memory.get(), content));
   return memory;
+}
+
+absl::StatusOr<CudaMappedMemory> AllocateMapped(const CudaSession& session,
+                                                size_t bytes) {
+  void* memory = nullptr;
+  RETURN_IF_ERROR(CudaStatus(
+      session.driver->cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_DEVICEMAP),
+      "allocating mapped memory"));
+  std::memset(memory, 0, bytes);
+  CudaMappedMemory mapped;
+  mapped.host = CudaHandle<void*>(memory, session.driver->cuMemFreeHost);
+  RETURN_IF_ERROR(CudaStatus(
+      session.driver->cuMemHostGetDevicePointer(&mapped.device, memory, 0),
+      "mapping memory"));
+  return mapped;
 }
 
 absl::Status CopyToDevice(const CudaSession& session, CUdeviceptr to,

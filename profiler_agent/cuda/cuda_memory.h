@@ -72,6 +72,16 @@ absl::StatusOr<CudaMemory> AllocateMemory(const CudaSession& session,
 absl::StatusOr<CudaMemory> AllocateWith(const CudaSession& session,
                                         absl::string_view content);
 
+// Host memory that the device sees, too; kernels write it over the bus.
+struct CudaMappedMemory {
+  CudaHandle<void*> host;
+  CUdeviceptr device = 0;
+};
+
+// Allocates, all zero. Errors: as CudaStatus.
+absl::StatusOr<CudaMappedMemory> AllocateMapped(const CudaSession& session,
+                                                size_t bytes);
+
 // Copy, and return when it is done. Errors: as CudaRunStatus.
 absl::Status CopyToDevice(const CudaSession& session, CUdeviceptr to,
                           absl::string_view content);

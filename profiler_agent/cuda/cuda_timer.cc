@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,16 +60,8 @@ absl::StatusOr<CudaTimer> CudaTimer::Create(const CudaSession& session,
             {.name = "hold.cu", .files = {{"hold.cu", kHoldSource}}}, {},
             "hold");
       }));
-  void* gate = nullptr;
-  RETURN_IF_ERROR(
-      CudaStatus(session.driver->cuMemHostAlloc(&gate, 2 * sizeof(int),
-                                                CU_MEMHOSTALLOC_DEVICEMAP),
-                 "allocating mapped memory"));
-  std::memset(gate, 0, 2 * sizeof(int));
-  timer.gate_ = CudaHandle<void*>(gate, session.driver->cuMemFreeHost);
-  RETURN_IF_ERROR(CudaStatus(
-      session.driver->cuMemHostGetDevicePointer(&timer.gate_address_, gate, 0),
-      "mapping memory"));
+  ASSIGN_OR_RETURN(timer.clock_, SmClock::Create(session, compiler));
+  ASSIGN_OR_RETURN(timer.gate_, AllocateMapped(session, 2 * sizeof(int)));
   return timer;
 }
 
@@ -101,6 +92,7 @@ absl::StatusOr<std::vector<double>> CudaTimer::TimeGroups(
     if (status.ok() && times.empty()) while_running();
     if (absl::Status end = Finish(session_); !end.ok()) status = end;
     if (!status.ok()) return status;
+    if (const auto span = clock_->Read()) span_.Add(*span);
     for (int i = 0; i < groups; ++i) {
       const auto event = static_cast<size_t>(i);
       ASSIGN_OR_RETURN(const double us, MicrosecondsBetween(event, event + 1));
@@ -112,6 +104,7 @@ absl::StatusOr<std::vector<double>> CudaTimer::TimeGroups(
 
 absl::Status CudaTimer::EnqueueBurst(int groups, int group,
                                      const LaunchOne& launch) {
+  RETURN_IF_ERROR(clock_->Look(SmClock::Mark::kBegin));
   RETURN_IF_ERROR(Record(0));
   for (int i = 0; i < groups; ++i) {
     for (int j = 0; j < group; ++j) RETURN_IF_ERROR(launch());
@@ -119,7 +112,7 @@ absl::Status CudaTimer::EnqueueBurst(int groups, int group,
     // them, and nothing else runs on the stream.
     RETURN_IF_ERROR(Record(static_cast<size_t>(i) + 1));
   }
-  return absl::OkStatus();
+  return clock_->Look(SmClock::Mark::kEnd);
 }
 
 absl::Status CudaTimer::ReserveEvents(size_t count) {
@@ -156,7 +149,7 @@ absl::StatusOr<double> CudaTimer::MicrosecondsBetween(size_t first,
 
 absl::Status CudaTimer::CloseGate() {
   SetGate(false);
-  CUdeviceptr address = gate_address_;
+  CUdeviceptr address = gate_.device;
   void* parameters[] = {&address};
   const LaunchConfig config(CudaLaunchShape(), 1, session_.stream);
   return CudaStatus(session_.driver->cuLaunchKernelEx(
@@ -165,12 +158,16 @@ absl::Status CudaTimer::CloseGate() {
 }
 
 bool CudaTimer::TakeStalled() {
-  return std::atomic_ref<int>(static_cast<int*>(gate_.get())[1])
+  return std::atomic_ref<int>(static_cast<int*>(gate_.host.get())[1])
              .exchange(0, std::memory_order_seq_cst) != 0;
 }
 
+double CudaTimer::TakeClockMhz() {
+  return std::exchange(span_, SmClock::Span()).Mhz();
+}
+
 void CudaTimer::SetGate(bool open) {
-  std::atomic_ref<int>(*static_cast<int*>(gate_.get()))
+  std::atomic_ref<int>(*static_cast<int*>(gate_.host.get()))
       .store(open ? 1 : 0, std::memory_order_seq_cst);
 }
 

@@ -14,6 +14,7 @@
 #include <cuda.h>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +22,8 @@
 #include "profiler_agent/cuda/cuda_compiler.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_kernel.h"
+#include "profiler_agent/cuda/cuda_memory.h"
+#include "profiler_agent/cuda/sm_clock.h"
 
 namespace wavetune {
 
@@ -55,6 +58,10 @@ class CudaTimer {
   // burst were enqueued, as the host took more than two seconds for that.
   bool TakeStalled();
 
+  // Returns the mean clock of the multiprocessors, in MHz, over the groups that
+  // were timed since the last call; 0 where it is not known.
+  double TakeClockMhz();
+
  private:
   explicit CudaTimer(const CudaSession& session) : session_(session) {}
 
@@ -67,9 +74,10 @@ class CudaTimer {
 
   CudaSession session_;
   CudaKernel hold_;
-  // Mapped host memory, two ints: 0 holds; 1 where the hold gave up.
-  CudaHandle<void*> gate_;
-  CUdeviceptr gate_address_ = 0;  // On the device.
+  // Two ints: 0 holds; 1 where the hold gave up.
+  CudaMappedMemory gate_;
+  std::optional<SmClock> clock_;  // Set by Create.
+  SmClock::Span span_;
   std::vector<CudaEvent> events_;
 };
 

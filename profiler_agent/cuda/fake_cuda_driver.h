@@ -67,9 +67,9 @@ class FakeCudaDriver {
   }
   // The next so many modules are refused as made for another GPU.
   void RefuseModules(int count) { refused_modules_ = count; }
-  // Groups of the last launch of an added kernel.
+  // Groups of the last launch of a kernel that is not the timer's own.
   int64_t last_groups() const { return last_groups_; }
-  // Launches of added kernels.
+  // Launches of such kernels.
   int launches() const { return launches_; }
 
   static constexpr size_t kTotalBytes = size_t{1} << 30;
