@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "model/throttling.h"
 #include "profiler_agent/fake_device.h"
-#include "profiler_agent/load_level.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
 #include "profiler_agent/tiny_kernel.h"
@@ -279,20 +278,38 @@ TEST_F(MeasureBatchTest, AnAcceleratorTakesTheLightestLevelFirst) {
 
 TEST_F(MeasureBatchTest, AtThePowerLimitLatenciesAreOfOneClock) {
   script_->facts.memory_bytes = int64_t{1} << 30;
-  history_.Of("f1").SetCapped(LoadLevel(TinyKernel("fake").spec, At(64, 64)),
-                              1500);
-  // Ten bursts at full clocks, then at the limit.
+  // Full clocks at first; then, at the limit, now more, now less.
   script_->on_times = [](int burst, LaunchTimes& times) {
-    times.sm_clock_mhz = burst < 10 ? 1980 : burst % 2 == 0 ? 1400 : 1600;
-    for (double& us : times.launch_us) us = 150e3 / times.sm_clock_mhz;
+    times.sm_clock_mhz = burst < 10 ? 1980 : burst % 2 == 0 ? 1400 : 1410;
+    for (double& us : times.launch_us) us = 1500e3 / times.sm_clock_mhz;
   };
-  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  ASSERT_TRUE(Run({{kB, At(64, 64)}, {kC, At(64, 64)}}).ok());
   ASSERT_EQ(samples_.size(), 2u);
   for (const auto& [index, sample] : samples_) {
-    EXPECT_DOUBLE_EQ(sample.min_us, 100);
-    EXPECT_DOUBLE_EQ(sample.latency_us, 100);
-    EXPECT_EQ(sample.sm_clock_mhz, 1500);
-    EXPECT_GT(sample.device_time_us, 1.2 * sample.launches * 100);
+    EXPECT_NEAR(sample.sm_clock_mhz, 1405, 8);
+    EXPECT_NEAR(sample.latency_us, 1500e3 / sample.sm_clock_mhz, 0.5);
+    EXPECT_LT(sample.relative_spread, 1e-9);
+    // What found out the clock took device time, too.
+    EXPECT_GT(sample.device_time_us, 50e3);
+  }
+  EXPECT_THAT(device_.measured(),
+              Contains(TinyKernel("fake").spec.default_configuration));
+}
+
+TEST_F(MeasureBatchTest, ADefaultThatFailsLeavesItsLevelUntried) {
+  script_->facts.memory_bytes = int64_t{1} << 30;
+  script_->on_times = [](int, LaunchTimes& times) {
+    times.sm_clock_mhz = 1980;
+  };
+  const Configuration by_default =
+      TinyKernel("fake").spec.default_configuration;
+  for (const absl::Status& status :
+       {absl::AbortedError("SIGSEGV"), absl::NotFoundError("not recorded")}) {
+    script_->measure_errors[by_default] = status;
+    ASSERT_TRUE(Run({{kB, At(64, 64)}}).ok());
+    EXPECT_EQ(samples_.size(), 1u);
+    EXPECT_THAT(failures_, IsEmpty());
+    samples_.clear();
   }
 }
 

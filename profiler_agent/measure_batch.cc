@@ -85,7 +85,8 @@ class GroupRunner {
       }
       OpenItem item = std::move(open.front());
       open.pop_front();
-      const absl::StatusOr<bool> counts = TakeBurst(item);
+      const absl::StatusOr<bool> counts =
+          settling_.trying() ? TryLevel(item) : TakeBurst(item);
       if (IsDeviceLost(counts.status())) {
         ReportDone(open);
         return counts.status();
@@ -120,6 +121,32 @@ class GroupRunner {
   void Report(const OpenItem& item) const {
     const Sample sample = item.measurement.Result();
     on_outcome_({.index = item.index, .sample = &sample});
+  }
+
+  // Runs the default configuration at the item's problem, for the item's
+  // device time; returns that it does not count for it. Errors: device lost.
+  absl::StatusOr<bool> TryLevel(OpenItem& item) {
+    const Configuration& configuration =
+        batch_.kernel.spec.default_configuration;
+    if (excluded_.contains(configuration)) {
+      settling_.EndTry();
+      return false;
+    }
+    const absl::StatusOr<LaunchTimes> times = device_.Measure(
+        configuration, item.measurement.problem(), 1, rule_.min_launches);
+    if (IsDeviceLost(times.status())) return times.status();
+    if (!times.ok()) {
+      if (ExcludesCandidate(times.status())) {
+        excluded_.emplace(configuration, times.status());
+      }
+      settling_.EndTry();
+      return false;
+    }
+    item.measurement.Discard(*times);
+    // What is throttled says nothing of the load.
+    cool_down_.After(times->throttled, cancel_);
+    if (!times->disturbed()) settling_.AddTry(*times);
+    return false;
   }
 
   // Returns whether the burst counts. Reports a failure unless the device was
