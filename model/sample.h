@@ -35,7 +35,8 @@ struct Sample {
   // Of all launches, warm-up and bursts that did not count included.
   double device_time_us = 0;
   bool suspect = false;  // Throttled, or never stable.
-  // Lowest clock of the multiprocessors seen meanwhile; 0 if unknown.
+  // Clock of the multiprocessors meanwhile, of the slowest burst; at the power
+  // limit the one that the latency was taken to. 0 if unknown.
   int32_t sm_clock_mhz = 0;
   // Throttled also when measured again; then suspect, too.
   bool throttled = false;

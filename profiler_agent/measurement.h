@@ -79,7 +79,7 @@ class Measurement {
   struct Launches {
     std::vector<double> us;
     double device_time_us = 0;
-    int32_t sm_clock_mhz = 0;  // Lowest known.
+    int32_t sm_clock_mhz = 0;  // Of the slowest burst.
     uint32_t throttle_reasons = 0;
     bool throttled = false;
     bool suspect = false;
