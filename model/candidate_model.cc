@@ -57,9 +57,8 @@ std::vector<Placed> Place(const SubTable& axes, int64_t capacity,
   std::vector<Placed> placed;
   placed.reserve(observations.size());
   for (const Observation& o : observations) {
-    const int row = RowRegimeIndex(axes, o.at.rows, o.at.row_fill);
-    const int wave = WaveRegimeIndex(axes, Waves(o.at.tiles, capacity));
-    placed.push_back({&o, static_cast<size_t>(row), static_cast<size_t>(wave)});
+    const SegmentPlace place = PlaceAt(axes, capacity, o.at);
+    placed.push_back({&o, place.row_regime, place.wave_regime});
   }
   return placed;
 }
@@ -243,26 +242,36 @@ void SetQuality(const SubTable& axes,
   JudgeAll(axes, Place(axes, model.capacity, observations), model);
 }
 
+SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
+                     const Coordinates& at) {
+  return {
+      static_cast<size_t>(RowRegimeIndex(axes, at.rows, at.row_fill)),
+      static_cast<size_t>(WaveRegimeIndex(axes, Waves(at.tiles, capacity)))};
+}
+
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
                              const Coordinates& at) {
-  const int row = RowRegimeIndex(axes, at.rows, at.row_fill);
-  const int wave = WaveRegimeIndex(axes, Waves(at.tiles, model.capacity));
-  return model.rows[static_cast<size_t>(row)]
-      .segments[static_cast<size_t>(wave)];
+  const SegmentPlace place = PlaceAt(axes, model.capacity, at);
+  return model.rows[place.row_regime].segments[place.wave_regime];
 }
 
 const SegmentQuality& QualityAt(const SubTable& axes,
                                 const CandidateModel& model,
                                 const Coordinates& at) {
-  const int row = RowRegimeIndex(axes, at.rows, at.row_fill);
-  const int wave = WaveRegimeIndex(axes, Waves(at.tiles, model.capacity));
-  return model.quality[static_cast<size_t>(row)][static_cast<size_t>(wave)];
+  const SegmentPlace place = PlaceAt(axes, model.capacity, at);
+  return model.quality[place.row_regime][place.wave_regime];
 }
 
 double PredictUs(const SubTable& axes, const CandidateModel& model,
                  const Coordinates& at) {
   return PredictLatencyUs(axes.form, model.capacity, SegmentAt(axes, model, at),
                           at);
+}
+
+double RankUs(const SubTable& axes, const CandidateModel& model,
+              const Coordinates& at) {
+  return RankOf(axes.form, SegmentAt(axes, model, at),
+                PredictUs(axes, model, at), /*extrapolated=*/false);
 }
 
 }  // namespace wavetune

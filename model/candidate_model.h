@@ -11,6 +11,7 @@
 #ifndef WAVETUNE_MODEL_CANDIDATE_MODEL_H_
 #define WAVETUNE_MODEL_CANDIDATE_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct CandidateModel {
   // The coefficients are the serving table's (model/incumbent_model.h).
   bool of_incumbent = false;
   // [row regime]; segments [wave regime]. The micro tables and bounds are left
-  // for SubTableBuilder.
+  // for SubTableBuilder, the rank margins for SetRankMargins.
   std::vector<TableRow> rows;
   std::vector<std::vector<SegmentQuality>> quality;
 };
@@ -66,6 +67,19 @@ void SetQuality(const SubTable& axes,
 // Returns the predicted latency in microseconds, > 0 and finite. Cannot fail.
 double PredictUs(const SubTable& axes, const CandidateModel& model,
                  const Coordinates& at);
+
+// Where coordinates lie in the tables of a candidate.
+struct SegmentPlace {
+  size_t row_regime;
+  size_t wave_regime;
+};
+SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
+                     const Coordinates& at);
+
+// Returns what a candidate competes with where it has been measured: the
+// prediction, and the rank margin of its segment on top. Cannot fail.
+double RankUs(const SubTable& axes, const CandidateModel& model,
+              const Coordinates& at);
 
 // Returns the segment that predicts `at`, and its quality. Cannot fail.
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,

@@ -39,8 +39,9 @@ struct ExplainedRow {
   int64_t capacity = 1;
   RowRegime row_regime;
   double latency_us = 0;
-  double rank_us = 0;  // What it competes with: more where it was not measured
-                       // and the form says so (model/wave_form.h).
+  double rank_us = 0;  // What it competes with: more where little or nothing
+                       // was measured and the form says so
+                       // (model/wave_form.h).
   double relative_bound = 0;
   bool legal = true;  // False: a predicate excludes the row for this problem.
   bool chosen = false;

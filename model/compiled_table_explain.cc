@@ -39,7 +39,7 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
   row.configuration = sub.portfolio[segment.micro[anchor]].configuration;
   row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
   row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
-  row.rank_us = RankOf(sub.form, row.latency_us, row.extrapolated);
+  row.rank_us = RankOf(sub.form, segment, row.latency_us, row.extrapolated);
   row.relative_bound =
       row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;
   return row;

@@ -30,8 +30,7 @@ double ScaleOf(const SegmentQuality& quality) {
 // |measured / predicted - 1| / scale of one held-out observation.
 struct Score {
   double score;
-  size_t row_regime;
-  size_t wave_regime;
+  SegmentPlace place;
 };
 
 // Appends the scores of one candidate's representative observations, each
@@ -59,10 +58,7 @@ void AddScores(const SpecialisationState& specialisation,
       const double scale =
           std::max(kLeastScale, ScaleOf(QualityAt(axes, model, o->at)));
       scores.push_back({std::abs(o->latency_us / predicted - 1) / scale,
-                        static_cast<size_t>(
-                            RowRegimeIndex(axes, o->at.rows, o->at.row_fill)),
-                        static_cast<size_t>(WaveRegimeIndex(
-                            axes, Waves(o->at.tiles, model.capacity)))});
+                        PlaceAt(axes, model.capacity, o->at)});
     }
   }
 }
@@ -117,7 +113,9 @@ BoundRule CalibrateBounds(const SpecialisationState& specialisation,
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       std::vector<double> own;
       for (const Score& s : scores) {
-        if (s.row_regime == r && s.wave_regime == w) own.push_back(s.score);
+        if (s.place.row_regime == r && s.place.wave_regime == w) {
+          own.push_back(s.score);
+        }
       }
       if (own.size() < kFewestOwnScores) continue;
       rule.own_factors[r][w] = QuantileFactor(std::move(own));

@@ -19,6 +19,7 @@
 #include "model/portfolio.h"
 #include "model/profile.h"
 #include "model/profile_state.h"
+#include "model/rank_margins.h"
 #include "model/relevance.h"
 #include "model/status_macros.h"
 #include "model/sub_table_builder.h"
@@ -73,6 +74,7 @@ absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
   }
   fitted.models =
       FitCandidates(state, input.device.multiprocessors, kFewestObservations);
+  SetRankMargins(state, fitted.models);
   fitted.latencies = PredictMatrix(fitted.wider, fitted.models);
   return fitted;
 }

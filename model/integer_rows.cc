@@ -89,7 +89,7 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
     if ((excluded[i / 64] >> (i % 64) & 1) != 0) continue;
     const Place place = Locate(i, problem, slots, regimes);
     rank[i] = RankOf(
-        source_->form, Predict(i, place),
+        source_->form, *place.segment, Predict(i, place),
         IsExtrapolated(*place.segment, place.at.iterations, place.waves));
     best = rank[i] < best ? rank[i] : best;
   }

@@ -33,7 +33,7 @@ LatencyMatrix PredictMatrix(const SpecialisationState& specialisation,
     if (models[i].rows.empty()) continue;
     for (size_t p = 0; p < c.at.size(); ++p) {
       if (!c.legal[p]) continue;
-      matrix[i][p] = PredictUs(specialisation.axes, models[i], c.at[p]);
+      matrix[i][p] = RankUs(specialisation.axes, models[i], c.at[p]);
     }
   }
   return matrix;

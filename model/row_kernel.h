@@ -50,6 +50,7 @@ enum SegmentColumn : int {
   kMaxWave,
   kMinIterations,
   kMaxIterations,
+  kRankFactor,
   kOverlapColumns,
 };
 

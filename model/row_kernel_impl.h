@@ -58,10 +58,7 @@ WAVETUNE_KERNEL_INLINE R RankRows(const RowLayout& layout,
     }
     latency = Max(latency, c[kFloor]);
     R rank = latency;
-    if constexpr (kOverlaps) {
-      rank = Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
-                    latency);
-    }
+    if constexpr (kOverlaps) rank = RankOfOverlap(c, at, latency);
     if (any_excluded) {
       rank = Select(R::MaskOf(excluded[lane / 64] >> (lane % 64)),
                     R::Of(kNoRow), rank);

@@ -133,6 +133,15 @@ WAVETUNE_KERNEL_INLINE typename R::Mask OutsideOf(const Segments& c,
              Greater(at.iterations, c[kMaxIterations])));
 }
 
+// RankOf (model/wave_arithmetic.h) of WaveForm::kOverlap.
+template <typename R, typename Segments>
+WAVETUNE_KERNEL_INLINE R RankOfOverlap(const Segments& c,
+                                       const LanePlace<R>& at, R latency) {
+  return Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
+                latency) *
+         c[kRankFactor];
+}
+
 // Returns whether that is the least rank, in all lanes.
 template <typename R>
 WAVETUNE_KERNEL_INLINE bool IsNoRow(R least) {

@@ -90,8 +90,7 @@ WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
       .StoreWhole(results.anchor_index + lane);
   if constexpr (!kOverlaps) return latency;
   latency.Store(results.latency_us + lane);
-  return Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
-                latency);
+  return RankOfOverlap(c, at, latency);
 }
 
 // Writes all rows' results; returns the least of a few lanes' ranks. kBlocks:

@@ -8,6 +8,7 @@
 #include "model/exact_quotient.h"
 #include "model/mapping.h"
 #include "model/row_classes.h"
+#include "model/wave_arithmetic.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -48,6 +49,7 @@ SegmentRecord RecordOf(const WaveSegment& segment, int64_t capacity,
   record.columns[kMaxWave] = Limited(segment.max_wave);
   record.columns[kMinIterations] = segment.min_iterations;
   record.columns[kMaxIterations] = segment.max_iterations;
+  record.columns[kRankFactor] = RankFactorOf(segment);
   return record;
 }
 

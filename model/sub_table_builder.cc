@@ -6,6 +6,7 @@
 
 #include "model/fold.h"
 #include "model/latency_matrix.h"
+#include "model/wave_arithmetic.h"
 #include "model/wave_model.h"
 
 namespace wavetune {
@@ -90,18 +91,20 @@ class Builder {
     const int64_t capacity = ModelOf(group[0]).capacity;
     std::vector<double> cost(group.size());
     for (const int64_t tiles : Probes(capacity, wave)) {
-      std::vector<double> latency_us;
+      std::vector<double> rank_us;
       for (const size_t m : group) {
-        latency_us.push_back(PredictLatencyUs(
-            sub_.form, capacity, ModelOf(m).rows[row].segments[wave],
+        const WaveSegment& segment = ModelOf(m).rows[row].segments[wave];
+        const double predicted_us = PredictLatencyUs(
+            sub_.form, capacity, segment,
             {.tiles = tiles,
              .iterations = iterations,
              .longest_loop = loop,
-             .row_share = TypicalRowShare(sub_.row_regimes[row])}));
+             .row_share = TypicalRowShare(sub_.row_regimes[row])});
+        rank_us.push_back(
+            RankOf(sub_.form, segment, predicted_us, /*extrapolated=*/false));
       }
-      const double best =
-          *std::min_element(latency_us.begin(), latency_us.end());
-      for (size_t i = 0; i < group.size(); ++i) cost[i] += latency_us[i] / best;
+      const double best = *std::min_element(rank_us.begin(), rank_us.end());
+      for (size_t i = 0; i < group.size(); ++i) cost[i] += rank_us[i] / best;
     }
     const double limit =
         *std::min_element(cost.begin(), cost.end()) * (1 + kMicroTie);

@@ -56,6 +56,9 @@ struct WaveSegment {
   double relative_bound = 0;      // Half-width of the error bound inside the
                                   // measured range, relative to the prediction.
   double extrapolated_bound = 0;  // The same outside.
+  // What is predicted competes so much slower, in kRankMarginUnit: 0 to 25 %.
+  // kSum does not read it.
+  uint8_t rank_margin = 0;
   // Measured range; outside of it an answer is EXTRAPOLATED.
   int64_t min_wave = 1;
   int64_t max_wave = 1;

@@ -287,6 +287,8 @@ class TableChecker {
     }
     Require(sub.form != WaveForm::kSum || c.alpha_row == 0,
             "alpha_row, which a sum does not read");
+    Require(sub.form != WaveForm::kSum || segment.rank_margin == 0,
+            "a rank margin, which a sum does not read");
     Require(
         InRange(segment.floor_us, 0, kMaxCoefficient) && segment.floor_us > 0,
         "floor_us is not above 0");

@@ -24,6 +24,8 @@ constexpr uint32_t kCriticalFlag = 1;
 constexpr uint32_t kMaxSections = 64;
 
 // Sections of this version, in their order; all critical, each at most once.
+constexpr uint32_t kPackedSection = 6;
+constexpr uint32_t kMarginsSection = 7;
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);
@@ -34,30 +36,33 @@ constexpr SectionCodec kSections[] = {
     {2, WriteSignature, ReadSignature},
     {3, WriteSubTables, ReadSubTables},
     {5, WriteForms, ReadForms},
-    {6, WritePackedSubTables, ReadPackedSubTables},
+    {kPackedSection, WritePackedSubTables, ReadPackedSubTables},
+    {kMarginsSection, WriteRankMargins, ReadRankMargins},
 };
 
-// Which sections a payload has, by the lowest version that can hold a table.
+// Which sections a payload has, and the lowest version that has them all.
 struct Layout {
   uint16_t minor_version;
   std::vector<uint32_t> sections;
 };
-const Layout& Sums() {
-  static const auto* const kLayout = new Layout{0, {1, 2, 3}};
-  return *kLayout;
+
+const std::vector<Layout>& Layouts() {
+  static const auto* const kLayouts =
+      new std::vector<Layout>{{0, {1, 2, 3}},
+                              {2, {1, 2, 3, 5}},
+                              {3, {1, 2, kPackedSection}},
+                              {4, {1, 2, 3, 5, kMarginsSection}},
+                              {4, {1, 2, kPackedSection, kMarginsSection}}};
+  return *kLayouts;
 }
-const Layout& Forms() {
-  static const auto* const kLayout = new Layout{2, {1, 2, 3, 5}};
-  return *kLayout;
+constexpr uint16_t kLatestMinorVersion = 4;
+
+// Returns the layout of a table's payload.
+const Layout& LayoutOf(const Table& table, bool packed) {
+  if (HasRankMargins(table)) return Layouts()[packed ? 4 : 3];
+  if (packed) return Layouts()[2];
+  return Layouts()[HasForms(table) ? 1 : 0];
 }
-const Layout& Packed() {
-  static const auto* const kLayout = new Layout{3, {1, 2, 6}};
-  return *kLayout;
-}
-const Layout& PlainLayoutOf(const Table& table) {
-  return HasForms(table) ? Forms() : Sums();
-}
-constexpr uint16_t kLatestMinorVersion = 3;
 
 const SectionCodec* FindSection(uint32_t id) {
   const auto* const found =
@@ -80,9 +85,9 @@ absl::Status CheckLayout(const std::vector<SectionEntry>& entries,
   for (const SectionEntry& entry : entries) {
     if (FindSection(entry.id) != nullptr) known.push_back(entry.id);
   }
-  for (const Layout* layout : {&Sums(), &Forms(), &Packed()}) {
-    if (known != layout->sections) continue;
-    if (minor > kLatestMinorVersion || minor == layout->minor_version) {
+  for (const Layout& layout : Layouts()) {
+    if (known != layout.sections) continue;
+    if (minor > kLatestMinorVersion || minor == layout.minor_version) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
@@ -183,11 +188,11 @@ std::string Write(const Table& table, const Layout& layout) {
 // A table has one payload: packed only where it does not fit otherwise.
 absl::Status CheckNeedsPacking(const std::vector<SectionEntry>& entries,
                                const Table& table) {
-  const bool packed = std::any_of(entries.begin(), entries.end(),
-                                  [](const SectionEntry& entry) {
-                                    return entry.id == Packed().sections.back();
-                                  });
-  if (!packed || Write(table, PlainLayoutOf(table)).size() > kMaxPayloadBytes) {
+  const bool packed = std::any_of(
+      entries.begin(), entries.end(),
+      [](const SectionEntry& entry) { return entry.id == kPackedSection; });
+  if (!packed || Write(table, LayoutOf(table, /*packed=*/false)).size() >
+                     kMaxPayloadBytes) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
@@ -198,8 +203,10 @@ absl::Status CheckNeedsPacking(const std::vector<SectionEntry>& entries,
 
 absl::StatusOr<std::string> EncodeTable(const Table& table) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  std::string payload = Write(table, PlainLayoutOf(table));
-  if (payload.size() > kMaxPayloadBytes) payload = Write(table, Packed());
+  std::string payload = Write(table, LayoutOf(table, /*packed=*/false));
+  if (payload.size() > kMaxPayloadBytes) {
+    payload = Write(table, LayoutOf(table, /*packed=*/true));
+  }
   if (payload.size() > kMaxPayloadBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "table of kernel ", table.kernel, " takes ", payload.size(),

@@ -35,6 +35,13 @@ void ReadForms(ByteReader& reader, Table& table);
 void WritePackedSubTables(const Table& table, ByteWriter& writer);
 void ReadPackedSubTables(ByteReader& reader, Table& table);
 
+// Section 7, only where HasRankMargins: the rank margins of the overlapping
+// sub-tables' segments. Without it all are zero. Reading needs table.sub_tables
+// from sections 3 and 5, or 6.
+bool HasRankMargins(const Table& table);
+void WriteRankMargins(const Table& table, ByteWriter& writer);
+void ReadRankMargins(ByteReader& reader, Table& table);
+
 // Parts of sections 2, 3, 5 and 6.
 // A sub-table up to its groups.
 void WriteSubTableHead(const SubTable& sub, ByteWriter& writer);

@@ -1,5 +1,5 @@
-// Sections 3 and 5: sub-tables, with the dual tables themselves, and their
-// forms.
+// Sections 3, 5 and 7: sub-tables, with the dual tables themselves, their
+// forms, and their rank margins.
 #include <algorithm>
 #include <cstddef>
 
@@ -199,6 +199,35 @@ void ReadForms(ByteReader& reader, Table& table) {
   }
   // All sums: the payload without this section says the same.
   if (!HasForms(table)) reader.Fail("forms that are all sums");
+}
+
+bool HasRankMargins(const Table& table) {
+  bool any = false;
+  for (const SubTable& sub : table.sub_tables) {
+    ForEachSegment(sub, [&any](const WaveSegment& segment) {
+      any = any || segment.rank_margin != 0;
+    });
+  }
+  return any;
+}
+
+void WriteRankMargins(const Table& table, ByteWriter& writer) {
+  for (const SubTable& sub : table.sub_tables) {
+    if (sub.form == WaveForm::kSum) continue;
+    ForEachSegment(sub, [&](const WaveSegment& segment) {
+      writer.U8(segment.rank_margin);
+    });
+  }
+}
+
+void ReadRankMargins(ByteReader& reader, Table& table) {
+  for (SubTable& sub : table.sub_tables) {
+    if (sub.form == WaveForm::kSum) continue;
+    ForEachSegment(
+        sub, [&](WaveSegment& segment) { segment.rank_margin = reader.U8(); });
+  }
+  // All zero: the payload without this section says the same.
+  if (!HasRankMargins(table)) reader.Fail("rank margins that are all zero");
 }
 
 }  // namespace wavetune

@@ -218,6 +218,43 @@ TEST(TableCodecTest, SaysWhatToDoWithTheFormsOfVersion11) {
   EXPECT_TRUE(absl::StrContains(status.message(), "reprofile")) << status;
 }
 
+// Returns the same with a rank margin; its payload has a seventh section.
+Table WithMargin() {
+  Table table = Overlapping();
+  table.sub_tables[0].groups[0].rows[0].segments[0].rank_margin = 200;
+  return table;
+}
+
+TEST(TableCodecTest, OnlyTablesWithARankMarginHaveTheirSection) {
+  const std::string payload = EncodeTable(WithMargin()).value();
+  EXPECT_EQ(payload[kCountAt], 5);
+  EXPECT_EQ(payload[kMinorAt], 4);
+  EXPECT_EQ(DecodeTable(payload).value(), WithMargin());
+}
+
+TEST(TableCodecTest, RefusesMarginsInTheVersionBeforeThemAndAllZero) {
+  const std::string good = EncodeTable(WithMargin()).value();
+  for (const char minor : {char{0}, char{2}, char{3}}) {
+    std::string payload = good;
+    payload[kMinorAt] = minor;
+    const absl::Status status = DecodeTable(payload).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), "another minor version"))
+        << status;
+  }
+  std::string payload = good;
+  ASSERT_EQ(payload.back(), static_cast<char>(200));
+  payload.back() = 0;
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "all zero")) << status;
+}
+
+TEST(TableCodecTest, RefusesAMarginThatASumDoesNotRead) {
+  Table table = TinyTable();
+  table.sub_tables[0].groups[0].rows[0].segments[0].rank_margin = 1;
+  const absl::Status status = EncodeTable(table).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "rank margin")) << status;
+}
+
 TEST(TableCodecTest, RefusesARowTermThatASumDoesNotRead) {
   Table table = Overlapping();
   table.sub_tables[0].form = WaveForm::kSum;
@@ -254,6 +291,18 @@ TEST(TableCodecTest, PacksTablesThatDoNotFitOtherwise) {
     ASSERT_TRUE(decoded.ok()) << seed << ": " << decoded.status();
     ASSERT_EQ(*decoded, table) << seed;
   }
+}
+
+TEST(TableCodecTest, PackedTablesHaveTheirMarginsInASectionOfTheirOwn) {
+  Lcg random(4);
+  Table table = RandomLargeTable(random);
+  testing::AddRankMargins(random, table.sub_tables[0]);
+  const std::string payload = EncodeTable(table).value();
+  EXPECT_EQ(payload[kCountAt], 4);
+  EXPECT_EQ(payload[kMinorAt], 4);
+  const auto decoded = DecodeTable(payload);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, table);
 }
 
 TEST(TableCodecTest, RefusesToUnpackWhatFitsUnpacked) {

@@ -99,12 +99,19 @@ inline double OverlapLatencyUs(const WaveCoefficients& c,
          OverlapUs(OverlapPartsOf(c, waves.last, loop));
 }
 
-// Returns what a row competes with: its prediction, slower where it lies
-// outside of what was measured and the form says so.
-inline double RankOf(WaveForm form, double latency_us, bool extrapolated) {
-  return form == WaveForm::kOverlap && extrapolated
-             ? latency_us * (1 + kUnmeasuredMargin)
-             : latency_us;
+// Returns 1 + the segment's rank margin.
+inline double RankFactorOf(const WaveSegment& segment) {
+  return 1 + static_cast<double>(segment.rank_margin) * kRankMarginUnit;
+}
+
+// Returns what a row competes with: its prediction, or slower where the form
+// says so.
+inline double RankOf(WaveForm form, const WaveSegment& segment,
+                     double latency_us, bool extrapolated) {
+  if (form != WaveForm::kOverlap) return latency_us;
+  const double rank =
+      extrapolated ? latency_us * (1 + kUnmeasuredMargin) : latency_us;
+  return rank * RankFactorOf(segment);
 }
 
 }  // namespace wavetune

@@ -49,8 +49,9 @@ enum class WaveForm : uint8_t {
   // and choices of random sets of 24 candidates were 98.7 instead of 99.0 % of
   // the best.
   //
-  // A row outside of its measured range competes kUnmeasuredMargin slower than
-  // predicted: of many rows the one predicted too low wins.
+  // Of many rows the one predicted too low wins. So each competes slower than
+  // predicted by its segment's rank margin (model/rank_margins.h), and outside
+  // of its measured range by kUnmeasuredMargin.
   kOverlap = 3,  // 2 was another form of version 1.1 of the table format.
 };
 
@@ -63,6 +64,10 @@ enum class WaveForm : uint8_t {
 // over them. Part of the format: other values need another form.
 inline constexpr double kOverlapLonger = 0.8;
 inline constexpr double kOverlapShorter = 0.38;
+
+// The unit of WaveSegment::rank_margin. Exact in binary64, as is one plus any
+// number of them. Part of the format, as kOverlapLonger.
+inline constexpr double kRankMarginUnit = 0x1p-10;
 
 // With portfolios of 32 and 48 candidates choices were 96.7 and 97.5 % of the
 // best without it, 97.3 and 97.9 % with it; 20 % gave the same (one replay of

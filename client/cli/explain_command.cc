@@ -1,5 +1,7 @@
 // wavetune explain.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,11 +16,14 @@
 namespace wavetune::cli {
 namespace {
 
-std::string ExtrapolatedText(const ExplainedRow& row) {
-  if (!row.extrapolated) return "";
-  if (row.rank_us == row.latency_us) return "extrapolated";
-  return absl::StrCat("extrapolated, counts as ",
-                      FormatMicroseconds(row.rank_us));
+std::string RemarkOf(const ExplainedRow& row) {
+  std::vector<std::string> remarks;
+  if (row.extrapolated) remarks.push_back("extrapolated");
+  if (row.rank_us != row.latency_us) {
+    remarks.push_back(
+        absl::StrCat("counts as ", FormatMicroseconds(row.rank_us)));
+  }
+  return absl::StrJoin(remarks, ", ");
 }
 
 void PrintRows(std::ostream& out, const Tuner& tuner,
@@ -35,7 +40,7 @@ void PrintRows(std::ostream& out, const Tuner& tuner,
          absl::StrCat(row.waves), absl::StrCat(row.capacity),
          FormatRowRegime(row.row_regime), FormatMicroseconds(row.latency_us),
          FormatPercent(row.relative_bound),
-         row.legal ? ExtrapolatedText(row)
+         row.legal ? RemarkOf(row)
                    : absl::StrCat("excluded: ",
                                   BrokenPredicates(*tuner.table(), problem,
                                                    row.configuration))});

@@ -10,13 +10,15 @@
 namespace wavetune::cli {
 namespace {
 
-// Where rows beyond what was measured compete slower than predicted.
-std::string UnmeasuredText(const std::vector<ExplainedRow>& rows) {
+// Where rows compete slower than predicted.
+std::string MarginText(const std::vector<ExplainedRow>& rows) {
   const bool any =
       std::any_of(rows.begin(), rows.end(), [](const ExplainedRow& row) {
         return row.legal && row.rank_us != row.latency_us;
       });
-  return any ? " (extrapolated rows count slower than predicted)" : "";
+  return any ? " (rows count slower than predicted where little or nothing was "
+               "measured)"
+             : "";
 }
 
 int RepeatedDimension(const std::vector<Dimension>& dimensions) {
@@ -61,7 +63,7 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
   const ExplainedRow& fastest = rows[0];
   if (winner == rows.begin()) {
     std::string text =
-        absl::StrCat("it has the lowest prediction", UnmeasuredText(rows));
+        absl::StrCat("it has the lowest prediction", MarginText(rows));
     if (rows.size() > 1 && rows[1].legal)
       absl::StrAppend(&text, ", ",
                       FormatPercent(rows[1].rank_us / fastest.rank_us - 1),
@@ -71,7 +73,7 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
   return absl::StrCat(
       "it is predicted within ", FormatPercent(tuner.table()->near_tie),
       " of the fastest row (", FormatMicroseconds(winner->rank_us), " against ",
-      FormatMicroseconds(fastest.rank_us), UnmeasuredText(rows),
+      FormatMicroseconds(fastest.rank_us), MarginText(rows),
       ") and comes earlier in the table: near ties go to the earlier row, so "
       "that choices stay stable",
       ExcludedText(rows));

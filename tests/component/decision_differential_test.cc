@@ -80,6 +80,11 @@ Table AnyTable(Lcg& random) {
   if (random.OneIn(2)) {
     for (SubTable& sub : table.sub_tables) MakeTwoWaveRegimes(sub);
   }
+  for (SubTable& sub : table.sub_tables) {
+    if (sub.form == WaveForm::kOverlap && random.OneIn(4)) {
+      testing::AddRankMargins(random, sub);
+    }
+  }
   // A table and its decisions have limits (model/table_check.h).
   while (!EncodeTable(table).ok()) {
     for (SubTable& sub : table.sub_tables) {

@@ -18,12 +18,15 @@ struct GoldenTable {
   WaveForm form = WaveForm::kSum;
 
   bool large = false;
+  bool margins = false;
 
   Table Build() const {
     Lcg random(seed);
-    if (large) return RandomLargeTable(random);
-    Table table = RandomTable(random, kind, /*portfolio=*/12);
-    if (form == WaveForm::kOverlap) MakeOverlap(random, table.sub_tables[0]);
+    Table table = large ? RandomLargeTable(random)
+                        : RandomTable(random, kind, /*portfolio=*/12);
+    SubTable& sub = table.sub_tables[0];
+    if (form == WaveForm::kOverlap && !large) MakeOverlap(random, sub);
+    if (margins) AddRankMargins(random, sub);
     return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }
@@ -36,6 +39,10 @@ inline constexpr GoldenTable kGoldenTables[] = {
     {"packed_attention", TableKind::kPackedAttention, 4},
     {"overlapping_gemm", TableKind::kClusterGemm, 5, WaveForm::kOverlap},
     {"large_gemm", TableKind::kGemm, 6, WaveForm::kOverlap, /*large=*/true},
+    {"margins_gemm", TableKind::kGemm, 7, WaveForm::kOverlap, /*large=*/false,
+     /*margins=*/true},
+    {"large_margins_gemm", TableKind::kGemm, 15, WaveForm::kOverlap,
+     /*large=*/true, /*margins=*/true},
 };
 
 }  // namespace wavetune::testing

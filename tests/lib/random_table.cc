@@ -304,6 +304,17 @@ void MakeOverlap(Lcg& random, SubTable& sub) {
   }
 }
 
+void AddRankMargins(Lcg& random, SubTable& sub) {
+  for (MacroGroup& group : sub.groups) {
+    for (TableRow& row : group.rows) {
+      for (WaveSegment& segment : row.segments) {
+        if (random.OneIn(2)) continue;
+        segment.rank_margin = static_cast<uint8_t>(random.Below(256));
+      }
+    }
+  }
+}
+
 Table RandomTable(Lcg& random) {
   const auto kind = static_cast<TableKind>(random.Below(5));
   Table table = RandomHead(random, kind);
@@ -313,7 +324,9 @@ Table RandomTable(Lcg& random) {
         RandomSubTable(random, table, kind, random.Between(1, 12)));
     SubTable& sub = table.sub_tables.back();
     sub.specialisation = count == 1 ? "" : absl::StrCat("s", i);
-    if (random.OneIn(2)) MakeOverlap(random, sub);
+    if (random.OneIn(2)) continue;
+    MakeOverlap(random, sub);
+    if (random.OneIn(2)) AddRankMargins(random, sub);
   }
   return table;
 }

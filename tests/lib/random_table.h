@@ -37,6 +37,9 @@ Table RandomLargeTable(Lcg& random);
 // Makes the sub-table one of WaveForm::kOverlap, with coefficients of its own.
 void MakeOverlap(Lcg& random, SubTable& sub);
 
+// Gives the segments of an overlapping sub-table rank margins, half of them 0.
+void AddRankMargins(Lcg& random, SubTable& sub);
+
 // Returns a problem for `table`, mostly legal; sometimes with a wrong number of
 // extents, an extent out of range or an empty list. Names no specialisation.
 Problem RandomProblem(Lcg& random, const Table& table);

@@ -81,8 +81,11 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);
-  const bool slower = sub.form == WaveForm::kOverlap && row.extrapolated;
-  row.rank_us = row.latency_us * (slower ? 1.1 : 1);
+  row.rank_us = row.latency_us;
+  if (sub.form == WaveForm::kOverlap) {
+    if (row.extrapolated) row.rank_us *= 1.1;
+    row.rank_us *= (1024.0 + segment.rank_margin) / 1024;
+  }
   return row;
 }
 

@@ -26,7 +26,7 @@ class ExplainedRow(NamedTuple):
     waves: int
     capacity: int  # Tiles in flight on the device.
     latency_us: float  # Predicted.
-    rank_us: float  # What it competes with: more where it was not measured.
+    rank_us: float  # What it competes with: more where little or nothing was measured.
     relative_bound: float
     legal: bool  # False: a predicate of the kernel excludes it for this problem.
     chosen: bool
