@@ -61,6 +61,24 @@ uint8_t MarginOf(const Spread& own, const Spread& all) {
                double{std::numeric_limits<uint8_t>::max()}));
 }
 
+bool HasMargins(const MacroGroup& group) {
+  return std::any_of(group.rows.begin(), group.rows.end(), [](const auto& row) {
+    return std::any_of(row.segments.begin(), row.segments.end(),
+                       [](const auto& s) { return s.rank_margin != 0; });
+  });
+}
+
+// The group of the serving table whose margins stay: a choice would else change
+// with the number of samples. Null where the model is a new one, or the table
+// has no margins.
+const MacroGroup* ServingMargins(const CandidateState& candidate,
+                                 const CandidateModel& model) {
+  const MacroGroup* const group = candidate.incumbent_model;
+  const bool stay =
+      model.of_incumbent && group != nullptr && HasMargins(*group);
+  return stay ? group : nullptr;
+}
+
 }  // namespace
 
 void SetRankMargins(const SpecialisationState& specialisation,
@@ -74,10 +92,13 @@ void SetRankMargins(const SpecialisationState& specialisation,
     own[i] = AddSpreads(axes, specialisation.candidates[i], models[i], all);
   }
   for (size_t i = 0; i < models.size(); ++i) {
+    const MacroGroup* const serving =
+        ServingMargins(specialisation.candidates[i], models[i]);
     for (size_t r = 0; r < models[i].rows.size(); ++r) {
       for (size_t w = 0; w < axes.max_waves.size(); ++w) {
         models[i].rows[r].segments[w].rank_margin =
-            MarginOf(own[i][r][w], all[r][w]);
+            serving != nullptr ? serving->rows[r].segments[w].rank_margin
+                               : MarginOf(own[i][r][w], all[r][w]);
       }
     }
   }

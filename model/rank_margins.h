@@ -32,7 +32,8 @@ inline constexpr double kMostResidual = 0.3;
 // rounded. n is the relevance of the candidate's observations in the segment,
 // each times its weight, and s^2 the mean square of their residuals, drawn
 // towards that of all candidates in the segment (kSharedSpreadWeight). Zero in
-// segments without observations: kUnmeasuredMargin stands for these. Shapes:
+// segments without observations: kUnmeasuredMargin stands for these. Models of
+// the serving table keep the margins that they have there, if any. Shapes:
 // one model per candidate; those without rows are left out. Cannot fail.
 //
 // Five profiles, each judged by what five H200 measured at 94 unseen and 68

@@ -152,6 +152,33 @@ TEST_F(RankMarginsTest, AreAtMostAQuarterWhateverTheSamples) {
   }
 }
 
+TEST_F(RankMarginsTest, ThoseThatServeStayWithTheirModels) {
+  Disturb(input_.candidates[0][0].configuration, 0.2, input_.samples);
+  Disturb(input_.candidates[0][1].configuration, 0.2, input_.samples);
+  Fit();
+  const std::vector<int> second = MeasuredMargins(1);
+  EXPECT_GT(*std::max_element(second.begin(), second.end()), 0);
+  MacroGroup with_margins;
+  MacroGroup without;
+  with_margins.rows = without.rows = models_[0].rows;
+  for (TableRow& row : with_margins.rows) {
+    for (WaveSegment& segment : row.segments) segment.rank_margin = 7;
+  }
+  for (TableRow& row : without.rows) {
+    for (WaveSegment& segment : row.segments) segment.rank_margin = 0;
+  }
+  state_.specialisations[0].candidates[0].incumbent_model = &with_margins;
+  state_.specialisations[0].candidates[1].incumbent_model = &without;
+  // Only a model that was kept: the third is another one.
+  state_.specialisations[0].candidates[2].incumbent_model = &with_margins;
+  const std::vector<int> third = MeasuredMargins(2);
+  models_[0].of_incumbent = models_[1].of_incumbent = true;
+  SetRankMargins(Specialisation(), models_);
+  for (const int margin : MeasuredMargins(0)) EXPECT_EQ(margin, 7);
+  EXPECT_EQ(MeasuredMargins(1), second);
+  EXPECT_EQ(MeasuredMargins(2), third);
+}
+
 TEST_F(RankMarginsTest, AreWhatTheMatrixCompetesWith) {
   Disturb(input_.candidates[0][1].configuration, 0.2, input_.samples);
   Fit();
