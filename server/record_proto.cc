@@ -160,6 +160,7 @@ v1::MeasuredProblem MeasuredProblemToProto(
   }
   if (measured.best) *proto.mutable_best() = ToProto(*measured.best);
   proto.set_regret(measured.regret);
+  proto.set_held_out_fraction(measured.held_out_fraction);
   for (const MeasuredConfiguration& entry : measured.all) {
     *proto.add_all() = ToProto(entry);
   }

@@ -182,6 +182,7 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
   line.source = result.source();
   line.predicted_us = result.predicted_us();
   line.relative_bound = result.relative_bound();
+  line.held_out_fraction = result.held_out_fraction();
   line.candidates = result.all_size();
   line.remeasured = static_cast<int>(std::count_if(
       result.all().begin(), result.all().end(),
@@ -191,6 +192,7 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
 
 BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   std::vector<double> fractions;
+  std::vector<double> held_out;
   std::vector<double> speed_ups;
   std::vector<double> default_fractions;
   BenchSummary summary;
@@ -198,6 +200,7 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   for (const BenchLine& line : lines) {
     summary.throttled += line.throttled ? 1 : 0;
     if (line.FractionOfBest() > 0) fractions.push_back(line.FractionOfBest());
+    if (line.held_out_fraction > 0) held_out.push_back(line.held_out_fraction);
     if (line.SpeedUp() > 0) speed_ups.push_back(line.SpeedUp());
     if (line.best_us > 0 && line.default_us > 0)
       default_fractions.push_back(line.best_us / line.default_us);
@@ -213,6 +216,10 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   summary.fraction_geomean = GeometricMean(fractions);
   summary.fraction_p5 = Quantile(fractions, 0.05);
   summary.fraction_min = Quantile(fractions, 0);
+  summary.held_out = static_cast<int>(held_out.size());
+  summary.held_out_geomean = GeometricMean(held_out);
+  summary.held_out_p5 = Quantile(held_out, 0.05);
+  summary.held_out_min = Quantile(held_out, 0);
   summary.speed_up_geomean = GeometricMean(speed_ups);
   summary.speed_up_min = Quantile(speed_ups, 0);
   summary.default_fraction_geomean = GeometricMean(default_fractions);
@@ -232,6 +239,12 @@ std::string SummaryLine(const BenchSummary& summary) {
                     FormatPercent(summary.fraction_p5), ", worst ",
                     FormatPercent(summary.fraction_min), "), default ",
                     FormatPercent(summary.default_fraction_geomean));
+  if (summary.held_out > 0)
+    absl::StrAppend(&text, "; ", FormatPercent(summary.held_out_geomean),
+                    " of a best judged in rounds that did not pick it (5th "
+                    "percentile ",
+                    FormatPercent(summary.held_out_p5), ", worst ",
+                    FormatPercent(summary.held_out_min), ")");
   if (summary.compared_with_default > 0)
     absl::StrAppendFormat(&text,
                           "; chosen is %.3fx as fast as the default (geometric "
@@ -335,6 +348,9 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"best_us", line.best_us},
         {"regret", fraction > 0 ? Json(1 / fraction - 1) : Json(nullptr)},
         {"fraction_of_best", fraction > 0 ? Json(fraction) : Json(nullptr)},
+        {"held_out_fraction", line.held_out_fraction > 0
+                                  ? Json(line.held_out_fraction)
+                                  : Json(nullptr)},
         {"speed_up_over_default",
          line.SpeedUp() > 0 ? Json(line.SpeedUp()) : Json(nullptr)},
         {"sm_clock_mhz", line.sm_clock_mhz},
@@ -352,6 +368,9 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
                 {"oracle_fraction_geomean", summary.fraction_geomean},
                 {"oracle_fraction_p5", summary.fraction_p5},
                 {"oracle_fraction_min", summary.fraction_min},
+                {"held_out_fraction_geomean", summary.held_out_geomean},
+                {"held_out_fraction_p5", summary.held_out_p5},
+                {"held_out_fraction_min", summary.held_out_min},
                 {"default_fraction_geomean", summary.default_fraction_geomean},
                 {"speed_up_over_default_geomean", summary.speed_up_geomean},
                 {"speed_up_over_default_min", summary.speed_up_min},

@@ -37,6 +37,8 @@ struct BenchLine {
   double best_us = 0;
   int candidates = 0;  // Measured at this shape.
   int remeasured = 0;  // Of these, again and interleaved.
+  // As MeasuredProblem::held_out_fraction.
+  double held_out_fraction = 0;
   std::vector<PeerLatency> peers;
   // Lowest clock of the multiprocessors under the latencies above, in MHz; 0 if
   // unknown.
@@ -71,6 +73,11 @@ struct BenchSummary {
   double fraction_geomean = 0;
   double fraction_p5 = 0;
   double fraction_min = 0;
+  // The same, the best judged in rounds that did not pick it.
+  int held_out = 0;
+  double held_out_geomean = 0;
+  double held_out_p5 = 0;
+  double held_out_min = 0;
   double speed_up_geomean = 0;
   double speed_up_min = 0;
   double default_fraction_geomean = 0;  // Best latency / default latency.

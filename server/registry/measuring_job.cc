@@ -10,6 +10,7 @@
 #include "model/kernel_validation.h"
 #include "model/sample_selection.h"
 #include "model/status_macros.h"
+#include "server/registry/held_out_best.h"
 
 namespace wavetune {
 namespace {
@@ -66,6 +67,13 @@ std::optional<MeasuredConfiguration> Find(const Measured& measured,
   const auto it = measured.find(configuration);
   if (it == measured.end()) return std::nullopt;
   return it->second;
+}
+
+size_t IndexIn(const std::vector<MeasureItem>& items,
+               const Configuration& configuration) {
+  size_t i = 0;
+  while (items[i].configuration != configuration) ++i;
+  return i;
 }
 
 std::vector<MeasureItem> ItemsAt(const std::set<Configuration>& configurations,
@@ -306,9 +314,11 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
   return leaders;
 }
 
-absl::StatusOr<std::vector<JobDevice::Result>> MeasuringJob::MeasureInRounds(
+absl::StatusOr<MeasuringJob::Rounds> MeasuringJob::MeasureInRounds(
     const std::vector<MeasureItem>& items) {
-  std::vector<JobDevice::Result> medians(items.size());
+  Rounds rounds{.medians = std::vector<JobDevice::Result>(items.size()),
+                .latencies_us = std::vector<std::vector<double>>(items.size())};
+  std::vector<JobDevice::Result>& medians = rounds.medians;
   std::vector<std::vector<Sample>> samples(items.size());
   std::vector<size_t> left(items.size());  // Indices of what did not crash.
   std::iota(left.begin(), left.end(), size_t{0});
@@ -319,6 +329,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> MeasuringJob::MeasureInRounds(
     for (size_t j = 0; j < left.size(); ++j) {
       if (results[j].sample) {
         samples[left[j]].push_back(*results[j].sample);
+        rounds.latencies_us[left[j]].push_back(results[j].sample->latency_us);
       } else {
         medians[left[j]] = results[j];
       }
@@ -329,7 +340,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> MeasuringJob::MeasureInRounds(
     if (samples[i].empty() || medians[i].excluded) continue;
     medians[i] = {.sample = MedianSample(std::move(samples[i]))};
   }
-  return medians;
+  return rounds;
 }
 
 absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
@@ -366,10 +377,12 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
       items.push_back({.problem = problem, .peer = peer.library});
     }
   }
-  ASSIGN_OR_RETURN(auto results, MeasureInRounds(items));
+  ASSIGN_OR_RETURN(Rounds rounds, MeasureInRounds(items));
+  std::vector<JobDevice::Result>& results = rounds.medians;
   result.peers = Peers(items, results);
   items.resize(named.size());  // Peers come last, and are no candidates.
   results.resize(named.size());
+  rounds.latencies_us.resize(named.size());
   Take(items, results, /*remeasured=*/exhaustive(), &measured);
   if (request_.record) {
     recorder_.Replace(RecordedSet::kJudged, items, results);
@@ -393,6 +406,8 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   }
   if (result.best && result.chosen && result.chosen->remeasured) {
     result.regret = result.chosen->latency_us / result.best->latency_us - 1;
+    result.held_out_fraction =
+        HeldOutFraction(rounds.latencies_us, IndexIn(items, *chosen));
   }
   return result;
 }

@@ -83,8 +83,11 @@ struct MeasuredProblem {
   std::optional<MeasuredConfiguration> standard;
   std::optional<MeasuredConfiguration> best;  // After an exhaustive pass.
   double regret = 0;                          // chosen / best - 1.
-  std::vector<MeasuredConfiguration> all;     // Fastest first.
-  std::string digest;                         // Of the table that chose.
+  // Best / chosen, the best judged in rounds that did not pick it
+  // (HeldOutFraction); 0 where that is not known.
+  double held_out_fraction = 0;
+  std::vector<MeasuredConfiguration> all;  // Fastest first.
+  std::string digest;                      // Of the table that chose.
   std::vector<MeasuredPeer> peers;
 };
 
@@ -121,10 +124,13 @@ class MeasuringJob {
   absl::Status CheckPeers() const;
   absl::Status MeasureProblems();
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
-  // Measures items request_.rounds times, interleaved; returns the median of
-  // each, in their order.
-  absl::StatusOr<std::vector<JobDevice::Result>> MeasureInRounds(
-      const std::vector<MeasureItem>& items);
+  // Of items in their order.
+  struct Rounds {
+    std::vector<JobDevice::Result> medians;
+    std::vector<std::vector<double>> latencies_us;  // [item][round]
+  };
+  // Measures items request_.rounds times, interleaved.
+  absl::StatusOr<Rounds> MeasureInRounds(const std::vector<MeasureItem>& items);
   // Every candidate that is legal at a problem, once; returns the fastest few.
   absl::StatusOr<std::vector<Configuration>> MeasureAll(
       const Problem& problem,
