@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "model/candidate_model.h"
+#include "model/decision_models.h"
 #include "model/eligibility.h"
 #include "model/error_bounds.h"
 #include "model/expected_regret.h"
@@ -19,8 +20,6 @@
 #include "model/portfolio.h"
 #include "model/profile.h"
 #include "model/profile_state.h"
-#include "model/rank_margins.h"
-#include "model/relevance.h"
 #include "model/status_macros.h"
 #include "model/sub_table_builder.h"
 #include "model/table_check.h"
@@ -62,7 +61,7 @@ absl::Status NotEnoughSamples(const KernelSpec& spec,
 }
 
 absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
-                                 const SpecialisationState& state) {
+                                 SpecialisationState& state) {
   Fitted fitted{.state = &state,
                 .wider = WithNeighbours(input, state),
                 .models = {},
@@ -72,9 +71,7 @@ absl::StatusOr<Fitted> FitModels(const ProfileInput& input,
                    [](bool e) { return e; })) {
     return NotEnoughSamples(*input.spec, state);
   }
-  fitted.models =
-      FitCandidates(state, input.device.multiprocessors, kFewestObservations);
-  SetRankMargins(state, fitted.models);
+  fitted.models = FitDecisionModels(input, state);
   fitted.latencies = PredictMatrix(fitted.wider, fitted.models);
   return fitted;
 }
@@ -174,7 +171,6 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
                                    "the default configuration"));
       continue;
     }
-    SetRelevance(input, s);
     ASSIGN_OR_RETURN(Fitted fitted, FitModels(input, s));
     all.push_back(std::move(fitted));
   }
@@ -184,11 +180,7 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
   }
 
   FitResult result{.table = TableWithoutSubTables(input), .report = {}};
-  const int wanted = input.options.portfolio_size > 0
-                         ? input.options.portfolio_size
-                         : input.spec->portfolio_size;
-  auto size =
-      static_cast<size_t>(std::min(wanted, static_cast<int>(kMaxPortfolio)));
+  size_t size = PortfolioSize(input);
   for (;;) {
     BuildTable(input, all, size, result);
     const absl::Status fits = EncodeTable(result.table).status();

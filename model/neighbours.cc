@@ -13,7 +13,6 @@
 namespace wavetune {
 namespace {
 
-constexpr uint32_t kNeighbours = 8;
 constexpr double kWeight = 0.5;
 constexpr int64_t kLargestAlignment = 64;
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "model/table_check.h"
+
 namespace wavetune {
 namespace {
 
@@ -166,6 +168,13 @@ class Selection {
 };
 
 }  // namespace
+
+size_t PortfolioSize(const ProfileInput& input) {
+  const int wanted = input.options.portfolio_size > 0
+                         ? input.options.portfolio_size
+                         : input.spec->portfolio_size;
+  return static_cast<size_t>(std::min(wanted, static_cast<int>(kMaxPortfolio)));
+}
 
 std::vector<size_t> SelectPortfolio(const SpecialisationState& specialisation,
                                     const LatencyMatrix& latencies,

@@ -12,6 +12,10 @@
 
 namespace wavetune {
 
+// Returns how many candidates a table may have at most: what the options say,
+// else the kernel, within the format's limit. Cannot fail.
+size_t PortfolioSize(const ProfileInput& input);
+
 // Returns the indices of at most `size` of the `eligible` candidates, in the
 // order in which they were chosen, most useful first: each is the one that
 // lowers the weighted mean of the regret (capped at 100 %) over the

@@ -4,7 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "model/candidate_model.h"
+#include "model/challenges.h"
+#include "model/decision_models.h"
 #include "model/eligibility.h"
 #include "model/expected_regret.h"
 #include "model/latency_matrix.h"
@@ -14,7 +15,7 @@
 namespace wavetune {
 namespace {
 
-constexpr size_t kShortlist = 64;
+constexpr size_t kLeastShortlist = 64;
 constexpr size_t kLeaders = 12;
 constexpr double kLeaderMargin = 0.2;
 constexpr size_t kMostPerProblem = 24;
@@ -27,16 +28,26 @@ bool Contains(const std::vector<Problem>& sorted, const Problem& problem) {
   return std::binary_search(sorted.begin(), sorted.end(), problem);
 }
 
+std::vector<size_t> Sorted(std::vector<size_t> indices) {
+  std::sort(indices.begin(), indices.end());
+  return indices;
+}
+
 class Refiner {
  public:
-  Refiner(const ProfileInput& input, const SpecialisationState& specialisation,
+  // A copy of the specialisation: its observations get a relevance.
+  Refiner(const ProfileInput& input, SpecialisationState specialisation,
           const FailedProblems& failed)
-      : state_(specialisation),
+      : state_(std::move(specialisation)),
+        wider_(WithNeighbours(input, state_)),
         failed_(failed),
-        models_(FitCandidates(specialisation, input.device.multiprocessors,
-                              kFewestObservations)),
-        latencies_(PredictMatrix(specialisation, models_)),
-        shortlist_(Shortlist(input)) {}
+        models_(FitDecisionModels(input, state_)),
+        latencies_(PredictMatrix(wider_, models_)),
+        portfolio_size_(PortfolioSize(input)),
+        best_first_(
+            SelectPortfolio(wider_, latencies_, EligibleCandidates(state_),
+                            std::max(kLeastShortlist, portfolio_size_))),
+        shortlist_(Sorted(best_first_)) {}
 
   // Over the problems that may be measured: the others cannot improve.
   bool BelowTarget(double target) const {
@@ -84,16 +95,15 @@ class Refiner {
     return items;
   }
 
- private:
-  std::vector<size_t> Shortlist(const ProfileInput& input) const {
-    const SpecialisationState wider = WithNeighbours(input, state_);
-    std::vector<size_t> members =
-        SelectPortfolio(wider, PredictMatrix(wider, models_),
-                        EligibleCandidates(state_), kShortlist);
-    std::sort(members.begin(), members.end());
-    return members;
+  // Among those that a table would choose from.
+  std::vector<MeasureItem> Challenges(size_t most) const {
+    std::vector<size_t> members = best_first_;
+    members.resize(std::min(members.size(), portfolio_size_));
+    return ChallengeItems(wider_, state_.representatives.size(), latencies_,
+                          Sorted(std::move(members)), failed_, most);
   }
 
+ private:
   std::vector<size_t> MissingLeaders(size_t p) const {
     const Problem& problem = state_.representatives[p];
     std::vector<size_t> order;
@@ -127,10 +137,13 @@ class Refiner {
     return missing;
   }
 
-  const SpecialisationState& state_;
+  SpecialisationState state_;
+  SpecialisationState wider_;  // The same representatives first.
   const FailedProblems& failed_;
   std::vector<CandidateModel> models_;
-  LatencyMatrix latencies_;
+  LatencyMatrix latencies_;  // [candidate][representative of wider_]
+  size_t portfolio_size_;
+  std::vector<size_t> best_first_;
   std::vector<size_t> shortlist_;
 };
 
@@ -160,12 +173,17 @@ int64_t RefinementBudget(const ProfileInput& input,
 
 std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
-    const FailedProblems& failed, int64_t refined, size_t most) {
-  const int64_t left = RefinementBudget(input, specialisation) - refined;
-  if (left <= 0) return {};
+    const FailedProblems& failed, const RefinementRoom& room, size_t most) {
+  if (!specialisation.representatives_given) return {};
+  if (room.leaders <= 0 && room.challenges <= 0) return {};
   const Refiner refiner(input, specialisation, failed);
   if (refiner.BelowTarget(input.options.target_regret)) return {};
-  return refiner.Items(std::min(most, static_cast<size_t>(left)));
+  const auto at_most = [most](int64_t samples) {
+    return std::min(most, static_cast<size_t>(std::max<int64_t>(0, samples)));
+  };
+  std::vector<MeasureItem> items = refiner.Items(at_most(room.leaders));
+  if (!items.empty()) return items;
+  return refiner.Challenges(at_most(room.challenges));
 }
 
 }  // namespace wavetune

@@ -16,13 +16,21 @@ namespace wavetune {
 // Pairs that could not be measured: sorted, per candidate of a specialisation.
 using FailedProblems = std::vector<std::vector<Problem>>;
 
+// Samples that refinement may still take, for leaders and for challenges; none
+// where not above 0.
+struct RefinementRoom {
+  int64_t leaders = 0;
+  int64_t challenges = 0;
+};
+
 // Returns the next pairs to measure, at most `most`, the leaders of one problem
-// in a row, after `refined` samples that were not anchors; empty when the
-// expected regret is below the target, every leader has been measured, or
-// refinement has had its share of samples.
+// in a row; where no leader is left to be measured, challenges
+// (model/challenges.h). Empty when the expected regret is below the target,
+// nothing is left to be measured, or there is no room.
 //
-// Of a shortlist of 64 candidates, per representative problem, the best twelve
-// predicted within 20 % of the best are leaders: with 24 and four, choices for
+// Of a shortlist of 64 candidates, or as many as the table may have, per
+// representative problem, the best twelve predicted within 20 % of the best are
+// leaders: with 24 and four, choices for
 // gemm_bf16 on the H200 were 93.4 instead of 96.4 % of the best, with 64 and
 // eight 97.6 and 97.9 % (portfolios of 32 and 48) instead of 97.9 and 98.1 %
 // (2026-11). Problems come by weight times expected regret. A problem is
@@ -31,11 +39,12 @@ using FailedProblems = std::vector<std::vector<Problem>>;
 // The samples enter the fit as further anchors: on the H200 Triton GEMM trace
 // that gains 0.3 % where correcting factors lost 0.8 % (2026-11).
 //
-// Cannot fail. Cost: a fit of every candidate.
+// Cannot fail. Cost: three fits of every candidate, and a prediction of each
+// at every representative problem and its neighbours.
 // Source: arXiv 2604.10187 has no such step; docs/architecture.md.
 std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
-    const FailedProblems& failed, int64_t refined, size_t most);
+    const FailedProblems& failed, const RefinementRoom& room, size_t most);
 
 // Returns whether representative problem number `index` of `count` is never
 // measured by refinement, so that verification has problems that no fit has
@@ -43,7 +52,8 @@ std::vector<MeasureItem> RefinementItems(
 // none.
 bool IsHeldOut(size_t index, size_t count);
 
-// Returns an upper estimate of the samples that refinement will take.
+// Returns an upper estimate of the samples that refinement will take for
+// leaders.
 int64_t RefinementBudget(const ProfileInput& input,
                          const SpecialisationState& specialisation);
 

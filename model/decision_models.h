@@ -1,0 +1,28 @@
+// Decision models: the models that decide, fitted to all samples.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_DECISION_MODELS_H_
+#define WAVETUNE_MODEL_DECISION_MODELS_H_
+
+#include <vector>
+
+#include "model/candidate_model.h"
+#include "model/profile.h"
+#include "model/profile_state.h"
+
+namespace wavetune {
+
+// Returns one model per candidate, as a table would have them: fitted by how
+// relevant each measurement is (model/relevance.h), with rank margins
+// (model/rank_margins.h); without rows where a candidate has too few
+// observations. Sets the relevance of the observations, which must be as
+// MakeProfileState left them. Cannot fail. Cost: three fits of every candidate.
+//
+// What refinement measures next is planned with them, too: without relevance
+// and margins it looked after leaders that the table would not choose.
+std::vector<CandidateModel> FitDecisionModels(
+    const ProfileInput& input, SpecialisationState& specialisation);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_DECISION_MODELS_H_
