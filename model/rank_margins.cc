@@ -15,6 +15,7 @@ namespace {
 struct Spread {
   double weight = 0;
   double squares = 0;
+  int representative = 0;  // Observations at representative problems.
 
   void Add(double residual, double counts) {
     weight += counts;
@@ -44,20 +45,26 @@ Spreads AddSpreads(const SubTable& axes, const CandidateState& candidate,
     const SegmentPlace place = PlaceAt(axes, model.capacity, o.at);
     const double residual = ResidualOf(axes, model, o);
     const double counts = o.weight * o.relevance;
-    own[place.row_regime][place.wave_regime].Add(residual, counts);
+    Spread& spread = own[place.row_regime][place.wave_regime];
+    spread.Add(residual, counts);
+    spread.representative += o.representative ? 1 : 0;
     all[place.row_regime][place.wave_regime].Add(residual, counts);
   }
   return own;
 }
 
-uint8_t MarginOf(const Spread& own, const Spread& all) {
+// `provable`: there are representative problems.
+uint8_t MarginOf(const Spread& own, const Spread& all, bool provable) {
   if (!(own.weight > 0)) return 0;
   const double shared = all.squares / all.weight;
   const double variance = (own.squares + kSharedSpreadWeight * shared) /
                           (own.weight + kSharedSpreadWeight);
   const double error = std::sqrt(variance / (own.weight + 1));
+  const bool unproven = provable && own.representative < kProvingObservations;
+  const double margin =
+      kMarginErrors * error + (unproven ? kUnprovenMargin : 0);
   return static_cast<uint8_t>(
-      std::min(error / kRankMarginUnit + 0.5,
+      std::min(margin / kRankMarginUnit + 0.5,
                double{std::numeric_limits<uint8_t>::max()}));
 }
 
@@ -98,7 +105,8 @@ void SetRankMargins(const SpecialisationState& specialisation,
       for (size_t w = 0; w < axes.max_waves.size(); ++w) {
         models[i].rows[r].segments[w].rank_margin =
             serving != nullptr ? serving->rows[r].segments[w].rank_margin
-                               : MarginOf(own[i][r][w], all[r][w]);
+                               : MarginOf(own[i][r][w], all[r][w],
+                                          specialisation.representatives_given);
       }
     }
   }

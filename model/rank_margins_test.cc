@@ -146,10 +146,38 @@ TEST_F(RankMarginsTest, AreAtMostAQuarterWhateverTheSamples) {
   for (size_t i = 0; i < models_.size(); ++i) {
     for (const int margin : MeasuredMargins(i)) {
       // The residual counts as 0.3 at most, with one sample at least.
-      EXPECT_LE(margin, std::ceil(kMostResidual / kRankMarginUnit));
+      EXPECT_LE(margin,
+                std::ceil((kMarginErrors * kMostResidual + kUnprovenMargin) /
+                          kRankMarginUnit));
       EXPECT_LE(margin, UINT8_MAX);
     }
   }
+}
+
+// Of two candidates measured alike, one at what clients ask for.
+TEST_F(RankMarginsTest, AreWiderWhereNoRepresentativeProblemProvedASegment) {
+  const std::vector<int64_t> asked = {512, 1024, 2048};
+  for (const int64_t m : asked) {
+    input_.representative_problems.push_back(
+        {.problem = {.extents = {m, 4096, 4096}}});
+  }
+  Fit();
+  const std::vector<int> proven = MeasuredMargins(0);
+  input_.representative_problems.clear();
+  // As many, but none was measured.
+  for (const int64_t m : asked) {
+    input_.representative_problems.push_back(
+        {.problem = {.extents = {m, 4096, 4032}}});
+  }
+  Fit();
+  const std::vector<int> unproven = MeasuredMargins(0);
+  ASSERT_EQ(unproven.size(), proven.size());
+  int wider = 0;
+  for (size_t s = 0; s < proven.size(); ++s) {
+    EXPECT_GE(unproven[s], proven[s]);
+    wider = std::max(wider, unproven[s] - proven[s]);
+  }
+  EXPECT_NEAR(wider, kUnprovenMargin / kRankMarginUnit, 1);
 }
 
 TEST_F(RankMarginsTest, ThoseThatServeStayWithTheirModels) {

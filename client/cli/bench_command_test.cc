@@ -36,6 +36,24 @@ TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
               1.41421, 1e-5);
 }
 
+TEST_F(BenchCommandTest, SaysWhatABestIsWorthThatOtherRoundsPicked) {
+  ASSERT_EQ(Run({"bench", "gemm", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("did not pick it")));
+  daemon_->measured[0].mutable_result()->set_held_out_fraction(1.02);
+  daemon_->measured[1].mutable_result()->set_held_out_fraction(0.9);
+  out_.str("");
+  ASSERT_EQ(Run({"bench", "gemm", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("95.8% of a best judged in rounds that did "
+                                    "not pick it"));
+  out_.str("");
+  ASSERT_EQ(Run({"--json", "bench", "gemm", "--shapes", shapes_}), kExitOk);
+  const Json json = Json::parse(out_.str());
+  EXPECT_DOUBLE_EQ(json["shapes"][1]["held_out_fraction"].get<double>(), 0.9);
+  EXPECT_DOUBLE_EQ(json["summary"]["held_out_fraction_min"].get<double>(), 0.9);
+}
+
 TEST_F(BenchCommandTest, ComparesWithVendorLibraries) {
   v1::MeasuredPeer& fast = *daemon_->measured[0].mutable_result()->add_peers();
   fast.set_library("cublaslt");

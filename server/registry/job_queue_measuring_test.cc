@@ -50,6 +50,9 @@ TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
     EXPECT_TRUE(result.best->remeasured);
     EXPECT_TRUE(result.chosen->remeasured);
     EXPECT_GE(result.regret, 0);
+    // Three rounds: a best picked in two is judged in the third.
+    EXPECT_GT(result.held_out_fraction, 0.5);
+    EXPECT_LT(result.held_out_fraction, 1.5);
     EXPECT_LE(result.best->latency_us, result.all.back().latency_us);
     EXPECT_FALSE(result.digest.empty());
   }
