@@ -37,19 +37,19 @@ TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
 }
 
 TEST_F(BenchCommandTest, SaysWhatABestIsWorthThatOtherRoundsPicked) {
-  ASSERT_EQ(Run({"bench", "gemm", "--shapes", shapes_, "--exhaustive"}),
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
             kExitOk);
   EXPECT_THAT(out_.str(), Not(HasSubstr("did not pick it")));
   daemon_->measured[0].mutable_result()->set_held_out_fraction(1.02);
   daemon_->measured[1].mutable_result()->set_held_out_fraction(0.9);
   out_.str("");
-  ASSERT_EQ(Run({"bench", "gemm", "--shapes", shapes_, "--exhaustive"}),
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
             kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("95.8% of a best judged in rounds that did "
                                     "not pick it"));
   out_.str("");
-  ASSERT_EQ(Run({"--json", "bench", "gemm", "--shapes", shapes_}), kExitOk);
-  const Json json = Json::parse(out_.str());
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
   EXPECT_DOUBLE_EQ(json["shapes"][1]["held_out_fraction"].get<double>(), 0.9);
   EXPECT_DOUBLE_EQ(json["summary"]["held_out_fraction_min"].get<double>(), 0.9);
 }
