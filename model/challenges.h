@@ -30,13 +30,15 @@ namespace wavetune {
 //
 // Shapes: `wider` is what WithNeighbours made of a specialisation with `count`
 // representative problems; latencies are [candidate][representative of wider];
-// members are indices of candidates. Cannot fail. Cost: a look at every member
-// and neighbour.
+// members are indices of candidates, failed as RefinementItems takes it.
+// Pairs are legal and did not fail; of a problem where no member was measured
+// there is none, nor without neighbours. Cannot fail. Cost: a look at every
+// member and neighbour.
 //
-// Four replays of a profile of gemm_bf16 on an H200, with 0.6 % of noise
+// Four replays of a profile of gemm_bf16 on an H200, three with 0.6 % of noise
 // (2026-11): choices at unseen and known widths went from 99.09 and 98.89 to
-// 99.25 and 98.85 % of the best, 5th percentile 95.1 to 95.4 %, worst 92.0 to
-// 93.0 %, for the samples that the budget had left: 32.0 instead of 29.6 a
+// 99.28 and 98.85 % of the best, 5th percentile 95.1 to 95.4 %, worst 92.0 to
+// 93.0 %, for the samples that the budget had left: 31.8 instead of 29.6 a
 // candidate. As many samples for more leaders, or for more anchors, gained
 // nothing.
 std::vector<MeasureItem> ChallengeItems(const SpecialisationState& wider,

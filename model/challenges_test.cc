@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "model/neighbours.h"
@@ -116,6 +117,71 @@ TEST_F(ChallengesTest, WithoutNeighboursThereAreNone) {
                              {0, 1, 2}, failed_, 100),
               IsEmpty());
 }
+
+// What PlanNext asks for once leaders are done.
+class ChallengedProfileTest : public ::testing::TestWithParam<WaveForm> {
+ protected:
+  ChallengedProfileTest() : device_(Spec(), {}) {}
+
+  static KernelSpec Spec() {
+    KernelSpec spec = testing::GemmSpec();
+    spec.wave_form = GetParam();
+    spec.representative_problems.clear();
+    for (const int64_t m : {1, 16, 100, 400, 1000, 4000}) {
+      for (const int64_t n : {576, 1536, 4096}) {
+        spec.representative_problems.push_back(
+            {.problem = {.extents = {m, n, 2560}}});
+      }
+    }
+    return spec;
+  }
+
+  const testing::SyntheticDevice device_;
+};
+
+TEST_P(ChallengedProfileTest, OnlyAnOverlapIsChallengedAndOnlyWithRoom) {
+  ProfileInput input = Profile(device_, device_.Input());
+  input.options.target_regret = 0;
+  std::set<Problem> representative;
+  for (const WeightedProblem& w : device_.spec().representative_problems) {
+    representative.insert(w.problem);
+  }
+  // As if every other candidate alone had been refined.
+  std::erase_if(input.samples, [&](const Sample& sample) {
+    return representative.contains(sample.problem);
+  });
+  for (size_t i = 0; i < input.candidates[0].size(); i += 2) {
+    const Configuration& refined = input.candidates[0][i].configuration;
+    for (const Problem& problem : representative) {
+      input.samples.push_back(device_.Measure({refined, problem}));
+    }
+  }
+  const ProfileState state = MakeProfileState(input).value();
+  const SpecialisationState& own = state.specialisations[0];
+  const FailedProblems failed(own.candidates.size());
+  const auto items = [&](const RefinementRoom& room) {
+    return RefinementItems(input, own, failed, room, 48);
+  };
+  EXPECT_THAT(items({.leaders = 0, .challenges = 0}), IsEmpty());
+  const std::vector<MeasureItem> challenges =
+      items({.leaders = 0, .challenges = 5});
+  EXPECT_LE(challenges.size(), 5u);
+  EXPECT_EQ(challenges.empty(), GetParam() == WaveForm::kSum);
+  for (const MeasureItem& item : challenges) {
+    EXPECT_TRUE(representative.contains(item.problem));
+  }
+  EXPECT_FALSE(items({.leaders = 100, .challenges = 0}).empty());
+}
+
+TEST_P(ChallengedProfileTest, AProfileLeavesRoomForVerification) {
+  const ProfileInput done = Profile(device_, device_.Input());
+  EXPECT_LE(done.samples.size() + 36,
+            static_cast<size_t>(done.options.samples_per_candidate) *
+                done.candidates[0].size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ChallengedProfileTest,
+                         ::testing::Values(WaveForm::kSum, WaveForm::kOverlap));
 
 // Twelve of 24 are kept for verification.
 TEST(HeldOutChallengesTest, ProblemsOfVerificationAreNeverMeasured) {

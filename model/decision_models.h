@@ -16,7 +16,8 @@ namespace wavetune {
 // relevant each measurement is (model/relevance.h), with rank margins
 // (model/rank_margins.h); without rows where a candidate has too few
 // observations. Sets the relevance of the observations, which must be as
-// MakeProfileState left them. Cannot fail. Cost: three fits of every candidate.
+// MakeProfileState left them. Cannot fail. Cost: three fits of every candidate
+// and what SetRelevance predicts; as a sum one fit.
 //
 // What refinement measures next is planned with them, too: without relevance
 // and margins it looked after leaders that the table would not choose.

@@ -15,7 +15,7 @@ namespace {
 struct Spread {
   double weight = 0;
   double squares = 0;
-  int representative = 0;  // Observations at representative problems.
+  int representative = 0;  // Trusted ones at representative problems.
 
   void Add(double residual, double counts) {
     weight += counts;
@@ -47,13 +47,13 @@ Spreads AddSpreads(const SubTable& axes, const CandidateState& candidate,
     const double counts = o.weight * o.relevance;
     Spread& spread = own[place.row_regime][place.wave_regime];
     spread.Add(residual, counts);
-    spread.representative += o.representative ? 1 : 0;
+    spread.representative += o.representative && o.weight == 1 ? 1 : 0;
     all[place.row_regime][place.wave_regime].Add(residual, counts);
   }
   return own;
 }
 
-// `provable`: there are representative problems.
+// `provable`: representative problems were named.
 uint8_t MarginOf(const Spread& own, const Spread& all, bool provable) {
   if (!(own.weight > 0)) return 0;
   const double shared = all.squares / all.weight;

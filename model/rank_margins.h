@@ -38,8 +38,9 @@ inline constexpr double kMostResidual = 0.3;
 
 // Sets the rank margins of the segments of a specialisation's models where its
 // form is kOverlap: kMarginErrors standard errors s / sqrt(n + 1), and
-// kUnprovenMargin where representative problems could prove the segment and
-// have not (kProvingObservations), in kRankMarginUnit, rounded. n is the
+// kUnprovenMargin where representative problems were named and the segment has
+// fewer than kProvingObservations trusted ones at them, in kRankMarginUnit,
+// rounded. n is the
 // relevance of the candidate's observations in the segment, each times its
 // weight, and s^2 the mean square of their residuals, drawn towards that of all
 // candidates in the segment (kSharedSpreadWeight). Zero in segments without
@@ -56,7 +57,8 @@ inline constexpr double kMostResidual = 0.3;
 // the error bounds gained as much. As a sum nothing was gained (98.8 % on the
 // H200 Triton GEMM trace with and without; 98.9 and 99.0 % on its attention).
 //
-// Later, three profiles, two of them run live, each eight times, seven of them
+// Later (gemm_bf16 on three H200, 2026-11-24, experiments/gemm_bf16/refit.py),
+// three profiles, two of them run live, each eight times, seven of them
 // with 0.6 % of noise and without 8 % of the samples: one standard error alone
 // chose at 98.78, 98.76 and 98.60 % (worst choice 88 % in the mean), with
 // kUnprovenMargin at 98.90, 98.91 and 98.73 %, with 1.5 of them as well at

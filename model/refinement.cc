@@ -95,8 +95,10 @@ class Refiner {
     return items;
   }
 
-  // Among those that a table would choose from.
+  // Among those that a table would choose from, but for its stand-in where no
+  // other is legal.
   std::vector<MeasureItem> Challenges(size_t most) const {
+    if (state_.axes.form != WaveForm::kOverlap) return {};
     std::vector<size_t> members = best_first_;
     members.resize(std::min(members.size(), portfolio_size_));
     return ChallengeItems(wider_, state_.representatives.size(), latencies_,

@@ -71,8 +71,8 @@ inline constexpr double kRankMarginUnit = 0x1p-10;
 
 // With portfolios of 32 and 48 candidates choices were 96.7 and 97.5 % of the
 // best without it, 97.3 and 97.9 % with it; 20 % gave the same (one replay of
-// gemm_bf16 on an H200, 2026-11). Planning ranks by plain predictions: with the
-// margin it explored less, and choices were 96.8 and 97.4 %. Part of the
+// gemm_bf16 on an H200, 2026-11). Planning leaves this one out (RankUs):
+// with it, it explored less, and choices were 96.8 and 97.4 %. Part of the
 // format, as kOverlapLonger.
 inline constexpr double kUnmeasuredMargin = 0.1;
 

@@ -368,6 +368,7 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
                 {"oracle_fraction_geomean", summary.fraction_geomean},
                 {"oracle_fraction_p5", summary.fraction_p5},
                 {"oracle_fraction_min", summary.fraction_min},
+                {"held_out", summary.held_out},
                 {"held_out_fraction_geomean", summary.held_out_geomean},
                 {"held_out_fraction_p5", summary.held_out_p5},
                 {"held_out_fraction_min", summary.held_out_min},

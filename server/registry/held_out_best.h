@@ -25,9 +25,9 @@ inline constexpr size_t kFewestPickingRounds = 2;
 // pick; exactly 1 in rounds whose pick it is.
 //
 // Shapes: [configuration][round] latencies in microseconds, measured
-// interleaved; those with fewer rounds than the chosen one are left out.
-// Returns 0 where the chosen one has fewer than kFewestPickingRounds + 1.
-// Cannot fail.
+// interleaved, as many rounds for each; 0 where a measurement failed. Rivals
+// that failed in a round are left out. Returns 0 where the chosen one failed in
+// one, or there are fewer than kFewestPickingRounds + 1. Cannot fail.
 double HeldOutFraction(const std::vector<std::vector<double>>& latencies_us,
                        size_t chosen);
 

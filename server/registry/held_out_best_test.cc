@@ -27,13 +27,18 @@ TEST(HeldOutFractionTest, AChoiceCanBeFasterThanAPick) {
                    (1 + 1 + 1.2) / 3);
 }
 
-TEST(HeldOutFractionTest, AConfigurationThatFailedInARoundIsLeftOut) {
-  EXPECT_EQ(HeldOutFraction({{10, 10, 10}, {5, 5}, {}}, 0), 1);
+TEST(HeldOutFractionTest, ARivalThatFailedInARoundIsLeftOut) {
+  EXPECT_EQ(HeldOutFraction({{10, 10, 10}, {5, 0, 5}, {0, 0, 0}}, 0), 1);
+}
+
+// It would else be compared with itself alone.
+TEST(HeldOutFractionTest, AChoiceThatFailedInARoundIsNotJudged) {
+  EXPECT_EQ(HeldOutFraction({{8, 8, 8, 8}, {10, 10, 0, 10}}, 1), 0);
 }
 
 TEST(HeldOutFractionTest, TwoRoundsAreTooFew) {
   EXPECT_EQ(HeldOutFraction({{10, 10}, {5, 5}}, 0), 0);
-  EXPECT_EQ(HeldOutFraction({{}, {5, 5, 5}}, 0), 0);
+  EXPECT_EQ(HeldOutFraction({{}}, 0), 0);
 }
 
 }  // namespace

@@ -56,6 +56,12 @@ TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
     EXPECT_LE(result.best->latency_us, result.all.back().latency_us);
     EXPECT_FALSE(result.digest.empty());
   }
+  // Two rounds are too few to pick a best in some and judge it in others.
+  std::vector<MeasuredProblem> in_two;
+  MeasureRequest twice = request;
+  twice.rounds = 2;
+  ASSERT_EQ(Measure(queue, twice, &in_two).state, JobState::kSucceeded);
+  EXPECT_THAT(in_two, Each(Field(&MeasuredProblem::held_out_fraction, 0)));
   // k = 514 is no multiple of 4: half of the space is not legal.
   EXPECT_GT(results[0].all.size(), results[1].all.size());
   EXPECT_GT(StoredSamples(), samples_before);

@@ -69,6 +69,7 @@ std::optional<MeasuredConfiguration> Find(const Measured& measured,
   return it->second;
 }
 
+// It must be among them.
 size_t IndexIn(const std::vector<MeasureItem>& items,
                const Configuration& configuration) {
   size_t i = 0;
@@ -317,7 +318,9 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
 absl::StatusOr<MeasuringJob::Rounds> MeasuringJob::MeasureInRounds(
     const std::vector<MeasureItem>& items) {
   Rounds rounds{.medians = std::vector<JobDevice::Result>(items.size()),
-                .latencies_us = std::vector<std::vector<double>>(items.size())};
+                .latencies_us = std::vector<std::vector<double>>(
+                    items.size(),
+                    std::vector<double>(static_cast<size_t>(request_.rounds)))};
   std::vector<JobDevice::Result>& medians = rounds.medians;
   std::vector<std::vector<Sample>> samples(items.size());
   std::vector<size_t> left(items.size());  // Indices of what did not crash.
@@ -329,7 +332,8 @@ absl::StatusOr<MeasuringJob::Rounds> MeasuringJob::MeasureInRounds(
     for (size_t j = 0; j < left.size(); ++j) {
       if (results[j].sample) {
         samples[left[j]].push_back(*results[j].sample);
-        rounds.latencies_us[left[j]].push_back(results[j].sample->latency_us);
+        rounds.latencies_us[left[j]][static_cast<size_t>(round)] =
+            results[j].sample->latency_us;
       } else {
         medians[left[j]] = results[j];
       }

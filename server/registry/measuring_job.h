@@ -127,7 +127,8 @@ class MeasuringJob {
   // Of items in their order.
   struct Rounds {
     std::vector<JobDevice::Result> medians;
-    std::vector<std::vector<double>> latencies_us;  // [item][round]
+    // [item][round]; 0 where it failed.
+    std::vector<std::vector<double>> latencies_us;
   };
   // Measures items request_.rounds times, interleaved.
   absl::StatusOr<Rounds> MeasureInRounds(const std::vector<MeasureItem>& items);
