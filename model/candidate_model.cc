@@ -24,6 +24,10 @@ constexpr double kFloorShare = 0.5;
 // A model is trusted this much beyond the largest and below the smallest.
 constexpr double kRangeAbove = 1.25;
 constexpr double kRangeBelow = 0.5;
+// What took so much more than the model says is no part of its range: blocks of
+// gemm_bf16's tiles of 96 rows drift apart in launches of 100 waves on an H200
+// and take twice the time.
+constexpr double kContradicted = 1.25;
 
 TermVector TermsOf(const Coordinates& at, int64_t step_tiles) {
   const double s = static_cast<double>(Waves(at.tiles, step_tiles));
@@ -170,8 +174,9 @@ void JudgeAll(const SubTable& axes, const std::vector<Placed>& all,
 }
 
 // Where the segment counts as measured.
-void SetRange(const std::vector<Placed>& all, int64_t capacity, size_t wave,
-              const SegmentQuality& quality, WaveSegment& segment) {
+void SetRange(WaveForm form, const std::vector<Placed>& all, int64_t capacity,
+              size_t wave, const SegmentQuality& quality,
+              WaveSegment& segment) {
   segment.min_wave = segment.max_wave = 1;
   segment.min_iterations = segment.max_iterations = 0;
   if (quality.own == 0) return;
@@ -185,7 +190,12 @@ void SetRange(const std::vector<Placed>& all, int64_t capacity, size_t wave,
     segment.max_iterations = std::max(segment.max_iterations, iterations);
     first = false;
     if (p.wave_regime != wave) continue;
-    most_tiles = std::max(most_tiles, p.observation->at.tiles);
+    const Coordinates& at = p.observation->at;
+    if (p.observation->latency_us >
+        kContradicted * PredictLatencyUs(form, capacity, segment, at)) {
+      continue;
+    }
+    most_tiles = std::max(most_tiles, at.tiles);
   }
   segment.min_iterations *= kRangeBelow;
   segment.max_iterations *= kRangeAbove;
@@ -229,7 +239,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
   JudgeAll(axes, all, model);
   for (size_t r = 0; r < model.rows.size(); ++r) {
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
-      SetRange(all, capacity, w, model.quality[r][w],
+      SetRange(axes.form, all, capacity, w, model.quality[r][w],
                model.rows[r].segments[w]);
     }
   }

@@ -98,6 +98,29 @@ TEST(CandidateModelTest, KnowsWhereItWasMeasured) {
   EXPECT_TRUE(IsExtrapolated(SegmentAt(axes, model, two), 16, 1));
 }
 
+TEST(CandidateModelTest, WhatContradictsTheModelIsNoPartOfItsRange) {
+  const SubTable axes = Axes();
+  std::vector<Observation> seen =
+      Anchors({8, 66, 132, 264, 265, 396, 528, 660, 792, 1056, 1584, 2112});
+  const auto reach = [&] {
+    return FitCandidate(axes, kCapacity, kMultiprocessors, seen)
+        .rows.back()
+        .segments.back()
+        .max_wave;
+  };
+  const int64_t all = reach();
+  EXPECT_GE(all, 2112 / kCapacity);
+  for (Observation& o : seen) {
+    if (o.at.tiles == 2112) o.latency_us *= 1.1;
+  }
+  EXPECT_EQ(reach(), all);
+  // A launch so long takes twice what shorter ones say.
+  for (Observation& o : seen) {
+    if (o.at.tiles == 2112 && o.at.rows == 16) o.latency_us *= 2 / 1.1;
+  }
+  EXPECT_LT(reach(), all);
+}
+
 TEST(CandidateModelTest, BorrowsAcrossWaveRegimesWhereOneIsUnsampled) {
   const SubTable axes = Axes();
   const CandidateModel model =

@@ -45,12 +45,22 @@ std::vector<int64_t> TilesOfExtents(const RowClasses& classes,
   return tiles;
 }
 
+// Excludes all groups but one, unless that one is excluded.
+void PreferGroup(int group, uint64_t* excluded) {
+  const uint64_t own[2] = {group < 64 ? uint64_t{1} << group : 0,
+                           group < 64 ? 0 : uint64_t{1} << (group - 64)};
+  if (((excluded[0] & own[0]) | (excluded[1] & own[1])) != 0) return;
+  excluded[0] = ~own[0];
+  excluded[1] = ~own[1];
+}
+
 }  // namespace
 
 CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
                                    SimdPath path)
     : source_(&table.sub_tables[index]),
       kernel_(FindRowKernel(path)),
+      layers_(*source_),
       predicates_(RepeatedDimension(table)),
       classes_(*source_, RepeatedDimension(table)),
       class_of_group_(AddClasses(*source_, classes_)),
@@ -262,6 +272,8 @@ void CompiledSubTable::Choose(const ProblemView& problem,
                               RowAnswer& answer) const noexcept {
   uint64_t excluded[2] = {0, 0};
   predicates_.Run(problem, excluded);
+  const int known = layers_.GroupAt(problem.extents.data());
+  if (known >= 0) PreferGroup(known, excluded);
   answer.pick = {};
   if (quick_->ChooseAmong(problem, excluded, answer)) return;
   if (in_lanes_ &&

@@ -17,6 +17,7 @@
 #include "absl/base/attributes.h"
 #include "model/integer_rows.h"
 #include "model/lane_program.h"
+#include "model/layer_index.h"
 #include "model/predicate_program.h"
 #include "model/problem.h"
 #include "model/quick_rows.h"
@@ -42,8 +43,10 @@ class CompiledSubTable {
   // times distinct tiles; no lock, allocation or system call.
   void Choose(const ProblemView& problem, RowAnswer& answer) const noexcept;
 
-  // What answers the usual problem without Choose.
+  // What answers the usual problem without Choose, unless layers() has a group
+  // for it.
   const QuickRows& quick() const { return *quick_; }
+  const LayerIndex& layers() const { return layers_; }
 
  private:
   void AddCoordinates();
@@ -68,6 +71,7 @@ class CompiledSubTable {
 
   const SubTable* source_;
   const RowKernel* kernel_;
+  LayerIndex layers_;
   PredicateProgram predicates_;
   RowClasses classes_;
   std::vector<int> class_of_group_;

@@ -6,6 +6,7 @@
 #include "absl/base/optimization.h"
 #include "model/compiled_sub_table.h"
 #include "model/digest.h"
+#include "model/layer_index.h"
 #include "model/quick_rows.h"
 #include "model/row_kernel.h"
 #include "model/table_codec.h"
@@ -64,6 +65,9 @@ CompiledTable::CompiledTable(Table table, std::string digest,
   for (size_t i = 0; i < launch_count_; ++i) {
     launches_[i] = {.number = MemoKey::TableOf(number, i),
                     .quick = &sub_tables_[i]->quick(),
+                    .layers = sub_tables_[i]->layers().empty()
+                                  ? nullptr
+                                  : &sub_tables_[i]->layers(),
                     .answers = answers_[i].data(),
                     .table = this};
   }
@@ -155,6 +159,9 @@ Decision CompiledTable::ResolveNew(const Launch& launch,
                                    const ProblemView& problem, MemoEntry& entry,
                                    bool stale, TableOrigin origin) noexcept {
   const int64_t* const extents = problem.extents.data();
+  if (launch.layers != nullptr && launch.layers->GroupAt(extents) >= 0) {
+    return ResolveOther(launch, problem, entry, stale, origin);
+  }
   double latency_us = 0;
   const QuickAnswer quick = launch.quick->Choose(extents, latency_us);
   if (ABSL_PREDICT_FALSE(quick.pick.none())) {

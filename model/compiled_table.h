@@ -46,9 +46,12 @@ struct ExplainedRow {
   bool legal = true;  // False: a predicate excludes the row for this problem.
   bool chosen = false;
   bool extrapolated = false;
+  bool of_layer = false;  // Chosen since measurements of the problem's layer
+                          // say so (SubTable::layers), whatever the ranks.
 };
 
 class CompiledSubTable;
+class LayerIndex;
 class QuickRows;
 struct RowKernel;
 
@@ -85,6 +88,7 @@ class CompiledTable {
   // Ties:    with R the lowest rank of a legal group (its prediction, slower
   //          where WaveForm says so), the first legal group ranked at or below
   //          R * (1 + Table::near_tie) wins.
+  // Layers:  where SubTable::layers has a legal group for the problem it wins.
   // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
   //          or iterations lie outside of the chosen segment's measured range;
   //          else kFitted with relative_bound; `stale` turns both into kStale.
@@ -103,7 +107,8 @@ class CompiledTable {
 
   // Returns every group's row at `problem`, lowest rank first, illegal rows
   // last; empty where Resolve answers kDefault for the problem itself. The
-  // chosen row is not the first one where a near-tie went to an earlier group.
+  // chosen row is not the first one where a near-tie went to an earlier group,
+  // or the problem's layer was measured.
   std::vector<ExplainedRow> Explain(int sub_table,
                                     const ProblemView& problem) const;
 
@@ -119,10 +124,11 @@ class CompiledTable {
 
   // What deciding in one sub-table reads first, together.
   struct Launch {
-    uint64_t number = 0;                // MemoKey::table.
-    const QuickRows* quick = nullptr;   // The usual problem's.
-    const Decision* answers = nullptr;  // [candidate], less what a problem
-                                        // gives.
+    uint64_t number = 0;                 // MemoKey::table.
+    const QuickRows* quick = nullptr;    // The usual problem's.
+    const LayerIndex* layers = nullptr;  // Null: none are known.
+    const Decision* answers = nullptr;   // [candidate], less what a problem
+                                         // gives.
     const CompiledTable* table = nullptr;
   };
 

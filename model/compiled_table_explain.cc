@@ -62,7 +62,12 @@ std::vector<ExplainedRow> CompiledTable::Explain(
   RowAnswer answer;
   sub_tables_[index]->Choose(problem, answer);
   const int group = answer.pick.group();
-  if (group >= 0) rows[static_cast<size_t>(group)].chosen = true;
+  if (group >= 0) {
+    ExplainedRow& row = rows[static_cast<size_t>(group)];
+    row.chosen = true;
+    row.of_layer =
+        sub_tables_[index]->layers().GroupAt(problem.extents.data()) == group;
+  }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ExplainedRow& a, const ExplainedRow& b) {
                      if (a.legal != b.legal) return a.legal;

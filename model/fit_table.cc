@@ -16,6 +16,7 @@
 #include "model/fit_notes.h"
 #include "model/kernel_validation.h"
 #include "model/latency_matrix.h"
+#include "model/layer_choices.h"
 #include "model/neighbours.h"
 #include "model/portfolio.h"
 #include "model/profile.h"
@@ -93,27 +94,54 @@ Table TableWithoutSubTables(const ProfileInput& input) {
   return table;
 }
 
-// Fills `result` with sub-tables of at most `portfolio_size` candidates.
+// What a table may take.
+struct TableSize {
+  size_t portfolio = 0;  // Candidates of a sub-table.
+  size_t layers = kMaxLayers;
+};
+
+// Makes less fit, or returns false: the layers go first. `size` is that of
+// `table`.
+bool Shrink(const Table& table, TableSize& size, std::string& what) {
+  size_t most = 0;
+  for (const SubTable& sub : table.sub_tables) {
+    most = std::max(most, sub.layers.size());
+  }
+  if (most > 0) {
+    size.layers = most / 2;
+    what = absl::StrCat("layers limited to ", size.layers);
+    return true;
+  }
+  if (size.portfolio == 1) return false;
+  size.portfolio = size.portfolio * 3 / 4;
+  size.layers = kMaxLayers;
+  what = absl::StrCat("portfolio limited to ", size.portfolio, " candidates");
+  return true;
+}
+
+// Fills `result` with sub-tables of at most `size`.
 void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
-                size_t portfolio_size, FitResult& result) {
+                const TableSize& size, FitResult& result) {
   result.table.sub_tables.clear();
   result.report.notes.clear();
   double regret = 0;
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
-        SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
+        SelectPortfolio(f.wider, f.latencies, f.eligible, size.portfolio);
     const BoundRule rule =
         CalibrateBounds(*f.state, members, input.device.multiprocessors);
     result.table.sub_tables.push_back(
         BuildSubTable(*input.spec, *f.state, f.models, members, rule));
+    SubTable& sub = result.table.sub_tables.back();
+    sub.layers = ChooseForLayers(*input.spec, *f.state, sub,
+                                 input.options.near_tie, size.layers);
     std::vector<size_t> rivals;
     for (size_t i = 0; i < f.eligible.size(); ++i) {
       if (f.eligible[i]) rivals.push_back(i);
     }
     regret += MeanExpectedRegret(*f.state, f.models, f.latencies, rivals);
     for (std::string& note :
-         NotesOnTable(*f.state, f.models, f.eligible, members,
-                      result.table.sub_tables.back(), rule)) {
+         NotesOnTable(*f.state, f.models, f.eligible, members, sub, rule)) {
       result.report.notes.push_back(std::move(note));
     }
   }
@@ -180,16 +208,15 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
   }
 
   FitResult result{.table = TableWithoutSubTables(input), .report = {}};
-  size_t size = PortfolioSize(input);
+  TableSize size{.portfolio = PortfolioSize(input)};
   for (;;) {
     BuildTable(input, all, size, result);
     const absl::Status fits = EncodeTable(result.table).status();
     if (fits.ok()) break;
     // Too large for a payload, or too many rows for one decision.
-    if (size == 1) return fits;
-    size = size * 3 / 4;
-    notes.push_back(absl::StrCat("portfolio limited to ", size,
-                                 " candidates: ", fits.message()));
+    std::string what;
+    if (!Shrink(result.table, size, what)) return fits;
+    notes.push_back(absl::StrCat(what, ": ", fits.message()));
   }
   result.report.notes.insert(result.report.notes.begin(), notes.begin(),
                              notes.end());

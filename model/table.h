@@ -4,7 +4,8 @@
 // The *coefficient table* maps (row, wave regime) to the wave model's
 // coefficients and an error bound; the *micro table* maps (row, wave regime,
 // loop anchor) to a candidate. Stage I of a decision is the argmin over rows,
-// stage II a look-up in the micro table. A table holds all that a decision
+// or, of a layer that was measured, what its measurements say; stage II is a
+// look-up in the micro table. A table holds all that a decision
 // needs (mapping, predicates, candidates), so that its payload's digest
 // determines every answer.
 //
@@ -108,6 +109,25 @@ struct TableCandidate {
                          const TableCandidate&) = default;
 };
 
+// Rows' extents from the end of the span before to `last`, and who serves them.
+struct LayerSpan {
+  int64_t last = 0;
+  uint8_t group = 0;
+
+  friend bool operator==(const LayerSpan&, const LayerSpan&) = default;
+};
+
+// What measurements of one layer say of it. A layer: problems that differ in
+// the rows' extent alone, as those of a linear layer do that sees more or fewer
+// tokens (model/layer_choices.h).
+struct LayerChoices {
+  std::vector<int64_t> extents;  // Of all dimensions; 0 for the rows'.
+  int64_t first = 0;             // The first span begins here.
+  std::vector<LayerSpan> spans;  // Ascending.
+
+  friend bool operator==(const LayerChoices&, const LayerChoices&) = default;
+};
+
 // The table of one specialisation.
 struct SubTable {
   std::string specialisation;
@@ -120,6 +140,9 @@ struct SubTable {
   std::vector<double> loop_anchors;  // Ascending; a problem uses the nearest,
                                      // ties to the lower.
   std::vector<MacroGroup> groups;
+  // Ascending by extents. Where a problem is in a span its group decides, if it
+  // is legal, whatever the ranks.
+  std::vector<LayerChoices> layers;
 
   friend bool operator==(const SubTable&, const SubTable&) = default;
 };

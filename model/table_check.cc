@@ -167,6 +167,7 @@ class TableChecker {
       if (status_.ok()) CheckPortfolio(subs[i]);
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
+      if (status_.ok()) CheckLayers(subs[i]);
     }
   }
 
@@ -245,6 +246,7 @@ class TableChecker {
       where_ = absl::StrCat(sub_table, ".groups[", i, "]");
       CheckGroup(sub, sub.groups[i]);
     }
+    if (status_.ok()) where_ = sub_table;
   }
 
   void CheckGroup(const SubTable& sub, const MacroGroup& group) {
@@ -307,6 +309,48 @@ class TableChecker {
             "not one micro entry per loop anchor");
     for (const uint8_t member : segment.micro) {
       Require(member < sub.portfolio.size(), "micro entry out of range");
+    }
+  }
+
+  void CheckLayers(const SubTable& sub) {
+    if (sub.layers.empty()) return;
+    const auto repeated = [](const Dimension& d) { return d.repeated; };
+    Require(sub.mapping.rows.has_value() &&
+                std::none_of(table_.dimensions.begin(), table_.dimensions.end(),
+                             repeated),
+            "layers of a kernel without rows, or with a repeated dimension");
+    Require(sub.layers.size() <= kMaxLayers, "too many layers");
+    const std::string sub_table = where_;
+    for (size_t i = 0; i < sub.layers.size() && status_.ok(); ++i) {
+      where_ = absl::StrCat(sub_table, ".layers[", i, "]");
+      CheckLayer(sub, sub.layers[i]);
+      Require(i == 0 || sub.layers[i - 1].extents < sub.layers[i].extents,
+              "layers do not ascend");
+    }
+  }
+
+  void CheckLayer(const SubTable& sub, const LayerChoices& layer) {
+    if (!Require(layer.extents.size() == table_.dimensions.size(),
+                 "not one extent per dimension")) {
+      return;
+    }
+    const auto row = static_cast<size_t>(sub.mapping.rows->dimension);
+    for (size_t d = 0; d < layer.extents.size(); ++d) {
+      const Dimension& dimension = table_.dimensions[d];
+      Require(d == row
+                  ? layer.extents[d] == 0
+                  : InRange(layer.extents[d], dimension.min, dimension.max),
+              "extent out of range, or not 0 for the rows");
+    }
+    Require(!layer.spans.empty() && layer.spans.size() <= kMaxLayerSpans,
+            "no spans, or too many");
+    Require(layer.first >= 0, "first extent below 0");
+    int64_t least = layer.first;
+    for (const LayerSpan& span : layer.spans) {
+      Require(InRange(span.last, least, kExpressionLimit),
+              "spans do not ascend, or are out of range");
+      Require(span.group < sub.groups.size(), "group out of range");
+      least = span.last + 1;
     }
   }
 

@@ -26,6 +26,7 @@ SubTable& Sub(Table& table) { return table.sub_tables[0]; }
 WaveSegment& Segment(Table& table) {
   return Sub(table).groups[0].rows[0].segments[0];
 }
+LayerChoices& Layer(Table& table) { return Sub(table).layers[0]; }
 Expression Nested(int depth) {
   return depth <= 1 ? Expression::Constant(1)
                     : Expression::Product({Nested(depth - 1)});
@@ -146,6 +147,20 @@ std::vector<Fault> Faults() {
       {"negative bound", [](Table& t) { Segment(t).relative_bound = -1; }},
       {"wave range", [](Table& t) { Segment(t).min_wave = 9; }},
       {"iteration range", [](Table& t) { Segment(t).min_iterations = 65; }},
+      {"layer without spans", [](Table& t) { Layer(t).spans.clear(); }},
+      {"layer of other dimensions",
+       [](Table& t) { Layer(t).extents.pop_back(); }},
+      {"layer with rows", [](Table& t) { Layer(t).extents[0] = 1; }},
+      {"layer out of range",
+       [](Table& t) { Layer(t).extents[1] = kExpressionLimit + 1; }},
+      {"layers not ascending",
+       [](Table& t) { Sub(t).layers.push_back(Layer(t)); }},
+      {"span before its layer", [](Table& t) { Layer(t).first = 17; }},
+      {"layer from below 0", [](Table& t) { Layer(t).first = -1; }},
+      {"spans not ascending", [](Table& t) { Layer(t).spans[1].last = 16; }},
+      {"span of no group", [](Table& t) { Layer(t).spans[0].group = 2; }},
+      {"layer without rows' axis",
+       [](Table& t) { Sub(t).mapping.rows.reset(); }},
       {"iterations infinite",
        [](Table& t) { Segment(t).max_iterations = kInfinity; }},
   };
@@ -159,6 +174,11 @@ TEST(TableCheckTest, AcceptsValidTables) {
 TEST(TableCheckTest, RefusesEachFaultAndSoDoesTheEncoder) {
   for (const Fault& fault : Faults()) {
     Table table = TwoRowTable();
+    Sub(table).layers = {
+        {.extents = {0, 4096, 512},
+         .first = 4,
+         .spans = {{.last = 16, .group = 1}, {.last = 64, .group = 0}}}};
+    ASSERT_TRUE(CheckTable(table).ok()) << CheckTable(table);
     fault.make(table);
     const absl::Status status = CheckTable(table);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.name;

@@ -26,6 +26,7 @@ constexpr uint32_t kMaxSections = 64;
 // Sections of this version, in their order; all critical, each at most once.
 constexpr uint32_t kPackedSection = 6;
 constexpr uint32_t kMarginsSection = 7;
+constexpr uint32_t kLayersSection = 8;
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);
@@ -38,6 +39,7 @@ constexpr SectionCodec kSections[] = {
     {5, WriteForms, ReadForms},
     {kPackedSection, WritePackedSubTables, ReadPackedSubTables},
     {kMarginsSection, WriteRankMargins, ReadRankMargins},
+    {kLayersSection, WriteLayers, ReadLayers},
 };
 
 // Which sections a payload has, and the lowest version that has them all.
@@ -46,22 +48,58 @@ struct Layout {
   std::vector<uint32_t> sections;
 };
 
+constexpr uint16_t kLatestMinorVersion = 5;
+
+// What a table has to say beside its sub-tables.
+struct Extras {
+  bool forms = false;
+  bool packed = false;  // With the forms.
+  bool margins = false;
+  bool layers = false;
+};
+
+Layout LayoutOf(const Extras& extras) {
+  Layout layout{0, {1, 2}};
+  const auto add = [&layout](uint32_t section, uint16_t since) {
+    layout.sections.push_back(section);
+    layout.minor_version = std::max(layout.minor_version, since);
+  };
+  if (extras.packed) {
+    add(kPackedSection, 3);
+  } else {
+    add(3, 0);
+    if (extras.forms) add(5, 2);
+  }
+  if (extras.margins) add(kMarginsSection, 4);
+  if (extras.layers) add(kLayersSection, 5);
+  return layout;
+}
+
+// All that a payload may have: margins are of forms.
 const std::vector<Layout>& Layouts() {
-  static const auto* const kLayouts =
-      new std::vector<Layout>{{0, {1, 2, 3}},
-                              {2, {1, 2, 3, 5}},
-                              {3, {1, 2, kPackedSection}},
-                              {4, {1, 2, 3, 5, kMarginsSection}},
-                              {4, {1, 2, kPackedSection, kMarginsSection}}};
+  static const auto* const kLayouts = [] {
+    auto* const layouts = new std::vector<Layout>;
+    for (const bool layers : {false, true}) {
+      for (const Extras& extras :
+           {Extras{}, Extras{.forms = true}, Extras{.packed = true},
+            Extras{.forms = true, .margins = true},
+            Extras{.packed = true, .margins = true}}) {
+        Extras with = extras;
+        with.layers = layers;
+        layouts->push_back(LayoutOf(with));
+      }
+    }
+    return layouts;
+  }();
   return *kLayouts;
 }
-constexpr uint16_t kLatestMinorVersion = 4;
 
 // Returns the layout of a table's payload.
-const Layout& LayoutOf(const Table& table, bool packed) {
-  if (HasRankMargins(table)) return Layouts()[packed ? 4 : 3];
-  if (packed) return Layouts()[2];
-  return Layouts()[HasForms(table) ? 1 : 0];
+Layout LayoutOf(const Table& table, bool packed) {
+  return LayoutOf({.forms = HasForms(table),
+                   .packed = packed,
+                   .margins = HasRankMargins(table),
+                   .layers = HasLayers(table)});
 }
 
 const SectionCodec* FindSection(uint32_t id) {

@@ -42,6 +42,12 @@ bool HasRankMargins(const Table& table);
 void WriteRankMargins(const Table& table, ByteWriter& writer);
 void ReadRankMargins(ByteReader& reader, Table& table);
 
+// Section 8, only where HasLayers: what is known of single layers. Reading
+// needs table.dimensions from section 2, table.sub_tables from section 3 or 6.
+bool HasLayers(const Table& table);
+void WriteLayers(const Table& table, ByteWriter& writer);
+void ReadLayers(ByteReader& reader, Table& table);
+
 // Parts of sections 2, 3, 5 and 6.
 // A sub-table up to its groups.
 void WriteSubTableHead(const SubTable& sub, ByteWriter& writer);

@@ -305,6 +305,35 @@ TEST(TableCodecTest, PackedTablesHaveTheirMarginsInASectionOfTheirOwn) {
   EXPECT_EQ(*decoded, table);
 }
 
+TEST(TableCodecTest, LayersAreASectionOfTheirOwnBesideAnyOther) {
+  Lcg random(5);
+  for (int i = 0; i < 40; ++i) {
+    Table table = i % 4 == 0 ? RandomLargeTable(random)
+                             : RandomTable(random, testing::TableKind::kGemm,
+                                           /*portfolio=*/6);
+    if (i % 4 == 1) testing::MakeOverlap(random, table.sub_tables[0]);
+    if (table.sub_tables[0].form == WaveForm::kOverlap && i % 8 < 4) {
+      testing::AddRankMargins(random, table.sub_tables[0]);
+    }
+    testing::AddLayers(random, table, /*most=*/5, table.sub_tables[0]);
+    const auto payload = EncodeTable(table);
+    if (!payload.ok()) continue;  // A large one that layers made too large.
+    EXPECT_EQ((*payload)[kMinorAt], 5);
+    const auto decoded = DecodeTable(*payload);
+    ASSERT_TRUE(decoded.ok()) << i << ": " << decoded.status();
+    ASSERT_EQ(*decoded, table) << i;
+    ASSERT_EQ(EncodeTable(*decoded).value(), *payload) << i;
+  }
+}
+
+TEST(TableCodecTest, RefusesASectionOfNoLayers) {
+  std::string payload = WithSection(8, 1, std::string(1, '\0'));
+  payload[kMinorAt] = 5;
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "there are none")) << status;
+}
+
 TEST(TableCodecTest, RefusesToUnpackWhatFitsUnpacked) {
   for (const Table& table : {TinyTable(), Overlapping()}) {
     const absl::Status status = DecodeTable(PackedPayload(table)).status();

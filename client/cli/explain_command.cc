@@ -19,6 +19,7 @@ namespace {
 std::string RemarkOf(const ExplainedRow& row) {
   std::vector<std::string> remarks;
   if (row.extrapolated) remarks.push_back("extrapolated");
+  if (row.of_layer) remarks.push_back("layer was measured");
   if (row.rank_us != row.latency_us) {
     remarks.push_back(
         absl::StrCat("counts as ", FormatMicroseconds(row.rank_us)));
@@ -63,6 +64,7 @@ Json RowJson(const Tuner& tuner, const ExplainedRow& row,
       {"legal", row.legal},
       {"chosen", row.chosen},
       {"extrapolated", row.extrapolated},
+      {"of_layer", row.of_layer},
       {"excluded_by", row.legal ? ""
                                 : BrokenPredicates(*tuner.table(), problem,
                                                    row.configuration)}};

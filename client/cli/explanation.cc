@@ -60,6 +60,11 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
                    [](const ExplainedRow& row) { return row.chosen; });
   if (decision.source == DecisionSource::kDefault || winner == rows.end())
     return absl::StrCat("no row can answer: the default", ExcludedText(rows));
+  if (winner->of_layer)
+    return absl::StrCat(
+        "this layer was measured: at other extents of its rows this row was "
+        "found fastest, or is expected to be from what it took there",
+        ExcludedText(rows));
   const ExplainedRow& fastest = rows[0];
   if (winner == rows.begin()) {
     std::string text =

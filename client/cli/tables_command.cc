@@ -70,6 +70,35 @@ absl::string_view FormText(WaveForm form) {
          "where rows share nothing)";
 }
 
+// "1-16: 9, 17-32: 14": rows' extents and the row that serves them.
+std::string SpansText(const LayerChoices& layer) {
+  int64_t first = layer.first;
+  return absl::StrJoin(
+      layer.spans, ", ", [&first](std::string* out, const LayerSpan& span) {
+        absl::StrAppend(out, first, "-", span.last, ": ", span.group);
+        first = span.last + 1;
+      });
+}
+
+void PrintLayers(std::ostream& out, const Table& table, const SubTable& sub) {
+  if (sub.layers.empty()) return;
+  const auto row = static_cast<size_t>(sub.mapping.rows->dimension);
+  const std::string& rows = table.dimensions[row].name;
+  out << "\nlayers that were measured: the row that serves each range of "
+      << rows << "\n";
+  TextTable layers({"LAYER", absl::StrCat("ROW BY ", rows)});
+  for (const LayerChoices& layer : sub.layers) {
+    std::vector<std::string> extents;
+    for (size_t d = 0; d < layer.extents.size(); ++d) {
+      if (d == row) continue;
+      extents.push_back(
+          absl::StrCat(table.dimensions[d].name, "=", layer.extents[d]));
+    }
+    layers.AddRow({absl::StrJoin(extents, " "), SpansText(layer)});
+  }
+  layers.Print(out);
+}
+
 void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   if (!sub.specialisation.empty())
     out << "\nspecialisation " << sub.specialisation << "\n";
@@ -114,6 +143,7 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
     }
   }
   rows.Print(out);
+  PrintLayers(out, table, sub);
 }
 
 void PrintTable(std::ostream& out, const v1::TableInfo& info,
@@ -185,9 +215,19 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
         rows.push_back(SegmentJson(table, sub, g, r, w));
     }
   }
+  Json layers = Json::array();
+  for (const LayerChoices& layer : sub.layers) {
+    Json spans = Json::array();
+    for (const LayerSpan& span : layer.spans)
+      spans.push_back({{"last", span.last}, {"row", span.group}});
+    layers.push_back({{"extents", layer.extents},
+                      {"first", layer.first},
+                      {"spans", std::move(spans)}});
+  }
   return Json{{"specialisation", sub.specialisation},
               {"portfolio", std::move(portfolio)},
               {"loop_anchors", sub.loop_anchors},
+              {"layers", std::move(layers)},
               {"rows", std::move(rows)}};
 }
 

@@ -85,10 +85,14 @@ Table AnyTable(Lcg& random) {
       testing::AddRankMargins(random, sub);
     }
   }
+  for (SubTable& sub : table.sub_tables) {
+    if (random.OneIn(4)) testing::AddLayers(random, table, /*most=*/20, sub);
+  }
   // A table and its decisions have limits (model/table_check.h).
   while (!EncodeTable(table).ok()) {
     for (SubTable& sub : table.sub_tables) {
       sub.groups.resize(sub.groups.size() - sub.groups.size() / 8);
+      sub.layers.clear();
     }
   }
   if (random.OneIn(8)) {
@@ -105,6 +109,7 @@ struct Tally {
   std::map<DefaultReason, int> reasons;
   std::map<WaveForm, int> forms;
   int near_ties = 0;
+  int of_layers = 0;
   size_t most_groups = 0;
 };
 
@@ -119,11 +124,15 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
     const auto compiled = CompiledTable::Create(*payload, GetParam());
     ASSERT_TRUE(compiled.ok()) << seed << ": " << compiled.status();
     for (int i = 0; i < kProblemsPerTable; ++i) {
-      const Problem problem = RandomProblem(random, table);
+      Problem problem = RandomProblem(random, table);
       const auto sub_tables = static_cast<int64_t>(table.sub_tables.size());
       const int sub =
           static_cast<int>(random.OneIn(100) ? -1 : random.Below(sub_tables));
       const bool stale = random.OneIn(10);
+      if (sub >= 0 && random.OneIn(2)) {
+        testing::PlaceInLayer(
+            random, table.sub_tables[static_cast<size_t>(sub)], problem);
+      }
       const Decision fast = (*compiled)->Resolve(sub, problem.View(), stale);
       const Decision slow = ReferenceDecision(table, (*compiled)->digest(), sub,
                                               problem.View(), stale);
@@ -141,7 +150,12 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
       tally.most_groups = std::max(tally.most_groups, of.groups.size());
       if (i % 8 != 0) continue;
       const auto rows = (*compiled)->Explain(sub, problem.View());
-      tally.near_ties += rows[0].chosen ? 0 : 1;
+      const auto chosen =
+          std::find_if(rows.begin(), rows.end(),
+                       [](const ExplainedRow& row) { return row.chosen; });
+      ASSERT_NE(chosen, rows.end());
+      tally.of_layers += chosen->of_layer ? 1 : 0;
+      tally.near_ties += chosen->of_layer || rows[0].chosen ? 0 : 1;
     }
   }
 };
@@ -167,6 +181,7 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   EXPECT_GT(tally.forms[WaveForm::kSum], 10000);
   EXPECT_GT(tally.forms[WaveForm::kOverlap], 10000);
   EXPECT_GT(tally.near_ties, 100);
+  EXPECT_GT(tally.of_layers, 100);
   EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.
 }
 

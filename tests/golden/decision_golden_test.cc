@@ -54,7 +54,10 @@ TEST(DecisionGoldenTest, DecisionsAreTheCommittedOnes) {
     ASSERT_TRUE(compiled.ok()) << golden.name << ": " << compiled.status();
     Lcg random(golden.seed + 100);
     for (int i = 0; i < kProblemsPerTable; ++i) {
-      const Problem problem = RandomProblem(random, (*compiled)->table());
+      Problem problem = RandomProblem(random, (*compiled)->table());
+      if (golden.layers && i % 2 == 0) {
+        PlaceInLayer(random, (*compiled)->table().sub_tables[0], problem);
+      }
       const Decision decision = (*compiled)->Resolve(0, problem.View());
       Serialise(decision, all);
       if (i < kShownPerTable) shown += Line(golden.name, problem, decision);

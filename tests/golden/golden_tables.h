@@ -19,6 +19,7 @@ struct GoldenTable {
 
   bool large = false;
   bool margins = false;
+  bool layers = false;
 
   Table Build() const {
     Lcg random(seed);
@@ -27,6 +28,7 @@ struct GoldenTable {
     SubTable& sub = table.sub_tables[0];
     if (form == WaveForm::kOverlap && !large) MakeOverlap(random, sub);
     if (margins) AddRankMargins(random, sub);
+    if (layers) AddLayers(random, table, /*most=*/8, sub);
     return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }
@@ -43,6 +45,8 @@ inline constexpr GoldenTable kGoldenTables[] = {
      /*margins=*/true},
     {"large_margins_gemm", TableKind::kGemm, 15, WaveForm::kOverlap,
      /*large=*/true, /*margins=*/true},
+    {"layers_gemm", TableKind::kGemm, 9, WaveForm::kOverlap, /*large=*/false,
+     /*margins=*/true, /*layers=*/true},
 };
 
 }  // namespace wavetune::testing

@@ -353,6 +353,52 @@ Table RandomLargeTable(Lcg& random) {
   }
 }
 
+void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub) {
+  for (const Dimension& dimension : table.dimensions) {
+    if (dimension.repeated) return;
+  }
+  if (!sub.mapping.rows) return;
+  const auto row = static_cast<size_t>(sub.mapping.rows->dimension);
+  for (int64_t i = random.Between(1, most); i > 0; --i) {
+    LayerChoices layer;
+    for (const Dimension& dimension : table.dimensions) {
+      layer.extents.push_back(RandomExtent(random, dimension));
+    }
+    layer.extents[row] = 0;
+    layer.first = random.Between(0, 64);
+    int64_t last = layer.first;
+    for (int64_t s = random.Between(1, 8); s > 0; --s) {
+      layer.spans.push_back({.last = last,
+                             .group = static_cast<uint8_t>(random.Below(
+                                 static_cast<int64_t>(sub.groups.size())))});
+      last += random.Between(1, 300);
+    }
+    sub.layers.push_back(std::move(layer));
+  }
+  const auto by_extents = [](const LayerChoices& a, const LayerChoices& b) {
+    return a.extents < b.extents;
+  };
+  const auto same_extents = [](const LayerChoices& a, const LayerChoices& b) {
+    return a.extents == b.extents;
+  };
+  std::sort(sub.layers.begin(), sub.layers.end(), by_extents);
+  sub.layers.erase(
+      std::unique(sub.layers.begin(), sub.layers.end(), same_extents),
+      sub.layers.end());
+}
+
+void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem) {
+  if (sub.layers.empty()) return;
+  const LayerChoices& layer = sub.layers[static_cast<size_t>(
+      random.Below(static_cast<int64_t>(sub.layers.size())))];
+  const auto row = static_cast<size_t>(sub.mapping.rows->dimension);
+  problem.extents = layer.extents;
+  // Now and then just outside of the spans.
+  problem.extents[row] =
+      random.Between(std::max<int64_t>(1, layer.first - 2),
+                     std::max<int64_t>(1, layer.spans.back().last + 2));
+}
+
 Problem RandomLegalProblem(Lcg& random, const Table& table) {
   Problem problem;
   for (const Dimension& dimension : table.dimensions) {

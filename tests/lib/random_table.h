@@ -40,6 +40,12 @@ void MakeOverlap(Lcg& random, SubTable& sub);
 // Gives the segments of an overlapping sub-table rank margins, half of them 0.
 void AddRankMargins(Lcg& random, SubTable& sub);
 
+// Gives the sub-table up to `most` layers, if its mapping can have any.
+void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub);
+
+// Moves a problem into one of the sub-table's layers, if it has any.
+void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem);
+
 // Returns a problem for `table`, mostly legal; sometimes with a wrong number of
 // extents, an extent out of range or an empty list. Names no specialisation.
 Problem RandomProblem(Lcg& random, const Table& table);

@@ -100,6 +100,23 @@ uint8_t MicroOf(const SubTable& sub, const Row& row) {
   return row.segment->micro[nearest];
 }
 
+// The group that serves the problem's layer, if that is known.
+std::optional<size_t> GroupOfLayer(const SubTable& sub,
+                                   const ProblemView& problem) {
+  for (const LayerChoices& layer : sub.layers) {
+    std::vector<int64_t> extents(problem.extents.begin(),
+                                 problem.extents.end());
+    int64_t& rows = extents[static_cast<size_t>(sub.mapping.rows->dimension)];
+    const int64_t extent = rows;
+    rows = 0;
+    if (extents != layer.extents || extent < layer.first) continue;
+    for (const LayerSpan& span : layer.spans) {
+      if (extent <= span.last) return span.group;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Decision ReferenceDecision(const Table& table, const std::string& digest,
@@ -124,6 +141,11 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   if (legal.empty()) {
     decision.reason = DefaultReason::kNoLegalCandidate;
     return decision;
+  }
+  if (const auto known = GroupOfLayer(sub, problem)) {
+    if (auto row = RowOf(table, sub, sub.groups[*known], problem)) {
+      legal = {*row};
+    }
   }
   double best_us = legal[0].rank_us;
   for (const Row& row : legal) best_us = std::min(best_us, row.rank_us);

@@ -27,7 +27,7 @@ nb::object RowRecord(const nb::object& record, const ExplainedRow& row,
   return record(configurations.MappingOf(row.configuration),
                 row.coordinates.tiles, row.coordinates.iterations, row.waves,
                 row.capacity, row.latency_us, row.rank_us, row.relative_bound,
-                row.legal, row.chosen, row.extrapolated);
+                row.legal, row.chosen, row.extrapolated, row.of_layer);
 }
 
 nb::tuple Dimensions(const BoundTuner& self) {

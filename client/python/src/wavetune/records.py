@@ -31,6 +31,7 @@ class ExplainedRow(NamedTuple):
     legal: bool  # False: a predicate of the kernel excludes it for this problem.
     chosen: bool
     extrapolated: bool
+    of_layer: bool  # Chosen since measurements of the problem's layer say so, whatever the ranks.
 
 
 class StagedTable(NamedTuple):
