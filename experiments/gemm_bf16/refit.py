@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits recorded profiles again, disturbed, and judges the choices.
 
-    python3 refit.py ../../build/release/bin/wavetune [E F G] [--draws 8] [--portfolio 96]
+    python3 refit.py ../../build/release/bin/wavetune [E F G H I] [--draws 8] [--portfolio 96]
 
 A profile's samples come from profiles/NAME/samples.csv.gz; they are judged by what the same GPU measured of every
 candidate, profiles/NAME/judged.csv.gz. The first draw is the profile as it is; every other one lacks a random 8 % of the
@@ -81,7 +81,7 @@ def summary(draws):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", help="the wavetune program")
-    parser.add_argument("profiles", nargs="*", default=["E", "F", "G"])
+    parser.add_argument("profiles", nargs="*", default=["E", "F", "G", "H", "I"])
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--portfolio", type=int, default=96)
     arguments = parser.parse_args()
