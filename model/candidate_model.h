@@ -47,9 +47,9 @@ struct CandidateModel {
 // 0.05. As an overlap all observations are fitted together, and the segments of
 // equal rows have equal coefficients (model/overlap_fit.h). The floor is half
 // of the fastest observation of the wave regime. The measured range is that of
-// the wave regime's observations, a quarter wider, but for those that took a
-// quarter more than it predicts; [0, 0] iterations where nothing was measured
-// in the segment itself.
+// the wave regime's observations, a quarter wider; [0, 0] iterations where
+// nothing was measured in the segment itself. Its last wave is that of the
+// largest launch that took at most a quarter more than predicted.
 //
 // Shapes: observations in canonical order (their sum is order dependent); none
 // gives a model that predicts a floor of 1 us. Cannot fail.

@@ -94,58 +94,53 @@ Table TableWithoutSubTables(const ProfileInput& input) {
   return table;
 }
 
-// What a table may take.
-struct TableSize {
-  size_t portfolio = 0;  // Candidates of a sub-table.
-  size_t layers = kMaxLayers;
-};
-
-// Makes less fit, or returns false: the layers go first. `size` is that of
-// `table`.
-bool Shrink(const Table& table, TableSize& size, std::string& what) {
-  size_t most = 0;
-  for (const SubTable& sub : table.sub_tables) {
-    most = std::max(most, sub.layers.size());
-  }
-  if (most > 0) {
-    size.layers = most / 2;
-    what = absl::StrCat("layers limited to ", size.layers);
-    return true;
-  }
-  if (size.portfolio == 1) return false;
-  size.portfolio = size.portfolio * 3 / 4;
-  size.layers = kMaxLayers;
-  what = absl::StrCat("portfolio limited to ", size.portfolio, " candidates");
-  return true;
-}
-
-// Fills `result` with sub-tables of at most `size`.
+// Fills `result` with sub-tables of at most `portfolio_size` candidates,
+// without layers.
 void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
-                const TableSize& size, FitResult& result) {
+                size_t portfolio_size, FitResult& result) {
   result.table.sub_tables.clear();
   result.report.notes.clear();
   double regret = 0;
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
-        SelectPortfolio(f.wider, f.latencies, f.eligible, size.portfolio);
+        SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
     const BoundRule rule =
         CalibrateBounds(*f.state, members, input.device.multiprocessors);
     result.table.sub_tables.push_back(
         BuildSubTable(*input.spec, *f.state, f.models, members, rule));
-    SubTable& sub = result.table.sub_tables.back();
-    sub.layers = ChooseForLayers(*input.spec, *f.state, sub,
-                                 input.options.near_tie, size.layers);
     std::vector<size_t> rivals;
     for (size_t i = 0; i < f.eligible.size(); ++i) {
       if (f.eligible[i]) rivals.push_back(i);
     }
     regret += MeanExpectedRegret(*f.state, f.models, f.latencies, rivals);
     for (std::string& note :
-         NotesOnTable(*f.state, f.models, f.eligible, members, sub, rule)) {
+         NotesOnTable(*f.state, f.models, f.eligible, members,
+                      result.table.sub_tables.back(), rule)) {
       result.report.notes.push_back(std::move(note));
     }
   }
   result.report.expected_regret = regret / static_cast<double>(all.size());
+}
+
+// Adds what is known of layers, as much as a payload holds: the heaviest ones.
+void AddLayers(const ProfileInput& input, const std::vector<Fitted>& all,
+               FitResult& result) {
+  size_t limit = kMaxLayers;
+  for (;;) {
+    size_t most = 0;  // Of a sub-table.
+    for (size_t i = 0; i < all.size(); ++i) {
+      SubTable& sub = result.table.sub_tables[i];
+      sub.layers = ChooseForLayers(*input.spec, *all[i].state, sub,
+                                   input.options.near_tie, limit);
+      most = std::max(most, sub.layers.size());
+    }
+    if (most == 0 || EncodeTable(result.table).ok()) break;
+    limit = most / 2;
+  }
+  if (limit == kMaxLayers) return;
+  result.report.notes.push_back(
+      absl::StrCat("a payload holds what is known of ", limit,
+                   " layers at most: those with the largest weights"));
 }
 
 // Median over all observations of candidates that may be chosen.
@@ -208,16 +203,18 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
   }
 
   FitResult result{.table = TableWithoutSubTables(input), .report = {}};
-  TableSize size{.portfolio = PortfolioSize(input)};
+  size_t size = PortfolioSize(input);
   for (;;) {
     BuildTable(input, all, size, result);
     const absl::Status fits = EncodeTable(result.table).status();
     if (fits.ok()) break;
     // Too large for a payload, or too many rows for one decision.
-    std::string what;
-    if (!Shrink(result.table, size, what)) return fits;
-    notes.push_back(absl::StrCat(what, ": ", fits.message()));
+    if (size == 1) return fits;
+    size = size * 3 / 4;
+    notes.push_back(absl::StrCat("portfolio limited to ", size,
+                                 " candidates: ", fits.message()));
   }
+  AddLayers(input, all, result);
   result.report.notes.insert(result.report.notes.begin(), notes.begin(),
                              notes.end());
   result.report.median_relative_error = MedianError(all);

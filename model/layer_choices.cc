@@ -47,7 +47,8 @@ struct Offer {
   Coordinates at;
   size_t member = 0;  // Index into the portfolio.
   double latency_us = 0;
-  double rank_us = 0;
+  double rank_us = 0;  // As if it were inside of the measured range.
+  double extrapolated_rank_us = 0;  // As a decision ranks it.
 };
 
 Offer OfferOf(const SubTable& sub, const MacroGroup& group,
@@ -67,6 +68,9 @@ Offer OfferOf(const SubTable& sub, const MacroGroup& group,
       PredictLatencyUs(sub.form, group.capacity, segment, offer.at);
   offer.rank_us =
       RankOf(sub.form, segment, offer.latency_us, /*extrapolated=*/false);
+  offer.extrapolated_rank_us =
+      RankOf(sub.form, segment, offer.latency_us,
+             IsExtrapolated(segment, offer.at.iterations, waves));
   return offer;
 }
 
@@ -178,7 +182,7 @@ class Chooser {
   double CorrectedUs(const Layer& layer, const Offer& offer,
                      int64_t extent) const {
     const auto evidence = layer.evidence.find(offer.member);
-    if (evidence == layer.evidence.end()) return offer.rank_us;
+    if (evidence == layer.evidence.end()) return offer.extrapolated_rank_us;
     return offer.rank_us *
            evidence->second.FactorAt({.extent = extent, .rows = offer.at.rows});
   }

@@ -28,8 +28,8 @@ namespace wavetune {
 // Shapes: `sub` is what BuildSubTable made of candidates of the specialisation;
 // its layers are not read. Empty for a mapping without rows, or with a repeated
 // dimension. Deterministic, binary64 + - * / only; cannot fail. Cost: for each
-// layer a prediction per group at the rows' extents where a tile more begins,
-// at most 64 for each doubling.
+// layer a prediction per group, and a sum over what was measured of it, at the
+// rows' extents where a tile more begins, at most 64 for each doubling.
 std::vector<LayerChoices> ChooseForLayers(
     const KernelSpec& spec, const SpecialisationState& specialisation,
     const SubTable& sub, double near_tie, size_t most);

@@ -18,7 +18,9 @@
 namespace wavetune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -79,6 +81,11 @@ class LayerChoicesTest : public ::testing::Test {
         .configuration;
   }
 
+  // BLOCK_M, BLOCK_N and BLOCK_K.
+  static std::vector<int64_t> TileOf(const Configuration& configuration) {
+    return {configuration[0], configuration[1], configuration[2]};
+  }
+
   testing::SyntheticDevice device_;
   ProfileInput input_;
 };
@@ -99,15 +106,16 @@ TEST_F(LayerChoicesTest, EveryMeasuredLayerHasSpansOverWhatWasMeasured) {
 }
 
 TEST_F(LayerChoicesTest, WhoIsSlowInOneLayerLosesThereAndNowhereElse) {
-  const Configuration before = Chosen(Fit(), 120, 4096);
-  Scale(before, 4096, 1.5);
-  Table table = Fit();
-  EXPECT_NE(Chosen(table, 120, 4096), before);
-  // Without what measurements of the layer say it would still win: one layer
-  // of many problems hardly moves a model.
+  const Table before = Fit();
+  const Configuration winner = Chosen(before, 120, 4096);
+  // Too little to move the model, which would choose it again.
+  Scale(winner, 4096, 1.1);
+  const Table table = Fit();
   Table without = table;
-  for (SubTable& sub : without.sub_tables) sub.layers.clear();
-  EXPECT_EQ(Chosen(without, 120, 2048), Chosen(table, 120, 2048));
+  without.sub_tables[0].layers.clear();
+  EXPECT_EQ(TileOf(Chosen(without, 120, 4096)), TileOf(winner));
+  EXPECT_NE(Chosen(table, 120, 4096), winner);
+  EXPECT_EQ(Chosen(table, 120, 1536), Chosen(before, 120, 1536));
 }
 
 TEST_F(LayerChoicesTest, OutsideOfWhatWasMeasuredTheRanksDecide) {
@@ -120,7 +128,6 @@ TEST_F(LayerChoicesTest, OutsideOfWhatWasMeasuredTheRanksDecide) {
 }
 
 TEST_F(LayerChoicesTest, OnlySoManyLayersAsWantedTheHeaviestOnes) {
-  for (WeightedProblem& w : input_.representative_problems) w.weight = 1;
   input_.representative_problems = device_.spec().representative_problems;
   for (WeightedProblem& w : input_.representative_problems) {
     if (w.problem.extents[1] == 4096) w.weight = 3;
@@ -147,18 +154,29 @@ TEST_F(LayerChoicesTest, WithoutRepresentativeMeasurementsThereAreNone) {
   EXPECT_THAT(Fit().sub_tables[0].layers, IsEmpty());
 }
 
-// Of many named problems the heaviest stay, and the portfolio is whole.
-TEST_F(LayerChoicesTest, LayersGiveWayToThePayloadsLimit) {
-  KernelSpec spec = Spec();
+// The heaviest stay.
+TEST(LayersOfLargeTablesTest, GiveWayToThePayloadsLimit) {
+  KernelSpec spec = testing::CausalAttentionSpec();
   spec.representative_problems.clear();
-  for (int64_t n = 1; n <= 250; ++n) {
-    for (const int64_t m : {16, 9000}) {
-      spec.representative_problems.push_back(
-          {.problem = {.extents = {m, 64 * n, 2560}}});
+  for (const char* const name : {"a", "b", "c", "d", "e"}) {
+    spec.specialisations.push_back(spec.specialisations[0]);
+    spec.specialisations.back().name = name;
+    spec.specialisations.back().defines["CAUSAL"] = name;
+  }
+  for (const Specialisation& specialisation : spec.specialisations) {
+    for (int64_t i = 1; i <= 250; ++i) {
+      for (const int64_t seq_q : {64, 150, 350, 1000, 4000}) {
+        spec.representative_problems.push_back(
+            {.problem = {.extents = {2, 16, 4, seq_q, 8192 + 64 * i},
+                         .repeated = {},
+                         .specialisation = specialisation.name},
+             .weight = static_cast<double>(i)});
+      }
     }
   }
-  const testing::SyntheticDevice device(std::move(spec), {});
-  ProfileInput input = Profile(device, device.Input());
+  const testing::SyntheticDevice device(std::move(spec), {.noise = 0.3});
+  ProfileInput input = device.Input();
+  input.options.near_tie = 0;
   for (const Candidate& candidate : input.candidates[0]) {
     for (const WeightedProblem& w : device.spec().representative_problems) {
       input.samples.push_back(
@@ -167,12 +185,16 @@ TEST_F(LayerChoicesTest, LayersGiveWayToThePayloadsLimit) {
   }
   const auto fit = FitTable(input);
   ASSERT_TRUE(fit.ok()) << fit.status();
-  EXPECT_LE(EncodeTable(fit->table).value().size(), kMaxPayloadBytes);
-  EXPECT_FALSE(fit->table.sub_tables[0].layers.empty());
-  EXPECT_LE(fit->table.sub_tables[0].layers.size(), kMaxLayers);
+  ASSERT_TRUE(EncodeTable(fit->table).ok());
+  const SubTable& sub = fit->table.sub_tables[0];
+  ASSERT_FALSE(sub.layers.empty());
+  EXPECT_LT(sub.layers.size(), 250u);
+  EXPECT_EQ(sub.layers.back().extents[4], 8192 + 64 * 250);
+  EXPECT_GT(sub.layers.front().extents[4], 8192 + 64 * 100);
+  EXPECT_THAT(fit->report.notes, Contains(HasSubstr("layers at most")));
 }
 
-// Without rows there are no layers; a repeated dimension has none either.
+// Rows over a repeated dimension make no layers.
 TEST(LayersOfOtherMappingsTest, AreNone) {
   KernelSpec spec = testing::GroupedGemmSpec();
   const testing::SyntheticDevice device(std::move(spec), {});

@@ -347,8 +347,10 @@ class TableChecker {
     Require(layer.first >= 0, "first extent below 0");
     int64_t least = layer.first;
     for (const LayerSpan& span : layer.spans) {
-      Require(InRange(span.last, least, kExpressionLimit),
-              "spans do not ascend, or are out of range");
+      if (!Require(InRange(span.last, least, kExpressionLimit),
+                   "spans do not ascend, or are out of range")) {
+        return;
+      }
       Require(span.group < sub.groups.size(), "group out of range");
       least = span.last + 1;
     }

@@ -158,6 +158,11 @@ std::vector<Fault> Faults() {
       {"span before its layer", [](Table& t) { Layer(t).first = 17; }},
       {"layer from below 0", [](Table& t) { Layer(t).first = -1; }},
       {"spans not ascending", [](Table& t) { Layer(t).spans[1].last = 16; }},
+      {"span beyond the limit",
+       [](Table& t) {
+         Layer(t).spans[1].last = std::numeric_limits<int64_t>::max();
+         Layer(t).spans.push_back(Layer(t).spans[1]);
+       }},
       {"span of no group", [](Table& t) { Layer(t).spans[0].group = 2; }},
       {"layer without rows' axis",
        [](Table& t) { Sub(t).mapping.rows.reset(); }},

@@ -62,8 +62,9 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
     return absl::StrCat("no row can answer: the default", ExcludedText(rows));
   if (winner->of_layer)
     return absl::StrCat(
-        "this layer was measured: at other extents of its rows this row was "
-        "found fastest, or is expected to be from what it took there",
+        "this layer was measured: from what rows took there, at this or other "
+        "extents, this one is expected to be fastest, or as fast as the one "
+        "that serves fewer rows (`wavetune tables show`)",
         ExcludedText(rows));
   const ExplainedRow& fastest = rows[0];
   if (winner == rows.begin()) {

@@ -19,13 +19,42 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// Of a known version, without unknown sections: 1.2 has four, 1.0 and 1.3
-// three.
+// Of a known version (1.5 and before), without unknown sections. The payload
+// decoded, so that its header is whole.
 bool IsCanonicalForm(absl::string_view payload) {
-  const char minor = payload[10];
-  return payload[11] == 0 &&
-         (minor == 2 ? payload[12] == 4
-                     : (minor == 0 || minor == 3) && payload[12] == 3);
+  constexpr size_t kEntries = 16;
+  constexpr size_t kEntryBytes = 12;
+  constexpr char kLatestMinor = 5;
+  constexpr char kLatestSection = 8;
+  if (payload[11] != 0 || payload[10] > kLatestMinor) return false;
+  for (char i = 0; i < payload[12]; ++i) {
+    const size_t id = kEntries + static_cast<size_t>(i) * kEntryBytes;
+    if (payload[id] > kLatestSection || payload[id] < 0 ||
+        payload.substr(id + 1, 3) != absl::string_view("\0\0\0", 3)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Asks at the ends of every layer: the look-up finds it.
+void DecideInLayers(const CompiledTable& compiled) {
+  const Table& table = compiled.table();
+  for (size_t i = 0; i < table.sub_tables.size(); ++i) {
+    const SubTable& sub = table.sub_tables[i];
+    for (const LayerChoices& layer : sub.layers) {
+      std::vector<int64_t> extents = layer.extents;
+      for (const int64_t rows : {layer.first, layer.spans.back().last}) {
+        extents[static_cast<size_t>(sub.mapping.rows->dimension)] = rows;
+        const ProblemView problem(extents);
+        const Decision decision =
+            compiled.Resolve(static_cast<int>(i), problem);
+        if (decision.source == DecisionSource::kDefault) continue;
+        Require(decision.candidate < sub.portfolio.size(),
+                "candidate of the portfolio, in a layer");
+      }
+    }
+  }
 }
 
 // Asks at the corners of the problem space.
@@ -74,6 +103,7 @@ void DecodeAndUse(absl::string_view payload) {
   const auto compiled = CompiledTable::Create(payload);
   Require(compiled.ok(), "what decodes compiles");
   Decide(**compiled);
+  DecideInLayers(**compiled);
 }
 
 }  // namespace
