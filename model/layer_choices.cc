@@ -241,7 +241,7 @@ class Chooser {
 std::vector<LayerChoices> ChooseForLayers(
     const KernelSpec& spec, const SpecialisationState& specialisation,
     const SubTable& sub, double near_tie, size_t most) {
-  if (!specialisation.representatives_given ||
+  if (sub.form != WaveForm::kOverlap || !specialisation.representatives_given ||
       !HasLayers(sub.mapping, specialisation.representatives.front())) {
     return {};
   }

@@ -26,10 +26,12 @@ namespace wavetune {
 // span to the next where it is within `near_tie` of the best.
 //
 // Shapes: `sub` is what BuildSubTable made of candidates of the specialisation;
-// its layers are not read. Empty for a mapping without rows, or with a repeated
-// dimension. Deterministic, binary64 + - * / only; cannot fail. Cost: for each
-// layer a prediction per group, and a sum over what was measured of it, at the
-// rows' extents where a tile more begins, at most 64 for each doubling.
+// its layers are not read. Empty for a sum (what one measurement of gemm_f32 on
+// two CPU cores says is mostly noise; not tried elsewhere), for a mapping
+// without rows, or with a repeated dimension. Deterministic, binary64 + - * /
+// only; cannot fail. Cost: for each layer a prediction per group, and a sum
+// over what was measured of it, at the rows' extents where a tile more begins,
+// at most 64 for each doubling.
 std::vector<LayerChoices> ChooseForLayers(
     const KernelSpec& spec, const SpecialisationState& specialisation,
     const SubTable& sub, double near_tie, size_t most);

@@ -157,6 +157,7 @@ TEST_F(LayerChoicesTest, WithoutRepresentativeMeasurementsThereAreNone) {
 // The heaviest stay.
 TEST(LayersOfLargeTablesTest, GiveWayToThePayloadsLimit) {
   KernelSpec spec = testing::CausalAttentionSpec();
+  spec.wave_form = WaveForm::kOverlap;
   spec.representative_problems.clear();
   for (const char* const name : {"a", "b", "c", "d", "e"}) {
     spec.specialisations.push_back(spec.specialisations[0]);
@@ -194,9 +195,17 @@ TEST(LayersOfLargeTablesTest, GiveWayToThePayloadsLimit) {
   EXPECT_THAT(fit->report.notes, Contains(HasSubstr("layers at most")));
 }
 
+TEST(LayersOfOtherFormsTest, ASumHasNone) {
+  const testing::SyntheticDevice device(testing::GemmSpec(), {});
+  const auto fit = FitTable(Profile(device, device.Input()));
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_THAT(fit->table.sub_tables[0].layers, IsEmpty());
+}
+
 // Rows over a repeated dimension make no layers.
 TEST(LayersOfOtherMappingsTest, AreNone) {
   KernelSpec spec = testing::GroupedGemmSpec();
+  spec.wave_form = WaveForm::kOverlap;
   const testing::SyntheticDevice device(std::move(spec), {});
   const auto fit = FitTable(Profile(device, device.Input()));
   ASSERT_TRUE(fit.ok()) << fit.status();
