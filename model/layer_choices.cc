@@ -8,8 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "model/candidate_model.h"
+#include "model/kernel_validation.h"
 #include "model/layer_evidence.h"
-#include "model/relation.h"
+#include "model/legal_extents.h"
 #include "model/table_check.h"
 #include "model/wave_arithmetic.h"
 #include "model/wave_model.h"
@@ -27,11 +29,6 @@ Extents LayerOf(const Problem& problem, size_t row_dimension) {
   Extents extents = problem.extents;
   extents[row_dimension] = 0;
   return extents;
-}
-
-// Whether problems of the mapping have layers.
-bool HasLayers(const Mapping& mapping, const Problem& any) {
-  return mapping.rows.has_value() && any.repeated.empty();
 }
 
 struct Layer {
@@ -57,11 +54,9 @@ Offer OfferOf(const SubTable& sub, const MacroGroup& group,
   offer.at =
       MapProblem(sub.mapping, problem, sub.portfolio[group.lead].configuration);
   const int64_t waves = Waves(offer.at.tiles, group.capacity);
-  const auto row = static_cast<size_t>(
-      RowRegimeIndex(sub, offer.at.rows, offer.at.row_fill));
+  const SegmentPlace place = PlaceAt(sub, group.capacity, offer.at);
   const WaveSegment& segment =
-      group.rows[row]
-          .segments[static_cast<size_t>(WaveRegimeIndex(sub, waves))];
+      group.rows[place.row_regime].segments[place.wave_regime];
   offer.member = segment.micro[static_cast<size_t>(
       LoopAnchorIndex(sub, offer.at.iterations))];
   offer.latency_us =
@@ -169,15 +164,6 @@ class Chooser {
     return ends;
   }
 
-  bool IsLegal(const MacroGroup& group, const ProblemView& problem) const {
-    return std::all_of(spec_.problem_predicates.begin(),
-                       spec_.problem_predicates.end(),
-                       [&](const Relation& relation) {
-                         return Holds(relation, problem,
-                                      sub_.portfolio[group.lead].configuration);
-                       });
-  }
-
   // What the offer competes with.
   double CorrectedUs(const Layer& layer, const Offer& offer,
                      int64_t extent) const {
@@ -214,10 +200,13 @@ class Chooser {
     double best_us = std::numeric_limits<double>::infinity();
     double last_us = std::numeric_limits<double>::infinity();
     for (size_t g = 0; g < sub_.groups.size(); ++g) {
-      if (!IsLegal(sub_.groups[g], problem.View())) continue;
-      const double us =
-          CorrectedUs(layer, OfferOf(sub_, sub_.groups[g], problem.View()),
-                      problem.extents[row_]);
+      const MacroGroup& group = sub_.groups[g];
+      if (!IsLegal(spec_, sub_.portfolio[group.lead].configuration,
+                   problem.View())) {
+        continue;
+      }
+      const double us = CorrectedUs(layer, OfferOf(sub_, group, problem.View()),
+                                    problem.extents[row_]);
       if (!before.spans.empty() && before.spans.back().group == g) last_us = us;
       if (us >= best_us) continue;
       best_us = us;
@@ -242,7 +231,7 @@ std::vector<LayerChoices> ChooseForLayers(
     const KernelSpec& spec, const SpecialisationState& specialisation,
     const SubTable& sub, double near_tie, size_t most) {
   if (sub.form != WaveForm::kOverlap || !specialisation.representatives_given ||
-      !HasLayers(sub.mapping, specialisation.representatives.front())) {
+      !sub.mapping.rows || RepeatedDimensionOf(spec) >= 0) {
     return {};
   }
   return Chooser(spec, specialisation, sub, near_tie).Choose(most);
