@@ -69,7 +69,8 @@ CompiledTable::CompiledTable(Table table, std::string digest,
                                   ? nullptr
                                   : &sub_tables_[i]->layers(),
                     .answers = answers_[i].data(),
-                    .table = this};
+                    .table = this,
+                    .sustained = table_.sub_tables[i].sustained};
   }
 }
 
@@ -112,7 +113,10 @@ DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
                                     RowAnswer& answer) const noexcept {
   const DefaultReason reason = CheckProblem(sub_table, problem);
   if (reason != DefaultReason::kNone) return reason;
-  sub_tables_[static_cast<size_t>(sub_table)]->Choose(problem, answer);
+  const auto index = static_cast<size_t>(sub_table);
+  sub_tables_[index]->Choose(problem, answer);
+  answer.latency_us =
+      SustainedUs(launches_[index].sustained, answer.latency_us);
   return answer.pick.none() ? DefaultReason::kNoLegalCandidate
                             : DefaultReason::kNone;
 }
@@ -167,9 +171,10 @@ Decision CompiledTable::ResolveNew(const Launch& launch,
   if (ABSL_PREDICT_FALSE(quick.pick.none())) {
     return ResolveOther(launch, problem, entry, stale, origin);
   }
-  const RowAnswer answer = {.latency_us = latency_us,
-                            .pick = quick.pick,
-                            .relative_bound = quick.relative_bound};
+  const RowAnswer answer = {
+      .latency_us = SustainedUs(launch.sustained, latency_us),
+      .pick = quick.pick,
+      .relative_bound = quick.relative_bound};
   entry.Keep(MemoKey(launch.number, extents, QuickRows::kExtents), answer);
   return Spell(launch.answers, answer, stale, origin);
 }

@@ -130,6 +130,7 @@ class CompiledTable {
     const Decision* answers = nullptr;   // [candidate], less what a problem
                                          // gives.
     const CompiledTable* table = nullptr;
+    SustainedLoad sustained;
   };
 
   // Returns kNone for a problem that the sub-tables can be asked about.

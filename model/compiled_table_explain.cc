@@ -40,6 +40,8 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
   row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
   row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
   row.rank_us = RankOf(sub.form, segment, row.latency_us, row.extrapolated);
+  row.latency_us = SustainedUs(sub.sustained, row.latency_us);
+  row.rank_us = SustainedUs(sub.sustained, row.rank_us);
   row.relative_bound =
       row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;
   return row;

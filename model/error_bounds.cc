@@ -54,10 +54,13 @@ void AddScores(const SpecialisationState& specialisation,
     const CandidateModel model = FitCandidate(
         axes, candidate.candidate->capacity, multiprocessors, fitted);
     for (const Observation* o : held_out) {
-      const double predicted = PredictUs(axes, model, o->at);
+      // As clients see them.
+      const double measured_us = SustainedUs(axes.sustained, o->latency_us);
+      const double predicted_us =
+          SustainedUs(axes.sustained, PredictUs(axes, model, o->at));
       const double scale =
           std::max(kLeastScale, ScaleOf(QualityAt(axes, model, o->at)));
-      scores.push_back({std::abs(o->latency_us / predicted - 1) / scale,
+      scores.push_back({std::abs(measured_us / predicted_us - 1) / scale,
                         PlaceAt(axes, model.capacity, o->at)});
     }
   }

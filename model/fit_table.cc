@@ -150,8 +150,11 @@ double MedianError(const std::vector<Fitted>& all) {
     for (size_t i = 0; i < f.models.size(); ++i) {
       if (!f.eligible[i]) continue;
       for (const Observation& o : f.state->candidates[i].observations) {
-        const double predicted = PredictUs(f.state->axes, f.models[i], o.at);
-        errors.push_back(std::abs(predicted / o.latency_us - 1));
+        const SubTable& axes = f.state->axes;
+        const double predicted_us =
+            SustainedUs(axes.sustained, PredictUs(axes, f.models[i], o.at));
+        errors.push_back(std::abs(
+            predicted_us / SustainedUs(axes.sustained, o.latency_us) - 1));
       }
     }
   }

@@ -9,11 +9,13 @@ namespace wavetune {
 
 struct Observation {
   Problem problem;
-  Coordinates at;         // Under the candidate's configuration.
-  double latency_us = 0;  // Finite and > 0; the median of repeated samples.
-  double weight = 1;      // In (0, 1]; below 1 where no trusted sample exists.
-  double relevance = 1;   // In (0, 1]; times the weight in a fit
-                          // (model/relevance.h).
+  Coordinates at;  // Under the candidate's configuration.
+  // Finite and > 0; the median of repeated samples, at the clock of short
+  // launches once a ProfileState holds it (model/sustained_load.h).
+  double latency_us = 0;
+  double weight = 1;     // In (0, 1]; below 1 where no trusted sample exists.
+  double relevance = 1;  // In (0, 1]; times the weight in a fit
+                         // (model/relevance.h).
   // The problem is one that clients ask for, not an anchor.
   bool representative = false;
 };

@@ -14,6 +14,7 @@
 #include "model/refinement.h"
 #include "model/row_regimes.h"
 #include "model/status_macros.h"
+#include "model/sustained_load_fit.h"
 
 namespace wavetune {
 namespace {
@@ -206,8 +207,23 @@ const SubTable* IncumbentOf(const ProfileInput& input,
 }
 
 bool HasAxesOf(const SubTable& a, const SubTable& b) {
-  return a.form == b.form && a.row_regimes == b.row_regimes &&
-         a.max_waves == b.max_waves;
+  return a.form == b.form && a.sustained == b.sustained &&
+         a.row_regimes == b.row_regimes && a.max_waves == b.max_waves;
+}
+
+// Needs the other axes; from here on observations are at one clock.
+void SetSustainedLoad(const ProfileInput& input,
+                      SpecialisationState& specialisation) {
+  const SubTable* const serving = IncumbentOf(input, specialisation);
+  const SustainedLoad load = FitSustainedLoad(
+      specialisation, input.device.multiprocessors,
+      serving == nullptr ? SustainedLoad{} : serving->sustained);
+  specialisation.axes.sustained = load;
+  for (CandidateState& c : specialisation.candidates) {
+    for (Observation& o : c.observations) {
+      o.latency_us = ShortUs(load, o.latency_us);
+    }
+  }
 }
 
 // Needs the axes.
@@ -363,6 +379,7 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
     PlaceRepresentatives(input, 0, s);
     MarkRepresentatives(s);
     SetAxes(s);
+    SetSustainedLoad(input, s);
     SetIncumbents(input, s);
   }
   return state;

@@ -46,7 +46,8 @@ struct SpecialisationState {
   // False where nobody named representative problems and a spread along the
   // wave structure stands in for them.
   bool representatives_given = false;
-  // Form, row regimes, wave regimes and loop anchors; nothing else is set.
+  // Form, sustained load, row regimes, wave regimes and loop anchors; nothing
+  // else is set.
   SubTable axes;
 };
 

@@ -26,6 +26,7 @@
 #include "model/kernel_spec.h"
 #include "model/mapping.h"
 #include "model/relation.h"
+#include "model/sustained_load.h"
 #include "model/wave_form.h"
 
 namespace wavetune {
@@ -132,7 +133,10 @@ struct LayerChoices {
 struct SubTable {
   std::string specialisation;
   Mapping mapping;
-  WaveForm form = WaveForm::kSum;         // Of all segments.
+  WaveForm form = WaveForm::kSum;  // Of all segments.
+  // Models and floors give latencies at the clock of short launches; answers
+  // are those of this load. Ranks need it not.
+  SustainedLoad sustained;
   std::vector<TableCandidate> portfolio;  // Stable order: earlier wins ties.
   std::vector<RowRegime> row_regimes;
   std::vector<int64_t> max_waves;  // Upper end of each wave regime, ascending;

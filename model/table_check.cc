@@ -168,6 +168,7 @@ class TableChecker {
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
       if (status_.ok()) CheckLayers(subs[i]);
+      if (status_.ok()) CheckSustainedLoad(subs[i].sustained);
     }
   }
 
@@ -310,6 +311,14 @@ class TableChecker {
     for (const uint8_t member : segment.micro) {
       Require(member < sub.portfolio.size(), "micro entry out of range");
     }
+  }
+
+  void CheckSustainedLoad(const SustainedLoad& load) {
+    Require(InRange(load.slowdown, 0, 1), "slowdown out of range");
+    Require(load.slowdown == 0
+                ? load.from_us == 0
+                : load.from_us > 0 && InRange(load.from_us, 0, kMaxCoefficient),
+            "long launches without a slowdown, or a slowdown of none");
   }
 
   void CheckLayers(const SubTable& sub) {

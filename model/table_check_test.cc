@@ -147,6 +147,30 @@ std::vector<Fault> Faults() {
       {"negative bound", [](Table& t) { Segment(t).relative_bound = -1; }},
       {"wave range", [](Table& t) { Segment(t).min_wave = 9; }},
       {"iteration range", [](Table& t) { Segment(t).min_iterations = 65; }},
+      {"slowdown of no launches",
+       [](Table& t) {
+         Sub(t).sustained = {0, 0.25};
+       }},
+      {"long launches that are not slowed down",
+       [](Table& t) {
+         Sub(t).sustained = {250, 0};
+       }},
+      {"slowdown above 1",
+       [](Table& t) {
+         Sub(t).sustained = {250, 1.25};
+       }},
+      {"slowdown below 0",
+       [](Table& t) {
+         Sub(t).sustained = {250, -0.25};
+       }},
+      {"long from below 0",
+       [](Table& t) {
+         Sub(t).sustained = {-1, 0.25};
+       }},
+      {"slowdown that is no number",
+       [](Table& t) {
+         Sub(t).sustained = {250, std::numeric_limits<double>::quiet_NaN()};
+       }},
       {"layer without spans", [](Table& t) { Layer(t).spans.clear(); }},
       {"layer of other dimensions",
        [](Table& t) { Layer(t).extents.pop_back(); }},

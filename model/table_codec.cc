@@ -27,6 +27,7 @@ constexpr uint32_t kMaxSections = 64;
 constexpr uint32_t kPackedSection = 6;
 constexpr uint32_t kMarginsSection = 7;
 constexpr uint32_t kLayersSection = 8;
+constexpr uint32_t kSustainedSection = 9;
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);
@@ -40,6 +41,7 @@ constexpr SectionCodec kSections[] = {
     {kPackedSection, WritePackedSubTables, ReadPackedSubTables},
     {kMarginsSection, WriteRankMargins, ReadRankMargins},
     {kLayersSection, WriteLayers, ReadLayers},
+    {kSustainedSection, WriteSustainedLoad, ReadSustainedLoad},
 };
 
 // Which sections a payload has, and the lowest version that has them all.
@@ -48,7 +50,7 @@ struct Layout {
   std::vector<uint32_t> sections;
 };
 
-constexpr uint16_t kLatestMinorVersion = 5;
+constexpr uint16_t kLatestMinorVersion = 6;
 
 // What a table has to say beside its sub-tables.
 struct Extras {
@@ -56,6 +58,7 @@ struct Extras {
   bool packed = false;  // With the forms.
   bool margins = false;
   bool layers = false;
+  bool sustained = false;
 };
 
 Layout LayoutOf(const Extras& extras) {
@@ -72,6 +75,7 @@ Layout LayoutOf(const Extras& extras) {
   }
   if (extras.margins) add(kMarginsSection, 4);
   if (extras.layers) add(kLayersSection, 5);
+  if (extras.sustained) add(kSustainedSection, 6);
   return layout;
 }
 
@@ -79,14 +83,17 @@ Layout LayoutOf(const Extras& extras) {
 const std::vector<Layout>& Layouts() {
   static const auto* const kLayouts = [] {
     auto* const layouts = new std::vector<Layout>;
-    for (const bool layers : {false, true}) {
-      for (const Extras& extras :
-           {Extras{}, Extras{.forms = true}, Extras{.packed = true},
-            Extras{.forms = true, .margins = true},
-            Extras{.packed = true, .margins = true}}) {
-        Extras with = extras;
-        with.layers = layers;
-        layouts->push_back(LayoutOf(with));
+    for (const Extras& extras :
+         {Extras{}, Extras{.forms = true}, Extras{.packed = true},
+          Extras{.forms = true, .margins = true},
+          Extras{.packed = true, .margins = true}}) {
+      for (const bool layers : {false, true}) {
+        for (const bool sustained : {false, true}) {
+          Extras with = extras;
+          with.layers = layers;
+          with.sustained = sustained;
+          layouts->push_back(LayoutOf(with));
+        }
       }
     }
     return layouts;
@@ -99,7 +106,8 @@ Layout LayoutOf(const Table& table, bool packed) {
   return LayoutOf({.forms = HasForms(table),
                    .packed = packed,
                    .margins = HasRankMargins(table),
-                   .layers = HasLayers(table)});
+                   .layers = HasLayers(table),
+                   .sustained = HasSustainedLoad(table)});
 }
 
 const SectionCodec* FindSection(uint32_t id) {

@@ -326,6 +326,37 @@ TEST(TableCodecTest, LayersAreASectionOfTheirOwnBesideAnyOther) {
   }
 }
 
+TEST(TableCodecTest, SustainedLoadIsASectionOfItsOwnBesideAnyOther) {
+  Lcg random(6);
+  for (int i = 0; i < 40; ++i) {
+    Table table = i % 4 == 0 ? RandomLargeTable(random)
+                             : RandomTable(random, testing::TableKind::kGemm,
+                                           /*portfolio=*/6);
+    SubTable& sub = table.sub_tables[0];
+    if (i % 4 == 1) testing::MakeOverlap(random, sub);
+    if (sub.form == WaveForm::kOverlap && i % 8 < 4) {
+      testing::AddRankMargins(random, sub);
+    }
+    if (i % 3 == 0) testing::AddLayers(random, table, /*most=*/5, sub);
+    testing::AddSustainedLoad(random, sub);
+    const auto payload = EncodeTable(table);
+    if (!payload.ok()) continue;  // A large one that this made too large.
+    EXPECT_EQ((*payload)[kMinorAt], 6);
+    const auto decoded = DecodeTable(*payload);
+    ASSERT_TRUE(decoded.ok()) << i << ": " << decoded.status();
+    ASSERT_EQ(*decoded, table) << i;
+    ASSERT_EQ(EncodeTable(*decoded).value(), *payload) << i;
+  }
+}
+
+TEST(TableCodecTest, RefusesASectionOfNoSustainedLoad) {
+  std::string payload = WithSection(9, 1, std::string(16, '\0'));
+  payload[kMinorAt] = 6;
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "there is none")) << status;
+}
+
 TEST(TableCodecTest, RefusesASectionOfNoLayers) {
   std::string payload = WithSection(8, 1, std::string(1, '\0'));
   payload[kMinorAt] = 5;

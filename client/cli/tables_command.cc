@@ -120,6 +120,11 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   out << "\ncoefficient table: T = " << FormText(sub.form)
       << ", in us; micro: candidate per loop anchor ("
       << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
+  if (sub.sustained.slowdown > 0) {
+    out << absl::StrFormat(
+        "of a launch what is beyond %.4g us of T takes %.4g times as long\n",
+        sub.sustained.from_us, 1 + sub.sustained.slowdown);
+  }
   TextTable rows({"ROW", "CAPACITY", "REGIME", "DELTA", "DELTA_W", "GAMMA",
                   "GAMMA_W", "BETA", "ALPHA", "ALPHA_ROW", "BOUND", "BEYOND",
                   "MEASURED", "MICRO"});
@@ -227,6 +232,9 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
   return Json{{"specialisation", sub.specialisation},
               {"portfolio", std::move(portfolio)},
               {"loop_anchors", sub.loop_anchors},
+              {"sustained",
+               {{"from_us", sub.sustained.from_us},
+                {"slowdown", sub.sustained.slowdown}}},
               {"layers", std::move(layers)},
               {"rows", std::move(rows)}};
 }

@@ -87,6 +87,7 @@ Table AnyTable(Lcg& random) {
   }
   for (SubTable& sub : table.sub_tables) {
     if (random.OneIn(4)) testing::AddLayers(random, table, /*most=*/20, sub);
+    if (random.OneIn(4)) testing::AddSustainedLoad(random, sub);
   }
   // A table and its decisions have limits (model/table_check.h).
   while (!EncodeTable(table).ok()) {

@@ -20,6 +20,7 @@ struct GoldenTable {
   bool large = false;
   bool margins = false;
   bool layers = false;
+  bool sustained = false;
 
   Table Build() const {
     Lcg random(seed);
@@ -29,6 +30,7 @@ struct GoldenTable {
     if (form == WaveForm::kOverlap && !large) MakeOverlap(random, sub);
     if (margins) AddRankMargins(random, sub);
     if (layers) AddLayers(random, table, /*most=*/8, sub);
+    if (sustained) AddSustainedLoad(random, sub);
     return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }
@@ -47,6 +49,8 @@ inline constexpr GoldenTable kGoldenTables[] = {
      /*large=*/true, /*margins=*/true},
     {"layers_gemm", TableKind::kGemm, 9, WaveForm::kOverlap, /*large=*/false,
      /*margins=*/true, /*layers=*/true},
+    {"sustained_gemm", TableKind::kGemm, 10, WaveForm::kOverlap,
+     /*large=*/false, /*margins=*/true, /*layers=*/false, /*sustained=*/true},
 };
 
 }  // namespace wavetune::testing

@@ -387,6 +387,11 @@ void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub) {
       sub.layers.end());
 }
 
+void AddSustainedLoad(Lcg& random, SubTable& sub) {
+  sub.sustained.from_us = static_cast<double>(random.Between(1, 400));
+  sub.sustained.slowdown = static_cast<double>(random.Between(1, 32)) / 32;
+}
+
 void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem) {
   if (sub.layers.empty()) return;
   const LayerChoices& layer = sub.layers[static_cast<size_t>(

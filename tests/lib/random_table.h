@@ -43,6 +43,9 @@ void AddRankMargins(Lcg& random, SubTable& sub);
 // Gives the sub-table up to `most` layers, if its mapping can have any.
 void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub);
 
+// Slows the sub-table's long launches down.
+void AddSustainedLoad(Lcg& random, SubTable& sub);
+
 // Moves a problem into one of the sub-table's layers, if it has any.
 void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem);
 

@@ -157,6 +157,10 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   decision.candidate = MicroOf(sub, row);
   decision.configuration = sub.portfolio[decision.candidate].configuration;
   decision.latency_us = row.latency_us;
+  if (row.latency_us > sub.sustained.from_us) {
+    decision.latency_us +=
+        sub.sustained.slowdown * (row.latency_us - sub.sustained.from_us);
+  }
   decision.relative_bound = row.extrapolated ? row.segment->extrapolated_bound
                                              : row.segment->relative_bound;
   decision.source = row.extrapolated ? DecisionSource::kExtrapolated

@@ -89,11 +89,13 @@ void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
         IsExtrapolated(segment, curve.iterations, Waves(tiles, curve.capacity));
     curve.fit.push_back(
         {.tiles = tiles,
-         .latency_us = PredictLatencyUs(sub.form, curve.capacity, segment,
-                                        {.tiles = tiles,
-                                         .iterations = curve.iterations,
-                                         .longest_loop = curve.longest_loop,
-                                         .row_share = row_share}),
+         .latency_us =
+             SustainedUs(sub.sustained,
+                         PredictLatencyUs(sub.form, curve.capacity, segment,
+                                          {.tiles = tiles,
+                                           .iterations = curve.iterations,
+                                           .longest_loop = curve.longest_loop,
+                                           .row_share = row_share})),
          .relative_bound =
              outside ? segment.extrapolated_bound : segment.relative_bound,
          .extrapolated = outside});

@@ -1,0 +1,128 @@
+#include "model/sustained_load_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "model/candidate_model.h"
+#include "model/eligibility.h"
+#include "model/robust_fit.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kMostAsked = 64;
+constexpr int kFewestLong = 64;
+constexpr size_t kSteps = 9;      // Slowdowns of 0 to 1/2.
+constexpr size_t kFirstStep = 3;  // H200s had 2 to 4.
+
+bool IsLong(const Observation& observation) {
+  return observation.latency_us > kLongUs;
+}
+
+// A candidate and how many of its observations are long.
+struct Asked {
+  const CandidateState* candidate;
+  int long_ones;
+};
+
+std::vector<Asked> WhomToAsk(const SpecialisationState& specialisation) {
+  std::vector<Asked> asked;
+  for (const CandidateState& c : specialisation.candidates) {
+    if (c.observations.size() < kFewestObservations) continue;
+    const auto long_ones = static_cast<int>(
+        std::count_if(c.observations.begin(), c.observations.end(), IsLong));
+    if (long_ones > 0) asked.push_back({&c, long_ones});
+  }
+  std::stable_sort(
+      asked.begin(), asked.end(),
+      [](const Asked& a, const Asked& b) { return a.long_ones > b.long_ones; });
+  if (asked.size() > kMostAsked) asked.resize(kMostAsked);
+  return asked;
+}
+
+class Search {
+ public:
+  Search(const SubTable& axes, int64_t multiprocessors,
+         const std::vector<Asked>& asked)
+      : axes_(axes), multiprocessors_(multiprocessors), asked_(asked) {}
+
+  // Walks from the first guess downhill: the error has one minimum.
+  size_t Best() {
+    size_t at = kFirstStep;
+    while (at > 0 && ErrorAt(at - 1) <= ErrorAt(at)) --at;
+    if (at < kFirstStep) return at;
+    while (at + 1 < kSteps && ErrorAt(at + 1) < ErrorAt(at)) ++at;
+    return at;
+  }
+
+  // Of the models fitted with this slowdown, as latencies were measured.
+  double ErrorAt(size_t step) {
+    std::optional<double>& error = errors_[step];
+    if (!error.has_value()) {
+      error = ErrorOf({kLongUs, kSlowdownStep * static_cast<double>(step)});
+    }
+    return *error;
+  }
+
+ private:
+  double ErrorOf(const SustainedLoad& load) const {
+    double sum = 0;
+    double weight = 0;
+    for (const Asked& a : asked_) {
+      std::vector<Observation> brief = a.candidate->observations;
+      for (Observation& o : brief) o.latency_us = ShortUs(load, o.latency_us);
+      const CandidateModel model = FitCandidate(
+          axes_, a.candidate->candidate->capacity, multiprocessors_, brief);
+      for (const Observation& o : a.candidate->observations) {
+        const double predicted_us =
+            SustainedUs(load, PredictUs(axes_, model, o.at));
+        const FitRow row{.terms = {}, .latency_us = o.latency_us};
+        sum += o.weight * RobustErrorOf(row, predicted_us).error;
+        weight += o.weight;
+      }
+    }
+    return sum / weight;
+  }
+
+  const SubTable& axes_;
+  const int64_t multiprocessors_;
+  const std::vector<Asked>& asked_;
+  std::array<std::optional<double>, kSteps> errors_;
+};
+
+// The step of a serving table's slowdown, if it is one of ours.
+std::optional<size_t> StepOf(const SustainedLoad& load) {
+  for (size_t step = 0; step < kSteps; ++step) {
+    const double slowdown = kSlowdownStep * static_cast<double>(step);
+    if (load.slowdown == slowdown && (step == 0 || load.from_us == kLongUs)) {
+      return step;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SustainedLoad FitSustainedLoad(const SpecialisationState& specialisation,
+                               int64_t multiprocessors,
+                               const SustainedLoad& serving) {
+  if (specialisation.axes.form != WaveForm::kOverlap) return {};
+  const std::vector<Asked> asked = WhomToAsk(specialisation);
+  int long_ones = 0;
+  for (const Asked& a : asked) long_ones += a.long_ones;
+  if (long_ones < kFewestLong) return {};
+  Search search(specialisation.axes, multiprocessors, asked);
+  size_t step = search.Best();
+  const std::optional<size_t> served = StepOf(serving);
+  if (served.has_value() && *served > 0 &&
+      search.ErrorAt(*served) <= search.ErrorAt(step) * (1 + kSlowdownTie)) {
+    step = *served;
+  }
+  if (step == 0) return {};
+  return {kLongUs, kSlowdownStep * static_cast<double>(step)};
+}
+
+}  // namespace wavetune

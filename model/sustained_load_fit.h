@@ -1,0 +1,39 @@
+// How much long launches of a kernel are slowed down, found from its samples.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_SUSTAINED_LOAD_FIT_H_
+#define WAVETUNE_MODEL_SUSTAINED_LOAD_FIT_H_
+
+#include <cstdint>
+
+#include "model/profile_state.h"
+#include "model/sustained_load.h"
+
+namespace wavetune {
+
+// From here on launches count as long. Choices at slowdowns of 0.15 to 0.3 were
+// as good from 100, 150, 180 and 220 us on, from 60 and from 350 us on 0.1 to
+// 0.2 % worse (gemm_bf16 on an H200, six profiles of six draws, 2026-11).
+inline constexpr double kLongUs = 250;
+
+// Slowdowns are multiples of it. Choices between 0.15 and 0.25 differ by less
+// than 0.02 %.
+inline constexpr double kSlowdownStep = 0.0625;
+
+// The serving table's slowdown stays where it explains the samples nearly as
+// well: models are comparable only where it is the same.
+inline constexpr double kSlowdownTie = 0.05;
+
+// Returns the slowdown with which the wave models explain the samples best (the
+// least mean of RobustErrorOf), or that of `serving`, whose own is zero where
+// nothing serves. None for WaveForm::kSum, or where fewer than 64 samples are
+// long: then nothing says so. Shapes: observations as measured, axes set; the
+// 64 candidates with the most long samples are asked. Cannot fail. Cost: about
+// four fits of these.
+SustainedLoad FitSustainedLoad(const SpecialisationState& specialisation,
+                               int64_t multiprocessors,
+                               const SustainedLoad& serving);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_SUSTAINED_LOAD_FIT_H_
