@@ -8,10 +8,10 @@
 //   fitted_to = ShortUs(load, measured_us);
 //   answer_us = SustainedUs(load, predicted_us);
 //
-// Why: gemm_bf16 on an H200 (2026-11), a fit without it: launches below 250 us
-// predicted 2-4 % too slow, above 450 us 4-12 % too fast. Candidates differ in
-// how many of their samples were long, so each was wrong in its own way:
-// choices for m > 256 were at 98.9 % of the best, with it at 99.5 % (six
+// Why: gemm_bf16 on an H200 (2026-11), a fit without it: launches below
+// 200 us predicted 1-8 % too slow, above 530 us 2-13 % too fast. Candidates
+// differ in how many of their samples were long, so each was wrong in its own
+// way: choices for m > 256 were at 98.9 % of the best, with it at 99.5 % (six
 // profiles).
 //
 // Thread safety: pure functions.

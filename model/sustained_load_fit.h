@@ -11,9 +11,9 @@
 
 namespace wavetune {
 
-// From here on launches count as long. Choices at slowdowns of 0.15 to 0.3 were
-// as good from 100, 150, 180 and 220 us on, from 60 and from 350 us on 0.1 to
-// 0.2 % worse (gemm_bf16 on an H200, six profiles of six draws, 2026-11).
+// From here on launches count as long. Choices were as good (0.08 %) from 100,
+// 150, 180 and 220 us on, from 350 us on 0.07 % and from 60 us on 0.3 % worse
+// (gemm_bf16 on an H200, six profiles of six draws, 2026-11).
 inline constexpr double kLongUs = 250;
 
 // Slowdowns are multiples of it. Choices between 0.15 and 0.25 differ by less
