@@ -215,9 +215,9 @@ bool HasAxesOf(const SubTable& a, const SubTable& b) {
 void SetSustainedLoad(const ProfileInput& input,
                       SpecialisationState& specialisation) {
   const SubTable* const serving = IncumbentOf(input, specialisation);
-  const SustainedLoad load = FitSustainedLoad(
-      specialisation, input.device.multiprocessors,
-      serving == nullptr ? SustainedLoad{} : serving->sustained);
+  const SustainedLoad load =
+      FitSustainedLoad(specialisation, input.device.multiprocessors,
+                       serving == nullptr ? nullptr : &serving->sustained);
   specialisation.axes.sustained = load;
   for (CandidateState& c : specialisation.candidates) {
     for (Observation& o : c.observations) {

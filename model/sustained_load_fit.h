@@ -25,14 +25,14 @@ inline constexpr double kSlowdownStep = 0.0625;
 inline constexpr double kSlowdownTie = 0.05;
 
 // Returns the slowdown with which the wave models explain the samples best (the
-// least mean of RobustErrorOf), or that of `serving`, whose own is zero where
-// nothing serves. None for WaveForm::kSum, or where fewer than 64 samples are
-// long: then nothing says so. Shapes: observations as measured, axes set; the
-// 64 candidates with the most long samples are asked. Cannot fail. Cost: about
-// four fits of these.
+// least mean of RobustErrorOf), none where that gains less than 2 %, or that of
+// `serving`; nullptr where nothing serves. None for WaveForm::kSum. Where fewer
+// than 64 samples are long nothing says so: that of `serving`, or none. Shapes:
+// observations as measured, axes set; the 64 candidates with the most long
+// samples are asked. Cannot fail. Cost: four to nine fits of these.
 SustainedLoad FitSustainedLoad(const SpecialisationState& specialisation,
                                int64_t multiprocessors,
-                               const SustainedLoad& serving);
+                               const SustainedLoad* serving);
 
 }  // namespace wavetune
 

@@ -83,8 +83,19 @@ TEST_F(FitSustainedLoadTest, StaysWithWhatServesWhereThatIsAboutAsGood) {
   const SustainedLoad far = {kLongUs, 0.5};
   EXPECT_EQ(Found({kLongUs, 0.1875}, fresh), fresh);
   EXPECT_EQ(Found({kLongUs, 0.1875}, far), fresh);
-  // Of other launches: no candidate's models can be compared with it.
-  EXPECT_EQ(Found({kLongUs, 0.1875}, {100, 0.1875}), fresh);
+}
+
+TEST_F(FitSustainedLoadTest, StaysWithOneStepMoreWhereSamplesAreNoisy) {
+  bool up = true;
+  for (Sample& sample : input_.samples) {
+    sample.latency_us *= up ? 1.04 : 0.96;
+    up = !up;
+  }
+  const SustainedLoad far = {kLongUs, 0.5};
+  const SustainedLoad fresh = Found({kLongUs, 0.1875}, far);
+  ASSERT_NEAR(fresh.slowdown, 0.1875, kSlowdownStep);
+  const SustainedLoad near = {kLongUs, fresh.slowdown + kSlowdownStep};
+  EXPECT_EQ(Found({kLongUs, 0.1875}, near), near);
 }
 
 TEST_F(FitSustainedLoadTest, SaysNothingOfFewLongSamples) {
@@ -97,6 +108,8 @@ TEST_F(FitSustainedLoadTest, SaysNothingOfFewLongSamples) {
   ASSERT_GT(long_ones, 200);
   input_.samples = brief;
   EXPECT_EQ(Found({kLongUs, 0.25}), SustainedLoad{});
+  const SustainedLoad serving = {kLongUs, 0.125};
+  EXPECT_EQ(Found({kLongUs, 0.25}, serving), serving);
 }
 
 TEST_F(FitSustainedLoadTest, ObservationsAreThoseOfShortLaunches) {
