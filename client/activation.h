@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/configuration.h"
-#include "model/decision.h"
+#include "model/decision/decision.h"
+#include "model/kernel/configuration.h"
 
 namespace wavetune {
 

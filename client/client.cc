@@ -19,8 +19,8 @@
 #include "client/table_watcher.h"
 #include "client/tuner_slots.h"
 #include "client/usage/usage_reporter.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

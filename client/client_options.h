@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "client/activation.h"
-#include "model/configuration.h"
+#include "model/kernel/configuration.h"
 
 namespace wavetune {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/endpoint.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -9,7 +9,7 @@
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "client/table_cache.h"
-#include "model/device.h"
-#include "model/table.h"
+#include "model/kernel/device.h"
+#include "model/table/table.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/device_space.h"
+#include "model/kernel/device_space.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/kernel_spec.h"

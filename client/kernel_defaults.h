@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "model/configuration.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
-#include "model/table.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
 namespace wavetune {

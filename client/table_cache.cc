@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/whole_file.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
-#include "model/table_codec.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 
 namespace wavetune {
 namespace {

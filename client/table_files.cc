@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/verified_table.h"
 #include "client/whole_file.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 
 namespace wavetune {
 namespace {

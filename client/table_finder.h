@@ -23,7 +23,7 @@
 #include "client/table_files.h"
 #include "client/table_set.h"
 #include "client/table_slot.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 
 namespace wavetune {
 

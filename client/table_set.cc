@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 

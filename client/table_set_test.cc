@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

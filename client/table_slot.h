@@ -27,9 +27,9 @@
 #include "client/snapshot_cell.h"
 #include "client/table_state.h"
 #include "client/usage/usage_recorder.h"
-#include "model/decision.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/decision/decision.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune {
 

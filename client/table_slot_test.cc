@@ -7,8 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
-#include "model/table_codec.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "client/usage/usage_recorder.h"
-#include "model/compiled_table.h"
-#include "model/configuration.h"
-#include "model/decision.h"
-#include "model/problem.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/decision.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune {
 

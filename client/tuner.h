@@ -28,11 +28,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/activation.h"
-#include "model/compiled_table.h"
-#include "model/configuration.h"
-#include "model/decision.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/decision.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune {
 

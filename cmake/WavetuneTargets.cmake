@@ -1,7 +1,7 @@
 # Functions that declare targets, so that a folder's CMakeLists.txt is a list of files.
 #
 #   wavetune_library(NAME model
-#     HDRS mapping.h wave_model.h        # public headers, included as "model/mapping.h"
+#     HDRS mapping.h wave_model.h        # public headers, included as "model/kernel/mapping.h"
 #     SRCS mapping.cc wave_model.cc
 #     DEPS absl::status wavetune::proto  # part of the interface
 #     PRIVATE_DEPS ZLIB::ZLIB            # used by the .cc files only

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "model/launch_descriptor.h"
+#include "model/kernel/launch_descriptor.h"
 
 namespace wavetune {
 

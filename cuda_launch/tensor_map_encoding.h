@@ -6,7 +6,7 @@
 
 #include <cuda.h>
 
-#include "model/tensor_map_plan.h"
+#include "model/kernel/tensor_map_plan.h"
 
 namespace wavetune {
 

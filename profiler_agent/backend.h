@@ -17,11 +17,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/configuration.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
-#include "model/sample.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "model/samples/sample.h"
 
 namespace wavetune {
 
@@ -47,7 +47,7 @@ struct LaunchTimes {
   int launches_per_timing = 1;
   double warmup_us = 0;  // Device time of the warm-up.
   bool throttled = false;
-  uint32_t throttle_reasons = 0;  // Bits: model/throttling.h.
+  uint32_t throttle_reasons = 0;  // Bits: model/samples/throttling.h.
   // Mean clock of the multiprocessors while they ran; 0 if unknown.
   int32_t sm_clock_mhz = 0;
   // Launches began before all were enqueued: times may hold the host's pauses.

@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/throttling.h"
+#include "model/samples/throttling.h"
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "model/element_type.h"
-#include "model/mapping.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune {
 namespace {

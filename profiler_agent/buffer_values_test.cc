@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/element_type.h"
+#include "model/kernel/element_type.h"
 #include "profiler_agent/tiny_kernel.h"
 
 namespace wavetune {

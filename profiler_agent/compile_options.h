@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/element_type.h"
-#include "model/mapping.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune {
 

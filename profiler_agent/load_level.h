@@ -9,8 +9,8 @@
 #ifndef WAVETUNE_PROFILER_AGENT_LOAD_LEVEL_H_
 #define WAVETUNE_PROFILER_AGENT_LOAD_LEVEL_H_
 
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/profile.h"
-#include "model/sample.h"
+#include "model/profile/profile.h"
+#include "model/samples/sample.h"
 #include "profiler_agent/backend.h"
 #include "profiler_agent/cool_down.h"
 #include "profiler_agent/power_cap_history.h"

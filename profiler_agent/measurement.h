@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/configuration.h"
-#include "model/problem.h"
-#include "model/sample.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+#include "model/samples/sample.h"
 #include "profiler_agent/backend.h"
 #include "profiler_agent/stopping_rule.h"
 

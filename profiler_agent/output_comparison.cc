@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "model/element_type.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/kernel_validation.h"
 #include "profiler_agent/buffer_values.h"
 
 namespace wavetune {

@@ -17,9 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "model/configuration.h"
-#include "model/problem.h"
-#include "model/sample.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+#include "model/samples/sample.h"
 #include "profiler_agent/backend.h"
 
 namespace wavetune {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

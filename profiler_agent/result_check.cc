@@ -1,6 +1,6 @@
 #include "profiler_agent/result_check.h"
 
-#include "model/element_type.h"
+#include "model/kernel/element_type.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/output_comparison.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/anchor_plan.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/profile/anchor_plan.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 #include "server/record_proto.h"

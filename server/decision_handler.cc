@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/device_space.h"
+#include "model/kernel/device_space.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 

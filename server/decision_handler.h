@@ -26,8 +26,8 @@ class DecisionHandler {
   // A kernel without a table answers with its default configuration on the
   // device. So does a problem whose dimensions are not the kernel's: the
   // decision's reason is what is wrong with it. Errors: INVALID_ARGUMENT for a
-  // batch that is too large; as DefaultForDevices (model/device_space.h) where
-  // there is no table; else as TableLookup::Find.
+  // batch that is too large; as DefaultForDevices (model/kernel/device_space.h)
+  // where there is no table; else as TableLookup::Find.
   absl::Status Resolve(const v1::ResolveRequest& request,
                        v1::ResolveResponse* response) const;
   // Errors: as Resolve; INVALID_ARGUMENT for a problem whose dimensions are not

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/device_space.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/device_space.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 
 namespace wavetune {

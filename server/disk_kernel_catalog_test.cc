@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 #include "server/test_folder.h"
 
 namespace wavetune {

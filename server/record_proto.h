@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 #include "server/registry/measuring_job.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 #include "server/registry/store_contract_test_records.h"
 #include "server/rocksdb_test_support.h"
 

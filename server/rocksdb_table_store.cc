@@ -7,8 +7,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 #include "server/rocksdb_keys.h"
 #include "server/stored_records.h"
 

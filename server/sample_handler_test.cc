@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"

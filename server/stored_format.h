@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/problem.h"
+#include "model/kernel/problem.h"
 #include "server/stored_records.h"
 
 namespace wavetune {

@@ -6,8 +6,8 @@
 // than this program's; both name what is wrong. Encode functions cannot fail.
 // A record that went through both is unchanged.
 //
-// Names say "Stored": model/table_codec.h has a DecodeTable of its own, for the
-// payload.
+// Names say "Stored": model/table/table_codec.h has a DecodeTable of its own,
+// for the payload.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_STORED_RECORDS_H_

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 #include "proto/wavetune/v1/store.pb.h"
 #include "server/registry/store_contract_test_records.h"
 

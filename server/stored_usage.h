@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/heavy_hitters.h"
+#include "model/samples/heavy_hitters.h"
 #include "proto/wavetune/v1/store.pb.h"
 #include "server/registry/usage_record.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 #include "server/record_proto.h"
 
 namespace wavetune {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model/digest.h"
-#include "model/table_codec.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/registry/fake_measurement_executor.h"
 #include "server/registry/fake_profiling.h"

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "model/device.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "proto/convert/types.h"
 #include "server/registry/fake_usage_store.h"

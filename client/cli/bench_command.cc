@@ -14,7 +14,7 @@
 #include "client/cli/shapes_file.h"
 #include "client/cli/trace_recorder.h"
 #include "client/cli/watch_job.h"
-#include "model/anchor_plan.h"
+#include "model/profile/anchor_plan.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/types.h"

@@ -9,7 +9,7 @@
 
 #include "client/cli/json.h"
 #include "client/cli/shapes_file.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 
 namespace wavetune::cli {

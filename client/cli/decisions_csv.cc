@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/format.h"
+#include "model/samples/trace_cells.h"
 #include "model/status_macros.h"
-#include "model/trace_cells.h"
 
 namespace wavetune::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/compiled_table.h"
-#include "model/configuration.h"
-#include "model/decision.h"
-#include "model/problem.h"
-#include "model/sample.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/decision.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+#include "model/samples/sample.h"
 
 namespace wavetune::cli {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "client/cli/evaluation.h"
-#include "model/kernel_spec.h"
-#include "model/sample.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/samples/sample.h"
 
 namespace wavetune::cli {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "client/tuner.h"
-#include "model/compiled_table.h"
-#include "model/decision.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/decision.h"
 
 namespace wavetune::cli {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
-#include "model/relation.h"
-#include "model/table.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "model/kernel/relation.h"
+#include "model/table/table.h"
 
 namespace wavetune::cli {
 

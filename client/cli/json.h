@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "google/protobuf/message.h"
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 #include "nlohmann/json.hpp"
 
 namespace wavetune::cli {

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/command_context.h"
 #include "client/cli/status_reader.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 
 namespace wavetune::cli {

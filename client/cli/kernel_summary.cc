@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/format.h"
-#include "model/kernel_space.h"
+#include "model/kernel/kernel_space.h"
 
 namespace wavetune::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "client/cli/json.h"
-#include "model/kernel_spec.h"
-#include "model/mapping.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune::cli {
 

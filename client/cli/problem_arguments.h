@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune::cli {
 

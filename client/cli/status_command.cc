@@ -6,8 +6,8 @@
 #include "client/cli/json.h"
 #include "client/cli/text_table.h"
 #include "client/cli/usage_text.h"
+#include "model/samples/throttling.h"
 #include "model/status_macros.h"
-#include "model/throttling.h"
 
 namespace wavetune::cli {
 namespace {

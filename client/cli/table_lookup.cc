@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 
 namespace wavetune::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "client/cli/table_lookup.h"
 #include "client/cli/text_table.h"
 #include "model/status_macros.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/trace_profile.h"
-#include "model/digest.h"
+#include "model/samples/trace_candidates.h"
 #include "model/status_macros.h"
-#include "model/table_codec.h"
-#include "model/trace_candidates.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 
 namespace wavetune::cli {
 namespace {

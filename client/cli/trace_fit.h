@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/compiled_table.h"
-#include "model/profile.h"
-#include "model/sample.h"
+#include "model/decision/compiled_table.h"
+#include "model/profile/profile.h"
+#include "model/samples/sample.h"
 #include "proto/convert/trace_folder.h"
 
 namespace wavetune::cli {

@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/recording_plan.h"
+#include "model/plan/recording_plan.h"
 #include "model/testing/kernels.h"
 #include "model/testing/synthetic_device.h"
 

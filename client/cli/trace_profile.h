@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "model/profile.h"
+#include "model/profile/profile.h"
 
 namespace wavetune::cli {
 
@@ -16,10 +16,10 @@ struct TraceProfile {
   std::vector<MeasureItem> missing;  // That were not recorded.
 };
 
-// Runs PlanNext (model/profile.h) on `input`, whose samples are ignored, with
-// `recorded` as the device, until nothing is left to measure. Of one pair the
-// first sample counts. Cannot fail. Cost: up to about a second for each 64
-// samples of 200 candidates.
+// Runs PlanNext (model/profile/profile.h) on `input`, whose samples are
+// ignored, with `recorded` as the device, until nothing is left to measure. Of
+// one pair the first sample counts. Cannot fail. Cost: up to about a second for
+// each 64 samples of 200 candidates.
 TraceProfile ProfileFromTrace(ProfileInput input,
                               const std::vector<Sample>& recorded);
 

@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/format.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 

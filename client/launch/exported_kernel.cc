@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "client/launch/launch_driver.h"
 #include "client/launch/loaded_candidate.h"
-#include "model/digest.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 #include "proto/convert/launch_file.h"
 
 namespace wavetune {

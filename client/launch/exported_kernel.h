@@ -29,9 +29,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "model/configuration.h"
-#include "model/decision.h"
-#include "model/problem.h"
+#include "model/decision/decision.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
 
 // As cuda.h and the runtime's headers declare it.
 struct CUstream_st;

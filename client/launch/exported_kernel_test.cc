@@ -13,7 +13,7 @@
 #include "client/launch/launch_driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 #include "proto/convert/launch_file.h"
 
 namespace wavetune {

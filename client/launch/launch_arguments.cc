@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda_launch/tensor_map_encoding.h"
-#include "model/element_type.h"
-#include "model/mapping.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/tensor_map_plan.h"
 #include "model/status_macros.h"
-#include "model/tensor_map_plan.h"
 #include "proto/convert/launch_file.h"
 
 namespace wavetune {

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "client/launch/launch_driver.h"
-#include "model/launch_descriptor.h"
-#include "model/problem.h"
+#include "model/kernel/launch_descriptor.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune {
 

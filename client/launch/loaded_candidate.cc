@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/launch/launch_arguments.h"
 #include "cuda_launch/launch_config.h"
-#include "model/launch_descriptor.h"
-#include "model/relation.h"
+#include "model/kernel/launch_descriptor.h"
+#include "model/kernel/relation.h"
 #include "model/status_macros.h"
 
 namespace wavetune {

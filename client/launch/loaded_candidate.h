@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client/launch/launch_driver.h"
-#include "model/problem.h"
+#include "model/kernel/problem.h"
 #include "proto/convert/launch_file.h"
 
 namespace wavetune {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "client/usage/usage_recorder.h"
-#include "model/heavy_hitters.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/samples/heavy_hitters.h"
 
 namespace wavetune {
 

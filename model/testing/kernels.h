@@ -3,8 +3,8 @@
 #ifndef WAVETUNE_MODEL_TESTING_KERNELS_H_
 #define WAVETUNE_MODEL_TESTING_KERNELS_H_
 
-#include "model/device.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::testing {
 

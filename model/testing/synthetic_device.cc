@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "model/kernel_validation.h"
-#include "model/mapping.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/element_type.h"
+#include "model/kernel/element_type.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_memory.h"

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/slice_rotation.h"

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/correctness_problems.h"
-#include "model/element_type.h"
-#include "model/kernel_validation.h"
-#include "model/mapping.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_architecture.h"

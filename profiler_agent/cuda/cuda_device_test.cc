@@ -10,8 +10,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/device.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_validation.h"
 #include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/cuda/cuda_backend.h"
 #include "profiler_agent/worker/test_kernels.h"

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/nvml.h"
 

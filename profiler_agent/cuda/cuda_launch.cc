@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda_launch/launch_config.h"
-#include "model/element_type.h"
-#include "model/mapping.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_status.h"

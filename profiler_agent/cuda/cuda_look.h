@@ -3,7 +3,7 @@
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_LOOK_H_
 
 #include "absl/status/statusor.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/other_processes.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/device_space.h"
+#include "model/kernel/device_space.h"
 #include "model/status_macros.h"
 #include "profiler_agent/compile_options.h"
 #include "profiler_agent/kernel_checks.h"

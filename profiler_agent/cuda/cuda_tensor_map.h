@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
-#include "model/tensor_map_plan.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "model/kernel/tensor_map_plan.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 
 namespace wavetune {

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "model/configuration.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
-#include "model/launch_descriptor.h"
-#include "model/problem.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/launch_descriptor.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "model/throttling.h"
+#include "model/samples/throttling.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/monotonic_clock.h"
 

@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/slice_rotation.h"
 

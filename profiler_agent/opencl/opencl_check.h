@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
 #include "profiler_agent/result_check.h"

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/program_cache.h"
 

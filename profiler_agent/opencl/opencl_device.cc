@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/element_type.h"
-#include "model/kernel_validation.h"
-#include "model/mapping.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping.h"
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/kernel_checks.h"

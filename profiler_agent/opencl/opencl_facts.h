@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 
 namespace wavetune {
 

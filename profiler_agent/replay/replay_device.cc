@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "profiler_agent/kernel_checks.h"
 #include "proto/convert/kernel_folder.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/correctness_problems.h"
+#include "model/kernel/correctness_problems.h"
 #include "model/status_macros.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 
 namespace wavetune {
 

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/correctness_problems.h"
-#include "model/device_space.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/device_space.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/prepare_batch.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 #include "profiler_agent/worker/worker_process.h"
 
 namespace wavetune {

@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "model/digest.h"
-#include "model/kernel_validation.h"
-#include "model/table_codec.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_compile_device.h"

@@ -12,8 +12,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
-#include "model/table_codec.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/cuda/cuda_compile_device.h"
 #include "proto/convert/kernel_folder.h"

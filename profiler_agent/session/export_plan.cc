@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "model/device.h"
+#include "model/kernel/device.h"
 #include "model/status_macros.h"
 #include "profiler_agent/kernel_checks.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel_spec.h"
-#include "model/table.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table.h"
 #include "proto/convert/launch_file.h"
 
 namespace wavetune {

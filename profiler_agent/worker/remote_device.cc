@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/kernel_checks.h"

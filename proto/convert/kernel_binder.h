@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
 namespace wavetune {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/table/digest.h"
 #include "proto/convert/kernel_spec.h"
 #include "proto/convert/text_format.h"
 #include "proto/convert/types.h"

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/table_check.h"
+#include "model/table/table_check.h"
 #include "proto/convert/kernel_binder.h"
 
 namespace wavetune {

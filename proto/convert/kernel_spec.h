@@ -1,10 +1,10 @@
 // KernelSpec: wire <-> model. Names become indices; unknown names are reported
-// here, meaning is checked by model/kernel_validation.h.
+// here, meaning is checked by model/kernel/kernel_validation.h.
 #ifndef WAVETUNE_PROTO_CONVERT_KERNEL_SPEC_H_
 #define WAVETUNE_PROTO_CONVERT_KERNEL_SPEC_H_
 
 #include "absl/status/statusor.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
 namespace wavetune {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/launch_descriptor.h"
+#include "model/kernel/launch_descriptor.h"
 #include "model/status_macros.h"
 
 namespace wavetune {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel_spec.h"
-#include "model/mapping.h"
-#include "model/relation.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/relation.h"
 #include "nlohmann/json.hpp"
 
 namespace wavetune {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "model/element_type.h"
+#include "model/kernel/element_type.h"
 #include "model/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "proto/convert/launch_expression.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/device_space.h"
-#include "model/kernel_validation.h"
-#include "model/mapping_inverse.h"
+#include "model/kernel/device_space.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping_inverse.h"
 #include "proto/convert/kernel_folder.h"
 
 namespace wavetune {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/text_format.h"
+#include "model/samples/trace.h"
 #include "model/status_macros.h"
-#include "model/trace.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/kernel_spec.h"
 

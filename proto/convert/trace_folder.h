@@ -3,9 +3,10 @@
 //   manifest.textproto     the kernel, with the backend "replay" alone, so that
 //                          the folder is a kernel folder of its own
 //   device.textproto       DeviceFacts
-//   candidates.csv         model/trace_candidates.h; may be missing where lines
+//   candidates.csv         model/samples/trace_candidates.h; may be missing
+//   where lines
 //                          spell out their parameters
-//   anchors.csv.gz         model/trace.h: what a fit is made from
+//   anchors.csv.gz         model/samples/trace.h: what a fit is made from
 //   representative.csv.gz  every candidate at the manifest's representative
 //                          problems; may be missing
 //   exhaustive.csv.gz      every candidate at the problems that quality is
@@ -22,10 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
-#include "model/sample.h"
-#include "model/trace_candidates.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/samples/sample.h"
+#include "model/samples/trace_candidates.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
 namespace wavetune {

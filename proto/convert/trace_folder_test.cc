@@ -13,8 +13,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/kernel_validation.h"
-#include "model/recording_plan.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/plan/recording_plan.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/kernel_spec.h"
 #include "proto/convert/trace_folder_writer.h"

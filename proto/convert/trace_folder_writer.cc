@@ -18,8 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/text_format.h"
+#include "model/samples/trace.h"
 #include "model/status_macros.h"
-#include "model/trace.h"
 #include "proto/convert/types.h"
 
 namespace wavetune {

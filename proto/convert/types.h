@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/compiled_table.h"
-#include "model/decision.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
-#include "model/sample.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/decision.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "model/samples/sample.h"
 #include "proto/wavetune/v1/decision_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "model/correctness_problems.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 
 namespace wavetune {

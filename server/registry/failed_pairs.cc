@@ -1,7 +1,7 @@
 #include "server/registry/failed_pairs.h"
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
-#include "model/kernel_spec.h"
-#include "model/profile.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/profile/profile.h"
 #include "server/registry/job_device.h"
 
 namespace wavetune {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/device_space.h"
-#include "model/digest.h"
+#include "model/kernel/device_space.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 

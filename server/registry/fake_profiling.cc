@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <string>
 
-#include "model/kernel_spec.h"
-#include "model/table.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table.h"
 #include "server/registry/profiling_functions.h"
 #include "server/registry/records.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "model/compiled_table.h"
-#include "model/kernel_spec.h"
+#include "model/decision/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/registry/records.h"
 #include "server/registry/table_catalog.h"
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/samples/usage_weights.h"
 #include "model/status_macros.h"
-#include "model/table_check.h"
-#include "model/usage_weights.h"
+#include "model/table/table_check.h"
 #include "server/registry/profiling_job.h"
 
 namespace wavetune {

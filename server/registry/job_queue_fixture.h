@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 #include "server/registry/fake_measurement_executor.h"
 #include "server/registry/fake_profiling.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/registry/clock.h"
 #include "server/registry/device_store.h"
 #include "server/registry/job_store.h"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 #include "server/registry/job_queue.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/registry/measurement_executor.h"
 
 namespace wavetune {
@@ -20,7 +20,7 @@ namespace wavetune {
 // A kernel as it was when read, for one device.
 struct TunableKernel {
   KernelSpec spec;  // As the device tunes it: SpecForDevice
-                    // (model/device_space.h).
+                    // (model/kernel/device_space.h).
   KernelFiles files;
   // Configurations of the manifest's space that are not meant for the device.
   int64_t not_meant_for_device = 0;

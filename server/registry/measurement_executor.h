@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/configuration.h"
-#include "model/device.h"
-#include "model/problem.h"
-#include "model/profile.h"
-#include "model/sample.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/problem.h"
+#include "model/profile/profile.h"
+#include "model/samples/sample.h"
 
 namespace wavetune {
 

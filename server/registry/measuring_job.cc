@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
-#include "model/sample_selection.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/samples/sample_selection.h"
 #include "model/status_macros.h"
 #include "server/registry/held_out_best.h"
 

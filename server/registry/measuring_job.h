@@ -22,9 +22,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/decision.h"
-#include "model/problem.h"
-#include "model/recording_plan.h"
+#include "model/decision/decision.h"
+#include "model/kernel/problem.h"
+#include "model/plan/recording_plan.h"
 #include "server/registry/candidate_pool.h"
 #include "server/registry/failed_pairs.h"
 #include "server/registry/job_control.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 

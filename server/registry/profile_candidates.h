@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/sample.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/samples/sample.h"
 #include "server/registry/records.h"
 
 namespace wavetune {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "model/throttling.h"
+#include "model/samples/throttling.h"
 
 namespace wavetune {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/profile.h"
-#include "model/sample.h"
+#include "model/profile/profile.h"
+#include "model/samples/sample.h"
 
 namespace wavetune {
 

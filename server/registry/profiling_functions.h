@@ -1,5 +1,5 @@
-// ProfilingFunctions: the pure half of profiling (model/profile.h) as values,
-// so that a test of the job's half can script it.
+// ProfilingFunctions: the pure half of profiling (model/profile/profile.h) as
+// values, so that a test of the job's half can script it.
 #ifndef WAVETUNE_SERVER_REGISTRY_PROFILING_FUNCTIONS_H_
 #define WAVETUNE_SERVER_REGISTRY_PROFILING_FUNCTIONS_H_
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 
 namespace wavetune {
 

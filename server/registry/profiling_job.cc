@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/correctness_problems.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/samples/usage_weights.h"
 #include "model/status_macros.h"
-#include "model/table_codec.h"
-#include "model/usage_weights.h"
+#include "model/table/table_codec.h"
 #include "server/registry/profile_candidates.h"
 #include "server/registry/profile_texts.h"
 #include "server/registry/stored_profile.h"

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 #include "server/registry/failed_pairs.h"
 #include "server/registry/incumbent.h"
 #include "server/registry/job_control.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "model/device.h"
-#include "model/profile.h"
-#include "model/sample.h"
+#include "model/kernel/device.h"
+#include "model/profile/profile.h"
+#include "model/samples/sample.h"
 #include "server/registry/records.h"
 
 namespace wavetune {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/kernel_validation.h"
-#include "model/recording_plan.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/plan/recording_plan.h"
 #include "model/testing/kernels.h"
 #include "server/registry/job_queue_fixture.h"
 

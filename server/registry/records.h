@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/configuration.h"
-#include "model/device.h"
-#include "model/kernel_spec.h"
-#include "model/sample.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/samples/sample.h"
 
 namespace wavetune {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/sample.h"
+#include "model/samples/sample.h"
 #include "server/registry/records.h"
 #include "server/registry/sample_store.h"
 

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "model/compiled_table.h"
-#include "model/kernel_spec.h"
-#include "model/profile.h"
-#include "model/sample.h"
+#include "model/decision/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/profile/profile.h"
+#include "model/samples/sample.h"
 
 namespace wavetune {
 

@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
+#include "model/table/digest.h"
 #include "server/registry/store_contract_test_records.h"
 #include "server/registry/table_store.h"
 

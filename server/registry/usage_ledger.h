@@ -9,8 +9,8 @@
 //
 // Weights halve every half_life_s: what is used now counts. Everything is
 // bounded: kMostRecords records, of which the least used makes room;
-// kMostProblems problems each (model/heavy_hitters.h); one write per record and
-// flush_interval_s.
+// kMostProblems problems each (model/samples/heavy_hitters.h); one write per
+// record and flush_interval_s.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_REGISTRY_USAGE_LEDGER_H_
@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/heavy_hitters.h"
-#include "model/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/samples/heavy_hitters.h"
 #include "server/registry/clock.h"
 #include "server/registry/usage_record.h"
 #include "server/registry/usage_store.h"
@@ -80,8 +80,9 @@ class UsageLedger {
   // Returns all records, decayed to now, most used first.
   std::vector<UsageRecord> List();
 
-  // Returns the problems asked for, for WithUsage (model/usage_weights.h): each
-  // with what it was asked for at least. Empty below kFewestDecisions.
+  // Returns the problems asked for, for WithUsage
+  // (model/samples/usage_weights.h): each with what it was asked for at least.
+  // Empty below kFewestDecisions.
   std::vector<WeightedProblem> Problems(const std::string& kernel,
                                         const std::string& silicon_key);
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/heavy_hitters.h"
+#include "model/samples/heavy_hitters.h"
 
 namespace wavetune {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "model/usage_weights.h"
+#include "model/samples/usage_weights.h"
 
 namespace wavetune {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "tests/lib/lcg.h"
 
 namespace wavetune::bench {

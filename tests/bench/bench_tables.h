@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/problem.h"
-#include "model/table.h"
+#include "model/kernel/problem.h"
+#include "model/table/table.h"
 #include "tests/lib/random_table.h"
 
 namespace wavetune::bench {
@@ -21,9 +21,9 @@ using Extents = std::array<int64_t, 3>;
 inline constexpr size_t kProblems = 4096;
 
 // Returns the payload of a table with `groups` rows, with the axes that
-// FitTable gives tables (model/row_regimes.h): four row regimes, two wave
-// regimes and ten loop anchors. Coefficients are random, so that any row may
-// win.
+// FitTable gives tables (model/profile/row_regimes.h): four row regimes, two
+// wave regimes and ten loop anchors. Coefficients are random, so that any row
+// may win.
 std::string TablePayload(testing::TableKind kind, size_t groups, WaveForm form);
 
 // Returns kProblems LLM shapes: any number of tokens, widths of layers.

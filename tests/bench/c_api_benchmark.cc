@@ -14,7 +14,7 @@
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "tests/bench/bench_tables.h"
 #include "tests/lib/random_table.h"
 

@@ -7,8 +7,8 @@
 //
 // Inputs vary, as they do in serving: with one problem over and over, the
 // branch predictor would learn the answer. NewProblem walks through 4,096
-// problems, 32 times what a thread remembers (model/decision_memo.h); the
-// figure includes reading them. NoOp is the same loop without the decision:
+// problems, 32 times what a thread remembers (model/decision/decision_memo.h);
+// the figure includes reading them. NoOp is the same loop without the decision:
 // subtract it.
 //
 // Names: NewProblem/16, /32 and /48 (rows), Repeated, GroupedGemm/128 (experts)
@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/compiled_table.h"
-#include "model/simd_path.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/simd_path.h"
 #include "tests/bench/bench_tables.h"
 
 namespace wavetune::bench {

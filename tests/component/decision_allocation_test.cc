@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "model/compiled_table.h"
-#include "model/simd_path.h"
-#include "model/table_codec.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/simd_path.h"
+#include "model/table/table_codec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 

@@ -14,10 +14,10 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
-#include "model/compiled_table.h"
-#include "model/digest.h"
-#include "model/simd_path.h"
-#include "model/table_codec.h"
+#include "model/decision/compiled_table.h"
+#include "model/decision/simd_path.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 #include "tests/lib/reference_decision.h"
@@ -89,7 +89,7 @@ Table AnyTable(Lcg& random) {
     if (random.OneIn(4)) testing::AddLayers(random, table, /*most=*/20, sub);
     if (random.OneIn(4)) testing::AddSustainedLoad(random, sub);
   }
-  // A table and its decisions have limits (model/table_check.h).
+  // A table and its decisions have limits (model/table/table_check.h).
   while (!EncodeTable(table).ok()) {
     for (SubTable& sub : table.sub_tables) {
       sub.groups.resize(sub.groups.size() - sub.groups.size() / 8);

@@ -8,7 +8,7 @@
 #include "client/launch/exported_kernel.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "nlohmann/json.hpp"
 #include "proto/convert/kernel_folder.h"
 #include "tests/lib/export_tables.h"

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "model/compiled_table.h"
-#include "model/profile.h"
-#include "model/table_codec.h"
-#include "model/trace.h"
+#include "model/decision/compiled_table.h"
+#include "model/profile/profile.h"
+#include "model/samples/trace.h"
+#include "model/table/table_codec.h"
 #include "proto/convert/kernel_folder.h"
 
 namespace wavetune {

@@ -58,6 +58,28 @@ const Layer kTests = {
     {"tests/", "client/", "server/", "profiler_agent/", "proto/", "model/"},
     true};
 
+// The folders of model/: what the files of each may include besides those of
+// their own. What is straight in model/ may be included everywhere.
+struct ModelFolder {
+  std::string_view name;
+  Prefixes below;
+};
+const ModelFolder kModelFolders[] = {
+    {"model/kernel/", {}},
+    {"model/table/", {"model/kernel/"}},
+    {"model/decision/", {"model/kernel/", "model/table/"}},
+    {"model/samples/", {"model/kernel/"}},
+    {"model/fit/", {"model/kernel/", "model/table/", "model/samples/"}},
+    {"model/profile/",
+     {"model/kernel/", "model/table/", "model/samples/", "model/fit/"}},
+    {"model/plan/",
+     {"model/kernel/", "model/table/", "model/decision/", "model/samples/",
+      "model/fit/", "model/profile/"}},
+    {"model/table_fit/",
+     {"model/kernel/", "model/table/", "model/samples/", "model/fit/",
+      "model/profile/"}},
+};
+
 bool StartsWithAny(std::string_view text, const Prefixes& prefixes) {
   return std::any_of(
       prefixes.begin(), prefixes.end(),
@@ -127,6 +149,22 @@ bool IsCudaHeader(std::string_view include) {
   return std::regex_match(include.begin(), include.end(), *kCuda);
 }
 
+// Whether a file of one folder of model/ includes what stands above it.
+bool ReachesUpInModel(std::string_view path, std::string_view include) {
+  constexpr std::string_view kModelPrefix = "model/";
+  if (!include.starts_with(kModelPrefix) ||
+      include.find('/', kModelPrefix.size()) == include.npos) {
+    return false;
+  }
+  for (const ModelFolder& folder : kModelFolders) {
+    if (path.starts_with(folder.name)) {
+      return !include.starts_with(folder.name) &&
+             !StartsWithAny(include, folder.below);
+    }
+  }
+  return false;
+}
+
 // Returns what is wrong with `include` in the file `path`, or nothing.
 std::string Judge(const std::string& path, const std::string& include,
                   bool quoted) {
@@ -142,6 +180,10 @@ std::string Judge(const std::string& path, const std::string& include,
     const bool reaches_down = &layer == &kAgent &&
                               include.starts_with("profiler_agent/") &&
                               !IsAgentCore(include);
+    if (!test_code && ReachesUpInModel(path, include)) {
+      return "a folder of model/ includes only those below it "
+             "(model/CMakeLists.txt lists them in order)";
+    }
     if (StartsWithAny(include, layer.own) && !reaches_down) return "";
     return "layer '" + std::string(layer.name) +
            "' may not include this; components meet only in proto/";

@@ -17,8 +17,8 @@
 
 namespace wavetune::testing {
 
-// One source file: its path from the root of the checkout ("model/mapping.cc")
-// and its text.
+// One source file: its path from the root of the checkout
+// ("model/kernel/mapping.cc") and its text.
 struct SourceFile {
   std::string path;
   std::string text;

@@ -84,6 +84,19 @@ TEST(IncludeBoundaryTest,
   EXPECT_FALSE(Allows("model/fit.cc", "<zlib.h>"));
 }
 
+TEST(IncludeBoundaryTest, FoldersOfModelUseOnlyThoseBelow) {
+  EXPECT_TRUE(Allows("model/fit/a.cc", "\"model/fit/a.h\""));
+  EXPECT_TRUE(Allows("model/fit/a.cc", "\"model/table/table.h\""));
+  EXPECT_TRUE(Allows("model/fit/a.cc", "\"model/status_macros.h\""));
+  EXPECT_TRUE(Allows("model/plan/a.cc", "\"model/decision/decision.h\""));
+  EXPECT_TRUE(Allows("model/fit/a_test.cc", "\"model/profile/profile.h\""));
+
+  EXPECT_FALSE(Allows("model/kernel/a.h", "\"model/table/table.h\""));
+  EXPECT_FALSE(Allows("model/fit/a.cc", "\"model/profile/profile.h\""));
+  EXPECT_FALSE(Allows("model/decision/a.cc", "\"model/samples/sample.h\""));
+  EXPECT_FALSE(Allows("model/plan/a.cc", "\"model/table_fit/fit_notes.h\""));
+}
+
 TEST(IncludeBoundaryTest, WireUsesOnlyModelAndProto) {
   EXPECT_TRUE(Allows("proto/convert/kernel.cc", "\"model/mapping.h\""));
   EXPECT_TRUE(

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "model/compiled_table.h"
-#include "model/table_codec.h"
+#include "model/decision/compiled_table.h"
+#include "model/table/table_codec.h"
 
 namespace wavetune {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "model/kernel_validation.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/samples/trace.h"
 #include "model/testing/kernels.h"
-#include "model/trace.h"
 
 namespace wavetune {
 namespace {

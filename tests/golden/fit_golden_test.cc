@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "model/byte_io.h"
-#include "model/digest.h"
-#include "model/profile.h"
-#include "model/table_codec.h"
+#include "model/profile/profile.h"
+#include "model/table/byte_io.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "model/testing/synthetic_device.h"
 #include "tests/golden/golden_file.h"

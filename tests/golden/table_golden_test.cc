@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "model/digest.h"
-#include "model/table_codec.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/golden_tables.h"
 #include "tests/lib/tiny_table.h"

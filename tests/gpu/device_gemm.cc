@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "model/element_type.h"
+#include "model/kernel/element_type.h"
 #include "tests/lib/lcg.h"
 
 namespace wavetune::testing {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/problem.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune::testing {
 

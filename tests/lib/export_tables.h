@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/configuration.h"
-#include "model/kernel_spec.h"
-#include "model/table.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table.h"
 
 namespace wavetune::testing {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/fold.h"
-#include "model/table_check.h"
-#include "model/table_codec.h"
+#include "model/kernel/fold.h"
+#include "model/table/table_check.h"
+#include "model/table/table_codec.h"
 
 namespace wavetune::testing {
 namespace {

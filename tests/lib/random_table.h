@@ -9,8 +9,8 @@
 #ifndef WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_
 #define WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_
 
-#include "model/problem.h"
-#include "model/table.h"
+#include "model/kernel/problem.h"
+#include "model/table/table.h"
 #include "tests/lib/lcg.h"
 
 namespace wavetune::testing {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "model/digest.h"
-#include "model/mapping.h"
-#include "model/wave_model.h"
+#include "model/kernel/mapping.h"
+#include "model/table/digest.h"
+#include "model/table/wave_model.h"
 
 namespace wavetune::testing {
 namespace {

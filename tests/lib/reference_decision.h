@@ -8,9 +8,9 @@
 
 #include <string>
 
-#include "model/decision.h"
-#include "model/problem.h"
-#include "model/table.h"
+#include "model/decision/decision.h"
+#include "model/kernel/problem.h"
+#include "model/table/table.h"
 
 namespace wavetune::testing {
 

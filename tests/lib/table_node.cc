@@ -5,7 +5,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "server/agent_directory.h"
 #include "server/registry/fake_measurement_executor.h"
 #include "server/registry/table_catalog.h"

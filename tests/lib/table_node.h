@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "model/table.h"
+#include "model/table/table.h"
 
 namespace wavetune::testing {
 

@@ -3,7 +3,7 @@
 #ifndef WAVETUNE_TESTS_LIB_TINY_TABLE_H_
 #define WAVETUNE_TESTS_LIB_TINY_TABLE_H_
 
-#include "model/table.h"
+#include "model/table/table.h"
 
 namespace wavetune::testing {
 

@@ -8,7 +8,7 @@
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune::cli {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/problem_arguments.h"
 #include "client/cli/report/map_axes.h"
-#include "model/decision.h"
+#include "model/decision/decision.h"
 #include "model/status_macros.h"
 
 namespace wavetune::cli {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/compiled_table.h"
-#include "model/problem.h"
+#include "model/decision/compiled_table.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune::cli {
 

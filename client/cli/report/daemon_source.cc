@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/kernel_lookup.h"
 #include "client/cli/report/report_source.h"
-#include "model/digest.h"
-#include "model/sample_selection.h"
+#include "model/samples/sample_selection.h"
 #include "model/status_macros.h"
+#include "model/table/digest.h"
 #include "proto/convert/types.h"
 
 namespace wavetune::cli {

@@ -9,7 +9,7 @@
 
 #include "client/cli/report/baselines.h"
 #include "client/cli/statistics.h"
-#include "model/relation.h"
+#include "model/kernel/relation.h"
 #include "model/status_macros.h"
 
 namespace wavetune::cli {

@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/report/report_input.h"
-#include "model/decision.h"
-#include "model/problem.h"
-#include "model/table.h"
+#include "model/decision/decision.h"
+#include "model/kernel/problem.h"
+#include "model/table/table.h"
 
 namespace wavetune::cli {
 

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/report/configuration_map.h"
-#include "model/kernel_spec.h"
-#include "model/problem.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
 
 namespace wavetune::cli {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "model/wave_model.h"
+#include "model/table/wave_model.h"
 
 namespace wavetune::cli {
 namespace {

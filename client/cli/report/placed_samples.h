@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "client/cli/report/report_input.h"
-#include "model/mapping.h"
-#include "model/table.h"
+#include "model/kernel/mapping.h"
+#include "model/table/table.h"
 
 namespace wavetune::cli {
 

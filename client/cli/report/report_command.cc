@@ -13,7 +13,7 @@
 #include "client/cli/report/report_page.h"
 #include "client/cli/report/report_source.h"
 #include "model/status_macros.h"
-#include "model/table_check.h"
+#include "model/table/table_check.h"
 
 namespace wavetune::cli {
 namespace {

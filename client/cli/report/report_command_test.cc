@@ -11,8 +11,8 @@
 #include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/digest.h"
-#include "model/table_codec.h"
+#include "model/table/digest.h"
+#include "model/table/table_codec.h"
 #include "proto/convert/types.h"
 #include "tests/lib/tiny_table.h"
 

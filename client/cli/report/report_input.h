@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "client/cli/decisions_csv.h"
-#include "model/compiled_table.h"
-#include "model/problem.h"
-#include "model/sample.h"
-#include "model/trace_candidates.h"
+#include "model/decision/compiled_table.h"
+#include "model/kernel/problem.h"
+#include "model/samples/sample.h"
+#include "model/samples/trace_candidates.h"
 
 namespace wavetune::cli {
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/daemon_connection.h"
 #include "client/cli/report/report_input.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 
 namespace wavetune::cli {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "client/cli/statistics.h"
-#include "model/wave_model.h"
+#include "model/table/wave_model.h"
 
 namespace wavetune::cli {
 namespace {

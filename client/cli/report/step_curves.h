@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client/cli/report/placed_samples.h"
-#include "model/table.h"
+#include "model/table/table.h"
 
 namespace wavetune::cli {
 

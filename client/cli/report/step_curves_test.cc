@@ -6,7 +6,7 @@
 #include "client/cli/report/placed_samples.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table_codec.h"
+#include "model/table/table_codec.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune::cli {

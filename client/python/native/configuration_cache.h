@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
-#include "model/configuration.h"
-#include "model/decision.h"
+#include "model/decision/decision.h"
+#include "model/kernel/configuration.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {

@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "client/python/native/extents_reader.h"
-#include "model/kernel_spec.h"
-#include "model/mapping.h"
-#include "model/problem.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/problem.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {

@@ -1,6 +1,6 @@
 """A kernel as its manifest declares it: names, roles, legality, and where launches land.
 
-The same arithmetic as model/mapping.h and model/kernel_validation.h, vectorised over candidates;
+The same arithmetic as model/kernel/mapping.h and model/kernel/kernel_validation.h, vectorised over candidates;
 docs/manifest.md explains the fields.
 
     kernel = Kernel.read(Path("tests/data/h200/gemm_bf16/manifest.textproto"))

@@ -1,0 +1,177 @@
+// What QuickRows answers and what it leaves to CompiledSubTable::Choose, which
+// must say the same (tests/component/decision_differential_test.cc compares
+// both with the slow decision).
+#include "model/decision/quick_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "model/decision/compiled_sub_table.h"
+#include "model/decision/row_answer.h"
+#include "model/decision/simd_path.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune {
+namespace {
+
+using testing::TwoRowTable;
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+class QuickRowsTest : public ::testing::TestWithParam<SimdPath> {
+ protected:
+  // Whether it answers the problem of `table` itself.
+  static bool Answers(const Table& table, int64_t m, int64_t n, int64_t k) {
+    const CompiledSubTable compiled(table, 0, GetParam());
+    const int64_t extents[] = {m, n, k};
+    double latency_us = -1;
+    const QuickAnswer quick = compiled.quick().Choose(extents, latency_us);
+    if (quick.pick.none()) {
+      EXPECT_EQ(latency_us, -1);
+      return false;
+    }
+    RowAnswer answer;
+    compiled.Choose(absl::MakeConstSpan(extents), answer);
+    EXPECT_EQ(quick.pick.bits, answer.pick.bits);
+    EXPECT_EQ(latency_us, answer.latency_us);
+    EXPECT_EQ(quick.relative_bound, answer.relative_bound);
+    return true;
+  }
+};
+
+TEST_P(QuickRowsTest, AnswersAGemm) {
+  for (const int64_t m : {1, 63, 64, 65, 128, 129, 5000}) {
+    for (const int64_t k : {1, 512, 4096, 1 << 20}) {
+      EXPECT_TRUE(Answers(TwoRowTable(), m, 640, k));
+    }
+  }
+}
+
+// As kernels/gemm_bf16 has them: a tile for every 16 rows, four row regimes,
+// 96 candidates, loads beside the arithmetic.
+TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
+  Table table = TwoRowTable();
+  SubTable& sub = table.sub_tables[0];
+  sub.form = WaveForm::kOverlap;
+  sub.row_regimes = {
+      {.max_rows = 1, .max_fill = 0.25}, {.max_rows = 1}, {.max_rows = 2}, {}};
+  TableCandidate candidate = sub.portfolio[0];
+  MacroGroup group = sub.groups[0];
+  group.rows.resize(sub.row_regimes.size(), group.rows[0]);
+  sub.portfolio.clear();
+  sub.groups.clear();
+  for (int i = 0; i < 96; ++i) {
+    group.lead = static_cast<uint8_t>(i);
+    sub.groups.push_back(group);
+    candidate.configuration = {int64_t{16} * (1 + i % 16), 2};
+    sub.portfolio.push_back(candidate);
+  }
+  for (const int64_t m : {1, 16, 17, 95, 256, 300, 513, 5000}) {
+    EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
+  }
+}
+
+// Each row as the fastest once, of numbers of rows that fill one word of a
+// mask, begin or end the second, or end within a block.
+TEST_P(QuickRowsTest, AnswersWithWhicheverRowIsTheFastest) {
+  for (const size_t rows : {40U, 64U, 65U, 96U, 101U, 120U, 128U}) {
+    Table table = TwoRowTable();
+    SubTable& sub = table.sub_tables[0];
+    const TableCandidate candidate = sub.portfolio[0];
+    const MacroGroup group = sub.groups[0];
+    sub.portfolio.assign(rows, candidate);
+    sub.groups.assign(rows, group);
+    for (size_t r = 0; r < rows; ++r) {
+      sub.groups[r].lead = static_cast<uint8_t>(r);
+      for (WaveSegment& segment : sub.groups[r].rows[0].segments) {
+        segment.micro = {static_cast<uint8_t>(r), static_cast<uint8_t>(r)};
+      }
+    }
+    for (size_t fastest = 0; fastest < rows; ++fastest) {
+      Table one = table;
+      for (WaveSegment& s :
+           one.sub_tables[0].groups[fastest].rows[0].segments) {
+        s.coefficients.delta = 5;
+      }
+      const CompiledSubTable compiled(one, 0, GetParam());
+      const int64_t extents[] = {300, 640, 512};
+      double latency_us = 0;
+      const QuickAnswer quick = compiled.quick().Choose(extents, latency_us);
+      ASSERT_FALSE(quick.pick.none()) << rows;
+      RowAnswer answer;
+      compiled.Choose(absl::MakeConstSpan(extents), answer);
+      ASSERT_EQ(quick.pick.bits, answer.pick.bits) << fastest << " of " << rows;
+      ASSERT_EQ(quick.pick.group(), static_cast<int>(fastest)) << rows;
+    }
+  }
+}
+
+TEST_P(QuickRowsTest, LeavesExtentsOutsideOfTheirRange) {
+  Table table = TwoRowTable();
+  table.dimensions[1].min = 8;
+  table.dimensions[1].max = 640;
+  EXPECT_TRUE(Answers(table, 64, 8, 512));
+  EXPECT_TRUE(Answers(table, 64, 640, 512));
+  EXPECT_FALSE(Answers(table, 64, 7, 512));
+  EXPECT_FALSE(Answers(table, 64, 641, 512));
+  EXPECT_FALSE(Answers(table, 0, 640, 512));
+  EXPECT_FALSE(Answers(table, -1, 640, 512));
+  EXPECT_FALSE(Answers(table, 64, 640, std::numeric_limits<int64_t>::min()));
+  EXPECT_FALSE(Answers(table, 64, 640, kMost));
+}
+
+TEST_P(QuickRowsTest, LeavesNoExtentsAtAllAlthoughTheKernelTakesThem) {
+  Table table = TwoRowTable();
+  table.dimensions[0].min = 0;
+  EXPECT_FALSE(Answers(table, 0, 640, 512));
+  EXPECT_TRUE(Answers(table, 1, 640, 512));
+}
+
+TEST_P(QuickRowsTest, LeavesExtentsWhoseProductsLanesMayNotHold) {
+  Table table = TwoRowTable();
+  for (Dimension& dimension : table.dimensions)
+    dimension.max = int64_t{1} << 51;
+  EXPECT_TRUE(Answers(table, 1 << 25, 1 << 25, 512));
+  EXPECT_FALSE(Answers(table, 1 << 26, 1, 512));
+  EXPECT_TRUE(Answers(table, 1, 1, int64_t{1} << 51));
+}
+
+TEST_P(QuickRowsTest, LeavesProblemsThatExcludeRows) {
+  Table table = TwoRowTable();
+  table.problem_predicates.push_back(
+      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
+       .op = Relation::Operator::kMultipleOf,
+       .right = {{.coefficient = 8, .parameters = {}, .dimensions = {}}}});
+  EXPECT_TRUE(Answers(table, 64, 640, 512));
+  EXPECT_FALSE(Answers(table, 64, 640, 516));
+}
+
+TEST_P(QuickRowsTest, LeavesOtherWaveRegimes) {
+  Table table = TwoRowTable();
+  SubTable& sub = table.sub_tables[0];
+  sub.max_waves = {1, 2, kMost};
+  for (MacroGroup& group : sub.groups) {
+    for (TableRow& row : group.rows) {
+      row.segments.push_back(row.segments.back());
+    }
+  }
+  EXPECT_FALSE(Answers(table, 64, 640, 512));
+}
+
+TEST_P(QuickRowsTest, LeavesLoopAnchorsLessThanOneApart) {
+  Table table = TwoRowTable();
+  table.sub_tables[0].loop_anchors = {8, 8.5};
+  EXPECT_FALSE(Answers(table, 64, 640, 512));
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, QuickRowsTest,
+                         ::testing::ValuesIn(SupportedSimdPaths()),
+                         [](const auto& test) {
+                           return std::string(ToString(test.param));
+                         });
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,29 @@
+// The problems at which a kernel's candidates are checked.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_KERNEL_CORRECTNESS_PROBLEMS_H_
+#define WAVETUNE_MODEL_KERNEL_CORRECTNESS_PROBLEMS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// Returns the manifest's correctness problems of a specialisation, each with
+// its name; those that name none are for all. Cannot fail.
+std::vector<Problem> DeclaredCorrectnessProblems(
+    const KernelSpec& spec, const std::string& specialisation);
+
+// Returns the declared ones, or where there are none one problem with three
+// ragged tiles of two iterations: never an empty list, as nothing would be
+// compared then. Errors: as InvertMapping, where there are none.
+absl::StatusOr<std::vector<Problem>> CorrectnessProblems(
+    const KernelSpec& spec, const std::string& specialisation);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_CORRECTNESS_PROBLEMS_H_

@@ -1,0 +1,116 @@
+#include "model/kernel/device_space.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "model/kernel/fold.h"
+#include "model/kernel/kernel_validation.h"
+
+namespace wavetune {
+namespace {
+
+using FactValues = std::array<int64_t, kDeviceFacts>;
+
+FactValues ValuesOf(const DeviceFacts& device) {
+  FactValues values{};
+  values[static_cast<size_t>(DeviceFact::kComputeCapability)] =
+      ComputeCapability(device);
+  return values;
+}
+
+const std::vector<Relation>& PredicatesFor(const KernelSpec& spec,
+                                           const DeviceFacts& device) {
+  static const auto* const kNone = new std::vector<Relation>;
+  const Implementation* implementation = spec.ImplementationOf(device.backend);
+  return implementation == nullptr ? *kNone : implementation->device_predicates;
+}
+
+// Device facts stand where a problem predicate has extents.
+bool HoldOn(const FactValues& facts, const std::vector<Relation>& predicates,
+            const Configuration& configuration) {
+  const ProblemView view{absl::MakeConstSpan(facts)};
+  return std::all_of(predicates.begin(), predicates.end(),
+                     [&](const Relation& predicate) {
+                       return Holds(predicate, view, configuration);
+                     });
+}
+
+std::optional<Configuration> FirstForEveryProblem(const KernelSpec& spec) {
+  for (const Configuration& configuration : EnumerateConfigurations(spec)) {
+    if (IsLegalForEveryProblem(spec, configuration)) return configuration;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool IsMeantFor(const KernelSpec& spec, const Configuration& configuration,
+                const DeviceFacts& device) {
+  return HoldOn(ValuesOf(device), PredicatesFor(spec, device), configuration);
+}
+
+absl::StatusOr<KernelSpec> SpecForDevice(const KernelSpec& spec,
+                                         const DeviceFacts& device) {
+  const std::vector<Relation>& predicates = PredicatesFor(spec, device);
+  KernelSpec result = spec;
+  const FactValues facts = ValuesOf(device);
+  for (const Relation& predicate : predicates) {
+    result.constraints.push_back(FoldDimensions(predicate, facts));
+  }
+  if (HoldOn(facts, predicates, spec.default_configuration)) return result;
+  const std::optional<Configuration> first = FirstForEveryProblem(result);
+  if (!first.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel '", spec.name,
+        "' has no configuration that is legal for every problem and meant for "
+        "device ",
+        device.uuid, " (", device.architecture,
+        "): tune it elsewhere, or widen device_predicates in its manifest"));
+  }
+  result.default_configuration = *first;
+  return result;
+}
+
+int64_t CountNotMeantFor(const KernelSpec& spec, const DeviceFacts& device) {
+  if (PredicatesFor(spec, device).empty()) return 0;
+  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  return std::count_if(space.begin(), space.end(),
+                       [&](const Configuration& configuration) {
+                         return !IsMeantFor(spec, configuration, device);
+                       });
+}
+
+absl::StatusOr<Configuration> DefaultForDevices(
+    const KernelSpec& spec, absl::Span<const DeviceFacts> devices) {
+  std::optional<Configuration> found;
+  absl::Status failure;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const DeviceFacts& device : devices) {
+    if (spec.ImplementationOf(device.backend) == nullptr) continue;
+    if (!seen.emplace(device.backend, device.architecture).second) continue;
+    const absl::StatusOr<KernelSpec> own = SpecForDevice(spec, device);
+    if (!own.ok()) {
+      failure.Update(own.status());
+      continue;
+    }
+    if (found.has_value() && *found != own->default_configuration) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("kernel '", spec.name,
+                       "' has another default on each of several kinds of "
+                       "devices: say which device is meant"));
+    }
+    found = own->default_configuration;
+  }
+  if (!found.has_value() && !failure.ok()) return failure;
+  return found.value_or(spec.default_configuration);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,59 @@
+#include "model/kernel/element_type.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace wavetune {
+namespace {
+
+template <typename T>
+std::string BytesOf(T value) {
+  std::string bytes(sizeof(T), '\0');
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+}  // namespace
+
+size_t ElementBytes(ElementType type) {
+  switch (type) {
+    case ElementType::kInt64:
+      return 8;
+    case ElementType::kBfloat16:
+      return 2;
+    case ElementType::kFloat32:
+    case ElementType::kInt32:
+      break;
+  }
+  return 4;
+}
+
+uint16_t ToBfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
+                                        int64_t value) {
+  switch (argument.type) {
+    case ElementType::kInt32:
+      if (!std::in_range<int32_t>(value)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "argument ", argument.name, " is INT32, but its value is ", value,
+            "; declare it INT64"));
+      }
+      return BytesOf(static_cast<int32_t>(value));
+    case ElementType::kInt64:
+      return BytesOf(value);
+    case ElementType::kFloat32:
+      return BytesOf(static_cast<float>(value));
+    case ElementType::kBfloat16:
+      break;
+  }
+  return BytesOf(ToBfloat16(static_cast<float>(value)));
+}
+
+}  // namespace wavetune

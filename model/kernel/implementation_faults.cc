@@ -1,0 +1,278 @@
+#include "model/kernel/implementation_faults.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping_structure.h"
+
+namespace wavetune {
+namespace {
+
+// A tensor map describes a matrix.
+constexpr size_t kTensorMapRank = 2;
+
+// CUDA driver API, cuTensorMapEncodeTiled: boxDim[i] <= 256.
+constexpr int64_t kMaxBoxExtent = 256;
+
+std::string PrefixOf(const Implementation& implementation) {
+  return absl::StrCat("implementations: '", implementation.backend, "': ");
+}
+
+std::string TensorMapField(const std::string& prefix, size_t index) {
+  return absl::StrCat(prefix, "tensor_maps[", index, "].");
+}
+
+class ImplementationChecker {
+ public:
+  ImplementationChecker(const KernelSpec& spec,
+                        const Implementation& implementation,
+                        KernelFaults& faults)
+      : spec_(spec),
+        implementation_(implementation),
+        prefix_(PrefixOf(implementation)),
+        faults_(faults) {}
+
+  // Returns whether the sizes can be evaluated.
+  bool Run() {
+    for (const std::string& source : implementation_.sources) {
+      faults_.CheckSource(prefix_ + "sources", source);
+    }
+    faults_.CheckExpression(prefix_ + "groups", implementation_.groups);
+    faults_.CheckExpression(prefix_ + "local_memory_bytes",
+                            implementation_.local_memory_bytes,
+                            /*positive=*/false);
+    CheckSize("group_size", implementation_.group_size);
+    CheckSize("cluster_size", implementation_.cluster_size);
+    CheckRelations("persistent_if", implementation_.persistent_if,
+                   KernelFaults::Scope::kParameters);
+    CheckRelations("device_predicates", implementation_.device_predicates,
+                   KernelFaults::Scope::kDevice);
+    for (size_t i = 0; i < implementation_.tensor_maps.size(); ++i) {
+      CheckTensorMap(TensorMapField(prefix_, i),
+                     implementation_.tensor_maps[i]);
+    }
+    for (size_t i = 0; i < implementation_.peers.size(); ++i) {
+      CheckPeer(absl::StrCat(prefix_, "peers[", i, "]."),
+                implementation_.peers[i]);
+    }
+    CheckSupport();
+    if (implementation_.backend != "replay") CheckPresence();
+    return sound_;
+  }
+
+ private:
+  void CheckSize(const char* name, const std::optional<Expression>& size) {
+    if (!size.has_value()) return;
+    sound_ &= faults_.CheckParameterExpression(prefix_ + name, *size);
+  }
+
+  void CheckRelations(const char* name, const std::vector<Relation>& relations,
+                      KernelFaults::Scope scope) {
+    for (size_t i = 0; i < relations.size(); ++i) {
+      faults_.CheckRelation(absl::StrCat(prefix_, name, "[", i, "]"),
+                            relations[i], scope);
+    }
+  }
+
+  void CheckTensorMap(const std::string& field, const TensorMap& map) {
+    CheckArgument(field + "argument", map.argument);
+    CheckRank(field + "extents", map.extents);
+    CheckRank(field + "box", map.box);
+    for (const Expression& extent : map.extents) {
+      if (!faults_.CheckExpression(field + "extents", extent)) continue;
+      std::vector<int32_t> parameters;
+      CollectParameters(extent, parameters);
+      if (parameters.empty()) continue;
+      faults_.Add(field,
+                  "extents: names a parameter; the argument's extents "
+                  "follow from dimensions and constants");
+    }
+    for (const Expression& extent : map.box) {
+      sound_ &= faults_.CheckParameterExpression(field + "box", extent);
+    }
+    const auto& promotions = {0, 64, 128, 256};
+    if (std::find(promotions.begin(), promotions.end(),
+                  map.l2_promotion_bytes) == promotions.end()) {
+      faults_.Add(field, "l2_promotion_bytes: is ", map.l2_promotion_bytes,
+                  "; give 0, 64, 128 or 256");
+    }
+    if (map.enabled_by.has_value() &&
+        (*map.enabled_by < 0 ||
+         *map.enabled_by >= static_cast<int32_t>(spec_.parameters.size()))) {
+      faults_.Add(field, "enabled_by: parameter number ", *map.enabled_by,
+                  " does not exist; declare it");
+      sound_ = false;
+    }
+  }
+
+  void CheckArgument(const std::string& field, int32_t index) {
+    if (index < 0 || index >= static_cast<int32_t>(spec_.arguments.size())) {
+      faults_.Add(field, ": argument number ", index,
+                  " does not exist; declare it");
+      return;
+    }
+    const Argument& argument = spec_.arguments[static_cast<size_t>(index)];
+    if (argument.role == ArgumentRole::kScalar) {
+      faults_.Add(field, ": '", argument.name,
+                  "' is a scalar; name the buffer that the map describes");
+    }
+  }
+
+  void CheckPeer(const std::string& field, const Peer& peer) {
+    if (peer.library.empty()) {
+      faults_.Add(field, "library: is empty; name it, for example 'cublaslt'");
+    }
+    CheckRole(field + "a", peer.product.a, ArgumentRole::kInput);
+    CheckRole(field + "b", peer.product.b, ArgumentRole::kInput);
+    CheckRole(field + "out", peer.product.out, ArgumentRole::kOutput);
+    const std::pair<const char*, int32_t> dimensions[] = {
+        {"m", peer.product.m}, {"n", peer.product.n}, {"k", peer.product.k}};
+    for (const auto& [name, index] : dimensions) {
+      if (index >= 0 && index < static_cast<int32_t>(spec_.dimensions.size()) &&
+          !spec_.dimensions[static_cast<size_t>(index)].repeated) {
+        continue;
+      }
+      faults_.Add(field, name, ": dimension number ", index,
+                  " does not exist or is repeated; name one that has a size");
+    }
+  }
+
+  void CheckRole(const std::string& field, int32_t index, ArgumentRole role) {
+    if (index >= 0 && index < static_cast<int32_t>(spec_.arguments.size()) &&
+        spec_.arguments[static_cast<size_t>(index)].role == role) {
+      return;
+    }
+    faults_.Add(field, ": argument number ", index, " is no ",
+                role == ArgumentRole::kInput ? "input" : "output",
+                "; name one that is");
+  }
+
+  void CheckRank(const std::string& field,
+                 const std::vector<Expression>& extents) {
+    if (extents.size() == kTensorMapRank) return;
+    faults_.Add(field, ": there are ", extents.size(), "; give ",
+                kTensorMapRank, ", the contiguous one first");
+    sound_ = false;
+  }
+
+  // What only CUDA has, and a recording of it.
+  void CheckSupport() {
+    if (implementation_.backend == "cuda") return;
+    const auto refuse = [this](bool given, const char* name) {
+      if (!given) return;
+      faults_.Add(prefix_, name, ": the backend '", implementation_.backend,
+                  "' does not support it; remove it, or move it to the "
+                  "implementation for cuda");
+    };
+    refuse(implementation_.cluster_size.has_value(), "cluster_size");
+    refuse(!implementation_.persistent_if.empty(), "persistent_if");
+    refuse(!implementation_.tensor_maps.empty(), "tensor_maps");
+    refuse(!implementation_.peers.empty(), "peers");
+    if (implementation_.backend == "replay") return;
+    refuse(!implementation_.device_predicates.empty(), "device_predicates");
+  }
+
+  void CheckPresence() {
+    if (implementation_.sources.empty()) {
+      faults_.Add(prefix_, "sources: there are none; name the file to compile");
+    }
+    if (!IsIdentifier(implementation_.entry, /*underscore=*/true)) {
+      faults_.Add(prefix_, "entry: '", implementation_.entry,
+                  "' is no function name; name the kernel function");
+    }
+    if (!implementation_.group_size.has_value()) {
+      faults_.Add(prefix_,
+                  "group_size: is missing; give the work items of a group");
+    }
+  }
+
+  const KernelSpec& spec_;
+  const Implementation& implementation_;
+  const std::string prefix_;
+  KernelFaults& faults_;
+  bool sound_ = true;
+};
+
+// Looks for a configuration that makes a size impossible; names the first.
+class SizeChecker {
+ public:
+  SizeChecker(const std::vector<Configuration>& space, const KernelSpec& spec,
+              KernelFaults& faults)
+      : space_(space), spec_(spec), faults_(faults) {}
+
+  void CheckPositive(const std::string& field,
+                     const std::optional<Expression>& size) {
+    if (!size.has_value()) return;
+    for (const Configuration& configuration : space_) {
+      if (Evaluate(*size, ProblemView(), configuration) >= 1) continue;
+      faults_.Add(field, ": is 0 with '",
+                  FormatConfiguration(spec_, configuration),
+                  "'; make it at least 1 in every configuration, or exclude "
+                  "this one by a constraint");
+      return;
+    }
+  }
+
+  void CheckBox(const std::string& field, const TensorMap& map) {
+    for (const Configuration& configuration : space_) {
+      if (map.enabled_by.has_value() && configuration[*map.enabled_by] == 0) {
+        continue;
+      }
+      for (const Expression& side : map.box) {
+        const int64_t extent = Evaluate(side, ProblemView(), configuration);
+        if (extent >= 1 && extent <= kMaxBoxExtent) continue;
+        faults_.Add(field, ": a side has ", extent, " elements with '",
+                    FormatConfiguration(spec_, configuration),
+                    "'; a copy moves 1 to ", kMaxBoxExtent);
+        return;
+      }
+    }
+  }
+
+ private:
+  const std::vector<Configuration>& space_;
+  const KernelSpec& spec_;
+  KernelFaults& faults_;
+};
+
+}  // namespace
+
+bool CheckImplementations(const KernelSpec& spec, KernelFaults& faults) {
+  if (spec.implementations.empty()) {
+    faults.Add("implementations: there are none; give one per backend");
+  }
+  std::set<std::string> seen;
+  bool sound = true;
+  for (const Implementation& implementation : spec.implementations) {
+    if (!IsLowerName(implementation.backend)) {
+      faults.Add("implementations: backend '", implementation.backend,
+                 "' is malformed; use opencl, cuda or replay");
+    }
+    faults.CheckUnique("implementations", implementation.backend, seen);
+    sound &= ImplementationChecker(spec, implementation, faults).Run();
+  }
+  return sound;
+}
+
+void CheckImplementationsIn(const std::vector<Configuration>& space,
+                            const KernelSpec& spec, KernelFaults& faults) {
+  SizeChecker checker(space, spec, faults);
+  for (const Implementation& implementation : spec.implementations) {
+    const std::string prefix = PrefixOf(implementation);
+    checker.CheckPositive(prefix + "group_size", implementation.group_size);
+    checker.CheckPositive(prefix + "cluster_size", implementation.cluster_size);
+    for (size_t i = 0; i < implementation.tensor_maps.size(); ++i) {
+      checker.CheckBox(TensorMapField(prefix, i) + "box",
+                       implementation.tensor_maps[i]);
+    }
+  }
+}
+
+}  // namespace wavetune

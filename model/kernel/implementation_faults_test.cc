@@ -1,0 +1,269 @@
+#include "model/kernel/implementation_faults.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::wavetune::testing::GemmSpec;
+using ::wavetune::testing::HopperGemmSpec;
+
+// Parameters of HopperGemmSpec.
+constexpr int kBlockM = 0;
+constexpr int kHopper = 5;
+
+Expression Dim(int index) { return Expression::OfDimension(index); }
+Expression Par(int index) { return Expression::OfParameter(index); }
+Expression Number(int64_t value) { return Expression::Constant(value); }
+
+Relation::Term Term(int64_t coefficient, std::vector<int32_t> parameters = {},
+                    std::vector<int32_t> dimensions = {}) {
+  return {.coefficient = coefficient,
+          .parameters = std::move(parameters),
+          .dimensions = std::move(dimensions)};
+}
+
+// One way to break an implementation, and what the message must say of it.
+struct Fault {
+  std::string name;
+  std::function<void(Implementation&)> apply;
+  std::string message;
+};
+
+class ImplementationFaultTest : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(ImplementationFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
+  KernelSpec spec = HopperGemmSpec();
+  GetParam().apply(spec.implementations[0]);
+  const absl::Status status = ValidateKernelSpec(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("\nimplementations: 'cuda': " + GetParam().message));
+  EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'),
+            1)
+      << status.message();
+}
+
+std::vector<Fault> SizeFaults() {
+  return {
+      {"GroupSizeZeroSomewhere",
+       [](Implementation& i) { i.group_size = Par(kHopper); },
+       "group_size: is 0 with 'BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 NUM_STAGES=1 "
+       "VECTOR=1 HOPPER=0 CLUSTER_M=1'"},
+      {"SumOfZeros",
+       [](Implementation& i) {
+         i.group_size = Expression::Sum(
+             {Par(kHopper), Expression::Product({Number(32), Par(kHopper)})});
+       },
+       "group_size: is 0 with"},
+      {"ZeroDivisor",
+       [](Implementation& i) {
+         i.group_size = Expression::Sum(
+             {Number(1), Expression::CeilDiv({Number(8)}, {Par(kHopper)})});
+       },
+       "group_size: parameter 'HOPPER' can be 0 there"},
+      {"GroupSizeOfADimension",
+       [](Implementation& i) {
+         i.group_size = Expression::Sum({Number(32), Dim(0)});
+       },
+       "group_size: names a dimension"},
+      {"ClusterOfADimension",
+       [](Implementation& i) { i.cluster_size = Dim(0); },
+       "cluster_size: names a dimension; use parameters and constants"},
+      {"ClusterZeroSomewhere",
+       [](Implementation& i) { i.cluster_size = Par(kHopper); },
+       "cluster_size: is 0 with"},
+      {"ClusterOfAnUnknownParameter",
+       [](Implementation& i) { i.cluster_size = Par(9); },
+       "cluster_size: parameter number 9 does not exist"},
+      {"GroupsThatCanBeZero",
+       [](Implementation& i) {
+         i.groups = Expression::Product({Dim(0), Par(kHopper)});
+       },
+       "groups: parameter 'HOPPER' can be 0 there"},
+      {"GroupsWithADivisorThatCanBeZero",
+       [](Implementation& i) {
+         i.groups = Expression::Sum(
+             {Dim(0), Expression::CeilDiv({Dim(1)}, {Par(kHopper)})});
+       },
+       "groups: parameter 'HOPPER' can be 0 there"},
+  };
+}
+
+std::vector<Fault> RelationFaults() {
+  return {
+      {"PersistentIfOfADimension",
+       [](Implementation& i) { i.persistent_if[0].left = {Term(1, {}, {0})}; },
+       "persistent_if[0]: names a dimension"},
+      {"PersistentIfWithoutASide",
+       [](Implementation& i) { i.persistent_if[0].right.clear(); },
+       "persistent_if[0]: a side has no terms"},
+      {"PersistentIfOfAnUnknownParameter",
+       [](Implementation& i) { i.persistent_if[0].left = {Term(1, {7})}; },
+       "persistent_if[0]: parameter number 7 does not exist"},
+      {"UnknownDeviceFact",
+       [](Implementation& i) {
+         i.device_predicates[0].left = {Term(1, {}, {1})};
+       },
+       "device_predicates[0]: device fact number 1 does not exist; use "
+       "parameters and compute_capability"},
+      {"DevicePredicateOfAnUnknownParameter",
+       [](Implementation& i) { i.device_predicates[0].left = {Term(1, {7})}; },
+       "device_predicates[0]: parameter number 7 does not exist"},
+      {"DevicePredicateWithoutAnOperator",
+       [](Implementation& i) {
+         i.device_predicates[0].op = static_cast<Relation::Operator>(0);
+       },
+       "device_predicates[0]: the operator is unknown"},
+  };
+}
+
+std::vector<Fault> TensorMapFaults() {
+  return {
+      {"UnknownArgument",
+       [](Implementation& i) { i.tensor_maps[0].argument = 6; },
+       "tensor_maps[0].argument: argument number 6 does not exist"},
+      {"MapOfAScalar", [](Implementation& i) { i.tensor_maps[0].argument = 3; },
+       "tensor_maps[0].argument: 'm' is a scalar; name the buffer"},
+      {"ThreeExtents",
+       [](Implementation& i) {
+         i.tensor_maps[0].extents = {Dim(2), Dim(0), Dim(1)};
+       },
+       "tensor_maps[0].extents: there are 3; give 2"},
+      {"FlatBox",
+       [](Implementation& i) { i.tensor_maps[0].box = {Number(64)}; },
+       "tensor_maps[0].box: there are 1; give 2"},
+      {"ExtentOfAParameter",
+       [](Implementation& i) { i.tensor_maps[0].extents[1] = Par(kBlockM); },
+       "tensor_maps[0].extents: names a parameter"},
+      {"ExtentOfAnUnknownDimension",
+       [](Implementation& i) { i.tensor_maps[0].extents[1] = Dim(3); },
+       "tensor_maps[0].extents: dimension number 3 does not exist"},
+      {"BoxOfADimension",
+       [](Implementation& i) { i.tensor_maps[0].box[1] = Dim(0); },
+       "tensor_maps[0].box: names a dimension"},
+      {"BoxTooLarge",
+       [](Implementation& i) {
+         i.tensor_maps[0].box[1] =
+             Expression::Product({Number(8), Par(kBlockM)});
+       },
+       "tensor_maps[0].box: a side has 512 elements with 'BLOCK_M=64"},
+      {"EmptyBoxOfAMapThatIsAlwaysEncoded",
+       [](Implementation& i) {
+         i.tensor_maps[0].box[1] = Par(kHopper);
+         i.tensor_maps[0].enabled_by.reset();
+       },
+       "tensor_maps[0].box: a side has 0 elements with"},
+      {"UnknownPromotion",
+       [](Implementation& i) { i.tensor_maps[0].l2_promotion_bytes = 512; },
+       "tensor_maps[0].l2_promotion_bytes: is 512; give 0, 64, 128 or 256"},
+      {"EnabledByNothing",
+       [](Implementation& i) { i.tensor_maps[0].enabled_by = 7; },
+       "tensor_maps[0].enabled_by: parameter number 7 does not exist"},
+  };
+}
+
+std::vector<Fault> PeerFaults() {
+  const Peer sound{
+      .library = "cublaslt",
+      .product = {.a = 0, .b = 1, .out = 2, .m = 0, .n = 1, .k = 2}};
+  const auto with = [sound](const std::function<void(Peer&)>& change) {
+    return [=](Implementation& i) {
+      i.peers = {sound};
+      change(i.peers[0]);
+    };
+  };
+  return {
+      {"NoLibrary", with([](Peer& p) { p.library.clear(); }),
+       "peers[0].library: is empty; name it"},
+      {"ProductOfAnOutput", with([](Peer& p) { p.product.b = 2; }),
+       "peers[0].b: argument number 2 is no input"},
+      {"ProductIntoAnInput", with([](Peer& p) { p.product.out = 1; }),
+       "peers[0].out: argument number 1 is no output"},
+      {"ProductOfAnUnknownArgument", with([](Peer& p) { p.product.a = 9; }),
+       "peers[0].a: argument number 9 is no input"},
+      {"UnknownDimension", with([](Peer& p) { p.product.k = 5; }),
+       "peers[0].k: dimension number 5 does not exist or is repeated"},
+  };
+}
+
+std::string FaultName(const ::testing::TestParamInfo<Fault>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ImplementationFaultTest,
+                         ::testing::ValuesIn(SizeFaults()), FaultName);
+INSTANTIATE_TEST_SUITE_P(Relations, ImplementationFaultTest,
+                         ::testing::ValuesIn(RelationFaults()), FaultName);
+INSTANTIATE_TEST_SUITE_P(TensorMaps, ImplementationFaultTest,
+                         ::testing::ValuesIn(TensorMapFaults()), FaultName);
+
+INSTANTIATE_TEST_SUITE_P(Peers, ImplementationFaultTest,
+                         ::testing::ValuesIn(PeerFaults()), FaultName);
+
+TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
+  for (const std::string backend : {"opencl", "replay"}) {
+    KernelSpec spec = HopperGemmSpec();
+    spec.implementations[0].backend = backend;
+    spec.implementations[0].peers = {
+        {.library = "cublaslt",
+         .product = {.a = 0, .b = 1, .out = 2, .m = 0, .n = 1, .k = 2}}};
+    const std::string message(ValidateKernelSpec(spec).message());
+    // A recording keeps the predicates of what was recorded.
+    std::vector<std::string> fields = {"cluster_size", "persistent_if",
+                                       "tensor_maps", "peers"};
+    if (backend != "replay") fields.emplace_back("device_predicates");
+    EXPECT_THAT(message,
+                HasSubstr(absl::StrCat("has ", fields.size(), " faults")));
+    for (const std::string& field : fields) {
+      EXPECT_THAT(message, HasSubstr(absl::StrCat(
+                               "implementations: '", backend, "': ", field,
+                               ": the backend '", backend,
+                               "' does not support it; remove it")));
+    }
+  }
+}
+
+TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
+  KernelSpec spec = HopperGemmSpec();
+  const auto extra = Expression::Product({Number(64), Par(kHopper)});
+  spec.implementations[0].groups = Expression::Sum({Dim(0), extra});
+  spec.implementations[0].local_memory_bytes = Expression::Sum({extra});
+  spec.arguments[0].size =
+      Expression::Sum({Expression::Product({Dim(0), Dim(2)}), extra});
+  EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+}
+
+TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
+  KernelSpec spec = HopperGemmSpec();
+  spec.implementations[0].group_size = Par(kHopper);
+  spec.constraints.push_back({.left = {Term(1, {kHopper})},
+                              .op = Relation::Operator::kEqual,
+                              .right = {Term(1)}});
+  // HOPPER needs VECTOR = 4, which is legal for every problem only where every
+  // k is a multiple of it.
+  spec.dimensions[2].min = spec.dimensions[2].max = 64;
+  spec.representative_problems = {{.problem = {.extents = {1, 64, 64}}}};
+  EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+}
+
+TEST(ImplementationFaultsTest, AnUnusedTensorMapMayHaveAnEmptyBox) {
+  KernelSpec spec = HopperGemmSpec();
+  spec.implementations[0].tensor_maps[0].box[1] = Par(kHopper);
+  EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,338 @@
+// Spaces, legality and names: the questions of kernel_validation.h about a spec
+// that is taken to be valid. kernel_validation.cc asks whether it is.
+#include "model/kernel/kernel_space.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/kernel/kernel_validation.h"
+
+namespace wavetune {
+namespace {
+
+// Partial configurations visited before a search is given up: about a second.
+constexpr int64_t kMaxVisited = int64_t{1} << 24;
+
+constexpr size_t kMaxFaultsNamed = 8;
+
+// Returns the highest parameter that a constraint mentions, -1 for none, and
+// `size` (which no configuration reaches) if it mentions anything else.
+int LastParameter(const Relation& constraint, int size) {
+  int last = -1;
+  for (const auto* side : {&constraint.left, &constraint.right}) {
+    for (const Relation::Term& term : *side) {
+      if (!term.dimensions.empty()) return size;
+      for (const int32_t index : term.parameters) {
+        if (index < 0 || index >= size) return size;
+        last = std::max(last, static_cast<int>(index));
+      }
+    }
+  }
+  return last;
+}
+
+class Enumerator {
+ public:
+  explicit Enumerator(const KernelSpec& spec)
+      : spec_(spec), size_(static_cast<int>(spec.parameters.size())) {
+    // The last entry holds constraints that nothing can fulfil.
+    by_last_.resize(static_cast<size_t>(size_) + 1);
+    for (const Relation& constraint : spec.constraints) {
+      const int last = std::max(0, LastParameter(constraint, size_));
+      by_last_[static_cast<size_t>(last)].push_back(&constraint);
+    }
+  }
+
+  KernelSpace Run() {
+    if (size_ > 0 && size_ <= kMaxParameters && by_last_.back().empty()) {
+      Visit(0);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Returns false when the search is over.
+  bool Visit(int depth) {
+    if (depth == size_) {
+      result_.configurations.emplace_back(
+          absl::MakeConstSpan(values_.data(), static_cast<size_t>(size_)));
+      return static_cast<int64_t>(result_.configurations.size()) <=
+             kMaxConfigurations;
+    }
+    const auto index = static_cast<size_t>(depth);
+    for (const int64_t value : spec_.parameters[index].values) {
+      if (++visited_ > kMaxVisited) {
+        result_.complete = false;
+        return false;
+      }
+      values_[index] = value;
+      if (Allowed(index) && !Visit(depth + 1)) return false;
+    }
+    return true;
+  }
+
+  bool Allowed(size_t index) const {
+    if (by_last_[index].empty()) return true;
+    const Configuration partial(absl::MakeConstSpan(values_.data(), index + 1));
+    return std::all_of(by_last_[index].begin(), by_last_[index].end(),
+                       [&partial](const Relation* constraint) {
+                         return Holds(*constraint, ProblemView(), partial);
+                       });
+  }
+
+  const KernelSpec& spec_;
+  const int size_;
+  std::vector<std::vector<const Relation*>> by_last_;
+  std::array<int64_t, kMaxParameters> values_{};
+  int64_t visited_ = 0;
+  KernelSpace result_;
+};
+
+int RepeatedDimension(const KernelSpec& spec) {
+  for (size_t i = 0; i < spec.dimensions.size(); ++i) {
+    if (spec.dimensions[i].repeated) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool InRange(const Dimension& dimension, int64_t extent) {
+  return dimension.min <= extent && extent <= dimension.max;
+}
+
+// Smallest and largest value that a sum takes over all problems in range.
+struct Interval {
+  __int128 low = 0;
+  __int128 high = 0;
+};
+
+__int128 Saturate(__int128 value) {
+  constexpr __int128 kLimit = kExpressionLimit;
+  return std::clamp(value, -kLimit, kLimit);
+}
+
+Interval TermInterval(const KernelSpec& spec, const Relation::Term& term,
+                      const Configuration& configuration) {
+  __int128 factor = Saturate(term.coefficient);
+  for (const int32_t index : term.parameters) {
+    factor = Saturate(factor * configuration[index]);
+  }
+  Interval interval{factor, factor};
+  for (const int32_t index : term.dimensions) {
+    // Extents are positive, so the sign stays.
+    const Dimension& dimension = spec.dimensions[static_cast<size_t>(index)];
+    const __int128 nearer = dimension.min;
+    const __int128 farther = dimension.max;
+    interval.low = Saturate(interval.low * (factor < 0 ? farther : nearer));
+    interval.high = Saturate(interval.high * (factor < 0 ? nearer : farther));
+  }
+  return interval;
+}
+
+Interval SumInterval(const KernelSpec& spec,
+                     const std::vector<Relation::Term>& terms,
+                     const Configuration& configuration) {
+  Interval sum;
+  for (const Relation::Term& term : terms) {
+    const Interval interval = TermInterval(spec, term, configuration);
+    sum.low = Saturate(sum.low + interval.low);
+    sum.high = Saturate(sum.high + interval.high);
+  }
+  return sum;
+}
+
+// Whether every term's constant part, and so the sum, is a multiple of
+// `divisor`.
+bool TermsAreMultiples(const KernelSpec& spec,
+                       const std::vector<Relation::Term>& terms,
+                       const Configuration& configuration, __int128 divisor) {
+  for (const Relation::Term& term : terms) {
+    __int128 factor = Saturate(term.coefficient);
+    for (const int32_t index : term.parameters) {
+      factor = Saturate(factor * configuration[index]);
+    }
+    for (const int32_t index : term.dimensions) {
+      const Dimension& dimension = spec.dimensions[static_cast<size_t>(index)];
+      if (dimension.min == dimension.max) {
+        factor = Saturate(factor * dimension.min);
+      }
+    }
+    if (factor % divisor != 0) return false;
+  }
+  return true;
+}
+
+bool AlwaysHolds(const KernelSpec& spec, const Relation& predicate,
+                 const Configuration& configuration) {
+  const Interval left = SumInterval(spec, predicate.left, configuration);
+  const Interval right = SumInterval(spec, predicate.right, configuration);
+  switch (predicate.op) {
+    case Relation::Operator::kEqual:
+      return left.low == left.high && right.low == right.high &&
+             left.low == right.low;
+    case Relation::Operator::kNotEqual:
+      return left.high < right.low || right.high < left.low;
+    case Relation::Operator::kLess:
+      return left.high < right.low;
+    case Relation::Operator::kLessOrEqual:
+      return left.high <= right.low;
+    case Relation::Operator::kGreater:
+      return left.low > right.high;
+    case Relation::Operator::kGreaterOrEqual:
+      return left.low >= right.high;
+    case Relation::Operator::kMultipleOf:
+      return right.low == right.high && right.low > 0 &&
+             TermsAreMultiples(spec, predicate.left, configuration, right.low);
+  }
+  return false;
+}
+
+void CheckExtent(const Dimension& dimension, int64_t extent,
+                 std::vector<std::string>& faults) {
+  if (InRange(dimension, extent)) return;
+  faults.push_back(absl::StrCat(dimension.name, "=", extent, " is outside of ",
+                                dimension.min, "..", dimension.max));
+}
+
+std::string JoinExtents(absl::Span<const int64_t> extents) {
+  return absl::StrCat("[", absl::StrJoin(extents, " "), "]");
+}
+
+}  // namespace
+
+KernelSpace EnumerateSpace(const KernelSpec& spec) {
+  return Enumerator(spec).Run();
+}
+
+std::vector<Configuration> EnumerateConfigurations(const KernelSpec& spec) {
+  return EnumerateSpace(spec).configurations;
+}
+
+bool InSpace(const KernelSpec& spec, const Configuration& configuration) {
+  const auto size = static_cast<int>(spec.parameters.size());
+  if (configuration.size() != size) return false;
+  for (int i = 0; i < size; ++i) {
+    const auto& values = spec.parameters[static_cast<size_t>(i)].values;
+    if (std::find(values.begin(), values.end(), configuration[i]) ==
+        values.end()) {
+      return false;
+    }
+  }
+  return std::all_of(spec.constraints.begin(), spec.constraints.end(),
+                     [&](const Relation& constraint) {
+                       return LastParameter(constraint, size) < size &&
+                              Holds(constraint, ProblemView(), configuration);
+                     });
+}
+
+bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
+             const ProblemView& problem) {
+  if (problem.extents.size() != spec.dimensions.size()) return false;
+  const int repeated = RepeatedDimension(spec);
+  if (problem.repeated.empty() != (repeated < 0)) return false;
+  for (size_t i = 0; i < spec.dimensions.size(); ++i) {
+    const Dimension& dimension = spec.dimensions[i];
+    const auto extents =
+        dimension.repeated ? problem.repeated : problem.extents.subspan(i, 1);
+    for (const int64_t extent : extents) {
+      if (!InRange(dimension, extent)) return false;
+    }
+  }
+  return std::all_of(
+      spec.problem_predicates.begin(), spec.problem_predicates.end(),
+      [&](const Relation& predicate) {
+        return Holds(predicate, problem, configuration, repeated);
+      });
+}
+
+bool IsLegalForEveryProblem(const KernelSpec& spec,
+                            const Configuration& configuration) {
+  return std::all_of(spec.problem_predicates.begin(),
+                     spec.problem_predicates.end(),
+                     [&](const Relation& predicate) {
+                       return AlwaysHolds(spec, predicate, configuration);
+                     });
+}
+
+absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {
+  std::vector<std::string> faults;
+  const size_t wanted = spec.dimensions.size();
+  for (size_t i = problem.extents.size(); i < wanted; ++i) {
+    faults.push_back(absl::StrCat(spec.dimensions[i].name, " is missing"));
+  }
+  for (size_t i = wanted; i < problem.extents.size(); ++i) {
+    faults.push_back(absl::StrCat("extent number ", i + 1, " (",
+                                  problem.extents[i],
+                                  ") belongs to no dimension"));
+  }
+  const int repeated = RepeatedDimension(spec);
+  for (size_t i = 0; i < std::min(wanted, problem.extents.size()); ++i) {
+    if (static_cast<int>(i) == repeated) continue;
+    CheckExtent(spec.dimensions[i], problem.extents[i], faults);
+  }
+  if (repeated < 0 && !problem.repeated.empty()) {
+    faults.push_back("a list of extents is given, but no dimension repeats");
+  }
+  if (repeated >= 0) {
+    const Dimension& dimension = spec.dimensions[static_cast<size_t>(repeated)];
+    if (problem.repeated.empty()) {
+      faults.push_back(
+          absl::StrCat(dimension.name, " is missing its list of extents"));
+    }
+    for (const int64_t extent : problem.repeated) {
+      CheckExtent(dimension, extent, faults);
+    }
+  }
+  const std::vector<std::string> names = spec.SpecialisationNames();
+  if (std::find(names.begin(), names.end(), problem.specialisation) ==
+      names.end()) {
+    faults.push_back(absl::StrCat("specialisation '", problem.specialisation,
+                                  "' is unknown; there are: '",
+                                  absl::StrJoin(names, "', '"), "'"));
+  }
+  if (faults.empty()) return absl::OkStatus();
+  // A list can have thousands of elements; the first faults are enough.
+  if (faults.size() > kMaxFaultsNamed) {
+    const size_t more = faults.size() - kMaxFaultsNamed;
+    faults.resize(kMaxFaultsNamed);
+    faults.push_back(absl::StrCat("and ", more, " more"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "problem of kernel '", spec.name, "': ", absl::StrJoin(faults, "; ")));
+}
+
+std::string FormatConfiguration(const KernelSpec& spec,
+                                const Configuration& configuration) {
+  std::vector<std::string> parts;
+  for (int i = 0; i < configuration.size(); ++i) {
+    const auto index = static_cast<size_t>(i);
+    parts.push_back(absl::StrCat(
+        index < spec.parameters.size() ? spec.parameters[index].name : "?", "=",
+        configuration[i]));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+std::string FormatProblem(const KernelSpec& spec, const Problem& problem) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < problem.extents.size(); ++i) {
+    const bool known = i < spec.dimensions.size();
+    const std::string name = known ? spec.dimensions[i].name : "?";
+    if (known && spec.dimensions[i].repeated) {
+      parts.push_back(absl::StrCat(name, "=", JoinExtents(problem.repeated)));
+    } else {
+      parts.push_back(absl::StrCat(name, "=", problem.extents[i]));
+    }
+  }
+  if (!problem.specialisation.empty()) {
+    parts.push_back(absl::StrCat("[", problem.specialisation, "]"));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+}  // namespace wavetune

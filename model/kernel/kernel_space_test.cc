@@ -1,0 +1,201 @@
+// Tests of kernel_space.cc: the questions of kernel_validation.h about a valid
+// spec.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::wavetune::testing::CausalAttentionSpec;
+using ::wavetune::testing::GemmSpec;
+using ::wavetune::testing::GroupedGemmSpec;
+
+Relation::Term Term(int64_t coefficient, std::vector<int32_t> parameters = {},
+                    std::vector<int32_t> dimensions = {}) {
+  return {.coefficient = coefficient,
+          .parameters = std::move(parameters),
+          .dimensions = std::move(dimensions)};
+}
+
+TEST(EnumerateConfigurationsTest, GivesTheSpaceInOrderOfValueIndices) {
+  KernelSpec spec = GemmSpec();
+  spec.parameters[4].values = {4, 1};  // Order of declaration, not of size.
+  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  ASSERT_EQ(space.size(), 24u);
+  EXPECT_EQ(space[0], Configuration({16, 32, 16, 1, 4}));
+  EXPECT_EQ(space[1], Configuration({16, 32, 16, 1, 1}));
+  EXPECT_EQ(space.back(), Configuration({64, 32, 32, 2, 1}));
+  for (const Configuration& configuration : space) {
+    EXPECT_TRUE(InSpace(spec, configuration));
+  }
+}
+
+TEST(EnumerateConfigurationsTest, StopsJustAboveTheLimit) {
+  KernelSpec spec = GemmSpec();
+  spec.constraints.clear();
+  for (Parameter& parameter : spec.parameters) {
+    parameter.values.clear();
+    for (int64_t value = 1; value <= 20; ++value) {
+      parameter.values.push_back(value);
+    }
+  }
+  EXPECT_EQ(EnumerateConfigurations(spec).size(), kMaxConfigurations + 1);
+}
+
+TEST(EnumerateConfigurationsTest, PrunesALargeCrossProduct) {
+  // 12 parameters of 8 values are 7e10 combinations; each equals the one
+  // before.
+  KernelSpec spec = GemmSpec();
+  spec.parameters.clear();
+  spec.constraints.clear();
+  for (int i = 0; i < 12; ++i) {
+    spec.parameters.push_back({.name = absl::StrCat("P", i),
+                               .role = ParameterRole::kMacro,
+                               .values = {1, 2, 3, 4, 5, 6, 7, 8}});
+    if (i == 0) continue;
+    spec.constraints.push_back({.left = {Term(1, {i})},
+                                .op = Relation::Operator::kEqual,
+                                .right = {Term(1, {i - 1})}});
+  }
+  EXPECT_EQ(EnumerateConfigurations(spec).size(), 8u);
+}
+
+TEST(InSpaceTest, RefusesUnknownValuesCountsAndBrokenConstraints) {
+  const KernelSpec spec = GemmSpec();
+  EXPECT_TRUE(InSpace(spec, {16, 128, 16, 1, 4}));
+  EXPECT_FALSE(InSpace(spec, {64, 128, 16, 1, 4}));  // 8192 > 4096
+  EXPECT_FALSE(InSpace(spec, {17, 32, 16, 1, 4}));
+  EXPECT_FALSE(InSpace(spec, {16, 32, 16, 1}));
+  EXPECT_FALSE(InSpace(spec, {16, 32, 16, 1, 4, 1}));
+}
+
+TEST(IsLegalTest, AppliesRangesAndPredicates) {
+  const KernelSpec spec = GemmSpec();
+  const Configuration wide({16, 32, 16, 1, 4});
+  const Configuration narrow({16, 32, 16, 1, 1});
+  EXPECT_TRUE(IsLegal(spec, wide, {1, 2, 8}));
+  EXPECT_FALSE(IsLegal(spec, wide, {1, 2, 7}));
+  EXPECT_TRUE(IsLegal(spec, narrow, {1, 2, 7}));
+  EXPECT_FALSE(IsLegal(spec, narrow, {0, 2, 7}));
+  EXPECT_FALSE(IsLegal(spec, narrow, {1, 2}));
+  EXPECT_FALSE(IsLegal(spec, narrow, {1, 2, 7, 1}));
+}
+
+TEST(IsLegalTest, LooksAtEveryElementOfARepeatedDimension) {
+  const KernelSpec spec = GroupedGemmSpec();
+  const Configuration configuration({16, 32, 16, 1, 1});
+  const std::vector<int64_t> good = {1, 5};
+  const std::vector<int64_t> bad = {1, 0};
+  EXPECT_TRUE(IsLegal(spec, configuration, {{0, 2, 8}, good}));
+  EXPECT_FALSE(IsLegal(spec, configuration, {{0, 2, 8}, bad}));
+  EXPECT_FALSE(IsLegal(spec, configuration, {0, 2, 8}));
+}
+
+// `k` from 1 to 1000 and a parameter of value 4 (VECTOR).
+bool AlwaysLegal(Relation predicate, int64_t min = 1, int64_t max = 1000) {
+  KernelSpec spec = GemmSpec();
+  spec.dimensions[2].min = min;
+  spec.dimensions[2].max = max;
+  spec.problem_predicates = {std::move(predicate)};
+  return IsLegalForEveryProblem(spec, {16, 32, 16, 1, 4});
+}
+
+TEST(IsLegalForEveryProblemTest, DecidesComparisonsAtTheEndsOfTheRanges) {
+  using Op = Relation::Operator;
+  const auto k = Term(1, {}, {2});
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kGreaterOrEqual, {Term(1)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kGreater, {Term(1)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLessOrEqual, {Term(1000)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kLess, {Term(1000)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLess, {Term(16, {2, 4})}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kNotEqual, {Term(1001)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kEqual, {Term(7)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kEqual, {Term(7)}}, 7, 7));
+  // -2 * k + 2000 >= 0
+  EXPECT_TRUE(AlwaysLegal(
+      {{Term(-2, {}, {2}), Term(2000)}, Op::kGreaterOrEqual, {Term(0)}}));
+  EXPECT_FALSE(AlwaysLegal(
+      {{Term(-2, {}, {2}), Term(1999)}, Op::kGreaterOrEqual, {Term(0)}}));
+}
+
+TEST(IsLegalForEveryProblemTest, DecidesMultiplesByTheConstantParts) {
+  using Op = Relation::Operator;
+  const auto k = Term(1, {}, {2});
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {3})}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {4})}}));
+  EXPECT_TRUE(
+      AlwaysLegal({{Term(8, {}, {2})}, Op::kMultipleOf, {Term(1, {4})}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {4})}}, 64, 64));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {k}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(0)}}));
+}
+
+TEST(IsLegalForEveryProblemTest, PredicatesOverParametersAloneAreEvaluated) {
+  using Op = Relation::Operator;
+  EXPECT_TRUE(AlwaysLegal({{Term(1, {4})}, Op::kEqual, {Term(4)}}));
+  EXPECT_FALSE(AlwaysLegal({{Term(1, {4})}, Op::kEqual, {Term(5)}}));
+}
+
+TEST(CheckProblemTest, NamesWhatIsMissingExtraOrOutOfRange) {
+  const KernelSpec spec = CausalAttentionSpec();
+  Problem problem{.extents = {1, 0, 1, 16}, .specialisation = "sideways"};
+  const std::string message(CheckProblem(spec, problem).message());
+  EXPECT_THAT(message, HasSubstr("seq_kv is missing"));
+  EXPECT_THAT(message, HasSubstr("heads=0 is outside of 1..1048576"));
+  EXPECT_THAT(message, HasSubstr("specialisation 'sideways' is unknown"));
+  problem = {.extents = {1, 1, 1, 16, 16, 9}, .specialisation = "full"};
+  EXPECT_THAT(std::string(CheckProblem(spec, problem).message()),
+              HasSubstr("extent number 6 (9) belongs to no dimension"));
+}
+
+TEST(CheckProblemTest, AcceptsWhatIsComplete) {
+  EXPECT_TRUE(CheckProblem(GemmSpec(), {.extents = {1, 2, 3}}).ok());
+  EXPECT_TRUE(CheckProblem(GroupedGemmSpec(),
+                           {.extents = {0, 2, 3}, .repeated = {1, 2}})
+                  .ok());
+}
+
+TEST(CheckProblemTest, ARepeatedDimensionNeedsItsListAndOthersNone) {
+  EXPECT_THAT(
+      std::string(
+          CheckProblem(GroupedGemmSpec(), {.extents = {5, 2, 3}}).message()),
+      HasSubstr("m is missing its list of extents"));
+  EXPECT_THAT(std::string(CheckProblem(GemmSpec(),
+                                       {.extents = {1, 2, 3}, .repeated = {1}})
+                              .message()),
+              HasSubstr("no dimension repeats"));
+}
+
+TEST(CheckProblemTest, NamesTheFirstFaultsOfALongList) {
+  const Problem problem{.extents = {0, 2, 3},
+                        .repeated = std::vector<int64_t>(1000, 0)};
+  const std::string message(CheckProblem(GroupedGemmSpec(), problem).message());
+  EXPECT_THAT(message, HasSubstr("and 992 more"));
+  EXPECT_LT(message.size(), 1000u);
+}
+
+TEST(FormatTest, NamesEveryValue) {
+  EXPECT_EQ(FormatConfiguration(GemmSpec(), {64, 32, 16, 1, 4}),
+            "BLOCK_M=64 BLOCK_N=32 BLOCK_K=16 NUM_STAGES=1 VECTOR=4");
+  EXPECT_EQ(FormatProblem(GemmSpec(), {.extents = {1, 576, 576}}),
+            "m=1 n=576 k=576");
+  EXPECT_EQ(FormatProblem(CausalAttentionSpec(), {.extents = {1, 8, 2, 16, 16},
+                                                  .specialisation = "causal"}),
+            "batch=1 heads=8 kv_heads=2 seq_q=16 seq_kv=16 [causal]");
+  EXPECT_EQ(FormatProblem(GroupedGemmSpec(),
+                          {.extents = {0, 2, 3}, .repeated = {1, 5}}),
+            "m=[1 5] n=2 k=3");
+}
+
+}  // namespace
+}  // namespace wavetune

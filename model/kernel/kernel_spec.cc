@@ -1,0 +1,58 @@
+#include "model/kernel/kernel_spec.h"
+
+#include <cstddef>
+
+namespace wavetune {
+namespace {
+
+// Named is a vector of things with a `name`. Lists are short: no index needed.
+template <typename Named>
+int IndexByName(const Named& items, const std::string& name) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::vector<std::string> KernelSpec::SpecialisationNames() const {
+  if (specialisations.empty()) return {""};
+  std::vector<std::string> names;
+  names.reserve(specialisations.size());
+  for (const Specialisation& specialisation : specialisations) {
+    names.push_back(specialisation.name);
+  }
+  return names;
+}
+
+const Mapping& KernelSpec::MappingOf(const std::string& specialisation) const {
+  for (const Specialisation& candidate : specialisations) {
+    if (candidate.name == specialisation && candidate.mapping.has_value()) {
+      return *candidate.mapping;
+    }
+  }
+  return mapping;
+}
+
+const Implementation* KernelSpec::ImplementationOf(
+    const std::string& backend) const {
+  for (const Implementation& implementation : implementations) {
+    if (implementation.backend == backend) return &implementation;
+  }
+  return nullptr;
+}
+
+int KernelSpec::DimensionIndex(const std::string& wanted) const {
+  return IndexByName(dimensions, wanted);
+}
+
+int KernelSpec::ParameterIndex(const std::string& wanted) const {
+  return IndexByName(parameters, wanted);
+}
+
+int KernelSpec::ArgumentIndex(const std::string& wanted) const {
+  return IndexByName(arguments, wanted);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,215 @@
+// KernelSpec: a tunable kernel as its manifest declares it, with names bound to
+// indices.
+//
+// Why: planning, fitting and deciding work on indices; names matter only where
+// people read or write. proto/convert/kernel_spec.h builds this from the
+// manifest and reports unknown names; model/kernel/kernel_validation.h checks
+// what the fields mean together.
+//
+// Thread safety: plain values.
+#ifndef WAVETUNE_MODEL_KERNEL_KERNEL_SPEC_H_
+#define WAVETUNE_MODEL_KERNEL_KERNEL_SPEC_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/problem.h"
+#include "model/kernel/relation.h"
+#include "model/kernel/wave_form.h"
+
+namespace wavetune {
+
+// Most dimensions of a kernel; Problem keeps this many extents inline.
+inline constexpr int kMaxDimensions = 8;
+
+// Most candidates per sub-table where a manifest sets none.
+inline constexpr int kDefaultPortfolioSize = 16;
+
+// Largest extent where a manifest sets none.
+inline constexpr int64_t kDefaultMaxExtent =
+    std::numeric_limits<int32_t>::max();
+
+// One extent of a problem.
+struct Dimension {
+  std::string name;
+  bool repeated = false;  // A list of extents (tokens per expert); at most one
+                          // dimension of a kernel.
+  int64_t min = 1;
+  int64_t max = kDefaultMaxExtent;
+
+  friend bool operator==(const Dimension&, const Dimension&) = default;
+};
+
+// A named set of compile-time values that are not tuned.
+struct Specialisation {
+  std::string name;
+  std::map<std::string, std::string> defines;  // Macro name to value.
+  std::optional<Mapping> mapping;              // Replaces the kernel's.
+};
+
+// Whether a parameter changes the grid or the loop count (macro) or not
+// (micro).
+enum class ParameterRole { kMacro, kMicro };
+
+// One tuning parameter.
+struct Parameter {
+  std::string name;
+  ParameterRole role = ParameterRole::kMacro;
+  std::vector<int64_t> values;
+};
+
+// What a device predicate may name beside parameters.
+enum class DeviceFact : int32_t { kComputeCapability = 0 };
+inline constexpr int kDeviceFacts = 1;
+
+// The name of DeviceFact::kComputeCapability in a manifest.
+inline constexpr char kComputeCapabilityName[] = "compute_capability";
+
+// A CUDA tensor map over a two-dimensional, row-major, dense argument, passed
+// by value before the arguments.
+struct TensorMap {
+  // How a box is laid out in shared memory.
+  enum class Swizzle : uint8_t { kNone, k32Bytes, k64Bytes, k128Bytes };
+
+  int32_t argument = 0;  // Index into KernelSpec::arguments; a buffer.
+  std::vector<Expression> extents;  // Elements, over dimensions; the contiguous
+                                    // one first.
+  std::vector<Expression>
+      box;  // Elements that one copy moves, over parameters.
+  Swizzle swizzle = Swizzle::kNone;
+  int32_t l2_promotion_bytes = 0;     // 0, 64, 128 or 256.
+  std::optional<int32_t> enabled_by;  // Parameter; 0 there: passed as zeros.
+
+  friend bool operator==(const TensorMap&, const TensorMap&) = default;
+};
+
+// out[m, n] = a[m, k] * b[k, n], row major.
+struct MatrixProduct {
+  int32_t a = 0;  // Indices into KernelSpec::arguments.
+  int32_t b = 0;
+  int32_t out = 0;
+  int32_t m = 0;  // Indices into KernelSpec::dimensions.
+  int32_t n = 0;
+  int32_t k = 0;
+  bool b_transposed = false;  // b is [n, k].
+
+  friend bool operator==(const MatrixProduct&, const MatrixProduct&) = default;
+};
+
+// A vendor library's call that does what the kernel does, on its arguments: for
+// comparison only.
+struct Peer {
+  std::string library;  // "cublaslt".
+  MatrixProduct product;
+
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+// How one backend compiles and launches the kernel.
+struct Implementation {
+  std::string backend;  // "opencl", "cuda" or "replay".
+  std::vector<std::string> sources;
+  std::string entry;
+  std::vector<std::string> compile_options;
+  std::optional<Expression> group_size;  // Work items per group.
+  std::optional<Expression>
+      groups;  // Work groups; absent: the mapping's tiles.
+  std::optional<Expression> local_memory_bytes;  // Dynamic local memory.
+  std::optional<Expression> cluster_size;  // Work groups per cluster, along x;
+                                           // absent: no clusters.
+  std::vector<Relation> persistent_if;  // Over parameters. Where all hold, no
+                                        // more groups are launched than are
+                                        // resident at once; empty: never.
+  std::vector<TensorMap> tensor_maps;   // In the order they are passed in.
+  // Over parameters and facts of the device: Term::dimensions holds DeviceFact
+  // numbers. model/kernel/device_space.h evaluates them.
+  std::vector<Relation> device_predicates;
+  std::vector<Peer> peers;
+};
+
+enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };
+enum class ArgumentRole { kInput, kOutput, kScalar };
+
+// One argument of the kernel function.
+struct Argument {
+  std::string name;
+  ArgumentRole role = ArgumentRole::kInput;
+  ElementType type = ElementType::kFloat32;
+  Expression size;  // Elements of a buffer, or the value of a scalar.
+  bool cold =
+      false;  // Rotated over more than the last-level cache between launches.
+};
+
+// The reference that outputs are compared with.
+struct Correctness {
+  std::string source;
+  std::string entry;
+  Expression work_items;
+  double relative_tolerance = 0;  // On ||out - reference||_2 / ||reference||_2.
+  std::vector<std::string> compile_options;
+};
+
+// A problem and how often it is asked for, relative to others (> 0).
+struct WeightedProblem {
+  Problem problem;
+  double weight = 1;
+
+  friend bool operator==(const WeightedProblem&,
+                         const WeightedProblem&) = default;
+};
+
+// What planning may construct.
+struct ProblemLimits {
+  int64_t max_elements = int64_t{1} << 28;  // Of any buffer argument.
+  int64_t max_total_iterations = 0;         // Of the mapping; 0: no limit.
+};
+
+// A kernel.
+struct KernelSpec {
+  std::string name;
+  std::string description;
+  std::vector<Dimension> dimensions;
+  std::vector<Specialisation> specialisations;  // Empty: one, unnamed.
+  std::vector<Parameter> parameters;
+  std::vector<Relation> constraints;
+  std::vector<Relation> problem_predicates;
+  Mapping mapping;
+  WaveForm wave_form = WaveForm::kSum;
+  std::vector<Implementation> implementations;
+  std::vector<Argument> arguments;
+  std::optional<Correctness> correctness;
+  Configuration default_configuration;
+  std::vector<WeightedProblem>
+      representative_problems;  // Grids multiplied out; empty specialisation:
+                                // for all.
+  std::vector<WeightedProblem> correctness_problems;
+  ProblemLimits limits;
+  int portfolio_size = kDefaultPortfolioSize;  // Most candidates per sub-table.
+
+  // Returns the specialisations' names, or one empty name where there are none.
+  // Cannot fail.
+  std::vector<std::string> SpecialisationNames() const;
+
+  // Returns the mapping of a specialisation (the kernel's own where it declares
+  // none, or where the name is unknown). Cannot fail.
+  const Mapping& MappingOf(const std::string& specialisation) const;
+
+  // Returns the implementation for a backend, or nullptr.
+  const Implementation* ImplementationOf(const std::string& backend) const;
+
+  // Returns the index of a dimension, parameter or argument by name, or -1.
+  // Case matters.
+  int DimensionIndex(const std::string& wanted) const;
+  int ParameterIndex(const std::string& wanted) const;
+  int ArgumentIndex(const std::string& wanted) const;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_KERNEL_SPEC_H_

@@ -1,0 +1,349 @@
+// Whether a spec is valid. kernel_space.cc answers the other questions of
+// kernel_validation.h.
+#include "model/kernel/kernel_validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel/implementation_faults.h"
+#include "model/kernel/kernel_faults.h"
+#include "model/kernel/kernel_space.h"
+#include "model/kernel/mapping_inverse.h"
+#include "model/kernel/mapping_structure.h"
+
+namespace wavetune {
+namespace {
+
+// Largest value of a tuning parameter: they are compiled in as int macros.
+constexpr int64_t kMaxParameterValue = kDefaultMaxExtent;
+
+bool IsReplayOnly(const KernelSpec& spec) {
+  return std::all_of(spec.implementations.begin(), spec.implementations.end(),
+                     [](const Implementation& implementation) {
+                       return implementation.backend == "replay";
+                     });
+}
+
+class Validator {
+ public:
+  explicit Validator(const KernelSpec& spec) : spec_(spec), faults_(spec) {}
+
+  absl::Status Run() {
+    CheckNames();
+    CheckDimensions();
+    CheckParameters();
+    CheckSpecialisations();
+    const bool relations_are_sound = CheckRelations();
+    CheckMappings();
+    const bool sizes_are_sound = CheckImplementations(spec_, faults_);
+    CheckArguments();
+    CheckCorrectness();
+    CheckProblems(spec_.representative_problems, "representative_problems");
+    CheckProblems(spec_.correctness_problems, "correctness_problems");
+    CheckLimits();
+    if (relations_are_sound && parameters_are_sound_) {
+      CheckSpace(sizes_are_sound);
+    }
+    if (faults_.size() == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel '", spec_.name, "' has ", faults_.size(),
+                     faults_.size() == 1 ? " fault:\n" : " faults:\n",
+                     absl::StrJoin(faults_.lines(), "\n")));
+  }
+
+ private:
+  template <typename... Parts>
+  void Add(const Parts&... parts) {
+    faults_.Add(parts...);
+  }
+
+  void CheckNames() {
+    if (!IsLowerName(spec_.name)) {
+      Add("name: '", spec_.name,
+          "' is malformed; use [a-z][a-z0-9_]*, at most 64 characters");
+    }
+    // Dimensions and parameters share a name space: relations name both.
+    std::set<std::string> seen;
+    for (const Dimension& dimension : spec_.dimensions) {
+      if (!IsLowerName(dimension.name)) {
+        Add("dimensions: name '", dimension.name,
+            "' is malformed; use [a-z][a-z0-9_]*");
+      }
+      faults_.CheckUnique("dimensions", dimension.name, seen);
+    }
+    for (const Parameter& parameter : spec_.parameters) {
+      if (!IsIdentifier(parameter.name)) {
+        Add("parameters: name '", parameter.name,
+            "' is malformed; use [A-Za-z][A-Za-z0-9_]*");
+      }
+      if (absl::AsciiStrToLower(parameter.name) == kComputeCapabilityName) {
+        Add("parameters: name '", parameter.name,
+            "' is what device_predicates call a fact of the device; rename it");
+      }
+      faults_.CheckUnique("parameters", parameter.name, seen);
+    }
+  }
+
+  void CheckDimensions() {
+    const size_t count = spec_.dimensions.size();
+    if (count < 1 || count > static_cast<size_t>(kMaxDimensions)) {
+      Add("dimensions: there are ", count, "; give 1 to ", kMaxDimensions);
+    }
+    int repeated = 0;
+    for (const Dimension& dimension : spec_.dimensions) {
+      repeated += dimension.repeated ? 1 : 0;
+      if (dimension.min < 1) {
+        Add("dimensions: '", dimension.name, "' has min ", dimension.min,
+            "; give at least 1");
+      }
+      if (dimension.min > dimension.max) {
+        Add("dimensions: '", dimension.name, "' has min ", dimension.min,
+            " above max ", dimension.max, "; exchange them");
+      }
+      if (dimension.max > kExpressionLimit) {
+        Add("dimensions: '", dimension.name, "' has max ", dimension.max,
+            "; give at most 2^52");
+      }
+    }
+    if (repeated > 1) {
+      Add("dimensions: ", repeated, " are repeated; repeat at most one");
+    }
+  }
+
+  void CheckParameters() {
+    const size_t before = faults_.size();
+    const size_t count = spec_.parameters.size();
+    if (count < 1 || count > static_cast<size_t>(kMaxParameters)) {
+      Add("parameters: there are ", count, "; give 1 to ", kMaxParameters);
+    }
+    for (const Parameter& parameter : spec_.parameters) {
+      if (parameter.values.empty()) {
+        Add("parameters: '", parameter.name,
+            "' has no values; give at least one");
+      }
+      std::set<int64_t> seen;
+      for (const int64_t value : parameter.values) {
+        if (value < 0 || value > kMaxParameterValue) {
+          Add("parameters: '", parameter.name, "' has value ", value,
+              "; give 0 to 2^31 - 1");
+        }
+        if (!seen.insert(value).second) {
+          Add("parameters: '", parameter.name, "' has value ", value,
+              " twice; give it once");
+        }
+      }
+    }
+    parameters_are_sound_ = faults_.size() == before;
+  }
+
+  void CheckSpecialisations() {
+    std::set<std::string> seen;
+    for (const Specialisation& specialisation : spec_.specialisations) {
+      if (!IsLowerName(specialisation.name)) {
+        Add("specialisations: name '", specialisation.name,
+            "' is malformed; use [a-z][a-z0-9_]*");
+      }
+      faults_.CheckUnique("specialisations", specialisation.name, seen);
+      for (const auto& [macro, value] : specialisation.defines) {
+        if (!IsIdentifier(macro, /*underscore=*/true)) {
+          Add("specialisations: '", specialisation.name, "' defines '", macro,
+              "', which is no macro name; use [A-Za-z_][A-Za-z0-9_]*");
+        }
+        if (spec_.ParameterIndex(macro) >= 0) {
+          Add("specialisations: '", specialisation.name, "' defines '", macro,
+              "', which is a tuning parameter; rename one");
+        }
+      }
+    }
+  }
+
+  // Returns whether every relation can be evaluated.
+  bool CheckRelations() {
+    const size_t before = faults_.size();
+    for (size_t i = 0; i < spec_.constraints.size(); ++i) {
+      faults_.CheckRelation(absl::StrCat("constraints[", i, "]"),
+                            spec_.constraints[i],
+                            KernelFaults::Scope::kParameters);
+    }
+    for (size_t i = 0; i < spec_.problem_predicates.size(); ++i) {
+      faults_.CheckRelation(absl::StrCat("problem_predicates[", i, "]"),
+                            spec_.problem_predicates[i],
+                            KernelFaults::Scope::kDimensions);
+    }
+    return faults_.size() == before;
+  }
+
+  void CheckMappings() {
+    CheckMapping("", spec_.mapping);
+    for (const Specialisation& specialisation : spec_.specialisations) {
+      if (specialisation.mapping.has_value()) {
+        CheckMapping(
+            absl::StrCat("specialisations: '", specialisation.name, "': "),
+            *specialisation.mapping);
+      }
+    }
+  }
+
+  void CheckMapping(const std::string& prefix, const Mapping& mapping) {
+    const absl::Status status = CheckInvertible(spec_, mapping);
+    if (!status.ok()) {
+      // One line for each malformed expression.
+      for (const absl::string_view line :
+           absl::StrSplit(status.message(), '\n')) {
+        Add(prefix, line);
+      }
+      return;
+    }
+    std::vector<int32_t> used;
+    CollectParameters(mapping.tiles, used);
+    for (const auto* part :
+         {&mapping.iterations_per_tile, &mapping.total_iterations,
+          &mapping.longest_loop}) {
+      if (part->has_value()) CollectParameters(**part, used);
+    }
+    for (const int32_t index : used) {
+      const Parameter& parameter = spec_.parameters[static_cast<size_t>(index)];
+      if (parameter.role != ParameterRole::kMacro) {
+        Add(prefix, "mapping: parameter '", parameter.name,
+            "' changes the grid or the loop, but is declared micro; declare it "
+            "macro");
+      }
+    }
+    faults_.CheckPositive(prefix + "mapping", used);
+  }
+
+  void CheckArguments() {
+    const bool replay_only = IsReplayOnly(spec_);
+    std::set<std::string> seen;
+    bool has_output = false;
+    for (const Argument& argument : spec_.arguments) {
+      if (!IsIdentifier(argument.name, /*underscore=*/true)) {
+        Add("arguments: name '", argument.name,
+            "' is malformed; use [A-Za-z_][A-Za-z0-9_]*");
+      }
+      faults_.CheckUnique("arguments", argument.name, seen);
+      faults_.CheckExpression(
+          absl::StrCat(
+              "arguments: '", argument.name, "': ",
+              argument.role == ArgumentRole::kScalar ? "value" : "elements"),
+          argument.size, argument.role != ArgumentRole::kScalar);
+      has_output |= argument.role == ArgumentRole::kOutput;
+      if (argument.cold && argument.role != ArgumentRole::kInput) {
+        Add("arguments: '", argument.name,
+            "' is cold but no input; only inputs are rotated");
+      }
+    }
+    if (!replay_only && !has_output) {
+      Add("arguments: there is no output; declare the buffer that the kernel "
+          "writes");
+    }
+  }
+
+  void CheckCorrectness() {
+    if (!spec_.correctness.has_value()) {
+      if (!IsReplayOnly(spec_)) {
+        Add("correctness: is missing; name a reference and a tolerance");
+      }
+      return;
+    }
+    const Correctness& correctness = *spec_.correctness;
+    faults_.CheckSource("correctness.source", correctness.source);
+    if (!IsIdentifier(correctness.entry, /*underscore=*/true)) {
+      Add("correctness.entry: '", correctness.entry,
+          "' is no function name; name the reference function");
+    }
+    faults_.CheckExpression("correctness.work_items", correctness.work_items);
+    if (!(correctness.relative_tolerance > 0) ||
+        !std::isfinite(correctness.relative_tolerance)) {
+      Add("correctness.relative_tolerance: is ", correctness.relative_tolerance,
+          "; give a finite number above 0");
+    }
+  }
+
+  void CheckProblems(const std::vector<WeightedProblem>& problems,
+                     absl::string_view field) {
+    for (size_t i = 0; i < problems.size(); ++i) {
+      Problem problem = problems[i].problem;
+      // Empty means all specialisations here.
+      if (problem.specialisation.empty()) {
+        problem.specialisation = spec_.SpecialisationNames().front();
+      }
+      const absl::Status status = CheckProblem(spec_, problem);
+      if (!status.ok()) {
+        Add(field, "[", i, "]: ", status.message(), "; correct it");
+      }
+      if (!(problems[i].weight > 0) || !std::isfinite(problems[i].weight)) {
+        Add(field, "[", i, "]: weight is ", problems[i].weight,
+            "; give a finite number above 0");
+      }
+    }
+  }
+
+  void CheckLimits() {
+    if (spec_.limits.max_elements < 1) {
+      Add("limits.max_elements: is ", spec_.limits.max_elements,
+          "; give at least 1");
+    }
+    if (spec_.limits.max_total_iterations < 0) {
+      Add("limits.max_total_iterations: is ", spec_.limits.max_total_iterations,
+          "; give 0 (no limit) or more");
+    }
+  }
+
+  void CheckSpace(bool sizes_are_sound) {
+    const KernelSpace space = EnumerateSpace(spec_);
+    const auto size = static_cast<int64_t>(space.configurations.size());
+    if (!space.complete || size > kMaxConfigurations) {
+      Add("parameters: the space has more than ", kMaxConfigurations,
+          " configurations, or takes too long to enumerate; give fewer values "
+          "or more constraints");
+    } else if (size == 0) {
+      Add("constraints: no configuration fulfils them; relax one");
+    }
+    CheckDefault();
+    if (sizes_are_sound) {
+      CheckImplementationsIn(space.configurations, spec_, faults_);
+    }
+    if (size > 0 &&
+        std::none_of(space.configurations.begin(), space.configurations.end(),
+                     [this](const Configuration& configuration) {
+                       return IsLegalForEveryProblem(spec_, configuration);
+                     })) {
+      Add("problem_predicates: no configuration is legal for every problem; "
+          "give a parameter a value that needs nothing of the problem, for "
+          "example a vector width of 1");
+    }
+  }
+
+  void CheckDefault() {
+    const Configuration& configuration = spec_.default_configuration;
+    if (configuration.size() == static_cast<int>(spec_.parameters.size()) &&
+        InSpace(spec_, configuration)) {
+      return;
+    }
+    Add("default_configuration: '", FormatConfiguration(spec_, configuration),
+        "' is not in the space; give every parameter one of its values, within "
+        "the constraints");
+  }
+
+  const KernelSpec& spec_;
+  bool parameters_are_sound_ = false;
+  KernelFaults faults_;
+};
+
+}  // namespace
+
+absl::Status ValidateKernelSpec(const KernelSpec& spec) {
+  return Validator(spec).Run();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,389 @@
+#include "model/kernel/kernel_validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::wavetune::testing::CausalAttentionSpec;
+using ::wavetune::testing::GemmSpec;
+using ::wavetune::testing::GroupedGemmSpec;
+
+Expression Dim(int index) { return Expression::OfDimension(index); }
+Expression Par(int index) { return Expression::OfParameter(index); }
+
+TEST(ValidateKernelSpecTest, AcceptsTheKernelsThatTestsShare) {
+  for (const KernelSpec& spec :
+       {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec(),
+        testing::TritonGemmSpec(), testing::TritonAttentionSpec(),
+        testing::HopperGemmSpec()}) {
+    EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+  }
+}
+
+// One way to break the GEMM, and what the message must say of it.
+struct Fault {
+  std::string name;
+  std::function<void(KernelSpec&)> apply;
+  std::string message;
+};
+
+class ValidateFaultTest : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(ValidateFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
+  KernelSpec spec = GemmSpec();
+  GetParam().apply(spec);
+  const absl::Status status = ValidateKernelSpec(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+  EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'),
+            1)
+      << status.message();
+}
+
+std::vector<Fault> NameFaults() {
+  return {
+      {"KernelName", [](KernelSpec& s) { s.name = "Gemm"; },
+       "name: 'Gemm' is malformed"},
+      {"KernelNameTooLong", [](KernelSpec& s) { s.name.assign(65, 'a'); },
+       "at most 64"},
+      {"DimensionName", [](KernelSpec& s) { s.dimensions[0].name = "M"; },
+       "dimensions: name 'M' is malformed"},
+      {"DimensionTwice", [](KernelSpec& s) { s.dimensions[1].name = "m"; },
+       "name 'm' is used twice"},
+      {"ParameterName", [](KernelSpec& s) { s.parameters[0].name = "A-B"; },
+       "parameters: name 'A-B' is malformed"},
+      {"ParameterTwice",
+       [](KernelSpec& s) { s.parameters[1].name = "BLOCK_M"; },
+       "name 'BLOCK_M' is used twice"},
+      {"ParameterNamedLikeADimension",
+       [](KernelSpec& s) { s.parameters[4].name = "N"; },
+       "name 'N' is used twice"},
+      {"ParameterNamedLikeAFactOfTheDevice",
+       [](KernelSpec& s) { s.parameters[4].name = "Compute_Capability"; },
+       "name 'Compute_Capability' is what device_predicates call"},
+      {"SpecialisationName",
+       [](KernelSpec& s) { s.specialisations = {{.name = "BF16"}}; },
+       "specialisations: name 'BF16' is malformed"},
+      {"SpecialisationTwice",
+       [](KernelSpec& s) {
+         s.specialisations = {{.name = "a"}, {.name = "a"}};
+       },
+       "specialisations: name 'a' is used twice"},
+      {"DefineName",
+       [](KernelSpec& s) {
+         s.specialisations = {{.name = "a", .defines = {{"X Y", "1"}}}};
+       },
+       "defines 'X Y', which is no macro name"},
+      {"DefineOfAParameter",
+       [](KernelSpec& s) {
+         s.specialisations = {{.name = "a", .defines = {{"BLOCK_M", "1"}}}};
+       },
+       "defines 'BLOCK_M', which is a tuning parameter"},
+  };
+}
+
+std::vector<Fault> RangeFaults() {
+  return {
+      {"TooManyParameters",
+       [](KernelSpec& s) {
+         for (int i = 0; i < 8; ++i) {
+           s.parameters.push_back({.name = absl::StrCat("EXTRA_", i),
+                                   .role = ParameterRole::kMicro,
+                                   .values = {1}});
+         }
+       },
+       "parameters: there are 13"},
+      {"NoValues", [](KernelSpec& s) { s.parameters[3].values.clear(); },
+       "'NUM_STAGES' has no values"},
+      {"ValueTwice",
+       [](KernelSpec& s) {
+         s.parameters[3].values = {2, 2};
+       },
+       "'NUM_STAGES' has value 2 twice"},
+      {"NegativeValue",
+       [](KernelSpec& s) {
+         s.parameters[3].values = {2, -1};
+       },
+       "'NUM_STAGES' has value -1"},
+      {"RangeUpsideDown",
+       [](KernelSpec& s) {
+         s.dimensions[0].min = 10;
+         s.dimensions[0].max = 5;
+         s.representative_problems.clear();
+       },
+       "'m' has min 10 above max 5"},
+      {"MinBelowOne", [](KernelSpec& s) { s.dimensions[0].min = 0; },
+       "'m' has min 0"},
+      {"MaxTooLarge",
+       [](KernelSpec& s) { s.dimensions[0].max = kExpressionLimit + 1; },
+       "'m' has max"},
+      {"NoElements", [](KernelSpec& s) { s.limits.max_elements = 0; },
+       "limits.max_elements: is 0"},
+      {"NegativeIterations",
+       [](KernelSpec& s) { s.limits.max_total_iterations = -1; },
+       "limits.max_total_iterations: is -1"},
+  };
+}
+
+std::vector<Fault> SpaceFaults() {
+  return {
+      {"NothingLegalForEveryProblem",
+       [](KernelSpec& s) {
+         s.parameters[4].values = {4, 8};
+         s.default_configuration = {64, 32, 32, 2, 4};
+       },
+       "problem_predicates: no configuration is legal for every problem"},
+      {"HugeSpace",
+       [](KernelSpec& s) {
+         s.parameters[3].values.clear();
+         for (int64_t i = 1; i <= 20000; ++i) {
+           s.parameters[3].values.push_back(i);
+         }
+       },
+       "the space has more than 100000 configurations"},
+      {"DefaultOutside",
+       [](KernelSpec& s) {
+         s.default_configuration = {64, 128, 32, 2, 1};
+       },
+       "default_configuration: 'BLOCK_M=64 BLOCK_N=128"},
+      {"DefaultMissing", [](KernelSpec& s) { s.default_configuration = {}; },
+       "default_configuration: ''"},
+      {"DefaultOfAnUnknownValue",
+       [](KernelSpec& s) {
+         s.default_configuration = {48, 32, 32, 2, 1};
+       },
+       "is not in the space"},
+      {"ConstraintOverADimension",
+       [](KernelSpec& s) { s.constraints[0].left[0].dimensions = {0}; },
+       "constraints[0]: names a dimension"},
+      {"ConstraintWithoutASide",
+       [](KernelSpec& s) { s.constraints[0].right.clear(); },
+       "constraints[0]: a side has no terms"},
+      {"UnknownOperator",
+       [](KernelSpec& s) {
+         s.constraints[0].op = static_cast<Relation::Operator>(0);
+       },
+       "constraints[0]: the operator is unknown"},
+      {"HugeCoefficient",
+       [](KernelSpec& s) {
+         s.constraints[0].left[0].coefficient =
+             std::numeric_limits<int64_t>::min();
+       },
+       "constraints[0]: coefficient -9223372036854775808 is out of range"},
+      {"UnknownParameterInAConstraint",
+       [](KernelSpec& s) { s.constraints[0].left[0].parameters = {5}; },
+       "constraints[0]: parameter number 5 does not exist"},
+      {"UnknownDimensionInAPredicate",
+       [](KernelSpec& s) { s.problem_predicates[0].left[0].dimensions = {3}; },
+       "problem_predicates[0]: dimension number 3 does not exist"},
+  };
+}
+
+std::vector<Fault> MappingFaults() {
+  return {
+      {"NotInvertible",
+       [](KernelSpec& s) {
+         s.mapping.tiles = Expression::Product(
+             {s.mapping.tiles, Expression::CeilDiv({Dim(0)}, {Par(1)})});
+       },
+       "mapping.tiles: dimension 'm' drives two tile axes"},
+      {"NoLoop", [](KernelSpec& s) { s.mapping.iterations_per_tile.reset(); },
+       "give exactly one of them"},
+      {"MicroInTheMapping",
+       [](KernelSpec& s) { s.parameters[2].role = ParameterRole::kMicro; },
+       "'BLOCK_K' changes the grid or the loop, but is declared micro"},
+      {"ZeroInTheMapping",
+       [](KernelSpec& s) {
+         s.parameters[2].values = {0, 32};
+       },
+       "mapping: parameter 'BLOCK_K' can be 0 there"},
+      {"SumInTheTiles",
+       [](KernelSpec& s) {
+         s.mapping.tiles = Expression::Product(
+             {s.mapping.tiles, Expression::Sum({Par(3), Par(4)})});
+       },
+       "mapping.tiles: has a sum, which cannot be inverted"},
+      {"SumInTheLoop",
+       [](KernelSpec& s) {
+         s.mapping.iterations_per_tile = Expression::Sum(
+             {*s.mapping.iterations_per_tile, Expression::Constant(1)});
+       },
+       "mapping.iterations_per_tile: has a sum, which cannot be inverted"},
+      {"SumInTheLongestLoop",
+       [](KernelSpec& s) {
+         s.mapping.longest_loop = Expression::Sum({Par(2)});
+       },
+       "mapping.longest_loop: has a sum, which cannot be inverted"},
+      {"InASpecialisation",
+       [](KernelSpec& s) {
+         Mapping mapping = s.mapping;
+         mapping.rows->tile = 1;
+         s.specialisations = {{.name = "odd", .mapping = mapping}};
+       },
+       "specialisations: 'odd': mapping.rows: ceil(m / BLOCK_N)"},
+  };
+}
+
+std::vector<Fault> ImplementationFaults() {
+  return {
+      {"NoImplementation", [](KernelSpec& s) { s.implementations.clear(); },
+       "implementations: there are none"},
+      {"BackendTwice",
+       [](KernelSpec& s) { s.implementations[1] = s.implementations[0]; },
+       "implementations: name 'opencl' is used twice"},
+      {"NoSources", [](KernelSpec& s) { s.implementations[0].sources.clear(); },
+       "'opencl': sources: there are none"},
+      {"SourceOutside",
+       [](KernelSpec& s) { s.implementations[0].sources[0] = "../x.cl"; },
+       "'../x.cl' is no file in the kernel's folder"},
+      {"NoEntry", [](KernelSpec& s) { s.implementations[0].entry = ""; },
+       "'opencl': entry: '' is no function name"},
+      {"NoGroupSize",
+       [](KernelSpec& s) { s.implementations[0].group_size.reset(); },
+       "'opencl': group_size: is missing"},
+      {"GroupSizeOfADimension",
+       [](KernelSpec& s) { s.implementations[0].group_size = Dim(0); },
+       "group_size: names a dimension"},
+      {"GroupsOfAnUnknownParameter",
+       [](KernelSpec& s) { s.implementations[0].groups = Par(9); },
+       "groups: parameter number 9 does not exist"},
+      {"CorrectnessMissing", [](KernelSpec& s) { s.correctness.reset(); },
+       "correctness: is missing"},
+      {"NoTolerance",
+       [](KernelSpec& s) { s.correctness->relative_tolerance = 0; },
+       "correctness.relative_tolerance: is 0"},
+      {"ToleranceNotANumber",
+       [](KernelSpec& s) { s.correctness->relative_tolerance = NAN; },
+       "correctness.relative_tolerance: is nan"},
+      {"NoReference", [](KernelSpec& s) { s.correctness->source = ""; },
+       "correctness.source: ''"},
+  };
+}
+
+std::vector<Fault> ArgumentAndProblemFaults() {
+  return {
+      {"ArgumentWithoutASize",
+       [](KernelSpec& s) { s.arguments[0].size = Expression::Product({}); },
+       "arguments: 'a': elements: is empty"},
+      {"SumWithoutTerms",
+       [](KernelSpec& s) { s.arguments[0].size = Expression::Sum({}); },
+       "arguments: 'a': elements: sum lacks its terms"},
+      {"ArgumentTwice", [](KernelSpec& s) { s.arguments[1].name = "a"; },
+       "arguments: name 'a' is used twice"},
+      {"ConstantBelowOne",
+       [](KernelSpec& s) { s.arguments[0].size = Expression::Constant(0); },
+       "arguments: 'a': elements: constant 0"},
+      {"ColdOutput", [](KernelSpec& s) { s.arguments[2].cold = true; },
+       "arguments: 'c' is cold but no input"},
+      {"NoOutput",
+       [](KernelSpec& s) { s.arguments[2].role = ArgumentRole::kInput; },
+       "arguments: there is no output"},
+      {"ProblemOutOfRange",
+       [](KernelSpec& s) {
+         s.representative_problems[1].problem.extents[2] = 0;
+       },
+       "representative_problems[1]: problem of kernel 'gemm': k=0 is outside"},
+      {"ProblemWithoutADimension",
+       [](KernelSpec& s) {
+         s.representative_problems[0].problem.extents.pop_back();
+       },
+       "representative_problems[0]: problem of kernel 'gemm': k is missing"},
+      {"WeightZero",
+       [](KernelSpec& s) { s.representative_problems[0].weight = 0; },
+       "representative_problems[0]: weight is 0"},
+      {"ProblemOfAnUnknownSpecialisation",
+       [](KernelSpec& s) {
+         s.correctness_problems = s.representative_problems;
+         s.correctness_problems[2].problem.specialisation = "fp8";
+       },
+       "correctness_problems[2]: problem of kernel 'gemm': specialisation "
+       "'fp8' is unknown"},
+  };
+}
+
+std::string FaultName(const ::testing::TestParamInfo<Fault>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Names, ValidateFaultTest,
+                         ::testing::ValuesIn(NameFaults()), FaultName);
+INSTANTIATE_TEST_SUITE_P(Ranges, ValidateFaultTest,
+                         ::testing::ValuesIn(RangeFaults()), FaultName);
+INSTANTIATE_TEST_SUITE_P(Space, ValidateFaultTest,
+                         ::testing::ValuesIn(SpaceFaults()), FaultName);
+INSTANTIATE_TEST_SUITE_P(Mapping, ValidateFaultTest,
+                         ::testing::ValuesIn(MappingFaults()), FaultName);
+INSTANTIATE_TEST_SUITE_P(Implementations, ValidateFaultTest,
+                         ::testing::ValuesIn(ImplementationFaults()),
+                         FaultName);
+INSTANTIATE_TEST_SUITE_P(ArgumentsAndProblems, ValidateFaultTest,
+                         ::testing::ValuesIn(ArgumentAndProblemFaults()),
+                         FaultName);
+
+TEST(ValidateKernelSpecTest, ReportsEveryFaultOneALine) {
+  KernelSpec spec = GemmSpec();
+  spec.name = "9";
+  spec.parameters[0].values.clear();
+  spec.correctness.reset();
+  const std::string message(ValidateKernelSpec(spec).message());
+  EXPECT_THAT(message, HasSubstr("has 3 faults:\n"));
+  EXPECT_THAT(message, HasSubstr("\nname: '9'"));
+  EXPECT_THAT(message, HasSubstr("\nparameters: 'BLOCK_M' has no values"));
+  EXPECT_THAT(message, HasSubstr("\ncorrectness: is missing"));
+}
+
+TEST(ValidateKernelSpecTest, AnEmptySpecIsFaultyAndHarmless) {
+  const absl::Status status = ValidateKernelSpec(KernelSpec());
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("dimensions: there are 0"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("parameters: there are 0"));
+}
+
+TEST(ValidateKernelSpecTest, ASpaceThatConstraintsEmptyIsAFault) {
+  KernelSpec spec = GemmSpec();
+  spec.constraints[0].right[0].coefficient = 1;
+  EXPECT_THAT(std::string(ValidateKernelSpec(spec).message()),
+              HasSubstr("constraints: no configuration fulfils them"));
+}
+
+TEST(ValidateKernelSpecTest, TwoRepeatedDimensionsAreAFault) {
+  KernelSpec spec = GroupedGemmSpec();
+  spec.dimensions[1].repeated = true;
+  EXPECT_THAT(std::string(ValidateKernelSpec(spec).message()),
+              HasSubstr("dimensions: 2 are repeated"));
+}
+
+TEST(ValidateKernelSpecTest, TooManyDimensionsAreAFault) {
+  KernelSpec spec = GemmSpec();
+  for (int i = 0; i < 6; ++i) {
+    spec.dimensions.push_back({.name = absl::StrCat("extra_", i)});
+  }
+  EXPECT_THAT(std::string(ValidateKernelSpec(spec).message()),
+              HasSubstr("dimensions: there are 9; give 1 to 8"));
+}
+
+TEST(ValidateKernelSpecTest, AReplayedKernelNeedsNoReference) {
+  KernelSpec spec = GemmSpec();
+  spec.implementations = {{.backend = "replay"}};
+  spec.correctness.reset();
+  EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,80 @@
+// LaunchDescriptor: all that a launch of one compiled configuration needs, but
+// for the problem.
+//
+//   LaunchDescriptor launch = DescribeLaunch(spec, cuda, "", {128, 1});
+//   LaunchShape shape = ShapeOf(launch, {m, n, k});  // Blocks, threads, ...
+//
+// Why: who measures a kernel has its manifest; who launches it in earnest has
+// only what `wavetune kernels export` wrote. Both launch from this, so that
+// what is launched is what was measured.
+//
+// Thread safety: plain values, pure functions.
+#ifndef WAVETUNE_MODEL_KERNEL_LAUNCH_DESCRIPTOR_H_
+#define WAVETUNE_MODEL_KERNEL_LAUNCH_DESCRIPTOR_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/problem.h"
+#include "model/kernel/relation.h"
+#include "model/kernel/tensor_map_plan.h"
+
+namespace wavetune {
+
+// The shape of a launch; one-dimensional.
+struct LaunchShape {
+  int64_t groups = 1;  // A multiple of the cluster size.
+  int64_t group_size = 1;
+  int64_t shared_bytes = 0;  // Dynamic.
+  int64_t cluster_size = 1;  // 1: launched without the attribute.
+  bool persistent = false;   // Launches no more groups than are resident.
+
+  friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
+};
+
+// Expressions and relations name no parameter.
+struct LaunchDescriptor {
+  std::string entry;  // The kernel function.
+  Expression groups;
+  int64_t group_size = 1;
+  Expression shared_bytes = Expression::Constant(0);
+  int64_t cluster_size = 1;
+  bool persistent = false;
+  // The function's parameters: these maps by value, then these arguments.
+  std::vector<TensorMapDescriptor> tensor_maps;
+  std::vector<Argument> arguments;
+  // Where the configuration may run; all must hold.
+  std::vector<Relation> problem_predicates;
+};
+
+// Returns the launch of a configuration of the kernel's space; groups default
+// to the mapping's tiles. Cannot fail.
+LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
+                                const Implementation& implementation,
+                                const std::string& specialisation,
+                                const Configuration& configuration);
+
+// Returns the shape at a problem whose extents are in range; at least one
+// group. Checks no limit of a device. Cannot fail. Cost: no allocation.
+LaunchShape ShapeOf(const LaunchDescriptor& launch, const ProblemView& problem);
+
+// Returns whether the expression needs no problem.
+bool IsConstant(const Expression& expression);
+
+// Returns the groups that run at once: whole clusters where there are any (some
+// multiprocessors do not fit into one), else the resident ones of every
+// multiprocessor. `clusters` counts the whole device.
+int64_t CapacityOf(const LaunchShape& shape, int64_t multiprocessors,
+                   int64_t blocks_per_multiprocessor, int64_t clusters);
+
+// Returns how many groups are launched: of a persistent kernel at most
+// `capacity`.
+int64_t GroupsToLaunch(const LaunchShape& shape, int64_t capacity);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_LAUNCH_DESCRIPTOR_H_

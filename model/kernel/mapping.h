@@ -1,0 +1,131 @@
+// Mapping: how a problem and a configuration become the physical coordinates of
+// a launch.
+//
+// A mapping is built from a few primitives only (no free expression language),
+// because the planner must invert it (find a problem that lands on a wanted (G,
+// L): model/kernel/mapping_inverse.h) and a client must evaluate it in
+// nanoseconds.
+//
+//   // GEMM: G = ceil(m / BLOCK_M) * ceil(n / BLOCK_N), L = ceil(k / BLOCK_K)
+//
+// Source: arXiv 2604.10187, section 4.2 (macro kernel and physical
+// coordinates). Deviation: W and L may differ per tile (causal attention).
+#ifndef WAVETUNE_MODEL_KERNEL_MAPPING_H_
+#define WAVETUNE_MODEL_KERNEL_MAPPING_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// A whole number computed from a problem and a configuration. A tree; names are
+// bound to indices.
+struct Expression {
+  enum class Kind : uint8_t {
+    kConstant = 1,   // value
+    kDimension = 2,  // extent number `value`
+    kParameter = 3,  // parameter number `value`
+    kCeilDiv = 4,    // ceil(product of children[0, split) / product of
+                     // children[split, end))
+    kProduct = 5,    // product of children
+    kSumOver = 6,    // sum of children[0], with dimension `value` standing for
+                     // one element of the repeated dimension at a time
+    kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv,
+                        // parameter block_q, parameter block_kv
+    kSum = 8,           // sum of children; never in a mapping
+  };
+  Kind kind = Kind::kConstant;
+  int64_t value = 1;
+  int32_t split = 0;
+  std::vector<Expression> children;
+
+  static Expression Constant(int64_t value);
+  static Expression OfDimension(int index);
+  static Expression OfParameter(int index);
+  static Expression CeilDiv(std::vector<Expression> numerator,
+                            std::vector<Expression> denominator);
+  static Expression Product(std::vector<Expression> factors);
+  static Expression SumOver(int dimension, Expression term);
+  static Expression CausalBlocks(int seq_q, int seq_kv, int block_q,
+                                 int block_kv);
+  static Expression Sum(std::vector<Expression> terms);
+
+  friend bool operator==(const Expression&, const Expression&) = default;
+};
+
+// Largest value that an expression takes; a product or sum beyond it saturates
+// here, so that overflow is never undefined.
+inline constexpr int64_t kExpressionLimit = int64_t{1} << 52;
+
+// Returns the value of `expression`, saturated to [0, kExpressionLimit].
+// Extents must be >= 1, parameters >= 0 and their indices valid
+// (kernel_validation.h checks all of that). A divisor of 0 counts as 1. Cannot
+// fail. Cost: O(size of the tree),
+// times the elements under kSumOver.
+int64_t Evaluate(const Expression& expression, const ProblemView& problem,
+                 const Configuration& configuration);
+
+// rows = ceil(extent / tile), summed over a repeated dimension.
+struct RowAxis {
+  int32_t dimension = 0;
+  int32_t tile = 0;  // Parameter.
+
+  friend bool operator==(const RowAxis&, const RowAxis&) = default;
+};
+
+// Which expressions give the coordinates.
+struct Mapping {
+  Expression tiles;  // G
+  std::optional<Expression>
+      iterations_per_tile;  // L where all tiles are alike; else
+                            // total_iterations is set
+  std::optional<Expression> total_iterations;  // W
+  std::optional<Expression> longest_loop;
+  std::optional<RowAxis> rows;
+
+  friend bool operator==(const Mapping&, const Mapping&) = default;
+};
+
+// Physical coordinates of a problem under a macro configuration.
+struct Coordinates {
+  int64_t tiles = 1;      // G, >= 1
+  double iterations = 1;  // L = W / G, mean main-loop iterations per tile, > 0
+  int64_t total_iterations = 1;  // W
+  int64_t longest_loop = 1;      // iterations of the longest tile
+  int64_t rows = 1;              // rows of tiles
+  double row_fill = 1;  // fill of the last row, in (0, 1]; the mean fill over a
+                        // repeated dimension
+  // RowShare; 0 over a repeated dimension, whose rows share nothing, and where
+  // there are no rows.
+  double row_share = 0;
+
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+// Returns how much of a tile's loads depends on the rows of tiles around it, in
+// [0, 1]: of several rows each brings 1 / rows of what they share; of a single
+// one it is what the row leaves empty, which costs its loads, too (the copy
+// engine of an H200 takes longer for a row outside of a matrix than for one
+// inside).
+inline double RowShare(int64_t rows, double row_fill) {
+  return rows == 1 ? 1 - row_fill : 1 / static_cast<double>(rows);
+}
+
+// Returns the coordinates. Requirements as Evaluate. Cannot fail. Thread-safe.
+Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
+                       const Configuration& configuration);
+
+// Returns ceil(tiles / capacity): the waves of a launch. capacity >= 1.
+// Source: arXiv 2604.10187, section 4.1. Deviation: capacity counts resident
+// blocks, not multiprocessors (docs/architecture.md).
+inline int64_t Waves(int64_t tiles, int64_t capacity) {
+  return (tiles + capacity - 1) / capacity;
+}
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_MAPPING_H_

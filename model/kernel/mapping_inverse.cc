@@ -1,0 +1,475 @@
+#include "model/kernel/mapping_inverse.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/legal_extents.h"
+#include "model/kernel/mapping_structure.h"
+#include "model/kernel/passive_extents.h"
+#include "model/kernel/tile_grid.h"
+
+namespace wavetune {
+namespace {
+
+class Inverter {
+ public:
+  Inverter(const KernelSpec& spec, const std::string& specialisation,
+           const Configuration& configuration, const MappingTarget& target,
+           MappingStructure structure)
+      : spec_(spec),
+        specialisation_(specialisation),
+        configuration_(configuration),
+        mapping_(spec.MappingOf(specialisation)),
+        structure_(std::move(structure)) {
+    tiles_ = std::clamp<int64_t>(target.tiles, 1, kExpressionLimit);
+    rows_ = std::clamp<int64_t>(target.rows, 0, kExpressionLimit);
+    // Also where they are not numbers.
+    iterations_ = target.iterations > 0 ? target.iterations : 0;
+    fill_ = target.row_fill > 0 ? std::min(target.row_fill, 1.0) : 0;
+    // A grid without rows, or of rows only, has nothing to choose.
+    if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_ = 0;
+    for (const TileAxis& axis : structure_.axes) {
+      axes_.push_back(MakeAxis(axis));
+    }
+    if (mapping_.rows) {
+      row_tile_ = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
+    }
+  }
+
+  absl::StatusOr<Problem> Run() {
+    for (const std::vector<int64_t>& grid : Grids()) {
+      for (const bool representative : {true, false}) {
+        Problem problem = Start(grid);
+        if (representative) SetPassiveExtents(spec_, structure_, problem);
+        if (Finish(grid, problem)) return problem;
+      }
+    }
+    return absl::NotFoundError(absl::StrCat(
+        "kernel '", spec_.name, "': no problem has ", tiles_, " tiles, ",
+        iterations_, " iterations and ", rows_, " rows (0: square) with ",
+        FormatConfiguration(spec_, configuration_), ": ", reason_));
+  }
+
+ private:
+  const Dimension& DimensionOf(int32_t index) const {
+    return spec_.dimensions[static_cast<size_t>(index)];
+  }
+
+  static int64_t& Extent(Problem& problem, int32_t dimension) {
+    return problem.extents[static_cast<size_t>(dimension)];
+  }
+
+  GridAxis MakeAxis(const TileAxis& axis) const {
+    const Dimension& dimension = DimensionOf(axis.dimension);
+    GridAxis result{.dimension = axis.dimension,
+                    .min = dimension.min,
+                    .max = dimension.max,
+                    .repeated = dimension.repeated};
+    if (axis.factor->kind == Expression::Kind::kCeilDiv) {
+      const auto& children = axis.factor->children;
+      const auto split = static_cast<size_t>(axis.factor->split);
+      // The coefficient is the numerator where the axis' own extent is 1 and
+      // its companions are at their minimum.
+      std::vector<int64_t> extents;
+      for (const Dimension& other : spec_.dimensions) {
+        extents.push_back(other.min);
+      }
+      extents[static_cast<size_t>(axis.dimension)] = 1;
+      const auto begin = children.begin();
+      const auto middle = begin + static_cast<std::ptrdiff_t>(split);
+      const ProblemView least{absl::MakeConstSpan(extents)};
+      result.coefficient = Value(Expression::Product({begin, middle}), least);
+      result.divisor =
+          Value(Expression::Product({middle, children.end()}), least);
+    }
+    return result;
+  }
+
+  int64_t Value(const Expression& expression, const ProblemView& view) const {
+    return std::max<int64_t>(1, Evaluate(expression, view, configuration_));
+  }
+
+  // Returns grids to try, best first, as tile counts by axis.
+  std::vector<std::vector<int64_t>> Grids() {
+    int64_t fixed = 1;
+    for (const Expression* factor : structure_.fixed) {
+      fixed =
+          GridTiles(std::vector<int64_t>{fixed, Value(*factor, ProblemView())});
+    }
+    const int64_t wanted = (tiles_ + fixed - 1) / fixed;
+    // The rows first, then the others in order.
+    std::vector<size_t> order;
+    if (structure_.rows_axis >= 0) {
+      order.push_back(static_cast<size_t>(structure_.rows_axis));
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      if (static_cast<int>(i) != structure_.rows_axis) order.push_back(i);
+    }
+    std::vector<GridAxis> axes;
+    axes.reserve(order.size());
+    for (const size_t index : order) axes.push_back(axes_[index]);
+    std::vector<std::vector<int64_t>> grids =
+        rows_ > 0 ? GridsWithRows(axes, wanted)
+                  : Alternatives(SquareGrid(axes, wanted), axes, wanted);
+    for (std::vector<int64_t>& grid : grids) {
+      std::vector<int64_t> sorted(grid.size());
+      for (size_t i = 0; i < order.size(); ++i) sorted[order[i]] = grid[i];
+      grid = std::move(sorted);
+    }
+    if (grids.empty() && reason_.empty()) {
+      reason_ =
+          "the dimensions' ranges are too narrow for the grid; widen their "
+          "max or ask for fewer tiles";
+    }
+    return grids;
+  }
+
+  // Whether the range of the rows' dimension allows the wanted rows, and not
+  // only their clusters.
+  bool HasRows(const GridAxis& axis) const {
+    if (axis.repeated) return true;
+    return GridTiles({rows_, row_tile_}) >= axis.min &&
+           GridTiles({rows_ - 1, row_tile_}) < axis.max;
+  }
+
+  std::vector<std::vector<int64_t>> GridsWithRows(
+      const std::vector<GridAxis>& axes, int64_t wanted) {
+    // Clusters make several rows one step of the axis.
+    const int64_t per_step = std::max<int64_t>(1, axes[0].divisor / row_tile_);
+    const int64_t steps = (rows_ + per_step - 1) / per_step;
+    if (axes[0].Reach(steps) != steps || !HasRows(axes[0])) {
+      reason_ = absl::StrCat("the range of dimension '",
+                             DimensionOf(axes[0].dimension).name,
+                             "' does not allow these rows");
+      return {};
+    }
+    const auto others = absl::MakeConstSpan(axes).subspan(1);
+    const int64_t rest = (wanted + steps - 1) / steps;
+    std::vector<std::vector<int64_t>> grids =
+        Alternatives(SmallestGrid(others, rest), others, rest);
+    for (std::vector<int64_t>& grid : grids) {
+      grid.insert(grid.begin(), steps);
+    }
+    return grids;
+  }
+
+  // Returns `grid`, then grids of the same product with all tiles along one
+  // axis: arguments grow with some axes and not with others, so that these may
+  // fit limits that `grid` exceeds.
+  static std::vector<std::vector<int64_t>> Alternatives(
+      const std::vector<int64_t>& grid, absl::Span<const GridAxis> axes,
+      int64_t tiles) {
+    if (grid.empty()) return {};
+    std::vector<std::vector<int64_t>> grids{grid};
+    for (size_t i = 0; axes.size() > 1 && i < axes.size(); ++i) {
+      std::vector<int64_t> counts;
+      for (const GridAxis& axis : axes) counts.push_back(axis.Reach(1));
+      counts[i] = 1;
+      const int64_t others = GridTiles(counts);
+      if (others <= 0) continue;
+      counts[i] = axes[i].Reach((tiles + others - 1) / others);
+      if (counts[i] > 0 && GridTiles(counts) == GridTiles(grid)) {
+        grids.push_back(std::move(counts));
+      }
+    }
+    return grids;
+  }
+
+  // Returns the problem with the grid's extents, everything else at minimum.
+  Problem Start(const std::vector<int64_t>& grid) const {
+    Problem problem;
+    problem.specialisation = specialisation_;
+    for (const Dimension& dimension : spec_.dimensions) {
+      problem.extents.push_back(dimension.repeated ? 0 : dimension.min);
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      const GridAxis& axis = axes_[i];
+      if (!axis.repeated) {
+        Extent(problem, axis.dimension) = ExtentOf(i, grid[i]);
+        continue;
+      }
+      for (const int64_t tiles : axis.Elements(grid[i])) {
+        problem.repeated.push_back(ExtentOf(i, tiles));
+      }
+    }
+    return problem;
+  }
+
+  // Extents of an axis.
+  struct Extents {
+    int64_t low = 1;
+    int64_t high = 1;
+  };
+
+  // Returns the extents with `tiles` tiles along an axis that also have the
+  // same rows; wanted rows where there are any, else as many as possible.
+  Extents ExtentsOf(size_t index, int64_t tiles) const {
+    const GridAxis& axis = axes_[index];
+    Extents extents{.low = axis.SmallestExtent(tiles),
+                    .high = axis.LargestExtent(tiles)};
+    if (static_cast<int>(index) != structure_.rows_axis || axis.repeated) {
+      return extents;
+    }
+    const int64_t most = (extents.high + row_tile_ - 1) / row_tile_;
+    const int64_t rows = rows_ > 0 ? std::min(rows_, most) : most;
+    extents.low = std::max(extents.low, (rows - 1) * row_tile_ + 1);
+    extents.high = std::min(extents.high, rows * row_tile_);
+    return extents;
+  }
+
+  // Returns an extent with `tiles` tiles, the last one full or filled as
+  // wanted (as far as the range allows).
+  int64_t ExtentOf(size_t index, int64_t tiles) const {
+    const Extents extents = ExtentsOf(index, tiles);
+    if (rows_ == 0 || static_cast<int>(index) != structure_.rows_axis) {
+      return extents.high;
+    }
+    const auto tile = static_cast<double>(row_tile_);
+    // Rounded by hand: lround is not the same everywhere, and this is positive.
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
+    const auto last = static_cast<int64_t>(fill_ * tile + 0.5);
+    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
+    return std::clamp((rows - 1) * row_tile_ + std::max<int64_t>(1, last),
+                      extents.low, extents.high);
+  }
+
+  Coordinates Map(const Problem& problem) const {
+    return MapProblem(mapping_, problem.View(), configuration_);
+  }
+
+  // Returns why the problem exceeds a limit, or nothing.
+  std::string LimitExceeded(const Problem& problem) const {
+    for (const Argument& argument : spec_.arguments) {
+      if (argument.role == ArgumentRole::kScalar) continue;
+      const int64_t elements =
+          Evaluate(argument.size, problem.View(), configuration_);
+      if (elements > spec_.limits.max_elements) {
+        return absl::StrCat("argument '", argument.name, "' would have ",
+                            elements, " elements, above limits.max_elements = ",
+                            spec_.limits.max_elements);
+      }
+    }
+    const int64_t most = spec_.limits.max_total_iterations;
+    const int64_t total = most > 0 ? Map(problem).total_iterations : 0;
+    if (total <= most) return "";
+    return absl::StrCat("there would be ", total,
+                        " iterations in total, above "
+                        "limits.max_total_iterations = ",
+                        most);
+  }
+
+  // Sets the loop's extent and makes the problem legal. Returns whether the
+  // problem has the wanted coordinates within all limits; else sets reason_.
+  bool Finish(const std::vector<int64_t>& grid, Problem& problem) {
+    if (std::string why = LimitExceeded(problem); !why.empty()) {
+      reason_ = std::move(why);
+      return false;
+    }
+    const Coordinates planned = Map(problem);
+    if (planned.tiles < tiles_ || (rows_ > 0 && planned.rows != rows_)) {
+      reason_ = "the grid cannot be had exactly; widen the dimensions' ranges";
+      return false;
+    }
+    const int64_t highest = HighestLoopExtent(problem);
+    const Problem start = problem;
+    double best = -1;
+    for (const int64_t extent : LoopExtents(problem, highest)) {
+      // Predicates can move the loop either way; the nearer result counts.
+      for (const bool prefer_down : {false, true}) {
+        Problem candidate = start;
+        Extent(candidate, structure_.loop_dimension) = extent;
+        const bool moved = !IsLegal(spec_, configuration_, candidate.View());
+        if (!moved && prefer_down) break;  // The same again.
+        if (moved && !MakeLegalWithin(grid, highest, prefer_down, candidate)) {
+          reason_ =
+              "problem_predicates cannot be met without changing the grid; ask "
+              "for other tiles or another configuration";
+          continue;
+        }
+        if (!KeepsGrid(planned, candidate)) continue;
+        const double distance =
+            Distance(Map(candidate).iterations, iterations_);
+        if (best >= 0 && distance >= best) continue;
+        best = distance;
+        problem = std::move(candidate);
+      }
+    }
+    return best >= 0;
+  }
+
+  static double Distance(double a, double b) { return a < b ? b - a : a - b; }
+
+  // Returns whether a problem made legal still has the planned grid within the
+  // limits; else sets reason_.
+  bool KeepsGrid(const Coordinates& planned, const Problem& problem) {
+    const Coordinates got = Map(problem);
+    if (got.tiles != planned.tiles || got.rows != planned.rows) {
+      reason_ = "meeting problem_predicates would change the grid";
+      return false;
+    }
+    std::string why = LimitExceeded(problem);
+    if (why.empty()) return true;
+    reason_ = std::move(why);
+    return false;
+  }
+
+  // Returns the largest x in [low, high] for which `holds`, which is true at
+  // `low` and turns false once at most. Leaves the loop's extent of `problem`
+  // as it was.
+  template <typename Condition>
+  int64_t LastLoopExtent(Problem& problem, int64_t low, int64_t high,
+                         Condition holds) const {
+    int64_t& extent = Extent(problem, structure_.loop_dimension);
+    const int64_t before = extent;
+    ++high;
+    while (low + 1 < high) {
+      const int64_t middle = low + (high - low) / 2;
+      extent = middle;
+      (holds(problem) ? low : high) = middle;
+    }
+    extent = before;
+    return low;
+  }
+
+  // Everything at its minimum is within the limits.
+  int64_t HighestLoopExtent(Problem& problem) const {
+    const Dimension& loop = DimensionOf(structure_.loop_dimension);
+    return LastLoopExtent(
+        problem, loop.min, loop.max,
+        [this](const Problem& p) { return LimitExceeded(p).empty(); });
+  }
+
+  double IterationsAt(Problem& problem, int64_t extent) const {
+    int64_t& slot = Extent(problem, structure_.loop_dimension);
+    const int64_t before = std::exchange(slot, extent);
+    const double iterations = Map(problem).iterations;
+    slot = before;
+    return iterations;
+  }
+
+  // Returns the largest extent with no more iterations than `iterations`: the
+  // last of them is full.
+  int64_t LastExtentUpTo(Problem& problem, int64_t low, int64_t high,
+                         double iterations) const {
+    return LastLoopExtent(problem, low, high,
+                          [this, iterations](const Problem& p) {
+                            return Map(p).iterations <= iterations;
+                          });
+  }
+
+  // Returns the loop's minimum, or where it has a floor within the limits that.
+  int64_t LowestLoopExtent(const Problem& problem, int64_t highest) const {
+    const int64_t least = DimensionOf(structure_.loop_dimension).min;
+    if (structure_.loop_floor < 0) return least;
+    const int64_t floor =
+        problem.extents[static_cast<size_t>(structure_.loop_floor)];
+    return floor <= highest ? std::max(least, floor) : least;
+  }
+
+  // Returns the extents of the loop around the wanted iterations, the nearer
+  // first; iterations grow with the extent.
+  std::vector<int64_t> LoopExtents(Problem& problem, int64_t highest) const {
+    const int64_t lowest = LowestLoopExtent(problem, highest);
+    const double least = IterationsAt(problem, lowest);
+    const int64_t below =
+        LastExtentUpTo(problem, lowest, highest, std::max(least, iterations_));
+    if (below >= highest) return {below};
+    const int64_t above = LastExtentUpTo(problem, below + 1, highest,
+                                         IterationsAt(problem, below + 1));
+    const double missing = iterations_ - IterationsAt(problem, below);
+    const double excess = IterationsAt(problem, above) - iterations_;
+    if (missing <= excess) return {below, above};
+    return {above, below};
+  }
+
+  bool MakeLegalWithin(const std::vector<int64_t>& grid, int64_t highest,
+                       bool prefer_down, Problem& problem) const {
+    const int32_t loop = structure_.loop_dimension;
+    std::vector<ExtentRange> ranges;
+    ranges.push_back({.dimension = loop,
+                      .low = LowestLoopExtent(problem, highest),
+                      .high = highest,
+                      .prefer_down = prefer_down});
+    for (const auto* group : {&structure_.passive, &structure_.loop_others}) {
+      for (const int32_t dimension : *group) {
+        ranges.push_back({.dimension = dimension,
+                          .low = DimensionOf(dimension).min,
+                          .high = DimensionOf(dimension).max});
+      }
+    }
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      AppendAxisRanges(i, grid[i], ranges);
+    }
+    const int64_t before = Extent(problem, loop);
+    if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
+    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
+    return true;
+  }
+
+  void AppendAxisRanges(size_t index, int64_t tiles,
+                        std::vector<ExtentRange>& ranges) const {
+    const GridAxis& axis = axes_[index];
+    const auto append = [&](int32_t element, int64_t own) {
+      const Extents extents = ExtentsOf(index, own);
+      ranges.push_back({.dimension = axis.dimension,
+                        .element = element,
+                        .low = extents.low,
+                        .high = extents.high});
+    };
+    if (!axis.repeated) return append(-1, tiles);
+    const std::vector<int64_t> elements = axis.Elements(tiles);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      append(static_cast<int32_t>(i), elements[i]);
+    }
+  }
+
+  // A loop that a predicate has moved goes on to the end of its last iteration
+  // if it stays legal there.
+  void FillLastIteration(int64_t highest, Problem& problem) const {
+    int64_t& extent = Extent(problem, structure_.loop_dimension);
+    const int64_t before = extent;
+    const int64_t full =
+        LastExtentUpTo(problem, before, highest, IterationsAt(problem, before));
+    extent = full;
+    if (!IsLegal(spec_, configuration_, problem.View())) extent = before;
+  }
+
+  const KernelSpec& spec_;
+  const std::string& specialisation_;
+  const Configuration& configuration_;
+  const Mapping& mapping_;
+  const MappingStructure structure_;
+  int64_t tiles_ = 1;
+  int64_t rows_ = 0;
+  int64_t row_tile_ = 1;
+  double iterations_ = 1;
+  double fill_ = 1;
+  std::vector<GridAxis> axes_;
+  std::string reason_;  // Why the latest try failed.
+};
+
+}  // namespace
+
+absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
+                                      const std::string& specialisation,
+                                      const Configuration& configuration,
+                                      const MappingTarget& target) {
+  if (configuration.size() != static_cast<int>(spec.parameters.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel '", spec.name, "' has ", spec.parameters.size(),
+                     " parameters, the configuration ", configuration.size(),
+                     " values; give one each"));
+  }
+  absl::StatusOr<MappingStructure> structure =
+      AnalyseMapping(spec, spec.MappingOf(specialisation));
+  if (!structure.ok()) return structure.status();
+  return Inverter(spec, specialisation, configuration, target,
+                  *std::move(structure))
+      .Run();
+}
+
+}  // namespace wavetune

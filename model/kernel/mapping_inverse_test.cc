@@ -1,0 +1,485 @@
+#include "model/kernel/mapping_inverse.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::wavetune::testing::CausalAttentionSpec;
+using ::wavetune::testing::GemmSpec;
+using ::wavetune::testing::GroupedGemmSpec;
+
+Expression Dim(int index) { return Expression::OfDimension(index); }
+Expression Par(int index) { return Expression::OfParameter(index); }
+
+// The problem, or one without extents where there is none (which fails what
+// follows).
+Problem Invert(const KernelSpec& spec, const Configuration& configuration,
+               const MappingTarget& target,
+               const std::string& specialisation = "") {
+  const auto problem =
+      InvertMapping(spec, specialisation, configuration, target);
+  EXPECT_TRUE(problem.ok()) << problem.status();
+  return problem.ok() ? *problem : Problem{};
+}
+
+Coordinates Map(const KernelSpec& spec, const Configuration& configuration,
+                const Problem& problem) {
+  return MapProblem(spec.MappingOf(problem.specialisation), problem.View(),
+                    configuration);
+}
+
+// BLOCK_M = 16, BLOCK_N = 32, BLOCK_K = 16.
+const Configuration& Small() {
+  static const Configuration configuration({16, 32, 16, 1, 1});
+  return configuration;
+}
+
+TEST(InvertMappingTest, OneRowOfExactlySoManyTiles) {
+  const Problem problem =
+      Invert(GemmSpec(), Small(), {.tiles = 133, .iterations = 8, .rows = 1});
+  EXPECT_THAT(problem.extents, ElementsAre(16, 133 * 32, 8 * 16));
+}
+
+TEST(InvertMappingTest, FillsTheLastRowAsWanted) {
+  const Problem problem =
+      Invert(GemmSpec(), Small(),
+             {.tiles = 20, .iterations = 2, .rows = 2, .row_fill = 0.25});
+  EXPECT_THAT(problem.extents, ElementsAre(16 + 4, 10 * 32, 32));
+  EXPECT_EQ(Map(GemmSpec(), Small(), problem).row_fill, 0.25);
+}
+
+TEST(InvertMappingTest, TheSmallestFillIsOneElement) {
+  const Problem problem =
+      Invert(GemmSpec(), Small(),
+             {.tiles = 4, .iterations = 2, .rows = 1, .row_fill = 1e-9});
+  EXPECT_EQ(problem.extents[0], 1);
+}
+
+TEST(InvertMappingTest, RoundsTilesUpToAMultipleOfTheRows) {
+  const Problem problem =
+      Invert(GemmSpec(), Small(), {.tiles = 133, .iterations = 8, .rows = 2});
+  EXPECT_EQ(Map(GemmSpec(), Small(), problem).tiles, 134);
+}
+
+TEST(InvertMappingTest, SquareGridsAreExactWherePossible) {
+  const Problem problem =
+      Invert(GemmSpec(), Small(), {.tiles = 132, .iterations = 8, .rows = 0});
+  const Coordinates c = Map(GemmSpec(), Small(), problem);
+  EXPECT_EQ(c.tiles, 132);
+  EXPECT_TRUE(c.rows == 11 || c.rows == 12) << c.rows;
+  EXPECT_EQ(c.row_fill, 1);
+}
+
+TEST(InvertMappingTest, SquareGridsOfPrimesAreTheNextNearSquare) {
+  // 131 is prime, 132 = 11 x 12.
+  EXPECT_EQ(Map(GemmSpec(), Small(),
+                Invert(GemmSpec(), Small(),
+                       {.tiles = 131, .iterations = 1, .rows = 0}))
+                .tiles,
+            132);
+  EXPECT_EQ(
+      Map(GemmSpec(), Small(),
+          Invert(GemmSpec(), Small(), {.tiles = 3, .iterations = 1, .rows = 0}))
+          .tiles,
+      3);
+}
+
+TEST(InvertMappingTest, TakesTheNearestWholeLoop) {
+  const auto loop = [](double iterations) {
+    return Invert(GemmSpec(), Small(),
+                  {.tiles = 1, .iterations = iterations, .rows = 1})
+        .extents[2];
+  };
+  EXPECT_EQ(loop(0.1), 16);
+  EXPECT_EQ(loop(3.4), 3 * 16);
+  EXPECT_EQ(loop(3.5), 3 * 16);  // Ties to the lower.
+  EXPECT_EQ(loop(3.6), 4 * 16);
+}
+
+TEST(InvertMappingTest, ARepeatedDimensionGetsFewAlikeElements) {
+  const KernelSpec spec = GroupedGemmSpec();
+  const Problem problem =
+      Invert(spec, Small(),
+             {.tiles = 190, .iterations = 4, .rows = 19, .row_fill = 0.5});
+  EXPECT_EQ(problem.repeated.size(), 8u);
+  const Coordinates c = Map(spec, Small(), problem);
+  EXPECT_EQ(c.tiles, 190);
+  EXPECT_EQ(c.rows, 19);
+  EXPECT_DOUBLE_EQ(c.row_fill, 0.5);
+  EXPECT_EQ(problem.extents[0], 0);
+}
+
+TEST(InvertMappingTest, AGroupedProblemCanHaveOneRow) {
+  const KernelSpec spec = GroupedGemmSpec();
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 7, .iterations = 4, .rows = 1});
+  EXPECT_THAT(problem.repeated, ElementsAre(16));
+  EXPECT_EQ(Map(spec, Small(), problem).tiles, 7);
+}
+
+TEST(InvertMappingTest, AttentionSpreadsTilesOverBatchAndHeads) {
+  const KernelSpec spec = CausalAttentionSpec();
+  const Configuration configuration({16, 32, 1});
+  const Problem problem = Invert(
+      spec, configuration, {.tiles = 132, .iterations = 8, .rows = 1}, "full");
+  const Coordinates c = Map(spec, configuration, problem);
+  EXPECT_EQ(c.tiles, 132);
+  EXPECT_EQ(c.iterations, 8);
+  EXPECT_EQ(problem.extents[0] * problem.extents[1], 132);
+  EXPECT_EQ(problem.extents[3], 16);
+  EXPECT_EQ(problem.extents[4], 256);
+}
+
+TEST(InvertMappingTest, KeyHeadsShareHeadsAsInRepresentativeProblems) {
+  // Representative problems have four heads a key head.
+  const KernelSpec spec = CausalAttentionSpec();
+  const Problem problem =
+      Invert(spec, Configuration({16, 32, 1}),
+             {.tiles = 144, .iterations = 8, .rows = 1}, "full");
+  EXPECT_EQ(problem.extents[1], 12);
+  EXPECT_EQ(problem.extents[2], 3);
+}
+
+TEST(InvertMappingTest, FindsTheKeysThatGiveACausalLoop) {
+  const KernelSpec spec = CausalAttentionSpec();
+  const Configuration configuration({64, 32, 1});
+  const Problem problem =
+      Invert(spec, configuration, {.tiles = 64, .iterations = 20, .rows = 4},
+             "causal");
+  const Coordinates c = Map(spec, configuration, problem);
+  EXPECT_EQ(c.tiles, 64);
+  EXPECT_EQ(c.rows, 4);
+  EXPECT_NEAR(c.iterations, 20, 0.5);
+}
+
+TEST(InvertMappingTest, CausalAttentionHasAtLeastAsManyKeysAsQueries) {
+  const KernelSpec spec = CausalAttentionSpec();
+  const Configuration configuration({64, 32, 1});
+  const MappingTarget target{.tiles = 64, .iterations = 1, .rows = 8};
+  EXPECT_GE(Invert(spec, configuration, target, "causal").extents[4], 512);
+  KernelSpec narrow = spec;
+  narrow.dimensions[4].max = 100;  // No more keys exist.
+  EXPECT_LE(Invert(narrow, configuration, target, "causal").extents[4], 100);
+}
+
+TEST(InvertMappingTest, HarmlessForTargetsThatMakeNoSense) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  for (const KernelSpec& spec :
+       {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec()}) {
+    const std::string name = spec.SpecialisationNames().back();
+    for (const MappingTarget& target : std::vector<MappingTarget>{
+             {.tiles = -5, .iterations = kNan, .rows = -3, .row_fill = kNan},
+             {.tiles = 1, .iterations = kInfinity, .rows = 1, .row_fill = -1},
+             {.tiles = 1, .iterations = -1, .rows = 0, .row_fill = kInfinity},
+             {.tiles = kHuge, .iterations = 1, .rows = 1},
+             {.tiles = 1, .iterations = 1, .rows = kHuge}}) {
+      const auto problem =
+          InvertMapping(spec, name, spec.default_configuration, target);
+      if (problem.ok()) {
+        EXPECT_TRUE(IsLegal(spec, spec.default_configuration, problem->View()));
+      }
+    }
+  }
+}
+
+TEST(InvertMappingTest, RoundsTheLoopToALegalExtent) {
+  KernelSpec spec = GemmSpec();
+  spec.problem_predicates[0].right[0].coefficient = 25;  // k % (25 * VECTOR)
+  const Problem problem = Invert(spec, {16, 32, 16, 1, 4},
+                                 {.tiles = 4, .iterations = 11, .rows = 1});
+  EXPECT_EQ(problem.extents[2], 200);  // 13 iterations; 100 would be 7.
+}
+
+TEST(InvertMappingTest, RoundsExtentsOfTheGridWithinTheirTile) {
+  KernelSpec spec = GemmSpec();
+  // m % 8 == 0 and n % 24 == 0 (32-wide tiles: 96 is 3 tiles, 72 too).
+  spec.problem_predicates = {
+      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {0}}},
+       .op = Relation::Operator::kMultipleOf,
+       .right = {{.coefficient = 8, .parameters = {}, .dimensions = {}}}},
+      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {1}}},
+       .op = Relation::Operator::kMultipleOf,
+       .right = {{.coefficient = 24, .parameters = {}, .dimensions = {}}}}};
+  const Problem problem = Invert(
+      spec, Small(), {.tiles = 4, .iterations = 2, .rows = 2, .row_fill = 0.1});
+  EXPECT_THAT(problem.extents, ElementsAre(24, 48, 32));
+}
+
+TEST(InvertMappingTest, MeetsComparisonsAndGoesOnToAFullIteration) {
+  KernelSpec spec = GemmSpec();
+  // k > 100
+  spec.problem_predicates = {
+      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
+       .op = Relation::Operator::kGreater,
+       .right = {{.coefficient = 100, .parameters = {}, .dimensions = {}}}}};
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 4, .iterations = 2, .rows = 1});
+  EXPECT_EQ(problem.extents[2], 7 * 16);
+}
+
+TEST(InvertMappingTest, SaysThatPredicatesCannotBeMet) {
+  KernelSpec spec = GemmSpec();
+  // n % 1000 == 0
+  spec.problem_predicates = {
+      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {1}}},
+       .op = Relation::Operator::kMultipleOf,
+       .right = {{.coefficient = 1000, .parameters = {}, .dimensions = {}}}}};
+  const auto problem = InvertMapping(spec, "", Small(),
+                                     {.tiles = 4, .iterations = 2, .rows = 1});
+  EXPECT_EQ(problem.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(problem.status().message()),
+              HasSubstr("problem_predicates cannot be met"));
+}
+
+TEST(InvertMappingTest, SaysWhichArgumentWouldBeTooLarge) {
+  KernelSpec spec = GemmSpec();
+  spec.limits.max_elements = 1000;
+  const auto problem = InvertMapping(
+      spec, "", Small(), {.tiles = 100, .iterations = 1, .rows = 1});
+  EXPECT_EQ(problem.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(problem.status().message()),
+              HasSubstr("argument 'b' would have 3200 elements, above "
+                        "limits.max_elements = 1000"));
+}
+
+TEST(InvertMappingTest, SaysThatThereWouldBeTooManyIterations) {
+  KernelSpec spec = GemmSpec();
+  spec.limits.max_total_iterations = 99;
+  const auto problem = InvertMapping(
+      spec, "", Small(), {.tiles = 100, .iterations = 1, .rows = 1});
+  EXPECT_EQ(problem.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(problem.status().message()),
+              HasSubstr("limits.max_total_iterations = 99"));
+}
+
+TEST(InvertMappingTest, LimitsShortenTheLoop) {
+  KernelSpec spec = GemmSpec();
+  spec.limits.max_total_iterations = 1000;
+  const Coordinates c =
+      Map(spec, Small(),
+          Invert(spec, Small(), {.tiles = 100, .iterations = 50, .rows = 1}));
+  EXPECT_EQ(c.tiles, 100);
+  EXPECT_EQ(c.iterations, 10);
+}
+
+TEST(InvertMappingTest, SaysThatARangeIsTooNarrow) {
+  KernelSpec spec = GemmSpec();
+  spec.dimensions[1].max = 64;
+  auto problem = InvertMapping(spec, "", Small(),
+                               {.tiles = 100, .iterations = 1, .rows = 1});
+  EXPECT_EQ(problem.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(problem.status().message()),
+              HasSubstr("ranges are too narrow"));
+  spec.dimensions[0].min = 100;
+  problem = InvertMapping(spec, "", Small(),
+                          {.tiles = 2, .iterations = 1, .rows = 1});
+  EXPECT_THAT(std::string(problem.status().message()),
+              HasSubstr("range of dimension 'm' does not allow these rows"));
+}
+
+TEST(InvertMappingTest, ANarrowAxisLeavesTilesToTheOthers) {
+  KernelSpec spec = GemmSpec();
+  spec.dimensions[1].max = 64;  // Two tiles.
+  const Coordinates c =
+      Map(spec, Small(),
+          Invert(spec, Small(), {.tiles = 101, .iterations = 1, .rows = 0}));
+  EXPECT_GE(c.tiles, 101);
+  EXPECT_LE(c.tiles, 102);
+}
+
+TEST(InvertMappingTest, AWrongSizedConfigurationIsRefused) {
+  EXPECT_EQ(
+      InvertMapping(GemmSpec(), "", Configuration({1, 2}), {}).status().code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(InvertMappingTest, SplitKMultipliesTheTiles) {
+  KernelSpec spec = GemmSpec();
+  spec.parameters[3] = {
+      .name = "SPLIT_K", .role = ParameterRole::kMacro, .values = {1, 4}};
+  spec.mapping.tiles = Expression::Product({spec.mapping.tiles, Par(3)});
+  spec.mapping.iterations_per_tile =
+      Expression::CeilDiv({Dim(2)}, {Par(2), Par(3)});
+  const Configuration configuration({16, 32, 16, 4, 1});
+  const Problem problem =
+      Invert(spec, configuration, {.tiles = 133, .iterations = 3, .rows = 1});
+  const Coordinates c = Map(spec, configuration, problem);
+  EXPECT_EQ(c.tiles, 136);  // The next multiple of 4.
+  EXPECT_EQ(c.iterations, 3);
+  EXPECT_EQ(problem.extents[2], 3 * 64);
+}
+
+// Coordinates of what HopperGemmSpec gives for a target, with BLOCK_M = 64,
+// BLOCK_N = 32 and clusters of two rows.
+Coordinates MapClusters(const MappingTarget& target) {
+  const KernelSpec spec = testing::HopperGemmSpec();
+  const Configuration configuration({64, 32, 32, 2, 4, 1, 2});
+  return Map(spec, configuration, Invert(spec, configuration, target));
+}
+
+TEST(InvertMappingTest, ClustersAreWholeAndRowsAreNot) {
+  // One row in a cluster of two: the other tile of each cluster is idle.
+  const Coordinates one =
+      MapClusters({.tiles = 131, .iterations = 4, .rows = 1});
+  EXPECT_EQ(one.tiles, 132);
+  EXPECT_EQ(one.rows, 1);
+  EXPECT_EQ(one.row_fill, 1);
+  const Coordinates three =
+      MapClusters({.tiles = 20, .iterations = 4, .rows = 3, .row_fill = 0.25});
+  EXPECT_EQ(three.tiles, 20);  // Five columns of two clusters.
+  EXPECT_EQ(three.rows, 3);
+  EXPECT_EQ(three.row_fill, 0.25);
+}
+
+TEST(InvertMappingTest, ASquareGridOfClustersHasNoIdleTiles) {
+  const Coordinates c = MapClusters({.tiles = 132, .iterations = 4, .rows = 0});
+  EXPECT_EQ(c.tiles, 132);
+  EXPECT_EQ(c.rows % 2, 0);
+  EXPECT_EQ(c.row_fill, 1);
+}
+
+TEST(InvertMappingTest, AKernelOfRowsOnlyTakesRowsFromItsTiles) {
+  KernelSpec spec = GemmSpec();
+  spec.mapping.tiles = Expression::CeilDiv({Dim(0)}, {Par(0)});
+  const Coordinates c =
+      Map(spec, Small(),
+          Invert(spec, Small(), {.tiles = 50, .iterations = 2, .rows = 1}));
+  EXPECT_EQ(c.tiles, 50);
+  EXPECT_EQ(c.rows, 50);
+}
+
+// One way to make a mapping that cannot be inverted, and what is said of it.
+struct Fault {
+  std::string name;
+  KernelSpec spec;
+  std::string message;
+};
+
+class CheckInvertibleTest : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(CheckInvertibleTest, NamesWhatIsAtFault) {
+  const Fault& fault = GetParam();
+  const absl::Status status = CheckInvertible(fault.spec, fault.spec.mapping);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(fault.message));
+}
+
+Fault Broken(std::string name, std::string message, KernelSpec spec,
+             Expression tiles) {
+  spec.mapping.tiles = std::move(tiles);
+  return {std::move(name), std::move(spec), std::move(message)};
+}
+
+std::vector<Fault> MappingFaults() {
+  const auto rows = Expression::CeilDiv({Dim(0)}, {Par(0)});
+  const auto columns = Expression::CeilDiv({Dim(1)}, {Par(1)});
+  const KernelSpec gemm = GemmSpec();
+  const KernelSpec grouped = GroupedGemmSpec();
+  std::vector<Fault> faults = {
+      Broken("OneDimensionForTwoAxes", "dimension 'm' drives two tile axes",
+             gemm,
+             Expression::Product(
+                 {rows, Expression::CeilDiv({Dim(0), Dim(1)}, {Par(1)})})),
+      Broken("NoAxis", "no dimension drives the tiles", gemm,
+             Expression::Constant(7)),
+      Broken("SumInTheTiles", "mapping.tiles: has a sum, which cannot", gemm,
+             Expression::Product({rows, columns, Expression::Sum({Par(3)})})),
+      Broken("ClustersOverARepeatedDimension", "ceil(m / BLOCK_M) is no factor",
+             grouped,
+             Expression::SumOver(
+                 0, Expression::Product(
+                        {Expression::CeilDiv({Dim(0)}, {Par(0), Par(3)}),
+                         Par(3), columns}))),
+      Broken("RowsDividedTwice", "ceil(m / BLOCK_M) is no factor", gemm,
+             Expression::Product(
+                 {Expression::CeilDiv({Dim(0)}, {Par(0), Par(0)}), columns})),
+      Broken("UnusedRows", "ceil(m / BLOCK_M) is no factor", gemm, columns),
+      Broken("NestedDivision", "write nested divisions as one", gemm,
+             Expression::CeilDiv({rows}, {Par(1)})),
+      Broken("DimensionTwiceInANumerator", "stands twice in a numerator", gemm,
+             Expression::CeilDiv({Dim(0), Dim(0)}, {Par(1)})),
+      Broken("CausalTiles", "causal_blocks counts loop iterations", gemm,
+             Expression::CausalBlocks(0, 1, 0, 1)),
+      Broken("LoopDrivesTiles", "iterations_per_tile: no dimension drives",
+             gemm, Expression::Product({rows, columns, Dim(2)})),
+      Broken("RepeatedOutsideOfASum", "stands outside of sum_over", grouped,
+             Expression::Product({rows, columns})),
+      Broken("SumOfNothingRepeated", "does not depend on 'm'", grouped,
+             Expression::SumOver(0, columns)),
+      Broken("SumOverAPlainDimension", "which is not repeated", gemm,
+             Expression::SumOver(0, rows)),
+      Broken("SumInASum", "sum_over inside of sum_over", grouped,
+             Expression::SumOver(0, Expression::SumOver(0, rows))),
+      Broken("NoDenominator", "lacks a numerator or a denominator", gemm,
+             Expression::CeilDiv({Dim(0)}, {})),
+      Broken("DimensionInADenominator", "'n' is in a denominator", gemm,
+             Expression::CeilDiv({Dim(0)}, {Dim(1)})),
+      Broken("UnknownDimension", "dimension number 9 does not exist", gemm,
+             Dim(9)),
+      Broken("UnknownParameter", "parameter number 9 does not exist", gemm,
+             Expression::CeilDiv({Dim(0)}, {Par(9)})),
+      Broken("EmptyProduct", "mapping.tiles: is empty", gemm,
+             Expression::Product({})),
+      Broken("UnknownKind", "unknown kind", gemm,
+             {.kind = static_cast<Expression::Kind>(99)}),
+      Broken("HalfACausal", "causal_blocks needs dimensions", gemm,
+             {.kind = Expression::Kind::kCausalBlocks, .children = {Dim(0)}}),
+  };
+  KernelSpec spec = gemm;
+  spec.dimensions.push_back({.name = "unused"});
+  faults.push_back({"UnusedDimension", spec, "dimension 'unused' is used by"});
+  spec = gemm;
+  spec.mapping.total_iterations = Expression::Constant(1);
+  faults.push_back({"TwoLoops", spec, "give exactly one"});
+  spec = gemm;
+  spec.mapping.rows->dimension = 5;
+  faults.push_back({"UnknownRows", spec, "rows.dimension: number 5"});
+  spec = gemm;
+  spec.mapping.rows->tile = -1;
+  faults.push_back({"UnknownRowTile", spec, "rows.tile: parameter number -1"});
+  spec = gemm;
+  spec.mapping.longest_loop = Dim(7);
+  faults.push_back(
+      {"UnknownLongestLoop", spec, "mapping.longest_loop: dimension number 7"});
+  spec = gemm;
+  spec.dimensions[2].repeated = true;
+  spec.mapping.iterations_per_tile = Expression::SumOver(2, Dim(2));
+  faults.push_back({"RepeatedLoop", spec, "no dimension drives the loop"});
+  return faults;
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, CheckInvertibleTest,
+                         ::testing::ValuesIn(MappingFaults()),
+                         [](const ::testing::TestParamInfo<Fault>& fault) {
+                           return fault.param.name;
+                         });
+
+TEST(CheckInvertibleSpecsTest, AcceptsWhatTestsShare) {
+  for (const KernelSpec& spec :
+       {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec(),
+        testing::HopperGemmSpec()}) {
+    for (const std::string& name : spec.SpecialisationNames()) {
+      EXPECT_TRUE(CheckInvertible(spec, spec.MappingOf(name)).ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetune

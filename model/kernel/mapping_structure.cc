@@ -1,0 +1,349 @@
+#include "model/kernel/mapping_structure.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/kernel/mapping_inverse.h"
+
+namespace wavetune {
+namespace {
+
+using Kind = Expression::Kind;
+
+bool Contains(const std::vector<int32_t>& values, int32_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+template <typename... Parts>
+absl::Status Fault(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("mapping.", parts...));
+}
+
+class Analyser {
+ public:
+  Analyser(const KernelSpec& spec, const Mapping& mapping)
+      : spec_(spec), mapping_(mapping) {}
+
+  absl::StatusOr<MappingStructure> Run() {
+    for (const auto step :
+         {&Analyser::CheckForm, &Analyser::FindAxes, &Analyser::FindRows,
+          &Analyser::FindLoop, &Analyser::FindPassive}) {
+      if (absl::Status status = (this->*step)(); !status.ok()) return status;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  const std::string& Name(int32_t dimension) const {
+    return spec_.dimensions[static_cast<size_t>(dimension)].name;
+  }
+
+  const Expression& Loop() const {
+    return mapping_.iterations_per_tile.has_value()
+               ? *mapping_.iterations_per_tile
+               : *mapping_.total_iterations;
+  }
+
+  absl::Status CheckForm() {
+    if (mapping_.iterations_per_tile.has_value() ==
+        mapping_.total_iterations.has_value()) {
+      return Fault(
+          "iterations_per_tile, mapping.total_iterations: give exactly one of "
+          "them");
+    }
+    std::vector<std::string> faults;
+    FindExpressionFaults(spec_, mapping_.tiles, "mapping.tiles", faults);
+    FindExpressionFaults(spec_, Loop(),
+                         mapping_.iterations_per_tile.has_value()
+                             ? "mapping.iterations_per_tile"
+                             : "mapping.total_iterations",
+                         faults);
+    if (mapping_.longest_loop.has_value()) {
+      FindExpressionFaults(spec_, *mapping_.longest_loop,
+                           "mapping.longest_loop", faults);
+    }
+    RefuseSums(mapping_.tiles, "tiles", faults);
+    RefuseSums(mapping_.iterations_per_tile, "iterations_per_tile", faults);
+    RefuseSums(mapping_.total_iterations, "total_iterations", faults);
+    RefuseSums(mapping_.longest_loop, "longest_loop", faults);
+    if (faults.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  }
+
+  // No problem can be found for a wanted sum in general, and a table has no
+  // place for one.
+  static void RefuseSums(const std::optional<Expression>& expression,
+                         absl::string_view field,
+                         std::vector<std::string>& faults) {
+    if (!expression.has_value() || !HasSum(*expression)) return;
+    faults.push_back(absl::StrCat(
+        "mapping.", field,
+        ": has a sum, which cannot be inverted; use products, ceil_div and "
+        "sum_over here"));
+  }
+
+  static bool HasSum(const Expression& expression) {
+    return expression.kind == Kind::kSum ||
+           std::any_of(expression.children.begin(), expression.children.end(),
+                       HasSum);
+  }
+
+  absl::Status FindAxes() {
+    if (absl::Status status = AddFactor(mapping_.tiles, -1); !status.ok()) {
+      return status;
+    }
+    if (result_.axes.empty()) {
+      return Fault(
+          "tiles: no dimension drives the tiles; give a ceil_div of one");
+    }
+    return absl::OkStatus();
+  }
+
+  // `summed` is the dimension of the sum_over around the factor, or -1.
+  absl::Status AddFactor(const Expression& factor, int32_t summed) {
+    if (factor.kind == Kind::kProduct) {
+      for (const Expression& child : factor.children) {
+        if (absl::Status status = AddFactor(child, summed); !status.ok()) {
+          return status;
+        }
+      }
+      return absl::OkStatus();
+    }
+    if (factor.kind == Kind::kSumOver) return AddSum(factor);
+    if (factor.kind == Kind::kCausalBlocks) {
+      return Fault(
+          "tiles: causal_blocks counts loop iterations, not tiles; use it in "
+          "total_iterations");
+    }
+    std::vector<int32_t> dimensions;
+    CollectDimensions(factor, dimensions);
+    if (dimensions.empty()) {
+      result_.fixed.push_back(&factor);
+      return absl::OkStatus();
+    }
+    return AddAxis(factor, summed, std::move(dimensions));
+  }
+
+  absl::Status AddSum(const Expression& sum) {
+    const auto dimension = static_cast<int32_t>(sum.value);
+    absl::Status status = AddFactor(sum.children[0], dimension);
+    if (!status.ok()) return status;
+    if (!Contains(tile_dimensions_, dimension)) {
+      return Fault("tiles: the term of sum_over does not depend on '",
+                   Name(dimension), "'; multiply with a ceil_div of it");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddAxis(const Expression& factor, int32_t summed,
+                       std::vector<int32_t> dimensions) {
+    if (factor.kind == Kind::kCeilDiv) {
+      std::vector<int32_t> numerator;
+      for (int32_t i = 0; i < factor.split; ++i) {
+        absl::Status status =
+            CheckNumerator(factor.children[static_cast<size_t>(i)], numerator);
+        if (!status.ok()) return status;
+      }
+    }
+    for (const int32_t dimension : dimensions) {
+      if (Contains(tile_dimensions_, dimension)) {
+        return Fault("tiles: dimension '", Name(dimension),
+                     "' drives two tile axes; give every axis a dimension of "
+                     "its own");
+      }
+      tile_dimensions_.push_back(dimension);
+    }
+    TileAxis axis;
+    axis.factor = &factor;
+    axis.dimension = dimensions[0];
+    const int32_t rows = mapping_.rows ? mapping_.rows->dimension : -1;
+    for (const int32_t preferred : {rows, summed}) {
+      if (Contains(dimensions, preferred)) axis.dimension = preferred;
+    }
+    for (const int32_t dimension : dimensions) {
+      if (dimension != axis.dimension) axis.companions.push_back(dimension);
+    }
+    result_.axes.push_back(std::move(axis));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckNumerator(const Expression& factor,
+                              std::vector<int32_t>& seen) const {
+    if (factor.kind == Kind::kProduct) {
+      for (const Expression& child : factor.children) {
+        if (absl::Status status = CheckNumerator(child, seen); !status.ok()) {
+          return status;
+        }
+      }
+      return absl::OkStatus();
+    }
+    if (factor.kind == Kind::kDimension) {
+      const auto dimension = static_cast<int32_t>(factor.value);
+      if (Contains(seen, dimension)) {
+        return Fault("tiles: dimension '", Name(dimension),
+                     "' stands twice in a numerator; use it once");
+      }
+      seen.push_back(dimension);
+      return absl::OkStatus();
+    }
+    if (factor.kind == Kind::kConstant || factor.kind == Kind::kParameter) {
+      return absl::OkStatus();
+    }
+    return Fault(
+        "tiles: a numerator of ceil_div is neither dimension, parameter nor "
+        "constant; write nested divisions as one");
+  }
+
+  absl::Status FindRows() {
+    if (!mapping_.rows.has_value()) return absl::OkStatus();
+    const RowAxis& rows = *mapping_.rows;
+    if (rows.dimension < 0 ||
+        rows.dimension >= static_cast<int32_t>(spec_.dimensions.size())) {
+      return Fault("rows.dimension: number ", rows.dimension,
+                   " does not exist; declare it");
+    }
+    if (rows.tile < 0 ||
+        rows.tile >= static_cast<int32_t>(spec_.parameters.size())) {
+      return Fault("rows.tile: parameter number ", rows.tile,
+                   " does not exist; declare it");
+    }
+    for (size_t i = 0; i < result_.axes.size(); ++i) {
+      if (FormsRows(*result_.axes[i].factor, rows)) {
+        result_.rows_axis = static_cast<int>(i);
+        return absl::OkStatus();
+      }
+    }
+    return Fault("rows: ceil(", Name(rows.dimension), " / ",
+                 spec_.parameters[static_cast<size_t>(rows.tile)].name,
+                 ") is no factor of mapping.tiles; name the axis that forms "
+                 "the rows, or leave rows out");
+  }
+
+  // Whether an axis counts ceil(dimension / tile), or that in whole clusters:
+  // ceil(dimension / (tile * rows of a cluster)). Clusters over a repeated
+  // dimension would leave the rows of an element open.
+  bool FormsRows(const Expression& factor, const RowAxis& rows) const {
+    const Expression tile = Expression::OfParameter(rows.tile);
+    if (factor.kind != Kind::kCeilDiv || factor.split != 1 ||
+        factor.children[0] != Expression::OfDimension(rows.dimension)) {
+      return false;
+    }
+    if (factor.children.size() > 2 &&
+        spec_.dimensions[static_cast<size_t>(rows.dimension)].repeated) {
+      return false;
+    }
+    return std::count(factor.children.begin() + 1, factor.children.end(),
+                      tile) == 1;
+  }
+
+  absl::Status FindLoop() {
+    std::vector<int32_t> dimensions;
+    CollectDivided(Loop(), dimensions);
+    CollectDimensions(Loop(), dimensions);
+    bool found = false;
+    for (const int32_t dimension : dimensions) {
+      if (Contains(tile_dimensions_, dimension)) continue;
+      if (spec_.dimensions[static_cast<size_t>(dimension)].repeated) continue;
+      if (found) {
+        result_.loop_others.push_back(dimension);
+      } else {
+        result_.loop_dimension = dimension;
+        found = true;
+      }
+    }
+    if (found) FindLoopFloor(Loop());
+    if (found) return absl::OkStatus();
+    return Fault(mapping_.iterations_per_tile.has_value()
+                     ? "iterations_per_tile"
+                     : "total_iterations",
+                 ": no dimension drives the loop; use one that is not a tile "
+                 "axis");
+  }
+
+  void FindLoopFloor(const Expression& expression) {
+    if (expression.kind == Kind::kCausalBlocks &&
+        expression.children[1].value == result_.loop_dimension &&
+        expression.children[0].value != result_.loop_dimension) {
+      const auto queries = static_cast<int32_t>(expression.children[0].value);
+      if (!spec_.dimensions[static_cast<size_t>(queries)].repeated) {
+        result_.loop_floor = queries;
+      }
+    }
+    for (const Expression& child : expression.children) FindLoopFloor(child);
+  }
+
+  // Appends the dimensions that are divided into iterations: better drivers of
+  // the loop than dimensions that only multiply it.
+  static void CollectDivided(const Expression& expression,
+                             std::vector<int32_t>& dimensions) {
+    if (expression.kind == Kind::kCausalBlocks) {
+      // The keys first: queries without keys are no use to anyone.
+      CollectDimensions(expression.children[1], dimensions);
+    }
+    if (expression.kind == Kind::kCeilDiv ||
+        expression.kind == Kind::kCausalBlocks) {
+      CollectDimensions(expression, dimensions);
+      return;
+    }
+    for (const Expression& child : expression.children) {
+      CollectDivided(child, dimensions);
+    }
+  }
+
+  absl::Status FindPassive() {
+    std::vector<int32_t> used;
+    if (mapping_.longest_loop) CollectDimensions(*mapping_.longest_loop, used);
+    for (const Argument& argument : spec_.arguments) {
+      CollectDimensions(argument.size, used);
+    }
+    for (const Relation& relation : spec_.problem_predicates) {
+      for (const auto* side : {&relation.left, &relation.right}) {
+        for (const Relation::Term& term : *side) {
+          used.insert(used.end(), term.dimensions.begin(),
+                      term.dimensions.end());
+        }
+      }
+    }
+    for (int32_t i = 0; i < static_cast<int32_t>(spec_.dimensions.size());
+         ++i) {
+      if (Contains(tile_dimensions_, i) || i == result_.loop_dimension ||
+          Contains(result_.loop_others, i)) {
+        continue;
+      }
+      if (spec_.dimensions[static_cast<size_t>(i)].repeated) {
+        return Fault("tiles: the repeated dimension '", Name(i),
+                     "' drives no tile axis; sum a ceil_div over it");
+      }
+      if (!Contains(used, i)) {
+        return Fault("tiles: dimension '", Name(i),
+                     "' is used by neither mapping, argument nor predicate; "
+                     "use it or remove it");
+      }
+      result_.passive.push_back(i);
+    }
+    return absl::OkStatus();
+  }
+
+  const KernelSpec& spec_;
+  const Mapping& mapping_;
+  std::vector<int32_t> tile_dimensions_;
+  MappingStructure result_;
+};
+
+}  // namespace
+
+absl::StatusOr<MappingStructure> AnalyseMapping(const KernelSpec& spec,
+                                                const Mapping& mapping) {
+  return Analyser(spec, mapping).Run();
+}
+
+absl::Status CheckInvertible(const KernelSpec& spec, const Mapping& mapping) {
+  return AnalyseMapping(spec, mapping).status();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,67 @@
+// MappingStructure: what drives what in a mapping, found once so that the
+// mapping can be inverted.
+//
+// G is a product of fixed factors (constants, parameters) and tile axes; an
+// axis is a dimension, or a ceil_div of it, or the sum of that over the
+// repeated dimension. Another dimension drives the loop. What is left (for
+// example the number of key heads) only sizes arguments.
+//
+// Thread safety: plain values. A structure points into the mapping it was made
+// from.
+#ifndef WAVETUNE_MODEL_KERNEL_MAPPING_STRUCTURE_H_
+#define WAVETUNE_MODEL_KERNEL_MAPPING_STRUCTURE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+
+namespace wavetune {
+
+// A factor of G that grows with a dimension.
+struct TileAxis {
+  int32_t dimension = 0;               // Its extent sets the number of tiles.
+  std::vector<int32_t> companions;     // Multiplied with it; kept at minimum.
+  const Expression* factor = nullptr;  // kDimension or kCeilDiv.
+};
+
+struct MappingStructure {
+  std::vector<const Expression*> fixed;  // Factors without a dimension.
+  std::vector<TileAxis> axes;
+  int rows_axis = -1;          // Index into axes; -1 without rows.
+  int32_t loop_dimension = 0;  // Drives the main loop.
+  // Where causal_blocks counts the loop: its queries, else -1. Fewer keys than
+  // queries are defined, but no one asks for them, and their tiles are so
+  // unequal that a latency there says nothing of other problems.
+  int32_t loop_floor = -1;
+  std::vector<int32_t> loop_others;  // Further dimensions of the loop only.
+  std::vector<int32_t> passive;  // Dimensions of arguments or predicates only.
+};
+
+// Returns the structure. Errors: INVALID_ARGUMENT as CheckInvertible
+// (mapping_inverse.h).
+absl::StatusOr<MappingStructure> AnalyseMapping(const KernelSpec& spec,
+                                                const Mapping& mapping);
+
+// Appends one line for everything malformed in `expression`, each starting with
+// `field`: indices out of range, constants below 1, missing operands, a
+// repeated dimension outside of sum_over, sums in sums. An expression without
+// faults can be evaluated for every problem in range. Cannot fail.
+void FindExpressionFaults(const KernelSpec& spec, const Expression& expression,
+                          absl::string_view field,
+                          std::vector<std::string>& faults);
+
+// Append the dimensions or parameters that an expression mentions, in order of
+// appearance, each once. Cannot fail.
+void CollectDimensions(const Expression& expression,
+                       std::vector<int32_t>& dimensions);
+void CollectParameters(const Expression& expression,
+                       std::vector<int32_t>& parameters);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_MAPPING_STRUCTURE_H_

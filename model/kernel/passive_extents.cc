@@ -1,0 +1,105 @@
+#include "model/kernel/passive_extents.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace wavetune {
+namespace {
+
+// Returns the largest divisor of `value` that is at most `limit` (>= 1).
+int64_t LargestDivisor(int64_t value, int64_t limit) {
+  int64_t largest = 1;
+  // Heads of one problem: a bound on the search that nothing real reaches.
+  constexpr int64_t kMaxRoot = 1 << 16;
+  for (int64_t d = 1; d <= value / d && d <= kMaxRoot; ++d) {
+    if (value % d != 0) continue;
+    for (const int64_t divisor : {d, value / d}) {
+      if (divisor <= limit) largest = std::max(largest, divisor);
+    }
+  }
+  return largest;
+}
+
+// Calls `visit` with the representative problems of the specialisation.
+template <typename Visit>
+void ForEachRepresentative(const KernelSpec& spec,
+                           const std::string& specialisation, Visit visit) {
+  for (const WeightedProblem& weighted : spec.representative_problems) {
+    const Problem& problem = weighted.problem;
+    if (problem.extents.size() != spec.dimensions.size()) continue;
+    if (problem.specialisation.empty() ||
+        problem.specialisation == specialisation) {
+      visit(weighted);
+    }
+  }
+}
+
+const Problem* HeaviestProblem(const KernelSpec& spec,
+                               const std::string& specialisation) {
+  const WeightedProblem* heaviest = nullptr;
+  ForEachRepresentative(
+      spec, specialisation, [&heaviest](const WeightedProblem& weighted) {
+        if (heaviest == nullptr || weighted.weight > heaviest->weight) {
+          heaviest = &weighted;
+        }
+      });
+  return heaviest == nullptr ? nullptr : &heaviest->problem;
+}
+
+// Returns the dimension of which a passive one is a divisor in every
+// representative problem: the tile axis of tile size 1 that is declared
+// nearest. -1 if there is none.
+int32_t OwnerOf(const KernelSpec& spec, const std::string& specialisation,
+                const MappingStructure& structure, int32_t passive) {
+  int32_t owner = -1;
+  for (const TileAxis& axis : structure.axes) {
+    if (axis.factor->kind != Expression::Kind::kDimension ||
+        spec.dimensions[static_cast<size_t>(axis.dimension)].repeated) {
+      continue;
+    }
+    bool divides = true;
+    ForEachRepresentative(
+        spec, specialisation, [&](const WeightedProblem& weighted) {
+          const auto& extents = weighted.problem.extents;
+          const int64_t part = extents[static_cast<size_t>(passive)];
+          const int64_t whole = extents[static_cast<size_t>(axis.dimension)];
+          divides &= part >= 1 && whole >= part && whole % part == 0;
+        });
+    const auto distance = [passive](int32_t dimension) {
+      return dimension < passive ? passive - dimension : dimension - passive;
+    };
+    if (divides && (owner < 0 || distance(axis.dimension) < distance(owner))) {
+      owner = axis.dimension;
+    }
+  }
+  return owner;
+}
+
+}  // namespace
+
+void SetPassiveExtents(const KernelSpec& spec,
+                       const MappingStructure& structure, Problem& problem) {
+  const std::string& specialisation = problem.specialisation;
+  const Problem* heaviest = HeaviestProblem(spec, specialisation);
+  if (heaviest == nullptr) return;
+  for (const int32_t passive : structure.passive) {
+    const auto index = static_cast<size_t>(passive);
+    const Dimension& dimension = spec.dimensions[index];
+    const int64_t typical = heaviest->extents[index];
+    int64_t extent = typical;
+    const int32_t owner = OwnerOf(spec, specialisation, structure, passive);
+    if (owner >= 0) {
+      const auto at = static_cast<size_t>(owner);
+      const int64_t whole = problem.extents[at];
+      const int64_t share = heaviest->extents[at] / typical;
+      extent = LargestDivisor(whole, std::max<int64_t>(1, whole / share));
+    }
+    if (extent >= dimension.min && extent <= dimension.max) {
+      problem.extents[index] = extent;
+    }
+  }
+}
+
+}  // namespace wavetune

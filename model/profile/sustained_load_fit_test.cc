@@ -1,0 +1,149 @@
+#include "model/profile/sustained_load_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/profile/profile.h"
+#include "model/profile/profile_state.h"
+#include "model/testing/kernels.h"
+#include "model/testing/synthetic_device.h"
+
+namespace wavetune {
+namespace {
+
+TEST(SustainedLoadTest, SlowsDownWhatIsBeyondOnly) {
+  const SustainedLoad load = {100, 0.25};
+  EXPECT_EQ(SustainedUs(load, 80), 80);
+  EXPECT_EQ(SustainedUs(load, 100), 100);
+  EXPECT_EQ(SustainedUs(load, 180), 200);
+  EXPECT_EQ(ShortUs(load, 200), 180);
+  EXPECT_EQ(ShortUs(load, 99), 99);
+  for (const double us : {1.0, 99.5, 100.5, 250.0, 1e6}) {
+    EXPECT_NEAR(ShortUs(load, SustainedUs(load, us)), us, us * 1e-12);
+    EXPECT_EQ(SustainedUs({}, us), us);
+    EXPECT_EQ(ShortUs({}, us), us);
+  }
+}
+
+// A GEMM whose launches take from 10 us to several milliseconds.
+class FitSustainedLoadTest : public ::testing::Test {
+ protected:
+  explicit FitSustainedLoadTest(WaveForm form = WaveForm::kOverlap)
+      : device_(Spec(form), {}), input_(device_.Input()) {
+    for (const Candidate& candidate : input_.candidates[0]) {
+      for (const int64_t m : {64, 512, 1024, 2048, 4096, 8192, 16384}) {
+        for (const int64_t k : {512, 2048, 8192}) {
+          Problem problem;
+          problem.extents = {m, 4096, k};
+          input_.samples.push_back(
+              device_.Measure({candidate.configuration, problem}));
+        }
+      }
+    }
+  }
+
+  static KernelSpec Spec(WaveForm form) {
+    KernelSpec spec = testing::GemmSpec();
+    spec.wave_form = form;
+    return spec;
+  }
+
+  // What is found where all samples are slowed down by `load`.
+  SustainedLoad Found(const SustainedLoad& load,
+                      const SustainedLoad& serving = {}) const {
+    ProfileInput input = input_;
+    for (Sample& sample : input.samples) {
+      sample.latency_us = SustainedUs(load, sample.latency_us);
+    }
+    Table table;
+    table.sub_tables.emplace_back().sustained = serving;
+    table.sub_tables[0].form = input.spec->wave_form;
+    input.incumbent = &table;
+    return MakeProfileState(input).value().specialisations[0].axes.sustained;
+  }
+
+  testing::SyntheticDevice device_;
+  ProfileInput input_;
+};
+
+TEST_F(FitSustainedLoadTest, FindsHowMuchLongLaunchesAreSlowedDown) {
+  EXPECT_EQ(Found({}), SustainedLoad{});
+  for (const double slowdown : {0.125, 0.1875, 0.25, 0.3125}) {
+    const SustainedLoad found = Found({kLongUs, slowdown});
+    EXPECT_EQ(found.from_us, kLongUs);
+    EXPECT_NEAR(found.slowdown, slowdown, kSlowdownStep) << slowdown;
+  }
+}
+
+TEST_F(FitSustainedLoadTest, StaysWithWhatServesWhereThatIsAboutAsGood) {
+  const SustainedLoad fresh = Found({kLongUs, 0.1875});
+  const SustainedLoad far = {kLongUs, 0.5};
+  EXPECT_EQ(Found({kLongUs, 0.1875}, fresh), fresh);
+  EXPECT_EQ(Found({kLongUs, 0.1875}, far), fresh);
+}
+
+TEST_F(FitSustainedLoadTest, StaysWithOneStepMoreWhereSamplesAreNoisy) {
+  bool up = true;
+  for (Sample& sample : input_.samples) {
+    sample.latency_us *= up ? 1.04 : 0.96;
+    up = !up;
+  }
+  const SustainedLoad far = {kLongUs, 0.5};
+  const SustainedLoad fresh = Found({kLongUs, 0.1875}, far);
+  ASSERT_NEAR(fresh.slowdown, 0.1875, kSlowdownStep);
+  const SustainedLoad near = {kLongUs, fresh.slowdown + kSlowdownStep};
+  EXPECT_EQ(Found({kLongUs, 0.1875}, near), near);
+}
+
+TEST_F(FitSustainedLoadTest, SaysNothingOfFewLongSamples) {
+  std::vector<Sample> brief;
+  int long_ones = 0;
+  for (const Sample& sample : input_.samples) {
+    if (sample.latency_us > kLongUs && ++long_ones > 60) continue;
+    brief.push_back(sample);
+  }
+  ASSERT_GT(long_ones, 200);
+  input_.samples = brief;
+  EXPECT_EQ(Found({kLongUs, 0.25}), SustainedLoad{});
+  const SustainedLoad serving = {kLongUs, 0.125};
+  EXPECT_EQ(Found({kLongUs, 0.25}, serving), serving);
+}
+
+TEST_F(FitSustainedLoadTest, ObservationsAreThoseOfShortLaunches) {
+  const SustainedLoad load = {kLongUs, 0.25};
+  for (Sample& sample : input_.samples) {
+    sample.latency_us = SustainedUs(load, sample.latency_us);
+  }
+  const ProfileState state = MakeProfileState(input_).value();
+  const SpecialisationState& s = state.specialisations[0];
+  ASSERT_GT(s.axes.sustained.slowdown, 0);
+  size_t compared = 0;
+  for (const CandidateState& c : s.candidates) {
+    for (const Observation& o : c.observations) {
+      for (const Sample& sample : input_.samples) {
+        if (sample.configuration != c.candidate->configuration ||
+            sample.problem.extents != o.problem.extents) {
+          continue;
+        }
+        EXPECT_EQ(o.latency_us, ShortUs(s.axes.sustained, sample.latency_us));
+        ++compared;
+      }
+    }
+  }
+  EXPECT_EQ(compared, input_.samples.size());
+}
+
+class FitSustainedLoadOfSumTest : public FitSustainedLoadTest {
+ protected:
+  FitSustainedLoadOfSumTest() : FitSustainedLoadTest(WaveForm::kSum) {}
+};
+
+TEST_F(FitSustainedLoadOfSumTest, SaysNothingOfSums) {
+  EXPECT_EQ(Found({kLongUs, 0.25}), SustainedLoad{});
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,95 @@
+// ByteWriter and ByteReader: little-endian bytes with bounds, for payloads.
+//
+//   ByteWriter writer;
+//   writer.U16(7);
+//   writer.F64(0.5);
+//   ByteReader reader(writer.bytes());
+//   uint16_t seven = reader.U16();
+//   double half = reader.F64();
+//   absl::Status status = reader.Finish();  // OK: no fault, nothing left
+//
+// The reader keeps its first fault and answers zero from then on, so that a
+// decoder reads straight on and asks once. Values that have two encodings are
+// refused in one of them (-0.0, a flag that is neither 0 nor 1): a payload must
+// be canonical.
+//
+// Thread safety: none; both are values of one thread.
+#ifndef WAVETUNE_MODEL_TABLE_BYTE_IO_H_
+#define WAVETUNE_MODEL_TABLE_BYTE_IO_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace wavetune {
+
+// Appends to a string. Cannot fail but for strings above 65,535 bytes, which
+// the caller checks before (model/table/table_check.h).
+class ByteWriter {
+ public:
+  void U8(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
+  void U16(uint16_t value) { LittleEndian(value, 2); }
+  void U32(uint32_t value) { LittleEndian(value, 4); }
+  // Two's complement.
+  void I64(int64_t value) { LittleEndian(static_cast<uint64_t>(value), 8); }
+  // The IEEE 754 binary64 bits; -0.0 is written as 0.0.
+  void F64(double value);
+  // U16 length, then the bytes.
+  void String(absl::string_view text);
+  // The bytes alone.
+  void Raw(absl::string_view bytes);
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void LittleEndian(uint64_t value, int size);
+
+  std::string bytes_;
+};
+
+// Reads from bytes that outlive it.
+class ByteReader {
+ public:
+  // `base` is where `bytes` begins in the payload, for messages.
+  explicit ByteReader(absl::string_view bytes, size_t base = 0)
+      : bytes_(bytes), base_(base) {}
+
+  // Return the value, or 0 from the first fault on.
+  uint8_t U8() { return static_cast<uint8_t>(LittleEndian(1)); }
+  uint16_t U16() { return static_cast<uint16_t>(LittleEndian(2)); }
+  uint32_t U32() { return static_cast<uint32_t>(LittleEndian(4)); }
+  int64_t I64() { return static_cast<int64_t>(LittleEndian(8)); }
+  // Refuses -0.0, infinities and NaN.
+  double F64();
+  // Refuses anything but 0 and 1.
+  bool Bool();
+  std::string String();
+  // `size` bytes as a view into the payload; empty on a fault.
+  absl::string_view Raw(size_t size);
+
+  // Records a fault at the present place, unless there is one already.
+  void Fail(absl::string_view what);
+
+  bool ok() const { return status_.ok(); }
+  const absl::Status& status() const { return status_; }
+  size_t remaining() const { return bytes_.size() - position_; }
+  size_t offset() const { return base_ + position_; }
+
+  // Returns the first fault; bytes that are left over are one.
+  absl::Status Finish();
+
+ private:
+  uint64_t LittleEndian(size_t size);
+
+  absl::string_view bytes_;
+  size_t base_ = 0;
+  size_t position_ = 0;
+  absl::Status status_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_TABLE_BYTE_IO_H_

@@ -1,0 +1,62 @@
+// CheckTable: every rule that a table must keep, in one place.
+//
+// Why: the encoder and the decoder apply the same rules, so that nothing can be
+// written that is refused later, and a decision never has to look at an index
+// twice. docs/table_format.md lists the rules for readers.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_TABLE_TABLE_CHECK_H_
+#define WAVETUNE_MODEL_TABLE_TABLE_CHECK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "model/table/table.h"
+
+namespace wavetune {
+
+// Limits of a table. They bound what a decoder allocates and what a decision
+// costs; a 64 KiB payload reaches few of them.
+inline constexpr size_t kMaxNameBytes = 128;  // Names of all kinds.
+inline constexpr size_t kMaxKeyBytes = 1024;  // Silicon and environment key.
+inline constexpr size_t kMaxSubTables = 255;  // Specialisations.
+inline constexpr size_t kMaxPortfolio = 128;  // Candidates of a sub-table.
+inline constexpr size_t kMaxGroups = 128;     // Macro groups of a sub-table.
+inline constexpr size_t kMaxRowRegimes = 16;
+inline constexpr size_t kMaxWaveRegimes = 16;
+inline constexpr size_t kMaxLoopAnchors = 32;
+inline constexpr size_t kMaxLayers = 255;      // Of a sub-table.
+inline constexpr size_t kMaxLayerSpans = 255;  // Of a layer.
+inline constexpr size_t kMaxPredicates = 32;
+inline constexpr size_t kMaxTerms = 16;  // Of one side of a relation.
+inline constexpr size_t kMaxFactors =
+    16;  // Parameters or dimensions of a term.
+inline constexpr int kMaxExpressionDepth = 8;
+inline constexpr int kMaxMappingNodes = 64;  // Of all of a mapping's trees.
+// Nodes of the mapping, and relations, times macro groups: what one decision
+// may have to evaluate.
+inline constexpr int kMaxDecisionNodes = 2048;
+// Coefficients and floors, in microseconds; keeps every prediction finite.
+inline constexpr double kMaxCoefficient = 1e30;
+// Relative bounds.
+inline constexpr double kMaxRelativeBound = 1e6;
+
+// Returns OK if the table keeps every rule of docs/table_format.md. Errors:
+// INVALID_ARGUMENT with the field and what is wrong with it. Cost: linear in
+// the table's size.
+absl::Status CheckTable(const Table& table);
+
+// Returns OK if `mapping` keeps the rules, with `where` put before the message.
+// Part of CheckTable.
+absl::Status CheckMapping(const Table& table, const Mapping& mapping,
+                          const std::string& where);
+
+// Returns the number of expression nodes of a mapping, its row axis counted as
+// one.
+int CountNodes(const Mapping& mapping);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_TABLE_TABLE_CHECK_H_

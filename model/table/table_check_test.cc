@@ -1,0 +1,236 @@
+#include "model/table/table_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "model/table/table_codec.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune {
+namespace {
+
+using testing::TinyTable;
+using testing::TwoRowTable;
+
+struct Fault {
+  const char* name;
+  std::function<void(Table&)> make;
+};
+
+SubTable& Sub(Table& table) { return table.sub_tables[0]; }
+WaveSegment& Segment(Table& table) {
+  return Sub(table).groups[0].rows[0].segments[0];
+}
+LayerChoices& Layer(Table& table) { return Sub(table).layers[0]; }
+Expression Nested(int depth) {
+  return depth <= 1 ? Expression::Constant(1)
+                    : Expression::Product({Nested(depth - 1)});
+}
+
+// Each breaks one rule of a valid GEMM table.
+std::vector<Fault> Faults() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return {
+      {"no kernel", [](Table& t) { t.kernel.clear(); }},
+      {"control character", [](Table& t) { t.kernel = "a\nb"; }},
+      {"long key", [](Table& t) { t.silicon_key.assign(2000, 'x'); }},
+      {"fingerprint", [](Table& t) { t.fingerprint = "abc"; }},
+      {"no dimensions", [](Table& t) { t.dimensions.clear(); }},
+      {"dimension range",
+       [](Table& t) {
+         t.dimensions[0].min = 0;
+         t.dimensions[0].max = -1;
+       }},
+      {"two repeated",
+       [](Table& t) {
+         t.dimensions[0].repeated = t.dimensions[1].repeated = true;
+       }},
+      {"name used twice", [](Table& t) { t.parameters[0] = "m"; }},
+      {"default size", [](Table& t) { t.default_configuration = {1}; }},
+      {"near_tie above 1", [](Table& t) { t.near_tie = 1.5; }},
+      {"near_tie NaN", [](Table& t) { t.near_tie = std::nan(""); }},
+      {"predicate index",
+       [](Table& t) {
+         t.problem_predicates = {
+             {.left = {{1, {7}, {}}}, .right = {{1, {}, {}}}}};
+       }},
+      {"predicate side",
+       [](Table& t) {
+         t.problem_predicates = {{.left = {{1, {}, {}}}}};
+       }},
+      {"predicate operator",
+       [](Table& t) {
+         t.problem_predicates = {{.left = {{}},
+                                  .op = static_cast<Relation::Operator>(9),
+                                  .right = {{}}}};
+       }},
+      {"no sub-table", [](Table& t) { t.sub_tables.clear(); }},
+      {"sub-tables unsorted",
+       [](Table& t) { t.sub_tables.push_back(t.sub_tables[0]); }},
+      {"expression dimension",
+       [](Table& t) { Sub(t).mapping.tiles = Expression::OfDimension(3); }},
+      {"expression parameter",
+       [](Table& t) { Sub(t).mapping.tiles = Expression::OfParameter(2); }},
+      {"expression constant",
+       [](Table& t) { Sub(t).mapping.tiles = Expression::Constant(0); }},
+      {"expression depth",
+       [](Table& t) {
+         Sub(t).mapping.tiles = Nested(kMaxExpressionDepth + 1);
+       }},
+      {"expression size",
+       [](Table& t) {
+         Sub(t).mapping.tiles = Expression::Product(
+             std::vector<Expression>(80, Expression::Constant(1)));
+       }},
+      {"divisor is a dimension",
+       [](Table& t) {
+         Sub(t).mapping.tiles = Expression::CeilDiv(
+             {Expression::OfDimension(0)}, {Expression::OfDimension(1)});
+       }},
+      {"no divisor",
+       [](Table& t) {
+         Sub(t).mapping.tiles =
+             Expression::CeilDiv({Expression::OfDimension(0)}, {});
+       }},
+      {"sum over a plain dimension",
+       [](Table& t) {
+         Sub(t).mapping.tiles =
+             Expression::SumOver(0, Expression::OfDimension(0));
+       }},
+      {"repeated outside of a sum",
+       [](Table& t) { t.dimensions[0].repeated = true; }},
+      {"both loops",
+       [](Table& t) {
+         Sub(t).mapping.total_iterations = Expression::Constant(1);
+       }},
+      {"no loop", [](Table& t) { Sub(t).mapping.iterations_per_tile.reset(); }},
+      {"row axis", [](Table& t) { Sub(t).mapping.rows->tile = 2; }},
+      {"no portfolio", [](Table& t) { Sub(t).portfolio.clear(); }},
+      {"mapping parameter below 1",
+       [](Table& t) {
+         Sub(t).portfolio[1].configuration = {0, 2};
+       }},
+      {"duplicate candidate",
+       [](Table& t) { Sub(t).portfolio[2] = Sub(t).portfolio[0]; }},
+      {"candidate capacity",
+       [](Table& t) { Sub(t).portfolio[0].capacity = 0; }},
+      {"no row regime", [](Table& t) { Sub(t).row_regimes.clear(); }},
+      {"row regime fill", [](Table& t) { Sub(t).row_regimes[0].max_fill = 2; }},
+      {"waves not ascending",
+       [](Table& t) {
+         Sub(t).max_waves = {4, 4};
+       }},
+      {"anchors not ascending",
+       [](Table& t) {
+         Sub(t).loop_anchors = {8, 8};
+       }},
+      {"no groups", [](Table& t) { Sub(t).groups.clear(); }},
+      {"lead", [](Table& t) { Sub(t).groups[0].lead = 3; }},
+      {"group capacity", [](Table& t) { Sub(t).groups[0].capacity = 99; }},
+      {"member of another row", [](Table& t) { Segment(t).micro[0] = 1; }},
+      {"rows missing", [](Table& t) { Sub(t).groups[0].rows.clear(); }},
+      {"segments missing",
+       [](Table& t) { Sub(t).groups[0].rows[0].segments.pop_back(); }},
+      {"micro missing", [](Table& t) { Segment(t).micro.pop_back(); }},
+      {"micro out of range", [](Table& t) { Segment(t).micro[0] = 3; }},
+      {"coefficient infinite",
+       [](Table& t) { Segment(t).coefficients.alpha = kInfinity; }},
+      {"coefficient too large",
+       [](Table& t) { Segment(t).coefficients.delta = 1e31; }},
+      {"no floor", [](Table& t) { Segment(t).floor_us = 0; }},
+      {"no step", [](Table& t) { Segment(t).step_tiles = 0; }},
+      {"negative bound", [](Table& t) { Segment(t).relative_bound = -1; }},
+      {"wave range", [](Table& t) { Segment(t).min_wave = 9; }},
+      {"iteration range", [](Table& t) { Segment(t).min_iterations = 65; }},
+      {"slowdown of no launches",
+       [](Table& t) {
+         Sub(t).sustained = {0, 0.25};
+       }},
+      {"long launches that are not slowed down",
+       [](Table& t) {
+         Sub(t).sustained = {250, 0};
+       }},
+      {"slowdown above 1",
+       [](Table& t) {
+         Sub(t).sustained = {250, 1.25};
+       }},
+      {"slowdown below 0",
+       [](Table& t) {
+         Sub(t).sustained = {250, -0.25};
+       }},
+      {"long from below 0",
+       [](Table& t) {
+         Sub(t).sustained = {-1, 0.25};
+       }},
+      {"slowdown that is no number",
+       [](Table& t) {
+         Sub(t).sustained = {250, std::numeric_limits<double>::quiet_NaN()};
+       }},
+      {"layer without spans", [](Table& t) { Layer(t).spans.clear(); }},
+      {"layer of other dimensions",
+       [](Table& t) { Layer(t).extents.pop_back(); }},
+      {"layer with rows", [](Table& t) { Layer(t).extents[0] = 1; }},
+      {"layer out of range",
+       [](Table& t) { Layer(t).extents[1] = kExpressionLimit + 1; }},
+      {"layers not ascending",
+       [](Table& t) { Sub(t).layers.push_back(Layer(t)); }},
+      {"span before its layer", [](Table& t) { Layer(t).first = 17; }},
+      {"layer from below 0", [](Table& t) { Layer(t).first = -1; }},
+      {"spans not ascending", [](Table& t) { Layer(t).spans[1].last = 16; }},
+      {"span beyond the limit",
+       [](Table& t) {
+         Layer(t).spans[1].last = std::numeric_limits<int64_t>::max();
+         Layer(t).spans.push_back(Layer(t).spans[1]);
+       }},
+      {"span of no group", [](Table& t) { Layer(t).spans[0].group = 2; }},
+      {"layer without rows' axis",
+       [](Table& t) { Sub(t).mapping.rows.reset(); }},
+      {"iterations infinite",
+       [](Table& t) { Segment(t).max_iterations = kInfinity; }},
+  };
+}
+
+TEST(TableCheckTest, AcceptsValidTables) {
+  EXPECT_TRUE(CheckTable(TinyTable()).ok()) << CheckTable(TinyTable());
+  EXPECT_TRUE(CheckTable(TwoRowTable()).ok()) << CheckTable(TwoRowTable());
+}
+
+TEST(TableCheckTest, RefusesEachFaultAndSoDoesTheEncoder) {
+  for (const Fault& fault : Faults()) {
+    Table table = TwoRowTable();
+    Sub(table).layers = {
+        {.extents = {0, 4096, 512},
+         .first = 4,
+         .spans = {{.last = 16, .group = 1}, {.last = 64, .group = 0}}}};
+    ASSERT_TRUE(CheckTable(table).ok()) << CheckTable(table);
+    fault.make(table);
+    const absl::Status status = CheckTable(table);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.name;
+    EXPECT_EQ(EncodeTable(table).status(), status) << fault.name;
+  }
+}
+
+TEST(TableCheckTest, LimitsWhatOneDecisionEvaluates) {
+  Table table = TwoRowTable();
+  const std::vector<Expression> constants(40, Expression::Constant(1));
+  Sub(table).mapping.tiles = Expression::Product(constants);
+  ASSERT_TRUE(CheckTable(table).ok());
+  const MacroGroup group = Sub(table).groups[0];
+  Sub(table).groups.assign(80, group);
+  EXPECT_EQ(CheckTable(table).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TableCheckTest, NamesThePlaceOfTheFault) {
+  Table table = TwoRowTable();
+  Sub(table).groups[1].lead = 9;
+  EXPECT_EQ(CheckTable(table).message(),
+            "table: sub_tables[0].groups[1]: lead out of range");
+}
+
+}  // namespace
+}  // namespace wavetune

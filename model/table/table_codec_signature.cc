@@ -1,0 +1,130 @@
+// Sections 1 and 2: identity and signature; relations.
+#include <array>
+#include <cstddef>
+
+#include "absl/types/span.h"
+#include "model/table/table_codec_records.h"
+
+namespace wavetune {
+namespace {
+
+void WriteTerms(const std::vector<Relation::Term>& terms, ByteWriter& writer) {
+  writer.U8(static_cast<uint8_t>(terms.size()));
+  for (const Relation::Term& term : terms) {
+    writer.I64(term.coefficient);
+    for (const auto* indices : {&term.parameters, &term.dimensions}) {
+      writer.U8(static_cast<uint8_t>(indices->size()));
+      for (const int32_t index : *indices) {
+        writer.U8(static_cast<uint8_t>(index));
+      }
+    }
+  }
+}
+
+std::vector<int32_t> ReadIndices(ByteReader& reader) {
+  std::vector<int32_t> indices;
+  const size_t count = reader.U8();
+  for (size_t i = 0; i < count && reader.ok(); ++i) {
+    indices.push_back(reader.U8());
+  }
+  return indices;
+}
+
+std::vector<Relation::Term> ReadTerms(ByteReader& reader) {
+  std::vector<Relation::Term> terms;
+  const size_t count = reader.U8();
+  for (size_t i = 0; i < count && reader.ok(); ++i) {
+    Relation::Term& term = terms.emplace_back();
+    term.coefficient = reader.I64();
+    term.parameters = ReadIndices(reader);
+    term.dimensions = ReadIndices(reader);
+  }
+  return terms;
+}
+
+}  // namespace
+
+void WriteRelation(const Relation& relation, ByteWriter& writer) {
+  writer.U8(static_cast<uint8_t>(relation.op));
+  WriteTerms(relation.left, writer);
+  WriteTerms(relation.right, writer);
+}
+
+Relation ReadRelation(ByteReader& reader) {
+  Relation relation;
+  relation.op = static_cast<Relation::Operator>(reader.U8());
+  relation.left = ReadTerms(reader);
+  relation.right = ReadTerms(reader);
+  return relation;
+}
+
+void WriteConfiguration(const Configuration& configuration,
+                        ByteWriter& writer) {
+  for (const int64_t value : configuration.values()) writer.I64(value);
+}
+
+Configuration ReadConfiguration(ByteReader& reader, size_t parameters) {
+  std::array<int64_t, kMaxParameters> values{};
+  if (parameters > values.size()) {
+    reader.Fail("more parameters than a configuration holds");
+    return {};
+  }
+  for (size_t i = 0; i < parameters; ++i) values[i] = reader.I64();
+  return Configuration(absl::MakeConstSpan(values.data(), parameters));
+}
+
+void WriteIdentity(const Table& table, ByteWriter& writer) {
+  writer.String(table.kernel);
+  writer.String(table.fingerprint);
+  writer.String(table.silicon_key);
+  writer.String(table.environment_key);
+}
+
+void ReadIdentity(ByteReader& reader, Table& table) {
+  table.kernel = reader.String();
+  table.fingerprint = reader.String();
+  table.silicon_key = reader.String();
+  table.environment_key = reader.String();
+}
+
+void WriteSignature(const Table& table, ByteWriter& writer) {
+  writer.U8(static_cast<uint8_t>(table.dimensions.size()));
+  for (const Dimension& dimension : table.dimensions) {
+    writer.String(dimension.name);
+    writer.U8(dimension.repeated ? 1 : 0);
+    writer.I64(dimension.min);
+    writer.I64(dimension.max);
+  }
+  writer.U8(static_cast<uint8_t>(table.parameters.size()));
+  for (const std::string& name : table.parameters) writer.String(name);
+  writer.U8(static_cast<uint8_t>(table.problem_predicates.size()));
+  for (const Relation& relation : table.problem_predicates) {
+    WriteRelation(relation, writer);
+  }
+  WriteConfiguration(table.default_configuration, writer);
+  writer.F64(table.near_tie);
+}
+
+void ReadSignature(ByteReader& reader, Table& table) {
+  const size_t dimensions = reader.U8();
+  for (size_t i = 0; i < dimensions && reader.ok(); ++i) {
+    Dimension& dimension = table.dimensions.emplace_back();
+    dimension.name = reader.String();
+    dimension.repeated = reader.Bool();
+    dimension.min = reader.I64();
+    dimension.max = reader.I64();
+  }
+  const size_t parameters = reader.U8();
+  for (size_t i = 0; i < parameters && reader.ok(); ++i) {
+    table.parameters.push_back(reader.String());
+  }
+  const size_t predicates = reader.U8();
+  for (size_t i = 0; i < predicates && reader.ok(); ++i) {
+    table.problem_predicates.push_back(ReadRelation(reader));
+  }
+  table.default_configuration =
+      ReadConfiguration(reader, table.parameters.size());
+  table.near_tie = reader.F64();
+}
+
+}  // namespace wavetune
