@@ -19,6 +19,13 @@ namespace {
 // and at 90.0, 90.0 and 82.9 % on a GEMM of two CPU cores, where one row of
 // tiles streams cold weights (2026-11).
 constexpr double kOtherRowsWeight = 0.05;
+// Where they have more tiles than any of the regime's own, within the first
+// wave regime: there they alone say how multiprocessors slow down as they fill
+// up. With 0.05 a fit of that trace to m <= 2,048, whose square grids end at
+// half a wave, chose at 96.1 % of the best beyond, with 0.2 to 1 at 98.1 %; 0.5
+// and 1 cost causal attention 0.2 %. In later wave regimes it lost 3 %
+// (2026-11).
+constexpr double kBeyondOwnWeight = 0.25;
 constexpr int kFewestOfWaveRegime = 3;
 constexpr double kFloorShare = 0.5;
 // A model is trusted this much beyond the largest and below the smallest.
@@ -77,19 +84,32 @@ std::vector<Placed> OfWaveRegime(const std::vector<Placed>& all, size_t wave) {
   return chosen.size() < kFewestOfWaveRegime ? all : chosen;
 }
 
+// What counts as far beyond a regime's own observations.
+double OwnReach(const std::vector<Placed>& placed, size_t row_regime) {
+  int64_t most_tiles = 0;
+  for (const Placed& p : placed) {
+    if (p.row_regime != row_regime) continue;
+    most_tiles = std::max(most_tiles, p.observation->at.tiles);
+  }
+  return static_cast<double>(most_tiles) * kRangeAbove;
+}
+
 std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
                            int64_t step_tiles) {
-  const bool any_own =
-      std::any_of(placed.begin(), placed.end(),
-                  [&](const Placed& p) { return p.row_regime == row_regime; });
+  const double own_reach = OwnReach(placed, row_regime);
+  const auto share_of = [&](const Placed& p) {
+    const bool any_own = own_reach > 0;
+    if (p.row_regime == row_regime || !any_own) return 1.0;
+    const bool beyond =
+        static_cast<double>(p.observation->at.tiles) > own_reach;
+    return beyond && p.wave_regime == 0 ? kBeyondOwnWeight : kOtherRowsWeight;
+  };
   std::vector<FitRow> rows;
   rows.reserve(placed.size());
   for (const Placed& p : placed) {
-    const bool own = p.row_regime == row_regime || !any_own;
-    rows.push_back(
-        {.terms = TermsOf(p.observation->at, step_tiles),
-         .latency_us = p.observation->latency_us,
-         .weight = FitWeight(*p.observation) * (own ? 1 : kOtherRowsWeight)});
+    rows.push_back({.terms = TermsOf(p.observation->at, step_tiles),
+                    .latency_us = p.observation->latency_us,
+                    .weight = FitWeight(*p.observation) * share_of(p)});
   }
   return rows;
 }

@@ -45,7 +45,8 @@ struct CandidateModel {
 //
 // As a sum, per segment: the observations of its wave regime, all of the
 // candidate where those are fewer than three; those of other row regimes weigh
-// 0.05. As an overlap all observations are fitted together, and the segments of
+// 0.05, within the first wave regime 0.25 where they have more tiles than its
+// own. As an overlap all observations are fitted together, and the segments of
 // equal rows have equal coefficients (model/fit/overlap_fit.h). The floor is
 // half of the fastest observation of the wave regime. The measured range is
 // that of the wave regime's observations, a quarter wider; [0, 0] iterations

@@ -131,6 +131,33 @@ TEST(CandidateModelTest, BorrowsAcrossWaveRegimesWhereOneIsUnsampled) {
   EXPECT_EQ(QualityAt(axes, model, at).wave, 0);
 }
 
+// Multiprocessors take two tiles for the price of one, then slow down. Several
+// rows were seen on half of a device, a single row, which takes a quarter
+// longer, everywhere.
+TEST(CandidateModelTest, OtherRowsSayHowADeviceFillsUp) {
+  constexpr int64_t kRoomy = 5 * kMultiprocessors;
+  const auto true_us = [](const Coordinates& at) {
+    const double s = static_cast<double>(Waves(at.tiles, kMultiprocessors));
+    const double pace = s <= 2 ? 1 : 1 + 0.25 * (s - 2);
+    return (2 + pace * at.iterations) * (at.rows == 1 ? 1.25 : 1);
+  };
+  std::vector<Observation> seen;
+  for (const int64_t tiles : {8, 132, 264, 396, 528, 660}) {
+    for (const int64_t loop : {16, 64, 256}) {
+      for (const int64_t rows : {1, 16}) {
+        if (rows == 16 && tiles > kRoomy / 2) continue;
+        const Coordinates at = At(tiles, loop, rows);
+        seen.push_back({.problem = {}, .at = at, .latency_us = true_us(at)});
+      }
+    }
+  }
+  const SubTable axes = Axes();
+  const CandidateModel model =
+      FitCandidate(axes, kRoomy, kMultiprocessors, seen);
+  const Coordinates filled = At(550, 100, 16);
+  EXPECT_NEAR(PredictUs(axes, model, filled) / true_us(filled), 1, 0.25);
+}
+
 TEST(CandidateModelTest, OneSampleOrNoneStillPredictsSomethingPositive) {
   const SubTable axes = Axes();
   const CandidateModel none =
