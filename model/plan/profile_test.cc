@@ -14,7 +14,7 @@
 
 #include "model/decision/compiled_table.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/plan/refinement.h"
+#include "model/profile/held_out.h"
 #include "model/table/digest.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
