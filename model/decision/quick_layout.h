@@ -6,8 +6,15 @@
 // that follow from the extent of the first quotient alone. All numbers of such
 // a problem are at most kLaneLimit, which whoever asks has made sure of.
 //
+// FitTable fits what overlaps across wave regimes and measures it from the
+// first wave on: such segments differ by few columns, and only those are laid
+// out for each regime (kAlikeColumns).
+//
 // Where waves are compared with whole numbers, tiles are compared with those
 // times the capacity instead: ceil(G / C) > w exactly where G > w * C.
+//
+// Rows share few heights of tiles: what follows from extent and height alone is
+// found once for each.
 //
 // Plain structs and pointers only, as model/decision/row_kernel.h.
 #ifndef WAVETUNE_MODEL_DECISION_QUICK_LAYOUT_H_
@@ -28,10 +35,21 @@ enum QuickColumn : int {
   kLoopConstant,
   kCapacity,
   kInverseCapacity,
-  kRowTile,  // Along the rows' axis; read by WaveForm::kOverlap alone.
-  kInverseRowTile,
   kQuickColumns,
 };
+
+// Segments of WaveForm::kOverlap whose two wave regimes have the same
+// coefficients and steps, and are measured from the first wave on: the columns
+// of the first regime (kMinWave is not read), then those of the second that
+// differ.
+inline constexpr int kAlikeColumns =
+    kOverlapColumns + 1 + (kOverlapColumns - kMaxWave);
+
+// Returns where the second regime's column is; -1 where both have the same.
+constexpr int SecondAlikeColumn(int column) {
+  if (column == kFloor) return kOverlapColumns;
+  return column >= kMaxWave ? kOverlapColumns + 1 + (column - kMaxWave) : -1;
+}
 
 // A segment of the coefficient table, as an answer from it reads it.
 struct QuickRecord {
@@ -48,7 +66,8 @@ struct QuickRecord {
 
 // Extents of the first quotient in which each row has one row regime.
 struct QuickInterval {
-  const LaneBlock* segments = nullptr;  // [block][wave regime][SegmentColumn]
+  // [block][wave regime][SegmentColumn], or [block][kAlikeColumns].
+  const LaneBlock* segments = nullptr;
   const QuickRecord* const* records = nullptr;  // [row][wave regime]
 };
 
@@ -56,6 +75,7 @@ struct QuickLayout {
   static constexpr int kMaxRows = kMaxLanes;
   static constexpr int kMaxIntervals = 64;
   static constexpr int kIndices = 4096;
+  static constexpr int kMaxHeights = 16;
 
   int rows_dimension = 0;  // Of the quotients.
   int columns_dimension = 0;
@@ -63,6 +83,12 @@ struct QuickLayout {
   int lanes = 0;  // The rows in whole blocks.
   double tie_factor = 1;
   const LaneBlock* constants = nullptr;  // [block][QuickColumn]
+  // Heights of tiles along the rows' axis, and each row's; read by
+  // WaveForm::kOverlap alone. Filled up with the first.
+  int heights = 0;
+  alignas(64) double height[kMaxHeights];
+  alignas(64) double inverse_height[kMaxHeights];
+  alignas(64) int64_t height_of[kMaxRows];
   // Of each row: more tiles are in the second wave regime.
   alignas(64) double first_regime_tiles[kMaxRows];
   QuickInterval intervals[kMaxIntervals];

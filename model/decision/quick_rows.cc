@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "model/decision/exact_quotient.h"
 #include "model/table/table_check.h"
@@ -42,6 +43,23 @@ double Largest(const double* constants, size_t rows) {
   return *std::max_element(constants, constants + rows);
 }
 
+// Whether kAlikeColumns say all.
+bool AreAlike(const SubTable& sub) {
+  if (sub.form != WaveForm::kOverlap) return false;
+  for (const MacroGroup& group : sub.groups) {
+    for (const TableRow& row : group.rows) {
+      const WaveSegment& first = row.segments[0];
+      const WaveSegment& second = row.segments[1];
+      if (first.coefficients != second.coefficients ||
+          first.step_tiles != second.step_tiles || first.min_wave > 1 ||
+          second.min_wave > 1) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 QuickRows::QuickRows(const Parts& parts) {
@@ -50,14 +68,16 @@ QuickRows::QuickRows(const Parts& parts) {
   if (parts.table.dimensions.size() != kExtents ||
       parts.sub.groups.size() > QuickLayout::kMaxRows ||
       parts.sub.max_waves.size() != 2 || !SetAxes(parts) || !SetRanges(parts) ||
-      !SetAnchors(parts.sub)) {
+      !SetAnchors(parts.sub) || !SetHeights(parts)) {
     return;
   }
   SetRecords(parts.sub);
   if (!SetIntervals(parts)) return;
   SetConstants(parts);
-  const auto find = parts.layout.overlaps ? parts.kernel.choose_quick_overlap
-                                          : parts.kernel.choose_quick_sum;
+  if (AreAlike(parts.sub)) LayOutAlike();
+  const auto find = !parts.layout.overlaps ? parts.kernel.choose_quick_sum
+                    : alike_.empty()       ? parts.kernel.choose_quick_overlap
+                                           : parts.kernel.choose_quick_alike;
   choose_among_ = find(/*lanes=*/0);
   if (parts.predicates.FindLowBits([this](size_t dimension, uint64_t low_bits) {
         ranges_[dimension].low_bits |= low_bits;
@@ -198,6 +218,55 @@ bool QuickRows::SetAnchors(const SubTable& sub) {
   return true;
 }
 
+bool QuickRows::SetHeights(const Parts& parts) {
+  const RowLayout& layout = parts.layout;
+  if (!layout.overlaps) return true;
+  // Row 0 stands in for lanes without one.
+  std::fill_n(layout_.height, QuickLayout::kMaxHeights, layout.row_tile[0]);
+  std::fill_n(layout_.inverse_height, QuickLayout::kMaxHeights,
+              layout.inverse_row_tile[0]);
+  std::fill_n(layout_.height_of, layout_.lanes, 0);
+  layout_.heights = 1;
+  for (size_t row = 0; row < parts.sub.groups.size(); ++row) {
+    const double height = layout.row_tile[row];
+    const auto known = static_cast<int>(
+        std::find(layout_.height, layout_.height + layout_.heights, height) -
+        layout_.height);
+    if (known == QuickLayout::kMaxHeights) return false;
+    layout_.height[known] = height;
+    layout_.inverse_height[known] = layout.inverse_row_tile[row];
+    layout_.height_of[row] = known;
+    layout_.heights = std::max(layout_.heights, known + 1);
+  }
+  return true;
+}
+
+void QuickRows::LayOutAlike() {
+  const size_t blocks = static_cast<size_t>(layout_.lanes) / kBlockLanes;
+  std::map<const LaneBlock*, size_t> begin_of;  // In alike_.
+  for (const QuickInterval& interval : layout_.intervals) {
+    if (interval.segments == nullptr) continue;
+    const size_t begin = begin_of.size() * blocks * kAlikeColumns;
+    begin_of.try_emplace(interval.segments, begin);
+  }
+  alike_.resize(begin_of.size() * blocks * kAlikeColumns);
+  for (const auto& [plane, begin] : begin_of) {
+    for (size_t b = 0; b < blocks; ++b) {
+      const LaneBlock* const from = plane + b * 2 * kOverlapColumns;
+      LaneBlock* const to = alike_.data() + begin + b * kAlikeColumns;
+      for (int column = 0; column < kOverlapColumns; ++column) {
+        to[column] = from[column];
+        const int other = SecondAlikeColumn(column);
+        if (other >= 0) to[other] = from[kOverlapColumns + column];
+      }
+    }
+  }
+  for (QuickInterval& interval : layout_.intervals) {
+    if (interval.segments == nullptr) continue;
+    interval.segments = alike_.data() + begin_of[interval.segments];
+  }
+}
+
 void QuickRows::SetConstants(const Parts& parts) {
   const RowLayout& layout = parts.layout;
   // The factor of a quotient, or nullptr.
@@ -216,9 +285,7 @@ void QuickRows::SetConstants(const Parts& parts) {
       layout.tiles.constants,
       layout.loop.constants,
       layout.capacity,
-      layout.inverse_capacity,
-      layout.row_tile,
-      layout.inverse_row_tile};
+      layout.inverse_capacity};
   constants_.resize(static_cast<size_t>(layout.lanes) / kBlockLanes *
                     kQuickColumns);
   for (int lane = 0; lane < layout.lanes; ++lane) {

@@ -95,6 +95,8 @@ class QuickRows {
   bool SetRanges(const Parts& parts);
   bool SetIntervals(const Parts& parts);
   bool SetAnchors(const SubTable& sub);
+  bool SetHeights(const Parts& parts);
+  void LayOutAlike();
   void SetConstants(const Parts& parts);
   void SetRecords(const SubTable& sub);
 
@@ -105,6 +107,7 @@ class QuickRows {
   ChooseQuickFunction* choose_among_ = nullptr;
   QuickLayout layout_;
   std::vector<LaneBlock> constants_;
+  std::vector<LaneBlock> alike_;  // [plane][block][kAlikeColumns]
   std::vector<QuickRecord> records_;
   std::vector<const QuickRecord*> record_of_row_;  // [plane][row][wave regime]
 };

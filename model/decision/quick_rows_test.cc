@@ -51,8 +51,8 @@ TEST_P(QuickRowsTest, AnswersAGemm) {
 }
 
 // As kernels/gemm_bf16 has them: a tile for every 16 rows, four row regimes,
-// 96 candidates, loads beside the arithmetic.
-TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
+// loads beside the arithmetic.
+Table GemmOfManyTileHeights(int heights, int rows) {
   Table table = TwoRowTable();
   SubTable& sub = table.sub_tables[0];
   sub.form = WaveForm::kOverlap;
@@ -61,17 +61,53 @@ TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
   TableCandidate candidate = sub.portfolio[0];
   MacroGroup group = sub.groups[0];
   group.rows.resize(sub.row_regimes.size(), group.rows[0]);
+  for (TableRow& row : group.rows) {
+    for (WaveSegment& segment : row.segments) {
+      segment = row.segments[0];
+      segment.coefficients.alpha_row = 1e-3;
+      segment.min_wave = 1;
+    }
+  }
   sub.portfolio.clear();
   sub.groups.clear();
-  for (int i = 0; i < 96; ++i) {
+  for (int i = 0; i < rows; ++i) {
     group.lead = static_cast<uint8_t>(i);
     sub.groups.push_back(group);
-    candidate.configuration = {int64_t{16} * (1 + i % 16), 2};
+    candidate.configuration = {int64_t{16} * (1 + i % heights), 2};
     sub.portfolio.push_back(candidate);
   }
+  return table;
+}
+
+TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
+  const Table table = GemmOfManyTileHeights(16, 96);
   for (const int64_t m : {1, 16, 17, 95, 256, 300, 513, 5000}) {
     EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
   }
+  EXPECT_FALSE(Answers(GemmOfManyTileHeights(17, 96), 300, 640, 512));
+}
+
+// What differs from wave regime to wave regime counts, as FitTable makes it and
+// as a table may say it, too.
+TEST_P(QuickRowsTest, AnswersOverlapsWhoseWaveRegimesAreAlikeOrNot) {
+  const Table alike = GemmOfManyTileHeights(5, 16);
+  const auto answers = [](Table table, const auto& change) {
+    for (MacroGroup& group : table.sub_tables[0].groups) {
+      for (TableRow& row : group.rows) change(row.segments[1]);
+    }
+    for (const int64_t m : {1, 40, 100, 700, 6000}) {
+      EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
+      EXPECT_TRUE(Answers(table, m, 20000, 64)) << m;
+    }
+  };
+  answers(alike, [](WaveSegment& s) { s.floor_us = 500; });
+  answers(alike, [](WaveSegment& s) { s.max_wave = 3; });
+  answers(alike, [](WaveSegment& s) { s.min_iterations = 30; });
+  answers(alike, [](WaveSegment& s) { s.max_iterations = 5; });
+  answers(alike, [](WaveSegment& s) { s.rank_margin = 200; });
+  answers(alike, [](WaveSegment& s) { s.min_wave = 2; });
+  answers(alike, [](WaveSegment& s) { s.coefficients.gamma_w *= 3; });
+  answers(alike, [](WaveSegment& s) { s.step_tiles += 1; });
 }
 
 // Each row as the fastest once, of numbers of rows that fill one word of a

@@ -15,6 +15,7 @@ struct ScalarMask {
 // One lane in an ordinary register.
 struct Scalar {
   using Mask = ScalarMask;
+  struct Sixteen;
   static constexpr int kWidth = 1;
 
   double value;
@@ -57,6 +58,13 @@ struct Scalar {
   friend Scalar Select(ScalarMask mask, Scalar a, Scalar b) {
     return mask.set ? a : b;
   }
+};
+
+struct Scalar::Sixteen {
+  double values[16];
+
+  void Set(int at, Scalar one) { values[at] = one.value; }
+  Scalar Pick(const int64_t* index) const { return {values[*index]}; }
 };
 
 ScalarMask Either(ScalarMask a, ScalarMask b) { return {(a.set | b.set) != 0}; }

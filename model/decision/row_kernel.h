@@ -139,9 +139,11 @@ struct RowKernel {
                  const SegmentPlane& plane, const uint64_t* excluded,
                  RowChoice& choice) noexcept;
 
-  // Return the function for layouts of so many lanes, one per wave form.
+  // Return the function for layouts of so many lanes, one per wave form, and
+  // one for overlaps whose segments are laid out as kAlikeColumns.
   ChooseQuickFunction* (*choose_quick_sum)(int lanes) noexcept;
   ChooseQuickFunction* (*choose_quick_overlap)(int lanes) noexcept;
+  ChooseQuickFunction* (*choose_quick_alike)(int lanes) noexcept;
 
   // Writes the waves of each row. Returns as `choose`.
   bool (*locate)(const RowLayout& layout, const LaneInputs& inputs,

@@ -17,6 +17,7 @@ struct Avx2Mask {
 
 struct Avx2 {
   using Mask = Avx2Mask;
+  struct Sixteen;
   static constexpr int kWidth = 4;
 
   __m256d value;
@@ -85,6 +86,16 @@ struct Avx2 {
   }
   friend Avx2 Select(Avx2Mask mask, Avx2 a, Avx2 b) {
     return {_mm256_blendv_pd(b.value, a.value, mask.bits)};
+  }
+};
+
+struct Avx2::Sixteen {
+  alignas(32) double values[16];
+
+  void Set(int at, Avx2 some) { some.Store(values + at); }
+  Avx2 Pick(const int64_t* indices) const {
+    return {_mm256_setr_pd(values[indices[0]], values[indices[1]],
+                           values[indices[2]], values[indices[3]])};
   }
 };
 

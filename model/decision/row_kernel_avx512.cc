@@ -17,6 +17,7 @@ struct Avx512Mask {
 
 struct Avx512 {
   using Mask = Avx512Mask;
+  struct Sixteen;
   static constexpr int kWidth = 8;
 
   __m512d value;
@@ -83,6 +84,17 @@ struct Avx512 {
   }
   friend Avx512 Select(Avx512Mask mask, Avx512 a, Avx512 b) {
     return {_mm512_mask_blend_pd(mask.bits, b.value, a.value)};
+  }
+};
+
+// Two registers: picking is one instruction.
+struct Avx512::Sixteen {
+  __m512d low;
+  __m512d high;
+
+  void Set(int at, Avx512 values) { (at == 0 ? low : high) = values.value; }
+  Avx512 Pick(const int64_t* indices) const {
+    return {_mm512_permutex2var_pd(low, _mm512_loadu_si512(indices), high)};
   }
 };
 

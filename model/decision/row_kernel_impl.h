@@ -130,8 +130,9 @@ bool ChooseRowOf(const RowLayout& layout, const LaneInputs& inputs,
 template <typename R>
 constexpr RowKernel MakeRowKernel() {
   return {ChooseRowOf<R>,
-          FindChooseQuick<R, false>,
-          FindChooseQuick<R, true>,
+          FindChooseQuick<R, QuickForm::kSum>,
+          FindChooseQuick<R, QuickForm::kOverlap>,
+          FindChooseQuick<R, QuickForm::kAlikeOverlap>,
           LocateRows<R>,
           CountBelow<R>,
           SumQuotients<R>,

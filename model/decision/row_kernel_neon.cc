@@ -16,6 +16,7 @@ struct NeonMask {
 
 struct Neon {
   using Mask = NeonMask;
+  struct Sixteen;
   static constexpr int kWidth = 2;
 
   float64x2_t value;
@@ -68,6 +69,16 @@ struct Neon {
   friend Neon LeastOfAll(Neon a) { return {vdupq_n_f64(vminvq_f64(a.value))}; }
   friend Neon Select(NeonMask mask, Neon a, Neon b) {
     return {vbslq_f64(mask.bits, a.value, b.value)};
+  }
+};
+
+struct Neon::Sixteen {
+  double values[16];
+
+  void Set(int at, Neon some) { some.Store(values + at); }
+  Neon Pick(const int64_t* indices) const {
+    return {vcombine_f64(vld1_f64(values + indices[0]),
+                         vld1_f64(values + indices[1]))};
   }
 };
 

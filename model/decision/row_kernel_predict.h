@@ -23,6 +23,8 @@ inline constexpr int kMaxAnchorLanes = 32;  // kMaxLoopAnchors.
 template <typename R, int kRegimes, int kColumns>
 class LaneSegments {
  public:
+  static constexpr bool kFromFirstWave = false;  // kMinWave is read.
+
   // `block` is the plane's block of the lanes, `offset` the first one's place
   // in it.
   WAVETUNE_KERNEL_INLINE LaneSegments(const RowLayout& layout,
@@ -65,6 +67,8 @@ class LaneSegments {
 template <typename R, int kColumns>
 class TwoSegments {
  public:
+  static constexpr bool kFromFirstWave = false;
+
   WAVETUNE_KERNEL_INLINE TwoSegments(const LaneBlock* block, int offset,
                                      typename R::Mask second)
       : base_(block->lane + offset), second_(second) {
@@ -127,10 +131,12 @@ WAVETUNE_KERNEL_INLINE R OverlapSumOf(const Segments& c, const LanePlace<R>& at,
 template <typename R, typename Segments>
 WAVETUNE_KERNEL_INLINE typename R::Mask OutsideOf(const Segments& c,
                                                   const LanePlace<R>& at) {
-  return Either(
-      Either(Greater(c[kMinWave], at.waves), Greater(at.waves, c[kMaxWave])),
-      Either(Greater(c[kMinIterations], at.iterations),
-             Greater(at.iterations, c[kMaxIterations])));
+  typename R::Mask waves = Greater(at.waves, c[kMaxWave]);
+  if constexpr (!Segments::kFromFirstWave) {
+    waves = Either(Greater(c[kMinWave], at.waves), waves);
+  }
+  return Either(waves, Either(Greater(c[kMinIterations], at.iterations),
+                              Greater(at.iterations, c[kMaxIterations])));
 }
 
 // RankOf (model/table/wave_arithmetic.h) of WaveForm::kOverlap.

@@ -21,10 +21,48 @@
 
 namespace wavetune {
 
+// What a layout's segments look like.
+enum class QuickForm { kSum, kOverlap, kAlikeOverlap };
+
+// The columns of a few lanes, each lane's from its own wave regime, where few
+// of them differ (kAlikeColumns).
+template <typename R>
+class AlikeSegments {
+ public:
+  static constexpr bool kFromFirstWave = true;
+
+  WAVETUNE_KERNEL_INLINE AlikeSegments(const LaneBlock* block, int offset,
+                                       typename R::Mask second)
+      : base_(block->lane + offset), second_(second) {}
+
+  WAVETUNE_KERNEL_INLINE R operator[](int column) const {
+    const R first = R::Load(base_ + column * kBlockLanes);
+    const int other = SecondAlikeColumn(column);
+    if (other < 0) return first;
+    return Select(second_, R::Load(base_ + other * kBlockLanes), first);
+  }
+
+ private:
+  const double* base_;
+  typename R::Mask second_;
+};
+
+template <typename R, QuickForm kForm>
+struct QuickSegmentsOf {
+  static constexpr int kColumns =
+      2 * (kForm == QuickForm::kSum ? kSumColumns : kOverlapColumns);
+  using Type = TwoSegments<R, kColumns / 2>;
+};
+template <typename R>
+struct QuickSegmentsOf<R, QuickForm::kAlikeOverlap> {
+  static constexpr int kColumns = kAlikeColumns;
+  using Type = AlikeSegments<R>;
+};
+
 // What is kept of each row until one has won.
 struct QuickResults {
   alignas(64) double rank_us[QuickLayout::kMaxRows];
-  alignas(64) double latency_us[QuickLayout::kMaxRows];  // kOverlap alone.
+  alignas(64) double latency_us[QuickLayout::kMaxRows];  // Overlaps alone.
   alignas(64) double tiles[QuickLayout::kMaxRows];
   alignas(64) double iterations[QuickLayout::kMaxRows];
   // The same, no more than the last index into QuickLayout::anchor_of.
@@ -58,13 +96,31 @@ WAVETUNE_KERNEL_INLINE LanePlace<R> QuickPlace(const QuickProblem<R>& problem,
   return {tiles, loop, loop, tiles, R::Of(0)};
 }
 
-// Returns the rank of a few rows and writes their results.
-template <typename R, bool kOverlaps>
+// RowShare of each height of tiles.
+template <typename R>
+WAVETUNE_KERNEL_INLINE typename R::Sixteen RowShares(const QuickLayout& layout,
+                                                     R extent) {
+  static_assert(QuickLayout::kMaxHeights == 16);
+  typename R::Sixteen shares{};
+  WAVETUNE_KERNEL_UNROLL
+  for (int at = 0; at < QuickLayout::kMaxHeights; at += R::kWidth) {
+    if (at != 0 && at >= layout.heights) break;
+    shares.Set(at, RowShareOf(extent, R::Load(layout.height + at),
+                              R::Load(layout.inverse_height + at)));
+  }
+  return shares;
+}
+
+// Returns the rank of a few rows and writes their results. `shares` is read by
+// overlaps alone.
+template <typename R, QuickForm kForm>
 WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
                                     const QuickProblem<R>& problem,
+                                    const typename R::Sixteen& shares,
                                     const LaneBlock* segments, int lane,
                                     QuickResults& results) {
-  constexpr int kColumns = kOverlaps ? kOverlapColumns : kSumColumns;
+  using Segments = QuickSegmentsOf<R, kForm>;
+  constexpr bool kOverlaps = kForm != QuickForm::kSum;
   const int block = lane / kBlockLanes;
   const int offset = lane % kBlockLanes;
   const double* const of =
@@ -72,13 +128,12 @@ WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
   LanePlace<R> at = QuickPlace(problem, of);
   const typename R::Mask second =
       Greater(at.tiles, R::Load(layout.first_regime_tiles + lane));
-  const TwoSegments<R, kColumns> c(segments + block * 2 * kColumns, offset,
-                                   second);
+  const typename Segments::Type c(segments + block * Segments::kColumns, offset,
+                                  second);
   R latency = R::Of(0);
   if constexpr (kOverlaps) {
     at.waves = Ceil(at.tiles * ColumnOf<R>(of, kInverseCapacity));
-    at.row_share = RowShareOf(problem.rows, ColumnOf<R>(of, kRowTile),
-                              ColumnOf<R>(of, kInverseRowTile));
+    at.row_share = shares.Pick(layout.height_of + lane);
     latency = OverlapSumOf(c, at, ColumnOf<R>(of, kCapacity));
   } else {
     latency = SumOf(c, at);
@@ -95,25 +150,28 @@ WAVETUNE_KERNEL_INLINE R RankOfRows(const QuickLayout& layout,
 
 // Writes all rows' results; returns the least of a few lanes' ranks. kBlocks:
 // of rows, or 0 for any number.
-template <typename R, bool kOverlaps, int kBlocks>
+template <typename R, QuickForm kForm, int kBlocks>
 WAVETUNE_KERNEL_INLINE R RankQuick(const QuickLayout& layout,
                                    const QuickProblem<R>& problem,
                                    const LaneBlock* segments,
                                    const uint64_t* excluded,
                                    QuickResults& results) {
   R best = R::Of(kNoRow);
+  typename R::Sixteen shares;
+  if constexpr (kForm != QuickForm::kSum)
+    shares = RowShares(layout, problem.rows);
   if constexpr (kBlocks != 0) {
     WAVETUNE_KERNEL_UNROLL
     for (int lane = 0; lane < kBlocks * kBlockLanes; lane += R::kWidth) {
-      const R rank =
-          RankOfRows<R, kOverlaps>(layout, problem, segments, lane, results);
+      const R rank = RankOfRows<R, kForm>(layout, problem, shares, segments,
+                                          lane, results);
       rank.Store(results.rank_us + lane);
       best = lane == 0 ? rank : Min(rank, best);
     }
   } else {
     for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
-      const R all =
-          RankOfRows<R, kOverlaps>(layout, problem, segments, lane, results);
+      const R all = RankOfRows<R, kForm>(layout, problem, shares, segments,
+                                         lane, results);
       const R rank = Select(R::MaskOf(excluded[lane / 64] >> (lane % 64)),
                             R::Of(kNoRow), all);
       rank.Store(results.rank_us + lane);
@@ -151,7 +209,7 @@ WAVETUNE_KERNEL_INLINE unsigned IsOutside(const QuickRecord& record,
 }
 
 // ChooseQuickFunction.
-template <typename R, bool kOverlaps, int kBlocks>
+template <typename R, QuickForm kForm, int kBlocks>
 QuickAnswer ChooseQuick(const QuickLayout& layout, const int64_t* extents,
                         const uint64_t* excluded, double& latency_us) noexcept {
   const int64_t* const rows = extents + layout.rows_dimension;
@@ -162,7 +220,7 @@ QuickAnswer ChooseQuick(const QuickLayout& layout, const int64_t* extents,
   const QuickInterval& interval =
       layout.intervals[layout.interval_of[*rows < kLast ? *rows : kLast]];
   QuickResults results;  // Only what was written is read.
-  const R best = LeastOfAll(RankQuick<R, kOverlaps, kBlocks>(
+  const R best = LeastOfAll(RankQuick<R, kForm, kBlocks>(
       layout, problem, interval.segments, excluded, results));
   if constexpr (kBlocks == 0) {
     if (IsNoRow(best)) return {};
@@ -174,23 +232,24 @@ QuickAnswer ChooseQuick(const QuickLayout& layout, const int64_t* extents,
   const QuickRecord& record = *interval.records[2 * row + second];
   const unsigned outside = IsOutside(record, BitsOf(results.tiles[row]),
                                      BitsOf(results.iterations[row]));
-  latency_us = kOverlaps ? results.latency_us[row] : results.rank_us[row];
+  latency_us =
+      kForm == QuickForm::kSum ? results.rank_us[row] : results.latency_us[row];
   const unsigned anchor = layout.anchor_of[results.anchor_index[row]];
   return {RowPick::Of(row, record.micro[anchor], outside),
           record.bounds[outside]};
 }
 
-template <typename R, bool kOverlaps>
+template <typename R, QuickForm kForm>
 ChooseQuickFunction* FindChooseQuick(int lanes) noexcept {
   switch (lanes) {
     case 1 * kBlockLanes:
-      return ChooseQuick<R, kOverlaps, 1>;
+      return ChooseQuick<R, kForm, 1>;
     case 2 * kBlockLanes:
-      return ChooseQuick<R, kOverlaps, 2>;
+      return ChooseQuick<R, kForm, 2>;
     case 4 * kBlockLanes:
-      return ChooseQuick<R, kOverlaps, 4>;
+      return ChooseQuick<R, kForm, 4>;
     default:
-      return ChooseQuick<R, kOverlaps, 0>;
+      return ChooseQuick<R, kForm, 0>;
   }
 }
 

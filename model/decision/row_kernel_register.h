@@ -12,6 +12,9 @@
 //   Max(a, b), Min(a, b)                 a > b ? a : b; a < b ? a : b
 //   Ceil(a)                              a in [0, 2^52]
 //   Magnitude(a)
+//   Sixteen                              as many numbers, kWidth at a time:
+//                                        void Set(int at, R), and
+//                                        R Pick(const int64_t* indices)
 //   Greater(a, b), AtMost(a, b)-> Mask
 //   Select(mask, a, b)                   mask ? a : b
 //   R LeastOfAll(a)                      in all lanes; none of them is NaN
