@@ -2,7 +2,7 @@
 # What is too long for scripts/test.sh: before a release, or overnight.
 #
 #   scripts/soak.sh            all stages
-#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat aarch64 python benchmarks
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat golden_debug aarch64 python benchmarks
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -79,6 +79,7 @@ install_python() {
 }
 
 tidy_all() { check_tidy '*.cc'; }
+golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
 
 stage install scripts/install_dependencies.sh
@@ -90,6 +91,7 @@ stage differential compare_decisions
 stage sanitize sanitize_all
 stage fuzz run_fuzzers
 stage tsan_repeat repeat_tests tsan
+stage golden_debug golden_debug
 stage aarch64 all_on_aarch64
 stage python install_python
 stage benchmarks run_benchmarks

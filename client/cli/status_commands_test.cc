@@ -164,6 +164,31 @@ TEST_F(StatusCommandsTest, TablesShowPrintsRowsAndPortfolio) {
   EXPECT_EQ(Output()["sub_tables"][0]["rows"][0]["coefficients"]["delta"], 10);
 }
 
+TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {
+  Table table = wavetune::testing::TwoRowTable();
+  SubTable& sub = table.sub_tables[0];
+  sub.sustained = {.from_us = 250, .slowdown = 0.1875};
+  sub.layers = {
+      {.extents = {0, 640, 512},
+       .first = 1,
+       .spans = {{.last = 16, .group = 1}, {.last = 900, .group = 0}}}};
+  const FetchedTable served = wavetune::testing::Serve(table);
+  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
+  *response.mutable_info() = served.info;
+  response.set_payload(served.payload);
+  *daemon_->tables.add_tables() = served.info;
+  EXPECT_EQ(Run({"tables", "show", "gemm"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("of a launch what is beyond 250 us of T "
+                                    "takes 1.188 times as long"));
+  EXPECT_THAT(out_.str(), HasSubstr("ROW BY m"));
+  EXPECT_THAT(out_.str(), HasSubstr("n=640 k=512"));
+  EXPECT_THAT(out_.str(), HasSubstr("1-16: 1, 17-900: 0"));
+  EXPECT_EQ(Run({"tables", "show", "gemm", "--json"}), kExitOk);
+  const Json json = Output()["sub_tables"][0];
+  EXPECT_EQ(json["sustained"]["from_us"], 250);
+  EXPECT_EQ(json["layers"].size(), 1u);
+}
+
 TEST_F(StatusCommandsTest, TablesShowRefusesADamagedPayload) {
   v1::GetTableResponse& response = daemon_->payloads.emplace_back();
   response.mutable_info()->set_kernel("gemm");

@@ -38,20 +38,6 @@ void Reshape(SubTable& sub) {
   }
 }
 
-// As FitTable makes overlaps: one model of both wave regimes, measured from the
-// first wave on.
-void FitAcrossWaves(SubTable& sub) {
-  for (MacroGroup& group : sub.groups) {
-    for (TableRow& row : group.rows) {
-      for (WaveSegment& segment : row.segments) {
-        segment.coefficients = row.segments[0].coefficients;
-        segment.step_tiles = row.segments[0].step_tiles;
-        segment.min_wave = 1;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 std::string TablePayload(testing::TableKind kind, size_t groups,
@@ -70,7 +56,7 @@ std::string TablePayload(testing::TableKind kind, size_t groups,
     sub.groups.resize(groups);
     if (form == WaveForm::kOverlap) MakeOverlap(random, sub);
     Reshape(sub);
-    if (form == WaveForm::kOverlap) FitAcrossWaves(sub);
+    if (form == WaveForm::kOverlap) testing::MakeAlikeAcrossWaves(sub);
     return EncodeTable(table).value();
   }
 }

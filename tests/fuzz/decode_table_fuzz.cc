@@ -19,13 +19,13 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// Of a known version (1.5 and before), without unknown sections. The payload
+// Of a known version (1.6 and before), without unknown sections. The payload
 // decoded, so that its header is whole.
 bool IsCanonicalForm(absl::string_view payload) {
   constexpr size_t kEntries = 16;
   constexpr size_t kEntryBytes = 12;
-  constexpr char kLatestMinor = 5;
-  constexpr char kLatestSection = 8;
+  constexpr char kLatestMinor = 6;
+  constexpr char kLatestSection = 9;
   if (payload[11] != 0 || payload[10] > kLatestMinor) return false;
   for (char i = 0; i < payload[12]; ++i) {
     const size_t id = kEntries + static_cast<size_t>(i) * kEntryBytes;

@@ -304,6 +304,18 @@ void MakeOverlap(Lcg& random, SubTable& sub) {
   }
 }
 
+void MakeAlikeAcrossWaves(SubTable& sub) {
+  for (MacroGroup& group : sub.groups) {
+    for (TableRow& row : group.rows) {
+      for (WaveSegment& segment : row.segments) {
+        segment.coefficients = row.segments[0].coefficients;
+        segment.step_tiles = row.segments[0].step_tiles;
+        segment.min_wave = 1;
+      }
+    }
+  }
+}
+
 void AddRankMargins(Lcg& random, SubTable& sub) {
   for (MacroGroup& group : sub.groups) {
     for (TableRow& row : group.rows) {

@@ -37,6 +37,10 @@ Table RandomLargeTable(Lcg& random);
 // Makes the sub-table one of WaveForm::kOverlap, with coefficients of its own.
 void MakeOverlap(Lcg& random, SubTable& sub);
 
+// Gives the segments of each row one model and lets them be measured from the
+// first wave on, as FitTable makes overlaps.
+void MakeAlikeAcrossWaves(SubTable& sub);
+
 // Gives the segments of an overlapping sub-table rank margins, half of them 0.
 void AddRankMargins(Lcg& random, SubTable& sub);
 
