@@ -25,7 +25,7 @@ inline constexpr double kSlowdownStep = 0.0625;
 inline constexpr double kSlowdownTie = 0.05;
 
 // Returns the slowdown with which the wave models explain the samples best (the
-// least mean of RobustErrorOf), none where that gains less than 2 %, or that of
+// least mean of RobustErrorOf), none where that gains nothing, or that of
 // `serving`; nullptr where nothing serves. None for WaveForm::kSum. Where fewer
 // than 64 samples are long nothing says so: that of `serving`, or none. Shapes:
 // observations as measured, axes set; the 64 candidates with the most long
