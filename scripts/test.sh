@@ -31,7 +31,7 @@ stage format check_format
 stage tidy tidy_core
 stage asan build_and_test asan
 stage tsan build_and_test tsan
-# GCC's debug build is the dev build's; Clang's is in the soak.
+# The dev build stands in for GCC's debug build; both debug builds are in the soak.
 stage golden scripts/cross_golden.sh gcc-release clang-release aarch64
 stage instructions scripts/decision_instructions.sh
 stage tests ctest --preset dev -j "${jobs}" --progress

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 
+#include "model/decision/row_answer.h"
 #include "model/decision/row_kernel.h"
 
 namespace wavetune {
@@ -44,9 +45,11 @@ enum QuickColumn : int {
 // differ.
 inline constexpr int kAlikeColumns =
     kOverlapColumns + 1 + (kOverlapColumns - kMaxWave);
+static_assert(kMinWave + 1 == kMaxWave && kRankFactor + 1 == kOverlapColumns,
+              "of the columns before kMaxWave only kFloor may differ");
 
 // Returns where the second regime's column is; -1 where both have the same.
-constexpr int SecondAlikeColumn(int column) {
+WAVETUNE_ANSWER_INLINE constexpr int SecondAlikeColumn(int column) {
   if (column == kFloor) return kOverlapColumns;
   return column >= kMaxWave ? kOverlapColumns + 1 + (column - kMaxWave) : -1;
 }
@@ -75,7 +78,7 @@ struct QuickLayout {
   static constexpr int kMaxRows = kMaxLanes;
   static constexpr int kMaxIntervals = 64;
   static constexpr int kIndices = 4096;
-  static constexpr int kMaxHeights = 16;
+  static constexpr int kMaxHeights = 16;  // Two AVX-512 registers.
 
   int rows_dimension = 0;  // Of the quotients.
   int columns_dimension = 0;

@@ -6,10 +6,11 @@
 //   if (!quick.Choose(extents, answer)) ...  // CompiledSubTable::Choose does.
 //
 // What it leaves to those: other mappings and regimes
-// (model/decision/quick_layout.h), illegal problems, and extents with which a
-// number might exceed what lanes hold (tens of millions where dimensions have
-// no closer limit). Where a predicate excludes rows, CompiledSubTable says
-// which (ChooseAmong). Both give the same answers.
+// (model/decision/quick_layout.h), overlaps of more than 16 heights of tiles,
+// illegal problems, and extents with which a number might exceed what lanes
+// hold (tens of millions where dimensions have no closer limit). Where a
+// predicate excludes rows, CompiledSubTable says which (ChooseAmong). Both give
+// the same answers.
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECISION_QUICK_ROWS_H_

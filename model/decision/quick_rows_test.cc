@@ -8,10 +8,15 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/decision/compiled_sub_table.h"
+#include "model/decision/compiled_table.h"
 #include "model/decision/row_answer.h"
 #include "model/decision/simd_path.h"
+#include "model/table/table_codec.h"
+#include "tests/lib/reference_decision.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune {
@@ -73,16 +78,42 @@ Table GemmOfManyTileHeights(int heights, int rows) {
   for (int i = 0; i < rows; ++i) {
     group.lead = static_cast<uint8_t>(i);
     sub.groups.push_back(group);
-    candidate.configuration = {int64_t{16} * (1 + i % heights), 2};
+    candidate.configuration = {int64_t{16} * (1 + i % heights),
+                               1 + i / heights};
     sub.portfolio.push_back(candidate);
+    for (TableRow& row : sub.groups.back().rows) {
+      for (WaveSegment& segment : row.segments) {
+        segment.micro.assign(2, static_cast<uint8_t>(i));
+      }
+    }
   }
   return table;
+}
+
+// Whether the problem is decided as the slow reference decides it.
+::testing::AssertionResult DecidesAsTheReference(const Table& table,
+                                                 SimdPath path,
+                                                 const ProblemView& problem) {
+  const auto payload = EncodeTable(table);
+  if (!payload.ok()) {
+    return ::testing::AssertionFailure() << payload.status();
+  }
+  const auto compiled = CompiledTable::Create(*payload, path).value();
+  const Decision fast = compiled->Resolve(0, problem);
+  return fast == testing::ReferenceDecision(table, compiled->digest(), 0,
+                                            problem)
+             ? ::testing::AssertionSuccess()
+             : ::testing::AssertionFailure()
+                   << "got " << fast.latency_us << " us";
 }
 
 TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
   const Table table = GemmOfManyTileHeights(16, 96);
   for (const int64_t m : {1, 16, 17, 95, 256, 300, 513, 5000}) {
     EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
+    const std::vector<int64_t> extents = {m, 640, 512};
+    EXPECT_TRUE(DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
+        << m;
   }
   EXPECT_FALSE(Answers(GemmOfManyTileHeights(17, 96), 300, 640, 512));
 }
@@ -90,14 +121,19 @@ TEST_P(QuickRowsTest, AnswersAGemmOfManyTileHeights) {
 // What differs from wave regime to wave regime counts, as FitTable makes it and
 // as a table may say it, too.
 TEST_P(QuickRowsTest, AnswersOverlapsWhoseWaveRegimesAreAlikeOrNot) {
-  const Table alike = GemmOfManyTileHeights(5, 16);
+  const Table alike = GemmOfManyTileHeights(12, 16);
   const auto answers = [](Table table, const auto& change) {
     for (MacroGroup& group : table.sub_tables[0].groups) {
       for (TableRow& row : group.rows) change(row.segments[1]);
     }
     for (const int64_t m : {1, 40, 100, 700, 6000}) {
-      EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
-      EXPECT_TRUE(Answers(table, m, 20000, 64)) << m;
+      for (const auto& [n, k] : {std::pair(640, 512), std::pair(20000, 64)}) {
+        EXPECT_TRUE(Answers(table, m, n, k)) << m;
+        const std::vector<int64_t> extents = {m, n, k};
+        EXPECT_TRUE(
+            DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
+            << m;
+      }
     }
   };
   answers(alike, [](WaveSegment& s) { s.floor_us = 500; });

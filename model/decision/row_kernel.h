@@ -25,8 +25,8 @@ enum class SimdPath : uint8_t;
 
 // Rows are padded to whole blocks; the widest registers hold one block.
 inline constexpr int kBlockLanes = 8;
-inline constexpr int kMaxLanes =
-    128;  // kMaxGroups (model/table/table_check.h).
+// kMaxGroups (model/table/table_check.h).
+inline constexpr int kMaxLanes = 128;
 inline constexpr double kLaneLimit = 0x1p51;  // kExactQuotientLimit.
 
 // One number of each row of a block; what arrays of lanes are made of.

@@ -13,8 +13,9 @@
 //   Ceil(a)                              a in [0, 2^52]
 //   Magnitude(a)
 //   Sixteen                              as many numbers, kWidth at a time:
-//                                        void Set(int at, R), and
-//                                        R Pick(const int64_t* indices)
+//                                        void Set(int at, R), at a multiple of
+//                                        kWidth, and R Pick(const int64_t*),
+//                                        kWidth indices in [0, 16)
 //   Greater(a, b), AtMost(a, b)-> Mask
 //   Select(mask, a, b)                   mask ? a : b
 //   R LeastOfAll(a)                      in all lanes; none of them is NaN

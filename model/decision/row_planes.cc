@@ -17,7 +17,8 @@ namespace {
 // A sub-table's planes stay in the second-level cache of a core; the usual 16
 // rows with three regimes need about 40 KiB, 96 of gemm_bf16 with four about
 // 800. Beyond (some 104 rows of that kernel) there are none, and the general
-// path decides, which takes a few times as long.
+// path decides, which takes a few times as long. Overlaps are laid out once
+// more, in two thirds of the room (model/decision/quick_layout.h).
 constexpr size_t kMaxPlaneBytes = 1024 * 1024;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();

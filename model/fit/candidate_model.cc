@@ -19,8 +19,8 @@ namespace {
 // and at 90.0, 90.0 and 82.9 % on a GEMM of two CPU cores, where one row of
 // tiles streams cold weights (2026-11).
 constexpr double kOtherRowsWeight = 0.05;
-// Where they have more tiles than any of the regime's own, within the first
-// wave regime: there they alone say how multiprocessors slow down as they fill
+// In the first wave regime, where they have far more tiles than any of the row
+// regime's own: there they alone say how multiprocessors slow down as they fill
 // up. With 0.05 a fit of that trace to m <= 2,048, whose square grids end at
 // half a wave, chose at 96.1 % of the best beyond, with 0.2 to 1 at 98.1 %; 0.5
 // and 1 cost causal attention 0.2 %. In later wave regimes it lost 3 %
@@ -95,14 +95,14 @@ double OwnReach(const std::vector<Placed>& placed, size_t row_regime) {
 }
 
 std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
-                           int64_t step_tiles) {
+                           size_t wave_regime, int64_t step_tiles) {
   const double own_reach = OwnReach(placed, row_regime);
   const auto share_of = [&](const Placed& p) {
     const bool any_own = own_reach > 0;
     if (p.row_regime == row_regime || !any_own) return 1.0;
     const bool beyond =
         static_cast<double>(p.observation->at.tiles) > own_reach;
-    return beyond && p.wave_regime == 0 ? kBeyondOwnWeight : kOtherRowsWeight;
+    return beyond && wave_regime == 0 ? kBeyondOwnWeight : kOtherRowsWeight;
   };
   std::vector<FitRow> rows;
   rows.reserve(placed.size());
@@ -253,7 +253,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
       } else {
         segment.step_tiles = w == 0 ? spread : capacity;
         segment.coefficients =
-            CoefficientsOf(FitRelative(RowsOf(used, r, segment.step_tiles)));
+            CoefficientsOf(FitRelative(RowsOf(used, r, w, segment.step_tiles)));
       }
       segment.floor_us = FloorOf(used);
     }

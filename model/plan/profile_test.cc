@@ -14,7 +14,6 @@
 
 #include "model/decision/compiled_table.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/profile/held_out.h"
 #include "model/table/digest.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
@@ -280,19 +279,6 @@ TEST(ProfilePlanTest, AnInconsistentInputPlansNothing) {
   input = device.Input();
   for (Candidate& c : input.candidates[0]) c.excluded_reason = "too large";
   EXPECT_TRUE(PlanNext(input).items.empty());
-}
-
-TEST(HeldOutTest, TwelveOfManyAQuarterOfSomeNoneOfFew) {
-  const auto count = [](size_t n) {
-    size_t held_out = 0;
-    for (size_t i = 0; i < n; ++i) held_out += IsHeldOut(i, n) ? 1 : 0;
-    return held_out;
-  };
-  EXPECT_EQ(count(414), 12u);
-  EXPECT_EQ(count(24), 12u);
-  EXPECT_EQ(count(20), 5u);
-  EXPECT_EQ(count(7), 0u);
-  EXPECT_EQ(count(1), 0u);
 }
 
 }  // namespace

@@ -14,6 +14,9 @@
 // Why stateless: a job that was interrupted anywhere goes on from the stored
 // samples alone.
 //
+// All that callers need is declared here: PlanNext and verification are defined
+// in model/plan/, FitTable in model/table_fit/.
+//
 // Source: arXiv 2604.10187, section 4.3 (sparse wave-aware sampling).
 // Deviations: docs/architecture.md.
 #ifndef WAVETUNE_MODEL_PROFILE_PROFILE_H_

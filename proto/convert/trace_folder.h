@@ -4,8 +4,7 @@
 //                          the folder is a kernel folder of its own
 //   device.textproto       DeviceFacts
 //   candidates.csv         model/samples/trace_candidates.h; may be missing
-//   where lines
-//                          spell out their parameters
+//                          where lines spell out their parameters
 //   anchors.csv.gz         model/samples/trace.h: what a fit is made from
 //   representative.csv.gz  every candidate at the manifest's representative
 //                          problems; may be missing

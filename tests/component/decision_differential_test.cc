@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -65,6 +66,17 @@ void MakeTwoWaveRegimes(SubTable& sub) {
 
 // RandomTable's, and what those do not have: many rows, row regimes that
 // intervals of extents give, and extents beyond what SIMD lanes count to.
+// Tiles of 16 to 256 rows, one height for each pair of the first two block
+// sizes, so that who shares a row still does.
+void UseManyTileHeights(Table& table) {
+  for (SubTable& sub : table.sub_tables) {
+    for (TableCandidate& candidate : sub.portfolio) {
+      Configuration& c = candidate.configuration;
+      c[0] = 16 * (1 + (c[0] / 16 * 5 + c[1] / 32 * 3) % 16);
+    }
+  }
+}
+
 Table AnyTable(Lcg& random) {
   Table table = random.OneIn(8)
                     ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
@@ -80,6 +92,7 @@ Table AnyTable(Lcg& random) {
   if (random.OneIn(2)) {
     for (SubTable& sub : table.sub_tables) MakeTwoWaveRegimes(sub);
   }
+  if (random.OneIn(2)) UseManyTileHeights(table);
   for (SubTable& sub : table.sub_tables) {
     if (sub.form != WaveForm::kOverlap) continue;
     if (random.OneIn(3)) testing::MakeAlikeAcrossWaves(sub);
@@ -104,11 +117,30 @@ Table AnyTable(Lcg& random) {
   return table;
 }
 
+// Whether the segments of each row are as FitTable makes overlaps (two wave
+// regimes, one model), of tiles of more than eight heights.
+bool IsAlikeWithManyHeights(const SubTable& sub) {
+  if (sub.form != WaveForm::kOverlap || sub.max_waves.size() != 2) return false;
+  std::set<int64_t> heights;
+  for (const MacroGroup& group : sub.groups) {
+    heights.insert(sub.portfolio[group.lead].configuration[0]);
+    for (const TableRow& row : group.rows) {
+      if (row.segments[0].coefficients != row.segments[1].coefficients ||
+          row.segments[0].step_tiles != row.segments[1].step_tiles ||
+          row.segments[1].min_wave > 1) {
+        return false;
+      }
+    }
+  }
+  return heights.size() > 8;
+}
+
 // What came up; all of it must, or the comparison shows little.
 struct Tally {
   std::map<DecisionSource, int> sources;
   std::map<DefaultReason, int> reasons;
   std::map<WaveForm, int> forms;
+  int alike = 0;  // Of overlaps with more than eight heights of tiles.
   int near_ties = 0;
   int of_layers = 0;
   size_t most_groups = 0;
@@ -148,6 +180,7 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
       ASSERT_GT(fast.latency_us, 0);
       const SubTable& of = table.sub_tables[static_cast<size_t>(sub)];
       ++tally.forms[of.form];
+      tally.alike += IsAlikeWithManyHeights(of) ? 1 : 0;
       tally.most_groups = std::max(tally.most_groups, of.groups.size());
       if (i % 8 != 0) continue;
       const auto rows = (*compiled)->Explain(sub, problem.View());
@@ -181,6 +214,7 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   }
   EXPECT_GT(tally.forms[WaveForm::kSum], 10000);
   EXPECT_GT(tally.forms[WaveForm::kOverlap], 10000);
+  EXPECT_GT(tally.alike, 100);
   EXPECT_GT(tally.near_ties, 100);
   EXPECT_GT(tally.of_layers, 100);
   EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.

@@ -62,7 +62,7 @@ const Layer kTests = {
 // their own. What is straight in model/ may be included everywhere.
 struct ModelFolder {
   std::string_view name;
-  Prefixes below;
+  Prefixes others;
 };
 const ModelFolder kModelFolders[] = {
     {"model/kernel/", {}},
@@ -149,8 +149,8 @@ bool IsCudaHeader(std::string_view include) {
   return std::regex_match(include.begin(), include.end(), *kCuda);
 }
 
-// Whether a file of one folder of model/ includes what stands above it.
-bool ReachesUpInModel(std::string_view path, std::string_view include) {
+// Whether a file of one folder of model/ includes another that it may not.
+bool BreaksModelFolders(std::string_view path, std::string_view include) {
   constexpr std::string_view kModelPrefix = "model/";
   if (!include.starts_with(kModelPrefix) ||
       include.find('/', kModelPrefix.size()) == include.npos) {
@@ -159,10 +159,11 @@ bool ReachesUpInModel(std::string_view path, std::string_view include) {
   for (const ModelFolder& folder : kModelFolders) {
     if (path.starts_with(folder.name)) {
       return !include.starts_with(folder.name) &&
-             !StartsWithAny(include, folder.below);
+             !StartsWithAny(include, folder.others);
     }
   }
-  return false;
+  // Straight in model/, or in a folder that is not in the list.
+  return path.starts_with(kModelPrefix);
 }
 
 // Returns what is wrong with `include` in the file `path`, or nothing.
@@ -180,9 +181,9 @@ std::string Judge(const std::string& path, const std::string& include,
     const bool reaches_down = &layer == &kAgent &&
                               include.starts_with("profiler_agent/") &&
                               !IsAgentCore(include);
-    if (!test_code && ReachesUpInModel(path, include)) {
-      return "a folder of model/ includes only those below it "
-             "(model/CMakeLists.txt lists them in order)";
+    if (!test_code && BreaksModelFolders(path, include)) {
+      return "this folder of model/ may not include that one (kModelFolders in "
+             "tests/component/include_boundary.cc, docs/architecture.md)";
     }
     if (StartsWithAny(include, layer.own) && !reaches_down) return "";
     return "layer '" + std::string(layer.name) +

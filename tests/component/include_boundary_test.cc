@@ -84,7 +84,7 @@ TEST(IncludeBoundaryTest,
   EXPECT_FALSE(Allows("model/fit.cc", "<zlib.h>"));
 }
 
-TEST(IncludeBoundaryTest, FoldersOfModelUseOnlyThoseBelow) {
+TEST(IncludeBoundaryTest, FoldersOfModelUseOnlyThoseTheyMay) {
   EXPECT_TRUE(Allows("model/fit/a.cc", "\"model/fit/a.h\""));
   EXPECT_TRUE(Allows("model/fit/a.cc", "\"model/table/table.h\""));
   EXPECT_TRUE(Allows("model/fit/a.cc", "\"model/status_macros.h\""));
@@ -95,10 +95,12 @@ TEST(IncludeBoundaryTest, FoldersOfModelUseOnlyThoseBelow) {
   EXPECT_FALSE(Allows("model/fit/a.cc", "\"model/profile/profile.h\""));
   EXPECT_FALSE(Allows("model/decision/a.cc", "\"model/samples/sample.h\""));
   EXPECT_FALSE(Allows("model/plan/a.cc", "\"model/table_fit/fit_notes.h\""));
+  EXPECT_FALSE(Allows("model/a.h", "\"model/kernel/kernel_spec.h\""));
+  EXPECT_FALSE(Allows("model/new/a.h", "\"model/kernel/kernel_spec.h\""));
 }
 
 TEST(IncludeBoundaryTest, WireUsesOnlyModelAndProto) {
-  EXPECT_TRUE(Allows("proto/convert/kernel.cc", "\"model/mapping.h\""));
+  EXPECT_TRUE(Allows("proto/convert/kernel.cc", "\"model/kernel/mapping.h\""));
   EXPECT_TRUE(
       Allows("proto/convert/kernel.cc", "\"proto/wavetune/v1/kernel.pb.h\""));
   EXPECT_TRUE(Allows("proto/convert/status.cc", "<grpcpp/support/status.h>"));
@@ -107,7 +109,7 @@ TEST(IncludeBoundaryTest, WireUsesOnlyModelAndProto) {
 }
 
 TEST(IncludeBoundaryTest, RegistryUsesOnlyModel) {
-  EXPECT_TRUE(Allows("server/registry/job.cc", "\"model/fit.h\""));
+  EXPECT_TRUE(Allows("server/registry/job.cc", "\"model/fit/fit.h\""));
   EXPECT_TRUE(Allows("server/registry/job.cc", "<mutex>"));
   EXPECT_FALSE(Allows("server/registry/job.cc", "\"server/options.h\""));
   EXPECT_FALSE(
