@@ -100,9 +100,10 @@ std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
   const auto share_of = [&](const Placed& p) {
     const bool any_own = own_reach > 0;
     if (p.row_regime == row_regime || !any_own) return 1.0;
+    const bool below_a_wave = wave_regime == 0 && p.wave_regime == 0;
     const bool beyond =
         static_cast<double>(p.observation->at.tiles) > own_reach;
-    return beyond && wave_regime == 0 ? kBeyondOwnWeight : kOtherRowsWeight;
+    return below_a_wave && beyond ? kBeyondOwnWeight : kOtherRowsWeight;
   };
   std::vector<FitRow> rows;
   rows.reserve(placed.size());

@@ -71,8 +71,9 @@ void MakeTwoWaveRegimes(SubTable& sub) {
 void UseManyTileHeights(Table& table) {
   for (SubTable& sub : table.sub_tables) {
     for (TableCandidate& candidate : sub.portfolio) {
-      Configuration& c = candidate.configuration;
-      c[0] = 16 * (1 + (c[0] / 16 * 5 + c[1] / 32 * 3) % 16);
+      const Configuration& c = candidate.configuration;
+      const int64_t height = 16 * (1 + (c[0] / 16 * 5 + c[1] / 32 * 3) % 16);
+      candidate.configuration = {height, c[1], c[2], c[3], c[4]};
     }
   }
 }
