@@ -106,7 +106,7 @@ function(_wavetune_reuse_test_pch test)
     add_executable(${pch} EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/test_pch.cc")
     target_link_libraries(${pch} PRIVATE wavetune::warnings GTest::gmock absl::statusor absl::str_format)
     target_precompile_headers(${pch} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <functional> <map> <memory> <string> <vector>
-      "absl/status/statusor.h" "absl/strings/str_cat.h" "absl/strings/str_format.h" "absl/types/span.h")
+      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_format.h> <absl/types/span.h>)
   endif()
   target_precompile_headers(${test} REUSE_FROM ${pch})
 endfunction()
