@@ -13,8 +13,6 @@ option(WAVETUNE_TEST_PER_CASE
 set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,undefined' or 'thread'")
 set(WAVETUNE_SANITIZE_MODEL_ONLY ""
   CACHE STRING "Sanitizers of those that only model/ is built with: 'null,vptr'")
-option(WAVETUNE_TEST_PCH
-  "Precompile what most tests include: they build in two thirds of the time, but missing includes go unseen" OFF)
 set(WAVETUNE_TEST_TIMEOUT 120 CACHE STRING "Default seconds that one CTest entry may take")
 # WAVETUNE_CUDA is declared in WavetuneDependencies.cmake: its default is whether the toolkit was found.
 
@@ -45,22 +43,11 @@ if(WAVETUNE_SANITIZE)
   endif()
 endif()
 
-# Headers that were precompiled without -pthread, which gRPC's targets bring along, are of no use to what has it. One
-# that does not fit makes a build slower, no more.
-if(WAVETUNE_TEST_PCH)
-  add_compile_options(-pthread)
-  set(CMAKE_PCH_WARN_INVALID OFF)
-endif()
-
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(WAVETUNE_CCACHE ccache)
   if(WAVETUNE_CCACHE)
     set(CMAKE_C_COMPILER_LAUNCHER "${WAVETUNE_CCACHE}")
     set(CMAKE_CXX_COMPILER_LAUNCHER "${WAVETUNE_CCACHE}")
-    if(WAVETUNE_TEST_PCH)  # What the manual of ccache asks for.
-      set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${WAVETUNE_CCACHE}")
-      add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
-    endif()
   endif()
 endif()
 

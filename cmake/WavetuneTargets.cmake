@@ -62,9 +62,6 @@ function(wavetune_test)
     set(main GTest::gmock)
   endif()
   wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} ${main} GTest::gtest OPTIONS ${ARG_OPTIONS})
-  if(WAVETUNE_TEST_PCH AND NOT ARG_OPTIONS)
-    _wavetune_reuse_test_pch(${ARG_NAME})
-  endif()
   target_compile_definitions(${ARG_NAME} PRIVATE
     WAVETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     WAVETUNE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
@@ -93,22 +90,6 @@ function(wavetune_test)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
     set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
   endif()
-endfunction()
-
-# Gives a test the header that is precompiled once for all folders with the same compile options.
-function(_wavetune_reuse_test_pch test)
-  get_directory_property(options COMPILE_OPTIONS)
-  string(SHA1 key "${options}")
-  string(SUBSTRING "${key}" 0 8 key)
-  set(pch wavetune_test_pch_${key})
-  if(NOT TARGET ${pch})
-    # An executable, since position independent code of another kind needs another header.
-    add_executable(${pch} EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/test_pch.cc")
-    target_link_libraries(${pch} PRIVATE wavetune::warnings GTest::gmock absl::statusor absl::str_format)
-    target_precompile_headers(${pch} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <functional> <map> <memory> <string> <vector>
-      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_format.h> <absl/types/span.h>)
-  endif()
-  target_precompile_headers(${test} REUSE_FROM ${pch})
 endfunction()
 
 # Benchmarks are built with the tests so that they cannot rot, and run by hand or by scripts/soak.sh:
