@@ -15,7 +15,18 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class StatusCommandsTest : public DaemonCommandFixture {};
+class StatusCommandsTest : public DaemonCommandFixture {
+ protected:
+  // The daemon serves `table`.
+  FetchedTable Serve(const Table& table) {
+    FetchedTable served = wavetune::testing::Serve(table);
+    v1::GetTableResponse& response = daemon_->payloads.emplace_back();
+    *response.mutable_info() = served.info;
+    response.set_payload(served.payload);
+    *daemon_->tables.add_tables() = served.info;
+    return served;
+  }
+};
 
 TEST_F(StatusCommandsTest, StatusShowsDaemonDevicesTablesAndJobs) {
   daemon_->status.set_version("1.2.3");
@@ -147,12 +158,7 @@ TEST_F(StatusCommandsTest, JobsCancelNamesTheJob) {
 }
 
 TEST_F(StatusCommandsTest, TablesShowPrintsRowsAndPortfolio) {
-  const FetchedTable served =
-      wavetune::testing::Serve(wavetune::testing::TwoRowTable());
-  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
-  *response.mutable_info() = served.info;
-  response.set_payload(served.payload);
-  *daemon_->tables.add_tables() = served.info;
+  const FetchedTable served = Serve(wavetune::testing::TwoRowTable());
   for (const std::string& name : {std::string("gemm"), served.info.digest(),
                                   served.info.digest().substr(0, 10)}) {
     EXPECT_EQ(Run({"tables", "show", name}), kExitOk) << err_.str();
@@ -172,11 +178,7 @@ TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {
       {.extents = {0, 640, 512},
        .first = 1,
        .spans = {{.last = 16, .group = 1}, {.last = 900, .group = 0}}}};
-  const FetchedTable served = wavetune::testing::Serve(table);
-  v1::GetTableResponse& response = daemon_->payloads.emplace_back();
-  *response.mutable_info() = served.info;
-  response.set_payload(served.payload);
-  *daemon_->tables.add_tables() = served.info;
+  Serve(table);
   EXPECT_EQ(Run({"tables", "show", "gemm"}), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("of a launch what is beyond 250 us of T "
                                     "takes 1.188 times as long"));

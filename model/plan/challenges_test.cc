@@ -125,8 +125,7 @@ class ChallengedProfileTest : public ::testing::TestWithParam<WaveForm> {
   ChallengedProfileTest() : device_(Spec(), {}) {}
 
   static KernelSpec Spec() {
-    KernelSpec spec = testing::GemmSpec();
-    spec.wave_form = GetParam();
+    KernelSpec spec = testing::GemmSpec(GetParam());
     spec.representative_problems.clear();
     for (const int64_t m : {1, 16, 100, 400, 1000, 4000}) {
       for (const int64_t n : {576, 1536, 4096}) {

@@ -20,7 +20,7 @@ namespace {
 class RankMarginsTest : public ::testing::Test {
  protected:
   explicit RankMarginsTest(WaveForm form = WaveForm::kOverlap)
-      : device_(Spec(form), {}), input_(device_.Input()) {
+      : device_(testing::GemmSpec(form), {}), input_(device_.Input()) {
     for (const Candidate& candidate : input_.candidates[0]) {
       for (const int64_t m : {64, 128, 512, 1024, 2048, 4096, 8192}) {
         Problem problem;
@@ -29,12 +29,6 @@ class RankMarginsTest : public ::testing::Test {
             device_.Measure({candidate.configuration, problem}));
       }
     }
-  }
-
-  static KernelSpec Spec(WaveForm form) {
-    KernelSpec spec = testing::GemmSpec();
-    spec.wave_form = form;
-    return spec;
   }
 
   // Models of all candidates, with margins, and what they were made from.

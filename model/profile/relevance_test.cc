@@ -25,7 +25,7 @@ TEST(RelevanceTest, IsOneAtTheBestAndFallsToTheLeast) {
 class SetRelevanceTest : public ::testing::Test {
  protected:
   explicit SetRelevanceTest(WaveForm form = WaveForm::kOverlap)
-      : device_(Spec(form), {}), input_(device_.Input()) {
+      : device_(testing::GemmSpec(form), {}), input_(device_.Input()) {
     for (const Candidate& candidate : input_.candidates[0]) {
       for (const int64_t m : {64, 256, 1024, 4096}) {
         Problem problem;
@@ -37,12 +37,6 @@ class SetRelevanceTest : public ::testing::Test {
     ProfileState state = MakeProfileState(input_).value();
     SetRelevance(input_, state.specialisations[0]);
     candidates_ = std::move(state.specialisations[0].candidates);
-  }
-
-  static KernelSpec Spec(WaveForm form) {
-    KernelSpec spec = testing::GemmSpec();
-    spec.wave_form = form;
-    return spec;
   }
 
   testing::SyntheticDevice device_;

@@ -18,7 +18,7 @@ namespace {
 class FitSustainedLoadTest : public ::testing::Test {
  protected:
   explicit FitSustainedLoadTest(WaveForm form = WaveForm::kOverlap)
-      : device_(Spec(form), {}), input_(device_.Input()) {
+      : device_(testing::GemmSpec(form), {}), input_(device_.Input()) {
     for (const Candidate& candidate : input_.candidates[0]) {
       for (const int64_t m : {64, 512, 1024, 2048, 4096, 8192, 16384}) {
         for (const int64_t k : {512, 2048, 8192}) {
@@ -29,12 +29,6 @@ class FitSustainedLoadTest : public ::testing::Test {
         }
       }
     }
-  }
-
-  static KernelSpec Spec(WaveForm form) {
-    KernelSpec spec = testing::GemmSpec();
-    spec.wave_form = form;
-    return spec;
   }
 
   // What is found where all samples are slowed down by `load`.

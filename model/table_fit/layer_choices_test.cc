@@ -49,8 +49,7 @@ class LayerChoicesTest : public ::testing::Test {
   }
 
   static KernelSpec Spec() {
-    KernelSpec spec = testing::GemmSpec();
-    spec.wave_form = WaveForm::kOverlap;
+    KernelSpec spec = testing::GemmSpec(WaveForm::kOverlap);
     spec.representative_problems.clear();
     for (const int64_t n : {1536, 4096}) {
       for (const int64_t m : {kLeast, int64_t{100}, int64_t{400}, kMost}) {

@@ -130,8 +130,9 @@ KernelSpec AttentionLike() {
 
 }  // namespace
 
-KernelSpec GemmSpec() {
+KernelSpec GemmSpec(WaveForm form) {
   KernelSpec spec = GemmLike("gemm", /*grouped=*/false);
+  spec.wave_form = form;
   spec.mapping.tiles =
       Expression::Product({Expression::CeilDiv({Dim(0)}, {Par(0)}),
                            Expression::CeilDiv({Dim(1)}, {Par(1)})});

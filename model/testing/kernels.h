@@ -5,6 +5,7 @@
 
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/wave_form.h"
 
 namespace wavetune::testing {
 
@@ -12,7 +13,7 @@ namespace wavetune::testing {
 // BLOCK_K (macro), NUM_STAGES, VECTOR (micro); `k` must be a multiple of
 // VECTOR, of which one value is 1. 32 configurations less the constrained ones:
 // BLOCK_M * BLOCK_N <= 4096 keeps 24.
-KernelSpec GemmSpec();
+KernelSpec GemmSpec(WaveForm form = WaveForm::kSum);
 
 // GemmSpec for CUDA with two further parameters: HOPPER (macro), which needs
 // VECTOR = 4 and a device of compute capability 9.0, and CLUSTER_M (macro),

@@ -21,6 +21,7 @@
 #include "model/testing/synthetic_device.h"
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/trace_folder_writer.h"
+#include "server/test_folder.h"
 
 namespace wavetune {
 namespace {
@@ -93,18 +94,14 @@ std::string LinesWhere(const std::string& path, const std::string& column,
 
 // No sample is longer than 2,048 rows; square grids end at half a wave.
 TEST_F(EvaluateQualityTest, ProblemsLargerThanAnyThatWasMeasuredAreDecided) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() /
-      ("evaluate_quality_test.large." + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
-  const std::string anchors = folder / "anchors.csv";
-  const std::string large = folder / "large.csv";
-  std::ofstream(anchors) << LinesWhere(kTrace + "anchors.csv.gz", "M", 0, 2048);
-  std::ofstream(large) << LinesWhere(kTrace + "exhaustive.csv.gz", "M", 2049,
-                                     1e9);
-  const int code = Evaluate({"--json"}, large, anchors);
-  std::filesystem::remove_all(folder);
-  ASSERT_EQ(code, cli::kExitOk) << err_.str();
+  const TestFolder folder;
+  folder.Write("anchors.csv",
+               LinesWhere(kTrace + "anchors.csv.gz", "M", 0, 2048));
+  folder.Write("large.csv",
+               LinesWhere(kTrace + "exhaustive.csv.gz", "M", 2049, 1e9));
+  ASSERT_EQ(Evaluate({"--json"}, folder / "large.csv", folder / "anchors.csv"),
+            cli::kExitOk)
+      << err_.str();
   const cli::Json json = cli::Json::parse(out_.str());
   EXPECT_EQ(json["problems"], 24);
   EXPECT_GE(json["oracle_fraction_geomean"].get<double>(), 0.97);
