@@ -44,10 +44,12 @@ if(WAVETUNE_SANITIZE)
 endif()
 
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Paths are hashed relative to the checkout, so that clones and worktrees share what one of them compiled.
   find_program(WAVETUNE_CCACHE ccache)
   if(WAVETUNE_CCACHE)
-    set(CMAKE_C_COMPILER_LAUNCHER "${WAVETUNE_CCACHE}")
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${WAVETUNE_CCACHE}")
+    set(ccache ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${WAVETUNE_CCACHE})
+    set(CMAKE_C_COMPILER_LAUNCHER "${ccache}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${ccache}")
   endif()
 endif()
 

@@ -49,8 +49,14 @@ function(wavetune_binary)
   target_compile_options(${ARG_NAME} PRIVATE ${ARG_OPTIONS})
 endfunction()
 
-# Test code finds the checkout (golden files, manifests) through the macro WAVETUNE_SOURCE_DIR and the
-# programs it starts through WAVETUNE_BIN_DIR.
+# Test code finds the checkout (golden files, manifests) through the macro WAVETUNE_SOURCE_DIR and the programs it
+# starts through WAVETUNE_BIN_DIR, both of wavetune_test_paths.h. Only what includes it depends on where the checkout is.
+set(WAVETUNE_TEST_PATHS_DIR "${PROJECT_BINARY_DIR}/test_paths")
+file(CONFIGURE OUTPUT "${WAVETUNE_TEST_PATHS_DIR}/wavetune_test_paths.h" @ONLY CONTENT
+"#pragma once
+#define WAVETUNE_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"
+#define WAVETUNE_BIN_DIR \"@CMAKE_RUNTIME_OUTPUT_DIRECTORY@\"
+")
 function(wavetune_test)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "NO_MAIN" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;OPTIONS")
   _wavetune_check_arguments(wavetune_test)
@@ -62,9 +68,7 @@ function(wavetune_test)
     set(main GTest::gmock)
   endif()
   wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} ${main} GTest::gtest OPTIONS ${ARG_OPTIONS})
-  target_compile_definitions(${ARG_NAME} PRIVATE
-    WAVETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    WAVETUNE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  target_include_directories(${ARG_NAME} PRIVATE "${WAVETUNE_TEST_PATHS_DIR}")
 
   set(timeout ${WAVETUNE_TEST_TIMEOUT})
   if(ARG_TIMEOUT)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that WaveTune is built and tested with; only those that are missing.
 #
-#   scripts/install_dependencies.sh             everything
+#   scripts/install_dependencies.sh             what it takes to build, run and test
 #   scripts/install_dependencies.sh build       what it takes to build and run
-#   scripts/install_dependencies.sh build test  the same as everything
+#   scripts/install_dependencies.sh soak        what scripts/soak.sh needs beside those
 #
 # Needs root only when something is missing. No sudo, lsb_release or python is needed to run it.
 
@@ -26,6 +26,8 @@ test_packages=(
   python3-venv  # the Python package is tested in an environment of its own, from PyPI
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
+# The scenarios of tests/hostile: scripts/soak.sh.
+soak_packages=(python3-grpcio python3-protobuf util-linux e2fsprogs quota)
 
 packages=()
 [ "$#" -gt 0 ] || set -- build test
@@ -33,7 +35,8 @@ for group in "$@"; do
   case "${group}" in
     build) packages+=("${build_packages[@]}") ;;
     test) packages+=("${test_packages[@]}") ;;
-    *) die "unknown group '${group}': use build, test or both" ;;
+    soak) packages+=("${soak_packages[@]}") ;;
+    *) die "unknown group '${group}': use build, test and soak" ;;
   esac
 done
 

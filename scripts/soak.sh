@@ -2,7 +2,8 @@
 # What is too long for scripts/test.sh: before a release, or overnight.
 #
 #   scripts/soak.sh            all stages
-#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat golden_debug aarch64 python benchmarks
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat golden_debug aarch64 python
+#                            benchmarks hostile_machine hostile_user
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -78,11 +79,27 @@ install_python() {
   rm -rf "${folder}"
 }
 
+# Machines and users that mean no good (tests/hostile): three times, as what is wrong there is often a race.
+run_hostile() {
+  scripts/build.sh dev
+  local scenario round failed=0
+  for round in 1 2 3; do
+    for scenario in tests/hostile/"$1"/*.py; do
+      note "${scenario#tests/hostile/}, round ${round}"
+      PYTHONPATH=tests/hostile /usr/bin/python3 "${scenario}" || {
+        warn "${scenario} failed in round ${round}"
+        failed=1
+      }
+    done
+  done
+  return "${failed}"
+}
+
 tidy_all() { check_tidy '*.cc'; }
 golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
 
-stage install scripts/install_dependencies.sh
+stage install scripts/install_dependencies.sh build test soak
 stage dev scripts/build.sh dev
 stage tidy tidy_all
 stage headers build_headers
@@ -95,4 +112,6 @@ stage golden_debug golden_debug
 stage aarch64 all_on_aarch64
 stage python install_python
 stage benchmarks run_benchmarks
+stage hostile_machine run_hostile machine
+stage hostile_user run_hostile user
 finish_stages

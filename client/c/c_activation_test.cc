@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "model/table/digest.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune_test_paths.h"
 
 namespace wavetune {
 namespace {

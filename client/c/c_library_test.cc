@@ -22,6 +22,7 @@
 #include "tests/lib/program.h"
 #include "tests/lib/random_table.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune_test_paths.h"
 
 namespace wavetune {
 namespace {

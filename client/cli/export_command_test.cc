@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune_test_paths.h"
 
 namespace wavetune::cli {
 namespace {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "wavetune_test_paths.h"
+
 namespace wavetune::testing {
 namespace {
 

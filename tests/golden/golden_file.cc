@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "wavetune_test_paths.h"
+
 namespace wavetune::testing {
 namespace {
 

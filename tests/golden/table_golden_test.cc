@@ -10,6 +10,7 @@
 #include "tests/golden/golden_file.h"
 #include "tests/golden/golden_tables.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune_test_paths.h"
 
 namespace wavetune::testing {
 namespace {

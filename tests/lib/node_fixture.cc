@@ -9,6 +9,8 @@
 #include <iostream>
 #include <thread>
 
+#include "wavetune_test_paths.h"
+
 namespace wavetune::testing {
 namespace {
 
