@@ -1,5 +1,6 @@
 #include "client/table_cache.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,18 @@ TEST_F(TableCacheTest, GivesBackWhatWasPut) {
   EXPECT_EQ(cache_.List("add").size(), 1u);
   EXPECT_EQ(cache_.List("").size(), 1u);
   EXPECT_TRUE(cache_.List("other").empty());
+}
+
+// Would hang where the pipes were waited for.
+TEST_F(TableCacheTest, LeavesOutPipesInPlaceOfItsFiles) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  for (const char* suffix : {".info", ".table"}) {
+    std::filesystem::remove(FileOf(table, suffix));
+    ASSERT_EQ(mkfifo(FileOf(table, suffix).c_str(), 0600), 0);
+    EXPECT_TRUE(cache_.List("").empty());
+    EXPECT_FALSE(cache_.Get(table.info.digest()).ok());
+  }
 }
 
 TEST_F(TableCacheTest, SaysNotFoundForAnUnknownDigest) {

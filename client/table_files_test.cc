@@ -1,5 +1,7 @@
 #include "client/table_files.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -55,6 +57,16 @@ TEST_F(TableFilesTest, ReadsAFolderOrACache) {
   const auto files = TableFiles::Read(folder_.path());
   ASSERT_TRUE(files.ok()) << files.status();
   EXPECT_EQ(files->tables().size(), 2U);
+}
+
+// Would hang where the pipe were waited for.
+TEST_F(TableFilesTest, RefusesAPipeInPlaceOfATable) {
+  const std::string pipe = folder_.path() + "/a.table";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, folder_.path()}) {
+    EXPECT_THAT(std::string(TableFiles::Read(path).status().message()),
+                AllOf(HasSubstr(pipe), HasSubstr("is a pipe, not a file")));
+  }
 }
 
 TEST_F(TableFilesTest, RefusesWhatIsNoTable) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "proto/convert/input_file.h"
 
 namespace wavetune {
 
@@ -39,16 +40,9 @@ absl::Status PublishWholeFile(const std::string& path,
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
                                           size_t max_bytes) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.good())
-    return absl::NotFoundError(absl::StrCat(path, " is not there"));
-  std::string content;
-  content.resize(max_bytes + 1);
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<size_t>(file.gcount()));
-  if (content.size() > max_bytes)
-    return absl::DataLossError(absl::StrCat(path, " is larger than any table"));
-  return content;
+  absl::StatusOr<std::string> content = ReadInputFile(path, max_bytes);
+  if (!absl::IsResourceExhausted(content.status())) return content;
+  return absl::DataLossError(absl::StrCat(path, " is larger than any table"));
 }
 
 }  // namespace wavetune

@@ -10,7 +10,8 @@
 
 namespace wavetune {
 
-// Returns a file's content. Errors: NOT_FOUND; DATA_LOSS above `max_bytes`.
+// Returns a file's content. Errors: as ReadInputFile, but DATA_LOSS above
+// `max_bytes`.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
                                           size_t max_bytes);
 

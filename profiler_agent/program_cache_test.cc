@@ -1,6 +1,7 @@
 #include "profiler_agent/program_cache.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,16 @@ TEST_F(ProgramCacheTest, FindsWhatWasStored) {
 TEST_F(ProgramCacheTest, KeysTellPartsApart) {
   EXPECT_NE(ProgramCache::Key({"ab", "c"}), ProgramCache::Key({"a", "bc"}));
   EXPECT_NE(ProgramCache::Key({"a"}), ProgramCache::Key({"a", ""}));
+}
+
+// Would hang where the pipe were waited for.
+TEST_F(ProgramCacheTest, APipeInPlaceOfAnEntryIsAMiss) {
+  const ProgramCache cache(directory_);
+  ASSERT_TRUE(cache.Store(key_, "program").ok());
+  const fs::path file = OnlyFile();
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_FALSE(cache.Find(key_).has_value());
 }
 
 TEST_F(ProgramCacheTest, ADamagedEntryIsAMissAndIsRemoved) {

@@ -128,7 +128,7 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
                         const Options& options) {
   ASSIGN_OR_RETURN(KnownKernel kernel,
                    FindKernel(*daemon.status, options.kernel));
-  ASSIGN_OR_RETURN(std::string csv, ReadTextFile(options.shapes));
+  ASSIGN_OR_RETURN(std::string csv, ReadNamedTextFile(options.shapes));
   ASSIGN_OR_RETURN(std::vector<Shape> shapes,
                    ParseShapes(kernel.spec, csv, options.specialisation));
   std::unique_ptr<TraceRecorder> recorder;

@@ -47,7 +47,7 @@ struct Options {
 absl::StatusOr<Trace> ReadTrace(const KernelSpec& spec,
                                 const DeviceFacts& device,
                                 const std::string& path) {
-  ASSIGN_OR_RETURN(std::string csv, ReadTextFile(path));
+  ASSIGN_OR_RETURN(std::string csv, ReadNamedTextFile(path));
   absl::StatusOr<Trace> trace = ParseTrace(spec, device, csv);
   if (trace.ok()) return trace;
   return absl::Status(trace.status().code(),
@@ -77,7 +77,7 @@ absl::StatusOr<TraceFolder> ReadFiles(const Options& options) {
         "--manifest, --device, --anchors and --exhaustive"));
   }
   TraceFolder trace;
-  ASSIGN_OR_RETURN(trace.manifest, ReadTextFile(options.manifest));
+  ASSIGN_OR_RETURN(trace.manifest, ReadNamedTextFile(options.manifest));
   ASSIGN_OR_RETURN(v1::KernelSpec proto, ParseManifest(trace.manifest));
   ASSIGN_OR_RETURN(trace.spec, KernelSpecFromProto(proto));
   ASSIGN_OR_RETURN(trace.device, LoadDeviceFacts(options.device));

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "client/launch/loaded_candidate.h"
 #include "model/status_macros.h"
 #include "model/table/digest.h"
+#include "proto/convert/input_file.h"
 #include "proto/convert/launch_file.h"
 
 namespace wavetune {
@@ -20,12 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Programs are some MiB at most.
+constexpr size_t kMaxFileBytes = size_t{256} << 20;
+
 absl::StatusOr<std::string> ReadFile(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.is_open() && !stream.bad()) return content;
-  return absl::NotFoundError(
-      absl::StrCat("cannot read ", path.string(),
+  absl::StatusOr<std::string> content =
+      ReadInputFile(path.string(), kMaxFileBytes);
+  if (content.ok()) return content;
+  return absl::Status(
+      content.status().code(),
+      absl::StrCat(content.status().message(),
                    "; `wavetune kernels export` writes such a folder"));
 }
 

@@ -2,9 +2,6 @@
 
 #include <zlib.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <utility>
@@ -111,20 +108,17 @@ absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
-                                         size_t max_bytes) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is a directory, not a file"));
-  }
-  errno = 0;
-  // gzopen also reads plain files, unchanged.
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"),
-                                                  gzclose);
+                                         size_t max_bytes, InputKind kind) {
+  absl::StatusOr<InputFile> opened = InputFile::Open(path, kind);
+  if (!opened.ok()) return opened.status();
+  // gzdopen also reads plain files, unchanged.
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(
+      gzdopen(opened->descriptor(), "rb"), gzclose);
   if (file == nullptr) {
-    const std::string why = errno == 0 ? "out of memory" : std::strerror(errno);
-    return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", why));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot read ", path, ": out of memory"));
   }
+  opened->Release();  // gzclose closes it.
   std::string content;
   std::string chunk(size_t{1} << 16, '\0');
   for (;;) {

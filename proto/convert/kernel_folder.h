@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
+#include "proto/convert/input_file.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
@@ -42,10 +43,16 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path);
 // `wavetune evaluate`). Errors: as above.
 absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path);
 
-// Reads a file, decompressing it when it is gzip. Errors: NOT_FOUND,
+// Reads a file, decompressing it when it is gzip. Errors: as InputFile::Open;
 // RESOURCE_EXHAUSTED above `max_bytes`, DATA_LOSS for a damaged gzip.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
-                                         size_t max_bytes = size_t{256} << 20);
+                                         size_t max_bytes = size_t{256} << 20,
+                                         InputKind kind = InputKind::kFile);
+
+// Reads what a command line names: a pipe, too.
+inline absl::StatusOr<std::string> ReadNamedTextFile(const std::string& path) {
+  return ReadTextFile(path, size_t{256} << 20, InputKind::kFileOrPipe);
+}
 
 }  // namespace wavetune
 

@@ -1,6 +1,7 @@
 #include "proto/convert/kernel_folder.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -171,6 +172,17 @@ TEST_F(ReadTextFileTest, RefusesWhatIsTooLargeOrNoFile) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ReadTextFile(folder_ + "/none").status().code(),
             absl::StatusCode::kNotFound);
+}
+
+// Would hang where the pipe were waited for.
+TEST_F(KernelFolderTest, RefusesAPipeInPlaceOfTheManifest) {
+  const std::string pipe = folder_ + "/manifest.textproto";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const absl::Status status = LoadKernelFolder(folder_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("manifest.textproto is a pipe, not a file"));
 }
 
 TEST_F(ReadTextFileTest, DeviceFactsNeedMultiprocessors) {

@@ -35,9 +35,9 @@ const Layer kWire = {"wire",
                      {"proto/", "model/"},
                      false,
                      // zlib: traces and manifests may be gzip files. The rest:
-                     // whose a socket folder is.
+                     // whose a socket folder is, and what is a file.
                      {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
-                      "grpc/", "zlib.h", "sys/stat.h", "unistd.h",
+                      "grpc/", "zlib.h", "fcntl.h", "sys/stat.h", "unistd.h",
                       // The launch descriptors of an export.
                       "nlohmann/"}};
 // What measures and what launches share of CUDA; who else may include CUDA may

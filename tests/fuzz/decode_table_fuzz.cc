@@ -24,12 +24,17 @@ void Require(bool holds, const char* what) {
 bool IsCanonicalForm(absl::string_view payload) {
   constexpr size_t kEntries = 16;
   constexpr size_t kEntryBytes = 12;
-  constexpr char kLatestMinor = 6;
-  constexpr char kLatestSection = 9;
-  if (payload[11] != 0 || payload[10] > kLatestMinor) return false;
-  for (char i = 0; i < payload[12]; ++i) {
-    const size_t id = kEntries + static_cast<size_t>(i) * kEntryBytes;
-    if (payload[id] > kLatestSection || payload[id] < 0 ||
+  constexpr uint8_t kLatestMinor = 6;
+  constexpr uint8_t kLatestSection = 9;
+  // Bytes are unsigned: a char of 0x80 and above is a negative number, a
+  // version that is below every other and a count of no sections.
+  const auto byte = [&](size_t at) {
+    return static_cast<uint8_t>(payload[at]);
+  };
+  if (byte(11) != 0 || byte(10) > kLatestMinor) return false;
+  for (size_t i = 0; i < byte(12); ++i) {
+    const size_t id = kEntries + i * kEntryBytes;
+    if (byte(id) > kLatestSection ||
         payload.substr(id + 1, 3) != absl::string_view("\0\0\0", 3)) {
       return false;
     }

@@ -48,7 +48,7 @@ Known UsableCandidates(const ReportInput& input) {
 absl::StatusOr<Baseline> ReadBaseline(const BaselineFile& file,
                                       const Table& table, const Known& known) {
   Baseline baseline{.name = file.name, .path = file.path, .decisions = {}};
-  ASSIGN_OR_RETURN(const std::string csv, ReadTextFile(file.path));
+  ASSIGN_OR_RETURN(const std::string csv, ReadNamedTextFile(file.path));
   absl::StatusOr<std::vector<DecisionLine>> decisions =
       ParseDecisions(table, csv);
   if (!decisions.ok())

@@ -36,8 +36,9 @@ absl::StatusOr<std::vector<BaselineFile>> ParseBaselineArguments(
     const std::vector<std::string>& arguments);
 
 // Reads the decisions of all files for the table of `input`. Errors: as
-// ReadTextFile and ParseDecisions, with the file; INVALID_ARGUMENT with file
-// and line for a configuration that is none of `input.candidates` or excluded.
+// ReadNamedTextFile and ParseDecisions, with the file; INVALID_ARGUMENT with
+// file and line for a configuration that is none of `input.candidates` or
+// excluded.
 absl::StatusOr<std::vector<Baseline>> ReadBaselines(
     const std::vector<BaselineFile>& files, const ReportInput& input);
 
