@@ -8,8 +8,8 @@
 #include "client/table_cache.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
-#include "wavetune_test_paths.h"
 
 namespace wavetune {
 namespace {

@@ -50,9 +50,9 @@ function(wavetune_binary)
 endfunction()
 
 # Test code finds the checkout (golden files, manifests) through the macro WAVETUNE_SOURCE_DIR and the programs it
-# starts through WAVETUNE_BIN_DIR, both of wavetune_test_paths.h. Only what includes it depends on where the checkout is.
+# starts through WAVETUNE_BIN_DIR, both of tests/lib/source_paths.h. Only what includes it depends on where the checkout is.
 set(WAVETUNE_TEST_PATHS_DIR "${PROJECT_BINARY_DIR}/test_paths")
-file(CONFIGURE OUTPUT "${WAVETUNE_TEST_PATHS_DIR}/wavetune_test_paths.h" @ONLY CONTENT
+file(CONFIGURE OUTPUT "${WAVETUNE_TEST_PATHS_DIR}/tests/lib/source_paths.h" @ONLY CONTENT
 "#pragma once
 #define WAVETUNE_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"
 #define WAVETUNE_BIN_DIR \"@CMAKE_RUNTIME_OUTPUT_DIRECTORY@\"

@@ -13,8 +13,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/table/digest.h"
+#include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
-#include "wavetune_test_paths.h"
 
 namespace wavetune {
 namespace {

@@ -21,8 +21,8 @@
 #include "tests/lib/lcg.h"
 #include "tests/lib/program.h"
 #include "tests/lib/random_table.h"
+#include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
-#include "wavetune_test_paths.h"
 
 namespace wavetune {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "client/cli/command_line_fixture.h"
 #include "proto/convert/kernel_folder.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::cli {
 

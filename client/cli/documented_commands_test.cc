@@ -11,7 +11,7 @@
 #include "client/cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::cli {
 namespace {

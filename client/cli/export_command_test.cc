@@ -12,8 +12,8 @@
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
-#include "wavetune_test_paths.h"
 
 namespace wavetune::cli {
 namespace {

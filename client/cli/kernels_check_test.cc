@@ -5,7 +5,7 @@
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::cli {
 namespace {

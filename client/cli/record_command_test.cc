@@ -12,7 +12,7 @@
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/trace_folder.h"
 #include "proto/convert/types.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::cli {
 namespace {

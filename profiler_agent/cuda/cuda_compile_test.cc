@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/session/compile_command.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

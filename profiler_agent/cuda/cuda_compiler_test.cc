@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/cuda/cuda_backend.h"
 #include "profiler_agent/worker/test_kernels.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -17,7 +17,7 @@
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/worker/test_kernels.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

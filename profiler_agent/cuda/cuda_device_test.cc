@@ -15,7 +15,7 @@
 #include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/cuda/cuda_backend.h"
 #include "profiler_agent/worker/test_kernels.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

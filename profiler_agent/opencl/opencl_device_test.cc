@@ -11,7 +11,7 @@
 #include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/worker/test_kernels.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -13,7 +13,7 @@
 #include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/replay/replay_backend.h"
 #include "profiler_agent/worker/test_kernels.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -12,7 +12,7 @@
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "proto/convert/types.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/session/agent_devices.h"
 #include "profiler_agent/worker/remote_device.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -19,7 +19,7 @@
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/launch_file.h"
 #include "tests/lib/export_tables.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

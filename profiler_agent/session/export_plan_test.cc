@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "proto/convert/kernel_folder.h"
 #include "tests/lib/export_tables.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

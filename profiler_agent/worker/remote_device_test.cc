@@ -19,7 +19,7 @@
 #include "profiler_agent/fake_monotonic_clock.h"
 #include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/test_kernels.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -9,7 +9,7 @@
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping_inverse.h"
 #include "proto/convert/kernel_folder.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -18,7 +18,7 @@
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/kernel_spec.h"
 #include "proto/convert/trace_folder_writer.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

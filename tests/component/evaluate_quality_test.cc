@@ -22,7 +22,7 @@
 #include "proto/convert/kernel_folder.h"
 #include "proto/convert/trace_folder_writer.h"
 #include "server/test_folder.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

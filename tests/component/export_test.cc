@@ -13,7 +13,7 @@
 #include "proto/convert/kernel_folder.h"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/node_fixture.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {

@@ -16,7 +16,7 @@
 #include "model/samples/trace.h"
 #include "model/table/table_codec.h"
 #include "proto/convert/kernel_folder.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {

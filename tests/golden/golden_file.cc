@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {

@@ -9,8 +9,8 @@
 #include "model/table/table_codec.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/golden_tables.h"
+#include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
-#include "wavetune_test_paths.h"
 
 namespace wavetune::testing {
 namespace {

@@ -28,7 +28,7 @@
 #include "proto/convert/kernel_folder.h"
 #include "tests/gpu/device_gemm.h"
 #include "tests/lib/export_tables.h"
-#include "wavetune_test_paths.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {
