@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/verified_table.h"
+#include "model/printable_text.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 
@@ -177,11 +178,12 @@ absl::StatusOr<OfferedTable> TableFinder::FetchFrom(
     const TunerOptions& options) const {
   v1::GetTableRequest request;
   if (!options.digest.empty()) {
-    request.set_digest(options.digest);
+    request.set_digest(PrintableText(options.digest));
   } else {
-    request.set_kernel(kernel);
-    request.set_device_uuid(options.device);
-    request.set_fingerprint(options.fingerprint);
+    // Callers' strings may be in any encoding, messages may not.
+    request.set_kernel(PrintableText(kernel));
+    request.set_device_uuid(PrintableText(options.device));
+    request.set_fingerprint(PrintableText(options.fingerprint));
   }
   ASSIGN_OR_RETURN(const FetchedTable fetched, daemon.GetTable(request));
   // A pinned digest, or a daemon's mistake, may name a table of something else.

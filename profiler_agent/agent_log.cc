@@ -7,9 +7,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "model/printable_text.h"
 
 namespace wavetune {
 namespace {
+
+// Compilers write texts of any length.
+constexpr size_t kMaxTextBytes = size_t{16} << 10;
 
 constexpr std::array<const char*, 4> kNames = {"debug", "info", "warning",
                                                "error"};
@@ -29,7 +33,8 @@ void SetAgentLogLevel(AgentLogLevel level) { least_level = level; }
 void AgentLog(AgentLogLevel level, absl::string_view text) {
   if (level < least_level.load()) return;
   const std::string line =
-      absl::StrCat(kNames[static_cast<size_t>(level)], ": ", text, "\n");
+      absl::StrCat(kNames[static_cast<size_t>(level)], ": ",
+                   BoundedText(text, kMaxTextBytes), "\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

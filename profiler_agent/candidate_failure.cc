@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "model/printable_text.h"
 
 namespace wavetune {
 namespace {
@@ -55,7 +56,8 @@ bool ExcludesCandidate(const absl::Status& status) {
 }
 
 std::string FailureReason(const absl::Status& status) {
-  return absl::StrCat(Prefix(status.code()), status.message());
+  return absl::StrCat(Prefix(status.code()),
+                      BoundedText(status.message(), kMaxFailureBytes));
 }
 
 }  // namespace wavetune

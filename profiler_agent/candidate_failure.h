@@ -8,6 +8,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_CANDIDATE_FAILURE_H_
 #define WAVETUNE_PROFILER_AGENT_CANDIDATE_FAILURE_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -32,7 +33,11 @@ bool MayPass(const absl::Status& status);
 // recorded).
 bool ExcludesCandidate(const absl::Status& status);
 
-// Returns the reason for people: "does not compile: ...". `status` is not OK.
+// What a reason may take of what a compiler or driver said: a few screens.
+inline constexpr size_t kMaxFailureBytes = size_t{16} << 10;
+
+// Returns the reason for people: "does not compile: ...", as UTF-8 and of
+// bounded length (model/printable_text.h). `status` is not OK.
 std::string FailureReason(const absl::Status& status);
 
 }  // namespace wavetune

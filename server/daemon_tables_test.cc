@@ -92,6 +92,50 @@ TEST_F(DaemonTablesTest, ProfilesWithAnAgentAndServesTheTable) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(DaemonTablesTest, AKernelWithForeignBytesHurtsNoOther) {
+  folder_.Write("kernels/latin1/manifest.textproto", "name: \"caf\xe9\"\n");
+  folder_.Write("kernels/utf16/manifest.textproto",
+                std::string("\xff\xfe n\0a\0", 7));
+  folder_.Write("kernels/d\xe9j\xe0/manifest.textproto", "name: 7 \xe9");
+  StartDaemon();
+  v1::ListKernelsResponse kernels;
+  const grpc::Status listed = Call(&v1::StatusService::Stub::ListKernels,
+                                   Stub<v1::StatusService>("reader.sock"),
+                                   v1::ListKernelsRequest(), &kernels);
+  ASSERT_TRUE(listed.ok()) << listed.error_message();
+  ASSERT_EQ(kernels.kernels_size(), 4);
+  EXPECT_EQ(kernels.kernels(0).spec().name(), "copy");
+  EXPECT_EQ(kernels.kernels(0).problem(), "");
+  EXPECT_EQ(kernels.kernels(1).spec().name(), "d\\xe9j\\xe0");
+  for (int i = 1; i < 4; ++i) {
+    EXPECT_THAT(kernels.kernels(i).problem(), HasSubstr("is not UTF-8"));
+  }
+}
+
+TEST_F(DaemonTablesTest, AnErrorOfAnyLengthArrives) {
+  std::string manifest = "name: \"long\"\n";
+  for (int i = 0; i < 2000; ++i) manifest += "unknown_field: 1\n";
+  folder_.Write("kernels/long/manifest.textproto", manifest);
+  StartDaemon();
+  v1::ResolveRequest request = Problem(64, 128);
+  request.set_kernel("long" + std::string(100000, 'g'));
+  v1::ResolveResponse response;
+  const grpc::Status status =
+      Call(&v1::DecisionService::Stub::Resolve,
+           Stub<v1::DecisionService>("reader.sock"), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("no table of kernel \"longgg"));
+  EXPECT_THAT(status.error_message(), HasSubstr("bytes more)"));
+  const auto admin = Stub<v1::AdminService>("admin.sock");
+  v1::ReprofileRequest reprofile;
+  reprofile.set_kernel("long");
+  const auto agent = Attach("CPU-1");
+  v1::ReprofileResponse none;
+  EXPECT_THAT(Call(&v1::AdminService::Stub::Reprofile, admin, reprofile, &none)
+                  .error_message(),
+              HasSubstr("\"long\" is not valid"));
+}
+
 TEST_F(DaemonTablesTest, ListsTheSamplesBehindATable) {
   const auto agent = Attach("CPU-1");
   const v1::JobInfo job = Reprofile();

@@ -9,12 +9,16 @@
 #include "absl/strings/str_join.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/printable_text.h"
 #include "model/status_macros.h"
 
 namespace wavetune {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of what is wrong with a kernel: enough for some dozen faults.
+constexpr size_t kMaxProblemBytes = size_t{4} << 10;
 
 std::vector<std::string> Subfolders(const std::string& dir) {
   std::vector<std::string> paths;
@@ -32,11 +36,12 @@ std::vector<std::string> Subfolders(const std::string& dir) {
 
 DiskKernelCatalog::Entry LoadEntry(const std::string& path) {
   DiskKernelCatalog::Entry entry;
-  entry.name = fs::path(path).filename().string();
-  entry.path = path;
+  // Both are shown and sent; a folder may be named in any encoding.
+  entry.name = PrintableText(fs::path(path).filename().string());
+  entry.path = PrintableText(path);
   absl::StatusOr<KernelFolder> folder = LoadKernelFolder(path);
   if (!folder.ok()) {
-    entry.problem = std::string(folder.status().message());
+    entry.problem = BoundedText(folder.status().message(), kMaxProblemBytes);
     return entry;
   }
   entry.name = folder->spec.name;

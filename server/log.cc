@@ -8,11 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "model/printable_text.h"
 
 namespace wavetune {
 namespace {
 
 std::atomic<LogLevel> minimum_level{LogLevel::kWarning};
+
+// What files and agents bring in may be of any length.
+constexpr size_t kMaxTextBytes = size_t{8} << 10;
 
 absl::string_view Name(LogLevel level) {
   switch (level) {
@@ -43,10 +47,10 @@ absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view name) {
 
 void Log(LogLevel level, absl::string_view component, absl::string_view text) {
   if (level < minimum_level.load(std::memory_order_relaxed)) return;
-  std::string line =
-      absl::StrCat(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
-                                    absl::UTCTimeZone()),
-                   " ", Name(level), " ", component, ": ", text);
+  std::string line = absl::StrCat(
+      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
+                       absl::UTCTimeZone()),
+      " ", Name(level), " ", component, ": ", BoundedText(text, kMaxTextBytes));
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }

@@ -21,7 +21,8 @@ void SetLogLevel(LogLevel level);
 // INVALID_ARGUMENT listing these.
 absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view name);
 
-// Writes one line; control characters in `text` become spaces. Cannot fail.
+// Writes one line; control characters in `text` become spaces, bytes that are
+// not UTF-8 are escaped, and more than 8 KiB are cut. Cannot fail.
 void Log(LogLevel level, absl::string_view component, absl::string_view text);
 
 }  // namespace wavetune

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "grpcpp/alarm.h"
+#include "proto/convert/foreign_text.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
@@ -27,8 +28,12 @@ constexpr size_t kMaxQueuedNotices = 4096;
 // Progress of a job is sent at most ten times a second.
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
+// The one way out of unary calls: what a file or an agent brought in must not
+// make the whole answer unreadable.
 grpc::ServerUnaryReactor* Answer(CallbackServerContext* context,
-                                 const absl::Status& status) {
+                                 const absl::Status& status,
+                                 google::protobuf::Message* response) {
+  if (status.ok()) EscapeForeignText(response);
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(status));
   return reactor;
@@ -64,23 +69,24 @@ class TableService final : public v1::TableService::CallbackService {
   grpc::ServerUnaryReactor* ListTables(
       CallbackServerContext* context, const v1::ListTablesRequest* request,
       v1::ListTablesResponse* response) override {
-    return Answer(context, handler_->ListTables(*request, response));
+    return Answer(context, handler_->ListTables(*request, response), response);
   }
   grpc::ServerUnaryReactor* GetTable(CallbackServerContext* context,
                                      const v1::GetTableRequest* request,
                                      v1::GetTableResponse* response) override {
-    return Answer(context, handler_->GetTable(*request, response));
+    return Answer(context, handler_->GetTable(*request, response), response);
   }
   grpc::ServerUnaryReactor* AnnounceTableSet(
       CallbackServerContext* context,
       const v1::AnnounceTableSetRequest* request,
       v1::AnnounceTableSetResponse* response) override {
-    return Answer(context, handler_->AnnounceTableSet(*request, response));
+    return Answer(context, handler_->AnnounceTableSet(*request, response),
+                  response);
   }
   grpc::ServerUnaryReactor* GetTableSet(
       CallbackServerContext* context, const v1::GetTableSetRequest* request,
       v1::GetTableSetResponse* response) override {
-    return Answer(context, handler_->GetTableSet(*request, response));
+    return Answer(context, handler_->GetTableSet(*request, response), response);
   }
   grpc::ServerWriteReactor<v1::WatchTablesResponse>* WatchTables(
       CallbackServerContext*, const v1::WatchTablesRequest* request) override {
@@ -102,12 +108,12 @@ class DecisionService final : public v1::DecisionService::CallbackService {
   grpc::ServerUnaryReactor* Resolve(CallbackServerContext* context,
                                     const v1::ResolveRequest* request,
                                     v1::ResolveResponse* response) override {
-    return Answer(context, handler_->Resolve(*request, response));
+    return Answer(context, handler_->Resolve(*request, response), response);
   }
   grpc::ServerUnaryReactor* Explain(CallbackServerContext* context,
                                     const v1::ExplainRequest* request,
                                     v1::ExplainResponse* response) override {
-    return Answer(context, handler_->Explain(*request, response));
+    return Answer(context, handler_->Explain(*request, response), response);
   }
 
  private:
@@ -125,27 +131,27 @@ class StatusService final : public v1::StatusService::CallbackService {
   grpc::ServerUnaryReactor* GetStatus(CallbackServerContext* context,
                                       const v1::GetStatusRequest*,
                                       v1::GetStatusResponse* out) override {
-    return Answer(context, handler_->GetStatus(out));
+    return Answer(context, handler_->GetStatus(out), out);
   }
   grpc::ServerUnaryReactor* ListDevices(CallbackServerContext* context,
                                         const v1::ListDevicesRequest*,
                                         v1::ListDevicesResponse* out) override {
-    return Answer(context, handler_->ListDevices(out));
+    return Answer(context, handler_->ListDevices(out), out);
   }
   grpc::ServerUnaryReactor* ListKernels(CallbackServerContext* context,
                                         const v1::ListKernelsRequest*,
                                         v1::ListKernelsResponse* out) override {
-    return Answer(context, handler_->ListKernels(out));
+    return Answer(context, handler_->ListKernels(out), out);
   }
   grpc::ServerUnaryReactor* ListJobs(CallbackServerContext* context,
                                      const v1::ListJobsRequest* request,
                                      v1::ListJobsResponse* out) override {
-    return Answer(context, handler_->ListJobs(*request, out));
+    return Answer(context, handler_->ListJobs(*request, out), out);
   }
   grpc::ServerUnaryReactor* GetJob(CallbackServerContext* context,
                                    const v1::GetJobRequest* request,
                                    v1::GetJobResponse* out) override {
-    return Answer(context, handler_->GetJob(*request, out));
+    return Answer(context, handler_->GetJob(*request, out), out);
   }
   grpc::ServerWriteReactor<v1::ListSamplesResponse>* ListSamples(
       CallbackServerContext* context,
@@ -170,12 +176,12 @@ class UsageService final : public v1::UsageService::CallbackService {
   grpc::ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
                                         const v1::ReportUsageRequest* request,
                                         v1::ReportUsageResponse* out) override {
-    return Answer(context, handler_->ReportUsage(*request, out));
+    return Answer(context, handler_->ReportUsage(*request, out), out);
   }
   grpc::ServerUnaryReactor* GetUsage(CallbackServerContext* context,
                                      const v1::GetUsageRequest* request,
                                      v1::GetUsageResponse* out) override {
-    return Answer(context, handler_->GetUsage(*request, out));
+    return Answer(context, handler_->GetUsage(*request, out), out);
   }
 
  private:
@@ -387,12 +393,12 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* Reprofile(CallbackServerContext* context,
                                       const v1::ReprofileRequest* request,
                                       v1::ReprofileResponse* out) override {
-    return Answer(context, handler_->Reprofile(*request, out));
+    return Answer(context, handler_->Reprofile(*request, out), out);
   }
   grpc::ServerUnaryReactor* CancelJob(CallbackServerContext* context,
                                       const v1::CancelJobRequest* request,
                                       v1::CancelJobResponse* out) override {
-    return Answer(context, handler_->CancelJob(*request, out));
+    return Answer(context, handler_->CancelJob(*request, out), out);
   }
   grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(
       CallbackServerContext*, const v1::WatchJobRequest* request) override {

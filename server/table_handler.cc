@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
 #include "model/table/digest.h"
+#include "proto/convert/foreign_text.h"
 #include "server/record_proto.h"
 
 namespace wavetune {
@@ -137,6 +138,7 @@ TableNotice TableHandler::Notice(v1::WatchTablesResponse::Kind kind,
   notice->set_revision(revision);
   notice->set_store_id(store_id_);
   if (table != nullptr) *notice->mutable_table() = TableRecordToProto(*table);
+  EscapeForeignText(notice.get());
   return notice;
 }
 

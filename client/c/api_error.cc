@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "model/printable_text.h"
 
 namespace wavetune::c_api {
 namespace {
@@ -55,7 +56,7 @@ wavetune_status Report(const absl::Status& status) noexcept {
   if (status.ok()) return WAVETUNE_OK;
   std::string& last = LastError();
   try {
-    last.assign(status.message().data(), status.message().size());
+    last = PrintableText(status.message());
   } catch (...) {
     last = "out of memory";  // Short enough to be kept without allocating.
   }

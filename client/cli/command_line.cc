@@ -5,6 +5,7 @@
 #include "client/cli/command_registry.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_code.h"
+#include "model/printable_text.h"
 
 #ifndef WAVETUNE_VERSION
 #error "the build defines WAVETUNE_VERSION"
@@ -71,7 +72,9 @@ int RunCommandLine(const std::vector<std::string>& arguments,
   if (parsed != kExitOk || !parser.registry().chosen()) return parsed;
   const absl::Status status = parser.registry().chosen()(context);
   context.out->flush();
-  if (!status.ok()) *context.err << "wavetune: " << status.message() << "\n";
+  if (!status.ok()) {
+    *context.err << "wavetune: " << PrintableText(status.message()) << "\n";
+  }
   return ExitCode(status);
 }
 

@@ -13,6 +13,7 @@
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "model/status_macros.h"
+#include "proto/convert/foreign_text.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
@@ -56,7 +57,8 @@ std::shared_ptr<grpc::Channel> CreateChannel(const std::string& endpoint) {
                                    arguments);
 }
 
-// One socket of the daemon.
+// One socket of the daemon. Arguments may be in any encoding: requests are sent
+// without foreign text, so that the daemon can say what it does not know.
 class Socket {
  public:
   Socket(std::string endpoint, double timeout_s)
@@ -155,7 +157,9 @@ class GrpcReader : public StatusReader, public TableReader {
       override {
     grpc::ClientContext context;
     return ReadStream<v1::ListSamplesResponse>(
-        socket_, &context, status_->ListSamples(&context, request), on_message);
+        socket_, &context,
+        status_->ListSamples(&context, WithoutForeignText(request)),
+        on_message);
   }
   absl::StatusOr<v1::ListTablesResponse> ListTables(
       const v1::ListTablesRequest& request) override {
@@ -175,8 +179,8 @@ class GrpcReader : public StatusReader, public TableReader {
     grpc::ClientContext context;
     socket_.SetDeadline(&context);
     Response response;
-    RETURN_IF_ERROR(
-        socket_.Convert((stub.*method)(&context, request, &response)));
+    RETURN_IF_ERROR(socket_.Convert(
+        (stub.*method)(&context, WithoutForeignText(request), &response)));
     return response;
   }
 
@@ -197,8 +201,8 @@ class GrpcJobControl : public JobControl {
     grpc::ClientContext context;
     socket_.SetDeadline(&context);
     v1::ReprofileResponse response;
-    RETURN_IF_ERROR(
-        socket_.Convert(admin_->Reprofile(&context, request, &response)));
+    RETURN_IF_ERROR(socket_.Convert(
+        admin_->Reprofile(&context, WithoutForeignText(request), &response)));
     return response;
   }
   absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {
@@ -226,7 +230,8 @@ class GrpcJobControl : public JobControl {
                            on_event) override {
     grpc::ClientContext context;
     return ReadStream<v1::MeasureResponse>(
-        socket_, &context, admin_->Measure(&context, request), on_event);
+        socket_, &context,
+        admin_->Measure(&context, WithoutForeignText(request)), on_event);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "grpcpp/client_context.h"
+#include "model/printable_text.h"
 #include "proto/convert/status.h"
 #include "proto/convert/types.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
@@ -54,11 +55,12 @@ v1::ReportUsageRequest UsageBatchToProto(const UsageBatch& batch) {
   request.set_interval_s(batch.interval_s);
   for (const KernelUsage& kernel : batch.kernels) {
     v1::ReportedUsage* const usage = request.add_kernels();
-    usage->set_kernel(kernel.identity.kernel);
-    usage->set_device_uuid(kernel.identity.device_uuid);
+    // As applications named them, in whatever encoding.
+    usage->set_kernel(PrintableText(kernel.identity.kernel));
+    usage->set_device_uuid(PrintableText(kernel.identity.device_uuid));
     usage->set_silicon_key(kernel.identity.silicon_key);
     usage->set_digest(kernel.identity.digest);
-    usage->set_specialisation(kernel.identity.specialisation);
+    usage->set_specialisation(PrintableText(kernel.identity.specialisation));
     v1::SourceCounts* const counts = usage->mutable_counts();
     counts->set_fitted(static_cast<double>(kernel.counts.fitted));
     counts->set_wide_bound(static_cast<double>(kernel.counts.wide_bound));

@@ -7,6 +7,7 @@
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/stop_wait.h"
 #include "proto/convert/api_version.h"
+#include "proto/convert/foreign_text.h"
 #include "proto/convert/types.h"
 
 namespace wavetune {
@@ -100,15 +101,20 @@ void ReportRelay::Attach(MessageStream* stream) {
 
 void ReportRelay::Report(const v1::AttachRequest& message) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (stream_ == nullptr) return;
   // A failed write means that the stream ended; reading notices it, too.
-  if (stream_ != nullptr && !stream_->Write(message)) stream_ = nullptr;
+  const bool written = HasForeignText(message)
+                           ? stream_->Write(WithoutForeignText(message))
+                           : stream_->Write(message);
+  if (!written) stream_ = nullptr;
 }
 
 absl::Status ServeStream(MessageStream& stream, ReportRelay& relay,
                          const std::vector<std::unique_ptr<DeviceHost>>& hosts,
                          const AgentStreamOptions& options) {
   v1::AttachResponse message;
-  if (!stream.Write(Hello(hosts, options)) || !stream.Read(&message)) {
+  if (!stream.Write(WithoutForeignText(Hello(hosts, options))) ||
+      !stream.Read(&message)) {
     return absl::UnavailableError("the daemon did not answer hello");
   }
   if (!message.has_hello()) {

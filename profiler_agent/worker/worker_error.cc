@@ -1,8 +1,17 @@
 #include "profiler_agent/worker/worker_error.h"
 
+#include <cstddef>
 #include <string>
 
+#include "model/printable_text.h"
+
 namespace wavetune {
+namespace {
+
+// Of what a compiler says the beginning counts.
+constexpr size_t kMaxWorkerErrorBytes = size_t{64} << 10;
+
+}  // namespace
 
 v1::WorkerError ToWorkerError(const absl::Status& status) {
   v1::WorkerError error;
@@ -31,7 +40,7 @@ v1::WorkerError ToWorkerError(const absl::Status& status) {
     default:
       error.set_kind(v1::WorkerError::REQUEST);
   }
-  error.set_message(std::string(status.message()));
+  error.set_message(BoundedText(status.message(), kMaxWorkerErrorBytes));
   return error;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/worker_service.h"
+#include "proto/convert/foreign_text.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {
@@ -61,8 +62,9 @@ int RunWorker(const std::function<std::unique_ptr<Backend>()>& create_backend) {
     if (!request.ParseFromString(*frame)) {
       return Fail(absl::DataLossError("what came was no WorkerRequest"));
     }
-    const absl::Status sent =
-        WriteFrame(output, service.Handle(request).SerializeAsString());
+    const absl::Status sent = WriteFrame(
+        output,
+        WithoutForeignText(service.Handle(request)).SerializeAsString());
     if (!sent.ok()) return Fail(sent);
   }
 }

@@ -8,7 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/printable_text.h"
 #include "model/table/digest.h"
 #include "proto/convert/kernel_spec.h"
 #include "proto/convert/text_format.h"
@@ -29,6 +32,43 @@ std::set<std::string> SourceNames(const v1::KernelSpec& spec) {
   return names;
 }
 
+// What some editors begin a file of UTF-8 with.
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Returns a line without its comment.
+absl::string_view WithoutComment(absl::string_view line) {
+  char quote = '\0';
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == '\0' && c == '#') return line.substr(0, i);
+    if (c == '\\' && quote != '\0') {
+      ++i;
+    } else if (c == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    }
+  }
+  return line;
+}
+
+// Comments may be in any encoding: nobody sends them on.
+absl::Status CheckUtf8(absl::string_view text) {
+  int number = 0;
+  for (const absl::string_view whole : absl::StrSplit(text, '\n')) {
+    ++number;
+    const absl::string_view line = WithoutComment(whole);
+    const size_t valid = Utf8Prefix(line);
+    if (valid == line.size()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "line ", number, ", column ", valid + 1, ": the byte ",
+        PrintableText(line.substr(valid, 1)),
+        " is not UTF-8: save the file as UTF-8 (from Latin-1: iconv -f latin1 "
+        "-t utf-8)"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Annotate(const absl::Status& status, const std::string& where) {
   return absl::Status(status.code(),
                       absl::StrCat(where, ": ", status.message()));
@@ -37,6 +77,8 @@ absl::Status Annotate(const absl::Status& status, const std::string& where) {
 }  // namespace
 
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
+  absl::ConsumePrefix(&text, kByteOrderMark);
+  if (absl::Status status = CheckUtf8(text); !status.ok()) return status;
   v1::KernelSpec proto;
   if (absl::Status status = ParseTextFormat(text, &proto); !status.ok())
     return status;

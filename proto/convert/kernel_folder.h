@@ -30,8 +30,10 @@ struct KernelFolder {
                           const std::string& compiler) const;
 };
 
-// Parses a manifest's text, converts and validates it. Errors: INVALID_ARGUMENT
-// with line and column, or every fault, one a line.
+// Parses a manifest's text, converts and validates it. A byte order mark before
+// the text is skipped. Errors: INVALID_ARGUMENT with line and column, or every
+// fault, one a line; also for what is not UTF-8 outside of comments: names and
+// texts of a manifest are sent on as UTF-8.
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text);
 
 // Reads `path`/manifest.textproto and its sources. Errors: NOT_FOUND naming the

@@ -65,6 +65,27 @@ class KernelFolderTest : public testing::Test {
   std::string folder_;
 };
 
+TEST_F(KernelFolderTest, AByteOrderMarkIsSkipped) {
+  Write("manifest.textproto", std::string("\xef\xbb\xbf") + kManifest);
+  EXPECT_EQ(LoadError(), "");
+}
+
+TEST_F(KernelFolderTest, AByteOfAnotherEncodingIsRefusedWithItsPlace) {
+  WriteManifestWith("name: \"copy\"", "name: \"c\xf6py\"");
+  EXPECT_THAT(LoadError(), HasSubstr("manifest.textproto: line 2, column 9"));
+  EXPECT_THAT(LoadError(), HasSubstr("\\xf6 is not UTF-8: save the file"));
+}
+
+TEST_F(KernelFolderTest, CommentsMayBeInAnyEncoding) {
+  WriteManifestWith("name: \"copy\"",
+                    "# gr\xf6\xdf"
+                    "er\nname: \"copy\"  # \"\xe9");
+  EXPECT_EQ(LoadError(), "");
+  // Within quotes it is no comment.
+  WriteManifestWith("compile_options: \"-O\"", "compile_options: \"-O#\xe9\"");
+  EXPECT_THAT(LoadError(), HasSubstr("is not UTF-8"));
+}
+
 TEST_F(KernelFolderTest, ReadsManifestAndEverySourceItNames) {
   absl::StatusOr<KernelFolder> folder = LoadKernelFolder(folder_);
   ASSERT_TRUE(folder.ok()) << folder.status();

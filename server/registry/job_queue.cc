@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/printable_text.h"
 #include "model/samples/usage_weights.h"
 #include "model/status_macros.h"
 #include "model/table/table_check.h"
@@ -19,6 +20,10 @@ constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 constexpr int kJobsReadAtStart = 10000;
 // Finished jobs kept in memory, where they can be read while the disk is full.
 constexpr size_t kJobsInMemory = 256;
+
+// What a job says at its end: stored, sent and shown. Enough for some dozen
+// candidates or faults of a manifest.
+constexpr size_t kMaxMessageBytes = size_t{4} << 10;
 
 std::string Uuids(const std::vector<DeviceFacts>& devices) {
   return absl::StrJoin(
@@ -387,7 +392,7 @@ void JobQueue::Finish(Job& job, const absl::Status& status) {
                            " samples are kept and used by the next job");
         } else {
           record.state = JobState::kFailed;
-          record.message = std::string(status.message());
+          record.message = BoundedText(status.message(), kMaxMessageBytes);
         }
       },
       JobControl::Persist::kSynced);

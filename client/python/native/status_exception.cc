@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/printable_text.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {
@@ -37,7 +38,7 @@ const char* ExceptionName(absl::StatusCode code) {
 void ThrowStatus(const absl::Status& status) {
   const nb::object type = nb::module_::import_("wavetune.errors")
                               .attr(ExceptionName(status.code()));
-  PyErr_SetString(type.ptr(), std::string(status.message()).c_str());
+  PyErr_SetString(type.ptr(), PrintableText(status.message()).c_str());
   throw nb::python_error();
 }
 
