@@ -25,6 +25,7 @@
 #include "profiler_agent/session/export_command.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
+#include "proto/convert/descriptor_limit.h"
 #include "proto/convert/socket_paths.h"
 
 namespace wavetune {
@@ -162,6 +163,8 @@ int RunExport(const Arguments& arguments) {
 }
 
 int RunAgent(const Arguments& arguments) {
+  // Pipes to every worker: 256 workers a device pass 1,024 files.
+  RaiseDescriptorLimit();
   const sigset_t signals = BlockEndingSignals();
   static std::stop_source stop;  // The signal thread may outlive this frame.
   EndOnSignal(signals, stop);

@@ -1,6 +1,6 @@
 #include "server/daemon.h"
 
-#include <sys/stat.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <future>
@@ -9,12 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/server_posix.h"
 #include "model/status_macros.h"
 #include "server/admin_handler.h"
 #include "server/agent_directory.h"
+#include "server/connection_acceptor.h"
+#include "server/connection_bounds.h"
 #include "server/decision_handler.h"
 #include "server/disk_kernel_catalog.h"
 #include "server/log.h"
+#include "server/peer_users.h"
 #include "server/registry/job_queue.h"
 #include "server/registry/table_catalog.h"
 #include "server/registry/usage_ledger.h"
@@ -42,38 +46,58 @@ void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
 }
 
+// Connections without a call are closed after this: clients of ours hold a
+// watch, and connect anew in a moment where they do not.
+constexpr std::chrono::minutes kMostIdle{5};
+// Calls at once on one connection; more wait at the client.
+constexpr int kMostStreams = 128;
+
+void WarnOfSocket(const std::string& text) {
+  Log(LogLevel::kWarning, "socket", text);
+}
+
 // One socket with its services.
 struct Listener {
-  std::string path;
   Services services;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<ConnectionAcceptor> acceptor;
 };
 
-absl::Status Listen(const std::string& path, mode_t mode, Services services,
-                    Listener* listener) {
-  listener->path = path;
+// What is behind a socket.
+struct Role {
+  std::string path;
+  mode_t mode = 0;
+  ConnectionBounds bounds;
+  PeerUsers* peers = nullptr;
+};
+
+absl::Status Listen(const Role& role, Services services, Listener* listener) {
+  ASSIGN_OR_RETURN(ListeningSocket socket,
+                   ListeningSocket::Listen(role.path, role.mode));
   listener->services = std::move(services);
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  int bound = 0;
-  builder.AddListeningPort(absl::StrCat("unix:", path),
-                           grpc::InsecureServerCredentials(), &bound);
+  builder.AddChannelArgument(
+      GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+      static_cast<int>(std::chrono::milliseconds(kMostIdle).count()));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
   for (const auto& service : listener->services) {
     builder.RegisterService(service.get());
   }
-  // Binds here: nobody else may connect before the socket has its mode. The
-  // umask is the process's, but what other threads write meanwhile is the
-  // store's, which only this user needs to read.
-  const mode_t umask_before = ::umask(0177);
   listener->server = builder.BuildAndStart();
-  ::umask(umask_before);
-  if (listener->server == nullptr || bound == 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot listen on ", path,
-                     ": check the folder's permissions and free space, or "
-                     "choose another --socket-dir"));
+  if (listener->server == nullptr) {
+    return absl::InternalError(
+        absl::StrCat("cannot serve ", role.path, ": see the log"));
   }
-  return SetSocketMode(path, mode);
+  listener->acceptor = std::make_unique<ConnectionAcceptor>(
+      std::move(socket),
+      ConnectionAcceptor::Options{
+          .bounds = role.bounds,
+          .peers = role.peers,
+          .serve = [server = listener->server.get()](
+                       int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
+          .warn = WarnOfSocket});
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -123,8 +147,9 @@ class Daemon::Impl {
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(jobs_.Start());
     grpc::EnableDefaultHealthCheckService(true);
+    const SocketBounds bounds = BoundsFor(options_.descriptors);
     RETURN_IF_ERROR(
-        Listen(options_.reader_socket, kEveryone,
+        Listen({options_.reader_socket, kEveryone, bounds.reader, &peers_},
                ReaderServices({.tables = &table_handler_,
                                .decisions = &decision_handler_,
                                .status = &status_handler_,
@@ -136,11 +161,12 @@ class Daemon::Impl {
     const AgentSession::Options session{
         .program_version = options_.version,
         .heartbeat_timeout_s = options_.heartbeat_timeout_s};
-    RETURN_IF_ERROR(Listen(options_.agent_socket, kOwnerAndGroup,
-                           AgentServices(&devices_, session, &streams_),
-                           &agent_));
-    return Listen(options_.admin_socket, kOwnerAndGroup,
-                  AdminServices(&admin_handler_, &streams_), &admin_);
+    RETURN_IF_ERROR(
+        Listen({options_.agent_socket, kOwnerAndGroup, bounds.agent, &peers_},
+               AgentServices(&devices_, session, &streams_), &agent_));
+    return Listen(
+        {options_.admin_socket, kOwnerAndGroup, bounds.admin, &peers_},
+        AdminServices(&admin_handler_, &streams_), &admin_);
   }
 
   void Stop() {
@@ -158,6 +184,9 @@ class Daemon::Impl {
     jobs.wait_for(kBatchGrace);
     streams_.EndAll(
         grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon stops"));
+    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+      listener->acceptor.reset();
+    }
     const auto deadline = std::chrono::system_clock::now() + kCallGrace;
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
       if (listener->server != nullptr) listener->server->Shutdown(deadline);
@@ -222,6 +251,7 @@ class Daemon::Impl {
   UsageRefiner refiner_;
   UsageHandler usage_handler_;
   StreamSet streams_;
+  PeerUsers peers_;
   Listener reader_;
   Listener agent_;
   Listener admin_;

@@ -10,6 +10,7 @@
 #define WAVETUNE_SERVER_DAEMON_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -54,6 +55,8 @@ struct DaemonOptions {
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
   UsageRefiner::Options refine;  // When tables are refined by themselves.
+  // Files that the process may open (RaiseDescriptorLimit): bounds connections.
+  uint64_t descriptors = 1024;
   // nullptr: the system's. Outlives the daemon.
   Clock* clock = nullptr;
 };
@@ -61,7 +64,8 @@ struct DaemonOptions {
 class Daemon {
  public:
   // Loads what is stored, listens and takes up unfinished jobs. Errors: as
-  // PrepareSocketPath; NOT_FOUND for a kernels folder; the stores'.
+  // PrepareSocketPath and ListeningSocket; NOT_FOUND for a kernels folder; the
+  // stores'.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(
       const DaemonStores& stores, const DaemonOptions& options);
   ~Daemon();  // Stops.

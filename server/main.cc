@@ -14,6 +14,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
+#include "proto/convert/descriptor_limit.h"
 #include "proto/convert/socket_paths.h"
 #include "server/daemon.h"
 #include "server/log.h"
@@ -162,6 +163,7 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
+  options.descriptors = RaiseDescriptorLimit();
   options.default_budget_s = arguments.budget_s;
   options.even_if_busy = arguments.even_if_busy;
   options.generations_kept = arguments.generations;

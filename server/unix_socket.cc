@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -79,9 +80,83 @@ absl::Status PrepareSocketPath(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status SetSocketMode(const std::string& path, mode_t mode) {
-  if (::chmod(path.c_str(), mode) == 0) return absl::OkStatus();
-  return ErrnoStatus(absl::StrCat("cannot set the mode of ", path), errno);
+absl::StatusOr<ListeningSocket> ListeningSocket::Listen(const std::string& path,
+                                                        mode_t mode) {
+  // As many may wait as the system allows; it takes what is too much for less.
+  constexpr int kBacklog = 4096;
+  const auto failed = [&path](absl::string_view what) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "cannot listen on ", path, ": ", what, ": ", std::strerror(errno),
+        ". Check the folder's permissions and free space, or choose another "
+        "--socket-dir"));
+  };
+  ListeningSocket socket;
+  socket.path_ = path;
+  socket.mode_ = mode;
+  socket.fd_ = FileDescriptor(
+      ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.fd_.valid()) return failed("socket");
+  // The file that bind makes has at most the socket's own mode: with none,
+  // nobody connects before chmod.
+  if (::fchmod(socket.fd(), 0) != 0) return failed("mode");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  if (::bind(socket.fd(), reinterpret_cast<sockaddr*>(&address),
+             sizeof(address)) != 0) {
+    return failed("bind");
+  }
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return failed("look");
+  socket.device_ = info.st_dev;
+  socket.inode_ = info.st_ino;
+  if (::listen(socket.fd(), kBacklog) != 0) return failed("listen");
+  if (::chmod(path.c_str(), mode) != 0) return failed("mode");
+  return socket;
+}
+
+ListeningSocket::~ListeningSocket() { Remove(); }
+
+ListeningSocket::ListeningSocket(ListeningSocket&& other) noexcept
+    : path_(std::exchange(other.path_, "")),
+      mode_(other.mode_),
+      fd_(std::move(other.fd_)),
+      device_(other.device_),
+      inode_(std::exchange(other.inode_, 0)) {}
+
+ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
+  if (this == &other) return *this;
+  Remove();
+  path_ = std::exchange(other.path_, "");
+  mode_ = other.mode_;
+  fd_ = std::move(other.fd_);
+  device_ = other.device_;
+  inode_ = std::exchange(other.inode_, 0);
+  return *this;
+}
+
+bool ListeningSocket::InPlace() const {
+  struct stat info {};
+  return inode_ != 0 && ::lstat(path_.c_str(), &info) == 0 &&
+         info.st_dev == device_ && info.st_ino == inode_;
+}
+
+absl::Status ListeningSocket::ListenAgain() {
+  struct stat info {};
+  if (::lstat(path_.c_str(), &info) == 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("something else is at ", path_, ": remove it"));
+  }
+  absl::StatusOr<ListeningSocket> again = Listen(path_, mode_);
+  if (!again.ok()) return again.status();
+  *this = *std::move(again);
+  return absl::OkStatus();
+}
+
+void ListeningSocket::Remove() {
+  if (InPlace()) ::unlink(path_.c_str());
+  inode_ = 0;
+  fd_.Close();
 }
 
 }  // namespace wavetune

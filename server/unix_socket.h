@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/file_descriptor.h"
 
 namespace wavetune {
 
@@ -16,10 +18,38 @@ namespace wavetune {
 // too long for a socket; PERMISSION_DENIED. Each says what to do.
 absl::Status PrepareSocketPath(const std::string& path);
 
-// Sets the mode of a socket that listens. Until then it has what the umask
-// leaves: bind it under one that shuts everyone else out. Errors:
-// PERMISSION_DENIED.
-absl::Status SetSocketMode(const std::string& path, mode_t mode);
+// A unix socket that listens, and its file. Movable.
+class ListeningSocket {
+ public:
+  ListeningSocket() = default;  // Listens nowhere.
+  // Binds `path` and listens there with `mode`: nobody may connect before the
+  // file has it. Errors: PERMISSION_DENIED saying what to do.
+  static absl::StatusOr<ListeningSocket> Listen(const std::string& path,
+                                                mode_t mode);
+  // Stops listening, and removes the file where it is still this socket's:
+  // another daemon's is not touched.
+  ~ListeningSocket();
+  ListeningSocket(ListeningSocket&& other) noexcept;
+  ListeningSocket& operator=(ListeningSocket&& other) noexcept;
+
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+
+  // Whether `path` still leads to this socket.
+  bool InPlace() const;
+  // Listens at `path` anew, where nothing is there. Errors: ALREADY_EXISTS
+  // where something is; as Listen. Then this socket stays as it is.
+  absl::Status ListenAgain();
+
+ private:
+  void Remove();
+
+  std::string path_;
+  mode_t mode_ = 0;
+  FileDescriptor fd_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
 
 }  // namespace wavetune
 

@@ -71,15 +71,52 @@ TEST(UnixSocketTest, RefusesAPathThatIsTooLong) {
       PrepareSocketPath("/tmp/" + std::string(200, 'x'))));
 }
 
-TEST(UnixSocketTest, SetsTheMode) {
+TEST(ListeningSocketTest, ListensWithTheModeWhateverTheUmask) {
   const TestFolder folder;
   const std::string path = folder / "agent.sock";
-  const int fd = Bind(path, /*listens=*/true);
-  ASSERT_TRUE(SetSocketMode(path, 0660).ok());
+  const auto socket = ListeningSocket::Listen(path, 0666);
+  ASSERT_TRUE(socket.ok()) << socket.status();
   struct stat info {};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0660u);
-  ::close(fd);
+  EXPECT_EQ(info.st_mode & 0777, 0666u);
+  EXPECT_TRUE(absl::IsAlreadyExists(PrepareSocketPath(path)));
+}
+
+TEST(ListeningSocketTest, RemovesItsFileAtTheEnd) {
+  const TestFolder folder;
+  const std::string path = folder / "agent.sock";
+  {
+    auto socket = ListeningSocket::Listen(path, 0660);
+    ASSERT_TRUE(socket.ok());
+    const ListeningSocket moved = *std::move(socket);
+    EXPECT_TRUE(moved.InPlace());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(ListeningSocketTest, LeavesTheFileOfAnotherDaemonAlone) {
+  const TestFolder folder;
+  const std::string path = folder / "agent.sock";
+  auto first = ListeningSocket::Listen(path, 0660);
+  ASSERT_TRUE(first.ok());
+  std::filesystem::remove(path);
+  const auto second = ListeningSocket::Listen(path, 0660);
+  ASSERT_TRUE(second.ok());
+  EXPECT_FALSE(first->InPlace());
+  EXPECT_TRUE(absl::IsAlreadyExists(first->ListenAgain()));
+  *first = ListeningSocket();
+  EXPECT_TRUE(second->InPlace());
+}
+
+TEST(ListeningSocketTest, ListensAnewWhereItsFileWasRemoved) {
+  const TestFolder folder;
+  const std::string path = folder / "agent.sock";
+  auto socket = ListeningSocket::Listen(path, 0660);
+  ASSERT_TRUE(socket.ok());
+  std::filesystem::remove(path);
+  EXPECT_FALSE(socket->InPlace());
+  EXPECT_TRUE(socket->ListenAgain().ok());
+  EXPECT_TRUE(socket->InPlace());
 }
 
 }  // namespace

@@ -31,15 +31,17 @@ struct Layer {
 };
 
 const Layer kModel = {"model", {"model/"}, false, {"absl/", "openssl/"}};
-const Layer kWire = {"wire",
-                     {"proto/", "model/"},
-                     false,
-                     // zlib: traces and manifests may be gzip files. The rest:
-                     // whose a socket folder is, and what is a file.
-                     {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
-                      "grpc/", "zlib.h", "fcntl.h", "sys/stat.h", "unistd.h",
-                      // The launch descriptors of an export.
-                      "nlohmann/"}};
+const Layer kWire = {
+    "wire",
+    {"proto/", "model/"},
+    false,
+    // zlib: traces and manifests may be gzip files. The rest:
+    // whose a socket folder is, what is a file, and how
+    // many may be open.
+    {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/", "grpc/", "zlib.h",
+     "fcntl.h", "sys/resource.h", "sys/stat.h", "unistd.h",
+     // The launch descriptors of an export.
+     "nlohmann/"}};
 // What measures and what launches share of CUDA; who else may include CUDA may
 // include this.
 const Layer kCudaLaunch = {"cuda_launch",

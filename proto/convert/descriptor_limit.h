@@ -1,0 +1,20 @@
+// RaiseDescriptorLimit: as many open files as the system lets us have.
+//
+// Why: the soft limit of a service is 1,024 almost everywhere, as select() can
+// count no further; the hard one is what the administrator allows. Nothing of
+// ours calls select().
+#ifndef WAVETUNE_PROTO_CONVERT_DESCRIPTOR_LIMIT_H_
+#define WAVETUNE_PROTO_CONVERT_DESCRIPTOR_LIMIT_H_
+
+#include <cstdint>
+
+namespace wavetune {
+
+// Raises the process's soft limit of open files to its hard one, but not beyond
+// 65,536, and returns what it then is. Cannot fail: where it may not be raised
+// it stays.
+uint64_t RaiseDescriptorLimit();
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROTO_CONVERT_DESCRIPTOR_LIMIT_H_
