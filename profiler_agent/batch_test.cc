@@ -35,7 +35,10 @@ class PrepareBatchTest : public ::testing::Test {
  protected:
   absl::Status Run(const std::vector<Device*>& devices) {
     return RunPrepareBatch(
-        devices, {.kernel = TinyKernel("fake"), .configurations = {kA, kB, kC}},
+        devices,
+        {.kernel = kernel_,
+         .configurations = {kA, kB, kC},
+         .correctness_problems = declared_},
         [this](size_t index, const Candidate& candidate) {
           EXPECT_TRUE(reported_.emplace(index, candidate).second);
           if (cancel_after_ == reported_.size()) cancel_.request_stop();
@@ -47,6 +50,8 @@ class PrepareBatchTest : public ::testing::Test {
       std::make_shared<FakeDeviceScript>();
   FakeDevice first_{script_};
   FakeDevice second_{script_};
+  LoadedKernel kernel_ = TinyKernel("fake");
+  std::vector<Problem> declared_;
   std::map<size_t, Candidate> reported_;
   size_t cancel_after_ = 0;
   std::stop_source cancel_;
@@ -57,6 +62,24 @@ TEST_F(PrepareBatchTest, ReportsEveryConfigurationOnce) {
   ASSERT_EQ(reported_.size(), 3u);
   EXPECT_EQ(reported_[1].configuration, kB);
   EXPECT_EQ(first_.prepared().size() + second_.prepared().size(), 3u);
+}
+
+TEST_F(PrepareBatchTest, ChecksEachCandidateAtTheEdgesOfItsOwnTiles) {
+  kernel_.spec.correctness.emplace();
+  declared_ = {At(40, 3)};
+  ASSERT_TRUE(Run({&first_}).ok());
+  EXPECT_EQ(first_.checked_at().at(kA),
+            (std::vector<Problem>{At(40, 3), At(1, 1), At(15, 7), At(17, 9),
+                                  At(1, 20)}));
+  EXPECT_EQ(first_.checked_at().at(kC),
+            (std::vector<Problem>{At(40, 3), At(1, 1), At(63, 31), At(65, 33),
+                                  At(1, 80)}));
+}
+
+TEST_F(PrepareBatchTest, ChecksNoEdgesWhereThereIsNoReference) {
+  declared_ = {At(40, 3)};
+  ASSERT_TRUE(Run({&first_}).ok());
+  EXPECT_EQ(first_.checked_at().at(kA), declared_);
 }
 
 TEST_F(PrepareBatchTest, ExcludesACandidateWithTheReasonAndGoesOn) {

@@ -17,12 +17,13 @@ absl::Status FakeDevice::Load(LoadedKernel kernel) {
 
 absl::StatusOr<Candidate> FakeDevice::Prepare(
     const Configuration& configuration,
-    const std::vector<Problem>& /*unused*/) {
+    const std::vector<Problem>& correctness_problems) {
   script_->on_call(configuration);
   if (loaded_.empty()) return NoKernelLoaded();
   absl::Status legal = CheckConfiguration(loaded_.back().spec, configuration);
   if (!legal.ok()) return legal;
   prepared_.push_back(configuration);
+  checked_at_[configuration] = correctness_problems;
   if (auto it = script_->prepare_errors.find(configuration);
       it != script_->prepare_errors.end()) {
     return it->second;

@@ -66,12 +66,17 @@ class FakeDevice : public Device {
   const std::vector<LoadedKernel>& loaded() const { return loaded_; }
   const std::vector<Configuration>& prepared() const { return prepared_; }
   const std::vector<Configuration>& measured() const { return measured_; }
+  // Where each configuration was last to be checked.
+  const std::map<Configuration, std::vector<Problem>>& checked_at() const {
+    return checked_at_;
+  }
 
  private:
   std::shared_ptr<FakeDeviceScript> script_;
   std::vector<LoadedKernel> loaded_;
   std::vector<Configuration> prepared_;
   std::vector<Configuration> measured_;
+  std::map<Configuration, std::vector<Problem>> checked_at_;
   int launches_ = 0;
 };
 

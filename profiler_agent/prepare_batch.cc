@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "model/kernel/correctness_problems.h"
 #include "profiler_agent/candidate_failure.h"
 
 namespace wavetune {
@@ -117,6 +119,24 @@ bool TakeFailure(Worker& worker, size_t index, const absl::Status& status,
   return go_on;
 }
 
+absl::StatusOr<Candidate> PrepareOne(Device& device, const PrepareBatch& batch,
+                                     const Configuration& configuration) {
+  const KernelSpec& spec = batch.kernel.spec;
+  if (!batch.check_edges || !spec.correctness.has_value()) {
+    return device.Prepare(configuration, batch.correctness_problems);
+  }
+  const absl::StatusOr<std::vector<Problem>> problems =
+      CandidateProblems(spec, batch.kernel.specialisation, configuration,
+                        batch.correctness_problems);
+  if (!problems.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no problem at which its results could be checked was "
+                     "found; declare correctness_problems: ",
+                     problems.status().message()));
+  }
+  return device.Prepare(configuration, *problems);
+}
+
 void PrepareOn(Worker& worker, const PrepareBatch& batch, Progress& progress,
                const std::stop_token& cancel) {
   Device& device = *worker.device;
@@ -127,8 +147,8 @@ void PrepareOn(Worker& worker, const PrepareBatch& batch, Progress& progress,
   while (!cancel.stop_requested()) {
     const std::optional<size_t> index = progress.Take();
     if (!index.has_value()) return;
-    const absl::StatusOr<Candidate> candidate = device.Prepare(
-        batch.configurations[*index], batch.correctness_problems);
+    const absl::StatusOr<Candidate> candidate =
+        PrepareOne(device, batch, batch.configurations[*index]);
     const absl::Status& status = candidate.status();
     if (IsReferenceBroken(status) || IsDeviceLost(status) || MayPass(status)) {
       if (!TakeFailure(worker, *index, status, progress)) return;

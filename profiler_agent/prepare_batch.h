@@ -27,7 +27,12 @@ namespace wavetune {
 struct PrepareBatch {
   LoadedKernel kernel;
   std::vector<Configuration> configurations;
+  // Where every candidate for which they are legal is checked, as the manifest
+  // declares them.
   std::vector<Problem> correctness_problems;
+  // Checks each candidate at the edges of its own tiles, too
+  // (model/kernel/correctness_problems.h). Not where nothing is launched.
+  bool check_edges = true;
 };
 
 // Called once per configuration, in any order, from one thread at a time. A

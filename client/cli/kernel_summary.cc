@@ -7,6 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/format.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"
 
 namespace wavetune::cli {
@@ -45,6 +47,26 @@ int64_t CountMacro(const KernelSpec& spec,
   return static_cast<int64_t>(distinct.size());
 }
 
+void AddCorrectnessProblems(const KernelSpec& spec, KernelSummary& summary) {
+  if (!spec.correctness.has_value()) return;
+  for (const std::string& name : spec.SpecialisationNames()) {
+    for (const Problem& problem : DeclaredCorrectnessProblems(spec, name)) {
+      summary.declared_problems.push_back(
+          FormatProblem(spec.dimensions, problem));
+    }
+    for (const Problem& problem :
+         EdgeProblems(spec, name, spec.default_configuration)) {
+      summary.edge_problems.push_back(FormatProblem(spec.dimensions, problem));
+    }
+  }
+}
+
+void PrintProblems(std::ostream& out, const char* head,
+                   const std::vector<std::string>& problems, const char* what) {
+  out << head << (problems.empty() ? "nothing" : absl::StrJoin(problems, "; "))
+      << " (" << what << ")\n";
+}
+
 }  // namespace
 
 KernelSummary Summarise(const KernelSpec& spec) {
@@ -72,6 +94,7 @@ KernelSummary Summarise(const KernelSpec& spec) {
   summary.sample_coordinates =
       MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
                  spec.default_configuration);
+  AddCorrectnessProblems(spec, summary);
   return summary;
 }
 
@@ -93,7 +116,10 @@ Json ToJson(const KernelSummary& summary) {
                 {"total_iterations", at.total_iterations},
                 {"longest_loop", at.longest_loop},
                 {"rows", at.rows},
-                {"row_fill", at.row_fill}}}};
+                {"row_fill", at.row_fill}}},
+              {"checked_at",
+               {{"declared", summary.declared_problems},
+                {"edges_of_default", summary.edge_problems}}}};
 }
 
 void PrintSummary(std::ostream& out, const std::string& path,
@@ -118,6 +144,10 @@ void PrintSummary(std::ostream& out, const std::string& path,
       << " W=" << at.total_iterations << " longest loop=" << at.longest_loop
       << " rows=" << at.rows << absl::StrFormat(" fill=%.3g", at.row_fill)
       << "\n";
+  PrintProblems(out, "  checked at       ", summary.declared_problems,
+                "declared");
+  PrintProblems(out, "                   ", summary.edge_problems,
+                "edges of the default's tiles; every candidate has its own");
 }
 
 }  // namespace wavetune::cli

@@ -25,6 +25,10 @@ struct KernelSummary {
   std::string default_configuration;
   std::string sample_problem;
   Coordinates sample_coordinates;  // Of the default at the sample problem.
+  // Where results are checked: by the manifest, and at the edges of the
+  // default's tiles. Every candidate is checked at those of its own.
+  std::vector<std::string> declared_problems;
+  std::vector<std::string> edge_problems;
 };
 
 // `spec` is valid. The sample problem is the first representative one, else

@@ -25,6 +25,17 @@ TEST_F(KernelsCheckTest, KernelsCheckDescribesAValidKernel) {
   EXPECT_GT(Output()["kernels"][0]["configurations"], 0);
 }
 
+TEST_F(KernelsCheckTest, KernelsCheckSaysWhereCandidatesAreChecked) {
+  const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
+  EXPECT_EQ(Run({"kernels", "check", folder}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("m=17 n=67 k=33"));
+  EXPECT_THAT(out_.str(), HasSubstr("m=3 n=63 k=31"));
+  EXPECT_EQ(Run({"kernels", "check", folder, "--json"}), kExitOk);
+  const Json checked = Output()["kernels"][0]["checked_at"];
+  EXPECT_EQ(checked["declared"].size(), 3u);
+  EXPECT_EQ(checked["edges_of_default"].size(), 5u);
+}
+
 TEST_F(KernelsCheckTest, KernelsCheckPrintsEveryFault) {
   wavetune::testing::TemporaryFolder folder;
   std::ofstream(folder.path() + "/manifest.textproto") << "name: 3\n";

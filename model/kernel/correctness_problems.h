@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem.h"
 
@@ -18,11 +19,19 @@ namespace wavetune {
 std::vector<Problem> DeclaredCorrectnessProblems(
     const KernelSpec& spec, const std::string& specialisation);
 
-// Returns the declared ones, or where there are none one problem with three
-// ragged tiles of two iterations: never an empty list, as nothing would be
-// compared then. Errors: as InvertMapping, where there are none.
+// Returns where one candidate is checked: those of `declared` that are legal
+// for it, then the edges of its own tiles (edge_problems.h), each once. Where
+// that is nothing, one problem with three ragged tiles of two iterations: never
+// an empty list, as nothing would be compared then. Errors: as InvertMapping,
+// where there is none either.
+absl::StatusOr<std::vector<Problem>> CandidateProblems(
+    const KernelSpec& spec, const std::string& specialisation,
+    const Configuration& configuration, const std::vector<Problem>& declared);
+
+// The same with the manifest's own.
 absl::StatusOr<std::vector<Problem>> CorrectnessProblems(
-    const KernelSpec& spec, const std::string& specialisation);
+    const KernelSpec& spec, const std::string& specialisation,
+    const Configuration& configuration);
 
 }  // namespace wavetune
 

@@ -226,7 +226,8 @@ absl::Status CudaDevice::CheckLibrary(const Peer& peer) {
   if (!spec.correctness.has_value()) return absl::OkStatus();
   spec.correctness->relative_tolerance *= kPeerToleranceFactor;
   ASSIGN_OR_RETURN(const std::vector<Problem> problems,
-                   CorrectnessProblems(spec, program_.specialisation()));
+                   CorrectnessProblems(spec, program_.specialisation(),
+                                       spec.default_configuration));
   absl::Status refused;
   bool checked = false;
   for (const Problem& problem : problems) {

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/kernel/correctness_problems.h"
 #include "model/status_macros.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
@@ -37,11 +36,7 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
                      ProblemFromProto(batch.kernel.spec.dimensions, problem));
   }
   // A candidate is never measured unchecked; a recorded one cannot be checked.
-  if (batch.correctness_problems.empty() && facts.backend != "replay") {
-    ASSIGN_OR_RETURN(
-        batch.correctness_problems,
-        CorrectnessProblems(batch.kernel.spec, batch.kernel.specialisation));
-  }
+  batch.check_edges = facts.backend != "replay";
   return batch;
 }
 

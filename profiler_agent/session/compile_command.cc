@@ -91,8 +91,27 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
       seen.empty() ? "none" : absl::StrJoin(seen, ", ")));
 }
 
+// Returns where a candidate is checked, for people.
+std::vector<std::string> CheckedAt(const KernelSpec& spec,
+                                   const PrepareBatch& batch,
+                                   const Configuration& configuration) {
+  std::vector<std::string> problems;
+  if (!batch.check_edges || !spec.correctness.has_value()) return problems;
+  const absl::StatusOr<std::vector<Problem>> found =
+      CandidateProblems(spec, batch.kernel.specialisation, configuration,
+                        batch.correctness_problems);
+  if (!found.ok()) return problems;  // The candidate's failure says it.
+  for (Problem problem : *found) {
+    problem.specialisation.clear();  // Said elsewhere on the line.
+    problems.push_back(FormatProblem(spec, problem));
+  }
+  return problems;
+}
+
 Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
-                   const Candidate& candidate, bool compiled_only) {
+                   const Candidate& candidate,
+                   const std::vector<std::string>& checked_at,
+                   bool compiled_only) {
   Json values = Json::object();
   for (size_t i = 0; i < spec.parameters.size(); ++i)
     values[spec.parameters[i].name] =
@@ -102,6 +121,7 @@ Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
                {compiled_only ? "compiled" : "correct", !candidate.excluded()},
                {"reason", candidate.excluded_reason}};
   if (compiled_only) return json;  // Nothing more is known without a device.
+  json["checked_at"] = checked_at;
   json["capacity"] = candidate.capacity;
   json["registers"] = candidate.registers;
   json["local_memory_bytes"] = candidate.local_memory_bytes;
@@ -121,6 +141,15 @@ void PrintCandidate(std::ostream& out, const KernelSpec& spec,
         << candidate.local_memory_bytes << " bytes of local memory";
   }
   out << std::endl;  // As it goes: a slow compiler is watched.
+}
+
+// Prints where candidates are checked from here on, where that is new.
+void PrintCheckedAt(std::ostream& out,
+                    const std::vector<std::string>& checked_at,
+                    std::vector<std::string>& printed) {
+  if (checked_at == printed) return;
+  printed = checked_at;
+  out << "checked at " << absl::StrJoin(checked_at, "; ") << ":\n";
 }
 
 // What became of all candidates.
@@ -178,22 +207,26 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
 
   Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts)};
   const bool compiled_only = !options.architecture.empty();
+  std::vector<std::string> printed;  // Where candidates are checked.
   for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
     ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
     batch.configurations = ChooseConfigurations(spec, options);
-    if (facts.backend != "replay" && !compiled_only) {  // Which launch nothing.
-      ASSIGN_OR_RETURN(batch.correctness_problems,
-                       CorrectnessProblems(spec, name));
+    batch.check_edges = facts.backend != "replay" && !compiled_only;
+    if (batch.check_edges) {
+      batch.correctness_problems = DeclaredCorrectnessProblems(spec, name);
     }
     RETURN_IF_ERROR(RunPrepareBatch(
         devices, batch,
         [&](size_t, const Candidate& candidate) {
           ++(candidate.excluded() ? outcome.refused : outcome.compiled);
+          const std::vector<std::string> checked_at =
+              CheckedAt(spec, batch, candidate.configuration);
           if (options.json) {
-            outcome.candidates.push_back(
-                CandidateJson(spec, name, candidate, compiled_only));
+            outcome.candidates.push_back(CandidateJson(
+                spec, name, candidate, checked_at, compiled_only));
           } else {
+            PrintCheckedAt(out, checked_at, printed);
             PrintCandidate(out, spec, name, candidate, compiled_only);
           }
         },

@@ -39,6 +39,8 @@ TEST_F(CompileCommandTest, CompilesAndChecksTheDefault) {
   EXPECT_EQ(*refused, 0);
   EXPECT_THAT(out_.str(), HasSubstr("ok       BLOCK_M="));
   EXPECT_THAT(out_.str(), HasSubstr("1 of 1 candidates"));
+  EXPECT_THAT(out_.str(), HasSubstr("checked at m=1 n=3 k=5; "));
+  EXPECT_THAT(out_.str(), HasSubstr("m=5 n=65 k=33"));
 }
 
 TEST_F(CompileCommandTest, ChecksAKernelThatNamesNoCorrectnessProblems) {
@@ -63,6 +65,16 @@ TEST_F(CompileCommandTest, ChecksAKernelThatNamesNoCorrectnessProblems) {
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_GT(*refused, 0);
   EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
+}
+
+TEST_F(CompileCommandTest, FindsATailThatNoDeclaredProblemHas) {
+  options_.kernel_dir = WAVETUNE_SOURCE_DIR "/tests/data/kernels/no_tail";
+  options_.all = true;
+  const absl::StatusOr<int> refused = Run();
+  if (absl::IsUnavailable(refused.status()))
+    GTEST_SKIP() << refused.status().message();
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(*refused, 4);  // Those with BREAK=1.
 }
 
 TEST_F(CompileCommandTest, NamesTheDevicesThereAreWhenOneIsUnknown) {

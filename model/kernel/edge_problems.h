@@ -1,0 +1,42 @@
+// Small problems at the edges of a candidate's own tiles.
+//
+// Why: a kernel that leaves out its tail, or writes beyond it, is right
+// wherever extents are whole tiles. Which extents are whole depends on the
+// candidate, so the edges do, too.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_KERNEL_EDGE_PROBLEMS_H_
+#define WAVETUNE_MODEL_KERNEL_EDGE_PROBLEMS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// Largest buffer of an edge problem, in elements: references are slow.
+inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 24;
+
+// Returns problems that are legal for `configuration`, each once:
+// - every extent 1;
+// - every extent one tile - 1, of the loop as of the grid;
+// - every extent one tile + 1;
+// - per axis of the grid: this one 1, the others one tile + 1, and a loop of
+//   three iterations of which the last one is half.
+// Dimensions' ranges limit extents; a predicate moves them to the next legal
+// one (down from one tile - 1, else up, where there is one). A repeated
+// dimension has several elements, one of them 0 where its range allows it.
+// Dimensions that drive neither grid nor loop are as InvertMapping has them.
+// What exceeds the spec's limits or kMaxEdgeElements is left out, so that
+// there may be none. Cannot fail. Cost: some microseconds.
+std::vector<Problem> EdgeProblems(const KernelSpec& spec,
+                                  const std::string& specialisation,
+                                  const Configuration& configuration);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_EDGE_PROBLEMS_H_

@@ -1,0 +1,97 @@
+#include "model/kernel/edge_problems.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::Not;
+
+std::vector<std::vector<int64_t>> Extents(
+    const std::vector<Problem>& problems) {
+  std::vector<std::vector<int64_t>> extents;
+  for (const Problem& problem : problems) extents.push_back(problem.extents);
+  return extents;
+}
+
+// BLOCK_M, BLOCK_N, BLOCK_K, NUM_STAGES, VECTOR.
+TEST(EdgeProblemsTest, AreOneATileLessATileMoreAndARaggedLoop) {
+  EXPECT_THAT(
+      Extents(EdgeProblems(testing::GemmSpec(), "", {16, 32, 32, 1, 1})),
+      ElementsAre(ElementsAre(1, 1, 1), ElementsAre(15, 31, 31),
+                  ElementsAre(17, 33, 33), ElementsAre(1, 33, 80),
+                  ElementsAre(17, 1, 80)));
+}
+
+TEST(EdgeProblemsTest, AreOfTheCandidatesOwnTiles) {
+  EXPECT_THAT(
+      Extents(EdgeProblems(testing::GemmSpec(), "", {64, 32, 16, 2, 1})),
+      Contains(ElementsAre(63, 31, 15)));
+}
+
+TEST(EdgeProblemsTest, MoveToTheNextExtentThatAPredicateAllows) {
+  EXPECT_THAT(
+      Extents(EdgeProblems(testing::GemmSpec(), "", {16, 32, 32, 1, 4})),
+      ElementsAre(ElementsAre(1, 1, 4), ElementsAre(15, 31, 28),
+                  ElementsAre(17, 33, 36), ElementsAre(1, 33, 80),
+                  ElementsAre(17, 1, 80)));
+}
+
+TEST(EdgeProblemsTest, KeepToTheDimensionsRanges) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.dimensions[1].min = 8;
+  spec.dimensions[2].max = 20;
+  for (const Problem& problem : EdgeProblems(spec, "", {16, 32, 32, 1, 1})) {
+    EXPECT_TRUE(CheckProblem(spec, problem).ok())
+        << FormatProblem(spec, problem);
+  }
+  EXPECT_THAT(Extents(EdgeProblems(spec, "", {16, 32, 32, 1, 1})),
+              Contains(ElementsAre(1, 8, 1)));
+}
+
+TEST(EdgeProblemsTest, AnElementOfARepeatedDimensionIsAtTheEdge) {
+  KernelSpec spec = testing::GroupedGemmSpec();
+  EXPECT_THAT(EdgeProblems(spec, "", {16, 32, 32, 1, 1}),
+              Contains(Field(&Problem::repeated, ElementsAre(17, 1))));
+}
+
+TEST(EdgeProblemsTest, AnElementMayBeNothingWhereItsRangeAllowsIt) {
+  KernelSpec spec = testing::GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  EXPECT_THAT(EdgeProblems(spec, "", {16, 32, 32, 1, 1}),
+              Contains(Field(&Problem::repeated, ElementsAre(17, 0, 1))));
+}
+
+// batch, heads, kv_heads, seq_q, seq_kv; BLOCK_Q, BLOCK_KV, NUM_STAGES.
+TEST(EdgeProblemsTest, CausalQueriesAllHaveKeys) {
+  const KernelSpec spec = testing::CausalAttentionSpec();
+  for (const Configuration& configuration : EnumerateConfigurations(spec)) {
+    for (const char* name : {"full", "causal"}) {
+      const auto problems = EdgeProblems(spec, name, configuration);
+      EXPECT_GE(problems.size(), 4u);
+      for (const Problem& problem : problems) {
+        EXPECT_EQ(problem.specialisation, name);
+        EXPECT_EQ(problem.extents[1] % problem.extents[2], 0);
+        if (std::string(name) == "causal") {
+          EXPECT_GE(problem.extents[4], problem.extents[3]);
+        }
+      }
+    }
+  }
+}
+
+TEST(EdgeProblemsTest, LeaveOutWhatExceedsTheLimits) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.limits.max_elements = 33 * 80 - 1;
+  EXPECT_THAT(Extents(EdgeProblems(spec, "", {16, 32, 32, 1, 1})),
+              Not(Contains(ElementsAre(1, 33, 80))));
+}
+
+}  // namespace
+}  // namespace wavetune
