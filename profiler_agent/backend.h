@@ -74,9 +74,10 @@ class Device {
   virtual absl::Status Load(LoadedKernel kernel) = 0;
 
   // Compiles a configuration (or takes it from the cache) and compares its
-  // results with the reference at each problem: fresh random inputs, outputs
-  // poisoned before the launch, ||out - ref||_2 / ||ref||_2 within the
-  // tolerance, NaN never passes. Errors: INVALID_ARGUMENT does not compile
+  // results with the reference at each problem (result_check.h): several
+  // launches on poisoned outputs, on random data and on such as cancels, within
+  // the tolerance in norm and in each element, nothing written or read outside
+  // of an argument. Errors: INVALID_ARGUMENT does not compile
   // (with the compiler's log); FAILED_PRECONDITION cannot be launched here
   // (resources); DATA_LOSS wrong results; ABORTED a launch failed while it ran;
   // UNAVAILABLE device lost; RESOURCE_EXHAUSTED out of memory; UNIMPLEMENTED

@@ -1,8 +1,6 @@
 #include "profiler_agent/buffer_values.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -45,28 +43,6 @@ std::string Generate(size_t elements, Make make) {
     std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
   return bytes;
-}
-
-template <typename T>
-T Load(absl::string_view bytes, size_t index) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-double LoadElement(ElementType type, absl::string_view bytes, size_t index) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return Load<float>(bytes, index);
-    case ElementType::kInt32:
-      return Load<int32_t>(bytes, index);
-    case ElementType::kInt64:
-      return static_cast<double>(Load<int64_t>(bytes, index));
-    case ElementType::kBfloat16:
-      return std::bit_cast<float>(
-          static_cast<uint32_t>(Load<uint16_t>(bytes, index)) << 16);
-  }
-  return 0;
 }
 
 // Returns the integer `make(i)` for every element, in the integer type `type`.
@@ -138,26 +114,6 @@ std::string PoisonValues(ElementType type, size_t elements) {
           elements, [](size_t) { return std::numeric_limits<int64_t>::min(); });
   }
   return "";
-}
-
-double RelativeError(ElementType type, absl::string_view out,
-                     absl::string_view reference) {
-  const size_t elements = reference.size() / ElementBytes(type);
-  double difference = 0;
-  double norm = 0;
-  for (size_t begin = 0; begin < elements; begin += 4096) {
-    double block_difference = 0;
-    double block_norm = 0;
-    for (size_t i = begin; i < std::min(elements, begin + 4096); ++i) {
-      const double want = LoadElement(type, reference, i);
-      const double off = LoadElement(type, out, i) - want;
-      block_difference += off * off;
-      block_norm += want * want;
-    }
-    difference += block_difference;
-    norm += block_norm;
-  }
-  return std::sqrt(difference) / (norm == 0 ? 1 : std::sqrt(norm));
 }
 
 absl::StatusOr<size_t> BufferBytes(const Argument& argument,

@@ -40,13 +40,6 @@ std::string InputValues(const KernelSpec& spec, const Argument& argument,
 // comparison.
 std::string PoisonValues(ElementType type, size_t elements);
 
-// Returns ||out - reference||_2 / ||reference||_2 over the elements (the
-// absolute norm where the reference is all zeros); NaN or infinity when an
-// element is. Sizes are equal and whole elements. Accumulates in double, blocks
-// of 4096 at a time.
-double RelativeError(ElementType type, absl::string_view out,
-                     absl::string_view reference);
-
 // Returns the bytes of a buffer argument at a problem. Errors:
 // RESOURCE_EXHAUSTED when they exceed what one launch may use (the evaluation
 // saturated).

@@ -276,11 +276,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->required();
   compile->add_option("--device", arguments.compile.device_uuid,
                       "Device UUID; default: the first that runs the kernel");
+  CLI::Option* const guard_pages = compile->add_flag(
+      "--guard-pages", arguments.compile.guard_pages,
+      "Check on a CPU (OpenCL) with arguments that end, and begin, at a page "
+      "that nobody may touch");
   compile
       ->add_option("--arch", arguments.compile.architecture,
                    "Only compile, for a GPU architecture like sm_90a (CUDA "
                    "kernels; needs no GPU)")
-      ->excludes("--device");
+      ->excludes("--device")
+      ->excludes(guard_pages);
   compile
       ->add_option("--sample", arguments.compile.sample,
                    "Candidates, spread over the space")
@@ -300,6 +305,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--memory-cap", arguments.backend.memory_cap);
   worker->add_flag("--skip-nvidia-opencl",
                    arguments.backend.skip_nvidia_opencl);
+  worker->add_flag("--guard-pages", arguments.backend.guard_pages);
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 

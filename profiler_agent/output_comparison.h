@@ -1,13 +1,27 @@
 // How a candidate's outputs are judged against the reference's, on every
 // backend.
 //
+// Two rules. The norm: ||out - reference||_2 <= tolerance ||reference||_2. Each
+// element: |out - reference| <= 8 tolerance * what an element is, which is the
+// larger of its own value and the outputs' root mean square (where the terms of
+// its sum are larger than others', so much more). In 10^6 elements one may be
+// off by twice the root mean square before the norm of a bf16 kernel (2e-3)
+// shows it; the second rule shows it at once. Errors that a norm within the
+// tolerance allows are alike in size, so that 8 times the tolerance is eight
+// standard deviations or more.
+//
+// Both rules allow, beside the tolerance, what no kernel can help: one step of
+// the output's type (two sums that round apart), and what sums in fp32 lose,
+// which is proportional to the sum of the magnitudes of the terms. Small
+// problems need that: a single output may be small by chance.
+//
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_OUTPUT_COMPARISON_H_
 #define WAVETUNE_PROFILER_AGENT_OUTPUT_COMPARISON_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -16,28 +30,52 @@
 
 namespace wavetune {
 
-// Poisoned elements behind each output: a tile that is not masked writes into
-// them. Elements, not bytes, so that alignment does not matter.
-inline constexpr size_t kGuardElements = 2048;
+// Each element against the tolerance; see above.
+inline constexpr double kElementToleranceFactor = 8;
 
-// Returns what a checked launch finds in a buffer of `elements`: random inputs,
-// or an output's poison with its guard.
-std::string CheckedContent(const KernelSpec& spec, const Argument& argument,
-                           const Problem& problem, size_t elements,
-                           uint64_t seed);
+// What the reference computed, and how far a candidate may be from it.
+struct ExpectedOutput {
+  std::string content;
+  std::vector<float> limits;  // By element.
+  double norm = 0;
+  double norm_limit = 0;
+};
+
+struct ComparisonRule {
+  double relative_tolerance = 0;
+  // Of the sum of the magnitudes of an element's terms: what sums in fp32 lose.
+  double sum_error = 0;
+  // No element's terms sum up to more.
+  double most_magnitude = 0;
+};
+
+// Returns what to compare with. `magnitudes` is what the reference computes
+// from the magnitudes of its inputs (what a sum's terms are together), in the
+// same type; what is not finite there counts as 0. Sizes are equal.
+ExpectedOutput ExpectedFrom(ElementType type, std::string content,
+                            absl::string_view magnitudes,
+                            const ComparisonRule& rule);
+
+// Compares an output with what is expected; equal sizes. Errors: DATA_LOSS
+// naming the output, where it is first wrong, how many elements are, and both
+// values there.
+absl::Status CompareOutput(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem,
+                           const ExpectedOutput& expected,
+                           absl::string_view out);
+
+// Returns the index of the first element that is NaN or infinite, or -1.
+int64_t FirstNotFinite(ElementType type, absl::string_view content);
+
+// Returns "row 3, column 7" of an output whose manifest multiplies two
+// dimensions, "element 7" of others. Cannot fail.
+std::string PlaceOf(const Argument& argument, const Problem& problem,
+                    size_t index);
 
 // Returns the error of a reference that cannot be compiled or run, which is not
 // the candidate's fault: UNIMPLEMENTED, or `status` where the device is lost or
 // out of memory.
 absl::Status BrokenReference(const absl::Status& status);
-
-// Compares an output with the reference's; both end with kGuardElements
-// elements that must still be poison. `spec` has a reference. Errors: DATA_LOSS
-// naming the output and its error; as BrokenReference where the reference wrote
-// past the end.
-absl::Status CompareOutputs(const KernelSpec& spec, const Argument& argument,
-                            const Problem& problem, absl::string_view out,
-                            absl::string_view reference);
 
 }  // namespace wavetune
 

@@ -1,46 +1,130 @@
 // The correctness check: a candidate and the manifest's reference on the same
-// inputs. What differs between backends is how they run.
+// inputs. What differs between backends is memory and how they launch.
+//
+// What it finds: outputs that are wrong, anywhere, in norm or in one element;
+// outputs that are not written, also in launches after the first; writes
+// outside of an output, or into an input; reads outside of an input (they give
+// NaN); races, where one of three launches shows them; sums that are wrong only
+// where they cancel.
+//
+// What is alike for many candidates is made once: inputs, and what the
+// reference computes from them, are kept for the problems to come.
 #ifndef WAVETUNE_PROFILER_AGENT_RESULT_CHECK_H_
 #define WAVETUNE_PROFILER_AGENT_RESULT_CHECK_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem.h"
+#include "profiler_agent/argument_guards.h"
+#include "profiler_agent/check_inputs.h"
+#include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
 
-// One run on buffers of its own. Used by one thread, calls in this order.
-class CheckedRun {
+// Buffers of a checked launch, by argument.
+struct CheckedArgument;
+using BufferSet = std::map<size_t, CheckedArgument>;
+
+// Memory of one argument with its guards. Errors of all: as Device::Prepare.
+class CheckBuffer {
  public:
-  virtual ~CheckedRun() = default;
+  virtual ~CheckBuffer() = default;
 
-  // Allocates the buffer of an argument, filled with `content`. Errors: as
-  // Device::Prepare.
-  virtual absl::Status AddBuffer(size_t argument,
-                                 const std::string& content) = 0;
+  // Fills all of it: guard, argument, guard.
+  virtual absl::Status Write(absl::string_view whole) = 0;
 
-  // Launches on the buffers and waits. Errors: as Device::Prepare.
-  virtual absl::Status Execute() = 0;
+  // Does the same, with what was written last: may be faster.
+  virtual absl::Status Restore(absl::string_view whole) { return Write(whole); }
 
-  // Returns what a buffer holds, all that was allocated. Errors: as
-  // Device::Prepare.
-  virtual absl::StatusOr<std::string> Content(size_t argument) = 0;
+  // Returns all of it.
+  virtual absl::StatusOr<std::string> Read() = 0;
 };
 
-// Runs both on the same random inputs (of `seed`), outputs poisoned, and
-// compares every output. Elements just past an output must stay as they were.
-// Errors: DATA_LOSS naming the output and its error; those of `candidate`;
-// those of `reference`, as BrokenReference says them.
-absl::Status CheckResults(const KernelSpec& spec,
-                          const Configuration& configuration,
-                          const Problem& problem, uint64_t seed,
-                          CheckedRun& candidate, CheckedRun& reference);
+// Where arguments of checked launches lie.
+class CheckMemory {
+ public:
+  virtual ~CheckMemory() = default;
+
+  // Returns the guards that an argument of `bytes` gets.
+  virtual Guards GuardsOf(size_t /*bytes*/) const { return kUsualGuards; }
+
+  // Allocates an argument of `bytes` with its guards. Errors: as
+  // Device::Prepare.
+  virtual absl::StatusOr<std::unique_ptr<CheckBuffer>> Allocate(
+      const Argument& argument, size_t bytes) = 0;
+};
+
+// By argument.
+using CheckBuffers = std::map<size_t, CheckBuffer*>;
+
+// Launches on buffers and waits. Errors: as Device::Prepare.
+using CheckedLaunch = std::function<absl::Status(const CheckBuffers&)>;
+
+// One thing to check. All outlive the check.
+struct CheckTask {
+  const KernelSpec& spec;
+  const Configuration& configuration;
+  const Problem& problem;
+  CheckedLaunch candidate;
+  CheckedLaunch reference;
+  // Also on data whose partial sums cancel. Not for a vendor's library: it may
+  // round partial sums to the output's type.
+  bool on_cancelling = true;
+};
+
+struct ResultCheckerOptions {
+  // A candidate is checked in each of them.
+  std::vector<CheckMemory*> candidate_memories;
+  CheckMemory* reference_memory = nullptr;
+  // Of inputs, outputs and what is expected, host and device together.
+  size_t most_kept_bytes = size_t{64} << 20;
+};
+
+// Used by one thread.
+class ResultChecker {
+ public:
+  explicit ResultChecker(ResultCheckerOptions options);
+  ~ResultChecker();
+
+  // Forgets what was kept: another kernel comes.
+  void Forget();
+
+  // Launches the candidate on poisoned outputs, three times on random inputs
+  // and once on such as cancel, and judges each launch. Errors: DATA_LOSS
+  // naming the argument and where it is wrong; those of the candidate's launch;
+  // those of the reference's, as BrokenReference says them.
+  absl::Status Check(const CheckTask& task);
+
+ private:
+  struct Entry;
+  // Problem, sizes of arguments, tolerance, kind of data.
+  using Key = std::tuple<Problem, std::vector<int64_t>, double, int>;
+
+  absl::Status CheckOnce(const CheckTask& task);
+  absl::Status CheckIn(const CheckTask& task, CheckData data, size_t memory);
+  static Key KeyOf(const CheckTask& task, CheckData data);
+  absl::StatusOr<Entry*> Find(const CheckTask& task, CheckData data);
+  absl::StatusOr<Entry> Make(const CheckTask& task, CheckData data) const;
+  absl::StatusOr<BufferSet*> BuffersIn(const CheckTask& task, CheckData data,
+                                       size_t memory, Entry& entry) const;
+  void MakeRoom();
+
+  const ResultCheckerOptions options_;
+  std::map<Key, Entry> entries_;
+  uint64_t uses_ = 0;
+};
 
 }  // namespace wavetune
 

@@ -30,6 +30,7 @@ struct Options {
   std::string architecture;
   int sample = 8;
   bool all = false;
+  bool guard_pages = false;
 };
 
 absl::Status RunList(CommandContext& context) {
@@ -121,6 +122,7 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
     arguments.insert(arguments.end(),
                      {"--sample", absl::StrCat(options.sample)});
   }
+  if (options.guard_pages) arguments.push_back("--guard-pages");
   if (context.json) arguments.push_back("--json");
   context.out->flush();
   ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
@@ -169,6 +171,7 @@ void AddKernelsCommands(CommandRegistry& registry) {
       "not there.",
       {"wavetune kernels compile kernels/gemm_f32 --sample 16",
        "wavetune kernels compile gemm_f32 --device GPU-1 --all",
+       "wavetune kernels compile kernels/gemm_f32 --guard-pages --all",
        "wavetune kernels compile kernels/gemm_bf16 --arch sm_90a --all"},
       [options](CommandContext& context) {
         return RunCompile(context, *options);
@@ -179,11 +182,17 @@ void AddKernelsCommands(CommandRegistry& registry) {
       ->required();
   CLI::Option* device = compile->add_option(
       "--device", options->device, "Device UUID; default: the machine's first");
+  CLI::Option* guard_pages = compile->add_flag(
+      "--guard-pages", options->guard_pages,
+      "Check on this machine's CPU (OpenCL kernels), with arguments that end, "
+      "and in a second pass begin, at a page that nobody may touch: a stray "
+      "access crashes its candidate");
   compile
       ->add_option("--arch", options->architecture,
                    "Only compile, for a GPU architecture like sm_90a; CUDA "
                    "kernels, needs no GPU")
-      ->excludes(device);
+      ->excludes(device)
+      ->excludes(guard_pages);
   CLI::Option* sample =
       compile
           ->add_option("--sample", options->sample,

@@ -1,4 +1,4 @@
-// How the correctness check runs something on a CUDA device.
+// Where arguments of checked launches lie on a CUDA device.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_CHECK_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_CHECK_H_
 
@@ -7,13 +7,11 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <string>
-#include <utility>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_handle.h"
-#include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/result_check.h"
 
 namespace wavetune {
@@ -24,20 +22,22 @@ using CudaBuffers = std::map<size_t, CUdeviceptr>;
 // Enqueues the work on buffers.
 using LaunchOnBuffers = std::function<absl::Status(const CudaBuffers&)>;
 
-class CudaRun : public CheckedRun {
+class CudaCheckMemory : public CheckMemory {
  public:
-  CudaRun(const CudaSession& session, LaunchOnBuffers launch)
-      : session_(session), launch_(std::move(launch)) {}
+  // `session` outlives it.
+  explicit CudaCheckMemory(const CudaSession& session) : session_(session) {}
 
-  absl::Status AddBuffer(size_t argument, const std::string& content) override;
-  absl::Status Execute() override;
-  absl::StatusOr<std::string> Content(size_t argument) override;
+  absl::StatusOr<std::unique_ptr<CheckBuffer>> Allocate(
+      const Argument& argument, size_t bytes) override;
 
  private:
   const CudaSession& session_;
-  const LaunchOnBuffers launch_;
-  std::map<size_t, std::pair<CudaMemory, size_t>> memory_;  // And bytes.
 };
+
+// Returns `launch` on a CudaCheckMemory's buffers, and waits for it. `session`
+// outlives it. Errors: of `launch`; as Finish.
+CheckedLaunch OnCheckBuffers(const CudaSession& session,
+                             LaunchOnBuffers launch);
 
 }  // namespace wavetune
 

@@ -25,6 +25,10 @@ namespace {
 // same.
 constexpr double kPeerToleranceFactor = 10;
 
+// What a worker keeps for the check: room for the largest declared problems of
+// gemm_bf16 (4,097 x 1,000 x 1,048, twice), which every candidate meets.
+constexpr size_t kMostKeptBytes = size_t{512} << 20;
+
 // More launches to warm up with where they are short.
 constexpr int kShortWarmup = 4;
 // A first launch this long is: no hiccup of the host takes as much.
@@ -114,7 +118,11 @@ CudaDevice::CudaDevice(CudaDeviceEntry entry, CudaContext context,
       memory_(std::move(memory)),
       compiler_(compiler),
       program_(compiler_, entry_.facts),
-      throttle_(entry_.nvml, entry_.facts.uuid, SteadyClock()) {}
+      throttle_(entry_.nvml, entry_.facts.uuid, SteadyClock()),
+      check_memory_(session_),
+      checker_({.candidate_memories = {&check_memory_},
+                .reference_memory = &check_memory_,
+                .most_kept_bytes = kMostKeptBytes}) {}
 
 CudaDevice::~CudaDevice() = default;
 
@@ -122,6 +130,7 @@ absl::Status CudaDevice::Load(LoadedKernel kernel) {
   RETURN_IF_ERROR(program_.Load(std::move(kernel)));
   compiled_.clear();
   reference_.reset();
+  checker_.Forget();
   peers_checked_ = false;
   arenas_.clear();
   return absl::OkStatus();
@@ -240,7 +249,8 @@ absl::Status CudaDevice::CheckLibrary(const Peer& peer) {
     }
     RETURN_IF_ERROR(CheckAgainstReference(
         spec, spec.default_configuration, problem,
-        [&](const CudaBuffers& buffers) { return product->Launch(buffers); }));
+        [&](const CudaBuffers& buffers) { return product->Launch(buffers); },
+        /*on_cancelling=*/false));
     checked = true;
   }
   return checked ? absl::OkStatus() : refused;
@@ -326,7 +336,7 @@ absl::Status CudaDevice::Check(const CudaKernel& kernel,
   ASSIGN_OR_RETURN(LaunchOnBuffers launch,
                    LauncherOf(kernel, admitted, configuration, problem));
   return CheckAgainstReference(program_.spec(), configuration, problem,
-                               std::move(launch));
+                               std::move(launch), /*on_cancelling=*/true);
 }
 
 absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
@@ -346,7 +356,7 @@ absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
 
 absl::Status CudaDevice::CheckAgainstReference(
     const KernelSpec& spec, const Configuration& configuration,
-    const Problem& problem, LaunchOnBuffers launch) {
+    const Problem& problem, LaunchOnBuffers launch, bool on_cancelling) {
   ASSIGN_OR_RETURN(const CudaKernel* const kernel, CompileReference());
   // It takes no tensor maps.
   ASSIGN_OR_RETURN(
@@ -354,14 +364,18 @@ absl::Status CudaDevice::CheckAgainstReference(
       CudaArguments::Create(spec, nullptr, configuration, problem));
   const CudaLaunchShape shape = ReferenceShape(
       Evaluate(spec.correctness->work_items, problem.View(), configuration));
-  CudaRun candidate(session_, std::move(launch));
-  CudaRun reference(session_, [&](const CudaBuffers& buffers) {
-    return LaunchOn(session_, buffers, kernel->function, shape, shape.groups,
-                    arguments);
-  });
-  // A thousand arguments apart: argument i uses seed + i.
-  return CheckResults(spec, configuration, problem, next_seed_++ * 1000,
-                      candidate, reference);
+  return checker_.Check(
+      {.spec = spec,
+       .configuration = configuration,
+       .problem = problem,
+       .candidate = OnCheckBuffers(session_, std::move(launch)),
+       .reference = OnCheckBuffers(session_,
+                                   [&](const CudaBuffers& buffers) {
+                                     return LaunchOn(session_, buffers,
+                                                     kernel->function, shape,
+                                                     shape.groups, arguments);
+                                   }),
+       .on_cancelling = on_cancelling});
 }
 
 absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,

@@ -27,6 +27,7 @@
 #include "profiler_agent/cuda/cuda_timer.h"
 #include "profiler_agent/cuda/launch_shape.h"
 #include "profiler_agent/cuda/throttle_watch.h"
+#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 
@@ -105,7 +106,8 @@ class CudaDevice : public Device {
   absl::Status CheckAgainstReference(const KernelSpec& spec,
                                      const Configuration& configuration,
                                      const Problem& problem,
-                                     LaunchOnBuffers launch);
+                                     LaunchOnBuffers launch,
+                                     bool on_cancelling);
   // Returns `status`, or UNAVAILABLE where the device is gone: the driver often
   // reports that as a fault of the kernel.
   absl::Status Explained(const absl::Status& status) const;
@@ -126,7 +128,8 @@ class CudaDevice : public Device {
   bool peers_checked_ = false;             // Those of this kernel.
   std::map<size_t, CudaArena> arenas_;     // By argument.
   std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
-  uint64_t next_seed_ = 1;
+  CudaCheckMemory check_memory_;
+  ResultChecker checker_;
 };
 
 }  // namespace wavetune

@@ -33,7 +33,18 @@ const Configuration kHopper = {64, 0, 1, 0, 0};
 const Configuration kHuge = {64, 0, 0, 1, 0};
 
 // What tests/data/kernels/cuda_faults does, on the host.
-enum class Fault { kNone, kWrong, kPastTheEnd, kIllegalAddress, kEcc };
+enum class Fault {
+  kNone,
+  kWrong,
+  kPastTheEnd,
+  kBeforeTheBeginning,
+  kIntoAnInput,
+  kReadsOutside,
+  kOneElement,
+  kFirstLaunchOnly,
+  kIllegalAddress,
+  kEcc
+};
 
 float ColumnSum(const float* a, int n, int k, int j) {
   float sum = 0;
@@ -47,7 +58,8 @@ struct FakeGpu {
     driver.AddKernel("cuda_faults", [this](const FakeLaunch& launch) {
       return RunCandidate(launch);
     });
-    driver.AddKernel("cuda_faults_reference", [](const FakeLaunch& launch) {
+    driver.AddKernel("cuda_faults_reference", [this](const FakeLaunch& launch) {
+      ++reference_launches;
       const auto* a = launch.Get<const float*>(0);
       auto* c = launch.Get<float*>(1);
       const int64_t items = launch.groups * launch.group_size;
@@ -64,6 +76,9 @@ struct FakeGpu {
     const int n = launch.Get<int>(2);
     const int k = launch.Get<int>(3) - (fault == Fault::kWrong ? 1 : 0);
     inputs.insert(a);
+    if (fault == Fault::kFirstLaunchOnly && ran_with_fault++ > 0) {
+      return CUDA_SUCCESS;
+    }
     if (fault == Fault::kIllegalAddress) return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (fault == Fault::kEcc) return CUDA_ERROR_ECC_UNCORRECTABLE;
     const int64_t step = launch.groups * launch.group_size;
@@ -72,12 +87,18 @@ struct FakeGpu {
         c[j] = ColumnSum(a, n, k, static_cast<int>(j));
       }
     }
-    if (fault == Fault::kPastTheEnd) c[n] = 0;
+    if (fault == Fault::kPastTheEnd) c[n + 2999] = 0;
+    if (fault == Fault::kBeforeTheBeginning) c[-1] = 0;
+    if (fault == Fault::kIntoAnInput) const_cast<float*>(a)[n] = 0;
+    if (fault == Fault::kReadsOutside) c[0] += 0 * a[int64_t{n} * k];
+    if (fault == Fault::kOneElement && n == 1000) c[999] += 1;
     return CUDA_SUCCESS;
   }
 
   FakeCudaDriver driver;
   Fault fault = Fault::kNone;
+  int ran_with_fault = 0;
+  int reference_launches = 0;
   std::set<const float*> inputs;  // Of candidates.
 };
 
@@ -176,6 +197,38 @@ TEST_F(CudaDeviceLogicTest, RefusesWrongResultsAndWritesPastTheEnd) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("past the end"));
   backend_.gpu().fault = Fault::kNone;
   EXPECT_TRUE(Prepare(kSound).ok());
+}
+
+TEST_F(CudaDeviceLogicTest, FindsStraysSingleElementsAndLaterLaunches) {
+  const struct {
+    Fault fault;
+    const char* says;
+  } kCases[] = {
+      {Fault::kPastTheEnd,
+       "writes past the end of output 'c' at n=1 k=37: 1 element, the first "
+       "3000 elements past"},
+      {Fault::kBeforeTheBeginning, "writes before the beginning of output 'c'"},
+      {Fault::kIntoAnInput, "writes into input 'a'"},
+      {Fault::kReadsOutside, "(nan where"},
+      {Fault::kOneElement, "first wrong at element 999; 1 of 1,000"},
+      {Fault::kFirstLaunchOnly, "in launch 2 of the same"},
+  };
+  for (const auto& [fault, says] : kCases) {
+    backend_.gpu().fault = fault;
+    const absl::Status status = Prepare(kSound).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(says));
+    backend_.gpu().fault = Fault::kNone;
+    EXPECT_TRUE(Prepare(kSound).ok());
+  }
+}
+
+TEST_F(CudaDeviceLogicTest, TheReferenceRunsOnceForAllCandidates) {
+  ASSERT_TRUE(Prepare(kSound).ok());
+  const int launches = backend_.gpu().reference_launches;
+  EXPECT_EQ(launches, 2 * 4);  // Two problems.
+  ASSERT_TRUE(Prepare(kPersistent).ok());
+  EXPECT_EQ(backend_.gpu().reference_launches, launches);
 }
 
 TEST_F(CudaDeviceLogicTest, RefusesWhatIsTooLargeOrNotMeantForTheDevice) {

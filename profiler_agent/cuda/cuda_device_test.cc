@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/correctness_problems.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_validation.h"
 #include "profiler_agent/backend_contract_test.h"
@@ -77,8 +78,11 @@ class CudaDeviceTest : public ::testing::Test {
 
   void PreparesAndMeasures(const Configuration& configuration) {
     SCOPED_TRACE(FormatConfiguration(spec_, configuration));
+    const auto problems =
+        CandidateProblems(spec_, "", configuration, problems_);
+    ASSERT_TRUE(problems.ok()) << problems.status();
     const absl::StatusOr<Candidate> candidate =
-        device_->Prepare(configuration, problems_);
+        device_->Prepare(configuration, *problems);
     ASSERT_TRUE(candidate.ok()) << candidate.status();
     EXPECT_GE(candidate->capacity, facts_.multiprocessors / 2);
     EXPECT_GT(candidate->registers, 0);

@@ -12,8 +12,9 @@
 
 namespace wavetune {
 
-OpenClBackend::OpenClBackend(const std::string& cache_dir, bool skip_nvidia)
-    : skip_nvidia_(skip_nvidia) {
+OpenClBackend::OpenClBackend(const std::string& cache_dir, bool skip_nvidia,
+                             bool guard_pages)
+    : skip_nvidia_(skip_nvidia), guard_pages_(guard_pages) {
   // PoCL's threads, one per core, stay on their cores. Left to the scheduler,
   // two of them often share one core for the first hundreds of milliseconds of
   // a burst, and everything then takes exactly twice as long (PoCL 3.1, two
@@ -50,7 +51,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenClBackend::Open(
   for (const OpenClDeviceEntry& entry : *entries) {
     if (entry.facts.uuid != device_uuid) continue;
     absl::StatusOr<std::unique_ptr<OpenClDevice>> device =
-        OpenClDevice::Open(entry, cache_dir);
+        OpenClDevice::Open(entry, cache_dir, guard_pages_);
     if (!device.ok()) return device.status();
     return *std::move(device);
   }

@@ -17,9 +17,9 @@ class OpenClBackend : public Backend {
   // `cache_dir` is where PoCL keeps its own cache (POCL_CACHE_DIR, unless the
   // environment sets it already); empty: PoCL's default. Construct before
   // another thread starts. `skip_nvidia`: leaves NVIDIA's GPUs to the CUDA
-  // backend, which measures them better.
+  // backend, which measures them better. `guard_pages`: as OpenClDevice::Open.
   explicit OpenClBackend(const std::string& cache_dir = "",
-                         bool skip_nvidia = false);
+                         bool skip_nvidia = false, bool guard_pages = false);
 
   std::string name() const override { return "opencl"; }
   Enumeration Enumerate() override;
@@ -28,6 +28,7 @@ class OpenClBackend : public Backend {
 
  private:
   bool skip_nvidia_;
+  bool guard_pages_;
 };
 
 }  // namespace wavetune

@@ -1,50 +1,56 @@
-// How the correctness check runs something on an OpenCL device.
+// Where arguments of checked launches lie on an OpenCL device.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_CHECK_H_
 #define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_CHECK_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
-#include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
+#include "absl/strings/string_view.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
 #include "profiler_agent/result_check.h"
 
 namespace wavetune {
 
-class OpenClRun : public CheckedRun {
+// Whatever an OpenCL device's CheckMemory allocates.
+class OpenClCheckBuffer : public CheckBuffer {
  public:
-  // All outlive it.
-  OpenClRun(const OpenClSession& session, const KernelSpec& spec,
-            const Configuration& configuration, const Problem& problem,
-            cl_kernel kernel, const LaunchShape& shape)
-      : session_(session),
-        spec_(spec),
-        configuration_(configuration),
-        problem_(problem),
-        kernel_(kernel),
-        shape_(shape) {}
+  // The argument, without guards.
+  virtual cl_mem argument() const = 0;
+};
 
-  absl::Status AddBuffer(size_t argument, const std::string& content) override;
-  absl::Status Execute() override;
-  absl::StatusOr<std::string> Content(size_t argument) override;
+// Usual memory: the argument is a part of a larger buffer.
+class OpenClCheckMemory : public CheckMemory {
+ public:
+  // `session` outlives it.
+  explicit OpenClCheckMemory(const OpenClSession& session)
+      : session_(session) {}
+
+  absl::StatusOr<std::unique_ptr<CheckBuffer>> Allocate(
+      const Argument& argument, size_t bytes) override;
 
  private:
   const OpenClSession& session_;
-  const KernelSpec& spec_;
-  const Configuration& configuration_;
-  const Problem& problem_;
-  cl_kernel kernel_;
-  const LaunchShape shape_;
-  std::map<size_t, std::pair<OpenClBuffer, size_t>> buffers_;  // And bytes.
 };
+
+// Sets the buffers as a kernel's arguments. All are OpenClCheckBuffers. Errors:
+// as OpenClStatus.
+absl::Status SetCheckBuffers(cl_kernel kernel, const CheckBuffers& buffers);
+
+// Launches and waits. Errors: as Finish and EnqueueLaunch.
+absl::Status LaunchAndFinish(const OpenClSession& session, cl_kernel kernel,
+                             const LaunchShape& shape);
+
+// Copies, and returns when it is done. Errors: as OpenClStatus.
+absl::Status WriteOpenClBuffer(const OpenClSession& session, cl_mem buffer,
+                               absl::string_view content);
+absl::StatusOr<std::string> ReadOpenClBuffer(const OpenClSession& session,
+                                             cl_mem buffer, size_t bytes);
 
 // Returns the launch of a reference of `items` work items. Pure.
 LaunchShape ReferenceShape(const OpenClSession& session, int64_t items);

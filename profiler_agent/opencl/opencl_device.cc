@@ -11,6 +11,7 @@
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/opencl/guard_pages.h"
 #include "profiler_agent/opencl/opencl_check.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
@@ -26,6 +27,30 @@ struct OpenClDevice::Burst {
 
 namespace {
 
+// Returns the reference's memory, then, where they are others, the candidates'.
+std::vector<std::unique_ptr<CheckMemory>> CheckMemories(
+    const OpenClSession& session, bool guard_pages) {
+  std::vector<std::unique_ptr<CheckMemory>> memories;
+  memories.push_back(std::make_unique<OpenClCheckMemory>(session));
+  if (guard_pages) {
+    for (const auto side :
+         {GuardPageMemory::Side::kEnd, GuardPageMemory::Side::kBegin}) {
+      memories.push_back(std::make_unique<GuardPageMemory>(session, side));
+    }
+  }
+  return memories;
+}
+
+ResultCheckerOptions CheckerOptions(
+    const std::vector<std::unique_ptr<CheckMemory>>& memories) {
+  ResultCheckerOptions options;
+  options.reference_memory = memories.front().get();
+  for (size_t i = memories.size() > 1 ? 1 : 0; i < memories.size(); ++i) {
+    options.candidate_memories.push_back(memories[i].get());
+  }
+  return options;
+}
+
 bool IsPocl(cl_device_id device) {
   cl_platform_id platform = nullptr;
   char name[64] = {};
@@ -39,7 +64,8 @@ bool IsPocl(cl_device_id device) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(
-    const OpenClDeviceEntry& entry, const std::string& cache_dir) {
+    const OpenClDeviceEntry& entry, const std::string& cache_dir,
+    bool guard_pages) {
   cl_int code = CL_SUCCESS;
   OpenClContext context(
       clCreateContext(nullptr, 1, &entry.id, nullptr, nullptr, &code));
@@ -51,23 +77,31 @@ absl::StatusOr<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(
   if (code != CL_SUCCESS) return OpenClStatus(code, "creating a queue");
   cl_device_type type = 0;
   clGetDeviceInfo(entry.id, CL_DEVICE_TYPE, sizeof(type), &type, nullptr);
+  const bool is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+  if (guard_pages && !is_cpu) {
+    return absl::UnimplementedError(absl::StrCat(
+        "guard pages are for CPU devices; ", entry.facts.label, " is none"));
+  }
   const OpenClSession session = {.device = entry.id,
                                  .context = context.get(),
                                  .queue = queue.get(),
-                                 .is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0,
+                                 .is_cpu = is_cpu,
                                  .driver_keeps_programs = IsPocl(entry.id)};
-  return std::unique_ptr<OpenClDevice>(new OpenClDevice(
-      entry.facts, std::move(context), std::move(queue), session, cache_dir));
+  return std::unique_ptr<OpenClDevice>(
+      new OpenClDevice(entry.facts, std::move(context), std::move(queue),
+                       session, cache_dir, guard_pages));
 }
 
 OpenClDevice::OpenClDevice(DeviceFacts facts, OpenClContext context,
                            OpenClQueue queue, const OpenClSession& session,
-                           const std::string& cache_dir)
+                           const std::string& cache_dir, bool guard_pages)
     : facts_(std::move(facts)),
       context_(std::move(context)),
       queue_(std::move(queue)),
       session_(session),
-      compiler_(session, facts_, cache_dir) {}
+      compiler_(session, facts_, cache_dir),
+      check_memories_(CheckMemories(session_, guard_pages)),
+      checker_(CheckerOptions(check_memories_)) {}
 
 OpenClDevice::~OpenClDevice() = default;
 
@@ -86,6 +120,7 @@ absl::Status OpenClDevice::Load(LoadedKernel kernel) {
 
   compiled_.clear();
   reference_.reset();
+  checker_.Forget();
   arenas_.clear();
   source_ = *std::move(source);
   kernel_ = std::move(kernel);
@@ -221,18 +256,35 @@ absl::Status OpenClDevice::Check(const CompiledKernel& compiled,
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
               configuration, problem, facts_);
   if (!shape.ok()) return shape.status();
-  OpenClRun candidate(session_, kernel_->spec, configuration, problem,
-                      compiled.kernel.get(), *shape);
-  OpenClRun expected(
-      session_, kernel_->spec, configuration, problem,
-      (*reference)->kernel.get(),
+  const LaunchShape reference_shape =
       ReferenceShape(session_, Evaluate(kernel_->spec.correctness->work_items,
-                                        problem.View(), configuration)));
-  // A thousand arguments apart: argument i uses seed + i.
-  absl::Status status = CheckResults(kernel_->spec, configuration, problem,
-                                     next_seed_++ * 1000, candidate, expected);
+                                        problem.View(), configuration));
+  absl::Status status = checker_.Check(
+      {.spec = kernel_->spec,
+       .configuration = configuration,
+       .problem = problem,
+       .candidate =
+           [&](const CheckBuffers& buffers) {
+             return LaunchOn(buffers, compiled.kernel.get(), *shape,
+                             configuration, problem);
+           },
+       .reference =
+           [&](const CheckBuffers& buffers) {
+             return LaunchOn(buffers, (*reference)->kernel.get(),
+                             reference_shape, configuration, problem);
+           }});
   if (status.ok() && first_use) compiler_.Publish(**reference);
   return status;
+}
+
+absl::Status OpenClDevice::LaunchOn(const CheckBuffers& buffers,
+                                    cl_kernel kernel, const LaunchShape& shape,
+                                    const Configuration& configuration,
+                                    const Problem& problem) const {
+  RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));
+  RETURN_IF_ERROR(SetLocalMemory(kernel, kernel_->spec, shape));
+  RETURN_IF_ERROR(SetCheckBuffers(kernel, buffers));
+  return LaunchAndFinish(session_, kernel, shape);
 }
 
 absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,

@@ -18,14 +18,18 @@
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
+#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 
 class OpenClDevice : public Device {
  public:
   // Errors: UNAVAILABLE, as OpenClStatus.
+  // `guard_pages`: checks on memory that ends, and begins, at a forbidden page
+  // (guard_pages.h). Errors also: UNIMPLEMENTED where the device cannot.
   static absl::StatusOr<std::unique_ptr<OpenClDevice>> Open(
-      const OpenClDeviceEntry& entry, const std::string& cache_dir);
+      const OpenClDeviceEntry& entry, const std::string& cache_dir,
+      bool guard_pages = false);
   ~OpenClDevice() override;
 
   const DeviceFacts& facts() const override { return facts_; }
@@ -41,7 +45,8 @@ class OpenClDevice : public Device {
   struct Burst;
 
   OpenClDevice(DeviceFacts facts, OpenClContext context, OpenClQueue queue,
-               const OpenClSession& session, const std::string& cache_dir);
+               const OpenClSession& session, const std::string& cache_dir,
+               bool guard_pages);
 
   absl::StatusOr<const CompiledKernel*> Compile(
       const Configuration& configuration);
@@ -49,6 +54,11 @@ class OpenClDevice : public Device {
   absl::Status Check(const CompiledKernel& compiled,
                      const Configuration& configuration,
                      const Problem& problem);
+  // Launches on the buffers of a check, and waits.
+  absl::Status LaunchOn(const CheckBuffers& buffers, cl_kernel kernel,
+                        const LaunchShape& shape,
+                        const Configuration& configuration,
+                        const Problem& problem) const;
   absl::Status ReserveBuffers(const Configuration& configuration,
                               const Problem& problem);
   absl::Status EnqueueOne(cl_kernel kernel, const LaunchShape& shape,
@@ -66,7 +76,8 @@ class OpenClDevice : public Device {
   std::optional<CompiledKernel> reference_;
   std::map<size_t, OpenClArena> arenas_;   // By argument.
   std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
-  uint64_t next_seed_ = 1;
+  std::vector<std::unique_ptr<CheckMemory>> check_memories_;
+  ResultChecker checker_;  // Its buffers go before the context.
 };
 
 }  // namespace wavetune

@@ -102,6 +102,45 @@ TEST_F(OpenClDeviceTest, RefusesACandidateThatComputesWrongResults) {
   EXPECT_TRUE(device_->Prepare(kSound, problems_).ok());
 }
 
+// What tests/data/kernels/check_faults does with FAULT, and what is said.
+struct CheckFault {
+  int fault;
+  const char* says;
+};
+
+class OpenClCheckTest : public OpenClDeviceTest,
+                        public ::testing::WithParamInterface<CheckFault> {
+ protected:
+  absl::Status Prepare(int fault) {
+    return device_->Prepare({4, 16, 16, fault}, problems_).status();
+  }
+};
+
+TEST_P(OpenClCheckTest, FindsTheFault) {
+  Load(*device_, "check_faults");
+  const absl::Status status = Prepare(GetParam().fault);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().says));
+  EXPECT_TRUE(Prepare(0).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, OpenClCheckTest,
+    ::testing::Values(
+        CheckFault{1, "(nan where"}, CheckFault{2, "(nan where"},
+        CheckFault{3, "writes into input 'b' at m=1000 n=1000 k=4: 1 element"},
+        CheckFault{4,
+                   "writes past the end of output 'c' at m=1000 n=1000 "
+                   "k=4: 1 element, the first 3000 elements past"},
+        CheckFault{5, "writes before the beginning of output 'c'"},
+        CheckFault{6, "first wrong at row 0, column 1; 1 of 1,000,000"},
+        CheckFault{7, "in launch 2 of the same"},
+        CheckFault{8, "in launch 3 of the same"},
+        CheckFault{9, "on inputs whose partial sums cancel"}),
+    [](const auto& test) {
+      return "Number" + std::to_string(test.param.fault);
+    });
+
 TEST_F(OpenClDeviceTest, RefusesACandidateThatNoProblemChecks) {
   Load(*device_, "column_sum");
   EXPECT_EQ(device_->Prepare(kSound, {{.extents = {0, 0}}}).status().code(),

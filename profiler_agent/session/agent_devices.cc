@@ -63,6 +63,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
   if (options.backend.skip_nvidia_opencl) {
     command.emplace_back("--skip-nvidia-opencl");
   }
+  if (options.backend.guard_pages) command.emplace_back("--guard-pages");
   if (!options.backend.compile_only_architecture.empty()) {
     command.insert(command.end(),
                    {"--arch", options.backend.compile_only_architecture});

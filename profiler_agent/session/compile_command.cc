@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/kernel/correctness_problems.h"
@@ -40,6 +41,10 @@ std::vector<Configuration> ChooseConfigurations(
 // Where the workers look for the device: of an architecture that is a compiler.
 AgentDevicesOptions DevicesOptions(const CompileCommandOptions& options) {
   AgentDevicesOptions devices = options.devices;
+  if (options.guard_pages) {
+    devices.backends = {"opencl"};
+    devices.backend.guard_pages = true;
+  }
   if (options.architecture.empty()) return devices;
   devices.backends = {"cuda"};
   devices.backend.compile_only_architecture = options.architecture;
@@ -73,6 +78,11 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
                             ? spec.ImplementationOf(backend) != nullptr
                             : facts.uuid == options.device_uuid;
       if (!fits) continue;
+      if (options.guard_pages &&
+          !absl::StartsWith(facts.architecture, "cpu-")) {
+        seen.back() += ": no CPU, which guard pages need";
+        continue;
+      }
       Workers workers;
       for (int i = 0; i < std::max(devices.prepare_workers, 1); ++i)
         workers.push_back(std::make_unique<RemoteDevice>(

@@ -21,6 +21,9 @@ struct CompileCommandOptions {
   int sample = 8;    // Candidates, spread over the space; the default
                      // configuration is always among them.
   bool all = false;  // Every candidate.
+  // Checks on a CPU through OpenCL, with arguments that end, and in a second
+  // pass begin, at a page that nobody may touch.
+  bool guard_pages = false;
   bool json = false;
 };
 

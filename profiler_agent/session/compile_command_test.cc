@@ -14,6 +14,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class CompileCommandTest : public ::testing::Test {
@@ -75,6 +76,28 @@ TEST_F(CompileCommandTest, FindsATailThatNoDeclaredProblemHas) {
     GTEST_SKIP() << refused.status().message();
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_EQ(*refused, 4);  // Those with BREAK=1.
+}
+
+TEST_F(CompileCommandTest, GuardPagesFindAStrayReadThatChangesNothing) {
+  options_.kernel_dir = WAVETUNE_SOURCE_DIR "/tests/data/kernels/check_faults";
+  options_.all = true;
+  options_.guard_pages = true;
+  const absl::StatusOr<int> refused = Run();
+  if (absl::IsUnavailable(refused.status()))
+    GTEST_SKIP() << refused.status().message();
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(*refused, 11);
+  EXPECT_THAT(out_.str(), HasSubstr("ok       BLOCK_M=4 BLOCK_N=16 BLOCK_K=16 "
+                                    "FAULT=0 "));
+  EXPECT_THAT(out_.str(),
+              ContainsRegex("FAULT=10: crashed: .*SIGSEGV; it last said: the "
+                            "kernel reads .* past the end of input 'a'"));
+  EXPECT_THAT(out_.str(),
+              ContainsRegex("FAULT=4: crashed: .*the kernel writes .* past the "
+                            "end of output 'c'"));
+  EXPECT_THAT(out_.str(),
+              ContainsRegex("FAULT=11: crashed: .*the kernel reads .* before "
+                            "the beginning of input 'b'"));
 }
 
 TEST_F(CompileCommandTest, NamesTheDevicesThereAreWhenOneIsUnknown) {

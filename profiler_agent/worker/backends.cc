@@ -30,8 +30,8 @@ constexpr BuiltIn kBuiltIn[] = {
 #endif
     {"opencl",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
-       return std::make_unique<OpenClBackend>(options.cache_dir,
-                                              options.skip_nvidia_opencl);
+       return std::make_unique<OpenClBackend>(
+           options.cache_dir, options.skip_nvidia_opencl, options.guard_pages);
      }},
     {"replay",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {

@@ -22,6 +22,8 @@ struct BackendOptions {
   double memory_cap = 0.5;
   // The OpenCL backend leaves NVIDIA's devices to the CUDA backend.
   bool skip_nvidia_opencl = false;
+  // The OpenCL backend checks on memory with guard pages (CPU devices only).
+  bool guard_pages = false;
 };
 
 // Returns the backends that an agent looks for when it is not told: all that

@@ -1,0 +1,45 @@
+// GuardPageMemory: arguments that end, or begin, at a page that nobody may
+// touch. An access beyond it ends the process with SIGSEGV, in the instruction
+// that does it: also a read whose value is thrown away, which poison does not
+// show.
+//
+// Only on CPU devices whose driver works on the host's memory in place (PoCL).
+#ifndef WAVETUNE_PROFILER_AGENT_OPENCL_GUARD_PAGES_H_
+#define WAVETUNE_PROFILER_AGENT_OPENCL_GUARD_PAGES_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "profiler_agent/opencl/opencl_handle.h"
+#include "profiler_agent/result_check.h"
+
+namespace wavetune {
+
+class GuardPageMemory : public CheckMemory {
+ public:
+  enum class Side : uint8_t {
+    // The page lies behind the argument, less than kAlignment bytes away: what
+    // is between them is poison.
+    kEnd,
+    kBegin,
+  };
+
+  // What drivers may take for granted of an argument's address.
+  static constexpr size_t kAlignment = 128;
+
+  // `session` outlives it. Installs the handler that names the argument.
+  GuardPageMemory(const OpenClSession& session, Side side);
+
+  Guards GuardsOf(size_t bytes) const override;
+  absl::StatusOr<std::unique_ptr<CheckBuffer>> Allocate(
+      const Argument& argument, size_t bytes) override;
+
+ private:
+  const OpenClSession& session_;
+  const Side side_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_OPENCL_GUARD_PAGES_H_
