@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
@@ -19,11 +20,13 @@
 #include "server/disk_kernel_catalog.h"
 #include "server/log.h"
 #include "server/peer_users.h"
+#include "server/periodic_task.h"
 #include "server/registry/job_queue.h"
 #include "server/registry/table_catalog.h"
 #include "server/registry/usage_ledger.h"
 #include "server/sample_handler.h"
 #include "server/services.h"
+#include "server/socket_lock.h"
 #include "server/table_handler.h"
 #include "server/unix_socket.h"
 #include "server/usage_handler.h"
@@ -37,6 +40,10 @@ constexpr std::chrono::seconds kBatchGrace{5};
 constexpr std::chrono::seconds kCallGrace{1};
 // A batch of grouped problems or of kernel sources is large for a message.
 constexpr int kMaxMessageBytes = 64 << 20;
+
+// What grpc.health.v1 knows the store by: not serving while nothing can be
+// written to it.
+constexpr char kStoreHealth[] = "wavetune.store";
 
 constexpr mode_t kEveryone = 0666;
 constexpr mode_t kOwnerAndGroup = 0660;
@@ -106,6 +113,7 @@ class Daemon::Impl {
  public:
   Impl(const DaemonStores& stores, const DaemonOptions& options)
       : options_(options),
+        facts_(stores.facts),
         clock_(options.clock ? options.clock : &system_clock_),
         tables_(stores.tables, Warn),
         devices_(stores.devices, clock_),
@@ -138,6 +146,8 @@ class Daemon::Impl {
     for (const std::string& path :
          {options_.reader_socket, options_.agent_socket,
           options_.admin_socket}) {
+      ASSIGN_OR_RETURN(SocketLock lock, SocketLock::Take(path));
+      socket_locks_.push_back(std::move(lock));
       RETURN_IF_ERROR(PrepareSocketPath(path));
     }
     RETURN_IF_ERROR(kernels_.CheckFolders());
@@ -164,13 +174,17 @@ class Daemon::Impl {
     RETURN_IF_ERROR(
         Listen({options_.agent_socket, kOwnerAndGroup, bounds.agent, &peers_},
                AgentServices(&devices_, session, &streams_), &agent_));
-    return Listen(
-        {options_.admin_socket, kOwnerAndGroup, bounds.admin, &peers_},
-        AdminServices(&admin_handler_, &streams_), &admin_);
+    RETURN_IF_ERROR(
+        Listen({options_.admin_socket, kOwnerAndGroup, bounds.admin, &peers_},
+               AdminServices(&admin_handler_, &streams_), &admin_));
+    TellOfStore(facts_.write_problem());
+    store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
+    return absl::OkStatus();
   }
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
+    store_looks_.Stop();
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
       if (listener->server == nullptr) continue;
       if (auto* health = listener->server->GetHealthCheckService()) {
@@ -235,7 +249,24 @@ class Daemon::Impl {
     return options;
   }
 
+  // What could not be stored is stored as soon as it can be.
+  void LookAtStore() {
+    const absl::Status status = facts_.tend();
+    if (status.ok()) jobs_.SaveJobs();
+    TellOfStore(status);
+  }
+
+  // Tables are served all the same: the daemon as a whole is healthy.
+  void TellOfStore(const absl::Status& status) {
+    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+      if (auto* health = listener->server->GetHealthCheckService()) {
+        health->SetServingStatus(kStoreHealth, status.ok());
+      }
+    }
+  }
+
   const DaemonOptions options_;
+  const StoreFacts facts_;
   SystemClock system_clock_;
   Clock* const clock_;
   TableCatalog tables_;
@@ -252,9 +283,11 @@ class Daemon::Impl {
   UsageHandler usage_handler_;
   StreamSet streams_;
   PeerUsers peers_;
+  std::vector<SocketLock> socket_locks_;  // Longer than what listens.
   Listener reader_;
   Listener agent_;
   Listener admin_;
+  PeriodicTask store_looks_;
   bool stopped_ = false;
 };
 

@@ -52,6 +52,9 @@ struct DaemonOptions {
   double heartbeat_timeout_s = 30;
   // Of whoever lists samples, for each message.
   std::chrono::milliseconds listing_patience{30000};
+  // Between looks at a store that cannot be written, and at whether its folder
+  // is still there.
+  std::chrono::milliseconds store_look_interval{2000};
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
   UsageRefiner::Options refine;  // When tables are refined by themselves.

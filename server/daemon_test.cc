@@ -2,14 +2,20 @@
 #include "server/daemon.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/daemon_fixture.h"
 
 namespace wavetune {
@@ -86,9 +92,83 @@ TEST_F(DaemonTest, AStoppedDaemonGoesOnWithItsJobs) {
   EXPECT_EQ(progress.job().state(), v1::SUCCEEDED) << progress.job().message();
 }
 
+// Asks grpc.health.v1, on the reader socket.
+class HealthProbe {
+ public:
+  explicit HealthProbe(std::shared_ptr<grpc::Channel> channel)
+      : stub_(std::move(channel)) {}
+
+  // HealthCheckResponse: 1 is SERVING, 2 NOT_SERVING. -1: no answer.
+  int Ask(const std::string& service) {
+    // The message of one field, by hand: the package ships no stub.
+    std::string request;
+    if (!service.empty()) {
+      request = "\x0a";
+      request += static_cast<char>(service.size());
+      request += service;
+    }
+    grpc::Slice slice(request);
+    const grpc::ByteBuffer buffer(&slice, 1);
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    const auto call = stub_.PrepareUnaryCall(
+        &context, "/grpc.health.v1.Health/Check", buffer, &queue);
+    call->StartCall();
+    grpc::ByteBuffer answer;
+    grpc::Status status;
+    call->Finish(&answer, &status, this);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    grpc::Slice bytes;
+    if (!status.ok() || !answer.DumpToSingleSlice(&bytes).ok()) return -1;
+    return bytes.size() == 2 ? *(bytes.begin() + 1) : -1;
+  }
+
+ private:
+  grpc::GenericStub stub_;
+};
+
+TEST_F(DaemonTest, StatusAndHealthSayThatNothingCanBeStored) {
+  std::atomic<bool> full = false;
+  const auto state = [&full] {
+    return full ? absl::ResourceExhaustedError("the disk is full: free space")
+                : absl::OkStatus();
+  };
+  DaemonStores stores = Stores();
+  stores.facts.write_problem = state;
+  stores.facts.tend = state;
+  DaemonOptions options = Options();
+  options.store_look_interval = std::chrono::milliseconds(1);
+  daemon_ = nullptr;
+  daemon_ = Daemon::Start(stores, options).value();
+  const auto status = Stub<v1::StatusService>("reader.sock");
+  const auto problem = [&] {
+    v1::GetStatusResponse response;
+    EXPECT_TRUE(Call(&v1::StatusService::Stub::GetStatus, status,
+                     v1::GetStatusRequest(), &response)
+                    .ok());
+    return response.store_problem();
+  };
+  HealthProbe health(Channel("reader.sock"));
+  EXPECT_EQ(problem(), "");
+  EXPECT_EQ(health.Ask("wavetune.store"), 1);
+
+  full = true;
+  EXPECT_THAT(problem(), HasSubstr("free space"));
+  EXPECT_TRUE(WaitUntil([&] { return health.Ask("wavetune.store") == 2; }));
+  EXPECT_EQ(health.Ask(""), 1);  // Tables are served.
+
+  full = false;
+  EXPECT_TRUE(WaitUntil([&] { return health.Ask("wavetune.store") == 1; }));
+  EXPECT_EQ(problem(), "");
+}
+
 TEST_F(DaemonTest, ASecondDaemonLeavesTheFirstOneAlone) {
   const auto second = Daemon::Start(Stores(), Options());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr(absl::StrCat("(pid ", ::getpid(), ")")));
   v1::GetStatusResponse status;
   EXPECT_TRUE(Call(&v1::StatusService::Stub::GetStatus,
                    Stub<v1::StatusService>("reader.sock"),

@@ -153,8 +153,12 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   DaemonStores stores{&store->samples(), &store->tables(), &store->jobs(),
                       &store->devices()};
   stores.usage = &store->usage();
-  stores.facts = {store->store_id(), store->path(), store->schema_version(),
-                  [&store] { return store->corrupt_entries(); }};
+  stores.facts = {store->store_id(),
+                  store->path(),
+                  store->schema_version(),
+                  [&store] { return store->corrupt_entries(); },
+                  [&store] { return store->WriteProblem(); },
+                  [&store] { return store->Tend(); }};
   DaemonOptions options;
   const std::string& dir = arguments.socket_dir;
   RETURN_IF_ERROR(PrepareSocketDir(dir));
@@ -201,6 +205,8 @@ int Main(int argc, char** argv) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   // Writing to a socket or pipe whose reader is gone is an error, not the end.
   signal(SIGPIPE, SIG_IGN);
+  // So is a file that may not grow further (ulimit -f).
+  signal(SIGXFSZ, SIG_IGN);
 
   Arguments arguments;
   arguments.store = DefaultStore();

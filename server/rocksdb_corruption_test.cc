@@ -190,6 +190,33 @@ class CorruptFileTest : public ::testing::Test {
     for (char& byte : bytes) byte = static_cast<char>(~byte);
     file.seekp(middle).write(bytes.data(), count);
   }
+  // As a crash leaves it: the record beside the database is that of the start.
+  void StopWithoutClosing() {
+    fs::copy_file(path_ + "/STORE", path_ + ".record");
+    store_.reset();
+    fs::rename(path_ + ".record", path_ + "/STORE");
+  }
+  void AppendSome() {
+    for (int i = 0; i < 10; ++i) {
+      const std::vector<SampleRecord> samples = {TestSample(i)};
+      ASSERT_TRUE(store_->samples().Append(TestKey(), 1, samples, {}).ok());
+    }
+  }
+  // Where the records of a file of RocksDB's log format end.
+  static std::vector<size_t> RecordEnds(const fs::path& path) {
+    constexpr size_t kHeader = 7;
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    std::vector<size_t> ends;
+    for (size_t at = 0; at + kHeader <= bytes.size();) {
+      const size_t length = static_cast<uint8_t>(bytes[at + 4]) +
+                            size_t{256} * static_cast<uint8_t>(bytes[at + 5]);
+      if (length == 0) break;
+      at += kHeader + length;
+      ends.push_back(at);
+    }
+    return ends;
+  }
   void ExpectRefusal(const std::string& what) {
     const absl::Status status = TryOpen().status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
@@ -244,6 +271,84 @@ TEST_F(CorruptFileTest, RefusesAMissingManifest) {
   ExpectRefusal("MANIFEST");
 }
 
+TEST_F(CorruptFileTest, RefusesAMissingLog) {
+  AppendSome();
+  store_.reset();
+  for (const fs::path& file : Files("", ".log")) fs::remove(file);
+  const size_t files = Files("").size();
+  ExpectRefusal("its write-ahead log is missing");
+  EXPECT_EQ(Files("").size(), files);  // Nothing was made or cleaned up.
+}
+
+TEST_F(CorruptFileTest, RefusesAMissingLogAfterACrash) {
+  AppendSome();
+  StopWithoutClosing();
+  for (const fs::path& file : Files("", ".log")) fs::remove(file);
+  ExpectRefusal("its write-ahead log is missing");
+}
+
+TEST_F(CorruptFileTest, RefusesALogThatWasCutAfterACleanEnd) {
+  AppendSome();
+  store_.reset();
+  const fs::path log = Files("", ".log").at(0);
+  const std::vector<size_t> ends = RecordEnds(log);
+  ASSERT_GT(ends.size(), 2u);
+  fs::resize_file(log, ends[ends.size() - 2]);
+  ExpectRefusal("were on disk");
+}
+
+TEST_F(CorruptFileTest, RefusesAManifestThatEndsTooEarly) {
+  Fill();
+  store_.reset();
+  const fs::path manifest = Files("MANIFEST").at(0);
+  const std::string copy = path_ + ".manifest";
+  fs::copy_file(manifest, copy);
+  const std::vector<size_t> ends = RecordEnds(manifest);
+  ASSERT_GT(ends.size(), 5u);
+  const size_t files = Files("").size();
+  for (size_t i = 0; i + 1 < ends.size(); ++i) {
+    fs::copy_file(copy, manifest, fs::copy_options::overwrite_existing);
+    fs::resize_file(manifest, ends[i]);
+    ExpectRefusal("");
+    EXPECT_EQ(Files("").size(), files) << "cut at record " << i;
+  }
+  fs::copy_file(copy, manifest, fs::copy_options::overwrite_existing);
+  Open();
+  EXPECT_EQ(store_->samples().Load(TestKey(), 1)->samples.size(),
+            size_t{kSamples});
+  fs::remove(copy);
+}
+
+TEST_F(CorruptFileTest, RefusesAFolderWhoseDatabaseIsGone) {
+  store_.reset();
+  for (const fs::path& file : Files("")) {
+    if (file.filename() != "STORE") fs::remove(file);
+  }
+  ExpectRefusal("CURRENT is missing");
+}
+
+TEST_F(CorruptFileTest, WritesAnUnreadableRecordAnew) {
+  AppendSome();
+  store_.reset();
+  std::ofstream(path_ + "/STORE") << "garbage";
+  Open();
+  store_.reset();
+  for (const fs::path& file : Files("", ".log")) fs::remove(file);
+  ExpectRefusal("its write-ahead log is missing");
+}
+
+// As an older daemon leaves it, or a restore.
+TEST_F(CorruptFileTest, OpensAStoreWithoutARecord) {
+  AppendSome();
+  const std::string id = store_->store_id();
+  store_.reset();
+  fs::remove(path_ + "/STORE");
+  Open();
+  EXPECT_EQ(store_->store_id(), id);
+  EXPECT_EQ(store_->samples().Load(TestKey(), 1)->samples.size(), 10u);
+  EXPECT_TRUE(fs::exists(path_ + "/STORE"));
+}
+
 TEST_F(CorruptFileTest, RefusesADamagedManifest) {
   Fill();
   store_.reset();
@@ -273,11 +378,75 @@ TEST_F(CorruptFileTest, GoesOnAfterATornLogRecord) {
     const std::vector<SampleRecord> samples = {TestSample(i)};
     ASSERT_TRUE(store_->samples().Append(TestKey(), 1, samples, {}).ok());
   }
-  store_.reset();
+  StopWithoutClosing();
   const fs::path log = Files("", ".log").at(0);
   fs::resize_file(log, fs::file_size(log) - 3);
   Open();
   EXPECT_EQ(store_->samples().Load(TestKey(), 1)->samples.size(), 99u);
+}
+
+// ---- A folder that was moved, removed or copied ----
+
+class StoreFolderTest : public CorruptFileTest {
+ protected:
+  absl::Status Create() { return store_->jobs().Create(TestJob()).status(); }
+
+  const std::string elsewhere_ = directory_.Path("elsewhere");
+};
+
+TEST_F(StoreFolderTest, ACopyGetsAnIdOfItsOwn) {
+  AppendSome();
+  const std::string id = store_->store_id();
+  store_.reset();
+  fs::copy(path_, elsewhere_, fs::copy_options::recursive);
+  std::string copied_id;
+  {
+    const auto copy = RocksDbStore::Open({.path = elsewhere_});
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    copied_id = (*copy)->store_id();
+    EXPECT_NE(copied_id, id);
+    EXPECT_EQ((*copy)->samples().Load(TestKey(), 1)->samples.size(), 10u);
+  }
+  // Both keep theirs from now on.
+  const auto copy = RocksDbStore::Open({.path = elsewhere_});
+  EXPECT_EQ((*copy)->store_id(), copied_id);
+  Open();
+  EXPECT_EQ(store_->store_id(), id);
+}
+
+TEST_F(StoreFolderTest, AMovedStoreKeepsItsId) {
+  const std::string id = store_->store_id();
+  store_.reset();
+  fs::rename(path_, elsewhere_);
+  const auto moved = RocksDbStore::Open({.path = elsewhere_});
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ((*moved)->store_id(), id);
+}
+
+TEST_F(StoreFolderTest, ARemovedStoreIsNoticedAndNotMadeAnew) {
+  ASSERT_TRUE(Create().ok());
+  EXPECT_TRUE(store_->Tend().ok());
+  fs::remove_all(path_);
+  EXPECT_EQ(store_->Tend().code(), absl::StatusCode::kFailedPrecondition);
+  const absl::Status status = Create();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(path_), HasSubstr("was removed"),
+                    HasSubstr("restart the daemon")));
+  EXPECT_EQ(store_->WriteProblem(), status);
+  store_.reset();
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(StoreFolderTest, WritesGoOnWhenTheFolderIsPutBack) {
+  fs::rename(path_, elsewhere_);
+  EXPECT_FALSE(Create().ok());
+  fs::create_directory(path_);  // Another folder is not the store's.
+  EXPECT_FALSE(Create().ok());
+  fs::remove(path_);
+  fs::rename(elsewhere_, path_);
+  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(Create().ok());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/rocksdb_database.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include "absl/strings/escaping.h"
@@ -9,8 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/status_macros.h"
+#include "rocksdb/listener.h"
 #include "rocksdb/write_batch.h"
 #include "server/log.h"
+#include "server/rocksdb_file_system.h"
 #include "server/rocksdb_open.h"
 #include "server/rocksdb_options.h"
 #include "server/rocksdb_status.h"
@@ -28,6 +31,17 @@ constexpr size_t kMaxRememberedKeys = 10000;
 // StoreOptions), a new log and a new manifest.
 constexpr size_t kProbeBytes = size_t{8} << 20;
 
+// Opening anew fails where the disk is damaged rather than full. It is tried
+// again for ever, after pauses that double from the first to the last.
+constexpr int64_t kFirstReopenPauseUs = 1'000'000;
+constexpr int64_t kLastReopenPauseUs = 30'000'000;
+
+int64_t SteadyNowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 // 128 random bits: two stores never share an identity.
 std::string RandomStoreId() {
   std::random_device device;
@@ -37,6 +51,26 @@ std::string RandomStoreId() {
 }
 
 }  // namespace
+
+// Hears from RocksDB's threads what they could not write, and what is flushed.
+class RocksDbDatabase::Listener : public rocksdb::EventListener {
+ public:
+  explicit Listener(RocksDbDatabase* database) : database_(database) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
+                         rocksdb::Status* error) override {
+    database_->needs_recovery_ = true;
+    database_->NoteWrites(FromRocksDb(*error, "write the store's files"));
+  }
+  void OnFlushCompleted(rocksdb::DB* db,
+                        const rocksdb::FlushJobInfo& flush) override {
+    // Without it the next start checks a little less.
+    database_->RecordChanges(*db, flush.largest_seqno).IgnoreError();
+  }
+
+ private:
+  RocksDbDatabase* const database_;
+};
 
 absl::string_view FamilyName(Family family) {
   switch (family) {
@@ -67,9 +101,13 @@ absl::StatusOr<std::unique_ptr<RocksDbDatabase>> RocksDbDatabase::Open(
 
 RocksDbDatabase::RocksDbDatabase(Options options)
     : options_(std::move(options)),
-      env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()) {}
+      env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()),
+      rocksdb_env_(rocksdb::NewCompositeEnv(
+          std::make_shared<StoreFileSystem>(env_->GetFileSystem()))) {}
 
-RocksDbDatabase::~RocksDbDatabase() { CloseFiles(/*sync=*/!writes_fail_); }
+RocksDbDatabase::~RocksDbDatabase() {
+  CloseFiles(/*sync=*/!needs_recovery_ && CheckInPlace().ok());
+}
 
 void RocksDbDatabase::CloseFiles(bool sync) {
   if (db_ == nullptr) return;
@@ -79,7 +117,9 @@ void RocksDbDatabase::CloseFiles(bool sync) {
   // Unsynced progress of jobs reaches the disk now and not at some time. Not
   // after a failed write: RocksDB asserts that its log is sound (and Debian's
   // is built with assertions).
-  if (sync) db_->FlushWAL(/*sync=*/true).PermitUncheckedError();
+  if (sync && db_->FlushWAL(/*sync=*/true).ok()) {
+    RecordChanges(*db_, db_->GetLatestSequenceNumber()).IgnoreError();
+  }
   db_->Close().PermitUncheckedError();
   db_.reset();
 }
@@ -92,7 +132,10 @@ absl::Status RocksDbDatabase::OpenFiles() {
 }
 
 rocksdb::Status RocksDbDatabase::TryOpen(bool read_only) {
-  const rocksdb::Options options = StoreOptions(env_);
+  rocksdb::Options options = StoreOptions(rocksdb_env_.get());
+  options.listeners.push_back(std::make_shared<Listener>(this));
+  // Opened anew, the store is there, or nothing is to be made in its place.
+  if (!store_id_.empty()) options.create_if_missing = false;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (int i = 0; i < kFamilyCount; ++i) {
     descriptors.emplace_back(std::string(FamilyName(static_cast<Family>(i))),
@@ -117,16 +160,55 @@ absl::StatusOr<RocksDbDatabase::Lock> RocksDbDatabase::LockOpen() {
   if (db_ == nullptr) {
     return absl::InternalError(
         absl::StrCat("the store ", path(),
-                     " is closed after an error: see the log, then restart "
-                     "the daemon"));
+                     " is closed after an error and cannot be opened again "
+                     "yet: the log says why; it is tried again"));
   }
   return lock;
 }
 
 absl::Status RocksDbDatabase::LoadIdentity() {
+  place_ = StorePlace(path(), env_);
   ASSIGN_OR_RETURN(const uint64_t stored, GetNumber(kSchemaVersionName));
-  if (stored == 0) return CreateIdentity();
-  const int version = static_cast<int>(stored);
+  if (stored == 0) {
+    RETURN_IF_ERROR(CreateIdentity());
+  } else {
+    RETURN_IF_ERROR(ReadIdentity(static_cast<int>(stored)));
+  }
+  {
+    std::lock_guard lock(record_mutex_);
+    record_ = StoreRecord{.store_id = store_id_, .place = place_};
+  }
+  // The identity was synced; what came before is in table files since the logs
+  // were replayed.
+  return RecordChanges(*db_, db_->GetLatestSequenceNumber());
+}
+
+absl::Status RocksDbDatabase::RecordChanges(rocksdb::DB& db,
+                                            uint64_t sequence) {
+  std::lock_guard lock(record_mutex_);
+  if (!record_.has_value()) return absl::OkStatus();
+  NoteChanges(db, sequence, path(), env_, *record_);
+  return WriteStoreRecord(*record_, path(), env_);
+}
+
+absl::Status RocksDbDatabase::RenewCopiedId() {
+  const std::optional<StoreRecord> record = ReadStoreRecord(path(), env_);
+  if (!record.has_value() || record->place.empty() || place_.empty() ||
+      record->place == place_) {
+    return absl::OkStatus();
+  }
+  const std::string before = store_id_;
+  RETURN_IF_ERROR(ReplaceStoreId());
+  Log(LogLevel::kWarning, kComponent,
+      absl::StrCat(path(),
+                   " is a copy of a store's folder: it gets an id of "
+                   "its own, ",
+                   store_id_, " instead of ", before,
+                   ", and clients fetch everything anew"));
+  return absl::OkStatus();
+}
+
+absl::Status RocksDbDatabase::ReadIdentity(int version) {
   // Checked before the files were opened; this is for who comes in between.
   if (version > options_.schema_version) {
     return NewerStore(path(), version, options_.schema_version);
@@ -136,7 +218,7 @@ absl::Status RocksDbDatabase::LoadIdentity() {
                    Get(Family::kMeta, kStoreIdName));
   if (!id.has_value()) return DamagedStore(path(), "it has no store id");
   store_id_ = *id;
-  return absl::OkStatus();
+  return RenewCopiedId();
 }
 
 absl::Status RocksDbDatabase::CreateIdentity() {
@@ -184,6 +266,8 @@ absl::Status RocksDbDatabase::ReplaceStoreId() {
   batch.Put(Family::kMeta, kStoreIdName, id);
   RETURN_IF_ERROR(Write(batch, /*sync=*/true, "give the store a new id"));
   store_id_ = id;
+  std::lock_guard lock(record_mutex_);
+  if (record_.has_value()) record_->store_id = id;
   return absl::OkStatus();
 }
 
@@ -227,7 +311,10 @@ absl::Status RocksDbDatabase::Scan(Family family, absl::string_view prefix,
 
 rocksdb::Status RocksDbDatabase::TryWrite(const StoreBatch& batch, bool sync) {
   const Lock lock(open_mutex_);
-  if (db_ == nullptr) return rocksdb::Status::IOError("the store is closed");
+  if (db_ == nullptr) {
+    needs_recovery_ = true;
+    return rocksdb::Status::IOError("the store is closed");
+  }
   using Change = StoreBatch::Change;
   rocksdb::WriteBatch changes;
   for (const Change& change : batch.changes_) {
@@ -249,34 +336,76 @@ rocksdb::Status RocksDbDatabase::TryWrite(const StoreBatch& batch, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
   rocksdb::Status status = db_->Write(options, &changes);
-  // Opened read-only while recovering.
-  if (status.IsNotSupported()) return rocksdb::Status::IOError("read-only");
+  // A log with half a record in it, or files that were opened read-only.
+  if (!status.ok()) needs_recovery_ = true;
   return status;
 }
 
 absl::Status RocksDbDatabase::Write(const StoreBatch& batch, bool sync,
                                     absl::string_view doing) {
-  rocksdb::Status status = TryWrite(batch, sync);
-  if (status.IsIOError()) {
+  absl::Status result = CheckInPlace();
+  if (result.ok()) {
+    rocksdb::Status status = rocksdb::Status::IOError("earlier writes failed");
+    if (!needs_recovery_) status = TryWrite(batch, sync);
+    if (!status.ok()) status = RecoverAndWrite(batch, sync);
+    result = FromRocksDb(status, doing);
+  }
+  NoteWrites(result);
+  return result;
+}
+
+rocksdb::Status RocksDbDatabase::RecoverAndWrite(const StoreBatch& batch,
+                                                 bool sync) {
+  std::lock_guard lock(recover_mutex_);
+  // Perhaps another thread has.
+  const rocksdb::Status status =
+      needs_recovery_ ? Recover() : rocksdb::Status::OK();
+  return status.ok() ? TryWrite(batch, sync) : status;
+}
+
+absl::Status RocksDbDatabase::WriteProblem() {
+  std::lock_guard lock(problem_mutex_);
+  return problem_;
+}
+
+absl::Status RocksDbDatabase::Tend() {
+  absl::Status status = CheckInPlace();
+  if (status.ok() && (needs_recovery_ || !WriteProblem().ok())) {
     std::lock_guard lock(recover_mutex_);
-    // Without space an attempt to recover would only do more harm.
-    const rocksdb::Status space = ProbeSpace();
-    if (!space.ok()) {
-      status = space;
-    } else if (Recover()) {
-      status = TryWrite(batch, sync);
-    }
+    status = FromRocksDb(needs_recovery_ ? Recover() : ProbeSpace(),
+                         "write to the store");
   }
-  if (writes_fail_.exchange(!status.ok()) != !status.ok()) {
-    if (status.ok()) {
-      Log(LogLevel::kInfo, kComponent,
-          absl::StrCat(path(), ": writes succeed again"));
-    } else {
-      Log(LogLevel::kError, kComponent,
-          absl::StrCat(path(), ": writes fail: ", status.ToString()));
-    }
+  NoteWrites(status);
+  return status;
+}
+
+void RocksDbDatabase::NoteWrites(const absl::Status& status) {
+  // A write may succeed while RocksDB cannot flush or compact.
+  if (status.ok() && needs_recovery_) return;
+  {
+    std::lock_guard lock(problem_mutex_);
+    const bool changed = problem_.ok() != status.ok();
+    problem_ = status;
+    if (!changed) return;
   }
-  return FromRocksDb(status, doing);
+  if (status.ok()) {
+    Log(LogLevel::kInfo, kComponent,
+        absl::StrCat(path(), ": writes succeed again"));
+  } else {
+    Log(LogLevel::kError, kComponent,
+        absl::StrCat(path(), ": writes fail: ", status.message()));
+  }
+}
+
+absl::Status RocksDbDatabase::CheckInPlace() {
+  const bool there = StorePlace(path(), env_) == place_ &&
+                     !env_->FileExists(path() + "/CURRENT").IsNotFound();
+  if (there || store_id_.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the store ", path(),
+      " was removed, moved or replaced while the daemon uses it: nothing is "
+      "stored any more, and what serves is lost when the daemon ends. Put the "
+      "folder back, or restart the daemon to go on with what is there now"));
 }
 
 rocksdb::Status RocksDbDatabase::ProbeSpace() {
@@ -293,24 +422,39 @@ rocksdb::Status RocksDbDatabase::ProbeSpace() {
   return status;
 }
 
-bool RocksDbDatabase::Recover() {
-  {
-    // Flushes to new files: a half-written log record stays behind.
-    const Lock lock(open_mutex_);
-    if (db_ != nullptr && db_->Resume().ok()) return true;
+rocksdb::Status RocksDbDatabase::Recover() {
+  const int64_t now_us = options_.now_us ? options_.now_us() : SteadyNowUs();
+  if (now_us < reopen_at_us_) return reopen_failure_;
+  // Without space an attempt would only do more harm.
+  if (rocksdb::Status space = ProbeSpace(); !space.ok()) return space;
+  reopen_failure_ = Reopen();
+  if (reopen_failure_.ok()) {
+    reopen_at_us_ = 0;
+    reopen_pause_us_ = 0;
+    return reopen_failure_;
   }
-  // RocksDB takes some failures, such as to create a log, for fatal; and Resume
-  // says "busy" while its own recovery waits for its next look at the disk.
-  // Both end when it is opened anew. Until that succeeds it is open for reading
-  // at least.
+  reopen_pause_us_ =
+      std::clamp(2 * reopen_pause_us_, kFirstReopenPauseUs, kLastReopenPauseUs);
+  reopen_at_us_ = now_us + reopen_pause_us_;
+  Log(LogLevel::kError, kComponent,
+      absl::StrCat(path(), ": cannot be opened anew, tried again in ",
+                   reopen_pause_us_ / 1'000'000,
+                   " s: ", reopen_failure_.ToString()));
+  return reopen_failure_;
+}
+
+// Not DB::Resume: it takes a log that it could not write for sound where
+// nothing is to be flushed, and RocksDB asserts at the next write to it.
+rocksdb::Status RocksDbDatabase::Reopen() {
   std::unique_lock lock(open_mutex_);
   CloseFiles(/*sync=*/false);
+  needs_recovery_ = false;
   const rocksdb::Status status = TryOpen(/*read_only=*/false);
-  if (status.ok()) return true;
-  Log(LogLevel::kError, kComponent,
-      absl::StrCat(path(), ": cannot be opened anew: ", status.ToString()));
+  if (status.ok()) return status;
+  // Open for reading at least, until that succeeds.
+  needs_recovery_ = true;
   TryOpen(/*read_only=*/true).PermitUncheckedError();
-  return false;
+  return status;
 }
 
 absl::StatusOr<uint64_t> RocksDbDatabase::GetNumber(absl::string_view name) {

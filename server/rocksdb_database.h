@@ -27,6 +27,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/slice.h"
+#include "server/rocksdb_store_record.h"
 
 namespace wavetune {
 
@@ -91,6 +92,9 @@ class RocksDbDatabase {
     // Tests open stores as other versions of the program would.
     int schema_version = kSchemaVersion;
     std::vector<Migration> migrations = {};  // Schema 1 is the first.
+    // For the pauses between attempts to recover: microseconds from any
+    // origin; nullptr: since the machine was started.
+    std::function<int64_t()> now_us = nullptr;
   };
 
   // Opens the store, creating it where there is none. Errors:
@@ -141,9 +145,20 @@ class RocksDbDatabase {
   // Writes a batch, atomically; `sync`: it is on disk when this returns. After
   // an I/O error RocksDB refuses all writes: this makes it go on, so that the
   // first write with space back on the disk succeeds. Errors: as FromRocksDb;
-  // then nothing was added.
+  // then nothing was added. FAILED_PRECONDITION where the store's folder is not
+  // in its place any more.
   absl::Status Write(const StoreBatch& batch, bool sync,
                      absl::string_view doing);
+
+  // OK, or why nothing can be written: what the last write ended with, a flush
+  // or compaction in the background, or the last attempt to recover.
+  absl::Status WriteProblem();
+
+  // Makes writes possible again where they fail and what they lacked is back,
+  // without a write being asked for; notices a folder that is not in its place
+  // any more. Returns WriteProblem. Cost: two system calls where nothing fails;
+  // else as a write on a full disk.
+  absl::Status Tend();
 
   // Numbers of family meta, as decimal text; 0 where there is none. Errors:
   // DATA_LOSS for anything else.
@@ -159,6 +174,8 @@ class RocksDbDatabase {
   int64_t corrupt_entries() const { return corrupt_entries_; }
 
  private:
+  class Listener;
+
   explicit RocksDbDatabase(Options options);
 
   absl::Status OpenFiles();
@@ -166,22 +183,46 @@ class RocksDbDatabase {
   // `sync`: not after a failed write.
   void CloseFiles(bool sync);
   rocksdb::Status TryWrite(const StoreBatch& batch, bool sync);
-  // Makes writes possible again after an I/O error; false: not yet.
-  bool Recover();
+  rocksdb::Status RecoverAndWrite(const StoreBatch& batch, bool sync);
+  // Makes writes possible again after an I/O error, or says why not yet. Holds
+  // recover_mutex_.
+  rocksdb::Status Recover();
   rocksdb::Status ProbeSpace();
+  rocksdb::Status Reopen();
+  // FAILED_PRECONDITION where the folder is gone or another one is there.
+  absl::Status CheckInPlace();
+  void NoteWrites(const absl::Status& status);
   absl::Status LoadIdentity();
   absl::Status CreateIdentity();
+  // Of a store with schema `version`.
+  absl::Status ReadIdentity(int version);
   absl::Status Migrate(int from_version);
+  // Gives the store a new id where its folder is a copy of another store's.
+  absl::Status RenewCopiedId();
+  // Writes down that changes up to `sequence` are on disk.
+  absl::Status RecordChanges(rocksdb::DB& db, uint64_t sequence);
 
   const Options options_;
   rocksdb::Env* const env_;
+  const std::unique_ptr<rocksdb::Env> rocksdb_env_;  // As RocksDB sees env_.
   std::mutex recover_mutex_;  // One thread at a time recovers.
+  // Guarded by recover_mutex_: opening anew failed, and is tried again then.
+  int64_t reopen_at_us_ = 0;
+  int64_t reopen_pause_us_ = 0;
+  rocksdb::Status reopen_failure_;
   std::shared_mutex open_mutex_;
   // Guarded by open_mutex_: exclusively held while opening anew.
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount + 1> handles_{};
   std::string store_id_;
-  std::atomic<bool> writes_fail_ = false;
+  std::string place_;  // StorePlace when it was opened.
+  // Set by whatever RocksDB could not write; it must not write again before it
+  // was opened anew.
+  std::atomic<bool> needs_recovery_ = false;
+  std::mutex problem_mutex_;
+  absl::Status problem_;  // Guarded by problem_mutex_.
+  std::mutex record_mutex_;
+  std::optional<StoreRecord> record_;  // Guarded by record_mutex_.
   std::atomic<int64_t> corrupt_entries_ = 0;
   std::mutex corrupt_mutex_;
   // Guarded by corrupt_mutex_.

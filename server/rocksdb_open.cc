@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -16,6 +18,7 @@
 #include "server/rocksdb_database.h"
 #include "server/rocksdb_options.h"
 #include "server/rocksdb_status.h"
+#include "server/rocksdb_store_record.h"
 
 namespace wavetune {
 namespace {
@@ -70,6 +73,7 @@ bool IsDataFile(const std::string& name) {
 // Returns the stored schema version, 0 in a store that was never finished, by
 // way of a read-only handle: whatever is found, nothing is written.
 absl::StatusOr<int> ReadSchemaVersion(const std::string& path,
+                                      const std::optional<StoreRecord>& record,
                                       rocksdb::Env* env) {
   const rocksdb::Options options = StoreOptions(env);
   std::vector<std::string> names;
@@ -78,6 +82,9 @@ absl::StatusOr<int> ReadSchemaVersion(const std::string& path,
   if (!status.ok()) return OpenError(status, path, env);
   const std::string meta(FamilyName(Family::kMeta));
   if (std::find(names.begin(), names.end(), meta) == names.end()) {
+    if (record.has_value()) {
+      return DamagedStore(path, "its manifest ends before its families");
+    }
     if (names.size() == 1) return 0;
     return absl::FailedPreconditionError(absl::StrCat(
         path, " holds another RocksDB database: pass another --store"));
@@ -90,10 +97,14 @@ absl::StatusOr<int> ReadSchemaVersion(const std::string& path,
       &raw);
   if (!status.ok()) return OpenError(status, path, env);
   const std::unique_ptr<rocksdb::DB> db(raw);
+  const uint64_t sequence = db->GetLatestSequenceNumber();
   std::string text;
   status = db->Get({}, handles[1], ToSlice(kSchemaVersionName), &text);
   for (rocksdb::ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  if (record.has_value()) {
+    RETURN_IF_ERROR(CheckChangesAgainst(*record, path, sequence));
   }
   if (status.IsNotFound()) return 0;
   if (!status.ok()) return OpenError(status, path, env);
@@ -160,14 +171,19 @@ absl::Status PrepareToOpen(const std::string& path, int schema_version,
   std::vector<std::string> names;
   status = env->GetChildren(path, &names);
   if (!status.ok()) return OpenError(status, path, env);
+  const std::optional<StoreRecord> record = ReadStoreRecord(path, env);
   if (std::find(names.begin(), names.end(), "CURRENT") == names.end()) {
     // RocksDB would take the directory for a new database and delete the rest.
-    if (std::any_of(names.begin(), names.end(), IsDataFile)) {
+    if (record.has_value() ||
+        std::any_of(names.begin(), names.end(), IsDataFile)) {
       return DamagedStore(path, "the file CURRENT is missing");
     }
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const int stored, ReadSchemaVersion(path, env));
+  if (record.has_value()) {
+    RETURN_IF_ERROR(CheckFilesAgainst(*record, path, env));
+  }
+  ASSIGN_OR_RETURN(const int stored, ReadSchemaVersion(path, record, env));
   if (stored > schema_version) return NewerStore(path, stored, schema_version);
   return absl::OkStatus();
 }

@@ -17,8 +17,9 @@ inline constexpr absl::string_view kSchemaVersionName = "schema_version";
 inline constexpr absl::string_view kStoreIdName = "store_id";
 
 // Makes the directory; checks that no other process has the store open, that no
-// file is missing, and that its schema version is at most `schema_version`.
-// Errors: as RocksDbDatabase::Open.
+// file and no change that the store's record (StoreRecord) knows is missing,
+// and that its schema version is at most `schema_version`. Errors: as
+// RocksDbDatabase::Open.
 absl::Status PrepareToOpen(const std::string& path, int schema_version,
                            rocksdb::Env* env);
 

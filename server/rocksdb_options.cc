@@ -72,6 +72,12 @@ rocksdb::Options StoreOptions(rocksdb::Env* env) {
   // log would lose acknowledged samples silently with the default mode.
   options.wal_recovery_mode =
       rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // A log that is gone although the manifest knows it refuses the start.
+  options.track_and_verify_wals_in_manifest = true;
+  // RocksDbDatabase recovers from failed writes, by opening the files anew:
+  // RocksDB's own recovery takes a log that it could not write for sound when
+  // nothing is to be flushed, and aborts at the next write to it.
+  options.max_bgerror_resume_count = 0;
   // No thread that wakes up only to write statistics nobody reads.
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

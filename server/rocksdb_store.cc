@@ -13,9 +13,10 @@ namespace wavetune {
 absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
     const Options& options) {
   std::unique_ptr<RocksDbStore> store(new RocksDbStore);
-  ASSIGN_OR_RETURN(
-      store->database_,
-      RocksDbDatabase::Open({.path = options.path, .env = options.env}));
+  ASSIGN_OR_RETURN(store->database_,
+                   RocksDbDatabase::Open({.path = options.path,
+                                          .env = options.env,
+                                          .now_us = options.now_us}));
   RocksDbDatabase* const database = store->database_.get();
   ASSIGN_OR_RETURN(store->samples_, RocksDbSampleStore::Create(
                                         database, options.sample_limit_bytes));
@@ -40,6 +41,10 @@ int RocksDbStore::schema_version() const { return database_->schema_version(); }
 int64_t RocksDbStore::corrupt_entries() const {
   return database_->corrupt_entries();
 }
+
+absl::Status RocksDbStore::WriteProblem() { return database_->WriteProblem(); }
+
+absl::Status RocksDbStore::Tend() { return database_->Tend(); }
 
 absl::StatusOr<StoreReport> RocksDbStore::Check() {
   return CheckDatabase(*database_);

@@ -12,6 +12,7 @@
 #define WAVETUNE_SERVER_ROCKSDB_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,8 @@ class RocksDbStore {
     int64_t sample_limit_bytes = int64_t{4} << 30;
     // nullptr: the operating system's.
     rocksdb::Env* env = nullptr;
+    // As RocksDbDatabase::Options.
+    std::function<int64_t()> now_us = nullptr;
   };
 
   // Errors: as RocksDbDatabase::Open.
@@ -56,6 +59,11 @@ class RocksDbStore {
   int schema_version() const;
   // Entries found damaged since Open; each counts once.
   int64_t corrupt_entries() const;
+
+  // OK, or why nothing can be written at the moment, with what to do.
+  absl::Status WriteProblem();
+  // As RocksDbDatabase::Tend: to be called every few seconds.
+  absl::Status Tend();
 
   // As CheckDatabase and BackupDatabase.
   absl::StatusOr<StoreReport> Check();

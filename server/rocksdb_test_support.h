@@ -3,10 +3,10 @@
 #ifndef WAVETUNE_SERVER_ROCKSDB_TEST_SUPPORT_H_
 #define WAVETUNE_SERVER_ROCKSDB_TEST_SUPPORT_H_
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -96,72 +96,76 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
       : rocksdb::FileSystemWrapper(std::move(base)) {}
 
   const char* Name() const override { return "FaultyFileSystem"; }
+  // Making and writing files fails with `status` where their names end so.
+  void Fail(const rocksdb::IOStatus& status, const std::string& ending = "") {
+    std::lock_guard lock(mutex_);
+    status_ = status;
+    ending_ = ending;
+  }
+  void Heal() { Fail(rocksdb::IOStatus::OK()); }
   // Whether writing fails as on a full disk.
-  void set_full(bool full) { full_ = full; }
+  void set_full(bool full) {
+    Fail(full ? rocksdb::IOStatus::NoSpace("No space left on device")
+              : rocksdb::IOStatus::OK());
+  }
   // Whether making a directory or file is refused.
-  void set_denied(bool denied) { denied_ = denied; }
+  void set_denied(bool denied) {
+    Fail(denied ? rocksdb::IOStatus::IOError("While open", "Permission denied")
+                : rocksdb::IOStatus::OK());
+  }
 
   rocksdb::IOStatus NewWritableFile(
       const std::string& name, const rocksdb::FileOptions& options,
       std::unique_ptr<rocksdb::FSWritableFile>* result,
       rocksdb::IODebugContext* debug) override {
-    if (rocksdb::IOStatus s = Check(); !s.ok()) return s;
+    if (rocksdb::IOStatus s = Check(name); !s.ok()) return s;
     std::unique_ptr<rocksdb::FSWritableFile> file;
     rocksdb::IOStatus status =
         target()->NewWritableFile(name, options, &file, debug);
     if (status.ok()) {
-      *result = std::make_unique<File>(std::move(file), this);
+      *result = std::make_unique<File>(std::move(file), name, this);
     }
     return status;
-  }
-
-  // RocksDB starts a recovery of its own where this is supported.
-  rocksdb::IOStatus GetFreeSpace(const std::string& /*path*/,
-                                 const rocksdb::IOOptions& /*options*/,
-                                 uint64_t* bytes,
-                                 rocksdb::IODebugContext* /*debug*/) override {
-    *bytes = full_ ? 0 : uint64_t{1} << 30;
-    return rocksdb::IOStatus::OK();
   }
 
   rocksdb::IOStatus LockFile(const std::string& name,
                              const rocksdb::IOOptions& options,
                              rocksdb::FileLock** lock,
                              rocksdb::IODebugContext* debug) override {
-    if (rocksdb::IOStatus s = Check(); !s.ok()) return s;
+    if (rocksdb::IOStatus s = Check(name); !s.ok()) return s;
     return target()->LockFile(name, options, lock, debug);
   }
 
  private:
   class File : public rocksdb::FSWritableFileOwnerWrapper {
    public:
-    File(std::unique_ptr<rocksdb::FSWritableFile> file,
+    File(std::unique_ptr<rocksdb::FSWritableFile> file, std::string name,
          FaultyFileSystem* file_system)
         : FSWritableFileOwnerWrapper(std::move(file)),
+          name_(std::move(name)),
           file_system_(file_system) {}
 
     using FSWritableFileOwnerWrapper::Append;
     rocksdb::IOStatus Append(const rocksdb::Slice& data,
                              const rocksdb::IOOptions& options,
                              rocksdb::IODebugContext* debug) override {
-      if (rocksdb::IOStatus s = file_system_->Check(); !s.ok()) return s;
+      if (rocksdb::IOStatus s = file_system_->Check(name_); !s.ok()) return s;
       return FSWritableFileOwnerWrapper::Append(data, options, debug);
     }
 
    private:
+    const std::string name_;
     FaultyFileSystem* const file_system_;
   };
 
-  rocksdb::IOStatus Check() const {
-    if (full_) return rocksdb::IOStatus::NoSpace("No space left on device");
-    if (denied_) {
-      return rocksdb::IOStatus::IOError("While open", "Permission denied");
-    }
-    return rocksdb::IOStatus::OK();
+  rocksdb::IOStatus Check(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    return name.ends_with(ending_) ? status_ : rocksdb::IOStatus::OK();
   }
 
-  std::atomic<bool> full_ = false;
-  std::atomic<bool> denied_ = false;
+  std::mutex mutex_;
+  rocksdb::IOStatus status_;  // Both guarded by mutex_.
+  std::string ending_;
 };
 
 }  // namespace wavetune::testing

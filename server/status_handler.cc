@@ -55,6 +55,8 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   response->set_samples(stats.samples);
   response->set_samples_bytes(stats.size_bytes);
   response->set_corrupt_entries(options_.store.corrupt_entries());
+  response->set_store_problem(
+      std::string(options_.store.write_problem().message()));
   response->set_table_set_digest(TableSetDigestOf(snapshot->tables));
   response->set_resident_bytes(ResidentBytes());
   response->set_watchers(options_.watchers());

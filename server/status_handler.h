@@ -25,6 +25,11 @@ struct StoreFacts {
   std::string path;
   int schema_version = 0;
   std::function<int64_t()> corrupt_entries = [] { return int64_t{0}; };
+  // OK, or why nothing can be written at the moment.
+  std::function<absl::Status()> write_problem = [] { return absl::OkStatus(); };
+  // Makes writes possible again where it can; returns write_problem. Called
+  // every few seconds.
+  std::function<absl::Status()> tend = [] { return absl::OkStatus(); };
 };
 
 class StatusHandler {

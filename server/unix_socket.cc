@@ -7,10 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+#include "server/socket_lock.h"
 
 namespace wavetune {
 namespace {
@@ -45,15 +46,7 @@ absl::Status PrepareSocketPath(const std::string& path) {
                      sizeof(sockaddr_un::sun_path) - 1,
                      " characters: choose another --socket-dir"));
   }
-  const std::filesystem::path folder =
-      std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the socket folder ", folder.string(), ": ",
-                     error.message(), ". Choose another --socket-dir"));
-  }
+  RETURN_IF_ERROR(MakeSocketFolder(path));
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) return absl::OkStatus();

@@ -13,9 +13,10 @@
 namespace wavetune {
 
 // Makes `path` free to listen on: makes its folder, removes the socket that a
-// dead daemon left. Errors: ALREADY_EXISTS where a process listens there;
-// FAILED_PRECONDITION where the file is no socket; INVALID_ARGUMENT for a path
-// too long for a socket; PERMISSION_DENIED. Each says what to do.
+// dead daemon left. Only who holds its SocketLock may call it. Errors:
+// ALREADY_EXISTS where a process listens there; FAILED_PRECONDITION where the
+// file is no socket; INVALID_ARGUMENT for a path too long for a socket;
+// PERMISSION_DENIED. Each says what to do.
 absl::Status PrepareSocketPath(const std::string& path);
 
 // A unix socket that listens, and its file. Movable.

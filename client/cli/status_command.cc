@@ -29,6 +29,8 @@ void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
   if (status.corrupt_entries() > 0)
     out << ", " << status.corrupt_entries()
         << " CORRUPT ENTRIES skipped: the daemon's log names them";
+  if (!status.store_problem().empty())
+    out << "\nNOTHING CAN BE STORED: " << status.store_problem();
   out << "\ndevices  " << status.devices_attached() << " attached of "
       << status.devices_known() << " known\n"
       << "kernels  " << status.kernels() << "\n"

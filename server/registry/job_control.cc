@@ -28,14 +28,28 @@ void JobControl::Update(const std::function<void(JobRecord&)>& change,
     listeners = listeners_.Current();
   }
   if (persist != Persist::kNo) {
-    const absl::Status status =
-        store_->Update(Stored(record), persist == Persist::kSynced);
+    const absl::Status status = Store(record, persist == Persist::kSynced);
     if (!status.ok()) {
       warn_(absl::StrCat("job ", record.id,
-                         " is not on disk as it stands: ", status.message()));
+                         " is not on disk as it stands, and written when it "
+                         "can be: ",
+                         status.message()));
     }
   }
   for (const Handle& listener : listeners) (*listener)(record);
+}
+
+absl::Status JobControl::Store(const JobRecord& record, bool sync) {
+  // What could not be written is not lost again in a crash.
+  const absl::Status status =
+      store_->Update(Stored(record), sync || unsaved_.load());
+  unsaved_.store(!status.ok());
+  return status;
+}
+
+absl::Status JobControl::Save() {
+  std::lock_guard update_lock(update_mutex_);
+  return unsaved_.load() ? Store(record(), /*sync=*/true) : absl::OkStatus();
 }
 
 JobControl::Watch JobControl::Subscribe(Listener listener) {

@@ -45,6 +45,13 @@ class JobControl {
   void Update(const std::function<void(JobRecord&)>& change,
               Persist persist = Persist::kNo);
 
+  // Whether a change that was to be persisted could not be: on disk the job
+  // still is what it was.
+  bool unsaved() const { return unsaved_.load(); }
+
+  // Persists the record where it is unsaved. Errors: the store's.
+  absl::Status Save();
+
   // Returns the record with a handle on later changes: none is missed.
   Watch Subscribe(Listener listener);
 
@@ -64,6 +71,8 @@ class JobControl {
 
  private:
   void Interrupt();
+  // Holds update_mutex_.
+  absl::Status Store(const JobRecord& record, bool sync);
   // Returns `record` as it is stored.
   JobRecord Stored(JobRecord record) const;
 
@@ -71,6 +80,7 @@ class JobControl {
   const std::function<void(const std::string&)> warn_;
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> stopping_ = false;
+  std::atomic<bool> unsaved_ = false;
   std::atomic<int64_t> cancelled_at_us_ = 0;  // Set before cancelled_.
   std::mutex update_mutex_;  // Serialises updates; taken before mutex_.
   mutable std::mutex mutex_;

@@ -110,6 +110,21 @@ void JobQueue::Stop() {
   }
   changed_.notify_all();
   for (std::thread& thread : threads) thread.join();
+  SaveJobs();
+}
+
+void JobQueue::SaveJobs() {
+  std::vector<std::shared_ptr<Job>> unsaved;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, job] : jobs_) {
+      if (job->control->unsaved()) unsaved.push_back(job);
+    }
+  }
+  for (const std::shared_ptr<Job>& job : unsaved) {
+    // The first that fails says what the others would.
+    if (!job->control->Save().ok()) return;
+  }
 }
 
 absl::StatusOr<std::vector<DeviceFacts>> JobQueue::KnownDevices() {
@@ -330,8 +345,9 @@ void JobQueue::Enqueue(std::shared_ptr<Job> job) {
 void JobQueue::ForgetOldJobs() {
   for (auto it = jobs_.begin();
        it != jobs_.end() && jobs_.size() >= kJobsInMemory;) {
-    it = it->second->control->record().finished() ? jobs_.erase(it)
-                                                  : std::next(it);
+    const JobControl& control = *it->second->control;
+    it = control.record().finished() && !control.unsaved() ? jobs_.erase(it)
+                                                           : std::next(it);
   }
 }
 

@@ -96,6 +96,11 @@ class JobQueue {
   absl::StatusOr<JobControl::Watch> Subscribe(uint64_t id,
                                               JobControl::Listener listener);
 
+  // Persists the jobs that a full disk kept from it, so that those that ended
+  // meanwhile do not run again after a restart. To be called now and then; Stop
+  // tries it, too. Cost: nothing where there is none.
+  void SaveJobs();
+
   Counts counts();
 
   // Returns whether profiling of the pair is queued or runs.

@@ -190,6 +190,55 @@ TEST_F(JobQueueTest, AFullStoreFailsTheJobAndNothingElse) {
   EXPECT_EQ(StoredSamples() - stored, device_.measured() - measured);
 }
 
+TEST_F(JobQueueTest, AJobThatFailedWhileTheStoreWasFullDoesNotRunAgain) {
+  JobQueue& queue = StartQueue();
+  device_.OnReport([&] {
+    samples_.writes().Fail(absl::ResourceExhaustedError("disk full"));
+    job_store_.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  });
+  const JobRecord job = Run(queue);
+  ASSERT_EQ(job.state, JobState::kFailed);
+  EXPECT_EQ(fake_jobs_.Get(job.id)->state, JobState::kRunning);
+  samples_.writes().Heal();
+  job_store_.writes().Heal();
+  device_.OnReport(nullptr);
+  queue.Stop();
+  EXPECT_EQ(fake_jobs_.Get(job.id)->state, JobState::kFailed);
+  EXPECT_EQ(fake_jobs_.Get(job.id)->message, job.message);
+  const int64_t measured = device_.measured();
+  StartQueue().Stop();
+  EXPECT_EQ(device_.measured(), measured);
+}
+
+TEST_F(JobQueueTest, AJobCancelledWhileTheStoreWasFullStaysCancelled) {
+  device_.SetBusy("another process uses the device");  // It waits for ever.
+  JobQueue& queue = StartQueue();
+  const uint64_t id = queue.Reprofile({})->front().id;
+  job_store_.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  ASSERT_TRUE(queue.Cancel(id).ok());
+  EXPECT_EQ(Wait(queue, id).state, JobState::kCancelled);
+  EXPECT_NE(fake_jobs_.Get(id)->state, JobState::kCancelled);
+  job_store_.writes().Heal();
+  queue.SaveJobs();
+  EXPECT_EQ(fake_jobs_.Get(id)->state, JobState::kCancelled);
+}
+
+TEST(JobControlTest, KeepsWhatTheStoreRefusedUntilItIsSaved) {
+  FakeJobStore fake;
+  FaultyJobStore store(&fake);
+  const JobRecord job = fake.Create({}).value();
+  JobControl control(job, &store, [](const std::string&) {});
+  store.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  control.Update([](JobRecord& record) { record.state = JobState::kFailed; },
+                 JobControl::Persist::kSynced);
+  EXPECT_TRUE(control.unsaved());
+  EXPECT_FALSE(control.Save().ok());
+  store.writes().Heal();
+  EXPECT_TRUE(control.Save().ok());
+  EXPECT_FALSE(control.unsaved());
+  EXPECT_EQ(fake.Get(job.id)->state, JobState::kFailed);
+}
+
 TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   const JobRecord first = Run(StartQueue());
   ASSERT_EQ(first.state, JobState::kSucceeded);
