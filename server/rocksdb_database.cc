@@ -450,7 +450,10 @@ rocksdb::Status RocksDbDatabase::Reopen() {
   CloseFiles(/*sync=*/false);
   needs_recovery_ = false;
   const rocksdb::Status status = TryOpen(/*read_only=*/false);
-  if (status.ok()) return status;
+  if (status.ok()) {
+    RecordChanges(*db_, db_->GetLatestSequenceNumber()).IgnoreError();
+    return status;
+  }
   // Open for reading at least, until that succeeds.
   needs_recovery_ = true;
   TryOpen(/*read_only=*/true).PermitUncheckedError();

@@ -1,0 +1,64 @@
+"""Quotas and limits instead of a full disk: the daemon says which, and goes on when they are raised."""
+
+import subprocess
+
+from disks import ext4_with_quota, known_device, own, store_problem
+from node import Node, check, main, wait_until
+
+KERNEL = "gemm_f32"
+USER = 65534  # nobody: root has no quota.
+
+
+def runs_out(node, device, what):
+    """Queues jobs until one is refused; checks that the refusal names `what`."""
+    for i in range(400):
+        refused = node.cli("reprofile", "--kernel", KERNEL, "--device", device, "--budget", 100 + i, "--reason", "x" * 4000)
+        if refused.returncode != 0:
+            break
+    check(what in refused.stderr, f"the refusal says what ran out: {refused.stderr.strip()[-300:]}")
+    check(what in store_problem(node), "so does status")
+    check("kernel log" not in refused.stderr, "nobody is sent to the kernel's log")
+
+
+def comes_back(node, device):
+    wait_until(lambda: store_problem(node) == "", 30, "writing goes on by itself")
+    queued = node.cli("reprofile", "--kernel", KERNEL, "--device", device, "--budget", 7)
+    check(queued.returncode == 0 and node.daemon.poll() is None, f"a job is queued again {queued.stderr.strip()}")
+
+
+def file_size_limit():
+    with Node() as node:
+        node.add_kernel(KERNEL)
+        node.start_daemon()
+        device = known_device(node)
+        pid = str(node.daemon.pid)
+        subprocess.run(["prlimit", "--pid", pid, "--fsize=65536:unlimited"], check=True)
+        runs_out(node, device, "limit on file sizes")
+        subprocess.run(["prlimit", "--pid", pid, "--fsize=unlimited"], check=True)
+        comes_back(node, device)
+
+
+def user_quota():
+    with Node() as node, ext4_with_quota(node.folder / "image", node.folder / "disk", 64) as disk:
+        own(node.folder, USER)
+        node.store = disk / "store"
+        node.add_kernel(KERNEL)
+        try:
+            node.start_daemon(user=USER, group=USER, extra_groups=[])
+            device = known_device(node)
+            used = sum(file.stat().st_blocks // 2 for file in disk.rglob("*") if file.is_file())
+            limit = ["setquota", "-u", str(USER), "0", str(used + 128), "0", "0", disk]
+            subprocess.run(limit, check=True)
+            runs_out(node, device, "disk quota")
+            subprocess.run(["setquota", "-u", str(USER), "0", "0", "0", "0", disk], check=True)
+            comes_back(node, device)
+        finally:
+            node.stop(node.daemon)
+
+
+def scenario():
+    file_size_limit()
+    user_quota()
+
+
+main(scenario)
