@@ -204,6 +204,7 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
   ASSIGN_OR_RETURN(const CudaKernel* const kernel, Compile(configuration));
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(*kernel, configuration, problem));
+  checker_.Forget();  // Makes room: batches check, or measure.
   RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
   ASSIGN_OR_RETURN(const LaunchOnBuffers launch,
                    LauncherOf(*kernel, admitted, configuration, problem));

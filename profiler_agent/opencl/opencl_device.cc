@@ -168,6 +168,7 @@ absl::StatusOr<LaunchTimes> OpenClDevice::Measure(
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
               configuration, problem, facts_);
   if (!shape.ok()) return shape.status();
+  checker_.Forget();  // Makes room: batches check, or measure.
   RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
   cl_kernel kernel = (*compiled)->kernel.get();
   RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profiler_agent/opencl/guard_pages.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
@@ -51,6 +52,23 @@ TEST(OpenClFactsTest, UuidsAreStableAndTellDevicesApart) {
   EXPECT_NE(uuid, OpenClUuid("host", "PoCL", "cpu", 1));
   EXPECT_NE(uuid, OpenClUuid("other", "PoCL", "cpu", 0));
   EXPECT_EQ(uuid.size(), 39u);
+}
+
+// Whatever the size: whole pages, an aligned argument, whole elements of guard.
+TEST(GuardPageMemoryTest, AnArgumentEndsOrBeginsAtTheForbiddenPage) {
+  const OpenClSession session;
+  const GuardPageMemory end(session, GuardPageMemory::Side::kEnd);
+  const GuardPageMemory begin(session, GuardPageMemory::Side::kBegin);
+  for (const size_t bytes : {4, 124, 128, 4092, 4096, 4100, 12288}) {
+    const Guards at_end = end.GuardsOf(bytes);
+    EXPECT_EQ((at_end.front + bytes + at_end.behind) % 4096, 0u);
+    EXPECT_EQ(at_end.front % GuardPageMemory::kAlignment, 0u);
+    EXPECT_LT(at_end.behind, GuardPageMemory::kAlignment);
+    EXPECT_EQ(at_end.behind % 4, 0u);
+    const Guards at_begin = begin.GuardsOf(bytes);
+    EXPECT_EQ(at_begin.front, 0u);
+    EXPECT_EQ((bytes + at_begin.behind) % 4096, 0u);
+  }
 }
 
 TEST(OpenClStatusTest, CodesBecomeTheErrorsOfADevice) {

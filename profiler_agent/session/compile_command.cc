@@ -101,26 +101,32 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
       seen.empty() ? "none" : absl::StrJoin(seen, ", ")));
 }
 
-// Returns where a candidate is checked, for people.
-std::vector<std::string> CheckedAt(const KernelSpec& spec,
-                                   const PrepareBatch& batch,
-                                   const Configuration& configuration) {
-  std::vector<std::string> problems;
-  if (!batch.check_edges || !spec.correctness.has_value()) return problems;
-  const absl::StatusOr<std::vector<Problem>> found =
-      CandidateProblems(spec, batch.kernel.specialisation, configuration,
-                        batch.correctness_problems);
-  if (!found.ok()) return problems;  // The candidate's failure says it.
+// Where a candidate is checked, for people.
+struct CheckedAt {
+  std::vector<std::string> declared;
+  std::vector<std::string> edges;
+};
+
+CheckedAt WhereChecked(const KernelSpec& spec, const PrepareBatch& batch,
+                       const Configuration& configuration) {
+  CheckedAt checked;
+  if (!batch.check_edges || !spec.correctness.has_value()) return checked;
+  const std::vector<Problem>& declared = batch.correctness_problems;
+  const absl::StatusOr<std::vector<Problem>> found = CandidateProblems(
+      spec, batch.kernel.specialisation, configuration, declared);
+  if (!found.ok()) return checked;  // The candidate's failure says it.
   for (Problem problem : *found) {
+    const bool is_declared =
+        std::find(declared.begin(), declared.end(), problem) != declared.end();
     problem.specialisation.clear();  // Said elsewhere on the line.
-    problems.push_back(FormatProblem(spec, problem));
+    (is_declared ? checked.declared : checked.edges)
+        .push_back(FormatProblem(spec, problem));
   }
-  return problems;
+  return checked;
 }
 
 Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
-                   const Candidate& candidate,
-                   const std::vector<std::string>& checked_at,
+                   const Candidate& candidate, const CheckedAt& checked_at,
                    bool compiled_only) {
   Json values = Json::object();
   for (size_t i = 0; i < spec.parameters.size(); ++i)
@@ -131,7 +137,8 @@ Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
                {compiled_only ? "compiled" : "correct", !candidate.excluded()},
                {"reason", candidate.excluded_reason}};
   if (compiled_only) return json;  // Nothing more is known without a device.
-  json["checked_at"] = checked_at;
+  json["checked_at"] = {{"declared", checked_at.declared},
+                        {"edges", checked_at.edges}};
   json["capacity"] = candidate.capacity;
   json["registers"] = candidate.registers;
   json["local_memory_bytes"] = candidate.local_memory_bytes;
@@ -154,12 +161,17 @@ void PrintCandidate(std::ostream& out, const KernelSpec& spec,
 }
 
 // Prints where candidates are checked from here on, where that is new.
-void PrintCheckedAt(std::ostream& out,
-                    const std::vector<std::string>& checked_at,
-                    std::vector<std::string>& printed) {
-  if (checked_at == printed) return;
+void PrintCheckedAt(std::ostream& out, const CheckedAt& checked_at,
+                    CheckedAt& printed) {
+  if (checked_at.declared != printed.declared) {
+    out << "checked at the declared "
+        << absl::StrJoin(checked_at.declared, "; ") << "\n";
+  }
+  if (checked_at.edges != printed.edges) {
+    out << "checked at the edges " << absl::StrJoin(checked_at.edges, "; ")
+        << "\n";
+  }
   printed = checked_at;
-  out << "checked at " << absl::StrJoin(checked_at, "; ") << ":\n";
 }
 
 // What became of all candidates.
@@ -217,7 +229,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
 
   Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts)};
   const bool compiled_only = !options.architecture.empty();
-  std::vector<std::string> printed;  // Where candidates are checked.
+  CheckedAt printed;
   for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
     ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
@@ -230,8 +242,8 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
         devices, batch,
         [&](size_t, const Candidate& candidate) {
           ++(candidate.excluded() ? outcome.refused : outcome.compiled);
-          const std::vector<std::string> checked_at =
-              CheckedAt(spec, batch, candidate.configuration);
+          const CheckedAt checked_at =
+              WhereChecked(spec, batch, candidate.configuration);
           if (options.json) {
             outcome.candidates.push_back(CandidateJson(
                 spec, name, candidate, checked_at, compiled_only));

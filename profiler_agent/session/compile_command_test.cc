@@ -40,8 +40,8 @@ TEST_F(CompileCommandTest, CompilesAndChecksTheDefault) {
   EXPECT_EQ(*refused, 0);
   EXPECT_THAT(out_.str(), HasSubstr("ok       BLOCK_M="));
   EXPECT_THAT(out_.str(), HasSubstr("1 of 1 candidates"));
-  EXPECT_THAT(out_.str(), HasSubstr("checked at m=1 n=3 k=5; "));
-  EXPECT_THAT(out_.str(), HasSubstr("m=5 n=65 k=33"));
+  EXPECT_THAT(out_.str(), HasSubstr("checked at the declared m=1 n=3 k=5; "));
+  EXPECT_THAT(out_.str(), HasSubstr("checked at the edges m=1 n=1 k=1; "));
 }
 
 TEST_F(CompileCommandTest, ChecksAKernelThatNamesNoCorrectnessProblems) {
