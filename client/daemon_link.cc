@@ -14,6 +14,7 @@
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "model/status_macros.h"
+#include "proto/convert/socket_diagnosis.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
@@ -40,8 +41,10 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
 
 class DaemonLink::Impl {
  public:
-  Impl(const std::shared_ptr<grpc::Channel>& channel, double timeout_s)
-      : timeout_(static_cast<int64_t>(timeout_s * 1e6)),
+  Impl(std::string endpoint, const std::shared_ptr<grpc::Channel>& channel,
+       double timeout_s)
+      : endpoint_(std::move(endpoint)),
+        timeout_(static_cast<int64_t>(timeout_s * 1e6)),
         channel_(channel),
         tables_(v1::TableService::NewStub(channel)),
         status_(v1::StatusService::NewStub(channel)) {}
@@ -75,6 +78,17 @@ class DaemonLink::Impl {
     grpc::ClientContext context_;
   };
 
+  // gRPC's words, and where the daemon cannot be reached the system's.
+  absl::Status Convert(const grpc::Status& grpc_status) const {
+    absl::Status status = FromGrpcStatus(grpc_status);
+    const bool connected =
+        channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+    if (!absl::IsUnavailable(status) || connected) return status;
+    const SocketDiagnosis why = DiagnoseSocket(endpoint_);
+    if (why.text.empty()) return status;
+    return absl::Status(status.code(), why.text);
+  }
+
   // Does one call: `method` is a stub's blocking method.
   template <typename Stub, typename Request, typename Response>
   absl::StatusOr<Response> Do(Stub& stub,
@@ -85,7 +99,7 @@ class DaemonLink::Impl {
     Call call(this, /*with_deadline=*/true);
     Response response;
     RETURN_IF_ERROR(
-        FromGrpcStatus((stub.*method)(call.context(), request, &response)));
+        Convert((stub.*method)(call.context(), request, &response)));
     return response;
   }
 
@@ -96,6 +110,7 @@ class DaemonLink::Impl {
   }
 
  private:
+  const std::string endpoint_;
   const std::chrono::microseconds timeout_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::TableService::Stub> tables_;
@@ -119,8 +134,8 @@ absl::StatusOr<std::unique_ptr<DaemonLink>> DaemonLink::Open(
         absl::StrCat("endpoint \"", endpoint,
                      "\" is not valid; give unix:/path/to/reader.sock"));
   }
-  return std::unique_ptr<DaemonLink>(
-      new DaemonLink(endpoint, std::make_unique<Impl>(channel, timeout_s)));
+  return std::unique_ptr<DaemonLink>(new DaemonLink(
+      endpoint, std::make_unique<Impl>(endpoint, channel, timeout_s)));
 }
 
 absl::StatusOr<FetchedTable> DaemonLink::GetTable(
@@ -176,7 +191,7 @@ absl::Status DaemonLink::WatchTables(const v1::WatchTablesRequest& request,
     call.context()->TryCancel();
     break;
   }
-  const absl::Status status = FromGrpcStatus(stream->Finish());
+  const absl::Status status = impl_->Convert(stream->Finish());
   return status.ok() ? absl::UnavailableError("the daemon ended the watch")
                      : status;
 }

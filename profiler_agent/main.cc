@@ -3,17 +3,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -26,6 +27,8 @@
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
 #include "proto/convert/descriptor_limit.h"
+#include "proto/convert/library_log.h"
+#include "proto/convert/process_signals.h"
 #include "proto/convert/socket_paths.h"
 
 namespace wavetune {
@@ -51,6 +54,11 @@ constexpr char kFooter[] =
     "  wavetune-agent --backends replay --replay-trace "
     "tests/data/h200_triton_gemm\n"
     "      a recorded GPU instead of a real one\n"
+    "\n"
+    "Signals: TERM and INT end it, while it starts at once, else in order; "
+    "HUP\n"
+    "cancels what runs, looks for devices anew and attaches again: jobs go on\n"
+    "from what is stored.\n"
     "\n"
     "Exit codes: 0 ended by SIGTERM or SIGINT; 1 failed; 2 wrong usage; 3 no\n"
     "usable device (the log says why for each backend).";
@@ -108,28 +116,58 @@ std::string AgentName() {
   return absl::StrCat(host, ":", getpid());
 }
 
-// Blocks the ending signals in this thread and all that it starts.
-sigset_t BlockEndingSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
+// What signals ask of an attached agent. Each time that it is attached is a
+// round: a reload ends one, and another begins.
+class Rounds {
+ public:
+  // Waits for signals from now on; until the first call they are those of a
+  // start. An end that takes too long ends the process: workers end with it.
+  std::stop_token Begin() {
+    std::lock_guard lock(mutex_);
+    if (ending_) return round_.get_token();
+    round_ = std::stop_source();
+    if (!std::exchange(listening_, true)) {
+      std::thread([this] { Listen(); }).detach();
+    }
+    return round_.get_token();
+  }
+  bool ending() {
+    std::lock_guard lock(mutex_);
+    return ending_;
+  }
 
-// Waits for an ending signal, asks for a stop, and ends the process where that
-// takes too long: workers end with it.
-void EndOnSignal(const sigset_t& signals, std::stop_source& stop) {
-  std::thread([signals, &stop] {
-    int signal = 0;
-    sigwait(&signals, &signal);
+ private:
+  void Listen() {
+    while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
+      AgentLog(AgentLogLevel::kInfo,
+               "reloading; cancelling what runs, then looking for devices");
+      EndRound(/*ending=*/false);
+    }
     AgentLog(AgentLogLevel::kInfo, "ending; cancelling what runs");
-    stop.request_stop();
+    // Nothing is to be ended in order while devices are looked for.
+    if (!EndRound(/*ending=*/true)) _exit(0);
     std::this_thread::sleep_for(std::chrono::seconds(8));
     AgentLog(AgentLogLevel::kWarning, "a burst did not end in time; leaving");
     _exit(0);
-  }).detach();
+  }
+  // Returns whether there was one.
+  bool EndRound(bool ending) {
+    std::lock_guard lock(mutex_);
+    ending_ = ending;
+    return round_.request_stop();
+  }
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::stop_source round_;
+  bool listening_ = false;
+  bool ending_ = false;
+};
+
+void LogOfLibrary(LibraryLogLevel level, absl::string_view text) {
+  AgentLog(level == LibraryLogLevel::kInfo ? AgentLogLevel::kInfo
+                                           : AgentLogLevel::kWarning,
+           text);
 }
 
 AgentDevicesOptions DevicesOptions(const Arguments& arguments) {
@@ -162,13 +200,8 @@ int RunExport(const Arguments& arguments) {
   return absl::IsUnavailable(status) ? kExitNoDevice : EXIT_FAILURE;
 }
 
-int RunAgent(const Arguments& arguments) {
-  // Pipes to every worker: 256 workers a device pass 1,024 files.
-  RaiseDescriptorLimit();
-  const sigset_t signals = BlockEndingSignals();
-  static std::stop_source stop;  // The signal thread may outlive this frame.
-  EndOnSignal(signals, stop);
-
+// Looks for devices and stays attached with them until a signal comes.
+int RunRound(const Arguments& arguments, Rounds& rounds) {
   ReportRelay relay;
   const std::vector<std::unique_ptr<DeviceHost>> hosts = FindDevices(
       DevicesOptions(arguments),
@@ -182,8 +215,19 @@ int RunAgent(const Arguments& arguments) {
   StayAttached({.endpoint = arguments.endpoint,
                 .stream = {.agent_name = AgentName(),
                            .program_version = WAVETUNE_VERSION}},
-               relay, hosts, stop.get_token());
+               relay, hosts, rounds.Begin());
   return EXIT_SUCCESS;
+}
+
+int RunAgent(const Arguments& arguments) {
+  // Pipes to every worker: 256 workers a device pass 1,024 files.
+  RaiseDescriptorLimit();
+  ProcessSignals::Block();
+  static Rounds rounds;  // Its thread may outlive this frame.
+  for (;;) {
+    const int code = RunRound(arguments, rounds);
+    if (code != EXIT_SUCCESS || rounds.ending()) return code;
+  }
 }
 
 int RunWorkerOf(const Arguments& arguments) {
@@ -320,6 +364,7 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
   }
   SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
+  RouteLibraryLogs(LogOfLibrary);
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);

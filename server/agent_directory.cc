@@ -30,8 +30,8 @@ absl::Status CheckDevices(
 
 }  // namespace
 
-AgentDirectory::AgentDirectory(DeviceStore* store, Clock* clock)
-    : store_(store), clock_(clock) {}
+AgentDirectory::AgentDirectory(DeviceStore* store, Clock* clock, Later later)
+    : store_(store), clock_(clock), later_(std::move(later)) {}
 
 absl::Status AgentDirectory::Load() {
   ASSIGN_OR_RETURN(const std::vector<DeviceRecord> records, store_->List());
@@ -93,14 +93,20 @@ void AgentDirectory::See(
       std::lock_guard lock(mutex_);
       seen_[record.facts.uuid] = record;
     }
-    const absl::Status status = store_->Put(record);
-    if (!status.ok()) {
-      Log(LogLevel::kWarning, "agent",
-          absl::StrCat(
-              "device ", record.facts.uuid,
-              " will be forgotten at the next start: ", status.message()));
+    if (later_) {
+      later_([this, record] { Store(record); });
+    } else {
+      Store(record);
     }
   }
+}
+
+void AgentDirectory::Store(const DeviceRecord& record) {
+  const absl::Status status = store_->Put(record);
+  if (status.ok()) return;
+  Log(LogLevel::kWarning, "agent",
+      absl::StrCat("device ", record.facts.uuid,
+                   " will be forgotten at the next start: ", status.message()));
 }
 
 void AgentDirectory::See(const std::shared_ptr<AgentDevice>& device) {

@@ -5,6 +5,7 @@
 #define WAVETUNE_SERVER_AGENT_DIRECTORY_H_
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,8 +31,12 @@ class AgentDirectory : public ExecutorDirectory {
     std::optional<DeviceState> state;  // What an attached device does.
   };
 
-  // Both outlive the directory.
-  AgentDirectory(DeviceStore* store, Clock* clock);
+  // Does something soon, on a thread that may wait for a disk.
+  using Later = std::function<void(std::function<void()>)>;
+
+  // Store and clock outlive the directory. What is stored is stored `later`, as
+  // agents' messages come on threads that must not wait; empty: at once.
+  AgentDirectory(DeviceStore* store, Clock* clock, Later later = nullptr);
 
   // Reads the devices seen before. Errors: the store's.
   absl::Status Load();
@@ -71,9 +76,11 @@ class AgentDirectory : public ExecutorDirectory {
   // Returns a usable attached device, or nullptr. Holds mutex_.
   std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
   void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  void Store(const DeviceRecord& record);
 
   DeviceStore* const store_;
   Clock* const clock_;
+  const Later later_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.

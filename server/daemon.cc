@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/server_posix.h"
 #include "model/status_macros.h"
 #include "server/admin_handler.h"
@@ -30,6 +31,7 @@
 #include "server/table_handler.h"
 #include "server/unix_socket.h"
 #include "server/usage_handler.h"
+#include "server/work_queue.h"
 
 namespace wavetune {
 namespace {
@@ -38,8 +40,12 @@ namespace {
 // calls to end.
 constexpr std::chrono::seconds kBatchGrace{5};
 constexpr std::chrono::seconds kCallGrace{1};
-// A batch of grouped problems or of kernel sources is large for a message.
-constexpr int kMaxMessageBytes = 64 << 20;
+// What all sockets together may hold of messages on their way. Who sends more
+// loses connections; what parsing takes comes on top, and is bounded by
+// request.
+constexpr size_t kMessageQuotaBytes = size_t{64} << 20;
+// Requests that may wait for the disk.
+constexpr size_t kMostWaiting = 64;
 
 // What grpc.health.v1 knows the store by: not serving while nothing can be
 // written to it.
@@ -75,15 +81,23 @@ struct Role {
   std::string path;
   mode_t mode = 0;
   ConnectionBounds bounds;
-  PeerUsers* peers = nullptr;
+  size_t max_message_bytes = 0;
 };
 
-absl::Status Listen(const Role& role, Services services, Listener* listener) {
+// What the sockets share.
+struct Shared {
+  PeerUsers peers;
+  grpc::ResourceQuota quota{"wavetuned"};
+};
+
+absl::Status Listen(const Role& role, Services services, Shared* shared,
+                    Listener* listener) {
   ASSIGN_OR_RETURN(ListeningSocket socket,
                    ListeningSocket::Listen(role.path, role.mode));
   listener->services = std::move(services);
   grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(role.max_message_bytes));
+  builder.SetResourceQuota(shared->quota);
   builder.AddChannelArgument(
       GRPC_ARG_MAX_CONNECTION_IDLE_MS,
       static_cast<int>(std::chrono::milliseconds(kMostIdle).count()));
@@ -100,7 +114,7 @@ absl::Status Listen(const Role& role, Services services, Listener* listener) {
       std::move(socket),
       ConnectionAcceptor::Options{
           .bounds = role.bounds,
-          .peers = role.peers,
+          .peers = &shared->peers,
           .serve = [server = listener->server.get()](
                        int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
           .warn = WarnOfSocket});
@@ -116,7 +130,10 @@ class Daemon::Impl {
         facts_(stores.facts),
         clock_(options.clock ? options.clock : &system_clock_),
         tables_(stores.tables, Warn),
-        devices_(stores.devices, clock_),
+        devices_(stores.devices, clock_,
+                 [this](WorkQueue::Work work) {
+                   writes_.RunAlways(std::move(work));
+                 }),
         kernels_(options.kernels_dirs),
         usage_(stores.usage, clock_, {}, WarnOfUsage),
         jobs_(MakeJobServices(stores)),
@@ -138,7 +155,9 @@ class Daemon::Impl {
                         .tables = &tables_,
                         .devices = &devices_,
                         .kernels = &kernels_,
-                        .clock = clock_}) {}
+                        .clock = clock_}) {
+    shared_.quota.Resize(kMessageQuotaBytes);
+  }
 
   ~Impl() { Stop(); }
 
@@ -158,29 +177,33 @@ class Daemon::Impl {
     RETURN_IF_ERROR(jobs_.Start());
     grpc::EnableDefaultHealthCheckService(true);
     const SocketBounds bounds = BoundsFor(options_.descriptors);
-    RETURN_IF_ERROR(
-        Listen({options_.reader_socket, kEveryone, bounds.reader, &peers_},
-               ReaderServices({.tables = &table_handler_,
-                               .decisions = &decision_handler_,
-                               .status = &status_handler_,
-                               .samples = &sample_handler_,
-                               .usage = &usage_handler_,
-                               .listing_patience = options_.listing_patience},
-                              &streams_),
-               &reader_));
+    RETURN_IF_ERROR(Listen(
+        {options_.reader_socket, kEveryone, bounds.reader, kMaxReaderBytes},
+        ReaderServices({.tables = &table_handler_,
+                        .decisions = &decision_handler_,
+                        .status = &status_handler_,
+                        .samples = &sample_handler_,
+                        .usage = &usage_handler_,
+                        .usage_work = &usage_writes_,
+                        .listing_patience = options_.listing_patience},
+                       &streams_),
+        &shared_, &reader_));
     const AgentSession::Options session{
         .program_version = options_.version,
         .heartbeat_timeout_s = options_.heartbeat_timeout_s};
-    RETURN_IF_ERROR(
-        Listen({options_.agent_socket, kOwnerAndGroup, bounds.agent, &peers_},
-               AgentServices(&devices_, session, &streams_), &agent_));
-    RETURN_IF_ERROR(
-        Listen({options_.admin_socket, kOwnerAndGroup, bounds.admin, &peers_},
-               AdminServices(&admin_handler_, &streams_), &admin_));
+    RETURN_IF_ERROR(Listen(
+        {options_.agent_socket, kOwnerAndGroup, bounds.agent, kMaxAgentBytes},
+        AgentServices(&devices_, session, &streams_), &shared_, &agent_));
+    RETURN_IF_ERROR(Listen(
+        {options_.admin_socket, kOwnerAndGroup, bounds.admin, kMaxAdminBytes},
+        AdminServices(&admin_handler_, &writes_, &streams_), &shared_,
+        &admin_));
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
     return absl::OkStatus();
   }
+
+  void Reload() { kernels_.Reload(); }
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
@@ -282,13 +305,17 @@ class Daemon::Impl {
   UsageRefiner refiner_;
   UsageHandler usage_handler_;
   StreamSet streams_;
-  PeerUsers peers_;
+  Shared shared_;
   std::vector<SocketLock> socket_locks_;  // Longer than what listens.
   Listener reader_;
   Listener agent_;
   Listener admin_;
   PeriodicTask store_looks_;
   bool stopped_ = false;
+  // Last: what waits is done before anything else goes. Two, so that reports of
+  // use, which anybody may send, never keep an operator waiting.
+  WorkQueue writes_{kMostWaiting};
+  WorkQueue usage_writes_{kMostWaiting};
 };
 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -301,6 +328,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
   RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
 }
+
+void Daemon::Reload() { impl_->Reload(); }
 
 void Daemon::Stop() { impl_->Stop(); }
 

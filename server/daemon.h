@@ -5,7 +5,7 @@
 //   ... wait for a signal ...
 //   daemon->Stop();
 //
-// Thread safety: Start and Stop from one thread. Includes no gRPC.
+// Thread safety: Start, Reload and Stop from one thread. Includes no gRPC.
 #ifndef WAVETUNE_SERVER_DAEMON_H_
 #define WAVETUNE_SERVER_DAEMON_H_
 
@@ -59,7 +59,7 @@ struct DaemonOptions {
   ProfilingFunctions profiling;
   UsageRefiner::Options refine;  // When tables are refined by themselves.
   // Files that the process may open (RaiseDescriptorLimit): bounds connections.
-  uint64_t descriptors = 1024;
+  uint64_t descriptors = 65536;
   // nullptr: the system's. Outlives the daemon.
   Clock* clock = nullptr;
 };
@@ -72,6 +72,10 @@ class Daemon {
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(
       const DaemonStores& stores, const DaemonOptions& options);
   ~Daemon();  // Stops.
+
+  // Reads the kernel folders again. What is queued or runs keeps the kernels it
+  // began with.
+  void Reload();
 
   // Ends gracefully: running batches are cancelled and their jobs go on at the
   // next start, streams end as UNAVAILABLE. Takes a few seconds at most.

@@ -19,13 +19,14 @@
 #include "grpcpp/server_context.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "server/bounded_call.h"
 #include "server/sample_handler.h"
 #include "server/stream_reactor.h"
 
 namespace wavetune {
 
 class ListSamplesReactor final
-    : public StreamReactor<grpc::ServerWriteReactor<v1::ListSamplesResponse>,
+    : public StreamReactor<RawWriteReactor<v1::ListSamplesResponse>,
                            v1::ListSamplesResponse> {
  public:
   // `patience`: how long a reader may take for a message.

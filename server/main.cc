@@ -15,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
 #include "proto/convert/descriptor_limit.h"
+#include "proto/convert/library_log.h"
+#include "proto/convert/process_signals.h"
 #include "proto/convert/socket_paths.h"
 #include "server/daemon.h"
 #include "server/log.h"
@@ -34,6 +36,9 @@ admin.sock (mode 0660). Clients connect to unix:<socket-dir>/reader.sock.
 
 Environment: every option can be given as WAVETUNE_<OPTION>, for example
 WAVETUNE_SOCKET_DIR; the command line wins. Folders are separated by ':'.
+
+Signals: TERM and INT stop it (a start at once, else in order; a second one at
+once); HUP has it read the kernel folders again.
 
 Exit codes: 0 stopped on request, 1 failed, 2 wrong usage.
 
@@ -144,8 +149,21 @@ std::string Or(const std::string& path, const std::string& otherwise) {
   return path.empty() ? otherwise : path;
 }
 
-// Serves until a signal in `signals` arrives.
-absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
+void LogOfLibrary(LibraryLogLevel level, absl::string_view text) {
+  switch (level) {
+    case LibraryLogLevel::kInfo:
+      Log(LogLevel::kInfo, "library", text);
+      return;
+    case LibraryLogLevel::kWarning:
+    case LibraryLogLevel::kError:
+      // Not errors of the daemon: most are somebody else's message.
+      Log(LogLevel::kWarning, "library", text);
+      return;
+  }
+}
+
+// Serves until a signal asks for the end.
+absl::Status Serve(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbStore> store,
                    RocksDbStore::Open({.path = arguments.store,
                                        .sample_limit_bytes =
@@ -180,9 +198,11 @@ absl::Status Serve(const Arguments& arguments, const sigset_t& signals) {
   Log(LogLevel::kInfo, "daemon",
       absl::StrCat("version ", WAVETUNE_VERSION, " serves on unix:",
                    options.reader_socket, ", store ", arguments.store));
-  int signal = 0;
-  sigwait(&signals, &signal);
-  Log(LogLevel::kInfo, "daemon", absl::StrCat("stops on signal ", signal));
+  while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
+    daemon->Reload();
+    Log(LogLevel::kInfo, "daemon", "has read the kernel folders again");
+  }
+  Log(LogLevel::kInfo, "daemon", "stops on request");
   daemon->Stop();
   return absl::OkStatus();
 }
@@ -196,13 +216,6 @@ int Exit(const absl::Status& status) {
 }
 
 int Main(int argc, char** argv) {
-  // Blocked before any thread starts, so that all inherit it and sigwait gets
-  // every one.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
   // Writing to a socket or pipe whose reader is gone is an error, not the end.
   signal(SIGPIPE, SIG_IGN);
   // So is a file that may not grow further (ulimit -f).
@@ -224,7 +237,10 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
     return kExitUsage;
   }
+  RouteLibraryLogs(LogOfLibrary);
+  // As by default: an ending signal ends maintenance at once.
   if (maintenance) return Exit(maintenance());
+  ProcessSignals::Block();
   const absl::StatusOr<LogLevel> level = ParseLogLevel(arguments.log_level);
   if (level.ok()) SetLogLevel(*level);
   const std::filesystem::path store(arguments.store);
@@ -232,7 +248,7 @@ int Main(int argc, char** argv) {
   if (arguments.store == DefaultStore()) {
     std::filesystem::create_directories(store.parent_path(), ignored);
   }
-  return Exit(Serve(arguments, signals));
+  return Exit(Serve(arguments));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ absl::Status RocksDbJobStore::Write(const JobRecord& job, StoreBatch& batch,
 }
 
 absl::StatusOr<JobRecord> RocksDbJobStore::Create(JobRecord job) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(create_mutex_);
   job.id = last_id_ + 1;
   StoreBatch batch;
   database_->PutNumber(kLastJobIdName, job.id, batch);
@@ -43,7 +43,6 @@ absl::StatusOr<JobRecord> RocksDbJobStore::Create(JobRecord job) {
 }
 
 absl::Status RocksDbJobStore::Update(const JobRecord& job, bool sync) {
-  std::lock_guard lock(mutex_);
   if (job.id == 0 || job.id > last_id_) {
     return absl::NotFoundError(absl::StrCat("no job has id ", job.id));
   }
@@ -74,11 +73,7 @@ absl::StatusOr<JobRecord> RocksDbJobStore::Get(uint64_t id) {
 }
 
 absl::StatusOr<std::vector<JobRecord>> RocksDbJobStore::List(int limit) {
-  uint64_t id;
-  {
-    std::lock_guard lock(mutex_);
-    id = last_id_;
-  }
+  uint64_t id = last_id_;
   // By id and not by iterator: past a damaged block the older jobs are still
   // found.
   std::vector<JobRecord> jobs;

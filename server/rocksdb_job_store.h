@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_SERVER_ROCKSDB_JOB_STORE_H_
 #define WAVETUNE_SERVER_ROCKSDB_JOB_STORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -36,8 +37,9 @@ class RocksDbJobStore : public JobStore {
   absl::Status Write(const JobRecord& job, StoreBatch& batch, bool sync);
 
   RocksDbDatabase* const database_;
-  std::mutex mutex_;      // Held while writing.
-  uint64_t last_id_ = 0;  // Guarded by mutex_.
+  std::mutex create_mutex_;  // Held while writing a new job: ids in order.
+  // Atomic, so that no reader waits for a disk.
+  std::atomic<uint64_t> last_id_ = 0;
 };
 
 }  // namespace wavetune

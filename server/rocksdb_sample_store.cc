@@ -147,6 +147,7 @@ absl::Status RocksDbSampleStore::Append(
   RETURN_IF_ERROR(CheckLimit(added_bytes));
   RETURN_IF_ERROR(
       database_->Write(batch.Finish(), /*sync=*/true, "store samples"));
+  std::lock_guard stats_lock(stats_mutex_);
   stats_.samples += static_cast<int64_t>(samples.size());
   stats_.size_bytes += added_bytes;
   return absl::OkStatus();
@@ -258,13 +259,14 @@ absl::Status RocksDbSampleStore::Prune(const ProfileKey& key, int keep) {
     batch.Delete(Family::kSamples, generation_key);
   }
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "prune samples"));
+  std::lock_guard stats_lock(stats_mutex_);
   stats_.samples -= pruned.samples;
   stats_.size_bytes -= pruned.size_bytes;
   return absl::OkStatus();
 }
 
 absl::StatusOr<SampleStore::Stats> RocksDbSampleStore::GetStats() {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(stats_mutex_);
   return stats_;
 }
 

@@ -57,7 +57,9 @@ class RocksDbSampleStore : public SampleStore {
 
   RocksDbDatabase* const database_;
   std::mutex mutex_;  // Held while writing, so that sequences do not collide.
-  Stats stats_;       // Guarded by mutex_.
+  // Taken after mutex_, and never while writing: no reader waits for a disk.
+  std::mutex stats_mutex_;
+  Stats stats_;  // Guarded by stats_mutex_; changed with mutex_ held, too.
 };
 
 }  // namespace wavetune

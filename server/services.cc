@@ -1,5 +1,6 @@
 #include "server/services.h"
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -7,7 +8,6 @@
 #include <utility>
 
 #include "grpcpp/alarm.h"
-#include "proto/convert/foreign_text.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
@@ -15,32 +15,42 @@
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
+#include "server/bounded_call.h"
 #include "server/list_samples_reactor.h"
 #include "server/record_proto.h"
 
 namespace wavetune {
 namespace {
 
+using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
 
 // Notices that may wait for a slow watcher before it gets the snapshot instead.
 constexpr size_t kMaxQueuedNotices = 4096;
 // Progress of a job is sent at most ten times a second.
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
-// The one way out of unary calls: what a file or an agent brought in must not
-// make the whole answer unreadable.
-grpc::ServerUnaryReactor* Answer(CallbackServerContext* context,
-                                 const absl::Status& status,
-                                 google::protobuf::Message* response) {
-  if (status.ok()) EscapeForeignText(response);
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
+// Limits of requests (docs/limits.md): what they take on the wire, and parsed.
+constexpr size_t kKiB = 1024, kMiB = kKiB * kKiB;
+// A name or two, an id, a digest.
+constexpr RequestBounds kFewWords{4 * kKiB, 64 * kKiB};
+// Up to 256 kernels with their digests.
+constexpr RequestBounds kTableSet{128 * kKiB, kMiB};
+// One problem, of many experts perhaps.
+constexpr RequestBounds kOneProblem{64 * kKiB, kMiB};
+// Up to 4,096 problems.
+constexpr RequestBounds kProblems{kMaxReaderBytes, 24 * kMiB};
+// Up to 64 kernels with 64 problems each.
+constexpr RequestBounds kUsageReport{kMaxReaderBytes, 24 * kMiB};
+// Reasons that people give.
+constexpr RequestBounds kReprofile{64 * kKiB, 256 * kKiB};
+constexpr RequestBounds kMeasure{kMaxAdminBytes, 24 * kMiB};
+// One report of an agent; a hello names all its devices.
+constexpr RequestBounds kAgentMessage{kMaxAgentBytes, 8 * kMiB};
 
 class WatchTablesReactor final
-    : public StreamReactor<grpc::ServerWriteReactor<v1::WatchTablesResponse>,
+    : public StreamReactor<RawWriteReactor<v1::WatchTablesResponse>,
                            v1::WatchTablesResponse>,
       public TableHandler::Sink {
  public:
@@ -61,38 +71,60 @@ class WatchTablesReactor final
   std::shared_ptr<TableHandler::Watch> watch_;
 };
 
-class TableService final : public v1::TableService::CallbackService {
+using RawTableService = v1::TableService::WithRawCallbackMethod_ListTables<
+    v1::TableService::WithRawCallbackMethod_GetTable<
+        v1::TableService::WithRawCallbackMethod_WatchTables<
+            v1::TableService::WithRawCallbackMethod_AnnounceTableSet<
+                v1::TableService::WithRawCallbackMethod_GetTableSet<
+                    v1::TableService::Service>>>>>;
+
+class TableService final : public RawTableService {
  public:
   TableService(TableHandler* handler, StreamSet* streams)
       : handler_(handler), streams_(streams) {}
 
-  grpc::ServerUnaryReactor* ListTables(
-      CallbackServerContext* context, const v1::ListTablesRequest* request,
-      v1::ListTablesResponse* response) override {
-    return Answer(context, handler_->ListTables(*request, response), response);
+  ServerUnaryReactor* ListTables(CallbackServerContext* context,
+                                 const ByteBuffer* in,
+                                 ByteBuffer* out) override {
+    return Answer<v1::ListTablesRequest, v1::ListTablesResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->ListTables(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* GetTable(CallbackServerContext* context,
-                                     const v1::GetTableRequest* request,
-                                     v1::GetTableResponse* response) override {
-    return Answer(context, handler_->GetTable(*request, response), response);
+  ServerUnaryReactor* GetTable(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::GetTableRequest, v1::GetTableResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->GetTable(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* AnnounceTableSet(
-      CallbackServerContext* context,
-      const v1::AnnounceTableSetRequest* request,
-      v1::AnnounceTableSetResponse* response) override {
-    return Answer(context, handler_->AnnounceTableSet(*request, response),
-                  response);
+  ServerUnaryReactor* AnnounceTableSet(CallbackServerContext* context,
+                                       const ByteBuffer* in,
+                                       ByteBuffer* out) override {
+    return Answer<v1::AnnounceTableSetRequest, v1::AnnounceTableSetResponse>(
+        context, *in, out, kTableSet,
+        [this](const auto& request, auto* response) {
+          return handler_->AnnounceTableSet(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* GetTableSet(
-      CallbackServerContext* context, const v1::GetTableSetRequest* request,
-      v1::GetTableSetResponse* response) override {
-    return Answer(context, handler_->GetTableSet(*request, response), response);
+  ServerUnaryReactor* GetTableSet(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return Answer<v1::GetTableSetRequest, v1::GetTableSetResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->GetTableSet(request, response);
+        });
   }
-  grpc::ServerWriteReactor<v1::WatchTablesResponse>* WatchTables(
-      CallbackServerContext*, const v1::WatchTablesRequest* request) override {
+  grpc::ServerWriteReactor<ByteBuffer>* WatchTables(
+      CallbackServerContext*, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchTablesReactor>();
     reactor->Open(streams_);
-    reactor->Start(handler_, *request);
+    StartWith<v1::WatchTablesRequest>(
+        *reactor, *in, kFewWords,
+        [&](const auto& request) { reactor->Start(handler_, request); });
     return reactor.get();
   }
 
@@ -101,26 +133,44 @@ class TableService final : public v1::TableService::CallbackService {
   StreamSet* const streams_;
 };
 
-class DecisionService final : public v1::DecisionService::CallbackService {
+using RawDecisionService = v1::DecisionService::WithRawCallbackMethod_Resolve<
+    v1::DecisionService::WithRawCallbackMethod_Explain<
+        v1::DecisionService::Service>>;
+
+class DecisionService final : public RawDecisionService {
  public:
   explicit DecisionService(DecisionHandler* handler) : handler_(handler) {}
 
-  grpc::ServerUnaryReactor* Resolve(CallbackServerContext* context,
-                                    const v1::ResolveRequest* request,
-                                    v1::ResolveResponse* response) override {
-    return Answer(context, handler_->Resolve(*request, response), response);
+  ServerUnaryReactor* Resolve(CallbackServerContext* context,
+                              const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::ResolveRequest, v1::ResolveResponse>(
+        context, *in, out, kProblems,
+        [this](const auto& request, auto* response) {
+          return handler_->Resolve(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* Explain(CallbackServerContext* context,
-                                    const v1::ExplainRequest* request,
-                                    v1::ExplainResponse* response) override {
-    return Answer(context, handler_->Explain(*request, response), response);
+  ServerUnaryReactor* Explain(CallbackServerContext* context,
+                              const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::ExplainRequest, v1::ExplainResponse>(
+        context, *in, out, kOneProblem,
+        [this](const auto& request, auto* response) {
+          return handler_->Explain(request, response);
+        });
   }
 
  private:
   DecisionHandler* const handler_;
 };
 
-class StatusService final : public v1::StatusService::CallbackService {
+using RawStatusService = v1::StatusService::WithRawCallbackMethod_GetStatus<
+    v1::StatusService::WithRawCallbackMethod_ListDevices<
+        v1::StatusService::WithRawCallbackMethod_ListKernels<
+            v1::StatusService::WithRawCallbackMethod_ListJobs<
+                v1::StatusService::WithRawCallbackMethod_GetJob<
+                    v1::StatusService::WithRawCallbackMethod_ListSamples<
+                        v1::StatusService::Service>>>>>>;
+
+class StatusService final : public RawStatusService {
  public:
   StatusService(const ReaderHandlers& handlers, StreamSet* streams)
       : handler_(handlers.status),
@@ -128,37 +178,53 @@ class StatusService final : public v1::StatusService::CallbackService {
         patience_(handlers.listing_patience),
         streams_(streams) {}
 
-  grpc::ServerUnaryReactor* GetStatus(CallbackServerContext* context,
-                                      const v1::GetStatusRequest*,
-                                      v1::GetStatusResponse* out) override {
-    return Answer(context, handler_->GetStatus(out), out);
+  ServerUnaryReactor* GetStatus(CallbackServerContext* context,
+                                const ByteBuffer* in,
+                                ByteBuffer* out) override {
+    return Answer<v1::GetStatusRequest, v1::GetStatusResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->GetStatus(response);
+        });
   }
-  grpc::ServerUnaryReactor* ListDevices(CallbackServerContext* context,
-                                        const v1::ListDevicesRequest*,
-                                        v1::ListDevicesResponse* out) override {
-    return Answer(context, handler_->ListDevices(out), out);
+  ServerUnaryReactor* ListDevices(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return Answer<v1::ListDevicesRequest, v1::ListDevicesResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->ListDevices(response);
+        });
   }
-  grpc::ServerUnaryReactor* ListKernels(CallbackServerContext* context,
-                                        const v1::ListKernelsRequest*,
-                                        v1::ListKernelsResponse* out) override {
-    return Answer(context, handler_->ListKernels(out), out);
+  ServerUnaryReactor* ListKernels(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return Answer<v1::ListKernelsRequest, v1::ListKernelsResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->ListKernels(response);
+        });
   }
-  grpc::ServerUnaryReactor* ListJobs(CallbackServerContext* context,
-                                     const v1::ListJobsRequest* request,
-                                     v1::ListJobsResponse* out) override {
-    return Answer(context, handler_->ListJobs(*request, out), out);
+  ServerUnaryReactor* ListJobs(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::ListJobsRequest, v1::ListJobsResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->ListJobs(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* GetJob(CallbackServerContext* context,
-                                   const v1::GetJobRequest* request,
-                                   v1::GetJobResponse* out) override {
-    return Answer(context, handler_->GetJob(*request, out), out);
+  ServerUnaryReactor* GetJob(CallbackServerContext* context,
+                             const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::GetJobRequest, v1::GetJobResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->GetJob(request, response);
+        });
   }
-  grpc::ServerWriteReactor<v1::ListSamplesResponse>* ListSamples(
-      CallbackServerContext* context,
-      const v1::ListSamplesRequest* request) override {
+  grpc::ServerWriteReactor<ByteBuffer>* ListSamples(
+      CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<ListSamplesReactor>(context, patience_);
     reactor->Open(streams_);
-    reactor->Start(samples_, *request);
+    StartWith<v1::ListSamplesRequest>(
+        *reactor, *in, kFewWords,
+        [&](const auto& request) { reactor->Start(samples_, request); });
     return reactor.get();
   }
 
@@ -169,28 +235,41 @@ class StatusService final : public v1::StatusService::CallbackService {
   StreamSet* const streams_;
 };
 
-class UsageService final : public v1::UsageService::CallbackService {
- public:
-  explicit UsageService(UsageHandler* handler) : handler_(handler) {}
+using RawUsageService = v1::UsageService::WithRawCallbackMethod_ReportUsage<
+    v1::UsageService::WithRawCallbackMethod_GetUsage<
+        v1::UsageService::Service>>;
 
-  grpc::ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
-                                        const v1::ReportUsageRequest* request,
-                                        v1::ReportUsageResponse* out) override {
-    return Answer(context, handler_->ReportUsage(*request, out), out);
+class UsageService final : public RawUsageService {
+ public:
+  UsageService(UsageHandler* handler, WorkQueue* work)
+      : handler_(handler), work_(work) {}
+
+  ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return AnswerLater<v1::ReportUsageRequest, v1::ReportUsageResponse>(
+        context, *in, out, kUsageReport, work_,
+        [this](const auto& request, auto* response) {
+          return handler_->ReportUsage(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* GetUsage(CallbackServerContext* context,
-                                     const v1::GetUsageRequest* request,
-                                     v1::GetUsageResponse* out) override {
-    return Answer(context, handler_->GetUsage(*request, out), out);
+  ServerUnaryReactor* GetUsage(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::GetUsageRequest, v1::GetUsageResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->GetUsage(request, response);
+        });
   }
 
  private:
   UsageHandler* const handler_;
+  WorkQueue* const work_;
 };
 
 class AttachReactor final
     : public StreamReactor<
-          grpc::ServerBidiReactor<v1::AttachRequest, v1::AttachResponse>,
+          RawBidiReactor<v1::AttachRequest, v1::AttachResponse>,
           v1::AttachResponse> {
  public:
   void Start(AgentDirectory* devices, const AgentSession::Options& options) {
@@ -207,7 +286,7 @@ class AttachReactor final
         [weak](const absl::Status& status) {
           if (const auto self = weak.lock()) self->End(ToGrpcStatus(status));
         });
-    StartRead(&message_);
+    StartReading();
   }
 
   void OnReadDone(bool ok) override {
@@ -215,9 +294,10 @@ class AttachReactor final
       End(grpc::Status::OK);
       return;
     }
-    const absl::Status status = session_->OnMessage(message_);
+    absl::Status status = ParseRead(kAgentMessage, &message_);
+    if (status.ok()) status = session_->OnMessage(message_);
     if (status.ok()) {
-      StartRead(&message_);
+      StartReading();
     } else {
       End(ToGrpcStatus(status));
     }
@@ -231,13 +311,16 @@ class AttachReactor final
   v1::AttachRequest message_;
 };
 
-class AgentService final : public v1::AgentService::CallbackService {
+using RawAgentService =
+    v1::AgentService::WithRawCallbackMethod_Attach<v1::AgentService::Service>;
+
+class AgentService final : public RawAgentService {
  public:
   AgentService(AgentDirectory* devices, AgentSession::Options options,
                StreamSet* streams)
       : devices_(devices), options_(std::move(options)), streams_(streams) {}
 
-  grpc::ServerBidiReactor<v1::AttachRequest, v1::AttachResponse>* Attach(
+  grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Attach(
       CallbackServerContext*) override {
     auto reactor = std::make_shared<AttachReactor>();
     reactor->Open(streams_);
@@ -253,12 +336,15 @@ class AgentService final : public v1::AgentService::CallbackService {
 
 // A stream about one job: paced progress, and the end with the job's.
 template <typename Response>
-class JobReactor
-    : public StreamReactor<grpc::ServerWriteReactor<Response>, Response> {
+class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
  public:
   // Follows a job that `watch` describes.
   void Follow(const JobRecord& record, JobControl::Handle handle) {
-    handle_ = std::move(handle);
+    {
+      std::lock_guard lock(job_mutex_);
+      if (closed_) return;
+      handle_ = std::move(handle);
+    }
     OnJob(record, /*only_if_first=*/true);
   }
 
@@ -272,7 +358,12 @@ class JobReactor
   std::weak_ptr<JobReactor> Weak() {
     return std::static_pointer_cast<JobReactor>(this->shared_from_this());
   }
-  void OnClosed() override { handle_.reset(); }
+  void OnClosed() override {
+    JobControl::Handle handle;  // Goes without the lock.
+    std::lock_guard lock(job_mutex_);
+    closed_ = true;
+    handle = std::move(handle_);
+  }
 
  private:
   // `only_if_first`: the record is older than what the listener may have
@@ -326,9 +417,10 @@ class JobReactor
     this->Queue({std::move(message)});
   }
 
-  JobControl::Handle handle_;
   std::mutex job_mutex_;
   // Guarded by job_mutex_.
+  JobControl::Handle handle_;
+  bool closed_ = false;
   std::optional<JobRecord> latest_;
   std::optional<JobRecord> sent_;
   std::optional<grpc::Alarm> alarm_;
@@ -350,10 +442,32 @@ class WatchJobReactor final : public JobReactor<v1::WatchJobResponse> {
 
 class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
  public:
-  void Start(AdminHandler* handler, const v1::MeasureRequest& request) {
-    handler_ = handler;
-    const absl::StatusOr<JobRecord> job =
-        handler->Measure(request, [weak = Weak()](v1::MeasureResponse message) {
+  MeasureReactor(AdminHandler* handler, WorkQueue* work)
+      : handler_(handler), work_(work) {}
+
+  // Storing a job waits for the disk.
+  void Start(v1::MeasureRequest request) {
+    const auto self =
+        std::static_pointer_cast<MeasureReactor>(this->shared_from_this());
+    const auto shared =
+        std::make_shared<const v1::MeasureRequest>(std::move(request));
+    if (work_->Run([self, shared] { self->Measure(*shared); })) return;
+    End(ToGrpcStatus(TooManyWait()));
+  }
+
+ protected:
+  void OnClosed() override {
+    JobReactor::OnClosed();
+    gone_ = true;
+    // Results that nobody hears of are not worth device time.
+    Abandon();
+  }
+
+ private:
+  void Measure(const v1::MeasureRequest& request) {
+    if (gone_) return;
+    const absl::StatusOr<JobRecord> job = handler_->Measure(
+        request, [weak = Weak()](v1::MeasureResponse message) {
           const auto self = weak.lock();
           if (self == nullptr) return;
           self->Queue({std::make_shared<const v1::MeasureResponse>(
@@ -364,8 +478,10 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
       return;
     }
     id_ = job->id;
+    // Who went while it was stored found no id.
+    if (gone_) Abandon();
     absl::StatusOr<JobControl::Watch> watch =
-        handler->WatchJob(id_, Listener());
+        handler_->WatchJob(id_, Listener());
     if (!watch.ok()) {
       End(ToGrpcStatus(watch.status()));
       return;
@@ -373,50 +489,69 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
     Follow(watch->record, std::move(watch->handle));
   }
 
- protected:
-  void OnClosed() override {
-    JobReactor::OnClosed();
-    // Results that nobody hears of are not worth device time.
-    if (id_ != 0) handler_->Abandon(id_);
+  void Abandon() {
+    if (id_ == 0) return;
+    work_->RunAlways(
+        [handler = handler_, id = id_.load()] { handler->Abandon(id); });
   }
 
- private:
-  AdminHandler* handler_ = nullptr;
-  uint64_t id_ = 0;
+  AdminHandler* const handler_;
+  WorkQueue* const work_;
+  std::atomic<uint64_t> id_ = 0;
+  std::atomic<bool> gone_ = false;
 };
 
-class AdminService final : public v1::AdminService::CallbackService {
- public:
-  AdminService(AdminHandler* handler, StreamSet* streams)
-      : handler_(handler), streams_(streams) {}
+using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
+    v1::AdminService::WithRawCallbackMethod_CancelJob<
+        v1::AdminService::WithRawCallbackMethod_WatchJob<
+            v1::AdminService::WithRawCallbackMethod_Measure<
+                v1::AdminService::Service>>>>;
 
-  grpc::ServerUnaryReactor* Reprofile(CallbackServerContext* context,
-                                      const v1::ReprofileRequest* request,
-                                      v1::ReprofileResponse* out) override {
-    return Answer(context, handler_->Reprofile(*request, out), out);
+class AdminService final : public RawAdminService {
+ public:
+  AdminService(AdminHandler* handler, WorkQueue* work, StreamSet* streams)
+      : handler_(handler), work_(work), streams_(streams) {}
+
+  ServerUnaryReactor* Reprofile(CallbackServerContext* context,
+                                const ByteBuffer* in,
+                                ByteBuffer* out) override {
+    return AnswerLater<v1::ReprofileRequest, v1::ReprofileResponse>(
+        context, *in, out, kReprofile, work_,
+        [this](const auto& request, auto* response) {
+          return handler_->Reprofile(request, response);
+        });
   }
-  grpc::ServerUnaryReactor* CancelJob(CallbackServerContext* context,
-                                      const v1::CancelJobRequest* request,
-                                      v1::CancelJobResponse* out) override {
-    return Answer(context, handler_->CancelJob(*request, out), out);
+  ServerUnaryReactor* CancelJob(CallbackServerContext* context,
+                                const ByteBuffer* in,
+                                ByteBuffer* out) override {
+    return AnswerLater<v1::CancelJobRequest, v1::CancelJobResponse>(
+        context, *in, out, kFewWords, work_,
+        [this](const auto& request, auto* response) {
+          return handler_->CancelJob(request, response);
+        });
   }
-  grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(
-      CallbackServerContext*, const v1::WatchJobRequest* request) override {
+  grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
+      CallbackServerContext*, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
     reactor->Open(streams_);
-    reactor->Start(handler_, request->id());
+    StartWith<v1::WatchJobRequest>(
+        *reactor, *in, kFewWords,
+        [&](const auto& request) { reactor->Start(handler_, request.id()); });
     return reactor.get();
   }
-  grpc::ServerWriteReactor<v1::MeasureResponse>* Measure(
-      CallbackServerContext*, const v1::MeasureRequest* request) override {
-    auto reactor = std::make_shared<MeasureReactor>();
+  grpc::ServerWriteReactor<ByteBuffer>* Measure(CallbackServerContext*,
+                                                const ByteBuffer* in) override {
+    auto reactor = std::make_shared<MeasureReactor>(handler_, work_);
     reactor->Open(streams_);
-    reactor->Start(handler_, *request);
+    StartWith<v1::MeasureRequest>(*reactor, *in, kMeasure, [&](auto& request) {
+      reactor->Start(std::move(request));
+    });
     return reactor.get();
   }
 
  private:
   AdminHandler* const handler_;
+  WorkQueue* const work_;
   StreamSet* const streams_;
 };
 
@@ -434,8 +569,9 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
   if (handlers.status != nullptr && handlers.samples != nullptr) {
     services.push_back(std::make_unique<StatusService>(handlers, streams));
   }
-  if (handlers.usage != nullptr) {
-    services.push_back(std::make_unique<UsageService>(handlers.usage));
+  if (handlers.usage != nullptr && handlers.usage_work != nullptr) {
+    services.push_back(
+        std::make_unique<UsageService>(handlers.usage, handlers.usage_work));
   }
   return services;
 }
@@ -448,9 +584,10 @@ Services AgentServices(AgentDirectory* devices,
   return services;
 }
 
-Services AdminServices(AdminHandler* admin, StreamSet* streams) {
+Services AdminServices(AdminHandler* admin, WorkQueue* work,
+                       StreamSet* streams) {
   Services services;
-  services.push_back(std::make_unique<AdminService>(admin, streams));
+  services.push_back(std::make_unique<AdminService>(admin, work, streams));
   return services;
 }
 

@@ -5,6 +5,7 @@
 #define WAVETUNE_SERVER_SERVICES_H_
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -18,8 +19,14 @@
 #include "server/stream_reactor.h"
 #include "server/table_handler.h"
 #include "server/usage_handler.h"
+#include "server/work_queue.h"
 
 namespace wavetune {
+
+// Largest messages that the sockets take; each method has a bound of its own.
+inline constexpr size_t kMaxReaderBytes = size_t{4} << 20;
+inline constexpr size_t kMaxAgentBytes = size_t{1} << 20;
+inline constexpr size_t kMaxAdminBytes = size_t{4} << 20;
 
 using Services = std::vector<std::unique_ptr<grpc::Service>>;
 
@@ -30,7 +37,9 @@ struct ReaderHandlers {
   DecisionHandler* decisions = nullptr;
   StatusHandler* status = nullptr;  // With `samples`.
   SampleHandler* samples = nullptr;
-  UsageHandler* usage = nullptr;
+  UsageHandler* usage = nullptr;  // With `usage_work`.
+  // Where reports of use are taken, as what they count is stored now and then.
+  WorkQueue* usage_work = nullptr;
   // How long whoever lists samples may take for a message.
   std::chrono::milliseconds listing_patience{30000};
 };
@@ -41,7 +50,9 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
                        const AgentSession::Options& options,
                        StreamSet* streams);
-Services AdminServices(AdminHandler* admin, StreamSet* streams);
+// `work`: where jobs are stored.
+Services AdminServices(AdminHandler* admin, WorkQueue* work,
+                       StreamSet* streams);
 
 }  // namespace wavetune
 

@@ -14,6 +14,7 @@
 #include "grpcpp/support/channel_arguments.h"
 #include "model/status_macros.h"
 #include "proto/convert/foreign_text.h"
+#include "proto/convert/socket_diagnosis.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
@@ -81,18 +82,27 @@ class Socket {
         channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
     if (absl::IsDeadlineExceeded(status) ||
         (absl::IsUnavailable(status) && !connected)) {
-      return absl::Status(
-          status.code(),
-          absl::StrCat("cannot reach wavetuned at ", endpoint_, " (",
-                       status.message(),
-                       "). Is wavetuned running? Start it with `wavetuned`, or "
-                       "say where it listens with --endpoint or "
-                       "WAVETUNE_ENDPOINT"));
+      return absl::Status(status.code(), WhyNotReached(status));
     }
     return status;
   }
 
  private:
+  std::string WhyNotReached(const absl::Status& status) const {
+    using Kind = SocketDiagnosis::Kind;
+    const SocketDiagnosis why = DiagnoseSocket(endpoint_);
+    const std::string what =
+        absl::StrCat("cannot reach wavetuned at ", endpoint_, ": ",
+                     why.text.empty() ? status.message() : why.text);
+    const bool runs = why.kind == Kind::kNoPermission ||
+                      why.kind == Kind::kRefused || why.kind == Kind::kSilent;
+    if (runs) return what;
+    return absl::StrCat(what,
+                        ". Is wavetuned running? Start it with `wavetuned`, or "
+                        "say where it listens with --endpoint or "
+                        "WAVETUNE_ENDPOINT");
+  }
+
   std::string endpoint_;
   double timeout_s_;
   std::shared_ptr<grpc::Channel> channel_;

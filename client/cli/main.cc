@@ -8,9 +8,14 @@
 #include "client/cli/command_line.h"
 #include "client/cli/grpc_daemon.h"
 #include "client/cli/interrupt.h"
+#include "proto/convert/library_log.h"
 
 int main(int argc, char** argv) {
   wavetune::cli::CatchInterrupts();
+  wavetune::RouteLibraryLogs(
+      [](wavetune::LibraryLogLevel, absl::string_view text) {
+        std::cerr << "wavetune: " << text << "\n";
+      });
   wavetune::cli::CommandContext context;
   context.out = &std::cout;
   context.err = &std::cerr;
@@ -18,6 +23,8 @@ int main(int argc, char** argv) {
   context.connect = [](const std::string& endpoint) {
     return wavetune::cli::ConnectGrpcDaemon(endpoint);
   };
-  return wavetune::cli::RunCommandLine(
+  const int code = wavetune::cli::RunCommandLine(
       std::vector<std::string>(argv + 1, argv + argc), context);
+  wavetune::FlushLibraryLogs();
+  return code;
 }

@@ -10,6 +10,7 @@
 #include "grpcpp/security/credentials.h"
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/stop_wait.h"
+#include "proto/convert/socket_diagnosis.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
 
@@ -122,8 +123,15 @@ void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
     if (std::chrono::steady_clock::now() - begin > options.max_backoff) {
       backoff = options.first_backoff;  // It was attached for a while.
     }
-    const std::string error =
+    std::string error =
         status.ok() ? "it ended the stream" : std::string(status.message());
+    if (absl::IsUnavailable(status)) {
+      const SocketDiagnosis why = DiagnoseSocket(GrpcTarget(options.endpoint));
+      // A daemon that answers has said why itself.
+      if (!why.text.empty() && why.kind != SocketDiagnosis::Kind::kSilent) {
+        error = why.text;
+      }
+    }
     if (error != last_error) {  // Not once per attempt.
       AgentLog(AgentLogLevel::kWarning,
                absl::StrCat("not attached to the daemon at ", options.endpoint,

@@ -10,6 +10,7 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
 #define WAVETUNE_SERVER_REGISTRY_FAULTY_STORES_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,9 +46,29 @@ class FaultPlan {
   // No call fails from now on.
   void Heal() { Fail(absl::OkStatus(), 0, 0); }
 
+  // Calls wait from now on, as on a slow disk, until Release.
+  void Hold() {
+    std::lock_guard lock(mutex_);
+    held_ = true;
+  }
+  void Release() {
+    std::lock_guard lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+  }
+  // Returns once a call waits.
+  void WaitForHeld() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_ > 0; });
+  }
+
   // Returns what the call that asks should end with.
   absl::Status Next() {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !held_; });
+    --waiting_;
     if (times_ <= 0) return absl::OkStatus();
     if (skip_ > 0) {
       --skip_;
@@ -59,9 +80,12 @@ class FaultPlan {
 
  private:
   std::mutex mutex_;
+  std::condition_variable changed_;
   absl::Status status_;  // All guarded by mutex_.
   int skip_ = 0;
   int times_ = 0;
+  bool held_ = false;
+  int waiting_ = 0;
 };
 
 class FaultySampleStore : public SampleStore {

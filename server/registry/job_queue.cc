@@ -91,7 +91,6 @@ absl::Status JobQueue::Start() {
         JobControl::Persist::kLazily);
     resumed.push_back(std::move(job));
   }
-  std::lock_guard lock(mutex_);
   for (std::shared_ptr<Job>& job : resumed) Enqueue(std::move(job));
   return absl::OkStatus();
 }
@@ -248,7 +247,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
       request.fresh ? latest + 1 : std::max<uint64_t>(1, latest);
   record.created_at_us = services_.clock->NowUs();
 
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(create_mutex_);
   if (const std::shared_ptr<Job> alike = FindAlike(record)) {
     if (record.even_if_busy && !alike->control->record().even_if_busy) {
       alike->control->Update([](JobRecord& job) { job.even_if_busy = true; },
@@ -299,12 +298,12 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   job->listener = std::move(listener);
   job->control =
       std::make_shared<JobControl>(record, services_.jobs, services_.warn);
-  std::lock_guard lock(mutex_);
   Enqueue(std::move(job));
   return record;
 }
 
 std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
+  std::lock_guard lock(mutex_);
   for (const auto& [id, job] : jobs_) {
     const JobRecord record = job->control->record();
     if (!record.finished() && !job->control->cancelled() &&
@@ -330,6 +329,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::Find(uint64_t id) {
 
 void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   const JobRecord record = job->control->record();
+  std::lock_guard lock(mutex_);
   if (stopping_) job->control->Stop();
   ForgetOldJobs();
   jobs_[record.id] = job;

@@ -127,10 +127,10 @@ class JobQueue {
   absl::StatusOr<std::vector<Pair>> PairsFor(const ReprofileRequest& request);
   absl::StatusOr<JobRecord> QueueReprofile(const ReprofileRequest& request,
                                            const Pair& pair);
-  // Returns the unfinished job that does what `wanted` would. Holds mutex_.
+  // Returns the unfinished job that does what `wanted` would.
   std::shared_ptr<Job> FindAlike(const JobRecord& wanted);
   std::shared_ptr<Job> Find(uint64_t id);
-  // Hands a stored job to its device's worker. Holds mutex_.
+  // Hands a stored job to its device's worker.
   void Enqueue(std::shared_ptr<Job> job);
   void RunWorker(Worker* worker);
   void RunJob(Job& job);
@@ -138,6 +138,9 @@ class JobQueue {
   void ForgetOldJobs();
 
   const JobServices services_;
+  // Held while a job is stored, so that none alike is meanwhile; taken before
+  // mutex_, which nobody holds while waiting for a disk.
+  std::mutex create_mutex_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.

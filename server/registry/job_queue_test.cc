@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -413,6 +414,23 @@ TEST_F(JobQueueTest, RefusesWhatItCannotDo) {
       queue.Reprofile({.portfolio_size = 1000}).status()));
   EXPECT_TRUE(
       absl::IsInvalidArgument(queue.Reprofile({.budget_s = -1}).status()));
+}
+
+TEST_F(JobQueueTest, NobodyWaitsForTheDiskOfAnother) {
+  JobQueue& queue = StartQueue();
+  const JobRecord done = Run(queue);
+  job_store_.writes().Hold();
+  std::future<bool> stored = std::async(std::launch::async, [&] {
+    return queue.Reprofile({.fresh = true}).ok();
+  });
+  job_store_.writes().WaitForHeld();
+  EXPECT_EQ(queue.counts().queued, 0);
+  EXPECT_EQ(queue.Get(done.id)->state, JobState::kSucceeded);
+  EXPECT_TRUE(queue.List(10).ok());
+  EXPECT_FALSE(queue.IsProfiling(done.kernel, done.device_uuid));
+  EXPECT_TRUE(queue.Subscribe(done.id, [](const JobRecord&) {}).ok());
+  job_store_.writes().Release();
+  EXPECT_TRUE(stored.get());
 }
 
 }  // namespace

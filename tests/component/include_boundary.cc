@@ -39,7 +39,8 @@ const Layer kWire = {
     // whose a socket folder is, what is a file, and how
     // many may be open.
     {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/", "grpc/", "zlib.h",
-     "fcntl.h", "sys/resource.h", "sys/stat.h", "unistd.h",
+     "fcntl.h", "sys/resource.h", "sys/socket.h", "sys/stat.h", "sys/un.h",
+     "grp.h", "poll.h", "pwd.h", "signal.h", "unistd.h",
      // The launch descriptors of an export.
      "nlohmann/"}};
 // What measures and what launches share of CUDA; who else may include CUDA may

@@ -1,0 +1,184 @@
+// What no client may do to a daemon.
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/daemon_fixture.h"
+#include "server/registry/faulty_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DaemonLimitsTest : public DaemonFixture {
+ protected:
+  // Sends bytes as they are.
+  grpc::Status Send(const std::string& socket, const std::string& method,
+                    const std::string& bytes) {
+    grpc::GenericStub stub(Channel(socket));
+    grpc::ClientContext context;
+    grpc::Slice slice(bytes);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    stub.UnaryCall(&context, "/wavetune.v1." + method, {}, &request, &response,
+                   [&](const grpc::Status& status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+
+  static std::string Repeated(const std::string& bytes, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += bytes;
+    return all;
+  }
+
+  bool ReadersAreAnswered() {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::seconds(30));
+    v1::ListTablesResponse tables;
+    return Stub<v1::TableService>("reader.sock")
+        ->ListTables(&context, {}, &tables)
+        .ok();
+  }
+};
+
+TEST_F(DaemonLimitsTest, RequestsOfManyEmptyPartsAreRefusedUnparsed) {
+  // Field 4 of no bytes: a million problems in two million bytes.
+  const grpc::Status status =
+      Send("reader.sock", "DecisionService/Resolve",
+           Repeated(std::string("\x22\x00", 2), 1'000'000));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("too many entries"));
+  EXPECT_TRUE(ReadersAreAnswered());
+}
+
+TEST_F(DaemonLimitsTest, RequestsTooLongForTheirMethodAreRefused) {
+  const std::string name(8 << 10, 'x');
+  const std::string names = "\x12\x80\x40" + name;  // Field 2 of 8 KiB.
+  for (const std::string method :
+       {"TableService/ListTables", "TableService/GetTable",
+        "StatusService/GetStatus", "StatusService/ListJobs",
+        "UsageService/GetUsage", "StatusService/ListSamples",
+        "TableService/WatchTables"}) {
+    const grpc::Status status = Send("reader.sock", method, names);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
+        << method << ": " << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr("at most 4 KiB")) << method;
+  }
+  EXPECT_EQ(Send("admin.sock", "AdminService/CancelJob", names).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(DaemonLimitsTest, MessagesTooLongForASocketAreRefused) {
+  for (const auto& [socket, method] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"reader.sock", "DecisionService/Resolve"},
+           {"agent.sock", "AgentService/Attach"},
+           {"admin.sock", "AdminService/Measure"}}) {
+    EXPECT_EQ(Send(socket, method, std::string(5 << 20, '\0')).error_code(),
+              grpc::StatusCode::RESOURCE_EXHAUSTED)
+        << socket;
+  }
+}
+
+TEST_F(DaemonLimitsTest, SaysThatARequestIsNoneOfItsKind) {
+  const grpc::Status damaged =
+      Send("reader.sock", "DecisionService/Resolve", "\xff\xff\xff");
+  EXPECT_EQ(damaged.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  // Field 1, a kernel's name that is no text.
+  const grpc::Status foreign =
+      Send("reader.sock", "DecisionService/Resolve", "\x0a\x01\xe9");
+  EXPECT_EQ(foreign.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(foreign.error_message(), HasSubstr("UTF-8"));
+}
+
+TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderWaiting) {
+  const auto agent = Attach("CPU-1");
+  agent->Leave();
+  daemon_ = nullptr;
+  FaultyJobStore slow(&jobs_);
+  FaultyDeviceStore slow_devices(&devices_);
+  DaemonStores stores = Stores();
+  stores.jobs = &slow;
+  stores.devices = &slow_devices;
+  auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  daemon_ = *std::move(daemon);
+  const auto back = Attach("CPU-1");
+  slow.writes().Hold();
+  slow_devices.writes().Hold();
+  // More than gRPC has threads on most machines.
+  std::vector<std::future<grpc::Status>> writers;
+  for (int i = 0; i < 16; ++i) {
+    writers.push_back(std::async(std::launch::async, [this, i] {
+      v1::ReprofileRequest request;
+      request.set_budget_s(i + 1);
+      request.set_device_uuid("CPU-1");
+      v1::ReprofileResponse response;
+      return Call(&v1::AdminService::Stub::Reprofile,
+                  Stub<v1::AdminService>("admin.sock"), request, &response);
+    }));
+  }
+  slow.writes().WaitForHeld();
+  EXPECT_TRUE(ReadersAreAnswered());
+  v1::GetStatusResponse status;
+  EXPECT_TRUE(Call(&v1::StatusService::Stub::GetStatus,
+                   Stub<v1::StatusService>("reader.sock"),
+                   v1::GetStatusRequest(), &status)
+                  .ok());
+  slow.writes().Release();
+  slow_devices.writes().Release();
+  for (auto& writer : writers) EXPECT_TRUE(writer.get().ok());
+  daemon_ = nullptr;  // Before its stores.
+}
+
+TEST_F(DaemonLimitsTest, OneUserTakesNoMoreThanItsConnections) {
+  DaemonOptions options = Options();
+  options.descriptors = 64;  // A handful of connections.
+  StartDaemon(options);
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  int connected = 0;
+  for (int i = 0; i < 32; ++i) {
+    channels.push_back(Channel("reader.sock"));
+    const auto stub = v1::TableService::NewStub(channels.back());
+    v1::ListTablesResponse tables;
+    connected += Call(&v1::TableService::Stub::ListTables, stub,
+                      v1::ListTablesRequest(), &tables)
+                         .ok()
+                     ? 1
+                     : 0;
+  }
+  EXPECT_GE(connected, 4);
+  EXPECT_LT(connected, 32);
+  channels.clear();
+  EXPECT_TRUE(WaitUntil([&] { return ReadersAreAnswered(); }));
+}
+
+TEST_F(DaemonLimitsTest, AReloadReadsTheKernelFoldersAgain) {
+  v1::ListKernelsResponse kernels;
+  const auto count = [&] {
+    EXPECT_TRUE(Call(&v1::StatusService::Stub::ListKernels,
+                     Stub<v1::StatusService>("reader.sock"),
+                     v1::ListKernelsRequest(), &kernels)
+                    .ok());
+    return kernels.kernels_size();
+  };
+  EXPECT_EQ(count(), 1);
+  folder_.WriteKernel("another");
+  daemon_->Reload();
+  EXPECT_EQ(count(), 2);
+}
+
+}  // namespace
+}  // namespace wavetune
