@@ -102,7 +102,8 @@ class ResultChecker {
   void Forget();
 
   // Launches the candidate on poisoned outputs, three times on random inputs
-  // and once on such as cancel, and judges each launch. Errors: DATA_LOSS
+  // and, where outputs have up to 2^20 elements, once on such as cancel, and
+  // judges each launch. Errors: DATA_LOSS
   // naming the argument and where it is wrong; those of the candidate's launch;
   // those of the reference's, as BrokenReference says them.
   absl::Status Check(const CheckTask& task);

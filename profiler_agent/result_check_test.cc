@@ -164,6 +164,12 @@ TEST_F(ResultCheckTest, ARightKernelPassesThreeLaunchesAndOneOnCancellingData) {
   EXPECT_EQ(launches_, 4);
 }
 
+TEST_F(ResultCheckTest, ManyOutputsAreCheckedOnRandomDataAlone) {
+  problem_.extents = {1025, 1024, 1};
+  EXPECT_TRUE(Check([](const Gemm& gemm) { gemm.Run(); }).ok());
+  EXPECT_EQ(launches_, 3);
+}
+
 TEST_F(ResultCheckTest, SumsInAnotherOrderPass) {
   for (const int64_t k : {1, 2, 3, 64, 1001}) {
     problem_.extents = {3, 2, k};

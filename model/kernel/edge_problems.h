@@ -19,7 +19,7 @@
 namespace wavetune {
 
 // Largest buffer of an edge problem, in elements: references are slow.
-inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 24;
+inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 
 // Returns problems that are legal for `configuration`, each once:
 // - every extent 1;

@@ -25,9 +25,9 @@ namespace {
 // same.
 constexpr double kPeerToleranceFactor = 10;
 
-// What a worker keeps for the check: room for the largest declared problems of
-// gemm_bf16 (4,097 x 1,000 x 1,048, twice), which every candidate meets.
-constexpr size_t kMostKeptBytes = size_t{512} << 20;
+// What a worker keeps for the check, host and device together: twice what the
+// declared problems of gemm_bf16 take, which every candidate meets.
+constexpr size_t kMostKeptBytes = size_t{256} << 20;
 
 // More launches to warm up with where they are short.
 constexpr int kShortWarmup = 4;
@@ -220,6 +220,7 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureLibrary(const Peer& peer,
   }
   if (!peers_checked_) RETURN_IF_ERROR(CheckLibrary(peer));
   peers_checked_ = true;
+  checker_.Forget();  // Makes room.
   // A library has no parameters; the sizes of buffers may name them all the
   // same.
   const KernelSpec& spec = program_.spec();
