@@ -250,7 +250,7 @@ void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   connections_[watched.Release()] = {
       .user = user, .state = Connection::State::kServed, .since = {}};
   if (options_.peers != nullptr) options_.peers->Set(fd, user);
-  options_.serve(fd);
+  options_.serve(fd, user);
 }
 
 void ConnectionAcceptor::Drop(Connections::iterator connection) {

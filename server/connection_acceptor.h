@@ -46,7 +46,7 @@ class ConnectionAcceptor {
     PeerUsers* peers = nullptr;  // Hears whose each is. Outlives the acceptor.
     // Takes a non-blocking connection, and closes it. Called from the
     // acceptor's thread.
-    std::function<void(int fd)> serve;
+    std::function<void(int fd, uid_t user)> serve;
     // Hears of refusals and trouble, summed up.
     std::function<void(const std::string&)> warn;
     // How long a connection may take to say that it speaks HTTP/2.

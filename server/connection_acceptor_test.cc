@@ -84,7 +84,7 @@ class ConnectionAcceptorTest : public ::testing::Test {
         ConnectionAcceptor::Options{
             .bounds = bounds,
             .peers = &peers_,
-            .serve = [this](int fd) { served_.Take(fd); },
+            .serve = [this](int fd, uid_t) { served_.Take(fd); },
             .warn = [this](const std::string& line) { served_.Warn(line); },
             .silence = silence,
             .look = std::chrono::milliseconds(5)});

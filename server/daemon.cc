@@ -10,8 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
-#include "grpcpp/resource_quota.h"
-#include "grpcpp/server_posix.h"
 #include "model/status_macros.h"
 #include "server/admin_handler.h"
 #include "server/agent_directory.h"
@@ -31,6 +29,7 @@
 #include "server/table_handler.h"
 #include "server/unix_socket.h"
 #include "server/usage_handler.h"
+#include "server/user_servers.h"
 #include "server/work_queue.h"
 
 namespace wavetune {
@@ -40,10 +39,22 @@ namespace {
 // calls to end.
 constexpr std::chrono::seconds kBatchGrace{5};
 constexpr std::chrono::seconds kCallGrace{1};
-// What all sockets together may hold of messages on their way. Who sends more
-// loses connections; what parsing takes comes on top, and is bounded by
-// request.
-constexpr size_t kMessageQuotaBytes = size_t{64} << 20;
+// The servers of each socket, and what one may hold of messages on their way:
+// beyond it gRPC ends streams. A thousand watchers take some 40 MiB of it. Who
+// may use agent and admin socket is trusted not to hurt others there.
+constexpr size_t kMiB = size_t{1} << 20;
+constexpr UserServers::Options kReaderServers{
+    .servers = 8,
+    .max_message_bytes = kMaxReaderBytes,
+    .quota_bytes = 96 * kMiB};
+constexpr UserServers::Options kAgentServers{
+    .servers = 1,
+    .max_message_bytes = kMaxAgentBytes,
+    .quota_bytes = 64 * kMiB};
+constexpr UserServers::Options kAdminServers{
+    .servers = 1,
+    .max_message_bytes = kMaxAdminBytes,
+    .quota_bytes = 64 * kMiB};
 // Requests that may wait for the disk.
 constexpr size_t kMostWaiting = 64;
 
@@ -59,64 +70,38 @@ void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
 }
 
-// Connections without a call are closed after this: clients of ours hold a
-// watch, and connect anew in a moment where they do not.
-constexpr std::chrono::minutes kMostIdle{5};
-// Calls at once on one connection; more wait at the client.
-constexpr int kMostStreams = 128;
-
 void WarnOfSocket(const std::string& text) {
   Log(LogLevel::kWarning, "socket", text);
 }
-
-// One socket with its services.
-struct Listener {
-  Services services;
-  std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<ConnectionAcceptor> acceptor;
-};
 
 // What is behind a socket.
 struct Role {
   std::string path;
   mode_t mode = 0;
   ConnectionBounds bounds;
-  size_t max_message_bytes = 0;
+  UserServers::Options servers;
 };
 
-// What the sockets share.
-struct Shared {
-  PeerUsers peers;
-  grpc::ResourceQuota quota{"wavetuned"};
+// One socket with its services.
+struct Listener {
+  std::unique_ptr<UserServers> servers;
+  std::unique_ptr<ConnectionAcceptor> acceptor;
 };
 
-absl::Status Listen(const Role& role, Services services, Shared* shared,
-                    Listener* listener) {
+absl::Status Listen(const Role& role,
+                    const UserServers::MakeServices& make_services,
+                    PeerUsers* peers, Listener* listener) {
   ASSIGN_OR_RETURN(ListeningSocket socket,
                    ListeningSocket::Listen(role.path, role.mode));
-  listener->services = std::move(services);
-  grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(static_cast<int>(role.max_message_bytes));
-  builder.SetResourceQuota(shared->quota);
-  builder.AddChannelArgument(
-      GRPC_ARG_MAX_CONNECTION_IDLE_MS,
-      static_cast<int>(std::chrono::milliseconds(kMostIdle).count()));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
-  for (const auto& service : listener->services) {
-    builder.RegisterService(service.get());
-  }
-  listener->server = builder.BuildAndStart();
-  if (listener->server == nullptr) {
-    return absl::InternalError(
-        absl::StrCat("cannot serve ", role.path, ": see the log"));
-  }
+  ASSIGN_OR_RETURN(listener->servers,
+                   UserServers::Start(role.servers, make_services));
   listener->acceptor = std::make_unique<ConnectionAcceptor>(
       std::move(socket),
       ConnectionAcceptor::Options{
           .bounds = role.bounds,
-          .peers = &shared->peers,
-          .serve = [server = listener->server.get()](
-                       int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
+          .peers = peers,
+          .serve = [servers = listener->servers.get()](
+                       int fd, uid_t user) { servers->Serve(fd, user); },
           .warn = WarnOfSocket});
   return absl::OkStatus();
 }
@@ -155,9 +140,7 @@ class Daemon::Impl {
                         .tables = &tables_,
                         .devices = &devices_,
                         .kernels = &kernels_,
-                        .clock = clock_}) {
-    shared_.quota.Resize(kMessageQuotaBytes);
-  }
+                        .clock = clock_}) {}
 
   ~Impl() { Stop(); }
 
@@ -178,26 +161,15 @@ class Daemon::Impl {
     grpc::EnableDefaultHealthCheckService(true);
     const SocketBounds bounds = BoundsFor(options_.descriptors);
     RETURN_IF_ERROR(Listen(
-        {options_.reader_socket, kEveryone, bounds.reader, kMaxReaderBytes},
-        ReaderServices({.tables = &table_handler_,
-                        .decisions = &decision_handler_,
-                        .status = &status_handler_,
-                        .samples = &sample_handler_,
-                        .usage = &usage_handler_,
-                        .usage_work = &usage_writes_,
-                        .listing_patience = options_.listing_patience},
-                       &streams_),
-        &shared_, &reader_));
-    const AgentSession::Options session{
-        .program_version = options_.version,
-        .heartbeat_timeout_s = options_.heartbeat_timeout_s};
+        {options_.reader_socket, kEveryone, bounds.reader, kReaderServers},
+        [this] { return MakeReaderServices(); }, &peers_, &reader_));
     RETURN_IF_ERROR(Listen(
-        {options_.agent_socket, kOwnerAndGroup, bounds.agent, kMaxAgentBytes},
-        AgentServices(&devices_, session, &streams_), &shared_, &agent_));
+        {options_.agent_socket, kOwnerAndGroup, bounds.agent, kAgentServers},
+        [this] { return MakeAgentServices(); }, &peers_, &agent_));
     RETURN_IF_ERROR(Listen(
-        {options_.admin_socket, kOwnerAndGroup, bounds.admin, kMaxAdminBytes},
-        AdminServices(&admin_handler_, &writes_, &streams_), &shared_,
-        &admin_));
+        {options_.admin_socket, kOwnerAndGroup, bounds.admin, kAdminServers},
+        [this] { return AdminServices(&admin_handler_, &writes_, &streams_); },
+        &peers_, &admin_));
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
     return absl::OkStatus();
@@ -209,10 +181,7 @@ class Daemon::Impl {
     if (std::exchange(stopped_, true)) return;
     store_looks_.Stop();
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
-      if (listener->server == nullptr) continue;
-      if (auto* health = listener->server->GetHealthCheckService()) {
-        health->SetServingStatus(false);
-      }
+      if (listener->servers != nullptr) listener->servers->SetNothingServing();
     }
     // Agents get the chance to end their batches in order; then their streams
     // end, which ends the batches.
@@ -226,16 +195,34 @@ class Daemon::Impl {
     }
     const auto deadline = std::chrono::system_clock::now() + kCallGrace;
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
-      if (listener->server != nullptr) listener->server->Shutdown(deadline);
+      if (listener->servers != nullptr) listener->servers->Shutdown(deadline);
     }
     jobs.wait();
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
-      listener->server.reset();
+      listener->servers.reset();
     }
     usage_.Flush();
   }
 
  private:
+  Services MakeReaderServices() {
+    return ReaderServices({.tables = &table_handler_,
+                           .decisions = &decision_handler_,
+                           .status = &status_handler_,
+                           .samples = &sample_handler_,
+                           .usage = &usage_handler_,
+                           .usage_work = &usage_writes_,
+                           .listing_patience = options_.listing_patience},
+                          &streams_);
+  }
+
+  Services MakeAgentServices() {
+    return AgentServices(&devices_,
+                         {.program_version = options_.version,
+                          .heartbeat_timeout_s = options_.heartbeat_timeout_s},
+                         &streams_);
+  }
+
   JobServices MakeJobServices(const DaemonStores& stores) {
     JobServices services;
     services.samples = stores.samples;
@@ -282,9 +269,7 @@ class Daemon::Impl {
   // Tables are served all the same: the daemon as a whole is healthy.
   void TellOfStore(const absl::Status& status) {
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
-      if (auto* health = listener->server->GetHealthCheckService()) {
-        health->SetServingStatus(kStoreHealth, status.ok());
-      }
+      listener->servers->SetServing(kStoreHealth, status.ok());
     }
   }
 
@@ -305,7 +290,7 @@ class Daemon::Impl {
   UsageRefiner refiner_;
   UsageHandler usage_handler_;
   StreamSet streams_;
-  Shared shared_;
+  PeerUsers peers_;
   std::vector<SocketLock> socket_locks_;  // Longer than what listens.
   Listener reader_;
   Listener agent_;
