@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
+#include <mutex>
+#include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/printable_text.h"
 
@@ -18,6 +21,17 @@ constexpr size_t kMaxTextBytes = size_t{16} << 10;
 constexpr std::array<const char*, 4> kNames = {"debug", "info", "warning",
                                                "error"};
 std::atomic<AgentLogLevel> least_level = AgentLogLevel::kInfo;
+// Ends a line that is not repeated, so that an agent knows it among those of
+// its workers.
+constexpr char kOnce[] = " (said once)";
+
+// Returns whether `line` is new.
+bool TakeOnce(absl::string_view line) {
+  static std::mutex mutex;
+  static auto* const seen = new std::set<std::string>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  return seen->insert(std::string(line)).second;
+}
 
 }  // namespace
 
@@ -36,6 +50,14 @@ void AgentLog(AgentLogLevel level, absl::string_view text) {
       absl::StrCat(kNames[static_cast<size_t>(level)], ": ",
                    BoundedText(text, kMaxTextBytes), "\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void AgentLogOnce(AgentLogLevel level, absl::string_view text) {
+  if (TakeOnce(text)) AgentLog(level, absl::StrCat(text, kOnce));
+}
+
+bool WasLoggedOnce(absl::string_view line) {
+  return absl::EndsWith(line, kOnce) && !TakeOnce(line);
 }
 
 }  // namespace wavetune

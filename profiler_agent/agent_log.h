@@ -24,6 +24,14 @@ void SetAgentLogLevel(AgentLogLevel level);
 // Writes a line. Cannot fail.
 void AgentLog(AgentLogLevel level, absl::string_view text);
 
+// Writes a line unless this process, or another worker of the same agent, has
+// written the same one. Cannot fail.
+void AgentLogOnce(AgentLogLevel level, absl::string_view text);
+
+// For lines of other processes: returns whether AgentLogOnce wrote this one
+// there, and it was seen here before.
+bool WasLoggedOnce(absl::string_view line);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_PROFILER_AGENT_AGENT_LOG_H_

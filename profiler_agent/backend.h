@@ -102,6 +102,10 @@ class Device {
   virtual absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
                                                   const Problem& problem,
                                                   int warmup, int launches);
+
+  // Gives back what its process holds, where it has one of its own; the next
+  // call starts it anew. Cannot fail.
+  virtual void Release() {}
 };
 
 // A kind of device.
@@ -133,6 +137,11 @@ class Backend {
   virtual absl::StatusOr<DeviceState> Look(const std::string& /*device_uuid*/) {
     return absl::UnimplementedError(name() + " does not watch devices");
   }
+
+  // Returns whether this process still has what compiling and launching need of
+  // the host; asked after a failure, which then is not the candidate's. Errors:
+  // RESOURCE_EXHAUSTED (environment_error.h).
+  virtual absl::Status CheckHost() { return absl::OkStatus(); }
 };
 
 }  // namespace wavetune

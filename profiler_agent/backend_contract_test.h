@@ -113,6 +113,15 @@ TEST_P(BackendContractTest, MeasuresWithoutPreparing) {
   EXPECT_TRUE(Measure(1, 1).ok());
 }
 
+TEST_P(BackendContractTest, AReleasedDeviceKeepsItsKernel) {
+  ASSERT_TRUE(Load().ok());
+  device_->Release();
+  EXPECT_TRUE(Prepare().ok());
+  device_->Release();
+  EXPECT_TRUE(Measure(1, 1).ok());
+  EXPECT_TRUE(backend_->CheckHost().ok());
+}
+
 TEST_P(BackendContractTest, RefusesWhatIsOutsideOfTheSpace) {
   ASSERT_TRUE(Load().ok());
   EXPECT_EQ(device_->Prepare(OutsideOfTheSpace(), {}).status().code(),

@@ -10,6 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/samples/throttling.h"
+#include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
@@ -22,6 +24,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::StartsWith;
 
 const Configuration kA = {16, 8, 0};
 const Configuration kB = {64, 8, 0};
@@ -43,9 +47,10 @@ class PrepareBatchTest : public ::testing::Test {
           EXPECT_TRUE(reported_.emplace(index, candidate).second);
           if (cancel_after_ == reported_.size()) cancel_.request_stop();
         },
-        cancel_.get_token());
+        cancel_.get_token(), options_);
   }
 
+  PrepareOptions options_;
   std::shared_ptr<FakeDeviceScript> script_ =
       std::make_shared<FakeDeviceScript>();
   FakeDevice first_{script_};
@@ -129,15 +134,99 @@ TEST_F(PrepareBatchTest, ACandidateThatTakesTheDeviceAwayTwiceIsExcluded) {
 }
 
 TEST_F(PrepareBatchTest, WhatMayPassIsTriedAgainAndExcludedAtTheSecondTime) {
-  script_->prepare_errors[kA] = absl::ResourceExhaustedError("4 GiB");
+  script_->prepare_errors[kA] = absl::AbortedError("SIGSEGV");
   script_->prepare_errors[kB] = absl::InternalError("odd");
   script_->on_call = [this](const Configuration& configuration) {
     if (configuration == kC) script_->prepare_errors.erase(kB);
   };
   ASSERT_TRUE(Run({&first_}).ok());
   EXPECT_THAT(first_.prepared(), ElementsAre(kA, kB, kC, kA, kB));
-  EXPECT_EQ(reported_[0].excluded_reason, "out of memory: 4 GiB");
+  EXPECT_EQ(reported_[0].excluded_reason, "crashed: SIGSEGV");
   EXPECT_FALSE(reported_[1].excluded());
+}
+
+TEST_F(PrepareBatchTest, WhatRunsOutAloneTooIsTheEnvironmentsFault) {
+  script_->prepare_errors[kA] = absl::ResourceExhaustedError("4 GiB");
+  script_->prepare_errors[kB] = ExhaustedError(Resource::kKilled, "SIGKILL");
+  std::map<size_t, std::string> environment;
+  options_.on_environment = [&](size_t index, const std::string& reason) {
+    EXPECT_TRUE(environment.emplace(index, reason).second);
+  };
+  ASSERT_TRUE(Run({&first_}).ok());
+  EXPECT_THAT(reported_, ElementsAre(Key(2)));
+  EXPECT_THAT(environment[0], StartsWith("out of memory: 4 GiB; give the "));
+  EXPECT_THAT(environment[1], StartsWith("killed: SIGKILL; find out who "));
+}
+
+TEST_F(PrepareBatchTest, WhatRanOutBesideOthersIsTriedAgainWithTheirsEnded) {
+  script_->prepare_errors[kA] = absl::ResourceExhaustedError("4 GiB");
+  std::atomic<int> tries = 0;
+  script_->on_call = [&](const Configuration& configuration) {
+    if (configuration != kA || ++tries < 2) return;
+    EXPECT_GT(first_.releases(), 0);
+    EXPECT_GT(second_.releases(), 0);
+    script_->prepare_errors.clear();
+  };
+  PrepareWidth width(2);
+  options_.width = &width;
+  ASSERT_TRUE(Run({&first_, &second_}).ok());
+  EXPECT_EQ(tries, 2);
+  for (const auto& [index, candidate] : reported_) {
+    EXPECT_FALSE(candidate.excluded()) << candidate.excluded_reason;
+  }
+  EXPECT_EQ(reported_.size(), 3u);
+  EXPECT_EQ(width.now(), 1u);
+}
+
+TEST_F(PrepareBatchTest, WhereNothingWorksAloneEitherTheRestIsNotTried) {
+  for (const Configuration& c : {kA, kB, kC}) {
+    script_->prepare_errors[c] = ExhaustedError(Resource::kDisk, "full");
+  }
+  size_t environment = 0;
+  options_.on_environment = [&](size_t, const std::string& reason) {
+    EXPECT_THAT(reason, StartsWith("out of disk space: full"));
+    ++environment;
+  };
+  PrepareBatch batch{.kernel = TinyKernel("fake")};
+  for (int i = 0; i < 4; ++i) {
+    batch.configurations.insert(batch.configurations.end(), {kA, kB, kC});
+  }
+  ASSERT_TRUE(RunPrepareBatch(
+                  std::vector<Device*>{&first_}, batch,
+                  [](size_t, const Candidate&) { FAIL(); }, cancel_.get_token(),
+                  options_)
+                  .ok());
+  EXPECT_EQ(environment, 12u);
+  EXPECT_EQ(first_.prepared().size(), 6u);
+}
+
+TEST_F(PrepareBatchTest, FewerPrepareAtOnceAfterSomethingRanOut) {
+  PrepareWidth width(8);
+  options_.width = &width;
+  script_->prepare_errors[kB] = absl::ResourceExhaustedError("4 GiB");
+  ASSERT_TRUE(Run({&first_}).ok());
+  EXPECT_EQ(width.now(), 4u);
+  script_->prepare_errors.clear();
+  reported_.clear();
+  ASSERT_TRUE(Run({&first_, &second_}).ok());
+  EXPECT_EQ(width.now(), 5u);
+  for (int i = 0; i < 9; ++i) width.Grow();
+  EXPECT_EQ(width.now(), 8u);
+}
+
+TEST_F(PrepareBatchTest, AWorkerThatCannotBeStartedIsNoCandidatesFault) {
+  auto broken = std::make_shared<FakeDeviceScript>();
+  for (const Configuration& c : {kA, kB, kC}) {
+    broken->prepare_errors[c] =
+        NotTried(absl::UnavailableError("Resource temporarily unavailable"));
+  }
+  FakeDevice lost(broken);
+  ASSERT_TRUE(Run({&lost, &second_}).ok());
+  EXPECT_EQ(reported_.size(), 3u);
+  reported_.clear();
+  const absl::Status status = Run({&lost});
+  EXPECT_TRUE(IsDeviceLost(status)) << status;
+  EXPECT_TRUE(reported_.empty());
 }
 
 TEST_F(PrepareBatchTest, ABrokenReferenceEndsTheBatchAndExcludesNobody) {

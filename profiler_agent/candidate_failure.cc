@@ -1,11 +1,17 @@
 #include "profiler_agent/candidate_failure.h"
 
+#include <optional>
+
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "model/printable_text.h"
+#include "profiler_agent/environment_error.h"
 
 namespace wavetune {
 namespace {
+
+constexpr char kNotTried[] = "wavetune/not-tried";
 
 absl::string_view Prefix(absl::StatusCode code) {
   switch (code) {
@@ -19,8 +25,6 @@ absl::string_view Prefix(absl::StatusCode code) {
       return "crashed: ";
     case absl::StatusCode::kDeadlineExceeded:
       return "hung: ";
-    case absl::StatusCode::kResourceExhausted:
-      return "out of memory: ";
     case absl::StatusCode::kUnavailable:
       return "device lost: ";
     default:
@@ -40,7 +44,17 @@ bool IsReferenceBroken(const absl::Status& status) {
 
 bool MayPass(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
-         status.code() == absl::StatusCode::kInternal;
+         status.code() == absl::StatusCode::kInternal ||
+         status.code() == absl::StatusCode::kAborted;
+}
+
+absl::Status NotTried(absl::Status status) {
+  status.SetPayload(kNotTried, absl::Cord());
+  return status;
+}
+
+bool WasTried(const absl::Status& status) {
+  return !status.GetPayload(kNotTried).has_value();
 }
 
 bool ExcludesCandidate(const absl::Status& status) {
@@ -56,8 +70,13 @@ bool ExcludesCandidate(const absl::Status& status) {
 }
 
 std::string FailureReason(const absl::Status& status) {
-  return absl::StrCat(Prefix(status.code()),
-                      BoundedText(status.message(), kMaxFailureBytes));
+  const std::string text = BoundedText(status.message(), kMaxFailureBytes);
+  const std::optional<Resource> exhausted = ExhaustedResource(status);
+  if (exhausted.has_value()) {
+    return absl::StrCat(ExhaustedName(*exhausted), ": ", text, "; ",
+                        ExhaustedAdvice(*exhausted));
+  }
+  return absl::StrCat(Prefix(status.code()), text);
 }
 
 }  // namespace wavetune

@@ -23,9 +23,15 @@ bool IsDeviceLost(const absl::Status& status);
 // ends and nobody is excluded.
 bool IsReferenceBroken(const absl::Status& status);
 
-// Returns whether the same request may well succeed later: out of memory beside
-// other workers, or an error that says nothing about the candidate.
+// Returns whether the same request may well succeed alone: something ran out
+// beside other workers, the worker crashed (which it may have done for want of
+// memory), or the error says nothing about the candidate.
 bool MayPass(const absl::Status& status);
+
+// Marks an error that came before the candidate was tried: no worker could be
+// started for it.
+absl::Status NotTried(absl::Status status);
+bool WasTried(const absl::Status& status);
 
 // Returns whether the candidate must not be used again: it does not compile,
 // computes wrong results, crashed or hung. False for what only this problem or
@@ -36,8 +42,9 @@ bool ExcludesCandidate(const absl::Status& status);
 // What a reason may take of what a compiler or driver said: a few screens.
 inline constexpr size_t kMaxFailureBytes = size_t{16} << 10;
 
-// Returns the reason for people: "does not compile: ...", as UTF-8 and of
-// bounded length (model/printable_text.h). `status` is not OK.
+// Returns the reason for people: "does not compile: ...", with what to do where
+// something ran out; as UTF-8 and of bounded length (model/printable_text.h).
+// `status` is not OK.
 std::string FailureReason(const absl::Status& status);
 
 }  // namespace wavetune

@@ -62,6 +62,9 @@ class FakeDevice : public Device {
                                           const Problem& problem, int warmup,
                                           int launches) override;
 
+  void Release() override { ++releases_; }
+
+  int releases() const { return releases_; }
   // What was asked of the device, in order.
   const std::vector<LoadedKernel>& loaded() const { return loaded_; }
   const std::vector<Configuration>& prepared() const { return prepared_; }
@@ -78,6 +81,7 @@ class FakeDevice : public Device {
   std::vector<Configuration> measured_;
   std::map<Configuration, std::vector<Problem>> checked_at_;
   int launches_ = 0;
+  int releases_ = 0;
 };
 
 class FakeBackend : public Backend {

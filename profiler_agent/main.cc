@@ -1,7 +1,6 @@
 // wavetune-agent: see --help.
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/session/agent_devices.h"
 #include "profiler_agent/session/attach_client.h"
 #include "profiler_agent/session/compile_command.h"
@@ -63,22 +63,12 @@ constexpr char kFooter[] =
     "Exit codes: 0 ended by SIGTERM or SIGINT; 1 failed; 2 wrong usage; 3 no\n"
     "usable device (the log says why for each backend).";
 
-// Workers per device unless told otherwise: a hardware thread each, as a
-// compile keeps one busy, but every worker holds a compiler and a context of
-// the device (hundreds of MiB on a GPU), and a machine of eight devices has
-// hundreds of threads.
-int DefaultPrepareWorkers() {
-  constexpr unsigned kMost = 16;
-  return static_cast<int>(
-      std::clamp(std::thread::hardware_concurrency(), 1U, kMost));
-}
-
 struct Arguments {
   std::string endpoint = "unix://" + DefaultSocketPath("agent");
   std::vector<std::string> backends = DefaultBackends();
   BackendOptions backend;
   std::string log_level = "info";
-  int prepare_workers = DefaultPrepareWorkers();
+  int prepare_workers = 0;  // As many as cores and memory allow.
   double prepare_timeout_s = 120;
   double measure_timeout_s = 60;
   std::string worker_backend;
@@ -192,7 +182,7 @@ int RunCompile(const Arguments& arguments) {
 int RunExport(const Arguments& arguments) {
   ExportCommandOptions options = arguments.exporting;
   options.cache_dir = arguments.backend.cache_dir;
-  options.threads = arguments.prepare_workers;
+  options.threads = PrepareWorkers(arguments.prepare_workers, 1);
   const absl::Status status = RunExportCommand(options, std::cout);
   if (status.ok()) return EXIT_SUCCESS;
   std::cerr << "wavetune-agent: " << status.message() << "\n";
@@ -294,9 +284,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
                "Answer at the problems that quality is judged on, too; for "
                "`wavetune bench`, never for profiling");
   app.add_option("--prepare-workers", arguments.prepare_workers,
-                 "Processes that compile and check, per device")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+                 "Processes that compile and check, per device. Default: one "
+                 "a core that the agent may use (affinity, CPU quota of its "
+                 "cgroup), at most 16, as far as 256 MiB of free memory each "
+                 "(limit of its cgroup) go round")
+      ->check(CLI::Range(1, 256));
   app.add_option("--prepare-timeout", arguments.prepare_timeout_s,
                  "Seconds to compile and check one candidate")
       ->check(CLI::PositiveNumber)
@@ -368,7 +360,14 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);
-  return RunAgent(arguments);
+  try {
+    return RunAgent(arguments);
+  } catch (const std::system_error& error) {  // std::thread has no other way.
+    AgentLog(AgentLogLevel::kError,
+             absl::StrCat("the agent cannot start a thread (", error.what(),
+                          "): ", ExhaustedAdvice(Resource::kProcesses)));
+    return EXIT_FAILURE;
+  }
 }
 
 }  // namespace

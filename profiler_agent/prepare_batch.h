@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,6 +24,22 @@
 #include "profiler_agent/backend.h"
 
 namespace wavetune {
+
+// How many workers of a device prepare at once, from batch to batch: half as
+// many each time that something ran out beside others, one more after a batch
+// in which nothing did.
+class PrepareWidth {
+ public:
+  explicit PrepareWidth(size_t most) : most_(most), now_(most) {}
+
+  size_t now() const { return now_; }
+  void Halve() { now_ = now_ > 1 ? now_ / 2 : 1; }
+  void Grow() { now_ = now_ < most_ ? now_ + 1 : most_; }
+
+ private:
+  size_t most_;
+  size_t now_;
+};
 
 struct PrepareBatch {
   LoadedKernel kernel;
@@ -40,17 +57,35 @@ struct PrepareBatch {
 using CandidateCallback =
     std::function<void(size_t index, const Candidate& candidate)>;
 
+// Called in place of CandidateCallback, in the same way, for a configuration of
+// which nothing is known: something of the environment ran out, also when it
+// was tried alone. `reason` says what, and what to do.
+using EnvironmentCallback =
+    std::function<void(size_t index, const std::string& reason)>;
+
+struct PrepareOptions {
+  // Empty: such a configuration is a Candidate with an excluded_reason, too.
+  EnvironmentCallback on_environment;
+  PrepareWidth* width = nullptr;  // nullptr: all devices, at first.
+};
+
 // Prepares every configuration on `devices` (>= 1), one thread each; blocks
-// until all are reported. What failed for want of memory, by an internal error
-// or with the loss of a device is tried again behind the others, and excluded
-// when it fails so once more; for a loss only where the device is in order
-// otherwise. Errors: CANCELLED; UNAVAILABLE when every device was lost;
-// INVALID_ARGUMENT when the kernel cannot be loaded; UNIMPLEMENTED when its
-// reference is missing or broken. What was reported stays valid.
+// until all are reported. What ran out of something, crashed or failed by an
+// internal error is tried again at the end, alone: in a fresh process, with
+// those of the other devices ended. What fails so once more is excluded, unless
+// something ran out: that is the environment's fault. Where that happens three
+// times in a row the rest is not tried. From the first such failure on fewer
+// devices are used at once. A configuration with which a
+// device was lost is tried again behind the others, and excluded when that
+// happens once more while the device is in order otherwise. Errors: CANCELLED;
+// UNAVAILABLE when every device was lost; INVALID_ARGUMENT when the kernel
+// cannot be loaded; UNIMPLEMENTED when its reference is missing or broken. What
+// was reported stays valid.
 absl::Status RunPrepareBatch(absl::Span<Device* const> devices,
                              const PrepareBatch& batch,
                              const CandidateCallback& on_candidate,
-                             const std::stop_token& cancel);
+                             const std::stop_token& cancel,
+                             const PrepareOptions& options = {});
 
 }  // namespace wavetune
 

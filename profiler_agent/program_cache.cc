@@ -1,8 +1,10 @@
 #include "profiler_agent/program_cache.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,6 +27,15 @@ std::string TemporarySuffix() {
   static std::atomic<uint64_t> counter = 0;
   static const uint64_t process = std::random_device()();
   return absl::StrCat(".", process, ".", counter++, ".tmp");
+}
+
+// The same words for each program, so that a log need not repeat them.
+absl::Status CannotKeep(const std::string& directory,
+                        absl::string_view reason) {
+  return absl::InternalError(absl::StrCat(
+      "compiled programs cannot be kept in ", directory, " (", reason,
+      "), and are compiled again next time: free space there, or start the "
+      "agent with another --cache-dir"));
 }
 
 }  // namespace
@@ -73,18 +84,16 @@ absl::Status ProgramCache::Store(const std::string& key,
     file.write(program.data(), static_cast<std::streamsize>(program.size()));
     file.close();
     if (!file) {
+      const int reason = errno;
       fs::remove(temporary, error);
-      return absl::InternalError(absl::StrCat(
-          "cannot write ", temporary, "; is the disk full, or the cache ",
-          "directory not writable? Programs are compiled again next time"));
+      return CannotKeep(directory_, std::strerror(reason));
     }
   }
   fs::rename(temporary, path, error);
   if (error) {
     const std::string reason = error.message();
     fs::remove(temporary, error);
-    return absl::InternalError(
-        absl::StrCat("cannot publish ", path, ": ", reason));
+    return CannotKeep(directory_, reason);
   }
   return absl::OkStatus();
 }

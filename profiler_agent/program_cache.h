@@ -37,8 +37,8 @@ class ProgramCache {
   std::optional<std::string> Find(const std::string& key) const;
 
   // Publishes an entry; a concurrent writer of the same key is harmless.
-  // Errors: INTERNAL naming the path; the cache stays usable, and so does
-  // whoever compiled the program.
+  // Errors: INTERNAL naming the folder and why; the cache stays usable, and so
+  // does whoever compiled the program.
   absl::Status Store(const std::string& key, absl::string_view program) const;
 
   // Removes an entry that turned out to be unusable. Cannot fail.

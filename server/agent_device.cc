@@ -82,11 +82,15 @@ void AgentDevice::Stream::Touch() {
   last_message.store(SteadyClock::now().time_since_epoch().count());
 }
 
-bool AgentDevice::Stream::Silent() const {
+double AgentDevice::Stream::SilentForS() const {
   const SteadyClock::duration silence =
       SteadyClock::now().time_since_epoch() -
       SteadyClock::duration(last_message.load());
-  return std::chrono::duration<double>(silence).count() > heartbeat_timeout_s;
+  return std::chrono::duration<double>(silence).count();
+}
+
+bool AgentDevice::Stream::Silent() const {
+  return ended.load() || SilentForS() > heartbeat_timeout_s;
 }
 
 AgentDevice::AgentDevice(DeviceFacts facts, std::shared_ptr<Stream> stream)
@@ -118,11 +122,14 @@ absl::Status AgentDevice::Prepare(
                     const v1::CandidateReport& proto = report.candidate();
                     if (!InRange(proto.index(), configurations.size()))
                       return true;
-                    Candidate candidate = CandidateFromProto(
-                        configurations[static_cast<size_t>(proto.index())],
-                        proto.facts());
-                    candidate.excluded_reason = proto.excluded_reason();
-                    return on_candidate(candidate);
+                    Preparation prepared{
+                        .candidate = CandidateFromProto(
+                            configurations[static_cast<size_t>(proto.index())],
+                            proto.facts()),
+                        .environment = proto.environment()};
+                    prepared.candidate.excluded_reason =
+                        proto.excluded_reason();
+                    return on_candidate(prepared);
                   });
 }
 
@@ -245,6 +252,8 @@ absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {
 
 bool AgentDevice::EndIfSilent() {
   if (!stream_->Silent()) return false;
+  // For good: what it says now comes too late, as the stream is being ended.
+  stream_->ended.store(true);
   stream_->end(SilentError(*stream_));
   return true;
 }

@@ -39,8 +39,14 @@ class AgentDevice : public MeasurementExecutor {
     // Of the last message, on the steady clock.
     std::atomic<std::chrono::steady_clock::rep> last_message = 0;
 
+    // The stream is being ended, as the agent was silent.
+    std::atomic<bool> ended = false;
+
     void Touch();
-    // True when the agent has been silent for longer than the timeout.
+    // Seconds since the last message.
+    double SilentForS() const;
+    // True when the agent has been silent for longer than the timeout, also
+    // where it speaks again since.
     bool Silent() const;
   };
 
@@ -61,6 +67,9 @@ class AgentDevice : public MeasurementExecutor {
   void CancelBatch() override;
 
   const std::string& agent_name() const { return stream_->agent_name; }
+  bool silent() const { return stream_->Silent(); }
+  double silent_for_s() const { return stream_->SilentForS(); }
+  double heartbeat_timeout_s() const { return stream_->heartbeat_timeout_s; }
 
   // Ends the stream of an agent that has hung. Returns whether it has.
   bool EndIfSilent();

@@ -12,6 +12,9 @@
 namespace wavetune {
 namespace {
 
+// Five heartbeats.
+constexpr double kNoticeableSilenceS = 10;
+
 absl::Status CheckDevices(
     const std::vector<std::shared_ptr<AgentDevice>>& devices) {
   std::set<std::string> uuids;
@@ -46,9 +49,11 @@ absl::Status AgentDirectory::CheckFree(
   for (const std::shared_ptr<AgentDevice>& device : devices) {
     const auto it = attached_.find(device->device().uuid);
     if (it == attached_.end() || it->second->EndIfSilent()) continue;
-    return absl::AlreadyExistsError(
-        absl::StrCat("device ", it->first, " is attached by agent ",
-                     it->second->agent_name(), ": stop that one first"));
+    return absl::AlreadyExistsError(absl::StrCat(
+        "device ", it->first, " is held by another agent, ",
+        it->second->agent_name(),
+        " (host:process id): stop that one, or start this one with other "
+        "--backends"));
   }
   return absl::OkStatus();
 }
@@ -126,6 +131,11 @@ std::vector<AgentDirectory::Known> AgentDirectory::List() {
       known.problem = it->second->problem();
       known.state = it->second->state();
       known.record.last_seen_us = clock_->NowUs();
+      const double silent_s = it->second->silent_for_s();
+      if (silent_s > kNoticeableSilenceS || it->second->silent()) {
+        known.silent_s = silent_s;
+        known.record.last_seen_us -= static_cast<int64_t>(silent_s * 1e6);
+      }
     }
     list.push_back(std::move(known));
   }
@@ -175,7 +185,22 @@ std::shared_ptr<AgentDevice> AgentDirectory::Usable(
     const std::string& device_uuid) const {
   const auto it = attached_.find(device_uuid);
   if (it == attached_.end() || !it->second->problem().empty()) return nullptr;
+  // Not one that has hung: a batch for it would fail at once, again and again.
+  if (it->second->EndIfSilent()) return nullptr;
   return it->second;
+}
+
+std::string AgentDirectory::WhyUnusable(const std::string& device_uuid) {
+  std::lock_guard lock(mutex_);
+  const auto it = attached_.find(device_uuid);
+  if (it == attached_.end()) return "";
+  if (it->second->silent()) {
+    return absl::StrCat("agent ", it->second->agent_name(),
+                        " has sent nothing for more than ",
+                        it->second->heartbeat_timeout_s(),
+                        " s (is it stopped, or its host overloaded?)");
+  }
+  return it->second->problem();
 }
 
 std::shared_ptr<MeasurementExecutor> AgentDirectory::Find(
@@ -190,7 +215,7 @@ std::vector<std::string> AgentDirectory::Attached() {
   std::lock_guard lock(mutex_);
   std::vector<std::string> uuids;
   for (const auto& [uuid, device] : attached_) {
-    if (device->problem().empty()) uuids.push_back(uuid);
+    if (device->problem().empty() && !device->silent()) uuids.push_back(uuid);
   }
   return uuids;
 }

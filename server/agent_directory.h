@@ -27,6 +27,9 @@ class AgentDirectory : public ExecutorDirectory {
   struct Known {
     DeviceRecord record;
     bool attached = false;
+    // Since an attached agent's last message, where that is a while ago; else
+    // 0.
+    double silent_s = 0;
     std::string problem;               // Why an attached device cannot be used.
     std::optional<DeviceState> state;  // What an attached device does.
   };
@@ -67,13 +70,15 @@ class AgentDirectory : public ExecutorDirectory {
 
   std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
                                             double timeout_s) override;
+  std::string WhyUnusable(const std::string& device_uuid) override;
   std::vector<std::string> Attached() override;
 
  private:
   // As Check. Holds mutex_.
   absl::Status CheckFree(
       const std::vector<std::shared_ptr<AgentDevice>>& devices) const;
-  // Returns a usable attached device, or nullptr. Holds mutex_.
+  // Returns a usable attached device, or nullptr; ends the stream of an agent
+  // that has hung. Holds mutex_.
   std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
   void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
   void Store(const DeviceRecord& record);

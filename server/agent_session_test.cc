@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // What the daemon sent to one agent.
 class Outbox {
@@ -187,7 +188,8 @@ TEST_F(AgentSessionTest, RefusesASecondAgentForADevice) {
   auto second = Session(other);
   const absl::Status status = second->OnMessage(Hello());
   EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("node1/42"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("held by another agent, node1/42 (host:process id)"));
   second->OnClosed("refused");
   EXPECT_THAT(directory_.Attached(), ElementsAre("CPU-1"));
 }
@@ -201,6 +203,64 @@ TEST_F(AgentSessionTest, AnAgentThatHangsLosesItsDevice) {
   EXPECT_TRUE(absl::IsUnavailable(ended_));
   hung->OnClosed("late");
   EXPECT_THAT(directory_.Attached(), ElementsAre("CPU-1"));
+}
+
+TEST_F(AgentSessionTest, AnAgentThatHasHungIsNoDeviceToUse) {
+  auto session = Session(outbox_, /*heartbeat_timeout_s=*/0);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  EXPECT_THAT(directory_.Attached(), IsEmpty());
+  EXPECT_EQ(directory_.Find("CPU-1", 0), nullptr);
+  EXPECT_TRUE(absl::IsUnavailable(ended_));
+  EXPECT_THAT(directory_.WhyUnusable("CPU-1"),
+              HasSubstr("agent node1/42 has sent nothing for more than 0 s"));
+  EXPECT_GT(directory_.List().front().silent_s, 0);
+  session->OnClosed("silent");
+  EXPECT_EQ(directory_.WhyUnusable("CPU-1"), "");
+  EXPECT_EQ(directory_.List().front().silent_s, 0);
+}
+
+TEST_F(AgentSessionTest, AnAgentThatSpeaksAgainTooLateMustAttachAnew) {
+  auto session = Session(outbox_, /*heartbeat_timeout_s=*/0);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  ASSERT_EQ(directory_.Find("CPU-1", 0), nullptr);
+  v1::AttachRequest heartbeat;
+  heartbeat.mutable_heartbeat();
+  ASSERT_TRUE(session->OnMessage(heartbeat).ok());
+  EXPECT_EQ(directory_.Find("CPU-1", 0), nullptr);
+  session->OnClosed("silent");
+  auto again = Session(outbox_);
+  ASSERT_TRUE(again->OnMessage(Hello()).ok());
+  EXPECT_NE(directory_.Find("CPU-1", 0), nullptr);
+}
+
+TEST_F(AgentSessionTest, TellsTheEnvironmentsFaultFromTheCandidates) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  std::vector<std::string> prepared;
+  auto result = std::async(std::launch::async, [&] {
+    return directory_.Find("CPU-1", 5)
+        ->Prepare(files_, "", {{16, 4}, {32, 8}}, {}, if_busy_,
+                  [&](const MeasurementExecutor::Preparation& one) {
+                    prepared.push_back(
+                        absl::StrCat(one.candidate.excluded_reason,
+                                     one.environment ? " (host)" : ""));
+                    return true;
+                  });
+  });
+  const uint64_t id = outbox_.Next().prepare().batch_id();
+  v1::AttachRequest report;
+  report.mutable_candidate()->set_batch_id(id);
+  report.mutable_candidate()->set_excluded_reason("out of memory");
+  report.mutable_candidate()->set_environment(true);
+  ASSERT_TRUE(session->OnMessage(report).ok());
+  report.mutable_candidate()->set_index(1);
+  report.mutable_candidate()->set_excluded_reason("crashed");
+  report.mutable_candidate()->set_environment(false);
+  ASSERT_TRUE(session->OnMessage(report).ok());
+  ASSERT_TRUE(session->OnMessage(Done(id)).ok());
+  EXPECT_TRUE(result.get().ok());
+  EXPECT_THAT(prepared, ElementsAre("out of memory (host)", "crashed"));
 }
 
 TEST_F(AgentSessionTest, HandsABatchOverAndItsOutcomesBack) {

@@ -174,6 +174,12 @@ v1::MeasuredProblem MeasuredProblemToProto(
     entry->set_sm_clock_mhz(peer.sm_clock_mhz);
     entry->set_throttled(peer.throttled);
   }
+  for (const FailedConfiguration& failed : measured.failed) {
+    v1::FailedConfiguration* const entry = proto.add_failed();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(failed.configuration);
+    entry->set_reason(Shortened(failed.reason));
+  }
   return proto;
 }
 

@@ -41,7 +41,7 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
       static_cast<double>(options_.clock->NowUs() - started_us_) * 1e-6);
   for (const AgentDirectory::Known& known : options_.devices->List()) {
     response->set_devices_known(response->devices_known() + 1);
-    if (known.attached) {
+    if (known.attached && known.silent_s == 0) {
       response->set_devices_attached(response->devices_attached() + 1);
     }
   }
@@ -70,6 +70,7 @@ absl::Status StatusHandler::ListDevices(
     *device->mutable_facts() = DeviceFactsToProto(known.record.facts);
     device->set_attached(known.attached);
     device->set_problem(known.problem);
+    device->set_silent_s(known.silent_s);
     device->set_silicon_key(SiliconKey(known.record.facts));
     device->set_environment_key(EnvironmentKey(known.record.facts));
     device->set_last_seen_us(known.record.last_seen_us);

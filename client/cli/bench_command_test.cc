@@ -54,6 +54,32 @@ TEST_F(BenchCommandTest, SaysWhatABestIsWorthThatOtherRoundsPicked) {
   EXPECT_DOUBLE_EQ(json["summary"]["held_out_fraction_min"].get<double>(), 0.9);
 }
 
+TEST_F(BenchCommandTest, SaysWhichPairsAreMissingAndWhere) {
+  v1::MeasuredProblem& second = *daemon_->measured[1].mutable_result();
+  for (const int64_t value : {1, 2}) {
+    v1::FailedConfiguration& failed = *second.add_failed();
+    *failed.mutable_configuration() = Measured(value, 1).configuration();
+    failed.set_reason("crashed: the worker was ended by SIGSEGV");
+  }
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("MISSING"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("2 pairs of candidate and shape could not be measured, "
+                        "at 1 shape: the best there is the best of the others; "
+                        "the first: "));
+  EXPECT_THAT(out_.str(), HasSubstr("at m=4 n=5 k=6: crashed: the worker was "
+                                    "ended by SIGSEGV"));
+  out_.str("");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["summary"]["missing_pairs"], 2);
+  EXPECT_EQ(json["summary"]["shapes_with_missing_pairs"], 1);
+  EXPECT_EQ(json["shapes"][0]["candidates_missing"], 0);
+  EXPECT_EQ(json["shapes"][1]["candidates_missing"], 2);
+}
+
 TEST_F(BenchCommandTest, ComparesWithVendorLibraries) {
   v1::MeasuredPeer& fast = *daemon_->measured[0].mutable_result()->add_peers();
   fast.set_library("cublaslt");

@@ -9,6 +9,7 @@
 #include "client/cli/format.h"
 #include "client/cli/statistics.h"
 #include "client/cli/text_table.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
 
@@ -187,6 +188,16 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
   line.remeasured = static_cast<int>(std::count_if(
       result.all().begin(), result.all().end(),
       [](const v1::MeasuredConfiguration& c) { return c.remeasured(); }));
+  line.missing = result.failed_size();
+  if (line.missing > 0) {
+    const v1::FailedConfiguration& first = result.failed(0);
+    ASSIGN_OR_RETURN(const Configuration configuration,
+                     ConfigurationFromProto(parameters, first.configuration()));
+    line.first_missing =
+        absl::StrCat(FormatConfiguration(spec, configuration), " at ",
+                     FormatProblem(spec.dimensions, line.shape.problem), ": ",
+                     first.reason());
+  }
   return line;
 }
 
@@ -199,6 +210,10 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   int inside = 0;
   for (const BenchLine& line : lines) {
     summary.throttled += line.throttled ? 1 : 0;
+    summary.missing += line.missing;
+    summary.missing_lines += line.missing > 0 ? 1 : 0;
+    if (summary.first_missing.empty())
+      summary.first_missing = line.first_missing;
     if (line.FractionOfBest() > 0) fractions.push_back(line.FractionOfBest());
     if (line.held_out_fraction > 0) held_out.push_back(line.held_out_fraction);
     if (line.SpeedUp() > 0) speed_ups.push_back(line.SpeedUp());
@@ -253,6 +268,14 @@ std::string SummaryLine(const BenchSummary& summary) {
   if (summary.predicted > 0)
     absl::StrAppend(&text, "; ", FormatPercent(summary.within_bound),
                     " of the latencies within their error bounds");
+  if (summary.missing > 0)
+    absl::StrAppend(&text, "; ", summary.missing,
+                    summary.missing == 1 ? " pair" : " pairs",
+                    " of candidate and shape could not be measured, at ",
+                    summary.missing_lines,
+                    summary.missing_lines == 1 ? " shape" : " shapes",
+                    ": the best there is the best of the others; the first: ",
+                    summary.first_missing);
   if (summary.throttled > 0)
     absl::StrAppend(&text, "; the device was throttled at ", summary.throttled,
                     " of the shapes: let it cool and measure again");
@@ -300,6 +323,8 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
                                        "VS DEFAULT",
                                        "MHz",
                                        "BEST CONFIGURATION"};
+  const bool any_missing = Summarise(lines).missing > 0;
+  if (any_missing) headings.push_back("MISSING");
   const std::vector<std::string> libraries = Libraries(lines);
   for (const std::string& library : libraries)
     headings.push_back(absl::StrCat(library, " us"));
@@ -320,6 +345,7 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
         line.SpeedUp() > 0 ? absl::StrFormat("%.2fx", line.SpeedUp()) : "-",
         Clock(line),
         line.best_us > 0 ? Values(line.best) : "-"};
+    if (any_missing) row.push_back(absl::StrCat(line.missing));
     for (const std::string& library : libraries)
       row.push_back(LatencyOrDash(LatencyOf(line, library)));
     table.AddRow(row);
@@ -357,6 +383,8 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"throttled", line.throttled},
         {"candidates_measured", line.candidates},
         {"candidates_remeasured", line.remeasured},
+        {"candidates_missing", line.missing},
+        {"first_missing", line.first_missing},
         {"peers", PeersJson(line.peers)}});
   }
   const BenchSummary summary = Summarise(lines);
@@ -378,6 +406,9 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
                 {"within_bound", summary.within_bound},
                 {"peers", PeerSummariesJson(summary.peers)},
                 {"throttled", summary.throttled},
+                {"missing_pairs", summary.missing},
+                {"shapes_with_missing_pairs", summary.missing_lines},
+                {"first_missing", summary.first_missing},
                 {"text", SummaryLine(summary)}}}};
 }
 

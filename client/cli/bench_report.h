@@ -37,6 +37,9 @@ struct BenchLine {
   double best_us = 0;
   int candidates = 0;  // Measured at this shape.
   int remeasured = 0;  // Of these, again and interleaved.
+  // Candidates that could not be measured here, and the first with its reason.
+  int missing = 0;
+  std::string first_missing;
   // As MeasuredProblem::held_out_fraction.
   double held_out_fraction = 0;
   std::vector<PeerLatency> peers;
@@ -84,6 +87,11 @@ struct BenchSummary {
   double within_bound = 0;  // Share of chosen latencies inside their bounds.
   std::vector<PeerSummary> peers;
   int throttled = 0;  // Lines measured on a throttled device.
+  // Pairs of candidate and shape that could not be measured, the lines that
+  // they are of, and the first.
+  int missing = 0;
+  int missing_lines = 0;
+  std::string first_missing;
 };
 
 // Errors: INVALID_ARGUMENT where the result does not fit the kernel.

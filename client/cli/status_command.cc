@@ -58,11 +58,14 @@ std::string Others(const v1::DeviceState& state) {
                                      : "-";
 }
 
-// "attached, throttled (hardware thermal slowdown), busy".
+// "attached, throttled (hardware thermal slowdown), busy" or "silent for 34 s".
 std::string StateOf(const v1::DeviceStatus& device) {
   if (!device.problem().empty())
     return absl::StrCat("unusable: ", device.problem());
   if (!device.attached()) return "not attached";
+  if (device.silent_s() > 0)
+    return absl::StrCat("silent for ", static_cast<int64_t>(device.silent_s()),
+                        " s: is its agent stopped, or the host overloaded?");
   const v1::DeviceState& state = device.state();
   std::string text = "attached";
   if (IsThrottled(state.throttle_reasons()))

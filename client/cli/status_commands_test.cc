@@ -127,10 +127,14 @@ TEST_F(StatusCommandsTest, DevicesShowsWhatTheyDo) {
   state.set_other_processes(2);
   state.set_busy("GPU-1 is used by 2 other processes");
   daemon_->devices.add_devices()->mutable_facts()->set_uuid("CPU-1");
+  v1::DeviceStatus& silent = *daemon_->devices.add_devices();
+  silent.mutable_facts()->set_uuid("CPU-2");
+  silent.set_attached(true);
+  silent.set_silent_s(34.5);
   EXPECT_EQ(Run({"devices"}), kExitOk);
   for (const char* text :
        {"1g.10gb", "1980 MHz", "93%", "throttled (hardware thermal slowdown)",
-        "busy", "not attached"}) {
+        "busy", "not attached", "silent for 34 s"}) {
     EXPECT_THAT(out_.str(), HasSubstr(text));
   }
   EXPECT_EQ(Run({"devices", "--json"}), kExitOk);

@@ -54,7 +54,7 @@ absl::StatusOr<Cubin> CudaCompiler::Compile(
     if (!code.ok()) return code.status();
     cubin.code = *std::move(code);
     const absl::Status stored = cache_.Store(cubin.key, cubin.code);
-    if (!stored.ok()) AgentLog(AgentLogLevel::kWarning, stored.message());
+    if (!stored.ok()) AgentLogOnce(AgentLogLevel::kWarning, stored.message());
   }
   if (HasKernel(cubin.code, entry)) return cubin;
   return absl::InvalidArgumentError(

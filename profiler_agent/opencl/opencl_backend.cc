@@ -1,8 +1,6 @@
 #include "profiler_agent/opencl/opencl_backend.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,11 +18,20 @@ OpenClBackend::OpenClBackend(const std::string& cache_dir, bool skip_nvidia,
   // a burst, and everything then takes exactly twice as long (PoCL 3.1, two
   // cores). PoCL reads this once, at the first OpenCL call.
   setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
-  if (cache_dir.empty()) return;
-  const std::string pocl = absl::StrCat(cache_dir, "/pocl");
-  std::error_code ignored;  // PoCL says it itself if it cannot write there.
-  std::filesystem::create_directories(pocl, ignored);
-  setenv("POCL_CACHE_DIR", pocl.c_str(), /*overwrite=*/0);
+  const char* const set = std::getenv("POCL_CACHE_DIR");
+  if (set != nullptr && *set != '\0') {
+    programs_ = ProgramFolder::Find(set);
+  } else if (!cache_dir.empty()) {
+    programs_ = ProgramFolder::Find(absl::StrCat(cache_dir, "/pocl"));
+  } else {
+    return;
+  }
+  // PoCL does not start where it cannot write.
+  setenv("POCL_CACHE_DIR", programs_->path().c_str(), /*overwrite=*/1);
+}
+
+absl::Status OpenClBackend::CheckHost() {
+  return programs_.has_value() ? programs_->Check() : absl::OkStatus();
 }
 
 Backend::Enumeration OpenClBackend::Enumerate() {

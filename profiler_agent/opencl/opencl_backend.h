@@ -6,16 +6,19 @@
 #define WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_BACKEND_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "profiler_agent/backend.h"
+#include "profiler_agent/program_folder.h"
 
 namespace wavetune {
 
 class OpenClBackend : public Backend {
  public:
   // `cache_dir` is where PoCL keeps its own cache (POCL_CACHE_DIR, unless the
-  // environment sets it already); empty: PoCL's default. Construct before
+  // environment sets it already), where it can be written to
+  // (program_folder.h); empty: PoCL's default. Construct before
   // another thread starts. `skip_nvidia`: leaves NVIDIA's GPUs to the CUDA
   // backend, which measures them better. `guard_pages`: as OpenClDevice::Open.
   explicit OpenClBackend(const std::string& cache_dir = "",
@@ -25,10 +28,13 @@ class OpenClBackend : public Backend {
   Enumeration Enumerate() override;
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
+  // Whether PoCL can still write what it compiles.
+  absl::Status CheckHost() override;
 
  private:
   bool skip_nvidia_;
   bool guard_pages_;
+  std::optional<ProgramFolder> programs_;  // Of PoCL.
 };
 
 }  // namespace wavetune

@@ -1,11 +1,11 @@
 #include "profiler_agent/opencl/opencl_compiler.h"
 
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "profiler_agent/agent_log.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {
@@ -133,9 +133,7 @@ void OpenClCompiler::Publish(const CompiledKernel& compiled) {
     return;
   }
   const absl::Status stored = cache_.Store(compiled.key, binary);
-  if (!stored.ok()) {
-    std::fprintf(stderr, "opencl: %s\n", std::string(stored.message()).c_str());
-  }
+  if (!stored.ok()) AgentLogOnce(AgentLogLevel::kWarning, stored.message());
 }
 
 }  // namespace wavetune

@@ -75,8 +75,11 @@ TEST(OpenClStatusTest, CodesBecomeTheErrorsOfADevice) {
   EXPECT_TRUE(OpenClStatus(CL_SUCCESS, "x").ok());
   EXPECT_EQ(OpenClStatus(CL_BUILD_PROGRAM_FAILURE, "x").code(),
             absl::StatusCode::kInvalidArgument);
+  // The candidate's fault or the host's: tried again alone.
   EXPECT_EQ(OpenClStatus(CL_OUT_OF_RESOURCES, "x").code(),
-            absl::StatusCode::kFailedPrecondition);
+            absl::StatusCode::kInternal);
+  EXPECT_EQ(OpenClStatus(CL_OUT_OF_HOST_MEMORY, "x").code(),
+            absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(OpenClStatus(CL_MEM_OBJECT_ALLOCATION_FAILURE, "x").code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(OpenClStatus(CL_DEVICE_NOT_AVAILABLE, "x").code(),

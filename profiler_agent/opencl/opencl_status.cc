@@ -29,9 +29,10 @@ constexpr CodeMeaning kMeanings[] = {
      absl::StatusCode::kResourceExhausted},
     {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE",
      absl::StatusCode::kResourceExhausted},
-    // Drivers report too many registers or too much local memory with it.
-    {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES",
-     absl::StatusCode::kFailedPrecondition},
+    // Drivers report too many registers or too much local memory with it, and
+    // memory or threads of the host that ran out: what fails alone, too, is the
+    // candidate's.
+    {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES", absl::StatusCode::kInternal},
     {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE",
      absl::StatusCode::kFailedPrecondition},
     {CL_INVALID_WORK_ITEM_SIZE, "CL_INVALID_WORK_ITEM_SIZE",

@@ -5,22 +5,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/host_resources.h"
 #include "profiler_agent/session/device_monitor.h"
 #include "profiler_agent/worker/remote_device.h"
 
 namespace wavetune {
 namespace {
 
+// A device that was found, and how to reach it.
+struct Found {
+  DeviceFacts facts;
+  std::vector<std::string> command;        // Of its workers.
+  std::shared_ptr<DeviceMonitor> monitor;  // nullptr: it does not say.
+};
+
 std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
-                                       const std::string& backend,
-                                       const DeviceFacts& facts,
-                                       std::shared_ptr<DeviceMonitor> monitor,
+                                       const Found& found, int workers,
                                        const ReportSink& report) {
   DeviceHostOptions host;
-  for (int i = 0; i < options.prepare_workers; ++i) {
+  for (int i = 0; i < workers; ++i) {
     host.workers.push_back(std::make_unique<RemoteDevice>(
-        RemoteDeviceOptions{.command = WorkerCommand(options, backend),
-                            .facts = facts,
+        RemoteDeviceOptions{.command = found.command,
+                            .facts = found.facts,
                             .cache_dir = options.backend.cache_dir,
                             .prepare_timeout = options.prepare_timeout,
                             .measure_timeout = options.measure_timeout}));
@@ -28,12 +34,27 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
   // The probe runs on the thread that otherwise uses the worker.
   auto* first = static_cast<RemoteDevice*>(host.workers.front().get());
   host.probe = [first] { return first->Reopen(); };
-  if (monitor != nullptr) {
-    host.look = [monitor = std::move(monitor), uuid = facts.uuid] {
+  if (found.monitor != nullptr) {
+    host.look = [monitor = found.monitor, uuid = found.facts.uuid] {
       return monitor->Look(uuid);
     };
   }
   return std::make_unique<DeviceHost>(std::move(host), report);
+}
+
+std::vector<std::unique_ptr<DeviceHost>> CreateHosts(
+    const AgentDevicesOptions& options, const std::vector<Found>& found,
+    const ReportSink& report) {
+  std::vector<std::unique_ptr<DeviceHost>> hosts;
+  if (found.empty()) return hosts;
+  const int workers =
+      PrepareWorkers(options.prepare_workers, static_cast<int>(found.size()));
+  AgentLog(AgentLogLevel::kInfo,
+           absl::StrCat(workers, " workers per device", MemoryLimitText()));
+  for (const Found& device : found) {
+    hosts.push_back(CreateHost(options, device, workers, report));
+  }
+  return hosts;
 }
 
 Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
@@ -46,6 +67,10 @@ Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
 }
 
 }  // namespace
+
+int PrepareWorkers(int wanted, int devices) {
+  return wanted > 0 ? wanted : WorkersThatFit(ReadHostResources(), devices);
+}
 
 std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
                                        const std::string& backend) {
@@ -73,7 +98,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
 
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
     AgentDevicesOptions options, const ReportSink& report) {
-  std::vector<std::unique_ptr<DeviceHost>> hosts;
+  std::vector<Found> all;
   // CUDA first, as OpenCL leaves out what it has.
   std::stable_partition(options.backends.begin(), options.backends.end(),
                         [](const std::string& b) { return b == "cuda"; });
@@ -96,14 +121,16 @@ std::vector<std::unique_ptr<DeviceHost>> FindDevices(
                absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
                             facts.multiprocessors, " multiprocessors, ",
                             facts.driver, ")"));
-      hosts.push_back(CreateHost(options, backend, facts, monitor, report));
+      all.push_back({.facts = facts,
+                     .command = WorkerCommand(options, backend),
+                     .monitor = monitor});
     }
     // NVIDIA's OpenCL lists the same GPUs again.
     if (backend == "cuda" && !found.devices.empty()) {
       options.backend.skip_nvidia_opencl = true;
     }
   }
-  return hosts;
+  return CreateHosts(options, all, report);
 }
 
 }  // namespace wavetune

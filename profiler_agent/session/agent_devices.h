@@ -20,10 +20,15 @@ struct AgentDevicesOptions {
   // In order. What "cuda" finds is left out of "opencl" behind it.
   std::vector<std::string> backends;
   BackendOptions backend;
-  int prepare_workers = 1;  // Per device.
+  // Per device; 0: as many as cores and memory allow (host_resources.h).
+  int prepare_workers = 1;
   std::chrono::milliseconds prepare_timeout{120'000};
   std::chrono::milliseconds measure_timeout{60'000};
 };
+
+// Returns `wanted`, or for 0 how many workers each of `devices` devices may
+// have on this machine now.
+int PrepareWorkers(int wanted, int devices);
 
 // Returns the command line of a worker for a backend.
 std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,

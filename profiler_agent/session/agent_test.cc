@@ -30,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const char kAgent[] = WAVETUNE_BIN_DIR "/wavetune-agent";
@@ -186,6 +187,18 @@ class AgentTest : public ::testing::Test {
   std::string device_;
   uint64_t batch_id_ = 0;
 };
+
+TEST_F(AgentTest, SaysWhyTheDaemonRefusesIt) {
+  StartDaemon();
+  daemon_->Refuse({grpc::StatusCode::ALREADY_EXISTS,
+                   "device GPU-h200-trace is held by another agent, n1:42"});
+  StartAgent({"--backends", "replay", "--replay-trace", kTrace});
+  // It logs the first answer before it asks again.
+  ASSERT_TRUE(daemon_->WaitForRefusals(2)) << Log();
+  EXPECT_THAT(Log(), HasSubstr("device GPU-h200-trace is held by another "
+                               "agent, n1:42; trying again"));
+  EXPECT_THAT(Log(), Not(HasSubstr("CANCELLED")));
+}
 
 TEST_F(AgentTest, SaysHelloBeatsAndEndsOnSigterm) {
   StartDaemon();

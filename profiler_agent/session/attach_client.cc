@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -9,6 +10,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/stop_wait.h"
 #include "proto/convert/socket_diagnosis.h"
 #include "proto/convert/status.h"
@@ -89,15 +91,24 @@ absl::Status AttachOnce(const AttachClientOptions& options, ReportRelay& relay,
   grpc::ClientContext context;
   GrpcStream stream(stub->Attach(&context));
   absl::Status served;
-  {
+  try {
     const Goodbye goodbye(options, hosts, relay, stream, context, stop);
     served = ServeStream(stream, relay, hosts, options.stream);
-    // A refused hello leaves the stream open, and Finish would wait for ever.
-    if (!served.ok()) context.TryCancel();
+  } catch (const std::system_error& error) {  // std::thread has no other way.
+    relay.Attach(nullptr);
+    served = ExhaustedError(
+        Resource::kProcesses,
+        absl::StrCat("the agent cannot start a thread (", error.what(),
+                     "): ", ExhaustedAdvice(Resource::kProcesses)));
   }
+  // Where it is us who refuse, the stream is open, and Finish would wait for
+  // ever. Where the daemon has ended it, it has said why.
+  const bool refused =
+      absl::IsFailedPrecondition(served) || absl::IsResourceExhausted(served);
+  if (refused) context.TryCancel();
   const absl::Status finished = stream.Finish();
   // The daemon's own words (why it refused us) are better than ours.
-  if (absl::IsFailedPrecondition(served)) return served;
+  if (refused) return served;
   if (!finished.ok()) return finished;
   return served;
 }
@@ -135,7 +146,7 @@ void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
     if (error != last_error) {  // Not once per attempt.
       AgentLog(AgentLogLevel::kWarning,
                absl::StrCat("not attached to the daemon at ", options.endpoint,
-                            ": ", error, "; trying again until it answers"));
+                            ": ", error, "; trying again"));
       last_error = error;
     }
     if (SleepOrStop(backoff, stop)) return;

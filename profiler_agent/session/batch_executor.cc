@@ -41,17 +41,21 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
 }
 
 absl::Status Prepare(absl::Span<Device* const> devices,
-                     const v1::PrepareBatch& proto, const ReportSink& report,
-                     const std::stop_token& cancel) {
+                     const v1::PrepareBatch& proto, PrepareWidth& width,
+                     const ReportSink& report, const std::stop_token& cancel) {
   ASSIGN_OR_RETURN(const PrepareBatch batch,
                    FromProto(proto, devices.front()->facts()));
+  const auto report_of = [&proto](size_t index) {
+    v1::AttachRequest message;
+    message.mutable_candidate()->set_batch_id(proto.batch_id());
+    message.mutable_candidate()->set_index(static_cast<int>(index));
+    return message;
+  };
   return RunPrepareBatch(
       devices, batch,
       [&](size_t index, const Candidate& candidate) {
-        v1::AttachRequest message;
+        v1::AttachRequest message = report_of(index);
         v1::CandidateReport* to = message.mutable_candidate();
-        to->set_batch_id(proto.batch_id());
-        to->set_index(static_cast<int>(index));
         if (candidate.excluded()) {
           to->set_excluded_reason(candidate.excluded_reason);
         } else {
@@ -59,7 +63,15 @@ absl::Status Prepare(absl::Span<Device* const> devices,
         }
         report(message);
       },
-      cancel);
+      cancel,
+      {.on_environment =
+           [&](size_t index, const std::string& reason) {
+             v1::AttachRequest message = report_of(index);
+             message.mutable_candidate()->set_excluded_reason(reason);
+             message.mutable_candidate()->set_environment(true);
+             report(message);
+           },
+       .width = &width});
 }
 
 // Reports samples and failures under the indices of the daemon's batch.
@@ -147,10 +159,10 @@ absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
 }  // namespace
 
 absl::Status ExecutePrepare(absl::Span<Device* const> devices,
-                            const v1::PrepareBatch& batch,
+                            const v1::PrepareBatch& batch, PrepareWidth& width,
                             const ReportSink& report,
                             const std::stop_token& cancel) {
-  absl::Status status = Prepare(devices, batch, report, cancel);
+  absl::Status status = Prepare(devices, batch, width, report, cancel);
   ReportDone(batch.batch_id(), status, report);
   return status;
 }

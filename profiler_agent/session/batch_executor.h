@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "profiler_agent/backend.h"
 #include "profiler_agent/power_cap_history.h"
+#include "profiler_agent/prepare_batch.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 
 namespace wavetune {
@@ -20,9 +21,9 @@ namespace wavetune {
 using ReportSink = std::function<void(const v1::AttachRequest&)>;
 
 // Compiles and checks on all `devices`, reporting each candidate and then the
-// end. Returns how it ended: as RunPrepareBatch.
+// end. `width` is the device's. Returns how it ended: as RunPrepareBatch.
 absl::Status ExecutePrepare(absl::Span<Device* const> devices,
-                            const v1::PrepareBatch& batch,
+                            const v1::PrepareBatch& batch, PrepareWidth& width,
                             const ReportSink& report,
                             const std::stop_token& cancel);
 

@@ -84,7 +84,8 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
         continue;
       }
       Workers workers;
-      for (int i = 0; i < std::max(devices.prepare_workers, 1); ++i)
+      const int wanted = PrepareWorkers(devices.prepare_workers, 1);
+      for (int i = 0; i < wanted; ++i)
         workers.push_back(std::make_unique<RemoteDevice>(
             RemoteDeviceOptions{.command = command,
                                 .facts = facts,

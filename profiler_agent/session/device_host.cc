@@ -22,6 +22,7 @@ DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
       quiet_period_(options.quiet_period),
       quiet_look_interval_(options.quiet_look_interval),
       report_(std::move(report)),
+      width_(workers_.size()),
       facts_(workers_.front()->facts()) {
   for (const std::unique_ptr<Device>& worker : workers_) {
     pool_.push_back(worker.get());
@@ -48,13 +49,15 @@ std::string DeviceHost::problem() const {
 void DeviceHost::Submit(v1::PrepareBatch batch) {
   const uint64_t id = batch.batch_id();
   Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
-    return ExecutePrepare(pool_, batch, report_, cancel);
+    return ExecutePrepare(pool_, batch, width_, report_, cancel);
   });
 }
 
 void DeviceHost::Submit(v1::MeasureBatch batch) {
   const uint64_t id = batch.batch_id();
   Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
+    // The others hold memory of host and device that a measurement may need.
+    for (size_t i = 1; i < pool_.size(); ++i) pool_[i]->Release();
     return ExecuteMeasure(*pool_.front(), batch, history_, report_, cancel);
   });
 }

@@ -1,9 +1,9 @@
 // DeviceHost: one device, its workers and the batches waiting for it.
 //
 // Batches of a device run one after the other, on a thread of their own.
-// Preparing uses all workers, measuring the first only, so nothing of ours
-// competes with a measurement on the same device. A device that was lost is
-// probed until it is back; the daemon is told both.
+// Preparing uses all workers, measuring the first only while the others are
+// released, so nothing of ours competes with a measurement on the same device.
+// A device that was lost is probed until it is back; the daemon is told both.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_PROFILER_AGENT_SESSION_DEVICE_HOST_H_
@@ -100,6 +100,7 @@ class DeviceHost {
   std::chrono::milliseconds quiet_period_;
   std::chrono::milliseconds quiet_look_interval_;
   ReportSink report_;
+  PrepareWidth width_;  // Of batches, as history_.
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Job> waiting_;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -113,7 +114,11 @@ absl::Status CompileRange(const CudaCompileDevice& device,
   std::vector<std::jthread> workers;
   const size_t wanted = static_cast<size_t>(std::max(threads, 1));
   for (size_t i = 1; i < std::min(wanted, statuses.size()); ++i) {
-    workers.emplace_back(work);
+    try {
+      workers.emplace_back(work);
+    } catch (const std::system_error&) {  // The limit on processes: fewer do.
+      break;
+    }
   }
   work();
   workers.clear();  // Waits.

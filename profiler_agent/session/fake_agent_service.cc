@@ -22,6 +22,15 @@ FakeAgentService::~FakeAgentService() {
   server_->Shutdown(std::chrono::system_clock::now());
 }
 
+void FakeAgentService::Refuse(const grpc::Status& status) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  refusal_ = status;
+}
+
+bool FakeAgentService::WaitForRefusals(int count) {
+  return WaitFor([&] { return refusals_ >= count; });
+}
+
 std::optional<v1::AgentHello> FakeAgentService::WaitForAgent() {
   WaitFor([this] { return hello_.has_value(); });
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -51,6 +60,14 @@ grpc::Status FakeAgentService::Attach(
   v1::AttachRequest message;
   if (!stream->Read(&message) || !message.has_hello()) {
     return {grpc::StatusCode::FAILED_PRECONDITION, "hello comes first"};
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!refusal_.ok()) {
+      ++refusals_;
+      changed_.notify_all();
+      return refusal_;
+    }
   }
   v1::AttachResponse hello;
   hello.mutable_hello()->set_api_version(api_version_);

@@ -23,6 +23,11 @@ class FakeAgentService : public v1::AgentService::Service {
   FakeAgentService(const std::string& path, int api_version);
   ~FakeAgentService() override;
 
+  // From now on hellos are answered with this error.
+  void Refuse(const grpc::Status& status);
+  // Returns whether so many hellos are refused within a minute.
+  bool WaitForRefusals(int count);
+
   // Returns the hello of the agent once one is attached.
   std::optional<v1::AgentHello> WaitForAgent();
 
@@ -49,6 +54,8 @@ class FakeAgentService : public v1::AgentService::Service {
   grpc::ServerReaderWriter<v1::AttachResponse, v1::AttachRequest>* stream_ =
       nullptr;
   std::optional<v1::AgentHello> hello_;
+  grpc::Status refusal_;
+  int refusals_ = 0;
   std::deque<v1::AttachRequest> received_;
   int heartbeats_ = 0;
   std::unique_ptr<grpc::Server> server_;

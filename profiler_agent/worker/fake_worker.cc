@@ -27,6 +27,12 @@ void Misbehave(const Configuration& configuration, FakeDeviceScript& script) {
     }
     return;
   }
+  if (configuration[0] == 64 && configuration[2] == 0) {
+    // Killed from outside, or out of memory.
+    if (configuration[1] == 32) std::raise(SIGKILL);
+    std::fputs("LLVM ERROR: out of memory\n", stderr);
+    std::abort();
+  }
   if (configuration[2] == 0) return;
   if (configuration[0] == 16) {
     std::fputs("about to crash\n", stderr);

@@ -7,6 +7,9 @@
 #include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/environment_error.h"
+#include "profiler_agent/host_resources.h"
 #include "profiler_agent/kernel_checks.h"
 #include "profiler_agent/worker/worker_error.h"
 #include "proto/convert/types.h"
@@ -16,7 +19,8 @@ namespace {
 
 bool WorkerIsGone(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsCancelled(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsDataLoss(status);
+         absl::IsDeadlineExceeded(status) || absl::IsDataLoss(status) ||
+         absl::IsResourceExhausted(status);
 }
 
 // Without the power limit: that may change at any time, and is the environment
@@ -137,23 +141,41 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
     const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    RETURN_IF_ERROR(Start());
-    RETURN_IF_ERROR(EnsureLoaded());
+    if (absl::Status started = Start(); !started.ok()) {
+      return attempt == 0 ? NotTried(std::move(started)) : started;
+    }
+    if (absl::Status loaded = EnsureLoaded(); !loaded.ok()) {
+      return attempt == 0 ? NotTried(std::move(loaded)) : loaded;
+    }
     absl::StatusOr<v1::WorkerResponse> response = Call(request, timeout);
     if (response.ok() || worker_pid() > 0) return response;
-    last = response.status();
+    last = absl::IsCancelled(response.status()) ? Killed(response.status())
+                                                : response.status();
     AgentLog(
         AgentLogLevel::kWarning,
         absl::StrCat("device ", options_.facts.uuid, ": ", last.message()));
-    // Killed by somebody else (an operator, the kernel's OOM killer), or ended
-    // by Call for what an earlier candidate may have done to the device: that
-    // may be no fault of this candidate, so it gets a second chance.
+    // Killed by somebody else (an operator, the kernel's OOM killer), out of
+    // something that a fresh process may have, or ended by Call for what an
+    // earlier candidate may have done to the device: that may be no fault of
+    // this candidate, so it gets a second chance.
     const bool ended_by_call = worker_ == nullptr;
-    if (!absl::IsCancelled(last) && !ended_by_call) break;
+    if (!absl::IsResourceExhausted(last) && !ended_by_call) break;
   }
-  if (absl::IsDeadlineExceeded(last)) return last;
+  if (absl::IsDeadlineExceeded(last) || absl::IsResourceExhausted(last)) {
+    return last;
+  }
   // Also where the device was lost again in a fresh process that had opened it.
   return absl::AbortedError(last.message());
+}
+
+absl::Status RemoteDevice::Killed(const absl::Status& how) const {
+  if (OomKills() == oom_kills_) {
+    return ExhaustedError(Resource::kKilled, how.message());
+  }
+  return ExhaustedError(
+      Resource::kMemory,
+      absl::StrCat(how.message(), ": the kernel ended it for want of memory",
+                   MemoryLimitText()));
 }
 
 absl::Status RemoteDevice::Reopen() {
@@ -176,18 +198,22 @@ absl::Status RemoteDevice::Start() {
       given_up_ = false;
       return status;
     }
+    if (absl::IsCancelled(status)) status = Killed(status);
     worker_.reset();
     AgentLog(
         AgentLogLevel::kWarning,
         absl::StrCat("device ", options_.facts.uuid, ": ", status.message()));
   }
   given_up_ = true;
-  return absl::UnavailableError(
-      absl::StrCat("the worker does not start: ", status.message()));
+  return absl::UnavailableError(absl::StrCat(
+      "the worker does not start: ", ExhaustedResource(status).has_value()
+                                         ? FailureReason(status)
+                                         : std::string(status.message())));
 }
 
 absl::Status RemoteDevice::StartOnce() {
   loaded_ = false;
+  oom_kills_ = OomKills();
   ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(options_.command));
   v1::WorkerRequest request;
   request.mutable_open()->set_device_uuid(options_.facts.uuid);
@@ -217,7 +243,11 @@ absl::Status RemoteDevice::EnsureLoaded() {
   const absl::StatusOr<v1::WorkerResponse> response =
       Call(request, options_.start_timeout);
   if (!response.ok()) {
-    if (!WorkerIsGone(response.status())) return response.status();
+    if (absl::IsCancelled(response.status())) return Killed(response.status());
+    if (!WorkerIsGone(response.status()) ||
+        absl::IsResourceExhausted(response.status())) {
+      return response.status();
+    }
     return absl::UnavailableError(
         absl::StrCat("the worker died while loading the kernel: ",
                      response.status().message()));
@@ -232,8 +262,15 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::Call(
                    worker_->Call(request, timeout));
   if (!response.has_error()) return response;
   absl::Status status = FromWorkerError(response.error());
-  // Whatever such a process does next may fail for this reason alone.
-  if (absl::IsUnavailable(status) || absl::IsAborted(status)) worker_.reset();
+  const bool error_is_of_process =
+      response.error().kind() == v1::WorkerError::DISK ||
+      response.error().kind() == v1::WorkerError::PROCESSES;
+  // Whatever such a process does next may fail for this reason alone. One that
+  // is out of memory may be so at this problem only, and lives on.
+  if (absl::IsUnavailable(status) || absl::IsAborted(status) ||
+      error_is_of_process) {
+    worker_.reset();
+  }
   return status;
 }
 

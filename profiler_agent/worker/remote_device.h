@@ -15,6 +15,7 @@
 #define WAVETUNE_PROFILER_AGENT_WORKER_REMOTE_DEVICE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,9 +51,10 @@ class RemoteDevice : public Device {
   absl::Status Load(LoadedKernel kernel) override;
 
   // Errors, besides Device's: ABORTED the worker crashed (with the signal and
-  // its last line), also on a second attempt when somebody else killed it
-  // first, or the device was lost or a launch failed in two processes one after
-  // the other; DEADLINE_EXCEEDED it hung; UNAVAILABLE it cannot be started.
+  // its last line), or the device was lost or a launch failed in two processes
+  // one after the other; RESOURCE_EXHAUSTED something ran out, or somebody else
+  // killed the worker twice (environment_error.h); DEADLINE_EXCEEDED it hung;
+  // UNAVAILABLE it cannot be started, also as NotTried.
   absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) override;
@@ -62,6 +64,8 @@ class RemoteDevice : public Device {
   absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
                                           const Problem& problem, int warmup,
                                           int launches) override;
+  // Ends the worker.
+  void Release() override { worker_.reset(); }
 
   // Starts the worker unless it runs. Errors: UNAVAILABLE.
   absl::Status Start();
@@ -84,6 +88,9 @@ class RemoteDevice : public Device {
   absl::StatusOr<v1::WorkerResponse> CallLoaded(
       const v1::WorkerRequest& request, std::chrono::milliseconds timeout);
   absl::Status StartOnce();
+  // Returns why a worker was killed by somebody else: for want of memory, where
+  // the kernel says so.
+  absl::Status Killed(const absl::Status& how) const;
   absl::Status EnsureLoaded();
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
@@ -94,6 +101,7 @@ class RemoteDevice : public Device {
   std::optional<LoadedKernel> kernel_;
   bool loaded_ = false;    // The running worker has the kernel.
   bool given_up_ = false;  // The next start has one attempt.
+  int64_t oom_kills_ = 0;  // Of our cgroup when the worker was started.
 };
 
 }  // namespace wavetune

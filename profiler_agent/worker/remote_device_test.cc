@@ -15,6 +15,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profiler_agent/backend_contract_test.h"
+#include "profiler_agent/candidate_failure.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/fake_monotonic_clock.h"
 #include "profiler_agent/worker/kernel_source.h"
@@ -34,6 +36,8 @@ const Configuration kSound = {16, 8, 0};
 const Configuration kCrashes = {16, 8, 1};
 const Configuration kHangs = {64, 8, 1};
 const Configuration kExits = {64, 32, 1};
+const Configuration kIsKilled = {64, 32, 0};
+const Configuration kRunsOutOfMemory = {64, 8, 0};
 const Configuration kNeedsAFreshProcess = {16, 32, 0};
 const Configuration kLosesTheDevice = {16, 32, 1};
 const Problem kProblem = {.extents = {100, 30}};
@@ -143,6 +147,44 @@ TEST_F(RemoteDeviceTest, AWorkerKilledBySomebodyElseIsNotTheCandidatesFault) {
   ASSERT_TRUE(Load(device).ok());
   ASSERT_TRUE(device.Prepare(kSound, {}).ok());
   ASSERT_EQ(kill(device.worker_pid(), SIGKILL), 0);
+  EXPECT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+}
+
+TEST_F(RemoteDeviceTest, OneThatIsAlwaysKilledIsNotSaidToCrash) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  for (const absl::Status& status :
+       {device.Prepare(kIsKilled, {}).status(),
+        device.Measure(kIsKilled, kProblem, 1, 1).status()}) {
+    EXPECT_EQ(ExhaustedResource(status), Resource::kKilled) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("SIGKILL"));
+  }
+  EXPECT_TRUE(device.Prepare(kSound, {}).ok());
+}
+
+TEST_F(RemoteDeviceTest, AWorkerWhoseLastWordsAreOfMemoryDidNotCrash) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  const absl::Status status = device.Prepare(kRunsOutOfMemory, {}).status();
+  EXPECT_EQ(ExhaustedResource(status), Resource::kMemory) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("out of memory"));
+  EXPECT_FALSE(ExcludesCandidate(status));
+}
+
+TEST_F(RemoteDeviceTest, AWorkerThatDoesNotStartIsNoCandidatesFault) {
+  RemoteDevice device = Create({"/bin/false"});
+  ASSERT_TRUE(Load(device).ok());
+  const absl::Status status = device.Prepare(kSound, {}).status();
+  EXPECT_TRUE(IsDeviceLost(status));
+  EXPECT_FALSE(WasTried(status));
+}
+
+TEST_F(RemoteDeviceTest, AReleasedWorkerIsStartedAgainByTheNextCall) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  device.Release();
+  EXPECT_EQ(device.worker_pid(), -1);
   EXPECT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
 }
 

@@ -7,35 +7,60 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
+#include "profiler_agent/environment_error.h"
 
 namespace wavetune {
 namespace {
 
 constexpr size_t kMaxLineBytes = 500;
+// A compiler that could start no linker says so some lines before it ends.
+constexpr size_t kKeptLines = 5;
 
 }  // namespace
 
-StderrTail::StderrTail(int fd, std::string name)
-    : fd_(fd),
-      child_ended_(eventfd(0, EFD_CLOEXEC)),
-      name_(std::move(name)),
-      reader_([this] { Read(); }) {}
+absl::StatusOr<std::unique_ptr<StderrTail>> StderrTail::Start(
+    int fd, std::string name) {
+  std::unique_ptr<StderrTail> tail(new StderrTail(std::move(name)));
+  tail->fd_ = fd;
+  try {
+    tail->reader_ = std::thread([tail = tail.get()] { tail->Read(); });
+  } catch (const std::system_error& error) {  // The limit on processes.
+    tail->fd_ = -1;
+    return absl::UnavailableError(
+        absl::StrCat("no thread can be started for the worker (", error.what(),
+                     "): ", ExhaustedAdvice(Resource::kProcesses)));
+  }
+  return tail;
+}
+
+StderrTail::StderrTail(std::string name)
+    : child_ended_(eventfd(0, EFD_CLOEXEC)), name_(std::move(name)) {}
 
 StderrTail::~StderrTail() {
   JoinReader();
   close(child_ended_);
-  close(fd_);
+  if (fd_ >= 0) close(fd_);
 }
 
 std::string StderrTail::LastLine() {
   JoinReader();
   const std::lock_guard<std::mutex> lock(mutex_);
-  return last_line_;
+  return last_lines_.empty() ? "" : last_lines_.back();
+}
+
+std::optional<Resource> StderrTail::LastExhausted() {
+  JoinReader();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const std::string& line : last_lines_) {
+    if (const auto resource = ResourceNamedIn(line)) return resource;
+  }
+  return std::nullopt;
 }
 
 void StderrTail::JoinReader() {
@@ -71,9 +96,12 @@ void StderrTail::Read() {
 
 void StderrTail::TakeLine(const std::string& line) {
   if (absl::StripAsciiWhitespace(line).empty()) return;
-  AgentLog(AgentLogLevel::kInfo, absl::StrCat(name_, ": ", line));
+  if (!WasLoggedOnce(line)) {
+    AgentLog(AgentLogLevel::kInfo, absl::StrCat(name_, ": ", line));
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
-  last_line_ = line;
+  last_lines_.push_back(line);
+  if (last_lines_.size() > kKeptLines) last_lines_.pop_front();
 }
 
 }  // namespace wavetune

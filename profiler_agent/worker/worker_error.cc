@@ -4,12 +4,26 @@
 #include <string>
 
 #include "model/printable_text.h"
+#include "profiler_agent/environment_error.h"
 
 namespace wavetune {
 namespace {
 
 // Of what a compiler says the beginning counts.
 constexpr size_t kMaxWorkerErrorBytes = size_t{64} << 10;
+
+v1::WorkerError::Kind KindOf(Resource resource) {
+  switch (resource) {
+    case Resource::kDisk:
+      return v1::WorkerError::DISK;
+    case Resource::kProcesses:
+      return v1::WorkerError::PROCESSES;
+    case Resource::kMemory:
+    case Resource::kKilled:
+      break;
+  }
+  return v1::WorkerError::MEMORY;
+}
 
 }  // namespace
 
@@ -23,7 +37,7 @@ v1::WorkerError ToWorkerError(const absl::Status& status) {
       error.set_kind(v1::WorkerError::WRONG_RESULT);
       break;
     case absl::StatusCode::kResourceExhausted:
-      error.set_kind(v1::WorkerError::MEMORY);
+      error.set_kind(KindOf(*ExhaustedResource(status)));
       break;
     case absl::StatusCode::kFailedPrecondition:
       error.set_kind(v1::WorkerError::LAUNCH);
@@ -55,7 +69,11 @@ absl::Status FromWorkerError(const v1::WorkerError& error) {
     case v1::WorkerError::DEVICE:
       return absl::UnavailableError(error.message());
     case v1::WorkerError::MEMORY:
-      return absl::ResourceExhaustedError(error.message());
+      return ExhaustedError(Resource::kMemory, error.message());
+    case v1::WorkerError::DISK:
+      return ExhaustedError(Resource::kDisk, error.message());
+    case v1::WorkerError::PROCESSES:
+      return ExhaustedError(Resource::kProcesses, error.message());
     case v1::WorkerError::REFERENCE:
       return absl::UnimplementedError(error.message());
     case v1::WorkerError::FAULT:

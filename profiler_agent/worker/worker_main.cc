@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -32,6 +33,13 @@ void DieWithTheAgent() {
   }).detach();
 }
 
+// Where memory runs out the kernel shall end this process, not the agent: a
+// worker is started again, and what it did is tried again. Lowering one's
+// chances needs a privilege, raising them does not.
+void GoFirstWhenMemoryRunsOut() {
+  std::ofstream("/proc/self/oom_score_adj") << 500;
+}
+
 // Returns a private copy of standard output; the number 1 becomes standard
 // error, so that a print of a driver cannot get between the messages.
 int ProtectStandardOutput() {
@@ -50,6 +58,7 @@ int Fail(const absl::Status& status) {
 
 int RunWorker(const std::function<std::unique_ptr<Backend>()>& create_backend) {
   std::signal(SIGPIPE, SIG_IGN);
+  GoFirstWhenMemoryRunsOut();
   const int output = ProtectStandardOutput();
   const std::unique_ptr<Backend> backend = create_backend();
   DieWithTheAgent();

@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/stderr_tail.h"
 
@@ -101,19 +103,27 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
   pid_t pid = -1;
   if (const int error = Spawn(command, in, out, err, &pid); error != 0) {
     return absl::UnavailableError(absl::StrCat(
-        "cannot start the worker ", command[0], ": ", std::strerror(error)));
+        "cannot start the worker ", command[0], ": ", std::strerror(error),
+        error == EAGAIN ? "; " : "",
+        error == EAGAIN ? ExhaustedAdvice(Resource::kProcesses) : ""));
   }
   SetNonBlocking(in.ends[1]);
+  absl::StatusOr<std::unique_ptr<StderrTail>> errors =
+      StderrTail::Start(err.ends[0], absl::StrCat("worker ", pid));
+  if (!errors.ok()) {
+    kill(-pid, SIGKILL);
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return errors.status();
+  }
+  err.Take(0);
   return std::unique_ptr<WorkerProcess>(
-      new WorkerProcess(pid, in.Take(1), out.Take(0), err.Take(0)));
+      new WorkerProcess(pid, in.Take(1), out.Take(0), *std::move(errors)));
 }
 
-WorkerProcess::WorkerProcess(pid_t pid, int input, int output, int errors)
-    : pid_(pid),
-      input_(input),
-      output_(output),
-      errors_(
-          std::make_unique<StderrTail>(errors, absl::StrCat("worker ", pid))) {}
+WorkerProcess::WorkerProcess(pid_t pid, int input, int output,
+                             std::unique_ptr<StderrTail> errors)
+    : pid_(pid), input_(input), output_(output), errors_(std::move(errors)) {}
 
 WorkerProcess::~WorkerProcess() {
   if (running()) Kill();
@@ -157,15 +167,17 @@ absl::Status WorkerProcess::Died() {
   const std::string last_line = errors_->LastLine();
   const std::string said =
       last_line.empty() ? "" : absl::StrCat("; it last said: ", last_line);
-  if (WIFEXITED(status)) {
-    return absl::AbortedError(absl::StrCat("the worker exited with code ",
-                                           WEXITSTATUS(status), said));
-  }
-  const std::string text = absl::StrCat("the worker was ended by ",
-                                        SignalName(WTERMSIG(status)), said);
-  if (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM) {
+  const std::string text =
+      WIFEXITED(status) ? absl::StrCat("the worker exited with code ",
+                                       WEXITSTATUS(status), said)
+                        : absl::StrCat("the worker was ended by ",
+                                       SignalName(WTERMSIG(status)), said);
+  if (!WIFEXITED(status) &&
+      (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM)) {
     return absl::CancelledError(text);
   }
+  const std::optional<Resource> exhausted = errors_->LastExhausted();
+  if (exhausted.has_value()) return ExhaustedError(*exhausted, text);
   return absl::AbortedError(text);
 }
 

@@ -39,12 +39,14 @@ class WorkerProcess {
   // each of which the process is dead: DEADLINE_EXCEEDED it did not answer in
   // time and was killed; ABORTED it died, with the signal or exit code and the
   // last line it wrote to standard error; CANCELLED it was killed by somebody
-  // else (SIGKILL, SIGTERM); DATA_LOSS it did not speak the protocol.
+  // else (SIGKILL, SIGTERM); RESOURCE_EXHAUSTED it died, and its last line says
+  // that something ran out; DATA_LOSS it did not speak the protocol.
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
 
  private:
-  WorkerProcess(pid_t pid, int input, int output, int errors);
+  WorkerProcess(pid_t pid, int input, int output,
+                std::unique_ptr<StderrTail> errors);
 
   absl::Status Died();
   void Kill();

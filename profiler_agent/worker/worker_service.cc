@@ -1,9 +1,12 @@
 #include "profiler_agent/worker/worker_service.h"
 
+#include <new>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "model/status_macros.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/kernel_checks.h"
 #include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/worker_error.h"
@@ -12,10 +15,24 @@
 namespace wavetune {
 
 v1::WorkerResponse WorkerService::Handle(const v1::WorkerRequest& request) {
-  absl::StatusOr<v1::WorkerResponse> response = Dispatch(request);
-  if (response.ok()) return *std::move(response);
+  absl::Status status;
+  try {
+    absl::StatusOr<v1::WorkerResponse> response = Dispatch(request);
+    if (response.ok()) return *std::move(response);
+    status = response.status();
+  } catch (const std::bad_alloc&) {
+    status = ExhaustedError(Resource::kMemory,
+                            "the worker got no more memory from the host");
+  } catch (const std::system_error& error) {  // Of std::thread.
+    status = ExhaustedError(Resource::kProcesses, error.what());
+  }
+  // A compiler says "does not compile" where the disk was full.
+  if (absl::Status host = backend_.CheckHost();
+      !host.ok() && !absl::IsDataLoss(status)) {
+    status = host;
+  }
   v1::WorkerResponse failed;
-  *failed.mutable_error() = ToWorkerError(response.status());
+  *failed.mutable_error() = ToWorkerError(status);
   return failed;
 }
 

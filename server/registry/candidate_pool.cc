@@ -72,6 +72,7 @@ void CandidatePool::Exclude(const std::string& specialisation,
   Candidate& candidate = known_[{specialisation, configuration}];
   candidate.configuration = configuration;
   candidate.excluded_reason = reason.empty() ? "failed while measured" : reason;
+  crashed_[{specialisation, configuration}] = candidate.excluded_reason;
 }
 
 std::vector<CandidateRecord> CandidatePool::Records() const {

@@ -47,6 +47,12 @@ class CandidatePool {
   void Exclude(const std::string& specialisation,
                const Configuration& configuration, const std::string& reason);
 
+  // Returns why those that Exclude named may not be used.
+  const std::map<std::pair<std::string, Configuration>, std::string>& crashed()
+      const {
+    return crashed_;
+  }
+
   // Returns all that is known, excluded ones included, by specialisation and
   // configuration; only configurations of the kernel's space.
   std::vector<CandidateRecord> Records() const;
@@ -60,6 +66,7 @@ class CandidatePool {
   std::shared_ptr<const TunableKernel> kernel_;
   std::vector<Configuration> space_;
   std::map<std::pair<std::string, Configuration>, Candidate> known_;
+  std::map<std::pair<std::string, Configuration>, std::string> crashed_;
   std::set<std::string> prepared_;  // Specialisations.
 };
 

@@ -69,15 +69,22 @@ absl::Status FakeMeasurementExecutor::Prepare(
   }
   for (const Configuration& configuration : configurations) {
     RETURN_IF_ERROR(BeforeReport(if_busy));
-    Candidate candidate{.configuration = configuration,
-                        .capacity = options_.capacity};
+    Preparation prepared{.candidate = {.configuration = configuration,
+                                       .capacity = options_.capacity}};
     {
       std::lock_guard lock(mutex_);
       const auto it = refused_.find(configuration);
-      if (it != refused_.end()) candidate.excluded_reason = it->second;
+      if (it != refused_.end()) {
+        prepared.candidate.excluded_reason = it->second;
+      }
+      const auto exhausted = exhausted_.find(configuration);
+      if (exhausted != exhausted_.end()) {
+        prepared.candidate.excluded_reason = exhausted->second;
+        prepared.environment = true;
+      }
     }
     prepared_.fetch_add(1);
-    if (!on_candidate(candidate)) return absl::CancelledError("by callback");
+    if (!on_candidate(prepared)) return absl::CancelledError("by callback");
   }
   return absl::OkStatus();
 }
@@ -95,7 +102,8 @@ absl::Status FakeMeasurementExecutor::Measure(
     std::string failure;
     {
       std::lock_guard lock(mutex_);
-      crashes = crashing_.contains(items[i].configuration);
+      crashes = crashing_.contains(items[i].configuration) ||
+                crashing_at_.contains(items[i].problem);
       const auto failing = failing_.find(items[i].problem);
       if (failing != failing_.end()) failure = failing->second;
       items_.push_back(items[i]);
@@ -182,6 +190,21 @@ void FakeMeasurementExecutor::Refuse(const Configuration& configuration,
   refused_[configuration] = reason;
 }
 
+void FakeMeasurementExecutor::Exhaust(const Configuration& configuration,
+                                      const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  if (reason.empty()) {
+    exhausted_.erase(configuration);
+  } else {
+    exhausted_[configuration] = reason;
+  }
+}
+
+void FakeMeasurementExecutor::CrashAt(const Problem& problem) {
+  std::lock_guard lock(mutex_);
+  crashing_at_.insert(problem);
+}
+
 void FakeMeasurementExecutor::CrashOn(const Configuration& configuration) {
   std::lock_guard lock(mutex_);
   crashing_[configuration] = true;
@@ -238,6 +261,16 @@ std::vector<std::string> FakeExecutorDirectory::Attached() {
   std::vector<std::string> uuids;
   for (const auto& [uuid, executor] : attached_) uuids.push_back(uuid);
   return uuids;
+}
+
+std::string FakeExecutorDirectory::WhyUnusable(const std::string&) {
+  std::lock_guard lock(mutex_);
+  return why_;
+}
+
+void FakeExecutorDirectory::Explain(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  why_ = why;
 }
 
 void FakeExecutorDirectory::Attach(MeasurementExecutor* executor) {

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,12 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   void SetFacts(DeviceFacts facts);
   // Does not compile, for this reason.
   void Refuse(const Configuration& configuration, const std::string& reason);
+  // Cannot be prepared, as something ran out; an empty reason: it can again.
+  void Exhaust(const Configuration& configuration, const std::string& reason);
   // Compiles, but takes its worker down when measured.
   void CrashOn(const Configuration& configuration);
+  // The same, at this problem only, for every candidate.
+  void CrashAt(const Problem& problem);
   // Cannot be measured at this problem, whatever the candidate.
   void FailAt(const Problem& problem, const std::string& reason);
   // After so many more reports (candidates and samples) calls end as
@@ -99,8 +104,10 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   // Guarded by mutex_.
   DeviceFacts facts_;
   std::map<Configuration, std::string> refused_;
+  std::map<Configuration, std::string> exhausted_;
   std::map<Configuration, bool> crashing_;
   std::map<Problem, std::string> failing_;
+  std::set<Problem> crashing_at_;
   int64_t reports_left_ = -1;  // Negative: no limit.
   bool cancelled_ = false;
   uint32_t throttle_reasons_ = 0;
@@ -119,8 +126,11 @@ class FakeExecutorDirectory : public ExecutorDirectory {
  public:
   std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
                                             double timeout_s) override;
+  std::string WhyUnusable(const std::string& device_uuid) override;
   std::vector<std::string> Attached() override;
 
+  // What WhyUnusable says.
+  void Explain(const std::string& why);
   // `executor` outlives the directory.
   void Attach(MeasurementExecutor* executor);
   void Detach(const std::string& device_uuid);
@@ -133,6 +143,7 @@ class FakeExecutorDirectory : public ExecutorDirectory {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, MeasurementExecutor*> attached_;
+  std::string why_;
   std::function<void()> hook_;
 };
 

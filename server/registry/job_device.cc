@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 
 namespace wavetune {
@@ -38,21 +39,22 @@ JobDevice::JobDevice(const JobServices& services, JobControl* control)
 absl::StatusOr<DeviceFacts> JobDevice::Acquire() {
   const JobRecord record = control_->record();
   executor_ = services_.executors->Find(record.device_uuid, 0);
-  if (executor_ == nullptr) {
-    control_->Update([](JobRecord& job) {
-      job.phase = JobPhase::kWaiting;
-      job.message =
-          absl::StrCat("waiting for the agent of device ", job.device_uuid);
-    });
-  }
+  std::string why;
   for (double waited_s = 0; executor_ == nullptr; waited_s += kWaitSliceS) {
     RETURN_IF_ERROR(control_->CheckGoOn());
+    const std::string now =
+        services_.executors->WhyUnusable(record.device_uuid);
+    if (waited_s == 0 || now != why) ShowWaiting(now);
+    why = now;
     if (waited_s >= services_.agent_wait_s) {
       return absl::UnavailableError(absl::StrCat(
-          "device ", record.device_uuid, " had no agent for ",
+          "device ", record.device_uuid,
+          why.empty() ? " had no agent for " : " could not be used for ",
           services_.agent_wait_s,
-          " s: start wavetune-agent on its host, then reprofile again; what "
-          "was measured is kept"));
+          why.empty() ? " s: start wavetune-agent on its host"
+                      : absl::StrCat(" s: ", why,
+                                     ". Look at the agent's log on its host"),
+          ", then reprofile again; what was measured is kept"));
     }
     executor_ = services_.executors->Find(record.device_uuid, kWaitSliceS);
   }
@@ -62,6 +64,14 @@ absl::StatusOr<DeviceFacts> JobDevice::Acquire() {
     job.message = record.message;
   });
   return executor_->device();
+}
+
+void JobDevice::ShowWaiting(const std::string& why) {
+  control_->Update([&](JobRecord& job) {
+    job.phase = JobPhase::kWaiting;
+    job.message = absl::StrCat("waiting for the agent of device ",
+                               job.device_uuid, why.empty() ? "" : ": ", why);
+  });
 }
 
 void JobDevice::Bind(std::shared_ptr<const TunableKernel> kernel,
@@ -166,8 +176,14 @@ absl::Status JobDevice::Prepare(
       const std::vector<Configuration> batch = left;
       return executor.Prepare(
           kernel_->files, specialisation, batch, correctness_problems,
-          if_busy(), [&](const Candidate& candidate) {
+          if_busy(), [&](const MeasurementExecutor::Preparation& prepared) {
+            const Candidate& candidate = prepared.candidate;
             std::erase(left, candidate.configuration);
+            if (prepared.environment) {
+              unprepared_[{specialisation, candidate.configuration}] =
+                  candidate.excluded_reason;
+              return control_->CheckGoOn().ok();
+            }
             pending_candidates_.push_back({specialisation, candidate});
             on_record(pending_candidates_.back());
             // Compiling is slow: what is done must survive a crash.
@@ -189,6 +205,17 @@ absl::Status JobDevice::Prepare(
     }
   }
   return absl::OkStatus();
+}
+
+std::string JobDevice::UnpreparedText() const {
+  if (unprepared_.empty()) return "";
+  const auto& [first, reason] = *unprepared_.begin();
+  const size_t count = unprepared_.size();
+  return absl::StrCat(
+      "; ", count, count == 1 ? " candidate" : " candidates",
+      " could not be compiled and checked on the device's host (the next job "
+      "tries again), the first: ",
+      FormatConfiguration(kernel_->spec, first.second), ": ", reason);
 }
 
 absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
@@ -214,7 +241,8 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
             result.sample = *outcome.sample;
             AddSample(items[index], *outcome.sample);
           }
-          if (outcome.exclude && items[index].peer.empty()) {
+          if (outcome.exclude && items[index].peer.empty() &&
+              stores_exclusions_) {
             Candidate excluded{.configuration = items[index].configuration};
             excluded.excluded_reason = outcome.failure.empty()
                                            ? "failed while measured"

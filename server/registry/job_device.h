@@ -16,9 +16,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,6 +43,9 @@ class JobDevice {
     bool excluded = false;  // The candidate must not be used again.
   };
   using RecordCallback = std::function<void(const CandidateRecord&)>;
+  // Why candidates could not be prepared, by specialisation and configuration.
+  using Unprepared =
+      std::map<std::pair<std::string, Configuration>, std::string>;
   using ResultCallback = std::function<void(size_t index, const Result&)>;
 
   // Both outlive this.
@@ -59,14 +64,26 @@ class JobDevice {
   // True once the limit ended a batch.
   bool budget_spent() const { return budget_spent_; }
 
+  // Whether a candidate that crashes or hangs at one problem is stored as
+  // excluded, for every job and problem; as it is at first.
+  void SetStoresExclusions(bool stores) { stores_exclusions_ = stores; }
+
   // Compiles and checks configurations; each one's record is given to
-  // `on_record` and stored soon after, at the latest when this returns. Errors:
+  // `on_record` and stored soon after, at the latest when this returns. One for
+  // which something ran out on the device's host has no record: the next job
+  // tries it again. Errors:
   // CANCELLED; UNAVAILABLE when the agent stayed away; FAILED_PRECONDITION when
   // the device came back as another one; the store's.
   absl::Status Prepare(const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::vector<Problem>& correctness_problems,
                        const RecordCallback& on_record);
+
+  // Returns what had no record for that reason.
+  const Unprepared& unprepared() const { return unprepared_; }
+  // "; 22 candidates could not be compiled and checked, the first: ..."; empty
+  // where there are none.
+  std::string UnpreparedText() const;
 
   // Measures items; `on_result` hears of each, stored or about to be. Returns
   // the results in the order of `items`. A candidate that crashed is stored as
@@ -76,6 +93,8 @@ class JobDevice {
       const ResultCallback& on_result = nullptr);
 
  private:
+  // Says in the record what the job waits for.
+  void ShowWaiting(const std::string& why);
   // Returns an error if the device is no longer the one that was bound.
   absl::Status CheckSameDevice(const MeasurementExecutor& executor) const;
   // Waits until nobody else uses the device, unless the job measures even then;
@@ -101,6 +120,8 @@ class JobDevice {
   double device_time_limit_us_ = 0;
   double device_time_us_ = 0;
   bool budget_spent_ = false;
+  bool stores_exclusions_ = true;
+  Unprepared unprepared_;
   // Outcomes that are not on disk yet.
   std::vector<SampleRecord> pending_samples_;
   std::vector<CandidateRecord> pending_candidates_;

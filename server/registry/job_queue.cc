@@ -1,8 +1,10 @@
 #include "server/registry/job_queue.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/printable_text.h"
@@ -20,6 +22,9 @@ constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 constexpr int kJobsReadAtStart = 10000;
 // Finished jobs kept in memory, where they can be read while the disk is full.
 constexpr size_t kJobsInMemory = 256;
+// What a queued job says.
+constexpr char kWaitsForJob[] = "waits for job ";
+constexpr char kWaitsForThread[] = "waits for a thread: ";
 
 // What a job says at its end: stored, sent and shown. Enough for some dozen
 // candidates or faults of a manifest.
@@ -51,6 +56,12 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
         absl::StrCat("portfolio_size must be 0 to ", kMaxPortfolioSize));
   }
   return absl::OkStatus();
+}
+
+std::string NoThreadText(const std::string& why) {
+  return absl::StrCat("no thread can be started for jobs (", why,
+                      "): raise the daemon's limit on processes (TasksMax= of "
+                      "its unit, --pids-limit of its container, ulimit -u)");
 }
 
 absl::Status AlreadyEnded(const JobRecord& record) {
@@ -91,6 +102,12 @@ absl::Status JobQueue::Start() {
         JobControl::Persist::kLazily);
     resumed.push_back(std::move(job));
   }
+  try {
+    std::lock_guard lock(mutex_);
+    spare_ = services_.start_thread([this] { RunSpare(); });
+  } catch (const std::system_error& error) {
+    return absl::UnavailableError(NoThreadText(error.what()));
+  }
   for (std::shared_ptr<Job>& job : resumed) Enqueue(std::move(job));
   return absl::OkStatus();
 }
@@ -106,6 +123,7 @@ void JobQueue::Stop() {
         threads.push_back(std::move(worker->thread));
       }
     }
+    if (spare_.joinable()) threads.push_back(std::move(spare_));
   }
   changed_.notify_all();
   for (std::thread& thread : threads) thread.join();
@@ -335,11 +353,46 @@ void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   jobs_[record.id] = job;
   std::unique_ptr<Worker>& worker = workers_[record.device_uuid];
   if (worker == nullptr) worker = std::make_unique<Worker>();
+  ShowPlace(*worker, *job);
   worker->queue.push_back(std::move(job));
-  if (!worker->thread.joinable() && !stopping_) {
-    worker->thread = std::thread([this, w = worker.get()] { RunWorker(w); });
-  }
+  StartThread(worker.get());
   changed_.notify_all();
+}
+
+void JobQueue::ShowPlace(const Worker& worker, Job& job) {
+  const uint64_t before = worker.queue.empty()
+                              ? worker.running
+                              : worker.queue.back()->control->record().id;
+  if (before == 0) return;
+  job.control->Update([&](JobRecord& record) {
+    record.message = absl::StrCat(kWaitsForJob, before, " on the same device");
+  });
+}
+
+void JobQueue::StartThread(Worker* worker) {
+  if (worker->thread.joinable() || worker->on_spare || stopping_) return;
+  try {
+    worker->thread =
+        services_.start_thread([this, worker] { RunWorker(worker); });
+  } catch (const std::system_error& error) {
+    // The spare thread takes them: this one as soon as it is free.
+    const std::string text = NoThreadText(error.what());
+    services_.warn(text);
+    for (const std::shared_ptr<Job>& job : worker->queue) {
+      job->control->Update([&](JobRecord& record) {
+        record.message = absl::StrCat(kWaitsForThread, text);
+      });
+    }
+  }
+}
+
+JobQueue::Worker* JobQueue::Unserved() {
+  for (auto& [device, worker] : workers_) {
+    if (!worker->thread.joinable() && !worker->queue.empty()) {
+      return worker.get();
+    }
+  }
+  return nullptr;
 }
 
 void JobQueue::ForgetOldJobs() {
@@ -352,17 +405,39 @@ void JobQueue::ForgetOldJobs() {
 }
 
 void JobQueue::RunWorker(Worker* worker) {
+  std::unique_lock lock(mutex_);
   for (;;) {
-    std::shared_ptr<Job> job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stopping_ || !worker->queue.empty(); });
-      if (stopping_) return;
-      job = std::move(worker->queue.front());
-      worker->queue.pop_front();
-    }
-    RunJob(*job);
+    changed_.wait(lock, [&] { return stopping_ || !worker->queue.empty(); });
+    if (stopping_) return;
+    RunNext(worker, lock);
   }
+}
+
+void JobQueue::RunSpare() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Worker* worker = nullptr;
+    changed_.wait(lock, [&] {
+      worker = Unserved();
+      return stopping_ || worker != nullptr;
+    });
+    if (stopping_) return;
+    StartThread(worker);  // There may be room by now.
+    if (worker->thread.joinable()) continue;
+    worker->on_spare = true;
+    RunNext(worker, lock);
+    worker->on_spare = false;
+  }
+}
+
+void JobQueue::RunNext(Worker* worker, std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<Job> job = std::move(worker->queue.front());
+  worker->queue.pop_front();
+  worker->running = job->control->record().id;
+  lock.unlock();
+  RunJob(*job);
+  lock.lock();
+  worker->running = 0;
 }
 
 void JobQueue::RunJob(Job& job) {
@@ -373,6 +448,10 @@ void JobQueue::RunJob(Job& job) {
         // Cancelled while it was queued: Cancel finished it.
         if (record.finished()) return;
         record.state = JobState::kRunning;
+        if (absl::StartsWith(record.message, kWaitsForJob) ||
+            absl::StartsWith(record.message, kWaitsForThread)) {
+          record.message.clear();
+        }
         runs = true;
       },
       JobControl::Persist::kSynced);

@@ -1,6 +1,8 @@
 // JobQueue: what was asked for, in order, one job at a time per device.
 //
-// Every device has a worker thread from its first job on. Jobs are on disk from
+// Every device has a worker thread from its first job on; where none can be
+// started, one thread that is there from the start runs the jobs of such
+// devices, one after the other. Jobs are on disk from
 // the moment they are accepted; a daemon that starts again goes on with the
 // unfinished ones from their stored samples.
 //
@@ -59,7 +61,8 @@ class JobQueue {
   explicit JobQueue(JobServices services);
   ~JobQueue();  // Stops.
 
-  // Takes up the unfinished jobs. Errors: the job store's.
+  // Takes up the unfinished jobs. Errors: the job store's; UNAVAILABLE where no
+  // thread can be started.
   absl::Status Start();
 
   // Ends running batches and joins the workers. Jobs that ran stay resumable.
@@ -115,6 +118,8 @@ class JobQueue {
   struct Worker {
     std::deque<std::shared_ptr<Job>> queue;
     std::thread thread;
+    uint64_t running = 0;   // Id of the job that runs; 0: none.
+    bool on_spare = false;  // The spare thread runs it.
   };
   struct Pair {
     std::string kernel;
@@ -132,7 +137,17 @@ class JobQueue {
   std::shared_ptr<Job> Find(uint64_t id);
   // Hands a stored job to its device's worker.
   void Enqueue(std::shared_ptr<Job> job);
+  // Says in a queued job's record what it waits for. Holds mutex_.
+  void ShowPlace(const Worker& worker, Job& job);
+  // Starts the worker's thread where it has none and one can be started. Holds
+  // mutex_.
+  void StartThread(Worker* worker);
+  // Returns a worker with jobs and without a thread, or nullptr. Holds mutex_.
+  Worker* Unserved();
   void RunWorker(Worker* worker);
+  void RunSpare();
+  // Runs the worker's next job. `lock` is released meanwhile.
+  void RunNext(Worker* worker, std::unique_lock<std::mutex>& lock);
   void RunJob(Job& job);
   void Finish(Job& job, const absl::Status& status);
   void ForgetOldJobs();
@@ -147,6 +162,7 @@ class JobQueue {
   bool stopping_ = false;
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;           // Since the start.
   std::map<std::string, std::unique_ptr<Worker>> workers_;  // By device.
+  std::thread spare_;
 };
 
 }  // namespace wavetune

@@ -2,16 +2,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/registry/job_queue_fixture.h"
 
 namespace wavetune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class JobQueueDeviceTest : public JobQueueFixture {};
@@ -53,6 +61,107 @@ TEST_F(JobQueueDeviceTest, GivesUpOnADeviceThatReportsNothing) {
   const JobRecord job = Run(StartQueue());
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, HasSubstr("went away"));
+}
+
+TEST_F(JobQueueDeviceTest, SaysWhyItsDeviceCannotBeUsed) {
+  const std::string uuid = device_.device().uuid;
+  JobQueue& queue = StartQueue();
+  directory_.Detach(uuid);
+  directory_.Explain("agent node1:42 has sent nothing for more than 30 s");
+  std::mutex mutex;
+  uint64_t id = 0;
+  std::string waiting;
+  directory_.OnWait([&] {
+    std::lock_guard lock(mutex);
+    waiting = queue.Get(id)->message;
+    directory_.Attach(&device_);
+  });
+  {
+    std::lock_guard lock(mutex);
+    id = queue.Reprofile({.device_uuid = uuid})->front().id;
+  }
+  const JobRecord job = Wait(queue, id);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_EQ(waiting, "waiting for the agent of device " + uuid +
+                         ": agent node1:42 has sent nothing for more than 30 "
+                         "s");
+}
+
+TEST_F(JobQueueDeviceTest, WhatTheHostHadNoMemoryForIsTriedAgainByTheNextJob) {
+  const Configuration victim = EnumerateConfigurations(spec_).back();
+  device_.Exhaust(victim, "out of memory: killed; give the agent more memory");
+  JobQueue& queue = StartQueue();
+  const JobRecord first = Run(queue);
+  EXPECT_EQ(first.state, JobState::kSucceeded) << first.message;
+  EXPECT_THAT(first.message,
+              HasSubstr("1 candidate could not be compiled and checked"));
+  EXPECT_THAT(first.message, HasSubstr("give the agent more memory"));
+  EXPECT_THAT(first.excluded, SizeIs(0));
+  EXPECT_EQ(device_.prepared(), Candidates());
+
+  device_.Exhaust(victim, "");
+  const JobRecord second = Run(queue);
+  EXPECT_EQ(second.state, JobState::kSucceeded) << second.message;
+  EXPECT_THAT(second.message, Not(HasSubstr("could not be compiled")));
+  EXPECT_EQ(device_.prepared(), Candidates() + 1);
+}
+
+TEST_F(JobQueueDeviceTest, SaysWhatRanOutWhereNoCandidateCanBePrepared) {
+  for (const Configuration& configuration : EnumerateConfigurations(spec_)) {
+    device_.Exhaust(configuration, "out of disk space: /cache is full");
+  }
+  const JobRecord job = Run(StartQueue());
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("no candidate of kernel"));
+  EXPECT_THAT(job.message, HasSubstr("out of disk space: /cache is full"));
+  EXPECT_THAT(job.excluded, SizeIs(0));
+}
+
+TEST_F(JobQueueDeviceTest, AQueuedJobSaysWhichJobItWaitsFor) {
+  device_.SetBusy("used by others");
+  JobQueue& queue = StartQueue();
+  const uint64_t first = queue.Reprofile({})->front().id;
+  const uint64_t second = queue.Reprofile({.budget_s = 7})->front().id;
+  const uint64_t third = queue.Reprofile({.budget_s = 8})->front().id;
+  EXPECT_EQ(queue.Get(third)->message,
+            absl::StrCat("waits for job ", second, " on the same device"));
+  EXPECT_EQ(queue.Get(second)->message,
+            absl::StrCat("waits for job ", first, " on the same device"));
+  device_.SetBusy("");
+  EXPECT_THAT(Wait(queue, third).message, Not(HasSubstr("waits for job")));
+}
+
+TEST_F(JobQueueDeviceTest, JobsRunWhereTheirDeviceCanHaveNoThread) {
+  JobServices services = Services();
+  std::atomic<int> started = 0;
+  services.start_thread = [&](std::function<void()> run) {
+    if (++started > 1) {
+      throw std::system_error(
+          std::make_error_code(std::errc::resource_unavailable_try_again));
+    }
+    return std::thread(std::move(run));
+  };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const uint64_t first = queue.Reprofile({})->front().id;
+  const uint64_t second = queue.Reprofile({.budget_s = 7})->front().id;
+  EXPECT_EQ(Wait(queue, first).state, JobState::kSucceeded);
+  EXPECT_EQ(Wait(queue, second).state, JobState::kSucceeded);
+  EXPECT_GT(started, 1);
+  queue.Stop();
+  EXPECT_THAT(warnings_, Contains(HasSubstr("limit on processes")));
+}
+
+TEST_F(JobQueueDeviceTest, AQueueThatCanHaveNoThreadAtAllDoesNotStart) {
+  JobServices services = Services();
+  services.start_thread = [](const std::function<void()>&) -> std::thread {
+    throw std::system_error(
+        std::make_error_code(std::errc::resource_unavailable_try_again));
+  };
+  JobQueue queue(services);
+  const absl::Status status = queue.Start();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("TasksMax"));
 }
 
 TEST_F(JobQueueDeviceTest, RefusesADeviceThatComesBackAsAnotherOne) {

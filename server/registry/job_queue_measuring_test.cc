@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/registry/job_queue_fixture.h"
 
 namespace wavetune {
@@ -68,6 +69,52 @@ TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
   // No fit reads what quality is judged by.
   EXPECT_THAT(samples_.Load(job.key, 1)->samples,
               Each(Field(&SampleRecord::job_id, 1u)));
+}
+
+TEST_F(JobQueueMeasuringTest,
+       AProblemThatTakesEveryWorkerDownIsMissingThereAndNowhereElse) {
+  const Problem killer{.extents = {100, 512, 512}};
+  device_.CrashAt(killer);
+  MeasureRequest request{
+      .kernel = spec_.name, .standard = true, .exhaustive = true};
+  request.problems = {killer, {.extents = {1000, 512, 512}}};
+  JobQueue& queue = StartQueue();
+  // The second job finds nothing stored against the candidates.
+  for (int i = 0; i < 2; ++i) {
+    std::vector<MeasuredProblem> results;
+    const JobRecord job = Measure(queue, request, &results);
+    EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+    EXPECT_THAT(job.message,
+                HasSubstr(absl::StrCat(Candidates(), " pairs could not be")));
+    ASSERT_THAT(results, SizeIs(2));
+    EXPECT_FALSE(results[0].best.has_value());
+    EXPECT_FALSE(results[0].standard.has_value());
+    EXPECT_THAT(results[0].failed, SizeIs(Candidates()));
+    EXPECT_THAT(results[0].failed[0].reason, HasSubstr("signal 11"));
+    EXPECT_TRUE(results[1].best.has_value());
+    EXPECT_THAT(results[1].all, SizeIs(Candidates()));
+    EXPECT_THAT(results[1].failed, SizeIs(0));
+  }
+}
+
+TEST_F(JobQueueMeasuringTest,
+       ACandidateThatCrashesEverywhereIsNotTriedForEver) {
+  const Configuration bad = EnumerateConfigurations(spec_).back();
+  device_.CrashOn(bad);
+  MeasureRequest request{.kernel = spec_.name, .exhaustive = true};
+  for (const int64_t m : {64, 128, 256, 512, 1024}) {
+    request.problems.push_back({.extents = {m, 512, 512}});
+  }
+  std::vector<MeasuredProblem> results;
+  const JobRecord job = Measure(StartQueue(), request, &results);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(5));
+  for (const MeasuredProblem& result : results) {
+    ASSERT_THAT(result.failed, SizeIs(1));
+    EXPECT_EQ(result.failed[0].configuration, bad);
+  }
+  EXPECT_THAT(results[2].failed[0].reason, HasSubstr("signal 11"));
+  EXPECT_THAT(results[3].failed[0].reason, HasSubstr("not tried"));
 }
 
 TEST_F(JobQueueMeasuringTest, OfSeveralRoundsTheMedianCounts) {

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "model/kernel/kernel_spec.h"
@@ -41,6 +43,9 @@ struct JobServices {
       used_problems = [](const std::string&, const std::string&) {
         return std::vector<WeightedProblem>();
       };
+  // Starts a thread, or throws std::system_error as std::thread does.
+  std::function<std::thread(std::function<void()>)> start_thread =
+      [](std::function<void()> run) { return std::thread(std::move(run)); };
   // Generations of samples kept per kernel and device class.
   int generations_kept = 3;
 };

@@ -39,9 +39,17 @@ class MeasurementExecutor {
   // What a batch does when others begin to use the device.
   enum class IfBusy { kYield, kGoOn };
 
+  // What became of a configuration. `environment`: something ran out on the
+  // device's host, so that nothing is known of the candidate; its
+  // excluded_reason says what.
+  struct Preparation {
+    Candidate candidate;
+    bool environment = false;
+  };
+
   // Called from one thread at a time, never after the call that it belongs to
   // has returned. Returning false cancels the batch.
-  using CandidateCallback = std::function<bool(const Candidate&)>;
+  using CandidateCallback = std::function<bool(const Preparation&)>;
   // Exactly one of sample and failure is set. `exclude` says that the candidate
   // crashed, hung or is wrong.
   struct Outcome {
@@ -98,6 +106,10 @@ class ExecutorDirectory {
   // `timeout_s` for one to attach.
   virtual std::shared_ptr<MeasurementExecutor> Find(
       const std::string& device_uuid, double timeout_s) = 0;
+
+  // Returns why a device that Find does not return cannot be used now, for
+  // people; empty where all that is known is that it has no agent.
+  virtual std::string WhyUnusable(const std::string& device_uuid) = 0;
 
   // Returns the UUIDs of attached, usable devices, sorted.
   virtual std::vector<std::string> Attached() = 0;

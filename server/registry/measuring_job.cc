@@ -17,6 +17,11 @@ namespace {
 
 using Measured = std::map<Configuration, MeasuredConfiguration>;
 
+// A candidate that crashed or hung at so many problems and was measured at none
+// is not tried at the others: a hang takes a minute. One problem that takes
+// every worker down is not the candidates' fault.
+constexpr int kMostCrashes = 3;
+
 MeasuredConfiguration ToMeasured(const Sample& sample, bool remeasured) {
   return {.configuration = sample.configuration,
           .latency_us = sample.latency_us,
@@ -124,8 +129,9 @@ absl::Status MeasuringJob::Run() {
   RETURN_IF_ERROR(MeasureProblems());
   if (request_.record) return FinishRecording();
   control_->Update([&](JobRecord& job) {
-    job.message = absl::StrCat("measured ", request_.problems.size(),
-                               " problems", failed_.Text());
+    job.message =
+        absl::StrCat("measured ", request_.problems.size(), " problems",
+                     failed_.Text(), device_.UnpreparedText());
   });
   return absl::OkStatus();
 }
@@ -226,7 +232,8 @@ absl::Status MeasuringJob::FinishRecording() {
     job.message = absl::StrCat(
         "recorded ", recorder_.recorded(), " pairs of candidate and problem, ",
         recorder_.from_store(), " of them from the store");
-    absl::StrAppend(&job.message, recorder_.failed().Text());
+    absl::StrAppend(&job.message, recorder_.failed().Text(),
+                    device_.UnpreparedText());
     if (judged_anchors_ > 0) {
       absl::StrAppend(&job.message, "; ", judged_anchors_,
                       " anchors are left out, as quality is judged there");
@@ -251,6 +258,8 @@ absl::Status MeasuringJob::Bind() {
       },
       JobControl::Persist::kSynced);
   device_.Bind(kernel_, key, kMeasuredGeneration);
+  // A recording goes on without what crashed, as a profile does.
+  device_.SetStoresExclusions(request_.record);
   recorder_.SetKernel(&kernel_->spec);
   if (exhaustive()) RETURN_IF_ERROR(pool_.Load(kernel_, key));
   absl::StatusOr<TableMatch> match =
@@ -278,8 +287,44 @@ absl::Status MeasuringJob::CheckPeers() const {
                    "': measure without peers, or add `peers` to its manifest"));
 }
 
+void MeasuringJob::TakeFailure(const MeasureItem& item,
+                               const JobDevice::Result& result, AtProblem* at) {
+  if (result.sample || result.failure.empty()) return;
+  if (!at->failed.emplace(item.configuration, result.failure).second) return;
+  JobDevice::Result of_pair = result;
+  of_pair.excluded = false;  // It counts here.
+  failed_.Take(kernel_->spec, item, of_pair);
+}
+
+absl::Status MeasuringJob::MeasureUnrecorded(
+    const std::vector<MeasureItem>& items, AtProblem* at) {
+  std::vector<MeasureItem> tried;
+  for (const MeasureItem& item : items) {
+    const History& history =
+        histories_[{item.problem.specialisation, item.configuration}];
+    if (history.measured || history.crashes < kMostCrashes) {
+      tried.push_back(item);
+      continue;
+    }
+    TakeFailure(item,
+                {.failure = absl::StrCat("not tried, as it crashed or hung at ",
+                                         kMostCrashes, " problems before")},
+                at);
+  }
+  ASSIGN_OR_RETURN(const auto results, device_.Measure(tried));
+  Take(tried, results, /*remeasured=*/false, &at->measured);
+  for (size_t i = 0; i < tried.size(); ++i) {
+    TakeFailure(tried[i], results[i], at);
+    History& history =
+        histories_[{tried[i].problem.specialisation, tried[i].configuration}];
+    history.measured |= results[i].sample.has_value();
+    history.crashes += results[i].excluded ? 1 : 0;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
-    const Problem& problem, Measured* measured) {
+    const Problem& problem, AtProblem* at) {
   ASSIGN_OR_RETURN(const std::vector<Configuration> candidates,
                    pool_.Usable(problem.specialisation));
   std::vector<MeasureItem> items;
@@ -292,22 +337,25 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
     RETURN_IF_ERROR(recorder_.Record(RecordedSet::kJudged, items));
     for (const MeasureItem& item : items) {
       if (const Sample* const sample = recorder_.Find(item)) {
-        (*measured)[item.configuration] =
+        at->measured[item.configuration] =
             ToMeasured(*sample, /*remeasured=*/false);
+      } else if (pool_.IsUsable(problem.specialisation, item.configuration)) {
+        at->failed[item.configuration] = "could not be recorded";
       }
     }
   } else {
-    ASSIGN_OR_RETURN(const auto results, device_.Measure(items));
-    Take(items, results, /*remeasured=*/false, measured);
-    for (size_t i = 0; i < items.size(); ++i) {
-      failed_.Take(kernel_->spec, items[i], results[i]);
-      if (!results[i].excluded) continue;
-      pool_.Exclude(problem.specialisation, items[i].configuration,
-                    results[i].failure);
+    RETURN_IF_ERROR(MeasureUnrecorded(items, at));
+  }
+  for (const auto* missing : {&device_.unprepared(), &pool_.crashed()}) {
+    for (const auto& [candidate, reason] : *missing) {
+      if (candidate.first == problem.specialisation &&
+          IsLegal(kernel_->spec, candidate.second, problem.View())) {
+        at->failed.emplace(candidate.second, reason);
+      }
     }
   }
   std::vector<Configuration> leaders;
-  for (const MeasuredConfiguration& entry : FastestFirst(*measured)) {
+  for (const MeasuredConfiguration& entry : FastestFirst(at->measured)) {
     if (leaders.size() == static_cast<size_t>(request_.remeasure_leaders))
       break;
     leaders.push_back(entry.configuration);
@@ -367,10 +415,11 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   const Configuration& standard = kernel_->spec.default_configuration;
   if (request_.standard || exhaustive()) named.insert(standard);
 
-  Measured measured;
+  AtProblem at;
+  Measured& measured = at.measured;
   if (exhaustive()) {
     ASSIGN_OR_RETURN(const std::vector<Configuration> leaders,
-                     MeasureAll(problem, &measured));
+                     MeasureAll(problem, &at));
     named.insert(leaders.begin(), leaders.end());
   }
   std::vector<MeasureItem> items = ItemsAt(named, problem);
@@ -392,8 +441,13 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     recorder_.Replace(RecordedSet::kJudged, items, results);
   } else {
     for (size_t i = 0; i < items.size(); ++i) {
-      failed_.Take(kernel_->spec, items[i], results[i]);
+      TakeFailure(items[i], results[i], &at);
+      // What it took before it crashed is no answer.
+      if (results[i].excluded) measured.erase(items[i].configuration);
     }
+  }
+  for (const auto& [configuration, reason] : at.failed) {
+    result.failed.push_back({configuration, reason});
   }
 
   result.all = FastestFirst(measured);

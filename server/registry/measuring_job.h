@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -73,6 +74,12 @@ struct MeasuredPeer {
   std::string failure;
 };
 
+// A candidate that could not be measured at a problem.
+struct FailedConfiguration {
+  Configuration configuration;
+  std::string reason;
+};
+
 // The outcome at one problem; what was not asked for or failed is absent.
 struct MeasuredProblem {
   Problem problem;
@@ -89,6 +96,7 @@ struct MeasuredProblem {
   std::vector<MeasuredConfiguration> all;  // Fastest first.
   std::string digest;                      // Of the table that chose.
   std::vector<MeasuredPeer> peers;
+  std::vector<FailedConfiguration> failed;  // Missing in all of the above.
 };
 
 // Hears of what a measuring job found, on the job's thread.
@@ -132,10 +140,22 @@ class MeasuringJob {
   };
   // Measures items request_.rounds times, interleaved.
   absl::StatusOr<Rounds> MeasureInRounds(const std::vector<MeasureItem>& items);
+  // What was measured at a problem, and what could not be.
+  struct AtProblem {
+    std::map<Configuration, MeasuredConfiguration> measured;
+    std::map<Configuration, std::string> failed;
+  };
   // Every candidate that is legal at a problem, once; returns the fastest few.
-  absl::StatusOr<std::vector<Configuration>> MeasureAll(
-      const Problem& problem,
-      std::map<Configuration, MeasuredConfiguration>* measured);
+  absl::StatusOr<std::vector<Configuration>> MeasureAll(const Problem& problem,
+                                                        AtProblem* at);
+  // Measures items of MeasureAll where nothing is recorded. A candidate that
+  // crashes is missing at this problem only; one that did so at several and was
+  // measured at none is not tried any more.
+  absl::Status MeasureUnrecorded(const std::vector<MeasureItem>& items,
+                                 AtProblem* at);
+  // Takes a failure of a candidate at a problem, once.
+  void TakeFailure(const MeasureItem& item, const JobDevice::Result& result,
+                   AtProblem* at);
 
   // A recording: what comes before and after the problems.
   absl::Status BeginRecording();
@@ -150,7 +170,14 @@ class MeasuringJob {
   JobDevice device_;
   CandidatePool pool_;
   Recorder recorder_;
-  FailedPairs failed_;          // Where nothing is recorded.
+  FailedPairs failed_;  // Where nothing is recorded.
+  // What became of a candidate at the problems so far.
+  struct History {
+    int crashes = 0;  // Hangs included.
+    bool measured = false;
+  };
+  // Of those that crashed, or were measured, by specialisation.
+  std::map<std::pair<std::string, Configuration>, History> histories_;
   int64_t judged_anchors_ = 0;  // Left out of a recording's anchors.
   std::shared_ptr<const TunableKernel> kernel_;
   DeviceFacts facts_;

@@ -204,7 +204,16 @@ absl::Status ProfilingJob::Compile() {
 }
 
 absl::Status ProfilingJob::CheckCandidates() const {
-  return CheckAnyUsable(kernel_->spec, input_.device.uuid, input_.candidates);
+  absl::Status status =
+      CheckAnyUsable(kernel_->spec, input_.device.uuid, input_.candidates);
+  if (status.ok() || device_.unprepared().empty()) return status;
+  return absl::UnavailableError(absl::StrCat("no candidate of kernel ",
+                                             kernel_->spec.name, " can be used",
+                                             device_.UnpreparedText()));
+}
+
+std::string ProfilingJob::MissingText() const {
+  return absl::StrCat(failed_pairs_.Text(), device_.UnpreparedText());
 }
 
 absl::Status ProfilingJob::MeasurePlanned() {
@@ -274,8 +283,7 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   }
   const JobRecord record = control_->record();
   if (incumbent_.Is(record.key, table->digest())) {
-    Keep("the fit gives the serving table again" + coverage +
-         failed_pairs_.Text());
+    Keep("the fit gives the serving table again" + coverage + MissingText());
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent = incumbent_.comparable();
@@ -297,11 +305,10 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
   if (!verdict.promote) {
-    Keep(verdict.reason + coverage + failed_pairs_.Text());
+    Keep(verdict.reason + coverage + MissingText());
     return absl::OkStatus();
   }
-  return Promote(fit.table, payload,
-                 verdict.reason + coverage + failed_pairs_.Text());
+  return Promote(fit.table, payload, verdict.reason + coverage + MissingText());
 }
 
 absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,

@@ -58,6 +58,8 @@ class ProfilingJob {
   absl::StatusOr<DeviceFacts> Facts();
   // Raises the samples per candidate of a refinement above what is stored.
   void RaiseSampleLimit(int64_t of_other_jobs);
+  // What could not be measured or prepared, for the job's message.
+  std::string MissingText() const;
   void TakeRecord(const CandidateRecord& record);
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);

@@ -125,9 +125,10 @@ class Node:
         return self.daemon
 
     def start_agent(self, *arguments, wait=True, **options):
+        defaults = {"--backends": "opencl", "--cache-dir": self.folder / "programs", "--prepare-workers": 2}
+        unnamed = [part for name, value in defaults.items() if name not in arguments for part in (name, value)]
         self.agent = self.start("agent", [BIN / "wavetune-agent", "--endpoint", self.folder / "agent.sock",
-                                          "--backends", "opencl", "--cache-dir", self.folder / "programs",
-                                          "--prepare-workers", "2", *arguments], **options)
+                                          *unnamed, *arguments], **options)
         if wait:
             wait_until(lambda: self.agent.poll() is not None
                        or self.json("status").get("devices_attached", 0) > 0, 120, "a device is attached")
