@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from node import stub
+from node import proto, stub
 
 
 def skip(why):
@@ -34,23 +34,69 @@ def tmpfs(path, size):
         subprocess.run(["umount", "-l", path], check=False)
 
 
+class Quota:
+    """A limit on a folder's bytes: of a btrfs subvolume, or of user `nobody` on ext4, whichever the machine has."""
+
+    USER = 65534  # root has no quota on ext4.
+
+    def __init__(self, disk):
+        self.disk = disk
+        self.folder = disk / "quota"
+        self.btrfs = False
+
+    def make(self, image):
+        """Makes the file system in a file and mounts it; returns why not, or nothing."""
+        why = self._try(["mkfs.btrfs", "-q", image], ["mount", "-o", "loop", image, self.disk],
+                        ["btrfs", "quota", "enable", self.disk], ["btrfs", "subvolume", "create", self.folder])
+        if why is None:
+            self.btrfs = True
+            return None
+        subprocess.run(["umount", "-l", self.disk], capture_output=True, check=False)
+        also = self._try(["mkfs.ext4", "-q", "-F", "-O", "quota", image],
+                         ["mount", "-o", "loop,usrquota", image, self.disk])
+        if also is None:
+            self.folder.mkdir()
+            return None
+        return f"{why}; {also}"
+
+    @staticmethod
+    def _try(*commands):
+        for command in commands:
+            text = " ".join(map(str, command))
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+            except FileNotFoundError as error:
+                return f"{text}: {error.strerror}"
+            if done.returncode != 0:
+                return f"{text}: {done.stderr.strip()}"
+        return None
+
+    def set(self, spare_kib):
+        """Leaves room for `spare_kib` more; None: no limit."""
+        used = sum(file.stat().st_blocks // 2 for file in self.folder.rglob("*") if file.is_file())
+        if self.btrfs:
+            subprocess.run(["sync", "-f", self.folder], check=True)
+            limit = "none" if spare_kib is None else f"{used + spare_kib}k"
+            subprocess.run(["btrfs", "qgroup", "limit", limit, self.folder], check=True)
+        else:
+            limit = 0 if spare_kib is None else used + spare_kib
+            subprocess.run(["setquota", "-u", str(self.USER), "0", str(limit), "0", "0", self.disk], check=True)
+
+
 @contextlib.contextmanager
-def ext4_with_quota(image, path, mib):
-    """An ext4 file system with user quotas in the file `image`, mounted at `path`."""
+def quota(image, disk, mib=256):
+    """A folder with a Quota on a file system of its own in the file `image`, mounted at `disk`."""
     with open(image, "wb") as file:
         file.truncate(mib << 20)
-    path.mkdir()
-    for command in (["mkfs.ext4", "-q", "-O", "quota", image], ["mount", "-o", "loop,usrquota", image, path]):
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except FileNotFoundError as error:
-            skip(str(error))
-        if done.returncode != 0:
-            skip(f"no file system with quotas: {' '.join(map(str, command))}: {done.stderr.strip()}")
+    disk.mkdir()
+    made = Quota(disk)
+    why = made.make(image)
     try:
-        yield path
+        if why is not None:
+            skip(f"no file system with quotas: {why}")
+        yield made
     finally:
-        subprocess.run(["umount", "-l", path], check=False)
+        subprocess.run(["umount", "-l", disk], capture_output=True, check=False)
 
 
 def fill(path):
@@ -73,7 +119,8 @@ def known_device(node):
 
 def store_problem(node):
     """What status says of a store that cannot be written; empty where it can."""
-    return node.json("status")["status"].get("store_problem", "")
+    with stub(node.socket(), "StatusService") as service:
+        return service.GetStatus(proto("status_service_pb2").GetStatusRequest(), timeout=20).store_problem
 
 
 def store_health(node):

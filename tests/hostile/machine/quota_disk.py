@@ -2,11 +2,10 @@
 
 import subprocess
 
-from disks import ext4_with_quota, known_device, own, store_problem
+from disks import known_device, own, quota, store_problem
 from node import Node, check, main, wait_until
 
 KERNEL = "gemm_f32"
-USER = 65534  # nobody: root has no quota.
 
 
 def runs_out(node, device, what):
@@ -38,19 +37,20 @@ def file_size_limit():
         comes_back(node, device)
 
 
-def user_quota():
-    with Node() as node, ext4_with_quota(node.folder / "image", node.folder / "disk", 64) as disk:
-        own(node.folder, USER)
-        node.store = disk / "store"
+def used_up_quota():
+    with Node() as node, quota(node.folder / "image", node.folder / "disk") as limit:
+        own(node.folder, limit.USER)
+        node.store = limit.folder / "store"
         node.add_kernel(KERNEL)
         try:
-            node.start_daemon(user=USER, group=USER, extra_groups=[])
+            user = {"user": limit.USER, "group": limit.USER, "extra_groups": []}
+            node.start_daemon(**user)
             device = known_device(node)
-            used = sum(file.stat().st_blocks // 2 for file in disk.rglob("*") if file.is_file())
-            limit = ["setquota", "-u", str(USER), "0", str(used + 128), "0", "0", disk]
-            subprocess.run(limit, check=True)
+            node.stop(node.daemon)
+            node.start_daemon(**user)  # With an empty log, which has taken no space yet.
+            limit.set(spare_kib=64)
             runs_out(node, device, "disk quota")
-            subprocess.run(["setquota", "-u", str(USER), "0", "0", "0", "0", disk], check=True)
+            limit.set(spare_kib=None)
             comes_back(node, device)
         finally:
             node.stop(node.daemon)
@@ -58,7 +58,7 @@ def user_quota():
 
 def scenario():
     file_size_limit()
-    user_quota()
+    used_up_quota()
 
 
 main(scenario)

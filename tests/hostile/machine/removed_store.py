@@ -11,14 +11,14 @@ KERNEL = "gemm_f32"
 
 
 def store_id(node):
-    return node.json("status")["status"]["store_id"]
+    return node.json("status")["store_id"]
 
 
 def removed(node, device):
     shutil.rmtree(node.store)
     wait_until(lambda: "was removed" in store_problem(node), 20, "status says that the store was removed")
     wait_until(lambda: store_health(node) == "NOT_SERVING", 20, "health says so")
-    refused = node.cli("reprofile", "--kernel", KERNEL, "--device", device)
+    refused = node.cli("reprofile", "--kernel", KERNEL, "--device", device, "--budget", 9)
     check(refused.returncode == 1 and "was removed" in refused.stderr, "a job is refused with the reason")
     check(node.cli("kernels", "list").returncode == 0 and node.daemon.poll() is None, "what is in memory is served")
     check(node.stop(node.daemon) == 0 and not node.store.exists(), "the daemon ends and makes no store")
