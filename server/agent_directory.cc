@@ -108,10 +108,28 @@ void AgentDirectory::See(
 
 void AgentDirectory::Store(const DeviceRecord& record) {
   const absl::Status status = store_->Put(record);
-  if (status.ok()) return;
+  std::lock_guard lock(mutex_);
+  if (status.ok()) {
+    unsaved_.erase(record.facts.uuid);
+    return;
+  }
+  unsaved_.insert(record.facts.uuid);
   Log(LogLevel::kWarning, "agent",
-      absl::StrCat("device ", record.facts.uuid,
-                   " will be forgotten at the next start: ", status.message()));
+      absl::StrCat(
+          "device ", record.facts.uuid,
+          " is not on disk, and written when it can be: ", status.message()));
+}
+
+void AgentDirectory::SaveDevices() {
+  std::vector<DeviceRecord> records;
+  {
+    std::lock_guard lock(mutex_);
+    for (const std::string& uuid : unsaved_) {
+      const auto seen = seen_.find(uuid);
+      if (seen != seen_.end()) records.push_back(seen->second);
+    }
+  }
+  for (const DeviceRecord& record : records) Store(record);
 }
 
 void AgentDirectory::See(const std::shared_ptr<AgentDevice>& device) {

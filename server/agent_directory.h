@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ class AgentDirectory : public ExecutorDirectory {
   void Notify();
   // Remembers an attached device as it is now.
   void See(const std::shared_ptr<AgentDevice>& device);
+  // Stores the devices that could not be stored when they were seen.
+  void SaveDevices();
 
   // Returns every device ever seen, sorted by UUID.
   std::vector<Known> List();
@@ -91,6 +94,7 @@ class AgentDirectory : public ExecutorDirectory {
   // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
   std::map<std::string, DeviceRecord> seen_;
+  std::set<std::string> unsaved_;  // Of those seen.
 };
 
 }  // namespace wavetune

@@ -15,6 +15,7 @@
 #include "proto/convert/api_version.h"
 #include "proto/convert/kernel_folder.h"
 #include "server/registry/fake_stores.h"
+#include "server/registry/faulty_stores.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -137,8 +138,9 @@ class AgentSessionTest : public ::testing::Test {
   KernelFiles files_;
   std::vector<MeasureItem> items_;
   FakeDeviceStore store_;
+  FaultyDeviceStore faulty_store_{&store_};
   SystemClock clock_;
-  AgentDirectory directory_{&store_, &clock_};
+  AgentDirectory directory_{&faulty_store_, &clock_};
   Outbox outbox_;
   std::mutex mutex_;
   std::vector<std::string> outcomes_;
@@ -155,6 +157,18 @@ TEST_F(AgentSessionTest, GreetsAndAttachesTheDevices) {
   session->OnClosed("test");
   EXPECT_TRUE(directory_.Attached().empty());
   EXPECT_EQ(directory_.List().size(), 1u);  // Known, not attached.
+}
+
+TEST_F(AgentSessionTest, DevicesThatAFullStoreRefusedAreStoredLater) {
+  faulty_store_.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  directory_.SaveDevices();
+  EXPECT_TRUE(store_.List()->empty());
+  faulty_store_.writes().Heal();
+  directory_.SaveDevices();
+  EXPECT_EQ(store_.List()->size(), 1u);
+  session->OnClosed("test");
 }
 
 TEST_F(AgentSessionTest, WorksWithAMinorVersionMoreOrLess) {

@@ -262,8 +262,13 @@ class Daemon::Impl {
   // What could not be stored is stored as soon as it can be.
   void LookAtStore() {
     const absl::Status status = facts_.tend();
-    if (status.ok()) jobs_.SaveJobs();
     TellOfStore(status);
+    if (status.ok()) {
+      jobs_.SaveJobs();
+      devices_.SaveDevices();
+      if (store_failed_) usage_.Flush();
+    }
+    store_failed_ = !status.ok();
   }
 
   // Tables are served all the same: the daemon as a whole is healthy.
@@ -295,6 +300,7 @@ class Daemon::Impl {
   Listener reader_;
   Listener agent_;
   Listener admin_;
+  bool store_failed_ = false;  // At the last look.
   PeriodicTask store_looks_;
   bool stopped_ = false;
   // Last: what waits is done before anything else goes. Two, so that reports of

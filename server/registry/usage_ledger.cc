@@ -204,7 +204,12 @@ void UsageLedger::Write(const std::vector<UsageRecord>& records) {
   for (const UsageRecord& record : records) {
     const absl::Status written = store_->Put(record);
     if (written.ok()) continue;
-    // The next report of it tries again.
+    {
+      std::lock_guard lock(mutex_);
+      const auto found = used_.find({record.kernel, record.silicon_key});
+      if (found != used_.end()) found->second.changed = true;
+    }
+    // The next flush tries again.
     warn_(absl::StrCat("usage of kernel ", record.kernel,
                        " was not written: ", written.message()));
   }

@@ -181,6 +181,16 @@ TEST_F(UsageLedgerTest, CountsOnWhereTheStoreFails) {
   EXPECT_FALSE(fails.Load().ok());
 }
 
+TEST_F(UsageLedgerTest, WritesWhatTheStoreRefusedWithTheNextFlush) {
+  ledger_.Add(Report(1000));
+  store_.SetStatus(absl::ResourceExhaustedError("disk full"));
+  ledger_.Flush();
+  store_.SetStatus(absl::OkStatus());
+  EXPECT_THAT(store_.List().value(), IsEmpty());
+  ledger_.Flush();
+  EXPECT_THAT(store_.List().value(), SizeIs(1));
+}
+
 TEST_F(UsageLedgerTest, TheLeastUsedKernelMakesRoom) {
   for (size_t i = 0; i <= UsageLedger::kMostRecords; ++i) {
     ledger_.Add(Report(static_cast<double>(10 + i), absl::StrCat("k", i)));
