@@ -95,14 +95,16 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
   return Refuse(context, status);
 }
 
-// The same on a thread that may wait for a disk. RESOURCE_EXHAUSTED where too
-// many calls wait for it.
-template <typename Request, typename Response, typename Handle>
-grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
-                                      const grpc::ByteBuffer& in,
-                                      grpc::ByteBuffer* out,
-                                      const RequestBounds& bounds,
-                                      WorkQueue* work, Handle handle) {
+// The same on the thread of `work`, which may wait for a disk, unless
+// `now(request)` says that nothing has to. RESOURCE_EXHAUSTED where too many
+// calls wait for it. Without `work`: at once.
+template <typename Request, typename Response, typename Now, typename Handle>
+grpc::ServerUnaryReactor* AnswerNowOrLater(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer& in,
+                                           grpc::ByteBuffer* out,
+                                           const RequestBounds& bounds,
+                                           WorkQueue* work, const Now& now,
+                                           Handle handle) {
   const auto request = std::make_shared<Request>();
   if (absl::Status status = ParseBounded(in, bounds, request.get());
       !status.ok()) {
@@ -110,17 +112,29 @@ grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   // The context, and with it `out`, lives until Finish.
-  const bool queued =
-      work->Run([reactor, request, out, handle = std::move(handle)] {
-        Response response;
-        const absl::Status status = handle(*request, &response);
-        if (status.ok()) *out = ToReadableBytes(response);
-        reactor->Finish(ToGrpcStatus(status));
-      });
-  if (!queued) {
+  const auto answer = [reactor, request, out, handle = std::move(handle)] {
+    Response response;
+    const absl::Status status = handle(*request, &response);
+    if (status.ok()) *out = ToReadableBytes(response);
+    reactor->Finish(ToGrpcStatus(status));
+  };
+  if (work == nullptr || now(*request)) {
+    answer();
+  } else if (!work->Run(answer)) {
     reactor->Finish(ToGrpcStatus(TooManyWait()));
   }
   return reactor;
+}
+
+template <typename Request, typename Response, typename Handle>
+grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer& in,
+                                      grpc::ByteBuffer* out,
+                                      const RequestBounds& bounds,
+                                      WorkQueue* work, Handle handle) {
+  return AnswerNowOrLater<Request, Response>(
+      context, in, out, bounds, work, [](const Request&) { return false; },
+      std::move(handle));
 }
 
 // Calls `start(request)` for a stream, or ends it where its request is refused.

@@ -55,7 +55,7 @@ constexpr UserServers::Options kAdminServers{
     .servers = 1,
     .max_message_bytes = kMaxAdminBytes,
     .quota_bytes = 64 * kMiB};
-// Requests that may wait for the disk.
+// Requests that may wait for the disk, of each kind.
 constexpr size_t kMostWaiting = 64;
 
 // What grpc.health.v1 knows the store by: not serving while nothing can be
@@ -211,6 +211,7 @@ class Daemon::Impl {
                            .status = &status_handler_,
                            .samples = &sample_handler_,
                            .usage = &usage_handler_,
+                           .read_work = &reads_,
                            .usage_work = &usage_writes_,
                            .listing_patience = options_.listing_patience},
                           &streams_);
@@ -303,9 +304,11 @@ class Daemon::Impl {
   bool store_failed_ = false;  // At the last look.
   PeriodicTask store_looks_;
   bool stopped_ = false;
-  // Last: what waits is done before anything else goes. Two, so that reports of
-  // use, which anybody may send, never keep an operator waiting.
+  // Last: what waits is done before anything else goes. Several, so that
+  // reports of use, which anybody may send, never keep an operator waiting, and
+  // what is only read waits for no fsync.
   WorkQueue writes_{kMostWaiting};
+  WorkQueue reads_{kMostWaiting};
   WorkQueue usage_writes_{kMostWaiting};
 };
 

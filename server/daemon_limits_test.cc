@@ -143,6 +143,31 @@ TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderWaiting) {
   daemon_ = nullptr;  // Before its stores.
 }
 
+TEST_F(DaemonLimitsTest, WhatTheDiskIsReadForKeepsNoOtherReaderWaiting) {
+  daemon_ = nullptr;
+  FaultyJobStore slow(&jobs_);
+  DaemonStores stores = Stores();
+  stores.jobs = &slow;
+  auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  daemon_ = *std::move(daemon);
+  slow.reads().Hold();
+  std::vector<std::future<grpc::Status>> readers;
+  for (int i = 0; i < 16; ++i) {
+    readers.push_back(std::async(std::launch::async, [this] {
+      v1::ListJobsResponse response;
+      return Call(&v1::StatusService::Stub::ListJobs,
+                  Stub<v1::StatusService>("reader.sock"), v1::ListJobsRequest(),
+                  &response);
+    }));
+  }
+  slow.reads().WaitForHeld();
+  EXPECT_TRUE(ReadersAreAnswered());
+  slow.reads().Release();
+  for (auto& reader : readers) EXPECT_TRUE(reader.get().ok());
+  daemon_ = nullptr;  // Before its stores.
+}
+
 TEST_F(DaemonLimitsTest, OneUserTakesNoMoreThanItsConnections) {
   DaemonOptions options = Options();
   options.descriptors = 64;  // A handful of connections.

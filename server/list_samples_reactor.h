@@ -22,6 +22,7 @@
 #include "server/bounded_call.h"
 #include "server/sample_handler.h"
 #include "server/stream_reactor.h"
+#include "server/work_queue.h"
 
 namespace wavetune {
 
@@ -29,25 +30,27 @@ class ListSamplesReactor final
     : public StreamReactor<RawWriteReactor<v1::ListSamplesResponse>,
                            v1::ListSamplesResponse> {
  public:
-  // `patience`: how long a reader may take for a message.
+  // `patience`: how long a reader may take for a message. `work`: where the
+  // store is read; nullptr: on gRPC's threads.
   ListSamplesReactor(grpc::CallbackServerContext* context,
-                     std::chrono::milliseconds patience)
-      : patience_(patience), context_(context) {}
+                     std::chrono::milliseconds patience, WorkQueue* work)
+      : patience_(patience), work_(work), context_(context) {}
 
   void Start(SampleHandler* handler, const v1::ListSamplesRequest& request) {
-    absl::StatusOr<std::unique_ptr<SampleListing>> listing =
-        handler->ListSamples(request);
-    if (!listing.ok()) {
-      End(ToGrpcStatus(listing.status()));
-      return;
+    const auto list = [self = Self(), handler, request] {
+      self->List(handler, request);
+    };
+    if (work_ == nullptr) {
+      list();
+    } else if (!work_->Run(list)) {
+      End(ToGrpcStatus(TooManyWait()));
     }
-    listing_ = *std::move(listing);
-    SendNext();
   }
   void OnWriteDone(bool ok) override {
-    // Before the base class, which may finish the stream.
-    if (ok) SendNext();
+    const std::shared_ptr<ListSamplesReactor> self = Self();
     StreamReactor::OnWriteDone(ok);
+    // A stream that has ended meanwhile sends nothing.
+    if (ok) Later([self] { self->SendNext(); });
   }
 
  protected:
@@ -57,6 +60,30 @@ class ListSamplesReactor final
   }
 
  private:
+  std::shared_ptr<ListSamplesReactor> Self() {
+    return std::static_pointer_cast<ListSamplesReactor>(
+        this->shared_from_this());
+  }
+  void List(SampleHandler* handler, const v1::ListSamplesRequest& request) {
+    absl::StatusOr<std::unique_ptr<SampleListing>> listing =
+        handler->ListSamples(request);
+    if (!listing.ok()) {
+      End(ToGrpcStatus(listing.status()));
+      return;
+    }
+    listing_ = *std::move(listing);
+    SendNext();
+  }
+  // One at a time: the next comes when what it queued is written. Always, as
+  // few list at once.
+  void Later(WorkQueue::Work work) {
+    if (work_ == nullptr) {
+      work();
+    } else {
+      work_->RunAlways(std::move(work));
+    }
+  }
+
   void SendNext() {
     auto message = std::make_shared<v1::ListSamplesResponse>();
     const absl::StatusOr<bool> more = listing_->Next(message.get());
@@ -72,8 +99,7 @@ class ListSamplesReactor final
 
   // Ends the call where message number `number` is not written in time.
   void Await(int64_t number) {
-    const std::weak_ptr<ListSamplesReactor> weak =
-        std::static_pointer_cast<ListSamplesReactor>(this->shared_from_this());
+    const std::weak_ptr<ListSamplesReactor> weak = Self();
     patience_alarm_.emplace();
     patience_alarm_->Set(std::chrono::system_clock::now() + patience_,
                          [weak, number](bool expired) {
@@ -89,6 +115,7 @@ class ListSamplesReactor final
   }
 
   const std::chrono::milliseconds patience_;
+  WorkQueue* const work_;
   std::unique_ptr<SampleListing> listing_;
   std::optional<grpc::Alarm> patience_alarm_;
   std::atomic<int64_t> sent_ = 0;

@@ -80,8 +80,8 @@ using RawTableService = v1::TableService::WithRawCallbackMethod_ListTables<
 
 class TableService final : public RawTableService {
  public:
-  TableService(TableHandler* handler, StreamSet* streams)
-      : handler_(handler), streams_(streams) {}
+  TableService(TableHandler* handler, WorkQueue* work, StreamSet* streams)
+      : handler_(handler), work_(work), streams_(streams) {}
 
   ServerUnaryReactor* ListTables(CallbackServerContext* context,
                                  const ByteBuffer* in,
@@ -94,11 +94,15 @@ class TableService final : public RawTableService {
   }
   ServerUnaryReactor* GetTable(CallbackServerContext* context,
                                const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::GetTableRequest, v1::GetTableResponse>(
-        context, *in, out, kFewWords,
-        [this](const auto& request, auto* response) {
-          return handler_->GetTable(request, response);
-        });
+    const auto handle = [this](const auto& request, auto* response) {
+      return handler_->GetTable(request, response);
+    };
+    // What does not serve any more is read from the store.
+    const auto in_memory = [this](const v1::GetTableRequest& request) {
+      return request.digest().empty() || handler_->Serves(request.digest());
+    };
+    return AnswerNowOrLater<v1::GetTableRequest, v1::GetTableResponse>(
+        context, *in, out, kFewWords, work_, in_memory, handle);
   }
   ServerUnaryReactor* AnnounceTableSet(CallbackServerContext* context,
                                        const ByteBuffer* in,
@@ -130,6 +134,7 @@ class TableService final : public RawTableService {
 
  private:
   TableHandler* const handler_;
+  WorkQueue* const work_;
   StreamSet* const streams_;
 };
 
@@ -175,6 +180,7 @@ class StatusService final : public RawStatusService {
   StatusService(const ReaderHandlers& handlers, StreamSet* streams)
       : handler_(handlers.status),
         samples_(handlers.samples),
+        work_(handlers.read_work),
         patience_(handlers.listing_patience),
         streams_(streams) {}
 
@@ -204,23 +210,24 @@ class StatusService final : public RawStatusService {
   }
   ServerUnaryReactor* ListJobs(CallbackServerContext* context,
                                const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::ListJobsRequest, v1::ListJobsResponse>(
-        context, *in, out, kFewWords,
+    return AnswerLater<v1::ListJobsRequest, v1::ListJobsResponse>(
+        context, *in, out, kFewWords, work_,
         [this](const auto& request, auto* response) {
           return handler_->ListJobs(request, response);
         });
   }
   ServerUnaryReactor* GetJob(CallbackServerContext* context,
                              const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::GetJobRequest, v1::GetJobResponse>(
-        context, *in, out, kFewWords,
+    return AnswerLater<v1::GetJobRequest, v1::GetJobResponse>(
+        context, *in, out, kFewWords, work_,
         [this](const auto& request, auto* response) {
           return handler_->GetJob(request, response);
         });
   }
   grpc::ServerWriteReactor<ByteBuffer>* ListSamples(
       CallbackServerContext* context, const ByteBuffer* in) override {
-    auto reactor = std::make_shared<ListSamplesReactor>(context, patience_);
+    auto reactor =
+        std::make_shared<ListSamplesReactor>(context, patience_, work_);
     reactor->Open(streams_);
     StartWith<v1::ListSamplesRequest>(
         *reactor, *in, kFewWords,
@@ -231,6 +238,7 @@ class StatusService final : public RawStatusService {
  private:
   StatusHandler* const handler_;
   SampleHandler* const samples_;
+  WorkQueue* const work_;
   const std::chrono::milliseconds patience_;
   StreamSet* const streams_;
 };
@@ -560,8 +568,8 @@ class AdminService final : public RawAdminService {
 Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
   Services services;
   if (handlers.tables != nullptr) {
-    services.push_back(
-        std::make_unique<TableService>(handlers.tables, streams));
+    services.push_back(std::make_unique<TableService>(
+        handlers.tables, handlers.read_work, streams));
   }
   if (handlers.decisions != nullptr) {
     services.push_back(std::make_unique<DecisionService>(handlers.decisions));

@@ -38,6 +38,8 @@ struct ReaderHandlers {
   StatusHandler* status = nullptr;  // With `samples`.
   SampleHandler* samples = nullptr;
   UsageHandler* usage = nullptr;  // With `usage_work`.
+  // Where what is in the store alone is read; nullptr: on gRPC's threads.
+  WorkQueue* read_work = nullptr;
   // Where reports of use are taken, as what they count is stored now and then.
   WorkQueue* usage_work = nullptr;
   // How long whoever lists samples may take for a message.

@@ -1,5 +1,6 @@
 #include "server/table_handler.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -98,6 +99,13 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
       TableRecordToProto(match.serving.record, match.stale);
   response->set_payload(match.serving.table->payload());
   return absl::OkStatus();
+}
+
+bool TableHandler::Serves(const std::string& digest) const {
+  const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
+  return std::any_of(
+      snapshot->tables.begin(), snapshot->tables.end(),
+      [&](const ServingTable& t) { return t.record.digest == digest; });
 }
 
 absl::Status TableHandler::AnnounceTableSet(

@@ -47,6 +47,8 @@ class TableHandler {
                           v1::ListTablesResponse* response) const;
   absl::Status GetTable(const v1::GetTableRequest& request,
                         v1::GetTableResponse* response) const;
+  // Whether a table serves: GetTable then needs no store.
+  bool Serves(const std::string& digest) const;
 
   // Makes a set known. Errors: as TableSets::Announce.
   absl::Status AnnounceTableSet(const v1::AnnounceTableSetRequest& request,
