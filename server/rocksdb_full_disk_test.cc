@@ -185,6 +185,21 @@ TEST_F(FullDiskTest, TriesForEverToOpenAnewWithPauses) {
               ElementsAre(TestSample(1), TestSample(3)));
 }
 
+TEST_F(FullDiskTest, RecoversWhereOnlySyncingFails) {
+  ASSERT_TRUE(Append(1).ok());
+  disk_->FailSyncs();
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Append(2).ok());
+  EXPECT_FALSE(store_->WriteProblem().ok());
+  EXPECT_THAT(store_->samples().Load(TestKey(), 1)->samples,
+              ElementsAre(TestSample(1)));
+  disk_->Heal();
+  now_us_ += 30'000'000;
+  EXPECT_TRUE(Append(3).ok());
+  Reopen();
+  EXPECT_THAT(store_->samples().Load(TestKey(), 1)->samples,
+              ElementsAre(TestSample(1), TestSample(3)));
+}
+
 struct Shortage {
   const char* error;
   const char* what_to_do;

@@ -3,6 +3,7 @@
 #ifndef WAVETUNE_SERVER_ROCKSDB_TEST_SUPPORT_H_
 #define WAVETUNE_SERVER_ROCKSDB_TEST_SUPPORT_H_
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -102,7 +103,12 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
     status_ = status;
     ending_ = ending;
   }
-  void Heal() { Fail(rocksdb::IOStatus::OK()); }
+  void Heal() {
+    Fail(rocksdb::IOStatus::OK());
+    syncs_fail_ = false;
+  }
+  // Writing succeeds, and bringing what was written to the disk does not.
+  void FailSyncs() { syncs_fail_ = true; }
   // Whether writing fails as on a full disk.
   void set_full(bool full) {
     Fail(full ? rocksdb::IOStatus::NoSpace("No space left on device")
@@ -153,6 +159,14 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
       return FSWritableFileOwnerWrapper::Append(data, options, debug);
     }
 
+    rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
+      if (file_system_->syncs_fail_) {
+        return rocksdb::IOStatus::IOError("While fsync", "Input/output error");
+      }
+      return FSWritableFileOwnerWrapper::Sync(options, debug);
+    }
+
    private:
     const std::string name_;
     FaultyFileSystem* const file_system_;
@@ -166,6 +180,7 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
   std::mutex mutex_;
   rocksdb::IOStatus status_;  // Both guarded by mutex_.
   std::string ending_;
+  std::atomic<bool> syncs_fail_ = false;
 };
 
 }  // namespace wavetune::testing
