@@ -101,6 +101,13 @@ TableSlot::RecorderSource RecordersOf(
   };
 }
 
+TableState StateOf(const KernelDefaults& defaults) {
+  return {
+      .default_configuration = defaults.configuration,
+      .default_reason = defaults.reason,
+      .default_unusable = defaults.reason == DefaultReason::kDefaultUnusable};
+}
+
 }  // namespace
 
 class Client::Impl {
@@ -194,7 +201,7 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
   if (settings_.mode == ClientMode::kOff) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
                      FindDefaultsOnly(kernel, options));
-    TableState state{.default_configuration = defaults.configuration};
+    TableState state = StateOf(defaults);
     options.activation = ActivationPolicy::kPinned;
     return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
                      std::move(state), news);
@@ -204,7 +211,7 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
   if (!found.ok()) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
                      FindDefaults(kernel, options, found.status()));
-    TableState state{.default_configuration = defaults.configuration};
+    TableState state = StateOf(defaults);
     return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
                      std::move(state), news);
   }
@@ -228,9 +235,19 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
     if (fetched.ok() || !options.device.empty()) return fetched;
     reason = fetched.status();
   }
-  if (options.manifest.empty() || !(missing || IsUnreachable(why)))
-    return reason;
-  return DefaultsOfManifest(options.manifest, kernel, options.specialisation);
+  if (!missing && !IsUnreachable(why)) return reason;
+  // What was withdrawn still knows the kernel's default.
+  const absl::StatusOr<OfferedTable> withdrawn =
+      finder_.FindWithdrawn(kernel, options);
+  if (options.manifest.empty() && !withdrawn.ok()) return reason;
+  ASSIGN_OR_RETURN(
+      KernelDefaults defaults,
+      options.manifest.empty()
+          ? DefaultsOf(withdrawn->table->table(), options.specialisation)
+          : DefaultsOfManifest(options.manifest, kernel,
+                               options.specialisation));
+  if (withdrawn.ok()) defaults.reason = DefaultReason::kTableWithdrawn;
+  return defaults;
 }
 
 absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(

@@ -14,7 +14,9 @@ struct ClientEvent {
   enum class Kind {
     kStaged,        // A new table waits to take over.
     kActivated,     // A table decides from now on.
-    kWithdrawn,     // A staged table was retired, or replaced by a newer one.
+    kWithdrawn,     // A staged table was retired, or replaced by a newer one;
+                    // or the one that decides was shown to compute wrong
+                    // results, then `reason` says so and the default decides.
     kRefused,       // A table was not taken; `reason` says why. The current one
                     // stays.
     kConnected,     // The watch hears of new tables.
@@ -28,7 +30,8 @@ struct ClientEvent {
   int64_t time_us = 0;  // Since the Unix epoch.
   std::string kernel;   // Empty for what concerns the connection.
   std::string digest;   // Hex; may be empty.
-  absl::Status reason;  // OK but for kRefused and kDisconnected.
+  absl::Status reason;  // OK but for kRefused, kDisconnected, and kWithdrawn
+                        // of a table that decided.
 };
 
 // Returns the word that people read: "STAGED", ... Cannot fail.

@@ -316,5 +316,87 @@ TEST_F(ClientWatchTest, WithoutAWatchNothingIsHeard) {
   EXPECT_EQ(node_.watchers(), 0);
 }
 
+TEST_F(ClientWatchTest, ATableThatIsShownWrongEndsDecidingAtOnce) {
+  const Tuner tuner = Start();
+  const Tuner copy = tuner;
+  ASSERT_EQ(copy.Resolve({1000}).source, DecisionSource::kFitted);
+  node_.Withdraw(first_.info.digest(), "it chooses a wrong one");
+  EXPECT_TRUE(Eventually([&] { return copy.digest().empty(); }));
+  const Decision decision = tuner.Resolve({1000});
+  EXPECT_EQ(decision.source, DecisionSource::kDefault);
+  EXPECT_EQ(decision.reason, DefaultReason::kTableWithdrawn);
+  EXPECT_EQ(decision.configuration, tuner.default_configuration());
+  const ClientEvent event = client_->events().back();
+  EXPECT_EQ(event.kind, Kind::kWithdrawn);
+  EXPECT_EQ(event.digest, first_.info.digest());
+  EXPECT_THAT(event.reason.ToString(), HasSubstr("it chooses a wrong one"));
+  // Until there is another one.
+  node_.Promote(second_);
+  EXPECT_TRUE(
+      Eventually([&] { return copy.digest() == second_.info.digest(); }));
+}
+
+TEST_F(ClientWatchTest, HearsOfWhatWasShownWrongWhileTheDaemonWasAway) {
+  const Tuner tuner = Start();
+  node_.Stop();
+  ASSERT_TRUE(Eventually([&] { return !client_->watching(); }));
+  node_.Withdraw(first_.info.digest(), "it is wrong");
+  node_.Start(/*new_store=*/true);
+  EXPECT_TRUE(Eventually([&] { return tuner.digest().empty(); }));
+}
+
+TEST_F(ClientWatchTest, WhatWasShownWrongComesBackNeitherFromCacheNorFile) {
+  node_.AddKernel(testing::AddKernelStatus());
+  const Tuner tuner = Start();
+  node_.Withdraw(first_.info.digest(), "it is wrong");
+  ASSERT_TRUE(Eventually([&] { return tuner.digest().empty(); }));
+  // While the daemon answers.
+  EXPECT_EQ(Connect()->GetTuner("add")->Resolve({1000}).reason,
+            DefaultReason::kTableWithdrawn);
+  const absl::Status pinned =
+      Connect()->GetTuner("add", {.digest = first_.info.digest()}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(pinned)) << pinned;
+  EXPECT_THAT(std::string(pinned.message()), HasSubstr("it is wrong"));
+  // Another process, while it does not: the cache knows, and its default.
+  node_.Stop();
+  const absl::StatusOr<Tuner> offline = Connect()->GetTuner("add");
+  ASSERT_TRUE(offline.ok()) << offline.status();
+  EXPECT_EQ(offline->digest(), "");
+  EXPECT_EQ(offline->Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      Connect()->GetTuner("add", {.digest = first_.info.digest()}).status()));
+}
+
+TEST_F(ClientWatchTest, AVersionThatWasAskedForKeepsItsTable) {
+  const Tuner tuner = Start(
+      {.fingerprint = first_.info.fingerprint(), .prepares_on_demand = true});
+  FetchedTable edited = first_;
+  edited.info.set_fingerprint(std::string(64, 'e'));
+  node_.AddTable(edited);
+  node_.Withdraw(edited.info.digest(), "wrong since it was edited");
+  node_.Promote(second_);
+  ASSERT_TRUE(
+      Eventually([&] { return tuner.digest() == second_.info.digest(); }));
+  for (const ClientEvent& event : client_->events()) {
+    EXPECT_NE(event.kind, Kind::kWithdrawn);
+  }
+}
+
+TEST_F(ClientWatchTest, ADefaultThatDoesNotWorkIsSaidWithEveryDecision) {
+  v1::KernelStatus kernel = testing::AddKernelStatus();
+  kernel.add_default_faults()->set_device_uuid("GPU-1");
+  node_.AddKernel(kernel);
+  node_.AddDevice("GPU-1");
+  node_.Retire(first_.info.digest());
+  const Tuner without = Connect()->GetTuner("add", {.device = "GPU-1"}).value();
+  EXPECT_EQ(without.Resolve({1000}).reason, DefaultReason::kDefaultUnusable);
+  FetchedTable table = second_;
+  (*table.info.mutable_default_faults())[""] = "does not compile";
+  node_.Promote(table);
+  const Tuner with = Connect()->GetTuner("add", {.device = "GPU-1"}).value();
+  EXPECT_EQ(with.Resolve({1000}).source, DecisionSource::kFitted);
+  EXPECT_EQ(with.Resolve({1000, 1}).reason, DefaultReason::kDefaultUnusable);
+}
+
 }  // namespace
 }  // namespace wavetune

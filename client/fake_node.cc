@@ -52,6 +52,11 @@ class FakeTableService final : public v1::TableService::Service {
       matches.push_back(&table);
       absl::StrAppend(&choices, " ", info.device_uuid());
     }
+    for (const FetchedTable& table : withdrawn) {
+      if (!request->digest().empty() &&
+          table.info.digest() == request->digest())
+        matches.push_back(&table);
+    }
     if (matches.empty()) return {grpc::StatusCode::NOT_FOUND, "no such table"};
     if (matches.size() > 1)
       return {grpc::StatusCode::FAILED_PRECONDITION,
@@ -85,6 +90,10 @@ class FakeTableService final : public v1::TableService::Service {
         first.push_back(Notice(v1::WatchTablesResponse::SNAPSHOT, &table.info));
     }
     first.push_back(Notice(v1::WatchTablesResponse::SYNCED, nullptr));
+    for (const FetchedTable& table : withdrawn) {
+      if (!known)
+        first.push_back(Notice(v1::WatchTablesResponse::RETIRED, &table.info));
+    }
     for (const auto& notice : first) alive = alive && writer->Write(notice);
     while (alive && !stopped && cuts == cut_at_start &&
            !context->IsCancelled()) {
@@ -141,6 +150,7 @@ class FakeTableService final : public v1::TableService::Service {
 
   std::mutex mutex;
   std::vector<FetchedTable> tables;
+  std::vector<FetchedTable> withdrawn;
   std::string damaged;
   std::atomic<int> fetches{0};
   std::condition_variable changed;
@@ -327,6 +337,24 @@ void FakeNode::Retire(const std::string& digest) {
     info = table.info;
     return true;
   });
+  service.Change(v1::WatchTablesResponse::RETIRED, info);
+}
+
+void FakeNode::Withdraw(const std::string& digest, const std::string& why) {
+  FakeTableService& service = services_->tables;
+  std::lock_guard<std::mutex> lock(service.mutex);
+  for (const FetchedTable& table : service.tables) {
+    if (table.info.digest() == digest) service.withdrawn.push_back(table);
+  }
+  std::erase_if(service.tables, [&](const FetchedTable& table) {
+    return table.info.digest() == digest;
+  });
+  v1::TableInfo& info = service.withdrawn.back().info;
+  info.set_withdrawn(why);
+  for (v1::KernelStatus& kernel :
+       *services_->status.kernels.mutable_kernels()) {
+    if (kernel.spec().name() == info.kernel()) *kernel.add_withdrawn() = info;
+  }
   service.Change(v1::WatchTablesResponse::RETIRED, info);
 }
 

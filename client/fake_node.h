@@ -56,6 +56,9 @@ class FakeNode {
   void Promote(FetchedTable table);
   // Serves a table no longer, and tells the watchers.
   void Retire(const std::string& digest);
+  // Serves a table no longer, as it was shown wrong, and tells the watchers,
+  // now and later.
+  void Withdraw(const std::string& digest, const std::string& why);
   // Ends every watch.
   void CutWatches();
   // Tells every watcher to forget everything, and what serves now.

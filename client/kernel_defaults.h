@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "model/decision/decision.h"
 #include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
@@ -22,6 +23,8 @@ struct KernelDefaults {
   std::vector<std::string> parameters;
   std::vector<Dimension> dimensions;
   Configuration configuration;
+  // What a decision without a table says.
+  DefaultReason reason = DefaultReason::kNoTable;
 };
 
 // Return the defaults of a kernel, on devices (none: the manifest's), as a

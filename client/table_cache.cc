@@ -63,6 +63,7 @@ absl::Status TableCache::Put(const FetchedTable& table,
                                      device_class.SerializeAsString()));
   }
   std::error_code error;
+  fs::remove(Path(table.info.digest(), ".withdrawn"), error);
   const std::set<std::string> in_sets = DigestsInSets();
   for (const v1::TableInfo& other : ListAll()) {
     if (in_sets.count(other.digest()) == 0 &&
@@ -70,9 +71,26 @@ absl::Status TableCache::Put(const FetchedTable& table,
         AgeOf(other) < AgeOf(table.info)) {
       fs::remove(Path(other.digest(), ".info"), error);
       fs::remove(Path(other.digest(), ".table"), error);
+      fs::remove(Path(other.digest(), ".withdrawn"), error);
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status TableCache::Withdraw(const std::string& digest,
+                                  const std::string& why) const {
+  if (dir_.empty()) return absl::OkStatus();
+  if (!IsSha256Hex(digest))
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", digest, "\" is no table digest"));
+  RETURN_IF_ERROR(MakeFolder());
+  return PublishWholeFile(Path(digest, ".withdrawn"), why);
+}
+
+std::string TableCache::WhyWithdrawn(const std::string& digest) const {
+  if (dir_.empty() || !IsSha256Hex(digest)) return "";
+  return ReadWholeFile(Path(digest, ".withdrawn"), kMaxPayloadBytes)
+      .value_or("");
 }
 
 absl::Status TableCache::PutSet(const TableSet& set) const {

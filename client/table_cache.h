@@ -5,7 +5,8 @@
 // TableInfo (serialized); <dir>/<SHA-256 of a UUID>.device says which device
 // class a device was served as, because one table serves every device of its
 // class and names only the one that was profiled; <dir>/<digest>.set holds a
-// table set (client/table_set.h). Files are published by
+// table set (client/table_set.h); <dir>/<digest>.withdrawn holds why a table is
+// not to be used any more, as a daemon has said. Files are published by
 // rename; a file that does not have its digest is ignored and removed. Many
 // processes may share a cache.
 //
@@ -41,6 +42,13 @@ class TableCache {
   // Errors: the file system's, with the path.
   absl::Status Put(const FetchedTable& table,
                    const std::string& device_uuid = "") const;
+
+  // Notes that a table computes wrong results, for as long as it is not Put
+  // again. Errors: as Put.
+  absl::Status Withdraw(const std::string& digest,
+                        const std::string& why) const;
+  // Returns why a table is not to be used; empty: nobody has said so.
+  std::string WhyWithdrawn(const std::string& digest) const;
 
   // Returns a table by digest. Errors: NOT_FOUND; DATA_LOSS for a damaged file
   // (which is removed).

@@ -31,7 +31,33 @@ absl::StatusOr<OfferedTable> Offer(const FetchedTable& fetched,
   ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table, Verify(fetched));
   return OfferedTable{.table = std::move(table),
                       .origin = origin,
-                      .stale = fetched.info.stale()};
+                      .stale = fetched.info.stale(),
+                      .default_faults = {fetched.info.default_faults().begin(),
+                                         fetched.info.default_faults().end()}};
+}
+
+// Returns what a decision without a table says on devices (none: any).
+DefaultReason ReasonFor(const v1::KernelStatus& kernel,
+                        const std::vector<DeviceFacts>& devices,
+                        const std::string& specialisation) {
+  const auto on_any = [&](const auto& concerns) {
+    return devices.empty() ||
+           std::any_of(devices.begin(), devices.end(), concerns);
+  };
+  for (const v1::DefaultFault& fault : kernel.default_faults()) {
+    if (fault.specialisation() == specialisation &&
+        on_any([&](const DeviceFacts& device) {
+          return device.uuid == fault.device_uuid();
+        }))
+      return DefaultReason::kDefaultUnusable;
+  }
+  for (const v1::TableInfo& table : kernel.withdrawn()) {
+    if (on_any([&](const DeviceFacts& device) {
+          return SiliconKey(device) == table.silicon_key();
+        }))
+      return DefaultReason::kTableWithdrawn;
+  }
+  return DefaultReason::kNoTable;
 }
 
 }  // namespace
@@ -44,9 +70,47 @@ absl::StatusOr<OfferedTable> TableFinder::Find(
   return FindElsewhere(kernel, options, fetched.status());
 }
 
+void TableFinder::NoteWithdrawn(const v1::TableInfo& table) const {
+  {
+    const std::lock_guard lock(mutex_);
+    withdrawn_[table.digest()] = table.withdrawn();
+  }
+  cache_->Withdraw(table.digest(), table.withdrawn()).IgnoreError();
+}
+
+absl::Status TableFinder::CheckServes(const std::string& kernel,
+                                      const std::string& digest) const {
+  std::string why = cache_->WhyWithdrawn(digest);
+  if (why.empty()) {
+    const std::lock_guard lock(mutex_);
+    const auto known = withdrawn_.find(digest);
+    if (known != withdrawn_.end()) why = known->second;
+  }
+  if (why.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "table ", digest.substr(0, 12), " of kernel \"", kernel,
+      "\" was withdrawn: ", why,
+      ". Correct the kernel, then profile it: wavetune reprofile --kernel ",
+      kernel));
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FindWithdrawn(
+    const std::string& kernel, const TunerOptions& options) const {
+  for (const v1::TableInfo& info : CachedFor(kernel, options)) {
+    if (CheckServes(kernel, info.digest()).ok()) continue;
+    ASSIGN_OR_RETURN(const FetchedTable table, cache_->Get(info.digest()));
+    return Offer(table, TableOrigin::kCache);
+  }
+  return absl::NotFoundError("no cached table was withdrawn");
+}
+
 absl::StatusOr<OfferedTable> TableFinder::FindElsewhere(
     const std::string& kernel, const TunerOptions& options,
     const absl::Status& why_not_there) const {
+  // What one daemon has shown wrong no other one is asked for.
+  if (!options.digest.empty()) {
+    RETURN_IF_ERROR(CheckServes(kernel, options.digest));
+  }
   const bool unreachable = IsUnreachable(why_not_there);
   const bool refused = absl::IsDataLoss(why_not_there);
   if (!options.digest.empty() || unreachable || refused) {
@@ -66,7 +130,10 @@ absl::StatusOr<OfferedTable> TableFinder::FindElsewhere(
   }
   if (!absl::IsNotFound(why_not_there) || files_->tables().empty())
     return why_not_there;
-  // The user named a file for the case that there is nothing better.
+  // The user named a file for the case that there is nothing better; what was
+  // withdrawn is no better for being in a file.
+  if (const auto kernels = daemons_[0]->ListKernels(); kernels.ok())
+    NoteAllWithdrawn(*kernels);
   std::vector<DeviceFacts> device;
   if (!options.device.empty()) {
     ASSIGN_OR_RETURN(device, FetchDevices(options.device));
@@ -96,18 +163,21 @@ absl::StatusOr<OfferedTable> TableFinder::FindLocally(
 absl::StatusOr<OfferedTable> TableFinder::FindInCache(
     const std::string& kernel, const TunerOptions& options) const {
   if (!options.digest.empty()) {
+    RETURN_IF_ERROR(CheckServes(kernel, options.digest));
     ASSIGN_OR_RETURN(const FetchedTable pinned, cache_->Get(options.digest));
     RETURN_IF_ERROR(CheckIdentity(pinned.info, kernel, options.fingerprint));
     return Offer(pinned, TableOrigin::kCache);
   }
-  const std::vector<v1::TableInfo> cached = cache_->List(kernel);
+  const std::vector<v1::TableInfo> cached = CachedFor(kernel, options);
   std::vector<const v1::TableInfo*> choices;
+  absl::Status withdrawn;
   for (const v1::TableInfo& info : cached) {
-    if (CheckIdentity(info, kernel, options.fingerprint).ok() &&
-        (options.device.empty() || cache_->Serves(info, options.device)))
-      choices.push_back(&info);
+    const absl::Status serves = CheckServes(kernel, info.digest());
+    if (serves.ok()) choices.push_back(&info);
+    withdrawn.Update(serves);
   }
   if (choices.empty()) {
+    if (!withdrawn.ok()) return absl::NotFoundError(withdrawn.message());
     return absl::NotFoundError(
         cache_->dir().empty()
             ? "the table cache is off"
@@ -134,6 +204,16 @@ absl::StatusOr<OfferedTable> TableFinder::FindInCache(
   return Offer(table, TableOrigin::kCache);
 }
 
+std::vector<v1::TableInfo> TableFinder::CachedFor(
+    const std::string& kernel, const TunerOptions& options) const {
+  std::vector<v1::TableInfo> cached = cache_->List(kernel);
+  std::erase_if(cached, [&](const v1::TableInfo& info) {
+    return !CheckIdentity(info, kernel, options.fingerprint).ok() ||
+           (!options.device.empty() && !cache_->Serves(info, options.device));
+  });
+  return cached;
+}
+
 absl::StatusOr<OfferedTable> TableFinder::FindInFiles(
     const std::string& kernel, const TunerOptions& options,
     const std::vector<DeviceFacts>& device) const {
@@ -143,6 +223,12 @@ absl::StatusOr<OfferedTable> TableFinder::FindInFiles(
     if (!CheckIdentity(table.info, kernel, options.fingerprint).ok()) continue;
     if (!options.digest.empty() && table.info.digest() != options.digest)
       continue;
+    if (const absl::Status serves = CheckServes(kernel, table.info.digest());
+        !serves.ok()) {
+      log_->Add(ClientEvent::Kind::kRefused, kernel, table.info.digest(),
+                serves);
+      continue;
+    }
     if (!device.empty() && table.info.silicon_key() != SiliconKey(device[0])) {
       log_->Add(ClientEvent::Kind::kRefused, kernel, table.info.digest(),
                 absl::FailedPreconditionError(absl::StrCat(
@@ -198,6 +284,14 @@ absl::StatusOr<OfferedTable> TableFinder::FetchFrom(
               refused);
     return refused;
   }
+  if (!fetched.info.withdrawn().empty()) {
+    NoteWithdrawn(fetched.info);
+    return CheckServes(kernel, fetched.info.digest());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    withdrawn_.erase(fetched.info.digest());
+  }
   // A cache that cannot be written costs the fallback, not the answer.
   cache_->Put(fetched, options.device).IgnoreError();
   return offered;
@@ -225,15 +319,27 @@ absl::StatusOr<std::vector<DeviceFacts>> TableFinder::FetchDevices(
                     })));
 }
 
+void TableFinder::NoteAllWithdrawn(
+    const v1::ListKernelsResponse& kernels) const {
+  for (const v1::KernelStatus& kernel : kernels.kernels()) {
+    for (const v1::TableInfo& table : kernel.withdrawn()) NoteWithdrawn(table);
+  }
+}
+
 absl::StatusOr<KernelDefaults> TableFinder::FetchDefaults(
     const std::string& kernel, const TunerOptions& options) const {
   ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
                    FetchDevices(options.device));
   ASSIGN_OR_RETURN(const v1::ListKernelsResponse response,
                    daemons_[0]->ListKernels());
+  NoteAllWithdrawn(response);
   for (const v1::KernelStatus& status : response.kernels()) {
     if (status.spec().name() != kernel || !status.problem().empty()) continue;
-    return DefaultsOf(status.spec(), devices, options.specialisation);
+    ASSIGN_OR_RETURN(
+        KernelDefaults defaults,
+        DefaultsOf(status.spec(), devices, options.specialisation));
+    defaults.reason = ReasonFor(status, devices, options.specialisation);
+    return defaults;
   }
   return absl::NotFoundError(absl::StrCat(
       "the daemon has no valid kernel \"", kernel, "\"; it has: ",

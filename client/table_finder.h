@@ -9,7 +9,9 @@
 #ifndef WAVETUNE_CLIENT_TABLE_FINDER_H_
 #define WAVETUNE_CLIENT_TABLE_FINDER_H_
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include "client/table_set.h"
 #include "client/table_slot.h"
 #include "model/kernel/device.h"
+#include "proto/wavetune/v1/status_service.pb.h"
 
 namespace wavetune {
 
@@ -53,6 +56,16 @@ class TableFinder {
   absl::StatusOr<OfferedTable> Fetch(const std::string& kernel,
                                      const TunerOptions& options) const;
 
+  // Notes that a table was shown to compute wrong results: neither the cache
+  // nor a table file brings it back. Cannot fail: without a cache it holds for
+  // this process.
+  void NoteWithdrawn(const v1::TableInfo& table) const;
+
+  // Returns a cached table of the kernel that was withdrawn, for its defaults;
+  // never to decide with. Errors: NOT_FOUND.
+  absl::StatusOr<OfferedTable> FindWithdrawn(const std::string& kernel,
+                                             const TunerOptions& options) const;
+
   // Returns the kernel's default, as the node's daemon knows it. Errors:
   // NOT_FOUND for an unknown device or kernel (lists what is known).
   absl::StatusOr<KernelDefaults> FetchDefaults(
@@ -73,6 +86,14 @@ class TableFinder {
   absl::StatusOr<OfferedTable> FindElsewhere(
       const std::string& kernel, const TunerOptions& options,
       const absl::Status& why_not_there) const;
+  // Returns what the cache has for a tuner that names no digest, the youngest
+  // of each identity, withdrawn or not.
+  std::vector<v1::TableInfo> CachedFor(const std::string& kernel,
+                                       const TunerOptions& options) const;
+  // Errors: FAILED_PRECONDITION for a table that was withdrawn, saying why.
+  absl::Status CheckServes(const std::string& kernel,
+                           const std::string& digest) const;
+  void NoteAllWithdrawn(const v1::ListKernelsResponse& kernels) const;
   absl::StatusOr<OfferedTable> FetchFrom(DaemonLink& daemon,
                                          const std::string& kernel,
                                          const TunerOptions& options) const;
@@ -87,6 +108,9 @@ class TableFinder {
   const TableCache* const cache_;
   const TableFiles* const files_;
   EventLog* const log_;
+  mutable std::mutex mutex_;
+  // Why tables were withdrawn, by digest. Guarded by mutex_.
+  mutable std::map<std::string, std::string> withdrawn_;
 };
 
 }  // namespace wavetune

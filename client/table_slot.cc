@@ -40,11 +40,13 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
                         absl::StrAppend(out, "\"", sub.specialisation, "\"");
                       })));
   }
-  return TableState{.table = offered.table,
-                    .sub_table = index,
-                    .stale = offered.stale,
-                    .origin = offered.origin,
-                    .default_configuration = table.default_configuration};
+  return TableState{
+      .table = offered.table,
+      .sub_table = index,
+      .stale = offered.stale,
+      .origin = offered.origin,
+      .default_configuration = table.default_configuration,
+      .default_unusable = offered.default_faults.count(specialisation) > 0};
 }
 
 TableSlot::TableSlot(TunerIdentity identity, const Options& options,
@@ -187,6 +189,28 @@ void TableSlot::Withdraw(absl::string_view digest) {
   if (staged_ && !staged_->held && staged_->state.digest() == digest) {
     SetStaged(std::nullopt);
   }
+}
+
+void TableSlot::Revoke(absl::string_view digest, const absl::Status& why) {
+  std::lock_guard lock(mutex_);
+  if (staged_ && staged_->state.digest() == digest) SetStaged(std::nullopt);
+  const std::shared_ptr<const TableState> current = cell_.Get();
+  if (digest.empty() || current->digest() != digest ||
+      activation_ == ActivationPolicy::kPinned) {
+    return;
+  }
+  log_->Add(Kind::kWithdrawn, identity_.kernel, std::string(digest), why);
+  TableState state =
+      Counted({.default_configuration = current->default_configuration,
+               .default_reason = DefaultReason::kTableWithdrawn,
+               .default_unusable = current->default_unusable});
+  if (activation_ != ActivationPolicy::kStepBoundary) {
+    MakeCurrent(std::move(state));
+    return;
+  }
+  // What waits takes over there, too, unless it is held.
+  if (staged_ && !staged_->held) return;
+  SetStaged(Staged{.state = std::move(state)});
 }
 
 std::vector<Configuration> TableSlot::Unprepared(

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,6 +49,9 @@ struct OfferedTable {
   std::shared_ptr<const CompiledTable> table;
   TableOrigin origin = TableOrigin::kDaemon;
   bool stale = false;  // As whoever served it says.
+  // Why its default does not work on the device, by specialisation, as whoever
+  // served it says; nothing where it does.
+  std::map<std::string, std::string> default_faults = {};
 };
 
 // Returns the state in which a table serves a specialisation. Errors:
@@ -105,6 +109,12 @@ class TableSlot {
   // A table serves no longer: forgets it if it waits (unless Stage put it
   // there). What decides goes on deciding.
   void Withdraw(absl::string_view digest);
+
+  // A table was shown to compute wrong results: forgets it wherever it waits,
+  // and where it decides answers the default from now on; where the application
+  // takes tables over at step boundaries, from the next one. A pinned tuner
+  // keeps it. `why` comes to the log.
+  void Revoke(absl::string_view digest, const absl::Status& why);
 
   // As the methods of Tuner.
   void SetPrepared(const std::vector<Configuration>& configurations);

@@ -322,5 +322,32 @@ TEST_F(TableSlotTest, EveryDecisionIsOfOneTable) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+TEST_F(TableSlotTest, WhatWasShownWrongEndsDecidingAndWaitsNowhere) {
+  const auto slot = MakeSlot(ActivationPolicy::kExplicit);
+  ASSERT_TRUE(slot->Stage(second_).ok());
+  slot->Revoke(second_.table->digest(), absl::DataLossError("wrong"));
+  EXPECT_FALSE(slot->staged());
+  EXPECT_EQ(slot->current()->digest(), first_.table->digest());
+  slot->Revoke(first_.table->digest(), absl::DataLossError("wrong"));
+  EXPECT_EQ(slot->current()->digest(), "");
+  EXPECT_EQ(slot->current()->default_reason, DefaultReason::kTableWithdrawn);
+  ASSERT_TRUE(slot->Offer(third_).ok());
+  EXPECT_TRUE(slot->Activate(third_.table->digest()).ok());
+}
+
+TEST_F(TableSlotTest, AtStepBoundariesWhatWasShownWrongEndsWithTheStep) {
+  const auto slot = MakeSlot(ActivationPolicy::kStepBoundary);
+  slot->Revoke(first_.table->digest(), absl::DataLossError("wrong"));
+  EXPECT_EQ(slot->current()->digest(), first_.table->digest());
+  EXPECT_TRUE(slot->StepBoundary());
+  EXPECT_EQ(slot->current()->digest(), "");
+}
+
+TEST_F(TableSlotTest, APinnedTunerKeepsWhatWasShownWrong) {
+  const auto slot = MakeSlot(ActivationPolicy::kPinned);
+  slot->Revoke(first_.table->digest(), absl::DataLossError("wrong"));
+  EXPECT_EQ(slot->current()->digest(), first_.table->digest());
+}
+
 }  // namespace
 }  // namespace wavetune

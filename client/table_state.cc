@@ -10,7 +10,7 @@ namespace {
 Decision Default(const TableState& state) {
   Decision decision;
   decision.configuration = state.default_configuration;
-  decision.reason = DefaultReason::kNoTable;
+  decision.reason = state.default_reason;
   decision.origin = state.origin;
   return decision;
 }
@@ -23,6 +23,9 @@ Decision TableState::Resolve(const ProblemView& problem) const noexcept {
                           ? table->Resolve(sub_table, problem, stale, origin)
                           : Default(*this);
   if (usage != nullptr) usage->Record(problem, decision);
+  if (default_unusable && decision.source == DecisionSource::kDefault) {
+    decision.reason = DefaultReason::kDefaultUnusable;
+  }
   return decision;
 }
 

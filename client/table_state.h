@@ -20,6 +20,10 @@ struct TableState {
   bool stale = false;
   TableOrigin origin = TableOrigin::kDefaults;
   Configuration default_configuration;
+  // What a decision without a table says.
+  DefaultReason default_reason = DefaultReason::kNoTable;
+  // The default is known not to work on the device: its decisions say so.
+  bool default_unusable = false;
   // Counts the decisions of this table; nullptr: nobody does.
   std::shared_ptr<UsageRecorder> usage;
 

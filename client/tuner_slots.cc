@@ -8,6 +8,10 @@
 namespace wavetune {
 namespace {
 
+// Remembered for tuners that are just being made; a node has a few dozen
+// kernels.
+constexpr size_t kMostWithdrawn = 256;
+
 // Whether the notice is about what the tuner may decide with.
 bool Concerns(const v1::TableInfo& table, const TableSlot& slot) {
   const std::string silicon = slot.silicon_key();
@@ -27,6 +31,25 @@ bool IsKnown(const v1::TableInfo& table, const TableSlot& slot) {
   return current->digest() == table.digest() && !current->stale;
 }
 
+// Whether what was withdrawn is what the tuner decides with. One that was asked
+// for by its version keeps it where only another version was shown wrong, one
+// of another driver where only this one was.
+bool IsWithdrawnFor(const v1::TableInfo& table, const TableSlot& slot) {
+  if (!Concerns(table, slot) ||
+      !absl::StartsWith(table.fingerprint(), slot.identity().fingerprint))
+    return false;
+  const std::shared_ptr<const TableState> current = slot.current();
+  return current->table == nullptr || current->stale ||
+         current->table->table().environment_key == table.environment_key();
+}
+
+absl::Status WasWithdrawn(const v1::TableInfo& table) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("table ", table.digest().substr(0, 12), " of kernel \"",
+                   table.kernel(), "\" was withdrawn: ", table.withdrawn(),
+                   "; the default decides until another is promoted"));
+}
+
 }  // namespace
 
 uint64_t TunerSlots::news() const {
@@ -37,10 +60,16 @@ uint64_t TunerSlots::news() const {
 void TunerSlots::Add(const std::shared_ptr<TableSlot>& slot,
                      uint64_t news_before) {
   bool missed = false;
+  std::vector<v1::TableInfo> withdrawn;
   {
     std::lock_guard lock(mutex_);
     slots_.push_back(slot);
     missed = news_ != news_before;
+    withdrawn = withdrawn_;
+  }
+  for (const v1::TableInfo& table : withdrawn) {
+    if (IsWithdrawnFor(table, *slot))
+      slot->Revoke(table.digest(), WasWithdrawn(table));
   }
   if (missed && slot->activation() != ActivationPolicy::kPinned)
     Refresh(*slot, "");
@@ -62,6 +91,7 @@ bool TunerSlots::OnServing(const std::vector<v1::TableInfo>& serving) {
   {
     std::lock_guard lock(mutex_);
     ++news_;
+    withdrawn_.clear();  // What still is comes behind the snapshot.
   }
   bool reached = true;
   for (const std::shared_ptr<TableSlot>& slot : InUse()) {
@@ -80,6 +110,10 @@ bool TunerSlots::OnPromoted(const v1::TableInfo& table) {
   {
     std::lock_guard lock(mutex_);
     ++news_;
+    std::erase_if(withdrawn_, [&](const v1::TableInfo& other) {
+      return other.kernel() == table.kernel() &&
+             other.silicon_key() == table.silicon_key();
+    });
   }
   bool reached = true;
   for (const std::shared_ptr<TableSlot>& slot : InUse()) {
@@ -98,7 +132,26 @@ bool TunerSlots::OnPromoted(const v1::TableInfo& table) {
   return reached;
 }
 
+void TunerSlots::OnWithdrawn(const v1::TableInfo& table) {
+  {
+    std::lock_guard lock(mutex_);
+    ++news_;
+    if (withdrawn_.size() >= kMostWithdrawn)
+      withdrawn_.erase(withdrawn_.begin());
+    withdrawn_.push_back(table);
+  }
+  finder_->NoteWithdrawn(table);
+  for (const std::shared_ptr<TableSlot>& slot : InUse()) {
+    if (IsWithdrawnFor(table, *slot))
+      slot->Revoke(table.digest(), WasWithdrawn(table));
+  }
+}
+
 void TunerSlots::OnRetired(const v1::TableInfo& table) {
+  if (!table.withdrawn().empty()) {
+    OnWithdrawn(table);
+    return;
+  }
   for (const std::shared_ptr<TableSlot>& slot : InUse()) {
     if (slot->identity().kernel == table.kernel())
       slot->Withdraw(table.digest());

@@ -44,9 +44,11 @@ class TunerSlots {
   // come again. A table that is refused is dealt with: it is in the log.
   bool OnServing(const std::vector<v1::TableInfo>& serving);
   bool OnPromoted(const v1::TableInfo& table);
+  // A table that was withdrawn as wrong ends deciding, too.
   void OnRetired(const v1::TableInfo& table);
 
  private:
+  void OnWithdrawn(const v1::TableInfo& table);
   // Brings the tuner the daemon's present table for it.
   bool Refresh(TableSlot& slot, const std::string& noticed_digest) const;
 
@@ -55,6 +57,8 @@ class TunerSlots {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   uint64_t news_ = 0;
+  // Withdrawn since the last snapshot, for tuners that are just being made.
+  std::vector<v1::TableInfo> withdrawn_;
   mutable std::vector<std::weak_ptr<TableSlot>> slots_;
 };
 

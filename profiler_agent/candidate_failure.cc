@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "model/printable_text.h"
+#include "model/samples/exclusion.h"
 #include "profiler_agent/environment_error.h"
 
 namespace wavetune {
@@ -18,7 +19,7 @@ absl::string_view Prefix(absl::StatusCode code) {
     case absl::StatusCode::kInvalidArgument:
       return "does not compile: ";
     case absl::StatusCode::kDataLoss:
-      return "wrong result: ";
+      return kWrongResult;
     case absl::StatusCode::kFailedPrecondition:
       return "cannot be launched: ";
     case absl::StatusCode::kAborted:

@@ -74,6 +74,7 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
   wanted.refit_only = request.refit_only();
   wanted.fresh = request.fresh();
   wanted.even_if_busy = request.even_if_busy();
+  wanted.promote_although_wrong = request.promote_although_wrong();
   wanted.samples_per_candidate = request.samples_per_candidate();
   wanted.portfolio_size = request.portfolio_size();
   ASSIGN_OR_RETURN(const std::vector<JobRecord> jobs, jobs_->Reprofile(wanted));

@@ -20,6 +20,7 @@
 #include "server/log.h"
 #include "server/peer_users.h"
 #include "server/periodic_task.h"
+#include "server/registry/default_faults.h"
 #include "server/registry/job_queue.h"
 #include "server/registry/table_catalog.h"
 #include "server/registry/usage_ledger.h"
@@ -120,10 +121,12 @@ class Daemon::Impl {
                    writes_.RunAlways(std::move(work));
                  }),
         kernels_(options.kernels_dirs),
+        default_faults_(stores.samples),
         usage_(stores.usage, clock_, {}, WarnOfUsage),
         jobs_(MakeJobServices(stores)),
-        table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_),
-        decision_handler_(&tables_, &devices_, &kernels_),
+        table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
+                       &default_faults_),
+        decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples),
         admin_handler_(&jobs_, &kernels_),
@@ -239,6 +242,9 @@ class Daemon::Impl {
                                     const std::string& silicon_key) {
       return usage_.Problems(kernel, silicon_key);
     };
+    services.candidates_changed = [this](const ProfileKey& key) {
+      default_faults_.Forget(key);
+    };
     services.default_budget_s = options_.default_budget_s;
     services.even_if_busy = options_.even_if_busy;
     services.agent_wait_s = options_.agent_wait_s;
@@ -256,6 +262,7 @@ class Daemon::Impl {
     options.kernels = &kernels_;
     options.jobs = &jobs_;
     options.clock = clock_;
+    options.default_faults = &default_faults_;
     options.watchers = [this] { return table_handler_.watchers(); };
     return options;
   }
@@ -286,6 +293,7 @@ class Daemon::Impl {
   TableCatalog tables_;
   AgentDirectory devices_;
   DiskKernelCatalog kernels_;
+  DefaultFaults default_faults_;
   UsageLedger usage_;
   JobQueue jobs_;
   TableHandler table_handler_;

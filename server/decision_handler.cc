@@ -10,6 +10,7 @@
 #include "model/kernel/device_space.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
+#include "server/record_proto.h"
 
 namespace wavetune {
 namespace {
@@ -17,20 +18,21 @@ namespace {
 // What decides: a table, or a kernel's default where it has none.
 struct Decider {
   std::optional<TableMatch> match;
-  std::shared_ptr<const KernelSpec> spec;
+  std::vector<Dimension> dimensions;
   Configuration standard;  // The default.
   std::vector<std::string> parameters;
+  // Why there is no table, where one was withdrawn.
+  std::string withdrawn;
+  DefaultFaults::Reasons default_faults;
 
-  const std::vector<Dimension>& dimensions() const {
-    return match ? match->serving.table->table().dimensions : spec->dimensions;
-  }
   Decision Decide(const Problem& problem) const {
     if (match) {
       const CompiledTable& table = *match->serving.table;
       return table.Resolve(table.SubTableIndex(problem.specialisation),
                            problem.View(), match->stale);
     }
-    return Default(DefaultReason::kNoTable);
+    return Default(withdrawn.empty() ? DefaultReason::kNoTable
+                                     : DefaultReason::kTableWithdrawn);
   }
   Decision Default(DefaultReason reason) const {
     Decision decision;
@@ -38,7 +40,40 @@ struct Decider {
     decision.reason = reason;
     return decision;
   }
+  v1::Decision ToProto(const Decision& decision,
+                       const std::string& specialisation) const {
+    v1::Decision proto = DecisionToProto(parameters, decision);
+    if (decision.source != DecisionSource::kDefault) return proto;
+    if (decision.reason == DefaultReason::kTableWithdrawn) {
+      absl::StrAppend(proto.mutable_reason(), ": ", withdrawn);
+    }
+    const auto fault = default_faults.find(specialisation);
+    if (fault != default_faults.end()) {
+      proto.set_reason(absl::StrCat(
+          ToString(DefaultReason::kDefaultUnusable),
+          ": the default does not work on this device: ",
+          Shortened(fault->second), "; decided because of ", proto.reason()));
+    }
+    return proto;
+  }
 };
+
+void TakeShape(const Table& table, Decider& decider) {
+  decider.parameters = table.parameters;
+  decider.dimensions = table.dimensions;
+  decider.standard = table.default_configuration;
+}
+
+absl::Status TakeShape(const KernelSpec& spec,
+                       const std::vector<DeviceFacts>& devices,
+                       Decider& decider) {
+  for (const Parameter& parameter : spec.parameters) {
+    decider.parameters.push_back(parameter.name);
+  }
+  decider.dimensions = spec.dimensions;
+  ASSIGN_OR_RETURN(decider.standard, DefaultForDevices(spec, devices));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
                                     KernelCatalog& kernels,
@@ -49,23 +84,34 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
   absl::StatusOr<TableMatch> match =
       lookup.Find(kernel, device_uuid, fingerprint);
   if (match.ok()) {
-    const Table& table = match->serving.table->table();
-    decider.parameters = table.parameters;
-    decider.standard = table.default_configuration;
+    TakeShape(match->serving.table->table(), decider);
+    decider.default_faults =
+        lookup.DefaultFaultsOf(match->serving.record.key, decider.standard);
     decider.match = *std::move(match);
     return decider;
   }
   if (!absl::IsNotFound(match.status())) return match.status();
-  // A missing table is an answer, a kernel that nobody knows is not.
-  absl::StatusOr<std::shared_ptr<const KernelSpec>> spec = kernels.Spec(kernel);
-  if (!spec.ok()) return match.status();
-  decider.spec = *std::move(spec);
-  ASSIGN_OR_RETURN(
-      decider.standard,
-      DefaultForDevices(*decider.spec, lookup.Devices(device_uuid)));
-  for (const Parameter& parameter : decider.spec->parameters) {
-    decider.parameters.push_back(parameter.name);
+  const std::optional<TableRecord> withdrawn =
+      lookup.FindWithdrawn(kernel, device_uuid, fingerprint);
+  if (withdrawn) {
+    decider.withdrawn = absl::StrCat("table ", withdrawn->digest.substr(0, 12),
+                                     ": ", withdrawn->withdrawn);
   }
+  // A missing table is an answer, a kernel that nobody knows is not.
+  const absl::StatusOr<std::shared_ptr<const KernelSpec>> spec =
+      kernels.Spec(kernel);
+  if (spec.ok()) {
+    const std::vector<DeviceFacts> devices = lookup.Devices(device_uuid);
+    RETURN_IF_ERROR(TakeShape(**spec, devices, decider));
+    for (const DeviceFacts& device : devices) {
+      decider.default_faults.merge(lookup.DefaultFaultsOn(kernel, device));
+    }
+    return decider;
+  }
+  if (!withdrawn) return match.status();
+  // The folder is gone, what the table says of the kernel is not.
+  ASSIGN_OR_RETURN(const ServingTable table, lookup.Get(withdrawn->digest));
+  TakeShape(table.table->table(), decider);
   return decider;
 }
 
@@ -83,17 +129,17 @@ absl::Status DecisionHandler::Resolve(const v1::ResolveRequest& request,
                                request.device_uuid(), request.fingerprint()));
   for (int i = 0; i < request.problems_size(); ++i) {
     const absl::StatusOr<Problem> problem =
-        ProblemFromProto(decider.dimensions(), request.problems(i));
+        ProblemFromProto(decider.dimensions, request.problems(i));
     if (problem.ok()) {
       *response->add_decisions() =
-          DecisionToProto(decider.parameters, decider.Decide(*problem));
+          decider.ToProto(decider.Decide(*problem), problem->specialisation);
       continue;
     }
     // One bad problem must not take the answers from the others.
     v1::Decision* const decision = response->add_decisions();
     *decision =
-        DecisionToProto(decider.parameters,
-                        decider.Default(DefaultReason::kWrongDimensionCount));
+        decider.ToProto(decider.Default(DefaultReason::kWrongDimensionCount),
+                        request.problems(i).specialisation());
     decision->set_reason(std::string(problem.status().message()));
   }
   if (decider.match) {
@@ -108,9 +154,9 @@ absl::Status DecisionHandler::Explain(const v1::ExplainRequest& request,
                    FindDecider(lookup_, *kernels_, request.kernel(),
                                request.device_uuid(), request.fingerprint()));
   ASSIGN_OR_RETURN(const Problem problem,
-                   ProblemFromProto(decider.dimensions(), request.problem()));
+                   ProblemFromProto(decider.dimensions, request.problem()));
   *response->mutable_decision() =
-      DecisionToProto(decider.parameters, decider.Decide(problem));
+      decider.ToProto(decider.Decide(problem), problem.specialisation);
   if (!decider.match) return absl::OkStatus();
   const CompiledTable& table = *decider.match->serving.table;
   for (const ExplainedRow& row : table.Explain(

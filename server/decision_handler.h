@@ -18,14 +18,17 @@ class DecisionHandler {
   // Most problems of one batch.
   static constexpr int kMaxProblems = 4096;
 
-  // All outlive the handler.
+  // All outlive the handler; `default_faults` as of TableLookup.
   DecisionHandler(TableCatalog* tables, AgentDirectory* devices,
-                  KernelCatalog* kernels)
-      : lookup_(tables, devices, kernels), kernels_(kernels) {}
+                  KernelCatalog* kernels,
+                  DefaultFaults* default_faults = nullptr)
+      : lookup_(tables, devices, kernels, default_faults), kernels_(kernels) {}
 
   // A kernel without a table answers with its default configuration on the
   // device. So does a problem whose dimensions are not the kernel's: the
-  // decision's reason is what is wrong with it. Errors: INVALID_ARGUMENT for a
+  // decision's reason is what is wrong with it. A kernel whose table was
+  // withdrawn answers its default, too, and so does one whose default is known
+  // not to work: the reason says so. Errors: INVALID_ARGUMENT for a
   // batch that is too large; as DefaultForDevices (model/kernel/device_space.h)
   // where there is no table; else as TableLookup::Find.
   absl::Status Resolve(const v1::ResolveRequest& request,

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "proto/convert/types.h"
+#include "server/registry/default_faults.h"
 #include "server/registry/fake_measurement_executor.h"
+#include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
 
 namespace wavetune {
@@ -58,7 +61,9 @@ class DecisionHandlerTest : public ::testing::Test {
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;
-  DecisionHandler handler_{&tables_, &devices_, &kernels_};
+  FakeSampleStore samples_;
+  DefaultFaults faults_{&samples_};
+  DecisionHandler handler_{&tables_, &devices_, &kernels_, &faults_};
   v1::ResolveResponse response_;
 };
 
@@ -82,6 +87,52 @@ TEST_F(DecisionHandlerTest, AsksWhichDeviceIsMeantWhereDefaultsDiffer) {
   const absl::Status status = Resolve("");
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("say which device"));
+}
+
+TEST_F(DecisionHandlerTest, AWithdrawnTableAnswersTheDefaultAndWhy) {
+  const DeviceFacts device = Gpu("sm_90");
+  See(device);
+  const ProfileKey key{spec_.name, std::string(64, 'a'), SiliconKey(device),
+                       EnvironmentKey(device)};
+  const Configuration other({16, 32, 16, 1, 1, 0, 1});
+  const auto payload = EncodeTable(FixedTable(spec_, key, other, 10));
+  ASSERT_TRUE(payload.ok()) << payload.status();
+  const auto promoted = tables_.Promote({.key = key}, *payload);
+  ASSERT_TRUE(promoted.ok()) << promoted.status();
+  ASSERT_TRUE(Resolve("sm_90").ok());
+  EXPECT_NE(response_.decisions(0).source(), v1::DEFAULT);
+
+  ASSERT_TRUE(tables_.Withdraw(key, *promoted, "it chooses a wrong one").ok());
+  ASSERT_TRUE(Resolve("sm_90").ok());
+  EXPECT_EQ(response_.decisions(0).source(), v1::DEFAULT);
+  EXPECT_THAT(Values(), ElementsAre(64, 32, 32, 2, 4, 1, 1));
+  EXPECT_THAT(
+      response_.decisions(0).reason(),
+      HasSubstr("TABLE_WITHDRAWN: table " + promoted->digest.substr(0, 12) +
+                ": it chooses a wrong one"));
+  EXPECT_EQ(response_.digest(), "");
+}
+
+TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsAnsweredWithTheReason) {
+  const DeviceFacts device = Gpu("sm_90");
+  See(device);
+  const auto kernel = kernels_.Get(spec_.name, device);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const ProfileKey key{spec_.name, (*kernel)->files.fingerprint,
+                       SiliconKey(device), EnvironmentKey(device)};
+  ASSERT_TRUE(
+      samples_
+          .Append(key, 1, {},
+                  {{.candidate = {.configuration = spec_.default_configuration,
+                                  .excluded_reason =
+                                      "cannot be launched: too much shared "
+                                      "memory"}}})
+          .ok());
+  ASSERT_TRUE(Resolve("sm_90").ok());
+  EXPECT_EQ(response_.decisions(0).source(), v1::DEFAULT);
+  EXPECT_THAT(response_.decisions(0).reason(), HasSubstr("DEFAULT_UNUSABLE"));
+  EXPECT_THAT(response_.decisions(0).reason(),
+              HasSubstr("too much shared memory"));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "server/record_proto.h"
 
+#include <algorithm>
 #include <string>
 
+#include "model/samples/exclusion.h"
 #include "proto/convert/types.h"
 
 namespace wavetune {
@@ -79,7 +81,8 @@ v1::RecordedSet ToProto(RecordedSet set) {
   return v1::RECORDED_SET_UNSPECIFIED;
 }
 
-// Returns the beginning of `text`, cut between two characters of UTF-8.
+}  // namespace
+
 std::string Shortened(const std::string& text) {
   if (text.size() <= kMaxExcludedReasonBytes) return text;
   size_t size = kMaxExcludedReasonBytes;
@@ -88,8 +91,6 @@ std::string Shortened(const std::string& text) {
   }
   return text.substr(0, size) + "...";
 }
-
-}  // namespace
 
 v1::JobInfo JobRecordToProto(const JobRecord& record) {
   v1::JobInfo proto;
@@ -114,6 +115,11 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_even_if_busy(record.even_if_busy);
   proto.set_refinement(record.refinement);
   proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
+  proto.set_promote_although_wrong(record.promote_although_wrong);
+  proto.set_wrong_candidates(static_cast<int32_t>(std::count_if(
+      record.excluded.begin(), record.excluded.end(),
+      [](const CandidateRecord& r) { return IsWrong(r.candidate); })));
+  proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   return proto;
 }
 
@@ -142,6 +148,8 @@ v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale) {
   proto.set_portfolio_size(record.portfolio_size);
   proto.set_device_label(record.device_label);
   proto.set_device_uuid(record.device_uuid);
+  proto.set_withdrawn(record.withdrawn);
+  proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   return proto;
 }
 

@@ -3,6 +3,7 @@
 #define WAVETUNE_SERVER_RECORD_PROTO_H_
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "model/kernel/kernel_spec.h"
@@ -21,6 +22,10 @@ v1::JobInfo JobRecordToProto(const JobRecord& record);
 // kMaxExcludedReasonBytes.
 v1::JobInfo DetailedJobRecordToProto(const JobRecord& record);
 inline constexpr size_t kMaxExcludedReasonBytes = 600;
+
+// Returns the beginning of a reason, at most kMaxExcludedReasonBytes, cut
+// between two characters of UTF-8.
+std::string Shortened(const std::string& text);
 
 v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale = false);
 v1::MeasuredProblem MeasuredProblemToProto(

@@ -85,6 +85,10 @@ std::string ServingKey(const ProfileKey& key) {
   return absl::StrCat(kServingPrefix, ProfileKeyPart(key));
 }
 
+std::string WithdrawnKey(const ProfileKey& key) {
+  return absl::StrCat(kWithdrawnPrefix, ProfileKeyPart(key));
+}
+
 std::string PayloadKey(absl::string_view digest) {
   return absl::StrCat(kPayloadPrefix, digest);
 }

@@ -42,10 +42,12 @@ std::string EntryPrefixOfGenerationKey(absl::string_view generation_key);
 // Returns the kind in an entry's key; none where the key is not an entry's.
 std::optional<SampleEntry> EntryKind(absl::string_view entry_key);
 
-// Family tables. What serves; payloads.
+// Family tables. What serves; payloads; what was withdrawn.
 inline constexpr absl::string_view kServingPrefix = "s";
 inline constexpr absl::string_view kPayloadPrefix = "p";
+inline constexpr absl::string_view kWithdrawnPrefix = "w";
 std::string ServingKey(const ProfileKey& key);
+std::string WithdrawnKey(const ProfileKey& key);
 std::string PayloadKey(absl::string_view digest);
 
 // Family kernels. What clients ask for.

@@ -112,6 +112,9 @@ class Checker {
       serving_[record.digest] = record.key.kernel;
       return absl::OkStatus();
     }
+    if (absl::StartsWith(key, kWithdrawnPrefix)) {
+      return DecodeStoredTableRecord(value).status();
+    }
     if (!absl::StartsWith(key, kPayloadPrefix)) {
       return absl::DataLossError("unknown key");
     }

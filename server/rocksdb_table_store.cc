@@ -43,6 +43,7 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
             EncodeStoredTable(record, payload));
   batch.Put(Family::kTables, ServingKey(record.key),
             EncodeStoredTableRecord(record));
+  batch.Delete(Family::kTables, WithdrawnKey(record.key));
   database_->PutNumber(kEpochName, record.epoch, batch);
   database_->PutNumber(kRevisionName, record.revision, batch);
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "promote a table"));
@@ -51,23 +52,44 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
   return record;
 }
 
+absl::StatusOr<TableRecord> RocksDbTableStore::Withdraw(TableRecord record) {
+  std::lock_guard lock(mutex_);
+  record.epoch = epoch_ + 1;
+  record.revision = revision_ + 1;
+  StoreBatch batch;
+  batch.Delete(Family::kTables, ServingKey(record.key));
+  batch.Put(Family::kTables, WithdrawnKey(record.key),
+            EncodeStoredTableRecord(record));
+  database_->PutNumber(kEpochName, record.epoch, batch);
+  database_->PutNumber(kRevisionName, record.revision, batch);
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "withdraw a table"));
+  epoch_ = record.epoch;
+  revision_ = record.revision;
+  return record;
+}
+
+absl::StatusOr<bool> RocksDbTableStore::Has(const std::string& key) {
+  const absl::StatusOr<std::optional<std::string>> entry =
+      database_->Get(Family::kTables, key);
+  // A damaged entry can be retired, too.
+  if (absl::IsDataLoss(entry.status())) return true;
+  RETURN_IF_ERROR(entry.status());
+  return entry->has_value();
+}
+
 absl::StatusOr<uint64_t> RocksDbTableStore::Retire(const ProfileKey& key) {
   std::lock_guard lock(mutex_);
-  const std::string serving_key = ServingKey(key);
-  const absl::StatusOr<std::optional<std::string>> serving =
-      database_->Get(Family::kTables, serving_key);
-  // A damaged entry can be retired, too.
-  if (!serving.ok() && !absl::IsDataLoss(serving.status())) {
-    return serving.status();
-  }
-  if (serving.ok() && !serving->has_value()) {
+  ASSIGN_OR_RETURN(const bool serves, Has(ServingKey(key)));
+  ASSIGN_OR_RETURN(const bool withdrawn, Has(WithdrawnKey(key)));
+  if (!serves && !withdrawn) {
     return absl::NotFoundError(absl::StrCat("no table serves for kernel '",
                                             key.kernel, "', fingerprint ",
                                             key.fingerprint));
   }
   const uint64_t revision = revision_ + 1;
   StoreBatch batch;
-  batch.Delete(Family::kTables, serving_key);
+  batch.Delete(Family::kTables, ServingKey(key));
+  batch.Delete(Family::kTables, WithdrawnKey(key));
   database_->PutNumber(kRevisionName, revision, batch);
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "retire a table"));
   revision_ = revision;
@@ -100,12 +122,21 @@ absl::StatusOr<StoredPayload> RocksDbTableStore::Get(absl::string_view digest) {
 }
 
 absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListServing() {
+  return List(kServingPrefix, ServingKey);
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListWithdrawn() {
+  return List(kWithdrawnPrefix, WithdrawnKey);
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::List(
+    absl::string_view prefix, std::string (*key_of)(const ProfileKey&)) {
   std::vector<TableRecord> records;
   RETURN_IF_ERROR(database_->Scan(
-      Family::kTables, kServingPrefix,
+      Family::kTables, prefix,
       [&](absl::string_view key, absl::string_view value) {
         absl::StatusOr<TableRecord> record = DecodeStoredTableRecord(value);
-        if (record.ok() && ServingKey(record->key) != key) {
+        if (record.ok() && key_of(record->key) != key) {
           record = absl::DataLossError("the entry belongs to another key");
         }
         if (record.ok()) {

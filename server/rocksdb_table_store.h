@@ -27,6 +27,8 @@ class RocksDbTableStore : public TableStore {
   absl::StatusOr<TableRecord> Promote(TableRecord record,
                                       absl::string_view payload) override;
   absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
+  absl::StatusOr<TableRecord> Withdraw(TableRecord record) override;
+  absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;
   // Also: FAILED_PRECONDITION for a table in a format newer than this
   // program's (counted as corrupt).
   absl::StatusOr<StoredPayload> Get(absl::string_view digest) override;
@@ -35,6 +37,12 @@ class RocksDbTableStore : public TableStore {
 
  private:
   explicit RocksDbTableStore(RocksDbDatabase* database);
+  // Returns whether there is an entry, damaged or not.
+  absl::StatusOr<bool> Has(const std::string& key);
+  // Returns the records under one prefix, sorted by key; `key_of` gives the
+  // key that belongs to a record. What is damaged is counted and left out.
+  absl::StatusOr<std::vector<TableRecord>> List(
+      absl::string_view prefix, std::string (*key_of)(const ProfileKey&));
 
   RocksDbDatabase* const database_;
   std::mutex mutex_;    // Held while writing.

@@ -28,7 +28,10 @@ int64_t ResidentBytes() {
 }  // namespace
 
 StatusHandler::StatusHandler(Options options)
-    : options_(std::move(options)), started_us_(options_.clock->NowUs()) {}
+    : options_(std::move(options)),
+      lookup_(options_.tables, options_.devices, options_.kernels,
+              options_.default_faults),
+      started_us_(options_.clock->NowUs()) {}
 
 absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   const auto snapshot = options_.tables->snapshot();
@@ -47,6 +50,8 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   }
   response->set_kernels(static_cast<int32_t>(options_.kernels->Names().size()));
   response->set_tables(static_cast<int32_t>(snapshot->tables.size()));
+  response->set_tables_withdrawn(
+      static_cast<int32_t>(snapshot->withdrawn.size()));
   const JobQueue::Counts jobs = options_.jobs->counts();
   response->set_jobs_running(jobs.running);
   response->set_jobs_queued(jobs.queued);
@@ -100,8 +105,28 @@ absl::Status StatusHandler::ListKernels(
         *kernel->add_tables() = TableRecordToProto(table.record);
       }
     }
+    for (const TableRecord& record : snapshot->withdrawn) {
+      if (record.key.kernel == entry.name) {
+        *kernel->add_withdrawn() = TableRecordToProto(record);
+      }
+    }
+    AddDefaultFaults(*kernel);
   }
   return absl::OkStatus();
+}
+
+void StatusHandler::AddDefaultFaults(v1::KernelStatus& kernel) const {
+  for (const AgentDirectory::Known& known : options_.devices->List()) {
+    if (!known.attached) continue;
+    const DeviceFacts& device = known.record.facts;
+    for (const auto& [specialisation, reason] :
+         lookup_.DefaultFaultsOn(kernel.spec().name(), device)) {
+      v1::DefaultFault* const fault = kernel.add_default_faults();
+      fault->set_device_uuid(device.uuid);
+      fault->set_specialisation(specialisation);
+      fault->set_reason(Shortened(reason));
+    }
+  }
 }
 
 absl::Status StatusHandler::ListJobs(const v1::ListJobsRequest& request,

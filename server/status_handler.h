@@ -13,9 +13,11 @@
 #include "server/agent_directory.h"
 #include "server/disk_kernel_catalog.h"
 #include "server/registry/clock.h"
+#include "server/registry/default_faults.h"
 #include "server/registry/job_queue.h"
 #include "server/registry/sample_store.h"
 #include "server/registry/table_catalog.h"
+#include "server/table_lookup.h"
 
 namespace wavetune {
 
@@ -44,6 +46,7 @@ class StatusHandler {
     DiskKernelCatalog* kernels = nullptr;
     JobQueue* jobs = nullptr;
     Clock* clock = nullptr;
+    DefaultFaults* default_faults = nullptr;  // nullptr: none is known.
     std::function<int()> watchers;
   };
 
@@ -58,7 +61,11 @@ class StatusHandler {
                       v1::GetJobResponse* response) const;
 
  private:
+  // Adds on which attached devices the kernel's default does not work.
+  void AddDefaultFaults(v1::KernelStatus& kernel) const;
+
   const Options options_;
+  const TableLookup lookup_;
   const int64_t started_us_;
 };
 

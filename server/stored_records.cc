@@ -77,6 +77,7 @@ v1::StoredCandidate CandidateToStored(const CandidateRecord& record) {
   stored.set_registers(candidate.registers);
   stored.set_local_memory_bytes(candidate.local_memory_bytes);
   stored.set_excluded_reason(candidate.excluded_reason);
+  stored.set_rechecks(record.rechecks);
   return stored;
 }
 
@@ -92,6 +93,7 @@ absl::StatusOr<CandidateRecord> CandidateFromStored(
   record.candidate.registers = stored.registers();
   record.candidate.local_memory_bytes = stored.local_memory_bytes();
   record.candidate.excluded_reason = stored.excluded_reason();
+  record.rechecks = stored.rechecks();
   return record;
 }
 
@@ -107,6 +109,8 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   stored.set_portfolio_size(record.portfolio_size);
   stored.set_device_label(record.device_label);
   stored.set_device_uuid(record.device_uuid);
+  stored.set_withdrawn(record.withdrawn);
+  stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   return stored;
 }
 
@@ -119,7 +123,9 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
           .size_bytes = stored.size_bytes(),
           .portfolio_size = stored.portfolio_size(),
           .device_label = stored.device_label(),
-          .device_uuid = stored.device_uuid()};
+          .device_uuid = stored.device_uuid(),
+          .withdrawn = stored.withdrawn(),
+          .notes = {stored.notes().begin(), stored.notes().end()}};
 }
 
 // Sets what a job was asked to do.
@@ -136,6 +142,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   *stored.mutable_key() = KeyToStored(record.key);
   stored.set_generation(record.generation);
   stored.set_refinement(record.refinement);
+  stored.set_promote_although_wrong(record.promote_although_wrong);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
@@ -156,6 +163,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.key = KeyFromStored(stored.key());
   record.generation = stored.generation();
   record.refinement = stored.refinement();
+  record.promote_although_wrong = stored.promote_although_wrong();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});
@@ -174,6 +182,7 @@ void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_device_time_us(record.device_time_us);
   stored.set_seconds_left(record.seconds_left);
   stored.set_message(record.message);
+  stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   for (const CandidateRecord& candidate : record.excluded) {
     *stored.add_excluded() = CandidateToStored(candidate);
   }
@@ -195,6 +204,7 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   record.device_time_us = stored.device_time_us();
   record.seconds_left = stored.seconds_left();
   record.message = stored.message();
+  record.notes.assign(stored.notes().begin(), stored.notes().end());
   for (const v1::StoredCandidate& excluded : stored.excluded()) {
     ASSIGN_OR_RETURN(CandidateRecord candidate, CandidateFromStored(excluded));
     record.excluded.push_back(std::move(candidate));

@@ -52,11 +52,12 @@ class TableHandler::Watch {
 };
 
 TableHandler::TableHandler(std::string store_id, TableCatalog* tables,
-                           AgentDirectory* devices, KernelCatalog* kernels)
+                           AgentDirectory* devices, KernelCatalog* kernels,
+                           DefaultFaults* default_faults)
     : store_id_(std::move(store_id)),
       tables_(tables),
       devices_(devices),
-      lookup_(tables, devices, kernels) {}
+      lookup_(tables, devices, kernels, default_faults) {}
 
 absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
                                       v1::ListTablesResponse* response) const {
@@ -74,6 +75,13 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
     *response->add_tables() = TableRecordToProto(table.record, stale);
     listed.push_back(table);
   }
+  for (const TableRecord& record : snapshot->withdrawn) {
+    if (!request.kernel().empty() && record.key.kernel != request.kernel()) {
+      continue;
+    }
+    if (device && record.key.silicon_key != SiliconKey(*device)) continue;
+    *response->add_withdrawn() = TableRecordToProto(record);
+  }
   response->set_store_id(store_id_);
   response->set_revision(snapshot->revision);
   response->set_table_set_digest(TableSetDigestOf(listed));
@@ -90,6 +98,7 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
           "give a digest alone, or a kernel with what else is needed");
     }
     ASSIGN_OR_RETURN(match.serving, tables_->Get(request.digest()));
+    match.serving.record.withdrawn = WhyWithdrawn(request.digest());
   } else {
     ASSIGN_OR_RETURN(match,
                      lookup_.Find(request.kernel(), request.device_uuid(),
@@ -97,6 +106,12 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
   }
   *response->mutable_info() =
       TableRecordToProto(match.serving.record, match.stale);
+  for (const auto& [specialisation, reason] : lookup_.DefaultFaultsOf(
+           match.serving.record.key,
+           match.serving.table->table().default_configuration)) {
+    (*response->mutable_info()->mutable_default_faults())[specialisation] =
+        Shortened(reason);
+  }
   response->set_payload(match.serving.table->payload());
   return absl::OkStatus();
 }
@@ -106,6 +121,18 @@ bool TableHandler::Serves(const std::string& digest) const {
   return std::any_of(
       snapshot->tables.begin(), snapshot->tables.end(),
       [&](const ServingTable& t) { return t.record.digest == digest; });
+}
+
+std::string TableHandler::WhyWithdrawn(const std::string& digest) const {
+  const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
+  // It may serve for another key still: there it is right.
+  for (const ServingTable& table : snapshot->tables) {
+    if (table.record.digest == digest) return "";
+  }
+  for (const TableRecord& record : snapshot->withdrawn) {
+    if (record.digest == digest) return record.withdrawn;
+  }
+  return "";
 }
 
 absl::Status TableHandler::AnnounceTableSet(
@@ -155,7 +182,10 @@ TableNotice TableHandler::ChangeNotice(const TableChange& change) {
                         ? v1::WatchTablesResponse::PROMOTED
                         : v1::WatchTablesResponse::RETIRED;
   std::lock_guard lock(mutex_);
-  if (last_change_ == nullptr || last_change_->revision() != change.revision) {
+  // Several may have one revision: those that the store could not take.
+  if (last_change_ == nullptr || last_change_->revision() != change.revision ||
+      last_change_->kind() != kind ||
+      last_change_->table().digest() != change.table.digest) {
     last_change_ = Notice(kind, change.revision, &change.table);
   }
   return last_change_;
@@ -172,6 +202,11 @@ TableNotices TableHandler::SnapshotNotices(
     }
     noted_.push_back(
         Notice(v1::WatchTablesResponse::SYNCED, snapshot->revision));
+    // Behind SYNCED: whoever hears of these has taken the snapshot before.
+    for (const TableRecord& record : snapshot->withdrawn) {
+      noted_.push_back(Notice(v1::WatchTablesResponse::RETIRED,
+                              snapshot->revision, &record));
+    }
     noted_snapshot_ = snapshot;
   }
   return noted_;

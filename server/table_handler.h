@@ -39,9 +39,10 @@ class TableHandler {
   // A running watch; drop it to end.
   class Watch;
 
-  // All outlive the handler.
+  // All outlive the handler; `default_faults` as of TableLookup.
   TableHandler(std::string store_id, TableCatalog* tables,
-               AgentDirectory* devices, KernelCatalog* kernels);
+               AgentDirectory* devices, KernelCatalog* kernels,
+               DefaultFaults* default_faults = nullptr);
 
   absl::Status ListTables(const v1::ListTablesRequest& request,
                           v1::ListTablesResponse* response) const;
@@ -67,10 +68,13 @@ class TableHandler {
   int watchers() const { return watchers_.load(); }
 
  private:
+  // Returns why a table that serves nowhere was withdrawn; empty: it was not.
+  std::string WhyWithdrawn(const std::string& digest) const;
   TableNotice Notice(v1::WatchTablesResponse::Kind kind, uint64_t revision,
                      const TableRecord* table = nullptr) const;
   TableNotice ChangeNotice(const TableChange& change);
-  // Returns the notices of a full snapshot, SYNCED at the end.
+  // Returns the notices of a full snapshot: what serves, SYNCED, what was
+  // withdrawn.
   TableNotices SnapshotNotices(
       const std::shared_ptr<const TableSnapshot>& snapshot);
   void OnChange(Watch& watch, const TableChange& change);

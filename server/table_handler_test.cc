@@ -255,5 +255,50 @@ TEST_F(TableHandlerTest, WatchersShareTheirNotices) {
   EXPECT_EQ(sink_->notices()[0], shared[0]);
 }
 
+TEST_F(TableHandlerTest, AWithdrawnTableIsListedWithTheReasonAndNotServed) {
+  const std::string digest = Promote();
+  const ProfileKey key = Key(std::string(64, 'a'));
+  ASSERT_TRUE(
+      tables_.Withdraw(key, tables_.snapshot()->tables[0].record, "it is wrong")
+          .ok());
+  v1::ListTablesResponse listed;
+  ASSERT_TRUE(handler_.ListTables({}, &listed).ok());
+  EXPECT_EQ(listed.tables_size(), 0);
+  ASSERT_EQ(listed.withdrawn_size(), 1);
+  EXPECT_EQ(listed.withdrawn(0).digest(), digest);
+  EXPECT_EQ(listed.withdrawn(0).withdrawn(), "it is wrong");
+
+  v1::GetTableRequest by_name;
+  by_name.set_kernel(spec_.name);
+  v1::GetTableResponse response;
+  const absl::Status refused = handler_.GetTable(by_name, &response);
+  EXPECT_TRUE(absl::IsNotFound(refused));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("was withdrawn: it is wrong"));
+  // For people, and for who pinned it: it says what is the matter.
+  v1::GetTableRequest by_digest;
+  by_digest.set_digest(digest);
+  ASSERT_TRUE(handler_.GetTable(by_digest, &response).ok());
+  EXPECT_EQ(response.info().withdrawn(), "it is wrong");
+}
+
+TEST_F(TableHandlerTest, WatchersHearOfAWithdrawalThenAndLater) {
+  Promote();
+  const auto watch = Watch("", 0);
+  ASSERT_TRUE(tables_
+                  .Withdraw(Key(std::string(64, 'a')),
+                            tables_.snapshot()->tables[0].record, "it is wrong")
+                  .ok());
+  EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::SNAPSHOT, Response::SYNCED,
+                                          Response::RETIRED));
+  EXPECT_EQ(sink_->notices()[2]->table().withdrawn(), "it is wrong");
+  // Behind SYNCED: the revision is known by then.
+  sink_ = std::make_shared<FakeSink>();
+  const auto late = Watch("", 0);
+  EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::SYNCED, Response::RETIRED));
+  EXPECT_EQ(sink_->notices()[1]->table().withdrawn(), "it is wrong");
+  EXPECT_EQ(sink_->notices()[1]->revision(), 2u);
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -4,24 +4,58 @@
 
 namespace wavetune {
 
-absl::StatusOr<TableMatch> TableLookup::Find(
+absl::StatusOr<TableQuery> TableLookup::QueryFor(
     const std::string& kernel, const std::string& device_uuid,
     const std::string& fingerprint) const {
   if (kernel.empty()) {
     return absl::InvalidArgumentError("give a kernel name");
   }
   TableQuery query{.kernel = kernel, .fingerprint = fingerprint};
-  query.current_fingerprint = [&]() -> std::string {
-    if (!query.device) return "";
-    const auto current = kernels_->Get(kernel, *query.device);
-    return current.ok() ? (*current)->files.fingerprint : "";
-  };
   if (!device_uuid.empty()) {
     ASSIGN_OR_RETURN(query.device, devices_->Facts(device_uuid));
-    return tables_->Find(query);
+  } else {
+    query.device = devices_->ImpliedDevice();
   }
-  query.device = devices_->ImpliedDevice();
+  query.current_fingerprint = [this, kernel,
+                               device = query.device]() -> std::string {
+    if (!device) return "";
+    const auto current = kernels_->Get(kernel, *device);
+    return current.ok() ? (*current)->files.fingerprint : "";
+  };
+  return query;
+}
+
+absl::StatusOr<TableMatch> TableLookup::Find(
+    const std::string& kernel, const std::string& device_uuid,
+    const std::string& fingerprint) const {
+  ASSIGN_OR_RETURN(const TableQuery query,
+                   QueryFor(kernel, device_uuid, fingerprint));
   return tables_->Find(query);
+}
+
+std::optional<TableRecord> TableLookup::FindWithdrawn(
+    const std::string& kernel, const std::string& device_uuid,
+    const std::string& fingerprint) const {
+  const absl::StatusOr<TableQuery> query =
+      QueryFor(kernel, device_uuid, fingerprint);
+  if (!query.ok()) return std::nullopt;
+  return tables_->FindWithdrawn(*query);
+}
+
+DefaultFaults::Reasons TableLookup::DefaultFaultsOf(
+    const ProfileKey& key, const Configuration& standard) const {
+  if (default_faults_ == nullptr) return {};
+  return default_faults_->Of(key, standard);
+}
+
+DefaultFaults::Reasons TableLookup::DefaultFaultsOn(
+    const std::string& kernel, const DeviceFacts& device) const {
+  if (default_faults_ == nullptr) return {};
+  const auto current = kernels_->Get(kernel, device);
+  if (!current.ok()) return {};
+  return default_faults_->Of({kernel, (*current)->files.fingerprint,
+                              SiliconKey(device), EnvironmentKey(device)},
+                             (*current)->spec.default_configuration);
 }
 
 std::vector<DeviceFacts> TableLookup::Devices(

@@ -4,11 +4,13 @@
 #ifndef WAVETUNE_SERVER_TABLE_LOOKUP_H_
 #define WAVETUNE_SERVER_TABLE_LOOKUP_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/agent_directory.h"
+#include "server/registry/default_faults.h"
 #include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
 
@@ -16,10 +18,14 @@ namespace wavetune {
 
 class TableLookup {
  public:
-  // All outlive the lookup.
+  // All outlive the lookup. `default_faults` may be nullptr: then no default
+  // is known not to work.
   TableLookup(TableCatalog* tables, AgentDirectory* devices,
-              KernelCatalog* kernels)
-      : tables_(tables), devices_(devices), kernels_(kernels) {}
+              KernelCatalog* kernels, DefaultFaults* default_faults)
+      : tables_(tables),
+        devices_(devices),
+        kernels_(kernels),
+        default_faults_(default_faults) {}
 
   // Returns the table for a kernel on a device; an empty device UUID means
   // AgentDirectory::ImpliedDevice, or any device where there is none. An empty
@@ -30,15 +36,40 @@ class TableLookup {
                                   const std::string& device_uuid,
                                   const std::string& fingerprint) const;
 
+  // Returns what Find would return, had it not been withdrawn; nothing where
+  // that is not why it finds nothing.
+  std::optional<TableRecord> FindWithdrawn(
+      const std::string& kernel, const std::string& device_uuid,
+      const std::string& fingerprint) const;
+
+  // Returns a table by digest. Errors: as TableCatalog::Get.
+  absl::StatusOr<ServingTable> Get(const std::string& digest) const {
+    return tables_->Get(digest);
+  }
+
+  // Return why a default does not work: of a table's class; of a kernel on a
+  // device, as both are now. Nothing where it does or nobody has checked.
+  DefaultFaults::Reasons DefaultFaultsOf(const ProfileKey& key,
+                                         const Configuration& standard) const;
+  DefaultFaults::Reasons DefaultFaultsOn(const std::string& kernel,
+                                         const DeviceFacts& device) const;
+
   // Returns the devices that a request without a table can mean: the one of
   // that UUID, or without a UUID the attached ones, or else all that were ever
   // seen. Empty where there are none.
   std::vector<DeviceFacts> Devices(const std::string& device_uuid) const;
 
  private:
+  // Returns the query that the names mean. Errors: as Find, but for the
+  // catalogue's.
+  absl::StatusOr<TableQuery> QueryFor(const std::string& kernel,
+                                      const std::string& device_uuid,
+                                      const std::string& fingerprint) const;
+
   TableCatalog* const tables_;
   AgentDirectory* const devices_;
   KernelCatalog* const kernels_;
+  DefaultFaults* const default_faults_;
 };
 
 }  // namespace wavetune

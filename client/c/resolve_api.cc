@@ -50,7 +50,11 @@ static_assert(Same(WAVETUNE_REASON_NONE, DefaultReason::kNone) &&
               Same(WAVETUNE_REASON_NO_LEGAL_CANDIDATE,
                    DefaultReason::kNoLegalCandidate) &&
               Same(WAVETUNE_REASON_UNKNOWN_SPECIALISATION,
-                   DefaultReason::kUnknownSpecialisation));
+                   DefaultReason::kUnknownSpecialisation) &&
+              Same(WAVETUNE_REASON_TABLE_WITHDRAWN,
+                   DefaultReason::kTableWithdrawn) &&
+              Same(WAVETUNE_REASON_DEFAULT_UNUSABLE,
+                   DefaultReason::kDefaultUnusable));
 
 static_assert(Same(WAVETUNE_ORIGIN_DEFAULTS, TableOrigin::kDefaults) &&
               Same(WAVETUNE_ORIGIN_DAEMON, TableOrigin::kDaemon) &&

@@ -217,7 +217,11 @@ enum {
   WAVETUNE_REASON_WRONG_DIMENSION_COUNT = 2,
   WAVETUNE_REASON_EXTENT_OUT_OF_RANGE = 3,
   WAVETUNE_REASON_NO_LEGAL_CANDIDATE = 4,
-  WAVETUNE_REASON_UNKNOWN_SPECIALISATION = 5
+  WAVETUNE_REASON_UNKNOWN_SPECIALISATION = 5,
+  /* The table's choices were shown to compute wrong results. */
+  WAVETUNE_REASON_TABLE_WITHDRAWN = 6,
+  /* The default is known not to work on the device: nothing to launch. */
+  WAVETUNE_REASON_DEFAULT_UNUSABLE = 7
 };
 
 /* wavetune_decision.origin: where the table came from. */

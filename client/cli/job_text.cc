@@ -65,7 +65,32 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
                   FormatTime(info.promoted_at_us()),
                   info.stale() ? "stale" : "serving"});
   }
+  for (const v1::TableInfo& info : tables.withdrawn()) {
+    table.AddRow({info.kernel(), info.device_label(),
+                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
+                  absl::StrCat(info.portfolio_size()),
+                  FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
+                  FormatTime(info.promoted_at_us()), "WITHDRAWN"});
+  }
   table.Print(out, "no tables: run `wavetune reprofile --kernel NAME --wait`");
+  for (const v1::TableInfo& info : tables.withdrawn()) {
+    out << "table " << info.digest().substr(0, 16) << " of " << info.kernel()
+        << " was withdrawn: " << info.withdrawn()
+        << "; decisions answer the default until another is promoted\n";
+  }
+}
+
+void PrintKernelFaults(std::ostream& out,
+                       const v1::ListKernelsResponse& kernels) {
+  for (const v1::KernelStatus& kernel : kernels.kernels()) {
+    for (const v1::DefaultFault& fault : kernel.default_faults()) {
+      out << "the default of " << kernel.spec().name();
+      if (!fault.specialisation().empty())
+        out << " [" << fault.specialisation() << "]";
+      out << " cannot be used on " << fault.device_uuid() << ": "
+          << FirstLine(fault.reason()) << "\n";
+    }
+  }
 }
 
 }  // namespace wavetune::cli

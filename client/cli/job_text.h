@@ -12,7 +12,12 @@
 namespace wavetune::cli {
 
 void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs);
+// Those that serve, and those that were withdrawn, with the reasons.
 void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
+// On which devices which kernel's default cannot be used; nothing where all
+// can.
+void PrintKernelFaults(std::ostream& out,
+                       const v1::ListKernelsResponse& kernels);
 
 // "sampling", "running": enum names in lower case.
 std::string PhaseName(v1::JobPhase phase);

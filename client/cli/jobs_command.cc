@@ -42,7 +42,10 @@ std::vector<std::string> ParametersOf(DaemonConnection& daemon,
 
 void PrintExcluded(std::ostream& out, const v1::JobInfo& job,
                    const std::vector<std::string>& parameters) {
-  out << "excluded     " << job.excluded_size() << " candidates\n";
+  out << "excluded     " << job.excluded_size() << " candidates";
+  if (job.wrong_candidates() > 0)
+    out << ", " << job.wrong_candidates() << " of them with WRONG RESULTS";
+  out << "\n";
   for (const v1::ExcludedCandidate& excluded : job.excluded()) {
     const Configuration configuration(absl::MakeConstSpan(
         excluded.configuration().values().data(),
@@ -72,6 +75,8 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
       << "finished     " << FormatTime(job.finished_at_us()) << "\n";
   if (!job.digest().empty()) out << "table        " << job.digest() << "\n";
   if (!job.message().empty()) out << "message      " << job.message() << "\n";
+  for (const std::string& note : job.notes())
+    out << "note         " << note << "\n";
   if (job.used_problems() > 0) {
     out << "used         " << job.used_problems()
         << " problems that clients ask for are measured and weighted\n";

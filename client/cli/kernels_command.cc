@@ -9,6 +9,7 @@
 #include "client/cli/child_process.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
+#include "client/cli/job_text.h"
 #include "client/cli/json.h"
 #include "client/cli/kernel_lookup.h"
 #include "client/cli/kernel_summary.h"
@@ -53,6 +54,7 @@ absl::Status RunList(CommandContext& context) {
          kernel.path()});
   }
   table.Print(*context.out, "no kernels: see wavetuned --kernels-dir");
+  PrintKernelFaults(*context.out, kernels);
   return absl::OkStatus();
 }
 

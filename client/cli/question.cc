@@ -32,6 +32,12 @@ std::string Explanation(const Decision& decision) {
       return "predicates exclude every candidate of the table";
     case DefaultReason::kUnknownSpecialisation:
       return "unknown specialisation";
+    case DefaultReason::kTableWithdrawn:
+      return "the table was withdrawn: its choices compute wrong results; "
+             "`wavetune tables list` says which";
+    case DefaultReason::kDefaultUnusable:
+      return "the default does not work on this device, do not launch it; "
+             "`wavetune kernels list` says why";
     case DefaultReason::kNone:
       break;
   }

@@ -23,6 +23,7 @@ struct Options {
   bool refit_only = false;
   bool fresh = false;
   bool even_if_busy = false;
+  bool promote_although_wrong = false;
   int samples_per_candidate = 0;
   int portfolio_size = 0;
   bool wait = false;
@@ -37,6 +38,7 @@ v1::ReprofileRequest ToRequest(const Options& options) {
   request.set_refit_only(options.refit_only);
   request.set_fresh(options.fresh);
   request.set_even_if_busy(options.even_if_busy);
+  request.set_promote_although_wrong(options.promote_although_wrong);
   request.set_samples_per_candidate(options.samples_per_candidate);
   request.set_portfolio_size(options.portfolio_size);
   return request;
@@ -49,6 +51,7 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
       << FormatMicroseconds(job.device_time_us()) << " of device time";
   if (!job.digest().empty()) out << ", table " << job.digest().substr(0, 16);
   if (!job.message().empty()) out << "\n  " << job.message();
+  for (const std::string& note : job.notes()) out << "\n  note: " << note;
   out << "\n";
 }
 
@@ -131,6 +134,9 @@ void AddReprofileCommand(CommandRegistry& registry) {
   command->add_flag("--even-if-busy", options->even_if_busy,
                     "Measure while others use the device, too; otherwise the "
                     "job waits. A waiting job with the same options goes on");
+  command->add_flag("--promote-although-wrong", options->promote_although_wrong,
+                    "Promote the candidates that passed their checks, also "
+                    "where more than a quarter of all compute wrong results");
   command->add_flag("--wait", options->wait,
                     "Show progress until the end; Ctrl-C detaches, the job "
                     "goes on");

@@ -39,6 +39,9 @@ void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
       << "tables   " << status.tables();
   if (!status.table_set_digest().empty())
     out << ", set " << status.table_set_digest().substr(0, 16);
+  if (status.tables_withdrawn() > 0)
+    out << ", " << status.tables_withdrawn()
+        << " WITHDRAWN: their kernels compute wrong results";
   out << "\n";
 }
 
@@ -100,6 +103,8 @@ absl::Status RunStatus(CommandContext& context) {
                    daemon.status->ListJobs(kRecentJobs));
   ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
                    daemon.tables->ListTables({}));
+  ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
+                   daemon.status->ListKernels());
   // An older daemon knows of no use.
   absl::StatusOr<v1::GetUsageResponse> usage = daemon.status->GetUsage(0);
   if (absl::IsUnimplemented(usage.status())) usage = v1::GetUsageResponse();
@@ -111,6 +116,7 @@ absl::Status RunStatus(CommandContext& context) {
     json["device_list"] = ToJson(devices)["devices"];
     json["job_list"] = ToJson(jobs)["jobs"];
     json["table_list"] = ToJson(tables)["tables"];
+    json["withdrawn_list"] = ToJson(tables)["withdrawn"];
     json["usage"] = ToJson(*usage);
     PrintJson(out, json);
     return absl::OkStatus();
@@ -120,6 +126,7 @@ absl::Status RunStatus(CommandContext& context) {
   PrintDevices(out, devices);
   out << "\n";
   PrintTableList(out, tables);
+  PrintKernelFaults(out, kernels);
   out << "\n";
   PrintJobList(out, jobs);
   out << "\n";

@@ -161,8 +161,12 @@ void PrintTable(std::ostream& out, const v1::TableInfo& info,
       << "profiled on    " << info.device_label() << " " << info.device_uuid()
       << "\n"
       << "promoted       " << FormatTime(info.promoted_at_us()) << ", epoch "
-      << info.epoch() << (info.stale() ? ", STALE" : "") << "\n"
-      << "size           " << FormatBytes(static_cast<int64_t>(size_bytes))
+      << info.epoch() << (info.stale() ? ", STALE" : "") << "\n";
+  if (!info.withdrawn().empty())
+    out << "WITHDRAWN      " << info.withdrawn() << "\n";
+  for (const std::string& note : info.notes())
+    out << "note           " << note << "\n";
+  out << "size           " << FormatBytes(static_cast<int64_t>(size_bytes))
       << "\n"
       << "near tie       " << FormatPercent(table.near_tie) << "\n"
       << "default        "

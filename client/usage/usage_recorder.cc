@@ -98,7 +98,8 @@ bool UsageRecorder::IsKept(const ProblemView& problem,
                            const Decision& decision) const noexcept {
   // Without a table a problem is no less asked for.
   const bool legal = decision.source != DecisionSource::kDefault ||
-                     decision.reason == DefaultReason::kNoTable;
+                     decision.reason == DefaultReason::kNoTable ||
+                     decision.reason == DefaultReason::kTableWithdrawn;
   return legal && problem.extents.size() == dimensions_ &&
          problem.repeated.size() <= words_per_entry_ - dimensions_;
 }

@@ -30,6 +30,10 @@ absl::string_view ToString(DefaultReason reason) {
       return "NO_LEGAL_CANDIDATE";
     case DefaultReason::kUnknownSpecialisation:
       return "UNKNOWN_SPECIALISATION";
+    case DefaultReason::kTableWithdrawn:
+      return "TABLE_WITHDRAWN";
+    case DefaultReason::kDefaultUnusable:
+      return "DEFAULT_UNUSABLE";
   }
   return "UNKNOWN";
 }

@@ -30,6 +30,13 @@ enum class DefaultReason : uint8_t {
       3,  // An extent below its dimension's minimum or above its maximum.
   kNoLegalCandidate = 4,  // Predicates exclude every candidate of the table.
   kUnknownSpecialisation = 5,
+  // The table's choices were shown to compute wrong results, and none has
+  // replaced it.
+  kTableWithdrawn = 6,
+  // The default is known not to work on the device (does not compile, computes
+  // wrong results, ...): there is nothing to launch. Whatever else is the
+  // reason for a default, this counts more.
+  kDefaultUnusable = 7,
 };
 
 // Where the table behind an answer came from.

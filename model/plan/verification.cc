@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "model/decision/compiled_table.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/profile/profile.h"
@@ -149,6 +151,8 @@ double SpreadOf(const Sample& a, const Sample& b) {
 // is made once, by one daemon.
 struct Tally {
   size_t points = 0;
+  size_t with_incumbent = 0;  // Of them.
+  size_t with_default = 0;
   bool too_slow = false;  // A point lost more than it may.
   Verdict verdict;
 };
@@ -157,6 +161,7 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   Tally tally;
   double weight = 0;
   double log_incumbent = 0;
+  double standard_weight = 0;
   double log_standard = 0;
   for (const VerificationPlan::Point& point : plan.points) {
     const Trio trio = measurements.At(point);
@@ -165,8 +170,13 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
         trio.incumbent->latency_us / trio.chosen->latency_us;
     weight += point.weight;
     log_incumbent += point.weight * std::log(against_incumbent);
-    log_standard += point.weight * std::log(trio.standard->latency_us /
-                                            trio.chosen->latency_us);
+    tally.with_incumbent += point.has_incumbent;
+    if (point.has_default) {
+      ++tally.with_default;
+      standard_weight += point.weight;
+      log_standard += point.weight * std::log(trio.standard->latency_us /
+                                              trio.chosen->latency_us);
+    }
     const double limit = std::max(
         kWorstLoss, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
     const bool too_slow = 1 / against_incumbent > 1 + limit;
@@ -179,9 +189,39 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   }
   if (tally.points > 0) {
     tally.verdict.geomean_vs_incumbent = std::exp(log_incumbent / weight);
-    tally.verdict.geomean_vs_default = std::exp(log_standard / weight);
+  }
+  if (tally.with_default > 0) {
+    tally.verdict.geomean_vs_default = std::exp(log_standard / standard_weight);
   }
   return tally;
+}
+
+// "1.100 times as fast as the incumbent and 1.300 times as fast as the default
+// over 12 points (geometric mean), worst point 0.990": only of what was
+// measured.
+std::string Figures(const Tally& tally) {
+  std::vector<std::string> compared;
+  if (tally.with_incumbent > 0) {
+    compared.push_back(absl::StrFormat("%.3f times as fast as the incumbent",
+                                       tally.verdict.geomean_vs_incumbent));
+  }
+  if (tally.with_default > 0) {
+    compared.push_back(absl::StrFormat("%.3f times as fast as the default",
+                                       tally.verdict.geomean_vs_default));
+  }
+  std::string text =
+      compared.empty()
+          ? absl::StrFormat("measured at %d points", tally.points)
+          : absl::StrFormat(
+                "%s over %d points (geometric mean), worst point %.3f",
+                absl::StrJoin(compared, " and "), tally.points,
+                tally.verdict.worst_vs_incumbent);
+  if (tally.with_default == 0) {
+    absl::StrAppend(&text,
+                    "; the default cannot be measured, so that nothing is "
+                    "compared with it");
+  }
+  return text;
 }
 
 }  // namespace
@@ -209,11 +249,16 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
       point.chosen = ChoiceOf(*compiled, problem);
       if (!measurable(point.chosen)) continue;
       // What cannot run any more cannot be lost to.
-      point.standard = measurable(standard) ? standard : point.chosen;
+      point.has_default = measurable(standard);
+      point.standard = point.has_default ? standard : point.chosen;
+      point.has_incumbent = false;
       point.incumbent = point.standard;
       if (comparable != nullptr) {
         const Configuration choice = ChoiceOf(*comparable, problem);
-        if (measurable(choice)) point.incumbent = choice;
+        if (measurable(choice)) {
+          point.incumbent = choice;
+          point.has_incumbent = true;
+        }
       }
       for (const Configuration* c :
            {&point.chosen, &point.incumbent, &point.standard}) {
@@ -245,12 +290,8 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     }
     return verdict;
   }
-  const std::string figures = absl::StrFormat(
-      "%.3f times as fast as the incumbent and %.3f times as fast as the "
-      "default over %d points (geometric mean), worst point %.3f",
-      verdict.geomean_vs_incumbent, verdict.geomean_vs_default, tally.points,
-      verdict.worst_vs_incumbent);
-  if (verdict.geomean_vs_incumbent < 1 - kNoise) {
+  const std::string figures = Figures(tally);
+  if (tally.with_incumbent > 0 && verdict.geomean_vs_incumbent < 1 - kNoise) {
     verdict.reason = "refused: slower than the incumbent: " + figures;
   } else if (verdict.geomean_vs_default < 1 - kNoise) {
     verdict.reason = "refused: slower than the default: " + figures;

@@ -11,6 +11,7 @@ namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::SyntheticDevice;
 
 const Configuration kChosen = {16, 32, 16, 1, 1};
@@ -114,6 +115,33 @@ TEST_F(JudgeTest, RefusesWhereTheDeviceWasThrottled) {
               HasSubstr("throttled for 2 of 6 measurements: let it cool"));
 }
 
+TEST_F(JudgeTest, ClaimsNothingOfADefaultThatDidNotRun) {
+  AddPoint(100, 120, 100);
+  AddPoint(100, 120, 100);
+  for (VerificationPlan::Point& point : plan_.points) {
+    point.standard = point.chosen;
+    point.has_default = false;
+  }
+  const Verdict verdict = Judge();
+  EXPECT_TRUE(verdict.promote) << verdict.reason;
+  EXPECT_THAT(verdict.reason,
+              HasSubstr("1.200 times as fast as the incumbent"));
+  EXPECT_THAT(verdict.reason, Not(HasSubstr("times as fast as the default")));
+  EXPECT_THAT(verdict.reason, HasSubstr("the default cannot be measured"));
+}
+
+TEST_F(JudgeTest, ClaimsNothingOfAnIncumbentThatDoesNotExist) {
+  AddPoint(100, 130, 130);
+  plan_.points[0].has_incumbent = false;
+  const Verdict verdict = Judge();
+  EXPECT_TRUE(verdict.promote) << verdict.reason;
+  EXPECT_THAT(verdict.reason, HasSubstr("1.300 times as fast as the default"));
+  EXPECT_THAT(verdict.reason, Not(HasSubstr("incumbent")));
+  plan_.points[0].has_default = false;
+  EXPECT_THAT(Judge().reason, HasSubstr("measured at 1 points"));
+  EXPECT_THAT(Judge().reason, Not(HasSubstr("times as fast")));
+}
+
 class PlanVerificationTest : public ::testing::Test {
  protected:
   PlanVerificationTest()
@@ -163,6 +191,24 @@ TEST_F(PlanVerificationTest, WithoutADefaultThatCompiledThereIsStillAPlan) {
   EXPECT_EQ(plan.points.size(), 3u);
   for (const auto& point : plan.points) {
     EXPECT_EQ(point.standard, point.chosen);
+  }
+}
+
+TEST_F(PlanVerificationTest, ADefaultThatIsExcludedIsNotMeasured) {
+  for (Candidate& candidate : input_.candidates[0]) {
+    if (candidate.configuration == device_.spec().default_configuration) {
+      candidate.excluded_reason = "does not compile: line 3";
+    }
+  }
+  const VerificationPlan plan = PlanVerification(
+      input_, FitTable(input_).value().table, /*incumbent=*/nullptr);
+  ASSERT_FALSE(plan.points.empty());
+  for (const VerificationPlan::Point& point : plan.points) {
+    EXPECT_FALSE(point.has_default);
+    EXPECT_FALSE(point.has_incumbent);
+  }
+  for (const MeasureItem& item : plan.items) {
+    EXPECT_NE(item.configuration, device_.spec().default_configuration);
   }
 }
 

@@ -114,6 +114,8 @@ inline constexpr double kMostThrottledShare = 0.25;
 struct FitReport {
   std::vector<std::string>
       notes;  // Dropped samples, pooled regimes, widened bounds; one line each.
+  // Those of them that speak against the table, the worst first; a few.
+  std::vector<std::string> warnings;
   int64_t samples_used = 0;     // Those of earlier profiles included.
   int64_t earlier_samples = 0;  // Of earlier profiles.
   int64_t samples_dropped = 0;
@@ -148,6 +150,11 @@ struct VerificationPlan {
     Configuration
         incumbent;  // Of the serving table, the default where there is none.
     Configuration standard;  // The default.
+    // Another table's choice stands in `incumbent`.
+    bool has_incumbent = true;
+    // The default stands in `standard`; false where it cannot be measured (it
+    // does not compile, is wrong, ...): then the chosen one does.
+    bool has_default = true;
   };
   std::vector<Point> points;
   std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of
@@ -169,7 +176,8 @@ struct Verdict {
   double worst_vs_incumbent = 1;
 };
 
-// Promotes only if the geometric mean against incumbent and default is no worse
+// What nothing was compared with is not claimed to be beaten. Promotes only if
+// the geometric mean against incumbent and default is no worse
 // (1 % is noise) and no point is worse by more than max(3 %, 3 * its spread).
 // `measured` answers plan.items in order; missing measurements (latency <= 0)
 // and throttled ones leave their points out; too few points left refuse.

@@ -31,6 +31,9 @@ namespace {
 
 constexpr int64_t kFewWaves = 8;
 
+// Severity (FitNote) of a specialisation without a table.
+constexpr double kNoCandidate = 20;
+
 // One specialisation, fitted but for the portfolio.
 struct Fitted {
   const SpecialisationState* state;
@@ -95,11 +98,12 @@ Table TableWithoutSubTables(const ProfileInput& input) {
 }
 
 // Fills `result` with sub-tables of at most `portfolio_size` candidates,
-// without layers.
+// without layers, and `notes` with what is to be said of them.
 void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
-                size_t portfolio_size, FitResult& result) {
+                size_t portfolio_size, FitResult& result,
+                std::vector<FitNote>& notes) {
   result.table.sub_tables.clear();
-  result.report.notes.clear();
+  notes.clear();
   double regret = 0;
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
@@ -113,10 +117,9 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
       if (f.eligible[i]) rivals.push_back(i);
     }
     regret += MeanExpectedRegret(*f.state, f.models, f.latencies, rivals);
-    for (std::string& note :
-         NotesOnTable(*f.state, f.models, f.eligible, members,
-                      result.table.sub_tables.back(), rule)) {
-      result.report.notes.push_back(std::move(note));
+    for (FitNote& note : NotesOnTable(*f.state, f.models, f.eligible, members,
+                                      result.table.sub_tables.back(), rule)) {
+      notes.push_back(std::move(note));
     }
   }
   result.report.expected_regret = regret / static_cast<double>(all.size());
@@ -124,7 +127,7 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
 
 // Adds what is known of layers, as much as a payload holds: the heaviest ones.
 void AddLayers(const ProfileInput& input, const std::vector<Fitted>& all,
-               FitResult& result) {
+               FitResult& result, std::vector<FitNote>& notes) {
   size_t limit = kMaxLayers;
   for (;;) {
     size_t most = 0;  // Of a sub-table.
@@ -138,9 +141,9 @@ void AddLayers(const ProfileInput& input, const std::vector<Fitted>& all,
     limit = most / 2;
   }
   if (limit == kMaxLayers) return;
-  result.report.notes.push_back(
-      absl::StrCat("a payload holds what is known of ", limit,
-                   " layers at most: those with the largest weights"));
+  notes.push_back(
+      {absl::StrCat("a payload holds what is known of ", limit,
+                    " layers at most: those with the largest weights")});
 }
 
 // Median over all observations of candidates that may be chosen.
@@ -188,13 +191,14 @@ void CountSamples(const ProfileState& state, FitReport& report) {
 
 absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
   ASSIGN_OR_RETURN(ProfileState state, MakeProfileState(input));
-  std::vector<std::string> notes = NotesOnSamples(state);
+  std::vector<FitNote> notes = NotesOnSamples(state);
   std::vector<Fitted> all;
   for (SpecialisationState& s : state.specialisations) {
     if (s.candidates.empty()) {
-      notes.push_back(absl::StrCat("[", s.name,
-                                   "] no candidate compiled: decisions answer "
-                                   "the default configuration"));
+      notes.push_back({absl::StrCat("[", s.name,
+                                    "] no candidate compiled: decisions answer "
+                                    "the default configuration"),
+                       kNoCandidate});
       continue;
     }
     ASSIGN_OR_RETURN(Fitted fitted, FitModels(input, s));
@@ -207,19 +211,21 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
 
   FitResult result{.table = TableWithoutSubTables(input), .report = {}};
   size_t size = PortfolioSize(input);
+  std::vector<FitNote> on_table;
   for (;;) {
-    BuildTable(input, all, size, result);
+    BuildTable(input, all, size, result, on_table);
     const absl::Status fits = EncodeTable(result.table).status();
     if (fits.ok()) break;
     // Too large for a payload, or too many rows for one decision.
     if (size == 1) return fits;
     size = size * 3 / 4;
-    notes.push_back(absl::StrCat("portfolio limited to ", size,
-                                 " candidates: ", fits.message()));
+    notes.push_back({absl::StrCat("portfolio limited to ", size,
+                                  " candidates: ", fits.message())});
   }
-  AddLayers(input, all, result);
-  result.report.notes.insert(result.report.notes.begin(), notes.begin(),
-                             notes.end());
+  AddLayers(input, all, result, on_table);
+  notes.insert(notes.end(), on_table.begin(), on_table.end());
+  for (const FitNote& note : notes) result.report.notes.push_back(note.text);
+  result.report.warnings = Warnings(std::move(notes));
   result.report.median_relative_error = MedianError(all);
   CountSamples(state, result.report);
   return result;

@@ -10,6 +10,7 @@
 #include "model/decision/compiled_table.h"
 #include "model/profile/profile.h"
 #include "model/table/table_codec.h"
+#include "model/table_fit/fit_notes.h"
 #include "model/testing/kernels.h"
 #include "model/testing/synthetic_device.h"
 
@@ -222,6 +223,8 @@ TEST_F(FitTableTest, AKernelWhoseLatencyKnowsNoWavesIsSaidToBePoor) {
   const auto fit = FitTable(input);
   ASSERT_TRUE(fit.ok());
   EXPECT_THAT(Notes(*fit), HasSubstr("does not follow waves"));
+  ASSERT_FALSE(fit->report.warnings.empty());
+  EXPECT_THAT(fit->report.warnings[0], HasSubstr("does not follow waves"));
   EXPECT_GE(LargestBound(fit->table), 0.25);
 }
 
@@ -296,6 +299,17 @@ TEST_F(FitTableTest, LargePortfoliosAreCutToWhatAPayloadHolds) {
   const auto fit = FitTable(input);
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_TRUE(EncodeTable(fit->table).ok());
+}
+
+TEST(FitNotesTest, WarningsAreTheWorstNotesAndFew) {
+  EXPECT_THAT(Warnings({{"for information"}}), ::testing::IsEmpty());
+  EXPECT_THAT(Warnings({{"bad", 1}, {"for information"}, {"worse", 2}}),
+              ::testing::ElementsAre("worse", "bad"));
+  const std::vector<std::string> many =
+      Warnings({{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}, {"f", 2}});
+  ASSERT_EQ(many.size(), kMostWarnings + 1);
+  EXPECT_EQ(many[0], "f");
+  EXPECT_THAT(many.back(), HasSubstr("2 more"));
 }
 
 }  // namespace

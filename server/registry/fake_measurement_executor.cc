@@ -82,6 +82,11 @@ absl::Status FakeMeasurementExecutor::Prepare(
         prepared.candidate.excluded_reason = exhausted->second;
         prepared.environment = true;
       }
+      const int check = ++checks_[configuration];
+      const auto wrong = wrong_from_.find(configuration);
+      if (wrong != wrong_from_.end() && check >= wrong->second) {
+        prepared.candidate.excluded_reason = "wrong result: error 0.5";
+      }
     }
     prepared_.fetch_add(1);
     if (!on_candidate(prepared)) return absl::CancelledError("by callback");
@@ -203,6 +208,12 @@ void FakeMeasurementExecutor::Exhaust(const Configuration& configuration,
 void FakeMeasurementExecutor::CrashAt(const Problem& problem) {
   std::lock_guard lock(mutex_);
   crashing_at_.insert(problem);
+}
+
+void FakeMeasurementExecutor::ComputeWrong(const Configuration& configuration,
+                                           int from_check) {
+  std::lock_guard lock(mutex_);
+  wrong_from_[configuration] = from_check;
 }
 
 void FakeMeasurementExecutor::CrashOn(const Configuration& configuration) {

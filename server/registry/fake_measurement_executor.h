@@ -68,6 +68,9 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   void Refuse(const Configuration& configuration, const std::string& reason);
   // Cannot be prepared, as something ran out; an empty reason: it can again.
   void Exhaust(const Configuration& configuration, const std::string& reason);
+  // Computes wrong results from its n-th check on (1: always), as a race that
+  // is won for a while.
+  void ComputeWrong(const Configuration& configuration, int from_check = 1);
   // Compiles, but takes its worker down when measured.
   void CrashOn(const Configuration& configuration);
   // The same, at this problem only, for every candidate.
@@ -105,6 +108,8 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   DeviceFacts facts_;
   std::map<Configuration, std::string> refused_;
   std::map<Configuration, std::string> exhausted_;
+  std::map<Configuration, int> wrong_from_;
+  std::map<Configuration, int> checks_;  // Of each so far.
   std::map<Configuration, bool> crashing_;
   std::map<Problem, std::string> failing_;
   std::set<Problem> crashing_at_;

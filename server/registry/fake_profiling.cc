@@ -178,6 +178,7 @@ VerificationPlan PlanCheck(const ProfileInput& input, const Table& table,
       VerificationPlan::Point point{.problem = problem};
       point.chosen = BestOf(table, name);
       point.standard = input.spec->default_configuration;
+      point.has_incumbent = incumbent != nullptr;
       point.incumbent = incumbent ? BestOf(*incumbent, name) : point.standard;
       for (const Configuration& configuration : std::set<Configuration>{
                point.chosen, point.incumbent, point.standard}) {

@@ -130,12 +130,29 @@ absl::StatusOr<TableRecord> FakeTableStore::Promote(TableRecord record,
   record.revision = ++revision_;
   tables_[record.digest] = {record, std::string(payload)};
   serving_[record.key] = record;
+  withdrawn_.erase(record.key);
   return record;
+}
+
+absl::StatusOr<TableRecord> FakeTableStore::Withdraw(TableRecord record) {
+  std::lock_guard lock(mutex_);
+  record.epoch = ++epoch_;
+  record.revision = ++revision_;
+  serving_.erase(record.key);
+  withdrawn_[record.key] = record;
+  return record;
+}
+
+absl::StatusOr<std::vector<TableRecord>> FakeTableStore::ListWithdrawn() {
+  std::lock_guard lock(mutex_);
+  std::vector<TableRecord> records;
+  for (const auto& [unused, record] : withdrawn_) records.push_back(record);
+  return records;
 }
 
 absl::StatusOr<uint64_t> FakeTableStore::Retire(const ProfileKey& key) {
   std::lock_guard lock(mutex_);
-  if (serving_.erase(key) == 0) {
+  if (serving_.erase(key) + withdrawn_.erase(key) == 0) {
     return absl::NotFoundError(
         absl::StrCat("no table serves for kernel '", key.kernel, "'"));
   }

@@ -70,6 +70,8 @@ class FakeTableStore : public TableStore {
   absl::StatusOr<TableRecord> Promote(TableRecord record,
                                       absl::string_view payload) override;
   absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
+  absl::StatusOr<TableRecord> Withdraw(TableRecord record) override;
+  absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;
   absl::StatusOr<StoredPayload> Get(absl::string_view digest) override;
   absl::StatusOr<std::vector<TableRecord>> ListServing() override;
   uint64_t Revision() override;
@@ -82,6 +84,7 @@ class FakeTableStore : public TableStore {
   // All guarded by mutex_.
   std::map<std::string, StoredPayload, std::less<>> tables_;
   std::map<ProfileKey, TableRecord> serving_;
+  std::map<ProfileKey, TableRecord> withdrawn_;
   uint64_t epoch_ = 0;
   uint64_t revision_ = 0;
 };

@@ -146,6 +146,14 @@ class FaultyTableStore : public TableStore {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Retire(key);
   }
+  absl::StatusOr<TableRecord> Withdraw(TableRecord record) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Withdraw(std::move(record));
+  }
+  absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->ListWithdrawn();
+  }
   absl::StatusOr<StoredPayload> Get(absl::string_view digest) override {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
     return base_->Get(digest);

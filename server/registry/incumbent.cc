@@ -33,6 +33,19 @@ Incumbent::Incumbent(const KernelSpec& spec,
     : serving_(std::move(serving)),
       comparable_(serving_ && IsComparable(spec, serving_->table->table())) {}
 
+bool Incumbent::Chooses(const std::string& specialisation,
+                        const Configuration& configuration) const {
+  if (!comparable_) return false;
+  for (const SubTable& sub : serving_->table->table().sub_tables) {
+    if (sub.specialisation != specialisation) continue;
+    return std::any_of(sub.portfolio.begin(), sub.portfolio.end(),
+                       [&](const TableCandidate& candidate) {
+                         return candidate.configuration == configuration;
+                       });
+  }
+  return false;
+}
+
 bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {
   return serving_ && serving_->record.key == key &&
          serving_->record.digest == digest;

@@ -28,6 +28,16 @@ class Incumbent {
     return comparable_ ? serving_->table.get() : nullptr;
   }
 
+  // Returns whether the table may choose the configuration: where it answers
+  // for this version of the kernel.
+  bool Chooses(const std::string& specialisation,
+               const Configuration& configuration) const;
+
+  // The table, whatever version it answers for; nullptr where none serves.
+  const TableRecord* record() const {
+    return serving_ ? &serving_->record : nullptr;
+  }
+
   // Returns whether it is this very table.
   bool Is(const ProfileKey& key, absl::string_view digest) const;
 

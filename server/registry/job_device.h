@@ -42,7 +42,8 @@ class JobDevice {
     std::string failure;
     bool excluded = false;  // The candidate must not be used again.
   };
-  using RecordCallback = std::function<void(const CandidateRecord&)>;
+  // May change what is stored.
+  using RecordCallback = std::function<void(CandidateRecord&)>;
   // Why candidates could not be prepared, by specialisation and configuration.
   using Unprepared =
       std::map<std::pair<std::string, Configuration>, std::string>;

@@ -248,6 +248,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
                               : kernel->spec.portfolio_size;
   record.refit_only = request.refit_only;
   record.refinement = request.refinement;
+  record.promote_although_wrong = request.promote_although_wrong;
   for (WeightedProblem& used :
        services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
     if (record.used_problems.size() == kMostUsedProblems) break;
@@ -332,6 +333,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.samples_per_candidate == wanted.samples_per_candidate &&
         record.portfolio_size == wanted.portfolio_size &&
         record.refinement == wanted.refinement &&
+        record.promote_although_wrong == wanted.promote_although_wrong &&
         record.generation == wanted.generation) {
       return job;
     }

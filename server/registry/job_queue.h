@@ -47,6 +47,8 @@ struct ReprofileRequest {
   bool even_if_busy = false;  // Do not wait until nobody else uses the device.
   int32_t samples_per_candidate = 0;
   int32_t portfolio_size = 0;
+  // Promote although more than a quarter of the checked candidates are wrong.
+  bool promote_although_wrong = false;
   // Some samples more than what is stored, at what clients ask for.
   bool refinement = false;
 };

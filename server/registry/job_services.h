@@ -46,6 +46,9 @@ struct JobServices {
   // Starts a thread, or throws std::system_error as std::thread does.
   std::function<std::thread(std::function<void()>)> start_thread =
       [](std::function<void()> run) { return std::thread(std::move(run)); };
+  // Hears that the candidates of a profile have changed.
+  std::function<void(const ProfileKey&)> candidates_changed =
+      [](const ProfileKey&) {};
   // Generations of samples kept per kernel and device class.
   int generations_kept = 3;
 };

@@ -5,8 +5,25 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/samples/exclusion.h"
 
 namespace wavetune {
+namespace {
+
+// The beginning of a reason's first line: a compiler's log has hundreds.
+std::string BriefReason(const std::string& reason) {
+  constexpr size_t kMostBytes = 200;
+  const std::string line = reason.substr(0, reason.find('\n'));
+  if (line.size() <= kMostBytes) return line;
+  size_t size = kMostBytes;
+  // Not within a character of UTF-8.
+  while (size > 0 && (static_cast<unsigned char>(line[size]) & 0xc0) == 0x80) {
+    --size;
+  }
+  return line.substr(0, size) + "...";
+}
+
+}  // namespace
 
 bool TakeCandidate(const KernelSpec& spec, const CandidateRecord& record,
                    ProfileCandidates& candidates) {
@@ -53,6 +70,60 @@ int64_t CountUsable(const ProfileCandidates& candidates) {
   return usable;
 }
 
+CheckedCandidates CountChecked(const KernelSpec& spec,
+                               const ProfileCandidates& candidates) {
+  CheckedCandidates counts;
+  for (const std::vector<Candidate>& own : candidates) {
+    for (const Candidate& candidate : own) {
+      counts.right += !candidate.excluded();
+      if (!IsWrong(candidate)) continue;
+      if (counts.wrong++ > 0) continue;
+      counts.first_wrong =
+          absl::StrCat(FormatConfiguration(spec, candidate.configuration), ": ",
+                       BriefReason(candidate.excluded_reason));
+    }
+  }
+  return counts;
+}
+
+std::string DefaultText(const KernelSpec& spec,
+                        const ProfileCandidates& candidates) {
+  const std::vector<std::string> names = spec.SpecialisationNames();
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    for (const Candidate& candidate : candidates[i]) {
+      if (candidate.configuration != spec.default_configuration ||
+          !candidate.excluded()) {
+        continue;
+      }
+      return absl::StrCat(
+          "; the default configuration ",
+          FormatConfiguration(spec, candidate.configuration),
+          names[i].empty() ? "" : absl::StrCat(" [", names[i], "]"),
+          " cannot be used on this device, and decisions that answer it say "
+          "so: ",
+          BriefReason(candidate.excluded_reason),
+          ". Name another default_configuration in the manifest");
+    }
+  }
+  return "";
+}
+
+absl::Status CheckFewWrong(const KernelSpec& spec,
+                           const ProfileCandidates& candidates) {
+  const CheckedCandidates counts = CountChecked(spec, candidates);
+  if (!counts.many_wrong()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      counts.wrong, " of ", counts.wrong + counts.right,
+      " checked candidates of kernel ", spec.name,
+      " compute wrong results; where more than a quarter do, the others may be "
+      "right by luck, and nothing is promoted. The first: ",
+      counts.first_wrong,
+      ". Correct the kernel (or its reference), then reprofile; where those "
+      "configurations are known to be wrong, keep them out of the space with a "
+      "constraint, or promote the others with reprofile "
+      "--promote-although-wrong"));
+}
+
 absl::Status CheckAnyUsable(const KernelSpec& spec,
                             const std::string& device_uuid,
                             const ProfileCandidates& candidates) {
@@ -68,10 +139,11 @@ absl::Status CheckAnyUsable(const KernelSpec& spec,
         absl::StrCat("nothing is stored of kernel ", spec.name, " on device ",
                      device_uuid, ": reprofile it without refit-only first"));
   }
+  const int64_t wrong = CountChecked(spec, candidates).wrong;
   return absl::FailedPreconditionError(absl::StrCat(
-      "all ", known, " candidates of kernel ", spec.name,
-      " are excluded; the first: ",
-      FormatConfiguration(spec, first->configuration), ": ",
+      "all ", known, " candidates of kernel ", spec.name, " are excluded",
+      wrong > 0 ? absl::StrCat(", ", wrong, " of them with wrong results") : "",
+      "; the first: ", FormatConfiguration(spec, first->configuration), ": ",
       first->excluded_reason, ". Correct the kernel, then reprofile"));
 }
 

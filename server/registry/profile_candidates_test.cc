@@ -81,5 +81,28 @@ TEST_F(ProfileCandidatesTest, SaysWhyNoneIsUsable) {
                         ": it does not compile"));
 }
 
+TEST_F(ProfileCandidatesTest, WrongOnesAreCountedAmongThoseThatWereChecked) {
+  Take(0, "full", "wrong result: 3 of 100\n  more lines");
+  Take(1, "full", "does not compile: no results to compare");
+  for (size_t i = 2; i < 5; ++i) Take(i, "full");
+  const CheckedCandidates counts = CountChecked(spec_, candidates_);
+  EXPECT_EQ(counts.wrong, 1);
+  EXPECT_EQ(counts.right, 3);
+  EXPECT_EQ(counts.first_wrong,
+            FormatConfiguration(spec_, space_[0]) + ": wrong result: 3 of 100");
+  EXPECT_TRUE(CheckFewWrong(spec_, candidates_).ok());  // A quarter.
+  Take(5, "causal", "wrong result: all");
+  EXPECT_TRUE(absl::IsFailedPrecondition(CheckFewWrong(spec_, candidates_)));
+}
+
+TEST_F(ProfileCandidatesTest, SaysWhereTheDefaultCannotBeUsed) {
+  EXPECT_EQ(DefaultText(spec_, candidates_), "");
+  candidates_[1].push_back({.configuration = spec_.default_configuration});
+  EXPECT_EQ(DefaultText(spec_, candidates_), "");
+  candidates_[1][0].excluded_reason = "hung: 10 s";
+  EXPECT_THAT(DefaultText(spec_, candidates_), HasSubstr("[causal] cannot"));
+  EXPECT_THAT(DefaultText(spec_, candidates_), HasSubstr("hung: 10 s"));
+}
+
 }  // namespace
 }  // namespace wavetune

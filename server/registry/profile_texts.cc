@@ -19,6 +19,14 @@ std::string CoverageText(const FitReport& report, int64_t usable) {
       report.samples_within_8_waves);
 }
 
+std::string WrongText(const CheckedCandidates& counts) {
+  if (counts.wrong == 0) return "";
+  return absl::StrCat("; ", counts.wrong, " of ", counts.wrong + counts.right,
+                      counts.wrong == 1 ? " checked candidates computes"
+                                        : " checked candidates compute",
+                      " wrong results, the first: ", counts.first_wrong);
+}
+
 std::string ThrottledText(const FitReport& report,
                           const std::vector<Sample>& samples) {
   uint32_t reasons = 0;

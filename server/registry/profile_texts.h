@@ -10,6 +10,7 @@
 
 #include "model/profile/profile.h"
 #include "model/samples/sample.h"
+#include "server/registry/profile_candidates.h"
 
 namespace wavetune {
 
@@ -17,6 +18,11 @@ namespace wavetune {
 // and 1790 of earlier profiles, 2410 at w <= 8"; nothing where it used none.
 // `usable` counts the candidates that compile.
 std::string CoverageText(const FitReport& report, int64_t usable);
+
+// Returns how many candidates compute wrong results, and how often the others
+// were checked: "; 2 of 12 checked candidates compute wrong results, the first:
+// BM=64: wrong result: ..."; nothing where none does.
+std::string WrongText(const CheckedCandidates& counts);
 
 // Returns why a table of throttled samples does not serve, and what to do.
 std::string ThrottledText(const FitReport& report,

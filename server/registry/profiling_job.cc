@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/correctness_problems.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/samples/exclusion.h"
 #include "model/samples/usage_weights.h"
 #include "model/status_macros.h"
 #include "model/table/table_codec.h"
@@ -22,6 +24,11 @@ constexpr int kMaxRounds = 4;
 
 // Samples per candidate that a refinement may add: a quarter of a profile's.
 constexpr int64_t kRefinementSamples = 8;
+
+// Times that a candidate is compared again where others of its kernel are
+// wrong. A race that is lost one time in three passes all nine checks one time
+// in forty.
+constexpr int32_t kRechecks = 8;
 
 JobPhase ToJobPhase(ProfilePhase phase) {
   switch (phase) {
@@ -55,10 +62,23 @@ ProfilingJob::ProfilingJob(const JobServices& services, JobControl* control)
     : services_(services), control_(control), device_(services, control) {}
 
 absl::Status ProfilingJob::Run() {
+  absl::Status status = RunSteps();
+  // What was excluded only while it was measured counts, too.
+  services_.candidates_changed(control_->record().key);
+  if (status.ok() || withdrawn_.empty()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), withdrawn_));
+}
+
+absl::Status ProfilingJob::RunSteps() {
   RETURN_IF_ERROR(Bind());
   RETURN_IF_ERROR(LoadStored());
   const bool measure = !control_->record().refit_only;
-  if (measure) RETURN_IF_ERROR(Compile());
+  if (measure) {
+    RETURN_IF_ERROR(Compile());
+    RETURN_IF_ERROR(Recheck());
+    services_.candidates_changed(control_->record().key);
+  }
   RETURN_IF_ERROR(CheckCandidates());
   for (int round = 0; round < kMaxRounds; ++round) {
     if (measure) RETURN_IF_ERROR(MeasurePlanned());
@@ -69,7 +89,8 @@ absl::Status ProfilingJob::Run() {
   }
   Keep(absl::StrCat("in each of ", kMaxRounds,
                     " rounds another candidate crashed during verification; "
-                    "the excluded ones are listed with the job"));
+                    "the excluded ones are listed with the job",
+                    Remarks()));
   return absl::OkStatus();
 }
 
@@ -132,6 +153,8 @@ absl::Status ProfilingJob::LoadStored() {
   input_.candidates.assign(kernel_->spec.SpecialisationNames().size(), {});
   for (const CandidateRecord& candidate : stored.candidates) {
     TakeRecord(candidate);
+    rechecks_[{candidate.specialisation, candidate.candidate.configuration}] =
+        candidate.rechecks;
   }
   input_.samples = std::move(stored.samples);
   input_.earlier_samples = std::move(stored.earlier_samples);
@@ -172,6 +195,41 @@ void ProfilingJob::TakeRecord(const CandidateRecord& record) {
     std::erase_if(job.excluded, same);
     job.excluded.push_back(record);
   });
+  WithdrawIfWrong(record);
+}
+
+void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
+  const Candidate& candidate = record.candidate;
+  if (!IsWrong(candidate) ||
+      !incumbent_.Chooses(record.specialisation, candidate.configuration)) {
+    return;
+  }
+  const TableRecord table = *incumbent_.record();
+  const std::string why =
+      absl::StrCat("it chooses ",
+                   FormatConfiguration(kernel_->spec, candidate.configuration),
+                   ", which computes wrong results");
+  const absl::Status stored =
+      services_.tables->Withdraw(control_->record().key, table, why);
+  if (!stored.ok()) {
+    services_.warn(absl::StrCat(
+        "table ", table.digest, " of kernel ", table.key.kernel,
+        " is withdrawn until the next start only: ", stored.message()));
+  }
+  services_.warn(absl::StrCat("table ", table.digest, " of kernel ",
+                              table.key.kernel, " is withdrawn: ", why));
+  withdrawn_ = absl::StrCat("; table ", table.digest.substr(0, 8),
+                            " was withdrawn: ", why);
+  // Nobody is to be compared with it, nor to take anything over from it.
+  incumbent_ = Incumbent();
+  input_.incumbent = nullptr;
+}
+
+std::string ProfilingJob::Remarks() const {
+  return absl::StrCat(failed_pairs_.Text(), device_.UnpreparedText(),
+                      DefaultText(kernel_->spec, input_.candidates),
+                      WrongText(CountChecked(kernel_->spec, input_.candidates)),
+                      withdrawn_);
 }
 
 absl::Status ProfilingJob::Compile() {
@@ -203,17 +261,105 @@ absl::Status ProfilingJob::Compile() {
   return absl::OkStatus();
 }
 
-absl::Status ProfilingJob::CheckCandidates() const {
-  absl::Status status =
-      CheckAnyUsable(kernel_->spec, input_.device.uuid, input_.candidates);
-  if (status.ok() || device_.unprepared().empty()) return status;
-  return absl::UnavailableError(absl::StrCat("no candidate of kernel ",
-                                             kernel_->spec.name, " can be used",
-                                             device_.UnpreparedText()));
+std::vector<Configuration> ProfilingJob::DueForRecheck(
+    size_t specialisation) const {
+  const std::string name = kernel_->spec.SpecialisationNames()[specialisation];
+  // Where nothing will be promoted, what serves is still to be trusted or not.
+  const bool promotes =
+      PromotesAlthoughWrong() ||
+      !CountChecked(kernel_->spec, input_.candidates).many_wrong();
+  std::vector<Configuration> due;
+  for (const Candidate& candidate : input_.candidates[specialisation]) {
+    const Configuration& configuration = candidate.configuration;
+    const auto known = rechecks_.find({name, configuration});
+    const int32_t rechecks = known == rechecks_.end() ? 0 : known->second;
+    if (!candidate.excluded() && rechecks < kRechecks &&
+        (promotes || incumbent_.Chooses(name, configuration))) {
+      due.push_back(configuration);
+    }
+  }
+  return due;
 }
 
-std::string ProfilingJob::MissingText() const {
-  return absl::StrCat(failed_pairs_.Text(), device_.UnpreparedText());
+absl::Status ProfilingJob::Recheck() {
+  if (CountChecked(kernel_->spec, input_.candidates).wrong == 0) {
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto take = [&](CandidateRecord& record) {
+      if (!record.candidate.excluded()) {
+        record.rechecks =
+            ++rechecks_[{names[i], record.candidate.configuration}];
+      }
+      TakeRecord(record);
+      control_->Update([](JobRecord& job) { ++job.done; });
+    };
+    // One batch a round: others run before, beside and behind each candidate,
+    // as a race shows under other timing.
+    for (int32_t round = 0; round < kRechecks; ++round) {
+      const std::vector<Configuration> due = DueForRecheck(i);
+      if (due.empty()) break;
+      control_->Update(
+          [&](JobRecord& job) {
+            job.phase = JobPhase::kCompiling;
+            job.message = absl::StrCat(
+                "some candidates compute wrong results: those that were right "
+                "are checked again, round ",
+                round + 1, " of ", kRechecks);
+            job.done = 0;
+            job.total = static_cast<int64_t>(due.size());
+            job.seconds_left = -1;
+          },
+          JobControl::Persist::kLazily);
+      RETURN_IF_ERROR(device_.Prepare(
+          names[i], due, DeclaredCorrectnessProblems(kernel_->spec, names[i]),
+          take));
+    }
+    if (const size_t left = DueForRecheck(i).size(); left > 0) {
+      return absl::UnavailableError(absl::StrCat(
+          left, " candidates of kernel ", kernel_->spec.name,
+          ", of which others compute wrong results, could not be checked again",
+          device_.UnpreparedText(), ". Reprofile again"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool ProfilingJob::PromotesAlthoughWrong() const {
+  const JobRecord record = control_->record();
+  if (record.promote_although_wrong) return true;
+  // What a refinement refines was promoted by somebody's word.
+  const TableRecord* const serving = incumbent_.record();
+  return record.refinement && serving != nullptr && serving->key == record.key;
+}
+
+absl::Status ProfilingJob::CheckCandidates() const {
+  const absl::Status usable =
+      CheckAnyUsable(kernel_->spec, input_.device.uuid, input_.candidates);
+  if (!usable.ok() && !device_.unprepared().empty()) {
+    return absl::UnavailableError(
+        absl::StrCat("no candidate of kernel ", kernel_->spec.name,
+                     " can be used", device_.UnpreparedText()));
+  }
+  RETURN_IF_ERROR(usable);
+  if (!PromotesAlthoughWrong()) {
+    RETURN_IF_ERROR(CheckFewWrong(kernel_->spec, input_.candidates));
+  }
+  if (!control_->record().refit_only ||
+      CountChecked(kernel_->spec, input_.candidates).wrong == 0) {
+    return absl::OkStatus();
+  }
+  size_t due = 0;
+  for (size_t i = 0; i < input_.candidates.size(); ++i) {
+    due += DueForRecheck(i).size();
+  }
+  if (due == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "some candidates of kernel ", kernel_->spec.name,
+      " compute wrong results, and ", due,
+      " of the others were checked too seldom to be trusted: reprofile "
+      "it without refit-only"));
 }
 
 absl::Status ProfilingJob::MeasurePlanned() {
@@ -272,26 +418,26 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
       },
       JobControl::Persist::kLazily);
   ASSIGN_OR_RETURN(const FitResult fit, services_.profiling.fit_table(input_));
+  control_->Update([&](JobRecord& job) { job.notes = fit.report.warnings; });
   ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
   const std::string coverage =
       CoverageText(fit.report, CountUsable(input_.candidates));
   if (fit.report.throttled_share > kMostThrottledShare) {
-    Keep(ThrottledText(fit.report, input_.samples) + coverage);
+    Keep(ThrottledText(fit.report, input_.samples) + coverage + Remarks());
     return absl::OkStatus();
   }
   const JobRecord record = control_->record();
   if (incumbent_.Is(record.key, table->digest())) {
-    Keep("the fit gives the serving table again" + coverage + MissingText());
+    Keep("the fit gives the serving table again" + coverage + Remarks());
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent = incumbent_.comparable();
   VerificationPlan plan;
   std::vector<Sample> measured;
   if (record.refit_only) {
-    plan = PlanStoredVerification(kernel_->spec, input_.samples, *table,
-                                  incumbent, &measured);
+    plan = PlanStoredVerification(input_, *table, incumbent, &measured);
   } else {
     plan = services_.profiling.plan_verification(
         input_, fit.table, incumbent ? &incumbent->table() : nullptr);
@@ -305,10 +451,10 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
   if (!verdict.promote) {
-    Keep(verdict.reason + coverage + MissingText());
+    Keep(verdict.reason + coverage + Remarks());
     return absl::OkStatus();
   }
-  return Promote(fit.table, payload, verdict.reason + coverage + MissingText());
+  return Promote(fit.table, payload, verdict.reason + coverage + Remarks());
 }
 
 absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
@@ -354,6 +500,7 @@ absl::Status ProfilingJob::Promote(const Table& table,
   record.portfolio_size = LargestPortfolio(table);
   record.device_label = input_.device.label;
   record.device_uuid = input_.device.uuid;
+  record.notes = control_->record().notes;
   ASSIGN_OR_RETURN(const TableRecord promoted,
                    services_.tables->Promote(std::move(record), payload));
   control_->Update([&](JobRecord& job) {

@@ -11,8 +11,12 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_PROFILING_JOB_H_
 #define WAVETUNE_SERVER_REGISTRY_PROFILING_JOB_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,12 +42,20 @@ class ProfilingJob {
   absl::Status Run();
 
  private:
+  absl::Status RunSteps();
   // Facts of the device, the kernel and what is stored of both.
   absl::Status Bind();
   absl::Status LoadStored();
   // Compiles what has no record yet.
   absl::Status Compile();
+  // Compares those that were right again and again where others were wrong: a
+  // race is won now and then.
+  absl::Status Recheck();
+  // Returns which of a specialisation's candidates are still to be compared.
+  std::vector<Configuration> DueForRecheck(size_t specialisation) const;
   absl::Status CheckCandidates() const;
+  // Whether many wrong candidates do not keep the job from promoting.
+  bool PromotesAlthoughWrong() const;
   // Measures what the planner asks for until it asks for nothing.
   absl::Status MeasurePlanned();
   // Fits and judges once; sets `done`, or leaves it false when a candidate
@@ -58,9 +70,11 @@ class ProfilingJob {
   absl::StatusOr<DeviceFacts> Facts();
   // Raises the samples per candidate of a refinement above what is stored.
   void RaiseSampleLimit(int64_t of_other_jobs);
-  // What could not be measured or prepared, for the job's message.
-  std::string MissingText() const;
   void TakeRecord(const CandidateRecord& record);
+  // Ends the serving of a table that chooses what was just shown wrong.
+  void WithdrawIfWrong(const CandidateRecord& record);
+  // Returns what an outcome has to mention whatever it is.
+  std::string Remarks() const;
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);
   absl::Status Promote(const Table& table, const std::string& payload,
@@ -76,6 +90,9 @@ class ProfilingJob {
   ProfileInput input_;
   std::vector<MeasureItem> failed_;
   FailedPairs failed_pairs_;  // Those and verification's.
+  // How often each candidate was found right again.
+  std::map<std::pair<std::string, Configuration>, int32_t> rechecks_;
+  std::string withdrawn_;  // Which table was, and why; empty: none.
 };
 
 }  // namespace wavetune

@@ -39,6 +39,8 @@ struct SampleRecord {
 struct CandidateRecord {
   std::string specialisation;
   Candidate candidate;
+  // How often it was found right again after its first check.
+  int32_t rechecks = 0;
 
   friend bool operator==(const CandidateRecord&,
                          const CandidateRecord&) = default;
@@ -66,6 +68,11 @@ struct TableRecord {
   int32_t portfolio_size = 0;
   std::string device_label;
   std::string device_uuid;
+  // Not empty: it serves no longer for `key`, as one of its choices was shown
+  // to compute wrong results there; says which.
+  std::string withdrawn;
+  // What the fit has to say against it, the worst first.
+  std::vector<std::string> notes;
 
   friend bool operator==(const TableRecord&, const TableRecord&) = default;
 };
@@ -107,6 +114,8 @@ struct JobRecord {
   bool even_if_busy = false;  // Measures while others use the device, too.
   // A few more samples where a profile was made before (usage_refiner.h).
   bool refinement = false;
+  // Promotes although many candidates compute wrong results.
+  bool promote_although_wrong = false;
   // What clients asked for when the job was queued: part of the request, so
   // that the fit is a function of what is stored with it.
   std::vector<WeightedProblem> used_problems;
@@ -123,6 +132,8 @@ struct JobRecord {
   double device_time_us = 0;
   double seconds_left = -1;
   std::string message;
+  // What the fit has to say against its table, the worst first.
+  std::vector<std::string> notes;
   std::vector<CandidateRecord> excluded;
   int64_t not_meant_for_device = 0;  // Configurations: TunableKernel.
   std::string digest;                // Of the promoted table.

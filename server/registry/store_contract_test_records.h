@@ -45,7 +45,8 @@ inline CandidateRecord TestCandidate(int64_t block, const std::string& excluded,
                         .blocks_per_multiprocessor = 2,
                         .registers = 128,
                         .local_memory_bytes = 49152,
-                        .excluded_reason = excluded}};
+                        .excluded_reason = excluded},
+          .rechecks = 3};
 }
 
 inline TableRecord TestTable(const ProfileKey& key) {
@@ -53,7 +54,8 @@ inline TableRecord TestTable(const ProfileKey& key) {
           .promoted_at_us = 1'700'000'000'000'001,
           .portfolio_size = 5,
           .device_label = "NVIDIA H200",
-          .device_uuid = "GPU-1"};
+          .device_uuid = "GPU-1",
+          .notes = {"bounds are wide"}};
 }
 
 inline JobRecord TestJob() {
@@ -68,6 +70,7 @@ inline JobRecord TestJob() {
   job.refit_only = true;
   job.even_if_busy = true;
   job.refinement = true;
+  job.promote_although_wrong = true;
   job.used_problems = {{.problem = {.extents = {1, 2, 3}}, .weight = 2.5},
                        {.problem = {.extents = {0, 2},
                                     .repeated = {4, 0},
@@ -84,6 +87,7 @@ inline JobRecord TestJob() {
   job.device_time_us = 4.5;
   job.seconds_left = 6.5;
   job.message = "cancelled";
+  job.notes = {"bounds are wide"};
   job.excluded = {TestCandidate(256, "hung", "causal")};
   job.not_meant_for_device = 12;
   job.digest = "abc";

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "model/decision/compiled_table.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/profile/profile.h"
 #include "model/samples/sample.h"
 
@@ -14,9 +13,9 @@ namespace wavetune {
 // Returns a plan over the problems at which the new table's choice, the
 // incumbent's (the default's where `incumbent` is nullptr) and the default were
 // all measured, and fills `measured` with the last sample of each item.
-// Cannot fail: the plan may be empty.
-VerificationPlan PlanStoredVerification(const KernelSpec& spec,
-                                        const std::vector<Sample>& samples,
+// Where the default is excluded it is not compared with. Cannot fail: the plan
+// may be empty.
+VerificationPlan PlanStoredVerification(const ProfileInput& input,
                                         const CompiledTable& table,
                                         const CompiledTable* incumbent,
                                         std::vector<Sample>* measured);

@@ -18,23 +18,45 @@ namespace {
 std::string Describe(const TableRecord& record) {
   return absl::StrCat("fingerprint ", record.key.fingerprint, ", ",
                       record.key.silicon_key, ", ", record.key.environment_key,
-                      " (", record.device_label, "), digest ", record.digest);
+                      " (", record.device_label, "), digest ", record.digest,
+                      record.withdrawn.empty() ? "" : ", withdrawn");
 }
 
-std::string DescribeAll(const std::vector<const ServingTable*>& tables) {
-  return absl::StrJoin(tables, "\n  ",
-                       [](std::string* out, const ServingTable* table) {
-                         absl::StrAppend(out, Describe(table->record));
+// What may answer a query: a table that serves, or one that was withdrawn.
+struct Choice {
+  const TableRecord* record = nullptr;
+  const ServingTable* table = nullptr;  // nullptr: withdrawn.
+
+  const ProfileKey& key() const { return record->key; }
+};
+
+std::vector<Choice> ChoicesOf(const TableSnapshot& snapshot,
+                              const std::string& kernel) {
+  std::vector<Choice> choices;
+  for (const ServingTable& table : snapshot.tables) {
+    if (table.record.key.kernel == kernel) {
+      choices.push_back({&table.record, &table});
+    }
+  }
+  for (const TableRecord& record : snapshot.withdrawn) {
+    if (record.key.kernel == kernel) choices.push_back({&record, nullptr});
+  }
+  return choices;
+}
+
+std::string DescribeAll(const std::vector<Choice>& choices) {
+  return absl::StrJoin(choices, "\n  ",
+                       [](std::string* out, const Choice& choice) {
+                         absl::StrAppend(out, Describe(*choice.record));
                        });
 }
 
 absl::Status NothingFound(const TableQuery& query,
                           const TableSnapshot& snapshot) {
-  std::vector<const ServingTable*> same_kernel;
+  const std::vector<Choice> same_kernel = ChoicesOf(snapshot, query.kernel);
   std::set<std::string> kernels;
   for (const ServingTable& table : snapshot.tables) {
     kernels.insert(table.record.key.kernel);
-    if (table.record.key.kernel == query.kernel) same_kernel.push_back(&table);
   }
   std::string message =
       absl::StrCat("no table of kernel \"", query.kernel, "\"");
@@ -59,18 +81,81 @@ absl::Status NothingFound(const TableQuery& query,
   return absl::NotFoundError(message);
 }
 
-// Keeps those for which `keep` holds, unless that would leave none.
-template <typename Predicate>
-void Prefer(std::vector<const ServingTable*>& tables, Predicate keep) {
-  if (std::none_of(tables.begin(), tables.end(), keep)) return;
-  std::erase_if(tables, [&](const ServingTable* t) { return !keep(t); });
+absl::Status WasWithdrawn(const TableRecord& record) {
+  return absl::NotFoundError(absl::StrCat(
+      "the table of kernel \"", record.key.kernel, "\" (digest ", record.digest,
+      ") was withdrawn: ", record.withdrawn,
+      ". Correct the kernel, then profile it: wavetune reprofile --kernel ",
+      record.key.kernel));
 }
 
-const ServingTable* Newest(const std::vector<const ServingTable*>& tables) {
-  return *std::max_element(tables.begin(), tables.end(),
-                           [](const ServingTable* a, const ServingTable* b) {
-                             return a->record.epoch < b->record.epoch;
+// Keeps those for which `keep` holds, unless that would leave none.
+template <typename Predicate>
+void Prefer(std::vector<Choice>& choices, Predicate keep) {
+  if (std::none_of(choices.begin(), choices.end(), keep)) return;
+  std::erase_if(choices, [&](const Choice& c) { return !keep(c); });
+}
+
+const Choice& Newest(const std::vector<Choice>& choices) {
+  return *std::max_element(choices.begin(), choices.end(),
+                           [](const Choice& a, const Choice& b) {
+                             return a.record->epoch < b.record->epoch;
                            });
+}
+
+// Removes what serves, or was withdrawn, for a key.
+void EraseKey(TableSnapshot& snapshot, const ProfileKey& key) {
+  std::erase_if(snapshot.tables,
+                [&](const ServingTable& t) { return t.record.key == key; });
+  std::erase_if(snapshot.withdrawn,
+                [&](const TableRecord& r) { return r.key == key; });
+}
+
+// Returns what answers the query. Errors: as TableCatalog::Find, but for what
+// was withdrawn.
+absl::StatusOr<Choice> Choose(const TableSnapshot& serving,
+                              const TableQuery& query) {
+  if (!query.fingerprint.empty() &&
+      query.fingerprint.size() < TableCatalog::kMinFingerprintPrefix) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("fingerprint prefix \"", query.fingerprint,
+                     "\" is too short: give at least ",
+                     TableCatalog::kMinFingerprintPrefix, " characters"));
+  }
+  const std::string silicon = query.device ? SiliconKey(*query.device) : "";
+  const std::string environment =
+      query.device ? EnvironmentKey(*query.device) : "";
+  std::vector<Choice> fitting = ChoicesOf(serving, query.kernel);
+  std::erase_if(fitting, [&](const Choice& c) {
+    return !absl::StartsWith(c.key().fingerprint, query.fingerprint) ||
+           (query.device && c.key().silicon_key != silicon);
+  });
+  if (fitting.empty()) return NothingFound(query, serving);
+  if (fitting.size() > 1 && query.fingerprint.empty() &&
+      query.current_fingerprint) {
+    const std::string current = query.current_fingerprint();
+    Prefer(fitting,
+           [&](const Choice& c) { return c.key().fingerprint == current; });
+  }
+  if (query.device) {
+    Prefer(fitting, [&](const Choice& c) {
+      return c.key().environment_key == environment;
+    });
+  }
+  std::set<std::tuple<std::string, std::string>> distinct;
+  for (const Choice& choice : fitting) {
+    // Who names no fingerprint wants the kernel, whatever its version.
+    distinct.emplace(query.fingerprint.empty() ? "" : choice.key().fingerprint,
+                     choice.key().silicon_key);
+  }
+  if (distinct.size() > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "several tables of kernel \"", query.kernel,
+        "\" fit: give a device UUID, a fingerprint or a digest. Choices:\n  ",
+        DescribeAll(fitting)));
+  }
+  // What is left is of one silicon: the newest is the nearest.
+  return Newest(fitting);
 }
 
 }  // namespace
@@ -85,6 +170,7 @@ absl::Status TableCatalog::Load() {
   ASSIGN_OR_RETURN(const std::vector<TableRecord> records,
                    store_->ListServing());
   auto snapshot = std::make_shared<TableSnapshot>();
+  ASSIGN_OR_RETURN(snapshot->withdrawn, store_->ListWithdrawn());
   snapshot->revision = store_->Revision();
   for (const TableRecord& record : records) {
     absl::StatusOr<ServingTable> table = Get(record.digest);
@@ -110,56 +196,21 @@ std::shared_ptr<const TableSnapshot> TableCatalog::snapshot() const {
 }
 
 absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
-  if (!query.fingerprint.empty() &&
-      query.fingerprint.size() < kMinFingerprintPrefix) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("fingerprint prefix \"", query.fingerprint,
-                     "\" is too short: give at least ", kMinFingerprintPrefix,
-                     " characters"));
-  }
   const std::shared_ptr<const TableSnapshot> serving = snapshot();
-  const std::string silicon = query.device ? SiliconKey(*query.device) : "";
-  const std::string environment =
-      query.device ? EnvironmentKey(*query.device) : "";
-  std::vector<const ServingTable*> fitting;
-  for (const ServingTable& table : serving->tables) {
-    const ProfileKey& key = table.record.key;
-    if (key.kernel != query.kernel) continue;
-    if (!absl::StartsWith(key.fingerprint, query.fingerprint)) continue;
-    if (query.device && key.silicon_key != silicon) continue;
-    fitting.push_back(&table);
-  }
-  if (fitting.empty()) return NothingFound(query, *serving);
-  if (fitting.size() > 1 && query.fingerprint.empty() &&
-      query.current_fingerprint) {
-    const std::string current = query.current_fingerprint();
-    Prefer(fitting, [&](const ServingTable* t) {
-      return t->record.key.fingerprint == current;
-    });
-  }
-  if (query.device) {
-    Prefer(fitting, [&](const ServingTable* t) {
-      return t->record.key.environment_key == environment;
-    });
-  }
-  std::set<std::tuple<std::string, std::string>> distinct;
-  for (const ServingTable* table : fitting) {
-    // Who names no fingerprint wants the kernel, whatever its version.
-    distinct.emplace(
-        query.fingerprint.empty() ? "" : table->record.key.fingerprint,
-        table->record.key.silicon_key);
-  }
-  if (distinct.size() > 1) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "several tables of kernel \"", query.kernel,
-        "\" fit: give a device UUID, a fingerprint or a digest. Choices:\n  ",
-        DescribeAll(fitting)));
-  }
-  // What is left is of one silicon: the newest is the nearest.
-  TableMatch match{.serving = *Newest(fitting)};
-  match.stale =
-      query.device && match.serving.record.key.environment_key != environment;
+  ASSIGN_OR_RETURN(const Choice choice, Choose(*serving, query));
+  if (choice.table == nullptr) return WasWithdrawn(*choice.record);
+  TableMatch match{.serving = *choice.table};
+  match.stale = query.device &&
+                choice.key().environment_key != EnvironmentKey(*query.device);
   return match;
+}
+
+std::optional<TableRecord> TableCatalog::FindWithdrawn(
+    const TableQuery& query) const {
+  const std::shared_ptr<const TableSnapshot> serving = snapshot();
+  const absl::StatusOr<Choice> choice = Choose(*serving, query);
+  if (!choice.ok() || choice->table != nullptr) return std::nullopt;
+  return *choice->record;
 }
 
 absl::StatusOr<ServingTable> TableCatalog::Get(absl::string_view digest) const {
@@ -180,21 +231,20 @@ absl::StatusOr<ServingTable> TableCatalog::Get(absl::string_view digest) const {
 std::optional<ServingTable> TableCatalog::Incumbent(
     const ProfileKey& key) const {
   const std::shared_ptr<const TableSnapshot> serving = snapshot();
-  std::vector<const ServingTable*> fitting;
-  for (const ServingTable& table : serving->tables) {
-    if (table.record.key.kernel == key.kernel &&
-        table.record.key.silicon_key == key.silicon_key) {
-      fitting.push_back(&table);
-    }
-  }
+  std::vector<Choice> fitting = ChoicesOf(*serving, key.kernel);
+  std::erase_if(fitting, [&](const Choice& c) {
+    return c.key().silicon_key != key.silicon_key;
+  });
   if (fitting.empty()) return std::nullopt;
-  Prefer(fitting, [&](const ServingTable* t) {
-    return t->record.key.fingerprint == key.fingerprint;
+  Prefer(fitting, [&](const Choice& c) {
+    return c.key().fingerprint == key.fingerprint;
   });
-  Prefer(fitting, [&](const ServingTable* t) {
-    return t->record.key.environment_key == key.environment_key;
+  Prefer(fitting, [&](const Choice& c) {
+    return c.key().environment_key == key.environment_key;
   });
-  return *Newest(fitting);
+  const Choice& newest = Newest(fitting);
+  if (newest.table == nullptr) return std::nullopt;
+  return *newest.table;
 }
 
 absl::StatusOr<TableRecord> TableCatalog::Promote(TableRecord record,
@@ -204,43 +254,68 @@ absl::StatusOr<TableRecord> TableCatalog::Promote(TableRecord record,
   std::lock_guard change_lock(change_mutex_);
   ASSIGN_OR_RETURN(TableRecord stored,
                    store_->Promote(std::move(record), payload));
-  std::vector<ServingTable> tables = snapshot()->tables;
-  std::erase_if(tables, [&](const ServingTable& t) {
-    return t.record.key == stored.key;
-  });
+  TableSnapshot next = *snapshot();
+  EraseKey(next, stored.key);
   const auto place =
-      std::lower_bound(tables.begin(), tables.end(), stored.key,
+      std::lower_bound(next.tables.begin(), next.tables.end(), stored.key,
                        [](const ServingTable& t, const ProfileKey& k) {
                          return t.record.key < k;
                        });
-  tables.insert(place, {stored, std::move(table)});
-  Publish(std::move(tables),
+  next.tables.insert(place, {stored, std::move(table)});
+  Publish(std::move(next),
           {TableChange::Kind::kPromoted, stored, stored.revision});
   return stored;
+}
+
+absl::Status TableCatalog::Withdraw(const ProfileKey& key,
+                                    const TableRecord& table,
+                                    const std::string& why) {
+  TableRecord record = table;
+  record.key = key;
+  record.withdrawn = why;
+  std::lock_guard change_lock(change_mutex_);
+  TableSnapshot next = *snapshot();
+  absl::StatusOr<TableRecord> stored = store_->Withdraw(record);
+  if (stored.ok()) {
+    record = *std::move(stored);
+  } else {
+    // Wrong results are worse than a revision that watchers have seen before.
+    record.revision = next.revision;
+    for (const ServingTable& t : next.tables) {
+      record.epoch = std::max(record.epoch, t.record.epoch + 1);
+    }
+  }
+  EraseKey(next, key);
+  next.withdrawn.insert(
+      std::lower_bound(next.withdrawn.begin(), next.withdrawn.end(), record,
+                       [](const TableRecord& a, const TableRecord& b) {
+                         return a.key < b.key;
+                       }),
+      record);
+  Publish(std::move(next),
+          {TableChange::Kind::kRetired, record, record.revision});
+  return stored.status();
 }
 
 absl::Status TableCatalog::Retire(const ProfileKey& key) {
   std::lock_guard change_lock(change_mutex_);
   ASSIGN_OR_RETURN(const uint64_t revision, store_->Retire(key));
-  std::vector<ServingTable> tables = snapshot()->tables;
+  TableSnapshot next = *snapshot();
   const auto it =
-      std::find_if(tables.begin(), tables.end(),
+      std::find_if(next.tables.begin(), next.tables.end(),
                    [&](const ServingTable& t) { return t.record.key == key; });
   TableChange change{.kind = TableChange::Kind::kRetired, .revision = revision};
   change.table.key = key;
-  if (it != tables.end()) {  // Absent where it was left out as corrupt.
-    change.table = it->record;
-    tables.erase(it);
-  }
-  Publish(std::move(tables), std::move(change));
+  // Absent where it was left out as corrupt.
+  if (it != next.tables.end()) change.table = it->record;
+  EraseKey(next, key);
+  Publish(std::move(next), std::move(change));
   return absl::OkStatus();
 }
 
-void TableCatalog::Publish(std::vector<ServingTable> tables,
-                           TableChange change) {
-  auto snapshot = std::make_shared<TableSnapshot>();
-  snapshot->tables = std::move(tables);
-  snapshot->revision = change.revision;
+void TableCatalog::Publish(TableSnapshot next, TableChange change) {
+  next.revision = change.revision;
+  auto snapshot = std::make_shared<const TableSnapshot>(std::move(next));
   std::vector<Handle> listeners;
   {
     std::lock_guard lock(mutex_);

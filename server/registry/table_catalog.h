@@ -43,6 +43,8 @@ struct ServingTable {
 // What serves at one revision.
 struct TableSnapshot {
   std::vector<ServingTable> tables;  // Sorted by key.
+  // What was withdrawn and not replaced since; sorted by key.
+  std::vector<TableRecord> withdrawn;
   uint64_t revision = 0;
 };
 
@@ -62,6 +64,7 @@ struct TableMatch {
 };
 
 struct TableChange {
+  // Retired for a reason where `table.withdrawn` is not empty.
   enum class Kind { kPromoted, kRetired };
   Kind kind = Kind::kPromoted;
   TableRecord table;
@@ -100,11 +103,17 @@ class TableCatalog {
 
   // Returns the table for `query`. Of several that fit, those of the kernel's
   // current fingerprint are preferred, then those of the device's environment,
-  // then the one promoted last: an edited kernel keeps its old table. Errors:
-  // NOT_FOUND naming what is there instead; FAILED_PRECONDITION listing the
-  // choices where they differ in silicon, or in fingerprint under a prefix;
-  // INVALID_ARGUMENT for a fingerprint prefix that is too short.
+  // then the one promoted last: an edited kernel keeps its old table. What was
+  // withdrawn competes with the others, so that no older table takes its place.
+  // Errors: NOT_FOUND naming what is there instead, or why what would answer
+  // was withdrawn; FAILED_PRECONDITION listing the choices where they differ in
+  // silicon, or in fingerprint under a prefix; INVALID_ARGUMENT for a
+  // fingerprint prefix that is too short.
   absl::StatusOr<TableMatch> Find(const TableQuery& query) const;
+
+  // Returns what Find would answer with, had it not been withdrawn; nothing
+  // where that is not why it finds nothing.
+  std::optional<TableRecord> FindWithdrawn(const TableQuery& query) const;
 
   // Returns a table by digest, serving or not. Errors: as TableStore::Get;
   // INVALID_ARGUMENT for something that is no digest.
@@ -112,13 +121,21 @@ class TableCatalog {
 
   // Returns the table that a new one for `key` has to beat: same kernel name
   // and silicon key; the same fingerprint is preferred, then the same
-  // environment, then the newest: what Find answers with.
+  // environment, then the newest: what Find answers with. None where that was
+  // withdrawn.
   std::optional<ServingTable> Incumbent(const ProfileKey& key) const;
 
   // Stores a table and makes it serve. Errors: as CompiledTable::Create and
   // TableStore::Promote; then nothing changed.
   absl::StatusOr<TableRecord> Promote(TableRecord record,
                                       const std::string& payload);
+
+  // Notes that `table` computes wrong results for `key`: it serves no longer
+  // there, and no older one takes its place until another is promoted. `why`
+  // says which configuration; for people. Errors: as TableStore::Withdraw; then
+  // it is withdrawn for as long as this daemon runs.
+  absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
+                        const std::string& why);
 
   // Ends serving. Errors: as TableStore::Retire.
   absl::Status Retire(const ProfileKey& key);
@@ -128,8 +145,9 @@ class TableCatalog {
   Watch Subscribe(uint64_t from_revision, Listener listener);
 
  private:
-  // Makes `tables` the snapshot and tells watchers. Holds change_mutex_.
-  void Publish(std::vector<ServingTable> tables, TableChange change);
+  // Makes `next` the snapshot, at the change's revision, and tells watchers.
+  // Holds change_mutex_.
+  void Publish(TableSnapshot next, TableChange change);
 
   TableStore* const store_;
   const Warn warn_;

@@ -190,5 +190,65 @@ TEST_F(TableCatalogTest, AnyFingerprintOfTheKernelIsTheIncumbent) {
   EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, own.digest);
 }
 
+TEST_F(TableCatalogTest, NoOlderTableTakesThePlaceOfAWithdrawnOne) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord current = Promote(catalog_, Key(device_, kOther), 11);
+  ASSERT_TRUE(
+      catalog_.Withdraw(current.key, current, "it chooses a wrong one").ok());
+  const TableQuery by_name{.kernel = spec_.name, .device = device_};
+  const auto found = catalog_.Find(by_name);
+  EXPECT_TRUE(absl::IsNotFound(found.status()));
+  EXPECT_THAT(std::string(found.status().message()),
+              HasSubstr("was withdrawn: it chooses a wrong one"));
+  ASSERT_TRUE(catalog_.FindWithdrawn(by_name).has_value());
+  EXPECT_EQ(catalog_.FindWithdrawn(by_name)->digest, current.digest);
+  EXPECT_FALSE(catalog_.Incumbent(current.key).has_value());
+  // Who asks for the older version means it.
+  const auto older = catalog_.Find(
+      {.kernel = spec_.name, .device = device_, .fingerprint = "aaaaaaaa"});
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ(older->serving.record.digest, old_table.digest);
+  // Another one ends it.
+  const TableRecord next = Promote(catalog_, Key(device_, kOther), 12);
+  EXPECT_EQ(catalog_.Find(by_name)->serving.record.digest, next.digest);
+}
+
+TEST_F(TableCatalogTest, AnOlderVersionsTableIsWithdrawnForTheEditedKernel) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  ASSERT_TRUE(
+      catalog_.Withdraw(Key(device_, kOther), served, "wrong now").ok());
+  EXPECT_TRUE(absl::IsNotFound(
+      catalog_.Find({.kernel = spec_.name, .device = device_}).status()));
+  TableQuery query{.kernel = spec_.name, .device = device_};
+  query.current_fingerprint = [] { return std::string(kOther); };
+  EXPECT_TRUE(catalog_.FindWithdrawn(query).has_value());
+  query.current_fingerprint = [] { return std::string(64, 'a'); };
+  EXPECT_TRUE(catalog_.Find(query).ok());
+}
+
+TEST_F(TableCatalogTest, WatchersHearOfAWithdrawalAndWhy) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  std::vector<TableChange> heard;
+  const auto watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change); });
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].kind, TableChange::Kind::kRetired);
+  EXPECT_EQ(heard[0].table.digest, served.digest);
+  EXPECT_EQ(heard[0].table.withdrawn, "it is wrong");
+  EXPECT_EQ(heard[0].revision, 2u);
+}
+
+TEST_F(TableCatalogTest, AFullStoreKeepsNoWrongTableServing) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord served = Promote(catalog, Key(device_));
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      catalog.Withdraw(served.key, served, "it is wrong")));
+  EXPECT_TRUE(absl::IsNotFound(catalog.Find({.kernel = spec_.name}).status()));
+  EXPECT_EQ(catalog.snapshot()->withdrawn.size(), 1u);
+}
+
 }  // namespace
 }  // namespace wavetune

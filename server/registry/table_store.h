@@ -34,9 +34,18 @@ class TableStore {
   virtual absl::StatusOr<TableRecord> Promote(TableRecord record,
                                               absl::string_view payload) = 0;
 
-  // Ends serving for a key. NOT_FOUND if nothing serves. Returns the store's
-  // new revision.
+  // Ends serving for a key, and forgets what was withdrawn for it. NOT_FOUND if
+  // there is neither. Returns the store's new revision.
   virtual absl::StatusOr<uint64_t> Retire(const ProfileKey& key) = 0;
+
+  // Notes that the table `record.digest` does not serve for `record.key` any
+  // more, for the reason in `record.withdrawn`, as one atomic synced batch;
+  // what serves for that key serves no longer. A later promotion for the key
+  // takes its place. Sets epoch and revision. Errors: as Promote.
+  virtual absl::StatusOr<TableRecord> Withdraw(TableRecord record) = 0;
+
+  // Returns what was withdrawn and not replaced since, sorted by key.
+  virtual absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() = 0;
 
   // Returns a table by digest. Errors: NOT_FOUND; DATA_LOSS where the stored
   // bytes do not have that digest (counted as corrupt).

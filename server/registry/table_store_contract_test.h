@@ -108,6 +108,36 @@ TEST_P(TableStoreContractTest, RetiresATable) {
   EXPECT_EQ(again.revision, 3u);
 }
 
+TEST_P(TableStoreContractTest, WithdrawsATableUntilAnotherIsPromoted) {
+  const TableRecord served = store().Promote(TestTable(key_), "x").value();
+  TableRecord record = served;
+  record.withdrawn = "it chooses BM=64, which computes wrong results";
+  const TableRecord withdrawn = store().Withdraw(record).value();
+  EXPECT_EQ(withdrawn.revision, 2u);
+  EXPECT_GT(withdrawn.epoch, served.epoch);
+  EXPECT_EQ(store().Revision(), 2u);
+  EXPECT_THAT(store().ListServing().value(), IsEmpty());
+  EXPECT_THAT(store().ListWithdrawn().value(), ElementsAre(withdrawn));
+  EXPECT_EQ(store().Get(served.digest)->payload, "x");
+  const TableRecord next = store().Promote(TestTable(key_), "y").value();
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(next));
+  EXPECT_THAT(store().ListWithdrawn().value(), IsEmpty());
+}
+
+TEST_P(TableStoreContractTest, WithdrawsATableForAKeyThatItDoesNotServe) {
+  // An edited kernel's profile has shown the older one's table wrong for it.
+  const TableRecord served = store().Promote(TestTable(key_), "x").value();
+  TableRecord record = served;
+  record.key.fingerprint = std::string(64, 'e');
+  record.withdrawn = "it chooses what is wrong now";
+  const TableRecord withdrawn = store().Withdraw(record).value();
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(served));
+  EXPECT_THAT(store().ListWithdrawn().value(), ElementsAre(withdrawn));
+  ASSERT_TRUE(store().Retire(record.key).ok());
+  EXPECT_THAT(store().ListWithdrawn().value(), IsEmpty());
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(served));
+}
+
 TEST_P(TableStoreContractTest, ReportsADamagedPayloadAndHealsByPromotion) {
   const TableRecord record = store().Promote(TestTable(key_), "x").value();
   const TableRecord other =

@@ -134,6 +134,42 @@ TEST_F(ServingNodeTest, AJobGoesOnWhenTheDaemonIsKilledAndStartedAgain) {
   ExpectSucceeds(id, acknowledged);
 }
 
+TEST_F(ServingNodeTest, AKernelThatWasMadeWrongStopsServing) {
+  const std::string source = Path("kernels/repeats/repeats.cl");
+  const std::string right = ReadText(source);
+  WriteFile(source, ReadText(WAVETUNE_SOURCE_DIR
+                             "/tests/data/kernels/races/repeats.cl"));
+  const nlohmann::json job = WaitForJob(Reprofile("repeats"));
+  EXPECT_EQ(job.value("state", ""), "FAILED") << job.dump(2);
+  EXPECT_GT(job.value("wrong_candidates", 0), 0);
+  EXPECT_THAT(
+      job.value("message", ""),
+      AllOf(HasSubstr("wrong"), HasSubstr("table " + digest_.substr(0, 8) +
+                                          " was withdrawn: it chooses ")));
+  const auto expect_default = [&] {
+    const nlohmann::json decision =
+        Cli({"resolve", "repeats", "n=700", "k=700", "--json"}).Json();
+    EXPECT_EQ(decision.value("source", ""), "DEFAULT") << decision.dump(2);
+    EXPECT_EQ(decision.value("reason", ""), "TABLE_WITHDRAWN")
+        << decision.dump(2);
+  };
+  expect_default();
+  EXPECT_THAT(Cli({"tables", "list"}).out, HasSubstr("was withdrawn: "));
+  EXPECT_THAT(Cli({"status"}).out, HasSubstr("WITHDRAWN"));
+  // Also after a restart, and from the cache while nobody answers.
+  ASSERT_EQ(daemon().Stop(std::chrono::seconds(30)), 0);
+  expect_default();
+  StartDaemon();
+  expect_default();
+  // What was right is right again.
+  WriteFile(source, right);
+  const nlohmann::json mended = WaitForJob(Reprofile("repeats"));
+  EXPECT_EQ(mended.value("state", ""), "SUCCEEDED") << mended.dump(2);
+  const nlohmann::json decision =
+      Cli({"resolve", "repeats", "n=700", "k=700", "--json"}).Json();
+  EXPECT_NE(decision.value("source", ""), "DEFAULT") << decision.dump(2);
+}
+
 TEST_F(ServingNodeTest, ADamagedStoreIsRefusedAndNotTouched) {
   ASSERT_EQ(daemon().Stop(std::chrono::seconds(30)), 0);
   const std::string current = ReadText(store_ + "/CURRENT");
@@ -169,9 +205,16 @@ TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
   StartDaemon();
   StartAgent({"--prepare-timeout", "20"});
   if (HasFatalFailure() || IsSkipped()) return;
-  const nlohmann::json job = WaitForJob(Reprofile("faults"));
+  // Half of those that could be compared are wrong.
+  const nlohmann::json refused = WaitForJob(Reprofile("faults"));
+  EXPECT_EQ(refused.value("state", ""), "FAILED") << refused.dump(2);
+  EXPECT_THAT(refused.value("message", ""),
+              HasSubstr("2 of 4 checked candidates"));
+  const nlohmann::json job =
+      WaitForJob(Reprofile("faults", {"--promote-although-wrong"}));
   EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
   EXPECT_THAT(job.value("digest", ""), Not(IsEmpty())) << job.dump(2);
+  EXPECT_THAT(job.value("message", ""), HasSubstr("2 of 4"));
   // By the last parameter, FAULT. Two of each.
   const std::map<int, std::string> reasons = {{1, "broken on purpose"},
                                               {2, "wrong result"},
@@ -186,7 +229,8 @@ TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
   }
   const CliResult text =
       Cli({"jobs", "show", std::to_string(job.value("id", 0))});
-  EXPECT_THAT(text.out, AllOf(HasSubstr("excluded     8 candidates"),
+  EXPECT_THAT(text.out, AllOf(HasSubstr("excluded     8 candidates, 2 of them "
+                                        "with WRONG RESULTS"),
                               HasSubstr("FAULT=4: ")));
   const nlohmann::json decision =
       Cli({"resolve", "faults", "n=700", "k=700", "--json"}).Json();

@@ -130,6 +130,11 @@ absl::StatusOr<ReportInput> ReportFromDaemon(
         "The table is stale: it was fitted under another driver, runtime or "
         "power limit.");
 
+  if (!info.withdrawn().empty())
+    report.notes.push_back(
+        absl::StrCat("The table was withdrawn: ", info.withdrawn(), "."));
+  for (const std::string& note : info.notes()) report.notes.push_back(note);
+
   v1::ListSamplesRequest list;
   list.set_digest(info.digest());
   Listing listing(table);

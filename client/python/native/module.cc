@@ -33,7 +33,12 @@ void AddEnumerations(nb::module_& module) {
       .value("NO_LEGAL_CANDIDATE", DefaultReason::kNoLegalCandidate,
              "No candidate of the table can run the problem.")
       .value("UNKNOWN_SPECIALISATION", DefaultReason::kUnknownSpecialisation,
-             "The table does not have it.");
+             "The table does not have it.")
+      .value("TABLE_WITHDRAWN", DefaultReason::kTableWithdrawn,
+             "The table's choices were shown to compute wrong results.")
+      .value("DEFAULT_UNUSABLE", DefaultReason::kDefaultUnusable,
+             "The default is known not to work on the device: there is nothing "
+             "to launch.");
   nb::enum_<TableOrigin>(module, "Origin", "Where a table came from.")
       .value("DEFAULTS", TableOrigin::kDefaults,
              "There is no table: every answer is the default.")

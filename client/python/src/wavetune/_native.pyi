@@ -34,6 +34,10 @@ class Reason(enum.Enum):
     EXTENT_OUT_OF_RANGE = 3
     NO_LEGAL_CANDIDATE = 4
     UNKNOWN_SPECIALISATION = 5
+    TABLE_WITHDRAWN = 6
+    """The table's choices were shown to compute wrong results."""
+    DEFAULT_UNUSABLE = 7
+    """The default is known not to work on the device: there is nothing to launch."""
 
 class Origin(enum.Enum):
     """Where a table came from."""

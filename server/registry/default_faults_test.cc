@@ -1,0 +1,67 @@
+#include "server/registry/default_faults.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/registry/fake_stores.h"
+#include "server/registry/faulty_stores.h"
+#include "server/registry/store_contract_test_records.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+class DefaultFaultsTest : public ::testing::Test {
+ protected:
+  void Store(uint64_t generation, const std::string& reason,
+             const std::string& specialisation = "") {
+    ASSERT_TRUE(
+        samples_
+            .Append(key_, generation, {},
+                    {testing::TestCandidate(64, reason, specialisation)})
+            .ok());
+  }
+
+  const ProfileKey key_ = testing::TestKey();
+  const Configuration default_ = Configuration({64, 4});
+  FakeSampleStore base_;
+  FaultySampleStore samples_{&base_};
+  DefaultFaults faults_{&samples_};
+};
+
+TEST_F(DefaultFaultsTest, NothingIsKnownOfAKernelThatWasNeverProfiled) {
+  EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
+}
+
+TEST_F(DefaultFaultsTest, SaysWhyByTheSpecialisation) {
+  Store(1, "", "full");
+  Store(1, "does not compile: line 3", "causal");
+  EXPECT_THAT(faults_.Of(key_, default_),
+              ElementsAre(Pair("causal", "does not compile: line 3")));
+  EXPECT_THAT(faults_.Of(key_, Configuration({128, 4})), IsEmpty());
+}
+
+TEST_F(DefaultFaultsTest, TheNewestProfileCountsOnceAJobHasSaidSo) {
+  Store(1, "wrong result: error 0.5");
+  EXPECT_THAT(faults_.Of(key_, default_),
+              ElementsAre(Pair("", "wrong result: error 0.5")));
+  Store(2, "");
+  faults_.Forget(key_);
+  EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
+}
+
+TEST_F(DefaultFaultsTest, WhatCannotBeReadIsAskedForAgain) {
+  Store(1, "hung");
+  samples_.reads().Fail(absl::InternalError("disk"));
+  EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
+  samples_.reads().Heal();
+  EXPECT_THAT(faults_.Of(key_, default_), ElementsAre(Pair("", "hung")));
+}
+
+}  // namespace
+}  // namespace wavetune
