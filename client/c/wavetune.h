@@ -411,7 +411,9 @@ wavetune_client_last_problem(const wavetune_client* client);
 enum {
   WAVETUNE_EVENT_STAGED = 0,      /* A new table waits to take over. */
   WAVETUNE_EVENT_ACTIVATED = 1,   /* A table decides from now on. */
-  WAVETUNE_EVENT_WITHDRAWN = 2,   /* A staged table was retired or replaced. */
+  /* A staged table was retired or replaced; or the one that decides was shown
+   * to compute wrong results (`reason`), and the default decides. */
+  WAVETUNE_EVENT_WITHDRAWN = 2,
   WAVETUNE_EVENT_REFUSED = 3,     /* A table was not taken: `reason`. */
   WAVETUNE_EVENT_CONNECTED = 4,   /* The client hears of new tables. */
   WAVETUNE_EVENT_DISCONNECTED = 5 /* It does not, and tries again: `reason`. */

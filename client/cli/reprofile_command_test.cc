@@ -35,6 +35,23 @@ TEST_F(ReprofileCommandTest, EvenIfBusyIsPassedOn) {
   EXPECT_FALSE(daemon_->reprofile_request.even_if_busy());
 }
 
+TEST_F(ReprofileCommandTest, PromoteAlthoughWrongIsPassedOn) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  EXPECT_EQ(Run({"reprofile", "--promote-although-wrong"}), kExitOk);
+  EXPECT_TRUE(daemon_->reprofile_request.promote_although_wrong());
+  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_FALSE(daemon_->reprofile_request.promote_although_wrong());
+}
+
+TEST_F(ReprofileCommandTest, ReprofileWaitShowsWhatTheFitHasToSay) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  v1::JobInfo ended = Job(5, v1::SUCCEEDED);
+  ended.add_notes("the kernel's latency does not follow waves");
+  daemon_->watched = {ended};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("note: the kernel's latency does not"));
+}
+
 TEST_F(ReprofileCommandTest, ReprofilePassesItsOptionsOn) {
   EXPECT_EQ(
       Run({"reprofile", "--kernel", "gemm_f32", "--device", "GPU-1", "--budget",

@@ -103,6 +103,61 @@ TEST_F(StatusCommandsTest, JobsShowNamesExcludedCandidatesAndTheirReasons) {
   EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
 }
 
+TEST_F(StatusCommandsTest, JobsShowCountsWrongCandidatesAndHasTheFitsNotes) {
+  v1::JobInfo job = Job(5, v1::FAILED);
+  job.add_excluded()->set_reason("wrong result: 3 of 100");
+  job.set_wrong_candidates(1);
+  job.add_notes("bounds are wide");
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("excluded     1 candidates, 1 of them"));
+  EXPECT_THAT(out_.str(), HasSubstr("note         bounds are wide"));
+}
+
+TEST_F(StatusCommandsTest, AWithdrawnTableIsShownWithTheReason) {
+  v1::TableInfo& info = *daemon_->tables.add_withdrawn();
+  info.set_kernel("gemm_f32");
+  info.set_digest(std::string(64, 'a'));
+  info.set_withdrawn("it chooses BM=64, which computes wrong results");
+  daemon_->status.set_tables_withdrawn(1);
+  for (const char* const group : {"status", "tables"}) {
+    if (std::string(group) == "status") {
+      EXPECT_EQ(Run({"status"}), kExitOk);
+      EXPECT_THAT(out_.str(), HasSubstr("1 WITHDRAWN"));
+    } else {
+      EXPECT_EQ(Run({"tables", "list"}), kExitOk);
+    }
+    EXPECT_THAT(out_.str(),
+                HasSubstr("of gemm_f32 was withdrawn: it chooses BM=64"));
+  }
+  EXPECT_EQ(Run({"status", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["withdrawn_list"].size(), 1u);
+}
+
+TEST_F(StatusCommandsTest, TablesShowSaysWhyItWasWithdrawnAndTheFitsNotes) {
+  Serve(wavetune::testing::TinyTable());
+  v1::TableInfo& info = *daemon_->payloads.back().mutable_info();
+  info.set_withdrawn("it is wrong");
+  info.add_notes("the kernel's latency does not follow waves");
+  EXPECT_EQ(Run({"tables", "show", info.digest()}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("WITHDRAWN      it is wrong"));
+  EXPECT_THAT(out_.str(), HasSubstr("note           the kernel's latency"));
+}
+
+TEST_F(StatusCommandsTest, ADefaultThatDoesNotWorkIsShown) {
+  AddGemm();
+  v1::DefaultFault& fault =
+      *daemon_->kernels.mutable_kernels(0)->add_default_faults();
+  fault.set_device_uuid("GPU-1");
+  fault.set_reason("does not compile: line 3");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"status"}, {"kernels", "list"}}) {
+    EXPECT_EQ(Run(command), kExitOk);
+    EXPECT_THAT(out_.str(),
+                HasSubstr("cannot be used on GPU-1: does not compile: line 3"));
+  }
+}
+
 TEST_F(StatusCommandsTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
   v1::JobInfo job = Job(5, v1::SUCCEEDED);
   daemon_->jobs = {job};

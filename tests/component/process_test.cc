@@ -20,6 +20,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/program.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {

@@ -139,6 +139,16 @@ TEST_F(ReportCommandTest, SaysAsJsonWhatItWrote) {
   EXPECT_EQ(json["notes"].size(), 1u);
 }
 
+TEST_F(ReportCommandTest, ThePageHasWhatSpeaksAgainstTheTable) {
+  v1::TableInfo& info = *daemon_->payloads[0].mutable_info();
+  info.set_withdrawn("it chooses a wrong one");
+  info.add_notes("the kernel's latency does not follow waves");
+  ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
+  EXPECT_THAT(Data()["notes"].dump(),
+              HasSubstr("withdrawn: it chooses a wrong one"));
+  EXPECT_THAT(Data()["notes"].dump(), HasSubstr("does not follow waves"));
+}
+
 TEST_F(ReportCommandTest, AnOldReportIsReplaced) {
   std::ofstream(path_) << "old";
   ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
