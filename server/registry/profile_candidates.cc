@@ -102,7 +102,7 @@ std::string DefaultText(const KernelSpec& spec,
           " cannot be used on this device, and decisions that answer it say "
           "so: ",
           BriefReason(candidate.excluded_reason),
-          ". Name another default_configuration in the manifest");
+          " (name another default_configuration in the manifest)");
     }
   }
   return "";
