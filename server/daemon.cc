@@ -24,6 +24,7 @@
 #include "server/registry/job_queue.h"
 #include "server/registry/table_catalog.h"
 #include "server/registry/usage_ledger.h"
+#include "server/registry/wrong_tables.h"
 #include "server/sample_handler.h"
 #include "server/services.h"
 #include "server/socket_lock.h"
@@ -121,6 +122,7 @@ class Daemon::Impl {
                    writes_.RunAlways(std::move(work));
                  }),
         kernels_(options.kernels_dirs),
+        samples_(*stores.samples),
         default_faults_(stores.samples),
         usage_(stores.usage, clock_, {}, WarnOfUsage),
         jobs_(MakeJobServices(stores)),
@@ -158,6 +160,7 @@ class Daemon::Impl {
     RETURN_IF_ERROR(kernels_.CheckFolders());
     kernels_.Reload();
     RETURN_IF_ERROR(tables_.Load());
+    WithdrawWrongTables(samples_, tables_, Warn);
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(jobs_.Start());
@@ -293,6 +296,7 @@ class Daemon::Impl {
   TableCatalog tables_;
   AgentDirectory devices_;
   DiskKernelCatalog kernels_;
+  SampleStore& samples_;
   DefaultFaults default_faults_;
   UsageLedger usage_;
   JobQueue jobs_;

@@ -276,6 +276,11 @@ absl::Status RunSave(CommandContext& context, const Options& options) {
       FindTable(*daemon.tables, {.table = options.table,
                                  .device = options.device,
                                  .fingerprint = options.fingerprint}));
+  // A file outlives whoever knows that.
+  if (!response.info().withdrawn().empty())
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", response.info().digest(),
+        " was withdrawn, and is not saved: ", response.info().withdrawn()));
   RETURN_IF_ERROR(file->Commit(response.payload()));
   if (context.json) {
     Json json = ToJson(response.info());

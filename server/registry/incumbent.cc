@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/registry/wrong_tables.h"
 
 namespace wavetune {
 namespace {
@@ -35,15 +36,8 @@ Incumbent::Incumbent(const KernelSpec& spec,
 
 bool Incumbent::Chooses(const std::string& specialisation,
                         const Configuration& configuration) const {
-  if (!comparable_) return false;
-  for (const SubTable& sub : serving_->table->table().sub_tables) {
-    if (sub.specialisation != specialisation) continue;
-    return std::any_of(sub.portfolio.begin(), sub.portfolio.end(),
-                       [&](const TableCandidate& candidate) {
-                         return candidate.configuration == configuration;
-                       });
-  }
-  return false;
+  return comparable_ && wavetune::Chooses(serving_->table->table(),
+                                          specialisation, configuration);
 }
 
 bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/registry/job_queue_fixture.h"
+#include "server/registry/wrong_tables.h"
 
 namespace wavetune {
 namespace {
@@ -139,6 +140,26 @@ TEST_F(WrongKernelTest, AWithdrawnTableStaysWithdrawnAfterARestart) {
   ASSERT_TRUE(restarted.Load().ok());
   EXPECT_THAT(restarted.snapshot()->tables, IsEmpty());
   EXPECT_TRUE(restarted.FindWithdrawn({.kernel = spec_.name}).has_value());
+}
+
+TEST_F(WrongKernelTest, AStartWithdrawsWhatAnEarlierDaemonLeftServing) {
+  const JobRecord job = Run(StartQueue());
+  const std::vector<Configuration> chosen = Chosen();
+  WithdrawWrongTables(samples_, tables_, Warn());
+  EXPECT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  ASSERT_TRUE(samples_
+                  .Append(job.key, job.generation, {},
+                          {{.candidate = {.configuration = chosen.back(),
+                                          .excluded_reason =
+                                              "wrong result: error 0.5"}}})
+                  .ok());
+  WithdrawWrongTables(samples_, tables_, Warn());
+  EXPECT_THAT(tables_.snapshot()->tables, IsEmpty());
+  ASSERT_THAT(tables_.snapshot()->withdrawn, SizeIs(1));
+  EXPECT_EQ(tables_.snapshot()->withdrawn[0].withdrawn,
+            "it chooses " + FormatConfiguration(spec_, chosen.back()) +
+                ", which computes wrong results");
+  EXPECT_THAT(warnings_, SizeIs(1));
 }
 
 TEST_F(WrongKernelTest, AWithdrawnTableIsWithdrawnAlsoWhereTheJobGoesOn) {
