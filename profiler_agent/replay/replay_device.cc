@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/samples/exclusion.h"
 #include "model/status_macros.h"
 #include "profiler_agent/kernel_checks.h"
 #include "proto/convert/kernel_folder.h"
@@ -104,6 +105,11 @@ absl::StatusOr<Candidate> ReplayDevice::Prepare(
                      " was not recorded"));
   }
   if (!it->second.excluded()) return it->second;
+  if (IsWrong(it->second)) {
+    return absl::DataLossError(
+        absl::StrCat("when it was recorded: ",
+                     it->second.excluded_reason.substr(kWrongResult.size())));
+  }
   return absl::NotFoundError(absl::StrCat("excluded when it was recorded: ",
                                           it->second.excluded_reason));
 }

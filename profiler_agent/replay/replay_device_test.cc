@@ -114,7 +114,8 @@ class ReplayTraceTest : public ::testing::Test {
           "candidate,block_m,block_n,block_k,num_stages,num_warps,capacity,"
           "excluded\n"
           "0,16,64,32,2,4,1312,\n"
-          "1,16,64,32,3,4,0,crashed: signal 11\n");
+          "1,16,64,32,3,4,0,crashed: signal 11\n"
+          "2,16,64,32,4,4,0,wrong result: error 0.5\n");
     Write("anchors.csv",
           "candidate,m,n,k,latency_us,suspect\n"
           "0,16,512,512,40,0\n"
@@ -145,6 +146,10 @@ TEST_F(ReplayTraceTest, CandidatesHaveTheirFactsOrWhyTheyWereExcluded) {
       device->Prepare({16, 64, 32, 3, 4}, {}).status();
   EXPECT_EQ(excluded.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(excluded.message()), HasSubstr("crashed: signal 11"));
+  // Wrong in replay, too: it counts among the wrong ones.
+  const absl::Status wrong = device->Prepare({16, 64, 32, 4, 4}, {}).status();
+  EXPECT_EQ(wrong.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(wrong.message()), HasSubstr("error 0.5"));
 }
 
 TEST_F(ReplayTraceTest, RepresentativeProblemsAreAnsweredAndSuspectsAreMarked) {
