@@ -409,8 +409,8 @@ wavetune_client_last_problem(const wavetune_client* client);
 
 /* wavetune_event.kind */
 enum {
-  WAVETUNE_EVENT_STAGED = 0,      /* A new table waits to take over. */
-  WAVETUNE_EVENT_ACTIVATED = 1,   /* A table decides from now on. */
+  WAVETUNE_EVENT_STAGED = 0,    /* A new table waits to take over. */
+  WAVETUNE_EVENT_ACTIVATED = 1, /* A table decides from now on. */
   /* A staged table was retired or replaced; or the one that decides was shown
    * to compute wrong results (`reason`), and the default decides. */
   WAVETUNE_EVENT_WITHDRAWN = 2,
