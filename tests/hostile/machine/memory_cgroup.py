@@ -5,17 +5,15 @@ from node import Node, check, main, wait_until
 
 # For one worker of PoCL with room to spare, and too little for four.
 ENOUGH_MIB = 230
-TOO_LITTLE_MIB = 72
+TOO_LITTLE_MIB = 64
 
 
 def many_candidates(node):
-    """A kernel with 32 candidates that compile fast."""
+    """A kernel with 16 candidates that compile fast."""
     node.add_kernel("column_sum")
     manifest = node.kernels / "column_sum/manifest.textproto"
     text = manifest.read_text()
-    text = text.replace("values: [16, 64]", "values: [16, 32, 64, 128]").replace("values: [8, 32]",
-                                                                              "values: [8, 16, 32, 64]")
-    manifest.write_text(text)
+    manifest.write_text(text.replace("values: [8, 32]", "values: [8, 16, 32, 64]"))
 
 
 def scenario():
@@ -33,7 +31,9 @@ def scenario():
         check(not job["excluded"], f"no candidate is excluded ({group.oom_kills()} kills by the kernel)")
         check(node.agent.poll() is None, "the agent lives on")
 
+        node.stop(node.agent)  # Version 1 of cgroups sets no limit below what is in use.
         group.limit_memory(TOO_LITTLE_MIB)
+        node.start_agent("--prepare-workers", 2, wrapper=group.wrapper())
         kills = group.oom_kills()
         job_id = node.reprofile("column_sum", "--fresh")
 
@@ -41,7 +41,7 @@ def scenario():
             """The job failed, or waits for a worker that starts."""
             job = node.json("jobs", "show", job_id)
             return job if "out of memory" in job.get("message", "") else None
-        job = wait_until(told, 90, "the job says which resource ran out")
+        job = wait_until(told, 240, "the job says which resource ran out")
         check(group.oom_kills() > kills, f"with {TOO_LITTLE_MIB} MiB the kernel kills workers")
         check(not job["excluded"], f"the job excludes nobody and says what to do: {job['message']}")
         check(node.agent.poll() is None, "the agent lives on")
