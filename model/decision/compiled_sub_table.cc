@@ -46,13 +46,17 @@ std::vector<int64_t> TilesOfExtents(const RowClasses& classes,
   return tiles;
 }
 
-// Excludes all groups but one, unless that one is excluded.
-void PreferGroup(int group, uint64_t* excluded) {
+// Excludes all groups but one, unless that one is excluded; returns whether it
+// does.
+bool PreferGroup(int group, uint64_t* excluded) {
   const uint64_t own[2] = {group < 64 ? uint64_t{1} << group : 0,
                            group < 64 ? 0 : uint64_t{1} << (group - 64)};
-  if (((excluded[0] & own[0]) | (excluded[1] & own[1])) != 0) return;
+  if (((excluded[0] & own[0]) | (excluded[1] & own[1])) != 0) {
+    return false;
+  }
   excluded[0] = ~own[0];
   excluded[1] = ~own[1];
+  return true;
 }
 
 }  // namespace
@@ -62,6 +66,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
     : source_(&table.sub_tables[index]),
       kernel_(FindRowKernel(path)),
       layers_(*source_),
+      part_tiles_(*source_),
       predicates_(RepeatedDimension(table)),
       classes_(*source_, RepeatedDimension(table)),
       class_of_group_(AddClasses(*source_, classes_)),
@@ -69,7 +74,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
                RepeatedDimension(table)),
       planes_(*source_, classes_.share(),
               TilesOfExtents(classes_, class_of_group_)),
-      integer_rows_(table, *source_, classes_, class_of_group_,
+      integer_rows_(table, *source_, classes_, part_tiles_, class_of_group_,
                     RepeatedDimension(table)) {
   for (size_t i = 0; i < source_->groups.size(); ++i) {
     const Configuration& lead =
@@ -92,6 +97,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
                        .predicates = predicates_,
                        .classes = classes_,
                        .program = program_,
+                       .part_tiles = part_tiles_,
                        .layout = layout_,
                        .planes = planes_,
                        .kernel = *kernel_});
@@ -195,12 +201,16 @@ bool CompiledSubTable::FindRegimes(const ProblemView& problem,
   return false;
 }
 
-inline void CompiledSubTable::Answer(const RowChoice& row, size_t row_regime,
+inline void CompiledSubTable::Answer(const ProblemView& problem,
+                                     const RowChoice& row, size_t row_regime,
+                                     bool of_layer,
                                      RowAnswer& answer) const noexcept {
   const auto group = static_cast<size_t>(row.lane);
   const SegmentRecord& record =
       planes_.Record(group, row_regime, planes_.WaveRegimeOf(row.waves));
-  const bool extrapolated = record.IsOutside(row.waves, row.iterations);
+  const bool extrapolated =
+      record.IsOutside(row.waves, row.iterations) ||
+      (!of_layer && part_tiles_.AreOf(group, problem.extents.data()));
   answer.latency_us = row.latency_us;
   answer.relative_bound = record.bounds[extrapolated ? 1 : 0];
   answer.pick = RowPick::Of(static_cast<unsigned>(row.lane),
@@ -221,13 +231,14 @@ bool CompiledSubTable::FindInputs(const ProblemView& problem,
 }
 
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
-                                     const uint64_t* excluded,
+                                     const uint64_t* excluded, bool of_layer,
                                      RowAnswer& answer) const noexcept {
   LaneScratch scratch;  // Not initialised: only what has been written is read.
   LaneInputs inputs;
   if (!FindInputs(problem, scratch, inputs)) return false;
   if (!planes_.has_intervals()) {
-    return ChooseByRegimes(problem, scratch, inputs, excluded, answer);
+    return ChooseByRegimes(problem, scratch, inputs, excluded, of_layer,
+                           answer);
   }
   const int plane = planes_.PlaneAt(
       *kernel_,
@@ -238,7 +249,8 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
     return false;
   }
   if (row.lane >= 0) {
-    Answer(row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)), answer);
+    Answer(problem, row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)),
+           of_layer, answer);
   }
   return true;
 }
@@ -246,7 +258,7 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
 bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
                                        const LaneScratch& scratch,
                                        const LaneInputs& inputs,
-                                       const uint64_t* excluded,
+                                       const uint64_t* excluded, bool of_layer,
                                        RowAnswer& answer) const noexcept {
   uint8_t regimes[kMaxGroups];
   LaneBlock assembled[RowPlanes::kMaxAssembled];
@@ -264,7 +276,7 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
   RowChoice row;
   if (!kernel_->choose(layout_, inputs, segments, excluded, row)) return false;
   if (row.lane >= 0) {
-    Answer(row, regimes[row.lane], answer);
+    Answer(problem, row, regimes[row.lane], of_layer, answer);
   }
   return true;
 }
@@ -274,14 +286,25 @@ void CompiledSubTable::Choose(const ProblemView& problem,
   uint64_t excluded[2] = {0, 0};
   predicates_.Run(problem, excluded);
   const int known = layers_.GroupAt(problem.extents.data());
-  if (known >= 0) PreferGroup(known, excluded);
+  uint64_t others[2] = {excluded[0], excluded[1]};
+  if (known >= 0 && PreferGroup(known, others)) {
+    ChooseAmong(problem, others, /*of_layer=*/true, answer);
+    if (!answer.pick.none()) return;
+    // Its counts have saturated.
+  }
+  ChooseAmong(problem, excluded, /*of_layer=*/false, answer);
+}
+
+void CompiledSubTable::ChooseAmong(const ProblemView& problem,
+                                   const uint64_t* excluded, bool of_layer,
+                                   RowAnswer& answer) const noexcept {
   answer.pick = {};
   if (quick_->ChooseAmong(problem, excluded, answer)) return;
   if (in_lanes_ &&
-      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, answer))) {
+      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, of_layer, answer))) {
     return;
   }
-  answer = integer_rows_.Choose(problem, excluded);
+  answer = integer_rows_.Choose(problem, excluded, of_layer);
 }
 
 }  // namespace wavetune

@@ -18,6 +18,7 @@
 #include "model/decision/integer_rows.h"
 #include "model/decision/lane_program.h"
 #include "model/decision/layer_index.h"
+#include "model/decision/part_tiles.h"
 #include "model/decision/predicate_program.h"
 #include "model/decision/quick_rows.h"
 #include "model/decision/row_answer.h"
@@ -47,6 +48,7 @@ class CompiledSubTable {
   // for it.
   const QuickRows& quick() const { return *quick_; }
   const LayerIndex& layers() const { return layers_; }
+  const PartTiles& part_tiles() const { return part_tiles_; }
 
  private:
   void AddCoordinates();
@@ -54,24 +56,30 @@ class CompiledSubTable {
 
   // As Choose, in the kernel. Returns false where it has no room for a number.
   bool ChooseInLanes(const ProblemView& problem, const uint64_t* excluded,
-                     RowAnswer& answer) const noexcept;
+                     bool of_layer, RowAnswer& answer) const noexcept;
   // The same where no interval of extents gives the rows' regimes.
   bool ChooseByRegimes(const ProblemView& problem, const LaneScratch& scratch,
                        const LaneInputs& inputs, const uint64_t* excluded,
-                       RowAnswer& answer) const noexcept;
+                       bool of_layer, RowAnswer& answer) const noexcept;
   // Writes what `scratch` and the problem give. Returns false as ChooseInLanes.
   bool FindInputs(const ProblemView& problem, LaneScratch& scratch,
                   LaneInputs& inputs) const noexcept;
   // Writes the regime of each group; returns whether all are alike.
   bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
                    uint8_t* regimes) const noexcept;
-  ABSL_ATTRIBUTE_ALWAYS_INLINE void Answer(const RowChoice& row,
-                                           size_t row_regime,
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void Answer(const ProblemView& problem,
+                                           const RowChoice& row,
+                                           size_t row_regime, bool of_layer,
                                            RowAnswer& answer) const noexcept;
+  // As Choose, of the groups that are not excluded. `of_layer`: the problem's
+  // layer was measured, and so its tiles, however full.
+  void ChooseAmong(const ProblemView& problem, const uint64_t* excluded,
+                   bool of_layer, RowAnswer& answer) const noexcept;
 
   const SubTable* source_;
   const RowKernel* kernel_;
   LayerIndex layers_;
+  PartTiles part_tiles_;
   PredicateProgram predicates_;
   RowClasses classes_;
   std::vector<int> class_of_group_;

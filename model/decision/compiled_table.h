@@ -43,7 +43,8 @@ struct ExplainedRow {
                        // was measured and the form says so
                        // (model/kernel/wave_form.h).
   double relative_bound = 0;
-  bool legal = true;  // False: a predicate excludes the row for this problem.
+  bool legal = true;  // False: a predicate excludes the row for this problem,
+                      // or its counts saturate (Coordinates::saturated).
   bool chosen = false;
   bool extrapolated = false;
   bool of_layer = false;  // Chosen since measurements of the problem's layer
@@ -89,8 +90,12 @@ class CompiledTable {
   //          where WaveForm says so), the first legal group ranked at or below
   //          R * (1 + Table::near_tie) wins.
   // Layers:  where SubTable::layers has a legal group for the problem it wins.
+  // Counts:  a group of which tiles or iterations exceed kExpressionLimit is
+  //          not legal: too little would be predicted for it.
   // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
-  //          or iterations lie outside of the chosen segment's measured range;
+  //          or iterations lie outside of the chosen segment's measured range,
+  //          or the problem fills less than half of a tile
+  //          (model/decision/part_tiles.h) and is of no measured layer;
   //          else kFitted with relative_bound; `stale` turns both into kStale.
   //          Predictions are finite and never below the segment's floor_us > 0.
   // Cost:    O(macro groups), for a repeated dimension plus its elements times

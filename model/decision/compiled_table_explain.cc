@@ -21,8 +21,9 @@ bool IsLegal(const Table& table, const ProblemView& problem,
       });
 }
 
+// `part_tiles`: the problem fills less than half of a tile of the group.
 ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
-                          const ProblemView& problem) {
+                          const ProblemView& problem, bool part_tiles) {
   ExplainedRow row;
   row.coordinates =
       MapProblem(sub.mapping, problem, sub.portfolio[group.lead].configuration);
@@ -42,6 +43,7 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
   row.rank_us = RankOf(sub.form, segment, row.latency_us, row.extrapolated);
   row.latency_us = SustainedUs(sub.sustained, row.latency_us);
   row.rank_us = SustainedUs(sub.sustained, row.rank_us);
+  row.extrapolated |= part_tiles;
   row.relative_bound =
       row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;
   return row;
@@ -55,9 +57,17 @@ std::vector<ExplainedRow> CompiledTable::Explain(
   if (CheckProblem(sub_table, problem) != DefaultReason::kNone) return rows;
   const auto index = static_cast<size_t>(sub_table);
   const SubTable& sub = table_.sub_tables[index];
-  for (const MacroGroup& group : sub.groups) {
-    ExplainedRow& row = rows.emplace_back(ExplainGroup(sub, group, problem));
+  const int of_layer =
+      sub_tables_[index]->layers().GroupAt(problem.extents.data());
+  for (size_t i = 0; i < sub.groups.size(); ++i) {
+    const MacroGroup& group = sub.groups[i];
+    const bool part_tiles =
+        static_cast<int>(i) != of_layer &&
+        sub_tables_[index]->part_tiles().AreOf(i, problem.extents.data());
+    ExplainedRow& row =
+        rows.emplace_back(ExplainGroup(sub, group, problem, part_tiles));
     row.legal =
+        !row.coordinates.saturated &&
         IsLegal(table_, problem, sub.portfolio[group.lead].configuration,
                 repeated_dimension_);
   }
@@ -67,8 +77,7 @@ std::vector<ExplainedRow> CompiledTable::Explain(
   if (group >= 0) {
     ExplainedRow& row = rows[static_cast<size_t>(group)];
     row.chosen = true;
-    row.of_layer =
-        sub_tables_[index]->layers().GroupAt(problem.extents.data()) == group;
+    row.of_layer = of_layer == group;
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ExplainedRow& a, const ExplainedRow& b) {

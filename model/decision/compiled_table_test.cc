@@ -55,6 +55,70 @@ TEST(CompiledTableTest, PredictsFromTheCoefficients) {
   EXPECT_EQ(decision.candidate, 0);
 }
 
+// Tiles of 64 and of 128; whoever counts fewer of them would win.
+Table TableOfHugeProblems() {
+  Table table = TwoRowTable();
+  for (Dimension& dimension : table.dimensions) {
+    dimension.max = kExpressionLimit;
+  }
+  for (MacroGroup& group : table.sub_tables[0].groups) {
+    for (WaveSegment& segment : group.rows[0].segments) {
+      segment.coefficients.beta = 1;
+    }
+    group.rows[0].segments[1].coefficients.delta = 0;
+  }
+  return table;
+}
+
+TEST(CompiledTableTest, CountsThatSaturateNeverWin) {
+  Table table = TableOfHugeProblems();
+  // Small tiles are slightly faster each, so that they would win at 2^52 tiles,
+  // where there really are four times as many.
+  table.sub_tables[0].groups[0].rows[0].segments[1].coefficients.beta = 0.9;
+  const auto compiled = Compile(table);
+  const int64_t side = int64_t{1} << 33;  // 2^52 tiles of 128, 2^54 of 64.
+  const Decision decision = compiled->Resolve(0, {side, side, 64});
+  EXPECT_EQ(decision.configuration, (Configuration{128, 2}));
+  EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+}
+
+TEST(CompiledTableTest, WhatNobodyCanCountIsDefault) {
+  const auto compiled = Compile(TableOfHugeProblems());
+  const int64_t side = int64_t{1} << 40;
+  const Decision decision = compiled->Resolve(0, {side, side, 64});
+  EXPECT_EQ(decision.source, DecisionSource::kDefault);
+  EXPECT_EQ(decision.reason, DefaultReason::kNoLegalCandidate);
+  for (const ExplainedRow& row : compiled->Explain(0, {side, side, 64})) {
+    EXPECT_FALSE(row.legal);
+    EXPECT_FALSE(row.chosen);
+  }
+}
+
+TEST(CompiledTableTest, LessThanHalfATileIsExtrapolated) {
+  const auto compiled = Compile(TwoRowTable());
+  EXPECT_EQ(compiled->Resolve(0, {5, 64, 128}).source, DecisionSource::kFitted);
+  for (const std::vector<int64_t>& extents :
+       {std::vector<int64_t>{5, 5, 5}, {5, 31, 128}, {5, 64, 31}}) {
+    const Decision decision =
+        compiled->Resolve(0, absl::MakeConstSpan(extents));
+    EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+    EXPECT_EQ(decision.relative_bound, 0.5);
+    const auto rows = compiled->Explain(0, absl::MakeConstSpan(extents));
+    EXPECT_TRUE(rows[0].extrapolated);
+  }
+}
+
+TEST(CompiledTableTest, AMeasuredLayerIsFittedHoweverSmall) {
+  Table table = TwoRowTable();
+  table.sub_tables[0].form = WaveForm::kOverlap;
+  table.sub_tables[0].layers = {
+      {.extents = {0, 16, 16}, .first = 1, .spans = {{.last = 8, .group = 0}}}};
+  const auto compiled = Compile(table);
+  EXPECT_EQ(compiled->Resolve(0, {5, 16, 16}).source, DecisionSource::kFitted);
+  EXPECT_EQ(compiled->Resolve(0, {9, 16, 16}).source,
+            DecisionSource::kExtrapolated);
+}
+
 TEST(CompiledTableTest, TheFastestRowWins) {
   Table table = TwoRowTable();
   Delta(table, 1) = 9;
@@ -176,8 +240,8 @@ TEST(CompiledTableTest, HugeProblemsStayFinite) {
       segment.coefficients = {1e30, 1e30, 1e30, 1e30, 1e30, 1e30};
     }
   }
-  const Decision decision = Compile(table)->Resolve(
-      0, {kExpressionLimit, kExpressionLimit, kExpressionLimit});
+  const Decision decision =
+      Compile(table)->Resolve(0, {kExpressionLimit, 64, kExpressionLimit});
   EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
   EXPECT_LT(decision.latency_us, std::numeric_limits<double>::infinity());
 }

@@ -9,11 +9,11 @@
 namespace wavetune {
 namespace {
 
-// Both factors in [0, kExpressionLimit].
+// Both factors in [0, kOverLimit].
 int64_t SaturatingProduct(int64_t a, int64_t b) {
   int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return kExpressionLimit;
-  return std::min(product, kExpressionLimit);
+  if (__builtin_mul_overflow(a, b, &product)) return kOverLimit;
+  return std::min(product, kOverLimit);
 }
 
 }  // namespace
@@ -101,6 +101,7 @@ int CoordinateProgram::AddCeilDiv(const Expression& folded) {
   for (size_t i = split; i < folded.children.size(); ++i) {
     divisor = SaturatingProduct(divisor, folded.children[i].value);
   }
+  divisor = std::min(divisor, kExpressionLimit);  // The quotients are the same.
   const int numerator = AddProduct(folded.children, 0, split);
   if (divisor <= 1) return numerator;
   const auto [entry, added] =
@@ -178,8 +179,10 @@ void CoordinateProgram::RunBatches(Phase phase, const ProblemView& problem,
     switch (batch.kind) {
       case Kind::kCeilDivConstant:
         for (; operation != end; ++operation) {
-          slots[operation->out] =
-              operation->divider.CeilDiv(slots[operation->a]);
+          const int64_t numerator = slots[operation->a];
+          slots[operation->out] = numerator > kExpressionLimit
+                                      ? kOverLimit
+                                      : operation->divider.CeilDiv(numerator);
         }
         break;
       case Kind::kProduct:
@@ -191,8 +194,8 @@ void CoordinateProgram::RunBatches(Phase phase, const ProblemView& problem,
       case Kind::kCausalBlocks:
         for (; operation != end; ++operation) {
           slots[operation->out] =
-              Evaluate(trees_[static_cast<size_t>(operation->b)], problem,
-                       Configuration());
+              EvaluateOrOver(trees_[static_cast<size_t>(operation->b)], problem,
+                             Configuration());
         }
         break;
     }
@@ -211,8 +214,7 @@ void CoordinateProgram::RunElements(const ProblemView& problem,
     slots[repeated_dimension_] = element;
     RunBatches(kPerElement, at_element, slots);
     for (const Sum& sum : sums_) {
-      slots[sum.out] =
-          std::min(slots[sum.out] + slots[sum.term], kExpressionLimit);
+      slots[sum.out] = std::min(slots[sum.out] + slots[sum.term], kOverLimit);
     }
   }
 }

@@ -5,16 +5,16 @@
 //   int tiles = program.Add(FoldExpression(mapping.tiles, configuration));
 //   program.Seal();
 //   int64_t slots[CoordinateProgram::kMaxSlots];
-//   program.Run(problem, slots);  // slots[tiles] == Evaluate(mapping.tiles, …)
+//   program.Run(problem, slots);  // slots[tiles] == EvaluateOrOver(…)
 //
 // Why: sixteen rows of a GEMM have about nine distinct ceil(extent / tile), not
 // forty-eight; walking sixteen trees of vectors takes several times as long as
 // the arithmetic. Operations are sorted by depth and kind, so that each run of
 // one kind is a plain loop.
 //
-// Values are those of Evaluate (model/kernel/mapping.h): they saturate at
-// kExpressionLimit. Since all factors are >= 0, the order of a product's
-// factors does not matter.
+// Values are those of EvaluateOrOver (model/kernel/mapping.h): beyond
+// kExpressionLimit all are kOverLimit. Since all factors are >= 0, the order of
+// a product's factors does not matter.
 //
 // Thread safety: immutable after Seal.
 #ifndef WAVETUNE_MODEL_DECISION_COORDINATE_PROGRAM_H_

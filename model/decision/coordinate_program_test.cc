@@ -42,7 +42,7 @@ TEST(CoordinateProgramTest, EvaluatesAsTheTrees) {
       program.Run(problem.View(), slots);
       for (size_t e = 0; e < folded.size(); ++e) {
         ASSERT_EQ(slots[slots_of[e]],
-                  Evaluate(folded[e], problem.View(), Configuration()));
+                  EvaluateOrOver(folded[e], problem.View(), Configuration()));
       }
     }
   }
@@ -57,6 +57,19 @@ TEST(CoordinateProgramTest, EvaluatesEachDistinctExpressionOnce) {
   EXPECT_EQ(program.slot_count(), count);
 }
 
+TEST(CoordinateProgramTest, WhatHasSaturatedStaysSoInQuotients) {
+  CoordinateProgram program(2, -1);
+  const int quotient = program.Add(Expression::CeilDiv(
+      {Expression::OfDimension(0), Expression::OfDimension(1)},
+      {Expression::Constant(64)}));
+  program.Seal();
+  int64_t slots[CoordinateProgram::kMaxSlots];
+  program.Run({kExpressionLimit, 2}, slots);
+  EXPECT_EQ(slots[quotient], kOverLimit);
+  program.Run({kExpressionLimit, 1}, slots);
+  EXPECT_EQ(slots[quotient], kExpressionLimit / 64);
+}
+
 TEST(CoordinateProgramTest, SaturatesInsteadOfOverflowing) {
   CoordinateProgram program(2, -1);
   const int product = program.Add(Expression::Product(
@@ -64,7 +77,7 @@ TEST(CoordinateProgramTest, SaturatesInsteadOfOverflowing) {
   program.Seal();
   int64_t slots[CoordinateProgram::kMaxSlots];
   program.Run({kExpressionLimit, 2}, slots);
-  EXPECT_EQ(slots[product], kExpressionLimit);
+  EXPECT_EQ(slots[product], kOverLimit);
   program.Run({0, kExpressionLimit}, slots);
   EXPECT_EQ(slots[product], 0);
 }

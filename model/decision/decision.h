@@ -28,7 +28,8 @@ enum class DefaultReason : uint8_t {
   kWrongDimensionCount = 2,  // Too few or too many extents.
   kExtentOutOfRange =
       3,  // An extent below its dimension's minimum or above its maximum.
-  kNoLegalCandidate = 4,  // Predicates exclude every candidate of the table.
+  kNoLegalCandidate = 4,  // Predicates exclude every candidate of the table, or
+                          // their tiles or iterations cannot be counted.
   kUnknownSpecialisation = 5,
   // The table's choices were shown to compute wrong results, and none has
   // replaced it.

@@ -17,11 +17,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 }  // namespace
 
 IntegerRows::IntegerRows(const Table& table, const SubTable& sub,
-                         const RowClasses& classes,
+                         const RowClasses& classes, const PartTiles& part_tiles,
                          std::vector<int> class_of_group,
                          int repeated_dimension)
     : source_(&sub),
       classes_(&classes),
+      part_tiles_(&part_tiles),
       class_of_group_(std::move(class_of_group)),
       tie_factor_(1 + table.near_tie),
       coordinates_(static_cast<int>(table.dimensions.size()),
@@ -52,6 +53,8 @@ IntegerRows::Place IntegerRows::Locate(size_t group, const ProblemView& problem,
   place.at.tiles = std::max<int64_t>(1, slots[g.tiles_slot]);
   place.at.iterations = static_cast<double>(loop);
   place.at.longest_loop = std::max<int64_t>(1, slots[g.longest_slot]);
+  place.at.saturated = std::max({place.at.tiles, loop, place.at.longest_loop}) >
+                       kExpressionLimit;
   if (source_->mapping.total_iterations) {
     place.at.iterations =
         place.at.iterations / static_cast<double>(place.at.tiles);
@@ -75,7 +78,8 @@ double IntegerRows::Predict(size_t group, const Place& place) const noexcept {
 }
 
 RowAnswer IntegerRows::Choose(const ProblemView& problem,
-                              const uint64_t* excluded) const noexcept {
+                              const uint64_t* excluded,
+                              bool of_layer) const noexcept {
   // Not initialised: only what the program writes is read.
   int64_t slots[CoordinateProgram::kMaxSlots];
   uint8_t regimes[kMaxGroups];
@@ -88,6 +92,7 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
     rank[i] = kNever;
     if ((excluded[i / 64] >> (i % 64) & 1) != 0) continue;
     const Place place = Locate(i, problem, slots, regimes);
+    if (place.at.saturated) continue;
     rank[i] = RankOf(
         source_->form, *place.segment, Predict(i, place),
         IsExtrapolated(*place.segment, place.at.iterations, place.waves));
@@ -101,7 +106,8 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
   const Place place = Locate(chosen, problem, slots, regimes);
   const WaveSegment& segment = *place.segment;
   const bool extrapolated =
-      IsExtrapolated(segment, place.at.iterations, place.waves);
+      IsExtrapolated(segment, place.at.iterations, place.waves) ||
+      (!of_layer && part_tiles_->AreOf(chosen, problem.extents.data()));
   return {.latency_us = Predict(chosen, place),
           .pick = RowPick::Of(static_cast<unsigned>(chosen),
                               segment.micro[static_cast<size_t>(LoopAnchorIndex(

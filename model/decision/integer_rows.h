@@ -4,7 +4,8 @@
 //
 // What CompiledSubTable falls back to where a number exceeds what RowKernel
 // computes with, or a mapping has another form: nothing that is launched, but a
-// decision answers it all the same.
+// decision answers it all the same. A row whose counts saturate says nothing
+// and is never chosen.
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECISION_INTEGER_ROWS_H_
@@ -16,6 +17,7 @@
 
 #include "model/decision/constant_divider.h"
 #include "model/decision/coordinate_program.h"
+#include "model/decision/part_tiles.h"
 #include "model/decision/row_answer.h"
 #include "model/decision/row_classes.h"
 #include "model/kernel/mapping.h"
@@ -26,17 +28,18 @@ namespace wavetune {
 
 class IntegerRows {
  public:
-  // `sub` is one of `table` and outlives this, as do `classes`, in which the
-  // groups were added in order.
+  // `sub` is one of `table` and outlives this, as do its `part_tiles` and
+  // `classes`, in which the groups were added in order.
   IntegerRows(const Table& table, const SubTable& sub,
-              const RowClasses& classes, std::vector<int> class_of_group,
-              int repeated_dimension);
+              const RowClasses& classes, const PartTiles& part_tiles,
+              std::vector<int> class_of_group, int repeated_dimension);
 
   // Returns the best row's answer for a problem whose extents are in range. Bit
-  // g of `excluded` (two words) excludes group g. Cannot fail. No lock,
-  // allocation or system call.
-  RowAnswer Choose(const ProblemView& problem,
-                   const uint64_t* excluded) const noexcept;
+  // g of `excluded` (two words) excludes group g. An answer of no group where
+  // none is left. Cannot fail. No lock, allocation or system call.
+  // `of_layer`: of a layer that was measured, and so were its tiles.
+  RowAnswer Choose(const ProblemView& problem, const uint64_t* excluded,
+                   bool of_layer) const noexcept;
 
  private:
   struct Group {
@@ -58,6 +61,7 @@ class IntegerRows {
 
   const SubTable* source_;
   const RowClasses* classes_;
+  const PartTiles* part_tiles_;
   std::vector<int> class_of_group_;
   double tie_factor_;
   CoordinateProgram coordinates_;

@@ -138,7 +138,9 @@ bool QuickRows::SetRanges(const Parts& parts) {
   for (size_t i = 0; i < parts.table.dimensions.size(); ++i) {
     const Dimension& dimension = parts.table.dimensions[i];
     const auto index = static_cast<int>(i);
-    int64_t min = dimension.min;
+    // What fills less than half of a tile is extrapolated, which no record
+    // says: that is for the general path.
+    int64_t min = std::max(dimension.min, parts.part_tiles.EnoughOf(i));
     int64_t max = dimension.max;
     if (index == layout_.rows_dimension || index == layout_.columns_dimension ||
         index == layout_.loop_dimension) {

@@ -7,10 +7,10 @@
 //
 // What it leaves to those: other mappings and regimes
 // (model/decision/quick_layout.h), overlaps of more than 16 heights of tiles,
-// illegal problems, and extents with which a number might exceed what lanes
-// hold (tens of millions where dimensions have no closer limit). Where a
-// predicate excludes rows, CompiledSubTable says which (ChooseAmong). Both give
-// the same answers.
+// illegal problems, those that fill less than half of a tile, and extents with
+// which a number might exceed what lanes hold (tens of millions where
+// dimensions have no closer limit). Where a predicate excludes rows,
+// CompiledSubTable says which (ChooseAmong). Both give the same answers.
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECISION_QUICK_ROWS_H_
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "model/decision/lane_program.h"
+#include "model/decision/part_tiles.h"
 #include "model/decision/predicate_program.h"
 #include "model/decision/quick_layout.h"
 #include "model/decision/row_answer.h"
@@ -44,6 +45,7 @@ class QuickRows {
     const PredicateProgram& predicates;
     const RowClasses& classes;
     const LaneProgram& program;
+    const PartTiles& part_tiles;
     const RowLayout& layout;
     const RowPlanes& planes;
     const RowKernel& kernel;

@@ -11,7 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/fold.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/kernel/relation_proof.h"
 
 namespace wavetune {
 namespace {
@@ -105,93 +107,6 @@ bool InRange(const Dimension& dimension, int64_t extent) {
   return dimension.min <= extent && extent <= dimension.max;
 }
 
-// Smallest and largest value that a sum takes over all problems in range.
-struct Interval {
-  __int128 low = 0;
-  __int128 high = 0;
-};
-
-__int128 Saturate(__int128 value) {
-  constexpr __int128 kLimit = kExpressionLimit;
-  return std::clamp(value, -kLimit, kLimit);
-}
-
-Interval TermInterval(const KernelSpec& spec, const Relation::Term& term,
-                      const Configuration& configuration) {
-  __int128 factor = Saturate(term.coefficient);
-  for (const int32_t index : term.parameters) {
-    factor = Saturate(factor * configuration[index]);
-  }
-  Interval interval{factor, factor};
-  for (const int32_t index : term.dimensions) {
-    // Extents are positive, so the sign stays.
-    const Dimension& dimension = spec.dimensions[static_cast<size_t>(index)];
-    const __int128 nearer = dimension.min;
-    const __int128 farther = dimension.max;
-    interval.low = Saturate(interval.low * (factor < 0 ? farther : nearer));
-    interval.high = Saturate(interval.high * (factor < 0 ? nearer : farther));
-  }
-  return interval;
-}
-
-Interval SumInterval(const KernelSpec& spec,
-                     const std::vector<Relation::Term>& terms,
-                     const Configuration& configuration) {
-  Interval sum;
-  for (const Relation::Term& term : terms) {
-    const Interval interval = TermInterval(spec, term, configuration);
-    sum.low = Saturate(sum.low + interval.low);
-    sum.high = Saturate(sum.high + interval.high);
-  }
-  return sum;
-}
-
-// Whether every term's constant part, and so the sum, is a multiple of
-// `divisor`.
-bool TermsAreMultiples(const KernelSpec& spec,
-                       const std::vector<Relation::Term>& terms,
-                       const Configuration& configuration, __int128 divisor) {
-  for (const Relation::Term& term : terms) {
-    __int128 factor = Saturate(term.coefficient);
-    for (const int32_t index : term.parameters) {
-      factor = Saturate(factor * configuration[index]);
-    }
-    for (const int32_t index : term.dimensions) {
-      const Dimension& dimension = spec.dimensions[static_cast<size_t>(index)];
-      if (dimension.min == dimension.max) {
-        factor = Saturate(factor * dimension.min);
-      }
-    }
-    if (factor % divisor != 0) return false;
-  }
-  return true;
-}
-
-bool AlwaysHolds(const KernelSpec& spec, const Relation& predicate,
-                 const Configuration& configuration) {
-  const Interval left = SumInterval(spec, predicate.left, configuration);
-  const Interval right = SumInterval(spec, predicate.right, configuration);
-  switch (predicate.op) {
-    case Relation::Operator::kEqual:
-      return left.low == left.high && right.low == right.high &&
-             left.low == right.low;
-    case Relation::Operator::kNotEqual:
-      return left.high < right.low || right.high < left.low;
-    case Relation::Operator::kLess:
-      return left.high < right.low;
-    case Relation::Operator::kLessOrEqual:
-      return left.high <= right.low;
-    case Relation::Operator::kGreater:
-      return left.low > right.high;
-    case Relation::Operator::kGreaterOrEqual:
-      return left.low >= right.high;
-    case Relation::Operator::kMultipleOf:
-      return right.low == right.high && right.low > 0 &&
-             TermsAreMultiples(spec, predicate.left, configuration, right.low);
-  }
-  return false;
-}
-
 void CheckExtent(const Dimension& dimension, int64_t extent,
                  std::vector<std::string>& faults) {
   if (InRange(dimension, extent)) return;
@@ -252,11 +167,12 @@ bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
 
 bool IsLegalForEveryProblem(const KernelSpec& spec,
                             const Configuration& configuration) {
-  return std::all_of(spec.problem_predicates.begin(),
-                     spec.problem_predicates.end(),
-                     [&](const Relation& predicate) {
-                       return AlwaysHolds(spec, predicate, configuration);
-                     });
+  return std::all_of(
+      spec.problem_predicates.begin(), spec.problem_predicates.end(),
+      [&](const Relation& predicate) {
+        return AlwaysHolds(FoldRelation(predicate, configuration),
+                           spec.dimensions);
+      });
 }
 
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {
@@ -286,6 +202,13 @@ absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {
     }
     for (const int64_t extent : problem.repeated) {
       CheckExtent(dimension, extent, faults);
+    }
+    if (faults.empty() &&
+        std::all_of(problem.repeated.begin(), problem.repeated.end(),
+                    [](int64_t extent) { return extent == 0; })) {
+      faults.push_back(absl::StrCat("every element of ", dimension.name,
+                                    " is 0, so that there is nothing to "
+                                    "launch; give one above 0"));
     }
   }
   const std::vector<std::string> names = spec.SpecialisationNames();

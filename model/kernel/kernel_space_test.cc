@@ -136,7 +136,8 @@ TEST(IsLegalForEveryProblemTest, DecidesMultiplesByTheConstantParts) {
   EXPECT_TRUE(
       AlwaysLegal({{Term(8, {}, {2})}, Op::kMultipleOf, {Term(1, {4})}}));
   EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {4})}}, 64, 64));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {k}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {k}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(2, {}, {2})}}));
   EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(0)}}));
 }
 
@@ -144,6 +145,27 @@ TEST(IsLegalForEveryProblemTest, PredicatesOverParametersAloneAreEvaluated) {
   using Op = Relation::Operator;
   EXPECT_TRUE(AlwaysLegal({{Term(1, {4})}, Op::kEqual, {Term(4)}}));
   EXPECT_FALSE(AlwaysLegal({{Term(1, {4})}, Op::kEqual, {Term(5)}}));
+}
+
+TEST(IsLegalForEveryProblemTest, FoldsParametersBeforeItAddsLikeTerms) {
+  using Op = Relation::Operator;
+  const auto k = Term(1, {}, {2});
+  // VECTOR * k - 3 * k is k.
+  EXPECT_TRUE(
+      AlwaysLegal({{Term(1, {4}, {2}), Term(-3, {}, {2})}, Op::kEqual, {k}}));
+  EXPECT_FALSE(
+      AlwaysLegal({{Term(1, {4}, {2}), Term(-2, {}, {2})}, Op::kEqual, {k}}));
+}
+
+TEST(CheckProblemTest, AnElementMayBeWithoutWorkButNotAll) {
+  KernelSpec spec = GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  Problem problem{.extents = {0, 64, 64}, .repeated = {5, 0, 7}};
+  EXPECT_TRUE(CheckProblem(spec, problem).ok());
+  EXPECT_TRUE(IsLegal(spec, {16, 32, 16, 1, 1}, problem.View()));
+  problem.repeated = {0, 0};
+  EXPECT_THAT(std::string(CheckProblem(spec, problem).message()),
+              HasSubstr("there is nothing to launch; give one above 0"));
 }
 
 TEST(CheckProblemTest, NamesWhatIsMissingExtraOrOutOfRange) {

@@ -40,7 +40,8 @@ struct Dimension {
   std::string name;
   bool repeated = false;  // A list of extents (tokens per expert); at most one
                           // dimension of a kernel.
-  int64_t min = 1;
+  int64_t min = 1;        // 0 for a repeated one whose elements may be without
+                          // work (an expert without tokens).
   int64_t max = kDefaultMaxExtent;
 
   friend bool operator==(const Dimension&, const Dimension&) = default;

@@ -101,8 +101,14 @@ class Validator {
     int repeated = 0;
     for (const Dimension& dimension : spec_.dimensions) {
       repeated += dimension.repeated ? 1 : 0;
-      if (dimension.min < 1) {
+      const int64_t least = dimension.repeated ? 0 : 1;
+      if (dimension.min < least) {
         Add("dimensions: '", dimension.name, "' has min ", dimension.min,
+            "; give at least ", least,
+            dimension.repeated ? "" : " (only a repeated dimension has 0)");
+      }
+      if (dimension.max < 1) {
+        Add("dimensions: '", dimension.name, "' has max ", dimension.max,
             "; give at least 1");
       }
       if (dimension.min > dimension.max) {

@@ -42,16 +42,15 @@ bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
 
 // Returns whether `configuration` is legal for every problem in range. Decided
 // from the predicates' structure, never by trying problems, and so for certain
-// only: a comparison holds for all problems if it holds at the ends of the
-// ranges; `left multiple_of right` if the right side is one number for all
-// problems (mostly 1) that divides the constant part of every term on the left.
-// A predicate that is true for a subtler reason counts as not met.
+// only (model/kernel/relation_proof.h). A predicate that is true for a subtler
+// reason counts as not met.
 bool IsLegalForEveryProblem(const KernelSpec& spec,
                             const Configuration& configuration);
 
-// Returns OK if `problem` has the right number of extents, each in range, and a
-// known specialisation. Errors: INVALID_ARGUMENT with the names of what is
-// missing, extra or out of range.
+// Returns OK if `problem` can be launched: it has the right number of extents,
+// each in range, not zeros alone for a repeated dimension, and a known
+// specialisation. Errors: INVALID_ARGUMENT with the names of what is missing,
+// extra or out of range.
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem);
 
 // Return "BLOCK_M=64 BLOCK_N=32 …" and "m=1 n=576 k=576 [specialisation]".

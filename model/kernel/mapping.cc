@@ -18,16 +18,17 @@ int64_t Clamp(int64_t value) {
   return std::clamp<int64_t>(value, 0, kExpressionLimit);
 }
 
-// Both factors in [0, kExpressionLimit].
-int64_t MultiplyClamped(int64_t a, int64_t b) {
+// Values of expressions are in [0, kOverLimit], and kOverLimit stays what it is
+// through products, quotients and sums.
+int64_t Multiply(int64_t a, int64_t b) {
   int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return kExpressionLimit;
-  return std::min(product, kExpressionLimit);
+  if (__builtin_mul_overflow(a, b, &product)) return kOverLimit;
+  return std::min(product, kOverLimit);
 }
 
-// Both in [0, kExpressionLimit]; a denominator of 0 counts as 1.
+// A denominator of 0 counts as 1.
 int64_t CeilQuotient(int64_t numerator, int64_t denominator) {
-  if (denominator <= 1) return numerator;
+  if (denominator <= 1 || numerator > kExpressionLimit) return numerator;
   return (numerator + denominator - 1) / denominator;
 }
 
@@ -80,11 +81,11 @@ int64_t SumOfCausalBlocks(int64_t seq_q, int64_t seq_kv, int64_t block_q,
       const Wide wide = FloorSum<Wide>(
           static_cast<Wide>(partial_tiles), static_cast<Wide>(block_kv),
           static_cast<Wide>(block_q), static_cast<Wide>(start));
-      if (wide >= static_cast<Wide>(kExpressionLimit)) return kExpressionLimit;
+      if (wide >= static_cast<Wide>(kExpressionLimit)) return kOverLimit;
       sum += static_cast<int64_t>(wide);
     }
   }
-  return Clamp(sum);
+  return std::min(sum, kOverLimit);
 }
 
 int64_t EvaluateAt(const Expression& expression, const ProblemView& problem,
@@ -96,8 +97,8 @@ int64_t EvaluateProduct(const std::vector<Expression>& factors, size_t begin,
                         const Element& element) {
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) {
-    product = MultiplyClamped(
-        product, EvaluateAt(factors[i], problem, configuration, element));
+    product = Multiply(product,
+                       EvaluateAt(factors[i], problem, configuration, element));
   }
   return product;
 }
@@ -108,7 +109,7 @@ int64_t EvaluateSum(const Expression& expression, const ProblemView& problem,
   int64_t sum = 0;
   for (const Expression& term : expression.children) {
     sum = std::min(sum + EvaluateAt(term, problem, configuration, element),
-                   kExpressionLimit);
+                   kOverLimit);
   }
   return sum;
 }
@@ -120,7 +121,7 @@ int64_t EvaluateSumOver(const Expression& expression,
   for (const int64_t extent : problem.repeated) {
     sum = std::min(sum + EvaluateAt(expression.children[0], problem,
                                     configuration, {expression.value, extent}),
-                   kExpressionLimit);
+                   kOverLimit);
   }
   return sum;
 }
@@ -271,23 +272,31 @@ Expression Expression::Sum(std::vector<Expression> terms) {
       .kind = Kind::kSum, .value = 0, .split = 0, .children = std::move(terms)};
 }
 
+int64_t EvaluateOrOver(const Expression& expression, const ProblemView& problem,
+                       const Configuration& configuration) {
+  return EvaluateAt(expression, problem, configuration, Element{});
+}
+
 int64_t Evaluate(const Expression& expression, const ProblemView& problem,
                  const Configuration& configuration) {
-  return EvaluateAt(expression, problem, configuration, Element{});
+  return std::min(EvaluateOrOver(expression, problem, configuration),
+                  kExpressionLimit);
 }
 
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
                        const Configuration& configuration) {
-  const auto at_least_one = [&](const Expression& expression) {
-    return std::max<int64_t>(1, Evaluate(expression, problem, configuration));
-  };
   Coordinates result;
+  const auto at_least_one = [&](const Expression& expression) {
+    const int64_t value = EvaluateOrOver(expression, problem, configuration);
+    result.saturated |= value > kExpressionLimit;
+    return std::clamp<int64_t>(value, 1, kExpressionLimit);
+  };
   result.tiles = at_least_one(mapping.tiles);
   if (mapping.iterations_per_tile.has_value()) {
     result.longest_loop = at_least_one(*mapping.iterations_per_tile);
     result.iterations = static_cast<double>(result.longest_loop);
     result.total_iterations =
-        MultiplyClamped(result.tiles, result.longest_loop);
+        std::min(Multiply(result.tiles, result.longest_loop), kExpressionLimit);
   } else {
     // With neither, one iteration a tile.
     result.total_iterations = mapping.total_iterations.has_value()

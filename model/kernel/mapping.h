@@ -61,13 +61,21 @@ struct Expression {
 // here, so that overflow is never undefined.
 inline constexpr int64_t kExpressionLimit = int64_t{1} << 52;
 
-// Returns the value of `expression`, saturated to [0, kExpressionLimit].
-// Extents must be >= 1, parameters >= 0 and their indices valid
-// (kernel_validation.h checks all of that). A divisor of 0 counts as 1. Cannot
-// fail. Cost: O(size of the tree),
-// times the elements under kSumOver.
+// What EvaluateOrOver says of a value that has saturated.
+inline constexpr int64_t kOverLimit = kExpressionLimit + 1;
+
+// Returns the value of `expression`, saturated to [0, kExpressionLimit]; what
+// has saturated stays there, also as part of a quotient. Extents must be >= 1
+// (elements of the repeated dimension >= 0), parameters >= 0 and their indices
+// valid (kernel_validation.h checks all of that). A divisor of 0 counts as 1.
+// Cannot fail. Cost: O(size of the tree), times the elements under kSumOver.
 int64_t Evaluate(const Expression& expression, const ProblemView& problem,
                  const Configuration& configuration);
+
+// The same, but kOverLimit for a value that has saturated: what it is less than
+// says nothing.
+int64_t EvaluateOrOver(const Expression& expression, const ProblemView& problem,
+                       const Configuration& configuration);
 
 // rows = ceil(extent / tile), summed over a repeated dimension.
 struct RowAxis {
@@ -102,6 +110,9 @@ struct Coordinates {
   // RowShare; 0 over a repeated dimension, whose rows share nothing, and where
   // there are no rows.
   double row_share = 0;
+  // Tiles, iterations or the longest loop are more than kExpressionLimit: what
+  // stands here is too little, and says nothing of the launch.
+  bool saturated = false;
 
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };

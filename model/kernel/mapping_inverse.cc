@@ -66,7 +66,8 @@ class Inverter {
   GridAxis MakeAxis(const TileAxis& axis) const {
     const Dimension& dimension = DimensionOf(axis.dimension);
     GridAxis result{.dimension = axis.dimension,
-                    .min = dimension.min,
+                    // An element without work has no tiles.
+                    .min = std::max<int64_t>(1, dimension.min),
                     .max = dimension.max,
                     .repeated = dimension.repeated};
     if (axis.factor->kind == Expression::Kind::kCeilDiv) {
@@ -76,7 +77,7 @@ class Inverter {
       // its companions are at their minimum.
       std::vector<int64_t> extents;
       for (const Dimension& other : spec_.dimensions) {
-        extents.push_back(other.min);
+        extents.push_back(std::max<int64_t>(1, other.min));
       }
       extents[static_cast<size_t>(axis.dimension)] = 1;
       const auto begin = children.begin();

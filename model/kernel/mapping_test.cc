@@ -95,6 +95,23 @@ TEST(EvaluateTest, SumsOverTheElementsOfTheRepeatedDimension) {
             4);
 }
 
+TEST(EvaluateTest, SaysWhatHasSaturated) {
+  const Configuration configuration({64, 64});
+  const Expression product = Expression::Product({Dim(0), Dim(1)});
+  EXPECT_EQ(EvaluateOrOver(product, {kExpressionLimit, 1}, configuration),
+            kExpressionLimit);
+  EXPECT_EQ(EvaluateOrOver(product, {kExpressionLimit, 2}, configuration),
+            kOverLimit);
+  EXPECT_EQ(EvaluateOrOver(product, {kExpressionLimit, 0}, configuration), 0);
+  Mapping mapping;
+  mapping.tiles = product;
+  mapping.iterations_per_tile = Dim(0);
+  EXPECT_FALSE(
+      MapProblem(mapping, {1 << 20, 1 << 20}, configuration).saturated);
+  EXPECT_TRUE(
+      MapProblem(mapping, {kExpressionLimit, 2}, configuration).saturated);
+}
+
 TEST(EvaluateTest, SaturatesInsteadOfOverflowing) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   const Configuration configuration({1, kHuge});
@@ -104,9 +121,13 @@ TEST(EvaluateTest, SaturatesInsteadOfOverflowing) {
   EXPECT_EQ(
       Evaluate(Expression::Product({Dim(0), Dim(1)}), problem, configuration),
       kExpressionLimit);
+  // What has saturated says nothing, divided or not.
   EXPECT_EQ(Evaluate(Expression::CeilDiv({Dim(0), Dim(1)}, {Par(1)}), problem,
                      configuration),
-            1);
+            kExpressionLimit);
+  EXPECT_EQ(
+      Evaluate(Expression::CeilDiv({Dim(0)}, {Par(1)}), problem, configuration),
+      1);
   EXPECT_EQ(Evaluate(Expression::Sum({Dim(0), Dim(1), Par(1)}), problem,
                      configuration),
             kExpressionLimit);

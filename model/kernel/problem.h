@@ -18,7 +18,9 @@
 namespace wavetune {
 
 // Extents in the order of the kernel's dimensions. The slot of a repeated
-// dimension is ignored; its elements are in `repeated`.
+// dimension is ignored; its elements are in `repeated`, 0 for one without work
+// where the kernel allows it. A list of zeros alone is decided as a launch of
+// one tile; it cannot be measured (CheckProblem).
 struct ProblemView {
   absl::Span<const int64_t> extents;
   absl::Span<const int64_t> repeated;

@@ -65,6 +65,7 @@ class Parser {
 
  private:
   absl::Status ReadHeader() {
+    RETURN_IF_ERROR(cells_.CheckNames());
     for (const Dimension& dimension : spec_.dimensions) {
       RETURN_IF_ERROR(
           cells_.Require(dimension.name, columns_.dimensions.emplace_back()));
@@ -168,8 +169,7 @@ class Parser {
         RETURN_IF_ERROR(ReadExtent(i, cell, problem.extents.back()));
         continue;
       }
-      for (const absl::string_view part :
-           absl::StrSplit(cell, ' ', absl::SkipEmpty())) {
+      for (const absl::string_view part : SplitExtents(cell)) {
         int64_t extent = 0;
         RETURN_IF_ERROR(ReadExtent(i, part, extent));
         problem.repeated.push_back(extent);

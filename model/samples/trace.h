@@ -7,8 +7,8 @@
 // `relative_spread`, `suspect` (0 or 1), `blocks_per_sm`,
 // `registers_per_thread` and `shared_memory_bytes` are used where present;
 // other columns are ignored. A repeated dimension's cell holds its elements
-// separated by spaces. Where the candidates are listed apart, a column
-// `candidate` with their number stands for the parameters and facts.
+// separated as SplitExtents has them. Where the candidates are listed apart, a
+// column `candidate` with their number stands for the parameters and facts.
 #ifndef WAVETUNE_MODEL_SAMPLES_TRACE_H_
 #define WAVETUNE_MODEL_SAMPLES_TRACE_H_
 
@@ -35,7 +35,7 @@ struct Trace {
 };
 
 // Returns the trace in `csv`. The first line names the columns; empty lines are
-// skipped; cells are not quoted. The specialisation of a line is its
+// skipped, as is a byte order mark. The specialisation of a line is its
 // candidate's where `candidates` are given and the file has a column
 // `candidate`; else the first of the spec's whose defines all match columns of
 // the same name (for example CAUSAL), else the unnamed one.

@@ -29,6 +29,7 @@ struct Columns {
 absl::StatusOr<Columns> FindColumns(const KernelSpec& spec,
                                     const TraceCells& cells) {
   Columns columns;
+  RETURN_IF_ERROR(cells.CheckNames());
   RETURN_IF_ERROR(cells.Require("candidate", columns.number));
   if (!spec.specialisations.empty()) {
     RETURN_IF_ERROR(cells.Require("specialisation", columns.specialisation));

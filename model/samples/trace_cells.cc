@@ -8,7 +8,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/status_macros.h"
 
@@ -22,10 +21,7 @@ bool TraceCells::Next() {
     left_.remove_prefix(std::min(end + 1, left_.size()));
     ++line_;
     if (text.empty()) continue;
-    cells_ = absl::StrSplit(text, ',');
-    for (absl::string_view& cell : cells_) {
-      cell = absl::StripAsciiWhitespace(cell);
-    }
+    SplitCells(text, cells_);
     if (header_.empty()) header_ = cells_;
     return true;
   }
@@ -43,6 +39,11 @@ absl::Status TraceCells::Require(absl::string_view name, int& column) const {
   column = Find(name);
   if (column != kAbsent) return absl::OkStatus();
   return Fault(absl::StrCat("column '", name, "' is missing; add it"));
+}
+
+absl::Status TraceCells::CheckNames() const {
+  const absl::Status status = CheckColumnNames(header_);
+  return status.ok() ? status : Fault(status.message());
 }
 
 absl::Status TraceCells::CheckWidth() const {

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/samples/csv_text.h"
 
 namespace wavetune {
 
@@ -26,7 +27,7 @@ class TraceCells {
 
   // `what` is what faults call the text; it must live as long as the cells do.
   explicit TraceCells(absl::string_view csv, absl::string_view what = "trace")
-      : left_(csv), what_(what) {}
+      : left_(WithoutByteOrderMark(csv)), what_(what) {}
 
   // Goes on to the next line that is not empty; the first one names the
   // columns. False at the end.
@@ -44,6 +45,9 @@ class TraceCells {
   absl::string_view cell(int column) const {
     return cells_[static_cast<size_t>(column)];
   }
+
+  // Returns OK if no two columns have the same name, case ignored.
+  absl::Status CheckNames() const;
 
   // Returns OK if the line has a cell for each column.
   absl::Status CheckWidth() const;

@@ -148,7 +148,7 @@ std::vector<Relation::Term> KernelBinder::BindTerms(
   std::vector<Relation::Term> result;
   for (int i = 0; i < terms.size(); ++i) {
     Relation::Term term;
-    term.coefficient = terms[i].coefficient() == 0 ? 1 : terms[i].coefficient();
+    if (terms[i].has_coefficient()) term.coefficient = terms[i].coefficient();
     for (const std::string& name : terms[i].factors()) {
       BindFactor(name, absl::StrCat(path, "[", i, "].factors"), scope, &term);
     }

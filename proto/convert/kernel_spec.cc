@@ -1,5 +1,6 @@
 #include "proto/convert/kernel_spec.h"
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -205,9 +206,13 @@ void KernelBinder::BindGrid(const v1::ProblemGrid& grid,
             absl::StrCat("unknown specialisation \"", grid.specialisation(),
                          "\""));
   }
-  if (grid.weight() < 0) Fault(path + ".weight", "must not be negative");
+  if (grid.has_weight() && !(grid.weight() > 0 && std::isfinite(grid.weight())))
+    Fault(
+        path + ".weight",
+        absl::StrCat("is ", grid.weight(),
+                     "; give a finite number above 0, or leave it out for 1"));
   const double weight =
-      (grid.weight() == 0 ? 1.0 : grid.weight()) / static_cast<double>(count);
+      (grid.has_weight() ? grid.weight() : 1.0) / static_cast<double>(count);
   for (int64_t i = 0; i < count; ++i) {
     WeightedProblem item{.problem = {}, .weight = weight};
     item.problem.specialisation = grid.specialisation();
@@ -237,11 +242,13 @@ KernelSpec KernelBinder::Bind() {
     arguments_.emplace(proto_.arguments(i).name(), i);
   }
   for (const v1::Dimension& d : proto_.dimensions()) {
+    // An expert without tokens is nothing special.
+    const int64_t least = d.repeated() ? 0 : 1;
     spec.dimensions.push_back(
         {.name = d.name(),
          .repeated = d.repeated(),
-         .min = d.min() == 0 ? 1 : d.min(),
-         .max = d.max() == 0 ? kDefaultMaxExtent : d.max()});
+         .min = d.has_min() ? d.min() : least,
+         .max = d.has_max() ? d.max() : kDefaultMaxExtent});
   }
   for (int i = 0; i < proto_.parameters_size(); ++i) {
     const v1::Parameter& p = proto_.parameters(i);
@@ -300,7 +307,7 @@ KernelSpec KernelBinder::Bind() {
              absl::StrCat("correctness_problems[", i, "]"),
              &spec.correctness_problems);
   }
-  if (proto_.limits().max_elements() != 0)
+  if (proto_.limits().has_max_elements())
     spec.limits.max_elements = proto_.limits().max_elements();
   spec.limits.max_total_iterations = proto_.limits().max_total_iterations();
   if (!v1::WaveForm_IsValid(proto_.wave_form()))

@@ -58,6 +58,40 @@ TEST(KernelSpecConversionTest, MultipliesGridsOutAndSharesTheirWeight) {
   EXPECT_DOUBLE_EQ(spec.representative_problems[5].weight, 0.5);
 }
 
+// A grouped GEMM: an expert may be without tokens.
+TEST(KernelSpecConversionTest, ElementsOfARepeatedDimensionMayBeZero) {
+  const auto range_of = [](const std::string& range) {
+    return KernelSpecFromProto(
+               ParseSpec(std::string(kSpec) +
+                         "dimensions { name: \"rows\" repeated: true " + range +
+                         " }"))
+        .value()
+        .dimensions.back();
+  };
+  EXPECT_EQ(range_of("").min, 0);
+  EXPECT_EQ(range_of("min: 0").min, 0);
+  EXPECT_EQ(range_of("min: 1").min, 1);
+  EXPECT_EQ(range_of("min: 1").max, kDefaultMaxExtent);
+}
+
+TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
+  KernelSpec spec = KernelSpecFromProto(ParseSpec(std::string(kSpec) + R"(
+          dimensions { name: "h" min: 0 max: 0 }
+          limits { max_elements: 0 }
+          constraints { left { coefficient: 0 factors: "V" } op: EQUAL right { coefficient: 0 } }
+          constraints { left { factors: "V" } op: GREATER right { coefficient: 0 } })"))
+                        .value();
+  // Both are faults that validation names.
+  EXPECT_EQ(spec.dimensions.back().min, 0);
+  EXPECT_EQ(spec.dimensions.back().max, 0);
+  EXPECT_EQ(spec.limits.max_elements, 0);
+  EXPECT_EQ(spec.constraints[0].left[0].coefficient, 0);
+  EXPECT_EQ(spec.constraints[0].right[0].coefficient, 0);
+  EXPECT_EQ(spec.constraints[1].left[0].coefficient, 1);
+  EXPECT_TRUE(
+      Holds(spec.constraints[1], ProblemView(), spec.default_configuration));
+}
+
 TEST(KernelSpecConversionTest, ReportsContradictions) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"parameters { name: \"BM\" role: MACRO values: 1 }", "declared twice"},
@@ -73,6 +107,11 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
        "unknown parameter \"Z\""},
       {"representative_problems { axes { dimension: \"m\" values: 1 } }",
        "no values for dimension \"n\""},
+      {"representative_problems { weight: 0 axes { dimension: \"m\" values: 1 "
+       "} axes { dimension: \"n\" values: 1 } axes { dimension: \"k\" values: "
+       "1 "
+       "} }",
+       "weight: is 0; give a finite number above 0"},
       {"portfolio_size: 129", "must be 0 to 128"},
       {"portfolio_size: -1", "must be 0 to 128"},
       {"wave_form: 7", "give WAVE_SUM or WAVE_OVERLAP"},

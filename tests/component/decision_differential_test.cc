@@ -136,6 +136,17 @@ bool IsAlikeWithManyHeights(const SubTable& sub) {
   return heights.size() > 8;
 }
 
+// Takes the work from some elements, or from all, where the kernel allows it.
+void EmptyElements(Lcg& random, const Table& table, Problem& problem) {
+  for (const Dimension& dimension : table.dimensions) {
+    if (!dimension.repeated || dimension.min > 0) continue;
+    const int64_t share = random.Between(1, 4);
+    for (int64_t& element : problem.repeated) {
+      if (random.OneIn(share)) element = 0;
+    }
+  }
+}
+
 // What came up; all of it must, or the comparison shows little.
 struct Tally {
   std::map<DecisionSource, int> sources;
@@ -144,6 +155,7 @@ struct Tally {
   int alike = 0;  // Of overlaps with more than eight heights of tiles.
   int near_ties = 0;
   int of_layers = 0;
+  int without_work = 0;  // With elements of 0.
   size_t most_groups = 0;
 };
 
@@ -159,6 +171,7 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
     ASSERT_TRUE(compiled.ok()) << seed << ": " << compiled.status();
     for (int i = 0; i < kProblemsPerTable; ++i) {
       Problem problem = RandomProblem(random, table);
+      if (random.OneIn(4)) EmptyElements(random, table, problem);
       const auto sub_tables = static_cast<int64_t>(table.sub_tables.size());
       const int sub =
           static_cast<int>(random.OneIn(100) ? -1 : random.Below(sub_tables));
@@ -178,6 +191,8 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
       ++tally.sources[fast.source];
       ++tally.reasons[fast.reason];
       if (fast.source == DecisionSource::kDefault) continue;
+      tally.without_work +=
+          std::count(problem.repeated.begin(), problem.repeated.end(), 0) > 0;
       ASSERT_GT(fast.latency_us, 0);
       const SubTable& of = table.sub_tables[static_cast<size_t>(sub)];
       ++tally.forms[of.form];
@@ -217,6 +232,7 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   EXPECT_GT(tally.forms[WaveForm::kOverlap], 10000);
   EXPECT_GT(tally.alike, 100);
   EXPECT_GT(tally.near_ties, 100);
+  EXPECT_GT(tally.without_work, 500);
   EXPECT_GT(tally.of_layers, 100);
   EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.
 }

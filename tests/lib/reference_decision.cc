@@ -19,6 +19,7 @@ struct Row {
   double latency_us = 0;
   double rank_us = 0;
   bool extrapolated = false;
+  bool part_tiles = false;  // As extrapolated, but competes as it is.
 };
 
 int RepeatedDimension(const Table& table) {
@@ -51,6 +52,40 @@ DefaultReason Judge(const Table& table, const ProblemView& problem) {
   return DefaultReason::kNone;
 }
 
+// Whether a factor ceil(dimension / parameters) of the expression is less than
+// half a tile; `left_out` is the rows' dimension.
+bool HasPartTile(const Expression& expression, const Configuration& lead,
+                 const ProblemView& problem, int64_t left_out) {
+  using Kind = Expression::Kind;
+  if (expression.kind == Kind::kProduct) {
+    return std::any_of(expression.children.begin(), expression.children.end(),
+                       [&](const Expression& factor) {
+                         return HasPartTile(factor, lead, problem, left_out);
+                       });
+  }
+  if (expression.kind != Kind::kCeilDiv || expression.split != 1) return false;
+  const Expression& dimension = expression.children[0];
+  if (dimension.kind != Kind::kDimension || dimension.value == left_out) {
+    return false;
+  }
+  int64_t tile = 1;
+  for (size_t i = 1; i < expression.children.size(); ++i) {
+    tile *= Evaluate(expression.children[i], problem, lead);
+  }
+  return 2 * problem.extents[static_cast<size_t>(dimension.value)] < tile;
+}
+
+bool FillsPartTiles(const SubTable& sub, const MacroGroup& group,
+                    const ProblemView& problem) {
+  const Configuration& lead = sub.portfolio[group.lead].configuration;
+  const int64_t rows = sub.mapping.rows ? sub.mapping.rows->dimension : -1;
+  return HasPartTile(sub.mapping.tiles, lead, problem, rows) ||
+         HasPartTile(sub.mapping.total_iterations
+                         ? *sub.mapping.total_iterations
+                         : *sub.mapping.iterations_per_tile,
+                     lead, problem, /*left_out=*/-1);
+}
+
 // The row of a group at the problem, or nothing where a predicate excludes it.
 std::optional<Row> RowOf(const Table& table, const SubTable& sub,
                          const MacroGroup& group, const ProblemView& problem) {
@@ -61,6 +96,7 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
     }
   }
   const Coordinates at = MapProblem(sub.mapping, problem, lead);
+  if (at.saturated) return std::nullopt;  // Nobody can say how long it takes.
   size_t regime = 0;
   while (regime + 1 < sub.row_regimes.size() &&
          (at.rows > sub.row_regimes[regime].max_rows ||
@@ -81,6 +117,7 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);
+  row.part_tiles = FillsPartTiles(sub, group, problem);
   row.rank_us = row.latency_us;
   if (sub.form == WaveForm::kOverlap) {
     if (row.extrapolated) row.rank_us *= 1.1;
@@ -144,6 +181,7 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   }
   if (const auto known = GroupOfLayer(sub, problem)) {
     if (auto row = RowOf(table, sub, sub.groups[*known], problem)) {
+      row->part_tiles = false;  // The layer was measured.
       legal = {*row};
     }
   }
@@ -161,10 +199,11 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
     decision.latency_us +=
         sub.sustained.slowdown * (row.latency_us - sub.sustained.from_us);
   }
-  decision.relative_bound = row.extrapolated ? row.segment->extrapolated_bound
-                                             : row.segment->relative_bound;
-  decision.source = row.extrapolated ? DecisionSource::kExtrapolated
-                                     : DecisionSource::kFitted;
+  const bool extrapolated = row.extrapolated || row.part_tiles;
+  decision.relative_bound = extrapolated ? row.segment->extrapolated_bound
+                                         : row.segment->relative_bound;
+  decision.source =
+      extrapolated ? DecisionSource::kExtrapolated : DecisionSource::kFitted;
   if (stale) decision.source = DecisionSource::kStale;
   return decision;
 }

@@ -107,8 +107,9 @@ PyMethodDef methods[] = {
      "Dimensions are given by name, all of them: integers, and for a repeated "
      "dimension a\nsequence of integers (an array of int64 is not copied). No "
      "RPC, no lock.\n\n"
-     "ValueError: a dimension is unknown, missing, negative, zero or beyond 64 "
-     "bits.\nAn extent that the kernel was not declared for is no error: the "
+     "ValueError: a dimension is unknown, missing, negative, zero (but for "
+     "elements of a repeated\ndimension) or beyond 64 bits.\nAn extent that "
+     "the kernel was not declared for is no error: the "
      "decision is the\ndefault, and Decision.reason says so."},
     {"explain", AsMethod(ExplainMethod), METH_FASTCALL | METH_KEYWORDS,
      "explain($self, /, **dimensions)\n--\n\n"

@@ -123,8 +123,9 @@ class Tuner:
         Dimensions are given by name, all of them: integers, and for a repeated dimension a sequence of integers (an
         array of int64 is not copied). No RPC, no lock.
 
-        ValueError: a dimension is unknown, missing, negative, zero or beyond 64 bits. An extent that the kernel was
-        not declared for is no error: the decision is the default, and Decision.reason says so.
+        ValueError: a dimension is unknown, missing, negative, zero (but for elements of a repeated dimension) or beyond
+        64 bits. An extent that the kernel was not declared for is no error: the decision is the default, and
+        Decision.reason says so.
         """
     def explain(self, /, **dimensions: _Extent) -> list[ExplainedRow]:
         """Returns what each macro configuration was predicted to take, the best first; empty where resolve() answers

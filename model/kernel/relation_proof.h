@@ -1,0 +1,35 @@
+// Whether a relation holds whatever the problem.
+//
+//   // n % 2 == 0 does not, 2 * n % 2 == 0 and m * n >= n do.
+//   AlwaysHolds(FoldRelation(predicate, configuration), spec.dimensions);
+//
+// Decided from the relation's form, never by trying problems, and so for
+// certain only: sides are subtracted and like terms added up first, so that a
+// dimension may stand in several of them.
+//
+// Thread safety: a pure function.
+#ifndef WAVETUNE_MODEL_KERNEL_RELATION_PROOF_H_
+#define WAVETUNE_MODEL_KERNEL_RELATION_PROOF_H_
+
+#include <vector>
+
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/relation.h"
+
+namespace wavetune {
+
+// Returns whether `folded` (model/kernel/fold.h: no parameters are left) is
+// proven to hold for every problem in the dimensions' ranges, as Holds says it.
+// False also where a proof is beyond this:
+//  - comparisons are proven by the least and the largest value of the sides'
+//    difference. These are exact where no term has a dimension twice; else each
+//    term counts for itself.
+//  - MULTIPLE_OF is proven where the right side is positive and either divides
+//    every term on the left, or is one term that does (n * k of n).
+// Cannot fail. Cost: 2^dimensions sums at most.
+bool AlwaysHolds(const Relation& folded,
+                 const std::vector<Dimension>& dimensions);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_RELATION_PROOF_H_
