@@ -5,28 +5,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "client/cli/format.h"
+#include "model/samples/csv_text.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
 
 namespace wavetune::cli {
 namespace {
 
-// More would bury the first.
-constexpr size_t kMaxFaults = 10;
-
 absl::Status FaultsOf(const Baseline& baseline,
-                      std::vector<std::string> faults) {
+                      const std::vector<std::string>& faults) {
   if (faults.empty()) return absl::OkStatus();
-  const size_t all = faults.size();
-  if (all > kMaxFaults) {
-    faults.resize(kMaxFaults);
-    faults.push_back(absl::StrCat("and ", all - kMaxFaults, " more"));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("baseline \"", baseline.name, "\", ", baseline.path, ":\n  ",
-                   absl::StrJoin(faults, "\n  ")));
+  return absl::InvalidArgumentError(absl::StrCat("baseline \"", baseline.name,
+                                                 "\", ", baseline.path, ":\n  ",
+                                                 JoinFaults(faults, "\n  ")));
 }
 
 std::string AtLine(const DecisionLine& decision, absl::string_view fault) {
@@ -63,7 +55,7 @@ absl::StatusOr<Baseline> ReadBaseline(const BaselineFile& file,
                                  " is no candidate that was measured; name "
                                  "one of the recorded candidates")));
   }
-  RETURN_IF_ERROR(FaultsOf(baseline, std::move(faults)));
+  RETURN_IF_ERROR(FaultsOf(baseline, faults));
   baseline.decisions = *std::move(decisions);
   return baseline;
 }
@@ -147,7 +139,7 @@ absl::StatusOr<std::vector<double>> BaselineLatencies(
     faults.push_back(absl::StrCat("there is no decision at ",
                                   FormatProblem(table.dimensions, problem),
                                   ", which is judged; add a line"));
-  RETURN_IF_ERROR(FaultsOf(baseline, std::move(faults)));
+  RETURN_IF_ERROR(FaultsOf(baseline, faults));
   return latencies;
 }
 

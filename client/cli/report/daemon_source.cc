@@ -1,7 +1,6 @@
 // ReportFromDaemon.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,16 +36,11 @@ class Listing {
 
   // Moves what was listed into `report`.
   void Finish(ReportInput& report) {
-    std::set<Problem> known(report.representative.begin(),
-                            report.representative.end());
-    for (const Sample& sample : fitted_) known.insert(sample.problem);
-    for (auto& [pair, samples] : measured_) {
-      const Sample sample = MedianSample(std::move(samples));
-      (known.contains(sample.problem) ? report.held_out : report.judged)
-          .push_back(sample);
-    }
+    for (auto& [pair, samples] : measured_)
+      report.judged.push_back(MedianSample(std::move(samples)));
     report.fitted = std::move(fitted_);
     report.candidates = std::move(candidates_);
+    KeepApart(report);
   }
 
  private:
@@ -83,7 +77,6 @@ class Listing {
 // something else.
 std::vector<Problem> Representative(StatusReader& status, const Table& table) {
   const absl::StatusOr<KnownKernel> kernel = FindKernel(status, table.kernel);
-  std::vector<Problem> problems;
   if (!kernel.ok() ||
       !std::equal(table.dimensions.begin(), table.dimensions.end(),
                   kernel->spec.dimensions.begin(),
@@ -91,10 +84,8 @@ std::vector<Problem> Representative(StatusReader& status, const Table& table) {
                   [](const Dimension& a, const Dimension& b) {
                     return a.name == b.name && a.repeated == b.repeated;
                   }))
-    return problems;
-  for (const WeightedProblem& one : kernel->spec.representative_problems)
-    problems.push_back(one.problem);
-  return problems;
+    return {};
+  return RepresentativeProblems(kernel->spec);
 }
 
 // A name that is misspelt has no table either, but should not be profiled.

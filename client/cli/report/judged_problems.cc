@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "client/cli/report/baselines.h"
@@ -26,14 +25,11 @@ struct Judged {
 };
 
 ByProblem Collect(const ReportInput& input, const SubTable& sub) {
-  std::set<Problem> fitted;
-  for (const Sample& sample : input.fitted) fitted.insert(sample.problem);
   ByProblem result;
   const size_t dimensions = input.table->table().dimensions.size();
   for (const Sample& sample : input.judged) {
     if (sample.problem.specialisation != sub.specialisation ||
-        sample.problem.extents.size() != dimensions ||
-        !(sample.latency_us > 0) || fitted.contains(sample.problem))
+        sample.problem.extents.size() != dimensions || !(sample.latency_us > 0))
       continue;
     auto [it, inserted] =
         result[sample.problem].emplace(sample.configuration, sample.latency_us);
@@ -194,6 +190,10 @@ absl::StatusOr<std::vector<JudgedMethod>> Methods(
 absl::StatusOr<JudgedProblems> JudgeProblems(const ReportInput& input,
                                              const SubTable& sub) {
   JudgedProblems result;
+  result.known = static_cast<int>(std::count_if(
+      input.known.begin(), input.known.end(), [&sub](const Problem& problem) {
+        return problem.specialisation == sub.specialisation;
+      }));
   const ByProblem by_problem = Collect(input, sub);
   const std::vector<Judged> judged = Select(input, sub, by_problem, result);
   result.best_single = BestSingle(judged);

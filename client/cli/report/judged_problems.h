@@ -55,12 +55,13 @@ struct JudgedProblems {
   // the choice not among them.
   int too_few = 0;
   int choice_missing = 0;
+  // Those of input.known: measured, but fitted or representative.
+  int known = 0;
 };
 
 // Judges the decisions of one sub-table, and the baselines, at the problems of
-// input.judged, none of which may have been fitted (such are left out
-// silently). Errors: as BaselineLatencies (baselines.h); without baselines it
-// cannot fail.
+// input.judged, of which KeepApart has taken what the table knows. Errors: as
+// BaselineLatencies (baselines.h); without baselines it cannot fail.
 absl::StatusOr<JudgedProblems> JudgeProblems(const ReportInput& input,
                                              const SubTable& sub);
 

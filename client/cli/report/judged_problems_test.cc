@@ -166,11 +166,12 @@ TEST_F(JudgedProblemsTest, AMissingChoiceIsCounted) {
   EXPECT_EQ(judged.choice_missing, 1);
 }
 
-TEST_F(JudgedProblemsTest, WhatWasFittedIsNotJudged) {
-  Record(kChosen, 64, 10);
-  Record(kOther, 64, 8);
-  input_.fitted = {input_.judged[0]};
-  EXPECT_TRUE(Judged().choices.empty());
+TEST_F(JudgedProblemsTest, WhatTheTableKnowsIsCounted) {
+  input_.known = {{.extents = {64, 64, 64}},
+                  {.extents = {64, 64, 64}, .specialisation = "another"}};
+  const JudgedProblems judged = Judged();
+  EXPECT_TRUE(judged.choices.empty());
+  EXPECT_EQ(judged.known, 1);
 }
 
 TEST_F(JudgedProblemsTest, NonsenseIsLeftOut) {

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
+#include "client/cli/number_option.h"
 #include "client/cli/problem_arguments.h"
 #include "client/cli/report/baselines.h"
 #include "client/cli/report/output_file.h"
@@ -126,14 +127,14 @@ void AddTraceOptions(CLI::App* command, Options& options) {
                    "candidate")
       ->needs(trace)
       ->excludes(all_anchors)
-      ->check(CLI::Range(1, 10000))
+      ->check(NumberIn(1, 10000))
       ->capture_default_str();
   command
       ->add_option("--portfolio", options.trace.profile.portfolio_size,
                    "With --trace: largest number of candidates in the table; "
                    "default: the kernel's (portfolio_size of its manifest)")
       ->needs(trace)
-      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)));
+      ->check(NumberIn(1, static_cast<int>(kMaxPortfolio)));
 }
 
 }  // namespace

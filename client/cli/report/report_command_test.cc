@@ -99,6 +99,16 @@ TEST_F(ReportCommandTest, OfRepeatedMeasurementsTheMedianCounts) {
   EXPECT_EQ(samples["use"], Json({0, 3}));
 }
 
+TEST_F(ReportCommandTest, ProblemsThatAreAlsoFittedAreCounted) {
+  AddCandidate({64, 2});
+  AddSample(false, 64, 10);
+  AddSample(true, 64, 11);
+  AddSample(true, 700, 12);
+  ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
+  EXPECT_THAT(Page(), HasSubstr("1 problems are not judged: they were fitted, "
+                                "or are representative."));
+}
+
 TEST_F(ReportCommandTest, ShowsTheBaselinesGiven) {
   AddCandidate({64, 2});
   AddCandidate({128, 2});

@@ -33,9 +33,13 @@ struct ReportInput {
   // Measured, not fitted, at problems that decisions may be judged at where
   // enough candidates were measured there.
   std::vector<Sample> judged;
-  std::vector<Problem> representative;  // What clients ask for; may be empty.
-  std::vector<Baseline> baselines;      // In the order given.
-  std::vector<std::string> notes;       // Shown as they are.
+  // Measured as those of `judged` were, but fitted or representative, too: not
+  // judged. Distinct.
+  std::vector<Problem> known;
+  // What clients ask for, each with its specialisation; may be empty.
+  std::vector<Problem> representative;
+  std::vector<Baseline> baselines;  // In the order given.
+  std::vector<std::string> notes;   // Shown as they are.
 };
 
 }  // namespace wavetune::cli

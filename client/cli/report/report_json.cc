@@ -92,6 +92,8 @@ class SubReport {
          " samples are of excluded or unknown candidates and are not shown.");
     note(judged_.choice_missing,
          " problems are not judged: the choice was not measured there.");
+    note(judged_.known,
+         " problems are not judged: they were fitted, or are representative.");
     if (judged_.choices.empty())
       note(judged_.too_few,
            " problems are not judged: fewer than half of their candidates were "

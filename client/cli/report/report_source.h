@@ -5,10 +5,12 @@
 #define WAVETUNE_CLIENT_CLI_REPORT_REPORT_SOURCE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/cli/daemon_connection.h"
 #include "client/cli/report/report_input.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/profile/profile.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 
@@ -21,6 +23,15 @@ struct TraceReportOptions {
   bool all_anchors = false;
   ProfileOptions profile;
 };
+
+// Returns the manifest's representative problems: those of a grid that names no
+// specialisation for each of them. Cannot fail.
+std::vector<Problem> RepresentativeProblems(const KernelSpec& spec);
+
+// Moves samples at problems that the report's table knows, being fitted or
+// representative, from `judged` to `held_out`, and names the problems in
+// `known`. Cannot fail.
+void KeepApart(ReportInput& report);
 
 // Returns a recorded kernel with a table that is fitted from it. Errors: as
 // LoadTraceFolder and FitTrace.

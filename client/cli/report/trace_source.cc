@@ -11,12 +11,6 @@
 namespace wavetune::cli {
 namespace {
 
-std::vector<Problem> ProblemsOf(const std::vector<WeightedProblem>& weighted) {
-  std::vector<Problem> problems;
-  for (const WeightedProblem& one : weighted) problems.push_back(one.problem);
-  return problems;
-}
-
 // What was recorded and not fitted.
 std::vector<Sample> Without(const std::vector<Sample>& recorded,
                             const std::vector<Sample>& fitted) {
@@ -50,7 +44,8 @@ absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options) {
   report.candidates = std::move(trace.candidates);
   report.fitted = std::move(fit.samples);
   report.judged = std::move(trace.exhaustive);
-  report.representative = ProblemsOf(trace.spec.representative_problems);
+  report.representative = RepresentativeProblems(trace.spec);
+  KeepApart(report);
   report.notes = std::move(fit.report.notes);
   return report;
 }
