@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +17,10 @@
 #include "model/status_macros.h"
 #include "proto/convert/descriptor_limit.h"
 #include "proto/convert/library_log.h"
+#include "proto/convert/number_range.h"
 #include "proto/convert/process_signals.h"
 #include "proto/convert/socket_paths.h"
+#include "proto/convert/standard_output.h"
 #include "server/daemon.h"
 #include "server/log.h"
 #include "server/maintenance_commands.h"
@@ -79,6 +82,10 @@ std::string DefaultStore() {
   return home.empty() ? "" : home + "/.local/state/wavetune";
 }
 
+CLI::Validator NumberIn(const NumberRange& range) {
+  return CLI::Validator(range, range.Text());
+}
+
 void Declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version",
                        absl::StrCat("wavetuned ", WAVETUNE_VERSION));
@@ -105,7 +112,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--budget", arguments.budget_s,
                  "Device time per profiling job, in seconds")
       ->envname("WAVETUNE_BUDGET")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(kBudgetRange))
       ->capture_default_str();
   app.add_flag("--even-if-busy", arguments.even_if_busy,
                "Profile also while others use a device, for machines that do "
@@ -114,12 +121,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--sample-limit-mib", arguments.sample_limit_mib,
                  "Space that samples may take, in MiB; 0: no limit")
       ->envname("WAVETUNE_SAMPLE_LIMIT_MIB")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
+      ->check(NumberIn({0, 1e12}))
       ->capture_default_str();
   app.add_option("--generations", arguments.generations,
                  "Generations of samples kept per kernel and device class")
       ->envname("WAVETUNE_GENERATIONS")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn({1, 1000}))
       ->capture_default_str();
   app.add_flag("--auto-refine,!--no-auto-refine", arguments.auto_refine,
                "Profile a little more by itself where more than 5 % of the "
@@ -130,13 +137,13 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--refine-budget", arguments.refine_budget_s,
                  "Device time of such a refinement, in seconds")
       ->envname("WAVETUNE_REFINE_BUDGET")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(kBudgetRange))
       ->capture_default_str();
   app.add_option("--refine-interval-hours", arguments.refine_interval_h,
                  "Least time between two refinements of a kernel on a kind of "
                  "device, in hours")
       ->envname("WAVETUNE_REFINE_INTERVAL_HOURS")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NumberIn({0, 87600}))
       ->capture_default_str();
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
@@ -230,8 +237,9 @@ int Main(int argc, char** argv) {
   DeclareMaintenance(app, &arguments.store, &maintenance);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  } catch (const CLI::ParseError& error) {     // CLI11 has no other way.
+    const bool wanted = app.exit(error) == 0;  // Help, or the version.
+    return wanted ? Exit(FinishOutput(std::cout)) : kExitUsage;
   }
   if (arguments.store.empty()) {
     std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
@@ -239,7 +247,11 @@ int Main(int argc, char** argv) {
   }
   RouteLibraryLogs(LogOfLibrary);
   // As by default: an ending signal ends maintenance at once.
-  if (maintenance) return Exit(maintenance());
+  if (maintenance) {
+    absl::Status status = maintenance();
+    status.Update(FinishStandardOutput());
+    return Exit(status);
+  }
   ProcessSignals::Block();
   const absl::StatusOr<LogLevel> level = ParseLogLevel(arguments.log_level);
   if (level.ok()) SetLogLevel(*level);

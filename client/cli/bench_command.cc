@@ -10,6 +10,7 @@
 #include "client/cli/job_text.h"
 #include "client/cli/kernel_lookup.h"
 #include "client/cli/local_node.h"
+#include "client/cli/number_option.h"
 #include "client/cli/progress.h"
 #include "client/cli/shapes_file.h"
 #include "client/cli/trace_recorder.h"
@@ -227,20 +228,21 @@ void AddBenchCommand(CommandRegistry& registry) {
   command
       ->add_option("--shapes", options->shapes,
                    "Comma-separated values: a first line with the kernel's "
-                   "dimensions (other columns are labels), a line per problem")
+                   "dimensions (other columns are labels), a line per problem; "
+                   "a repeated dimension's elements are separated by spaces")
       ->required();
   command->add_flag("--exhaustive", options->exhaustive,
                     "Measure every candidate that compiles");
   command
       ->add_option("--leaders", options->leaders,
                    "Leaders of the exhaustive pass to measure again")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(1, 10000))
       ->capture_default_str();
   command
       ->add_option("--rounds", options->rounds,
                    "Rounds in which the choice, the default, the leaders and "
                    "vendor libraries are measured, in turns; the median counts")
-      ->check(CLI::Range(1, 100))
+      ->check(NumberIn(1, 100))
       ->capture_default_str();
   command->add_flag(
       "--peers", options->peers,
@@ -266,7 +268,7 @@ void AddBenchCommand(CommandRegistry& registry) {
                    "With --record: anchors per candidate; fewer where the "
                    "kernel has fewer problems")
       ->needs(record)
-      ->check(CLI::Range(kLeastAnchors, kMostAnchors))
+      ->check(NumberIn(kLeastAnchors, kMostAnchors))
       ->capture_default_str();
   command->add_option("--device", options->device,
                       "Device UUID, where several are attached");
@@ -287,7 +289,7 @@ void AddBenchCommand(CommandRegistry& registry) {
       ->add_option("--budget", options->budget_s,
                    "With --local: device time for profiling in seconds")
       ->needs(local)
-      ->check(CLI::PositiveNumber);
+      ->check(NumberIn(kBudgetRange));
 }
 
 }  // namespace wavetune::cli

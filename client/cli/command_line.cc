@@ -6,6 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_code.h"
 #include "model/printable_text.h"
+#include "proto/convert/standard_output.h"
 
 #ifndef WAVETUNE_VERSION
 #error "the build defines WAVETUNE_VERSION"
@@ -50,10 +51,19 @@ class Parser {
       app_.parse(arguments);
     } catch (const CLI::ParseError& error) {
       // CLI11 reports by exception; they end here.
-      return app_.exit(error, *context.out, *context.err) == 0 ? kExitOk
-                                                               : kExitUsage;
+      if (app_.exit(error, *context.out, *context.err) != 0) return kExitUsage;
+      return End(absl::OkStatus(), context);  // Help, or the version.
     }
     return kExitOk;
+  }
+
+  // Returns the exit code for `status` and prints what went wrong, which may be
+  // that the results could not be written.
+  static int End(absl::Status status, CommandContext& context) {
+    status.Update(FinishOutput(*context.out));
+    if (!status.ok())
+      *context.err << "wavetune: " << PrintableText(status.message()) << "\n";
+    return ExitCode(status);
   }
 
   const CommandRegistry& registry() const { return registry_; }
@@ -70,12 +80,7 @@ int RunCommandLine(const std::vector<std::string>& arguments,
   Parser parser(&context);
   const int parsed = parser.Parse(arguments, context);
   if (parsed != kExitOk || !parser.registry().chosen()) return parsed;
-  const absl::Status status = parser.registry().chosen()(context);
-  context.out->flush();
-  if (!status.ok()) {
-    *context.err << "wavetune: " << PrintableText(status.message()) << "\n";
-  }
-  return ExitCode(status);
+  return Parser::End(parser.registry().chosen()(context), context);
 }
 
 std::vector<std::string> CommandLineExamples() {

@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "client/cli/format.h"
+#include "model/samples/csv_text.h"
 #include "model/samples/trace_cells.h"
 #include "model/status_macros.h"
 
@@ -40,6 +40,7 @@ class Parser {
   }
 
   absl::Status ReadHeader() {
+    RETURN_IF_ERROR(cells_.CheckNames());
     for (const Dimension& dimension : table_.dimensions)
       RETURN_IF_ERROR(
           cells_.Require(dimension.name, dimensions_.emplace_back()));
@@ -93,8 +94,7 @@ class Parser {
     problem.extents.push_back(0);
     if (!table_.dimensions[dimension].repeated)
       return cells_.ReadInteger(column, problem.extents.back());
-    for (const absl::string_view element :
-         absl::StrSplit(cells_.cell(column), ' ', absl::SkipEmpty())) {
+    for (const absl::string_view element : SplitExtents(cells_.cell(column))) {
       if (!absl::SimpleAtoi(element, &problem.repeated.emplace_back()))
         return cells_.CellFault(
             column, "has an element that is no whole number; correct it");

@@ -1,4 +1,6 @@
 // wavetune evaluate.
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -12,6 +14,7 @@
 #include "client/cli/evaluation_csv.h"
 #include "client/cli/evaluation_output.h"
 #include "client/cli/format.h"
+#include "client/cli/number_option.h"
 #include "client/cli/trace_fit.h"
 #include "model/profile/profile.h"
 #include "model/samples/trace.h"
@@ -57,11 +60,13 @@ absl::StatusOr<Trace> ReadTrace(const KernelSpec& spec,
 // Writes nothing without a path.
 absl::Status WriteFile(const std::string& path, const std::string& content) {
   if (path.empty()) return absl::OkStatus();
+  errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << content;
   file.flush();
   if (file.good()) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("cannot write ", path));
+  return absl::InternalError(
+      absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
 absl::StatusOr<TraceFolder> ReadFiles(const Options& options) {
@@ -190,7 +195,7 @@ void AddEvaluateCommand(CommandRegistry& registry) {
                    "With --profile: largest average number of samples per "
                    "candidate")
       ->needs(profile)
-      ->check(CLI::Range(1, 10000))
+      ->check(NumberIn(1, 10000))
       ->capture_default_str();
   command->add_option("--manifest", options->manifest, "The kernel's manifest")
       ->excludes(trace);
@@ -212,7 +217,7 @@ void AddEvaluateCommand(CommandRegistry& registry) {
       ->add_option("--portfolio", options->profile.portfolio_size,
                    "Largest number of candidates in the table; "
                    "default: the kernel's (portfolio_size of its manifest)")
-      ->check(CLI::Range(1, static_cast<int>(kMaxPortfolio)));
+      ->check(NumberIn(1, static_cast<int>(kMaxPortfolio)));
   command->add_option("--save-table", options->save_table,
                       "Write the table's payload to this file");
   command->add_option("--write-samples", options->write_samples,

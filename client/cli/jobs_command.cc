@@ -9,6 +9,7 @@
 #include "client/cli/job_text.h"
 #include "client/cli/json.h"
 #include "client/cli/kernel_lookup.h"
+#include "client/cli/number_option.h"
 #include "client/cli/watch_job.h"
 #include "model/status_macros.h"
 
@@ -133,7 +134,7 @@ void AddJobsCommands(CommandRegistry& registry) {
         return RunList(context, *options);
       });
   list->add_option("--limit", options->limit, "Most jobs to list")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(1, 1e6))
       ->capture_default_str();
   CLI::App* show = registry.Add(
       jobs, "show",

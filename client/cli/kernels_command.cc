@@ -13,6 +13,7 @@
 #include "client/cli/json.h"
 #include "client/cli/kernel_lookup.h"
 #include "client/cli/kernel_summary.h"
+#include "client/cli/number_option.h"
 #include "client/cli/text_table.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
@@ -199,7 +200,7 @@ void AddKernelsCommands(CommandRegistry& registry) {
       compile
           ->add_option("--sample", options->sample,
                        "Candidates to compile, spread over the space")
-          ->check(CLI::PositiveNumber)
+          ->check(NumberIn(1, 1e6))
           ->capture_default_str();
   compile->add_flag("--all", options->all, "Compile every candidate")
       ->excludes(sample);

@@ -1,10 +1,12 @@
 #include "client/cli/problem_arguments.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "model/samples/csv_text.h"
 
 namespace wavetune::cli {
 namespace {
@@ -53,7 +55,7 @@ absl::StatusOr<ProblemArguments> SplitProblemArguments(
 
 absl::Status ParsedProblem::status() const {
   if (faults.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  return absl::InvalidArgumentError(JoinFaults(faults, "\n"));
 }
 
 int64_t ParseExtent(const Dimension& dimension, absl::string_view text,
@@ -62,14 +64,17 @@ int64_t ParseExtent(const Dimension& dimension, absl::string_view text,
   const auto fault = [&](absl::string_view what) {
     faults.push_back(absl::StrCat("dimension \"", dimension.name, "\": \"",
                                   text, "\" ", what));
-    return int64_t{0};
+    return kNoExtent;
   };
   int64_t extent = 0;
   if (!IsWholeNumber(text)) return fault("is not a whole number");
   if (!absl::SimpleAtoi(text, &extent))
     return fault("overflows 64 bits; give a smaller extent");
-  if (extent < 0) return fault("is negative; give at least 1");
-  if (extent == 0) return fault("is zero; give at least 1");
+  if (extent < 0)
+    return fault(absl::StrCat("is negative; give at least ",
+                              std::max<int64_t>(0, dimension.min)));
+  if (extent == 0 && dimension.min > 0)
+    return fault(absl::StrCat("is zero; give at least ", dimension.min));
   if (extent < dimension.min)
     return fault(absl::StrCat("is below the kernel's least, ", dimension.min));
   if (extent > dimension.max)
@@ -84,7 +89,7 @@ ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
   result.problem.specialisation = arguments.specialisation;
   std::map<std::string, std::string> left = arguments.values;
   for (const Dimension& dimension : dimensions) {
-    result.problem.extents.push_back(0);
+    result.problem.extents.push_back(dimension.repeated ? 0 : kNoExtent);
     const auto it = left.find(dimension.name);
     if (it == left.end()) {
       result.wrong_dimensions = true;
@@ -94,11 +99,14 @@ ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
       continue;
     }
     if (dimension.repeated) {
-      for (absl::string_view part :
-           absl::StrSplit(it->second, absl::ByAnyChar(", "))) {
+      for (const absl::string_view part : SplitExtents(it->second)) {
         result.problem.repeated.push_back(
             ParseExtent(dimension, part, result.faults));
       }
+      if (result.problem.repeated.empty())
+        result.faults.push_back(absl::StrCat("dimension \"", dimension.name,
+                                             "\" has no elements; give ",
+                                             dimension.name, "=5,0,7"));
     } else {
       result.problem.extents.back() =
           ParseExtent(dimension, it->second, result.faults);

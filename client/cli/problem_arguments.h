@@ -1,5 +1,5 @@
-// Problems on the command line: "m=1 n=4096 k=512", "group_rows=1,2,3",
-// "specialisation=causal".
+// Problems on the command line: "m=1 n=4096 k=512", "group_rows=5,0,7" (a
+// repeated dimension's elements: SplitExtents), "specialisation=causal".
 #ifndef WAVETUNE_CLIENT_CLI_PROBLEM_ARGUMENTS_H_
 #define WAVETUNE_CLIENT_CLI_PROBLEM_ARGUMENTS_H_
 
@@ -26,22 +26,26 @@ struct ProblemArguments {
 absl::StatusOr<ProblemArguments> SplitProblemArguments(
     const std::vector<std::string>& arguments);
 
+// What stands for an extent that could not be read: Resolve refuses it.
+inline constexpr int64_t kNoExtent = -1;
+
 // A problem as far as it could be read.
 struct ParsedProblem {
-  Problem problem;  // Extents with a fault are 0, so that Resolve refuses them.
+  Problem problem;  // Extents with a fault are kNoExtent.
   std::vector<std::string> faults;
   bool wrong_dimensions = false;  // One is missing or unknown.
 
-  // INVALID_ARGUMENT with every fault, one a line, or OK.
+  // INVALID_ARGUMENT with the first faults, one a line, or OK.
   absl::Status status() const;
 };
 
 // Matches the arguments with `dimensions`. Every missing, unknown, malformed,
-// overflowing, zero, negative or out of range extent is a fault. Cannot fail.
+// overflowing, negative or out of range extent is a fault. Cannot fail.
 ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
                            const ProblemArguments& arguments);
 
-// Parses one extent. Returns 0 and appends a fault for `name` where it is none.
+// Parses one extent. Returns kNoExtent and appends a fault for `name` where it
+// is none.
 int64_t ParseExtent(const Dimension& dimension, absl::string_view text,
                     std::vector<std::string>& faults);
 

@@ -51,8 +51,8 @@ void AddProblemOptions(CLI::App* command, ProblemOptions& options) {
   command
       ->add_option("PROBLEM", options.problem,
                    "dimension=extent ..., a repeated dimension as "
-                   "group_rows=1,2,3; specialisation=NAME where the kernel has "
-                   "several")
+                   "group_rows=5,0,7 (or with spaces or semicolons, as in "
+                   "files); specialisation=NAME where the kernel has several")
       ->required();
   command->add_option("--device", options.device,
                       "Device UUID, where several classes have tables");

@@ -9,8 +9,10 @@
 #include "client/cli/format.h"
 #include "client/cli/job_text.h"
 #include "client/cli/json.h"
+#include "client/cli/number_option.h"
 #include "client/cli/watch_job.h"
 #include "model/status_macros.h"
+#include "model/table/table_check.h"
 
 namespace wavetune::cli {
 namespace {
@@ -112,17 +114,17 @@ void AddReprofileCommand(CommandRegistry& registry) {
   command
       ->add_option("--budget", options->budget_s,
                    "Device time per job in seconds; default: the daemon's")
-      ->check(CLI::PositiveNumber);
+      ->check(NumberIn(kBudgetRange));
   command->add_option("--reason", options->reason, "Why; shown in jobs");
   command
       ->add_option("--samples-per-candidate", options->samples_per_candidate,
                    "Largest average number of samples; default: 32")
-      ->check(CLI::PositiveNumber);
+      ->check(NumberIn(1, 10000));
   command
       ->add_option("--portfolio", options->portfolio_size,
                    "Largest number of candidates in the table; default: the "
                    "kernel's (portfolio_size of its manifest)")
-      ->check(CLI::PositiveNumber);
+      ->check(NumberIn(1, static_cast<int>(kMaxPortfolio)));
   CLI::Option* refit =
       command->add_flag("--refit-only", options->refit_only,
                         "Fit stored samples again, measure nothing");

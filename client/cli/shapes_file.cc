@@ -11,27 +11,21 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/problem_arguments.h"
+#include "model/samples/csv_text.h"
+#include "model/status_macros.h"
 
 namespace wavetune::cli {
 namespace {
 
 constexpr size_t kNoColumn = static_cast<size_t>(-1);
-// More would bury the first.
-constexpr size_t kMaxFaults = 20;
-
-std::vector<std::string> Cells(absl::string_view line) {
-  std::vector<std::string> cells;
-  for (absl::string_view cell : absl::StrSplit(line, ','))
-    cells.emplace_back(absl::StripAsciiWhitespace(cell));
-  return cells;
-}
 
 class Reader {
  public:
   explicit Reader(const KernelSpec& spec) : spec_(spec) {}
 
   absl::Status ReadHeader(absl::string_view line) {
-    header_ = Cells(line);
+    SplitCells(line, header_);
+    RETURN_IF_ERROR(CheckColumnNames(header_));
     std::vector<std::string> missing;
     std::set<size_t> used;
     for (const Dimension& dimension : spec_.dimensions) {
@@ -51,14 +45,14 @@ class Reader {
   }
 
   Shape ReadLine(absl::string_view line, std::vector<std::string>& faults) {
-    cells_ = Cells(line);
+    SplitCells(line, cells_);
     Shape shape;
     if (cells_.size() != header_.size()) {
       faults.push_back(
           absl::StrCat("has ", cells_.size(), " cells, not ", header_.size()));
       return shape;
     }
-    if (label_ != kNoColumn) shape.label = cells_[label_];
+    if (label_ != kNoColumn) shape.label = std::string(cells_[label_]);
     for (size_t i = 0; i < spec_.dimensions.size(); ++i)
       ReadExtents(spec_.dimensions[i], cells_[columns_[i]], &shape.problem,
                   faults);
@@ -74,15 +68,14 @@ class Reader {
     return kNoColumn;
   }
 
-  static void ReadExtents(const Dimension& dimension, const std::string& cell,
+  static void ReadExtents(const Dimension& dimension, absl::string_view cell,
                           Problem* problem, std::vector<std::string>& faults) {
     if (!dimension.repeated) {
       problem->extents.push_back(ParseExtent(dimension, cell, faults));
       return;
     }
     problem->extents.push_back(0);
-    for (absl::string_view element :
-         absl::StrSplit(cell, ' ', absl::SkipEmpty()))
+    for (const absl::string_view element : SplitExtents(cell))
       problem->repeated.push_back(ParseExtent(dimension, element, faults));
     if (problem->repeated.empty())
       faults.push_back(
@@ -99,7 +92,8 @@ class Reader {
   }
 
   std::string SpecialisationOfLine() const {
-    if (specialisation_ != kNoColumn) return cells_[specialisation_];
+    if (specialisation_ != kNoColumn)
+      return std::string(cells_[specialisation_]);
     for (const Specialisation& specialisation : spec_.specialisations) {
       if (!specialisation.defines.empty() && Matches(specialisation))
         return specialisation.name;
@@ -108,8 +102,8 @@ class Reader {
   }
 
   const KernelSpec& spec_;
-  std::vector<std::string> header_;
-  std::vector<std::string> cells_;
+  std::vector<absl::string_view> header_;
+  std::vector<absl::string_view> cells_;
   std::vector<size_t> columns_;
   size_t specialisation_ = kNoColumn;
   size_t label_ = kNoColumn;
@@ -141,13 +135,16 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(
   std::vector<std::string> faults;
   int number = 0;
   bool has_header = false;
-  for (absl::string_view line : absl::StrSplit(csv, '\n')) {
+  for (absl::string_view line :
+       absl::StrSplit(WithoutByteOrderMark(csv), '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
     if (!has_header) {
-      absl::Status status = reader.ReadHeader(line);
-      if (!status.ok()) return status;
+      const absl::Status status = reader.ReadHeader(line);
+      if (!status.ok())
+        return absl::InvalidArgumentError(
+            absl::StrCat("shapes: line ", number, ": ", status.message()));
       has_header = true;
       continue;
     }
@@ -163,14 +160,13 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(
                                      "\"; the kernel has ", Quoted(names)));
     for (const std::string& fault : line_faults)
       faults.push_back(absl::StrCat("line ", number, ": ", fault));
-    if (faults.size() >= kMaxFaults) break;
     if (!specialisation.empty() && own != specialisation) continue;
     if (line_faults.empty() && seen.insert(shape.problem).second)
       shapes.push_back(std::move(shape));
   }
   if (!faults.empty())
     return absl::InvalidArgumentError(
-        absl::StrCat("shapes:\n  ", absl::StrJoin(faults, "\n  ")));
+        absl::StrCat("shapes:\n  ", JoinFaults(faults, "\n  ")));
   if (shapes.empty())
     return absl::InvalidArgumentError(
         "shapes: no problems; give a first line with column names and a line "

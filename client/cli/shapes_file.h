@@ -3,8 +3,9 @@
 //   model,m,n,k
 //   llama-3-8b,976,6144,4096
 //
-// Columns are matched with the kernel's dimensions case-insensitively; a
-// repeated dimension's cell holds its elements separated by spaces. A line's
+// Columns are matched with the kernel's dimensions case-insensitively, and no
+// two have the same name; a repeated dimension's cell holds its elements
+// separated by spaces (or by commas, in a quoted cell). A line's
 // specialisation is its `specialisation` cell, else the first of the kernel's
 // whose defines all match cells of the same name (`causal`: 1), as in recorded
 // traces. Cells of other columns are the label.
@@ -28,7 +29,8 @@ struct Shape {
 
 // Returns distinct problems in the file's order (the first label stays).
 // `specialisation`, where not empty, keeps only lines of that one, and is that
-// of lines which name none. Errors: INVALID_ARGUMENT with every faulty line.
+// of lines which name none. Errors: INVALID_ARGUMENT with the first faults and
+// their number.
 absl::StatusOr<std::vector<Shape>> ParseShapes(
     const KernelSpec& spec, absl::string_view csv,
     const std::string& specialisation = "");

@@ -17,6 +17,8 @@ namespace wavetune {
 namespace {
 
 constexpr int32_t kDefaultSamplesPerCandidate = 32;
+// Eleven days of device time: more is a slip of the pen.
+constexpr double kMaxBudgetS = 1e6;
 constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 // Unfinished jobs are few; so many are read back after a restart.
 constexpr int kJobsReadAtStart = 10000;
@@ -43,8 +45,10 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
         "refit-only and fresh exclude each other: a fresh generation has "
         "nothing to refit");
   }
-  if (!(request.budget_s >= 0)) {
-    return absl::InvalidArgumentError("budget_s must be 0 or more");
+  // Not finite is not within it, either.
+  if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("budget_s must be 0 to ", kMaxBudgetS));
   }
   if (request.samples_per_candidate < 0) {
     return absl::InvalidArgumentError(
