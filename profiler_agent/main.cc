@@ -28,8 +28,10 @@
 #include "profiler_agent/worker/worker_main.h"
 #include "proto/convert/descriptor_limit.h"
 #include "proto/convert/library_log.h"
+#include "proto/convert/number_range.h"
 #include "proto/convert/process_signals.h"
 #include "proto/convert/socket_paths.h"
+#include "proto/convert/standard_output.h"
 
 namespace wavetune {
 namespace {
@@ -169,25 +171,29 @@ AgentDevicesOptions DevicesOptions(const Arguments& arguments) {
           .measure_timeout = Milliseconds(arguments.measure_timeout_s)};
 }
 
+// Returns the exit code for `status` and prints what went wrong, which may be
+// that standard output could not be written.
+int Exit(absl::Status status) {
+  status.Update(FinishOutput(std::cout));
+  if (status.ok()) return EXIT_SUCCESS;
+  std::cerr << "wavetune-agent: " << status.message() << "\n";
+  if (absl::IsInvalidArgument(status)) return kExitUsage;
+  return absl::IsUnavailable(status) ? kExitNoDevice : EXIT_FAILURE;
+}
+
 int RunCompile(const Arguments& arguments) {
   CompileCommandOptions options = arguments.compile;
   options.devices = DevicesOptions(arguments);
   const absl::StatusOr<int> refused = RunCompileCommand(options, std::cout);
-  if (refused.ok()) return *refused == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-  std::cerr << "wavetune-agent: " << refused.status().message() << "\n";
-  if (absl::IsInvalidArgument(refused.status())) return kExitUsage;
-  return absl::IsUnavailable(refused.status()) ? kExitNoDevice : EXIT_FAILURE;
+  const int code = Exit(refused.status());
+  return refused.ok() && *refused > 0 ? EXIT_FAILURE : code;
 }
 
 int RunExport(const Arguments& arguments) {
   ExportCommandOptions options = arguments.exporting;
   options.cache_dir = arguments.backend.cache_dir;
   options.threads = PrepareWorkers(arguments.prepare_workers, 1);
-  const absl::Status status = RunExportCommand(options, std::cout);
-  if (status.ok()) return EXIT_SUCCESS;
-  std::cerr << "wavetune-agent: " << status.message() << "\n";
-  if (absl::IsInvalidArgument(status)) return kExitUsage;
-  return absl::IsUnavailable(status) ? kExitNoDevice : EXIT_FAILURE;
+  return Exit(RunExportCommand(options, std::cout));
 }
 
 // Looks for devices and stays attached with them until a signal comes.
@@ -229,6 +235,11 @@ int RunWorkerOf(const Arguments& arguments) {
   return RunWorker([&arguments] {
     return CreateBackend(arguments.worker_backend, arguments.backend);
   });
+}
+
+CLI::Validator NumberIn(double low, double high) {
+  const NumberRange range{low, high};
+  return CLI::Validator(range, range.Text());
 }
 
 void DeclareExport(CLI::App& app, ExportCommandOptions& options) {
@@ -276,7 +287,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "Device memory that the buffers of a CUDA worker may take "
                  "together: up to 1 a fraction of what is free without them, "
                  "above 1 MiB")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(1e-6, 1e9))
       ->capture_default_str();
   app.add_option("--replay-trace", arguments.backend.replay_traces,
                  "Folder with a recorded trace (backend replay); repeatable");
@@ -288,14 +299,14 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "a core that the agent may use (affinity, CPU quota of its "
                  "cgroup), at most 16, as far as 256 MiB of free memory each "
                  "(limit of its cgroup) go round")
-      ->check(CLI::Range(1, 256));
+      ->check(NumberIn(1, 256));
   app.add_option("--prepare-timeout", arguments.prepare_timeout_s,
                  "Seconds to compile and check one candidate")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(0.001, 86400))
       ->capture_default_str();
   app.add_option("--measure-timeout", arguments.measure_timeout_s,
                  "Seconds for one burst of launches")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(0.001, 86400))
       ->capture_default_str();
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
@@ -325,7 +336,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   compile
       ->add_option("--sample", arguments.compile.sample,
                    "Candidates, spread over the space")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(1, 1e6))
       ->capture_default_str();
   compile->add_flag("--all", arguments.compile.all, "Every candidate");
   compile->add_flag("--json", arguments.compile.json, "Print JSON");
@@ -353,7 +364,9 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
-    return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
+    // Zero: help, or the version.
+    const bool wanted = app.exit(error) == 0;
+    return wanted ? Exit(absl::OkStatus()) : kExitUsage;
   }
   SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
   RouteLibraryLogs(LogOfLibrary);

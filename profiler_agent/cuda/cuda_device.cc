@@ -12,6 +12,7 @@
 #include "model/status_macros.h"
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
+#include "profiler_agent/cuda/cuda_arguments.h"
 #include "profiler_agent/cuda/cuda_status.h"
 #include "profiler_agent/kernel_checks.h"
 #include "profiler_agent/monotonic_clock.h"
@@ -48,7 +49,9 @@ Problem SmallestProblem(const KernelSpec& spec) {
   Problem problem;
   for (const Dimension& dimension : spec.dimensions) {
     problem.extents.push_back(dimension.min);
-    if (dimension.repeated) problem.repeated = {dimension.min};
+    if (dimension.repeated) {
+      problem.repeated = {std::max<int64_t>(1, dimension.min)};
+    }
   }
   return problem;
 }
@@ -296,6 +299,9 @@ absl::StatusOr<const CudaKernel*> CudaDevice::Compile(
   ASSIGN_OR_RETURN(CudaKernel kernel, LoadCompiled([&] {
                      return program_.Compile(configuration);
                    }));
+  RETURN_IF_ERROR(CheckArguments(kernel,
+                                 program_.implementation().tensor_maps.size(),
+                                 program_.implementation().entry));
   return &compiled_.emplace(configuration, std::move(kernel)).first->second;
 }
 
@@ -308,8 +314,20 @@ absl::StatusOr<const CudaKernel*> CudaDevice::CompileReference() {
                ? kernel.status()
                : BrokenReference(kernel.status());
   }
+  const absl::Status arguments = CheckArguments(
+      *kernel, /*tensor_maps=*/0, program_.spec().correctness->entry);
+  if (!arguments.ok()) return BrokenReference(arguments);
   reference_ = *std::move(kernel);
   return &*reference_;
+}
+
+absl::Status CudaDevice::CheckArguments(const CudaKernel& kernel,
+                                        size_t tensor_maps,
+                                        const std::string& entry) const {
+  const std::optional<std::vector<size_t>> sizes =
+      ParameterSizes(*session_.driver, kernel.function);
+  if (!sizes.has_value()) return absl::OkStatus();
+  return CheckParameterSizes(program_.spec(), tensor_maps, entry, *sizes);
 }
 
 absl::StatusOr<CudaKernel> CudaDevice::LoadCompiled(

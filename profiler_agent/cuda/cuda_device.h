@@ -84,6 +84,9 @@ class CudaDevice : public Device {
                                    int launches);
   absl::StatusOr<const CudaKernel*> Compile(const Configuration& configuration);
   absl::StatusOr<const CudaKernel*> CompileReference();
+  // Whether the function takes what the manifest passes, where the driver says.
+  absl::Status CheckArguments(const CudaKernel& kernel, size_t tensor_maps,
+                              const std::string& entry) const;
   absl::StatusOr<CudaKernel> LoadCompiled(
       const std::function<absl::StatusOr<Cubin>()>& compile);
   absl::StatusOr<Admitted> Admit(const CudaKernel& kernel,

@@ -46,6 +46,9 @@ absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library) {
   RETURN_IF_ERROR(opened->Bind(WAVETUNE_TEXT(name), &driver.name));
   WAVETUNE_CUDA_FUNCTIONS(WAVETUNE_CUDA_BIND)
 #undef WAVETUNE_CUDA_BIND
+  if (!opened->Bind("cuFuncGetParamInfo", &driver.func_get_param_info).ok()) {
+    driver.func_get_param_info = nullptr;
+  }
   const CUresult code = driver.cuInit(0);
   if (code == CUDA_ERROR_NO_DEVICE) return NoDevice();
   RETURN_IF_ERROR(CudaStatus(code, "starting the NVIDIA driver"));

@@ -12,6 +12,7 @@
 
 #include <cuda.h>
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -59,10 +60,15 @@ namespace wavetune {
   X(cuMemcpyDtoHAsync)                           \
   X(cuMemcpyDtoDAsync)
 
+// cuFuncGetParamInfo, which drivers have since CUDA 12.4.
+using CudaFuncGetParamInfo = CUresult (*)(CUfunction function, size_t index,
+                                          size_t* offset, size_t* size);
+
 struct CudaDriver {
 #define WAVETUNE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   WAVETUNE_CUDA_FUNCTIONS(WAVETUNE_CUDA_MEMBER)
 #undef WAVETUNE_CUDA_MEMBER
+  CudaFuncGetParamInfo func_get_param_info = nullptr;  // Null: an older driver.
 };
 
 // Loads and initialises the driver, once a process. Errors: NOT_FOUND where

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/candidate_failure.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
+#include "profiler_agent/cuda/cuda_arguments.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/cuda_look.h"
@@ -63,6 +64,55 @@ TEST(CudaArchitectureTest, NamesWhatTheCompilerKnows) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(Message(status), HasSubstr("NVRTC 13.0 does not compile for "
                                          "sm_70 (it knows: sm_75, sm_80)"));
+}
+
+// A buffer, a 4-byte and an 8-byte scalar.
+KernelSpec ThreeArguments() {
+  KernelSpec spec;
+  spec.arguments = {
+      {.name = "a", .role = ArgumentRole::kInput},
+      {.name = "n", .role = ArgumentRole::kScalar, .type = ElementType::kInt32},
+      {.name = "stride",
+       .role = ArgumentRole::kScalar,
+       .type = ElementType::kInt64}};
+  return spec;
+}
+
+TEST(CudaArgumentsTest, TheSizesOfWhatIsPassedAreAccepted) {
+  EXPECT_TRUE(CheckParameterSizes(ThreeArguments(), 0, "f", {8, 4, 8}).ok());
+  EXPECT_TRUE(
+      CheckParameterSizes(ThreeArguments(), 1, "f", {128, 8, 4, 8}).ok());
+}
+
+TEST(CudaArgumentsTest, AScalarOfAnotherSizeIsNamedWithBothSizes) {
+  const absl::Status status =
+      CheckParameterSizes(ThreeArguments(), 0, "f", {8, 8, 8});
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status),
+              HasSubstr("argument 'n' (INT32) has 4 bytes in the manifest, but "
+                        "parameter number 2 of kernel function 'f' has 8"));
+}
+
+TEST(CudaArgumentsTest, AnArgumentTooFewOrTooManyIsCounted) {
+  EXPECT_THAT(
+      Message(CheckParameterSizes(ThreeArguments(), 1, "f", {8, 4, 8})),
+      HasSubstr("takes 3 parameters, but the manifest passes 4: 1 tensor maps "
+                "and 3 arguments"));
+  EXPECT_FALSE(
+      CheckParameterSizes(ThreeArguments(), 0, "f", {8, 4, 8, 4}).ok());
+}
+
+TEST(CudaArgumentsTest, AnOlderDriverSaysNothing) {
+  CudaDriver driver;
+  EXPECT_FALSE(ParameterSizes(driver, nullptr).has_value());
+  driver.func_get_param_info = [](CUfunction, size_t index, size_t* offset,
+                                  size_t* size) {
+    if (index == 2) return CUDA_ERROR_INVALID_VALUE;
+    *offset = 8 * index;
+    *size = index == 0 ? 8 : 4;
+    return CUDA_SUCCESS;
+  };
+  EXPECT_EQ(ParameterSizes(driver, nullptr), (std::vector<size_t>{8, 4}));
 }
 
 TEST(CudaDriverTest, AMachineWithoutADriverIsNotFoundInOneLine) {

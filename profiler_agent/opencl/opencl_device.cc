@@ -12,6 +12,7 @@
 #include "profiler_agent/buffer_values.h"
 #include "profiler_agent/kernel_checks.h"
 #include "profiler_agent/opencl/guard_pages.h"
+#include "profiler_agent/opencl/opencl_arguments.h"
 #include "profiler_agent/opencl/opencl_check.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
@@ -222,6 +223,9 @@ absl::StatusOr<const CompiledKernel*> OpenClDevice::Compile(
                    implementation_->compile_options),
       implementation_->entry);
   if (!compiled.ok()) return compiled.status();
+  RETURN_IF_ERROR(CheckArguments(
+      compiled->kernel.get(), implementation_->entry, kernel_->spec,
+      LocalMemoryOf(*implementation_, configuration)));
   return &compiled_.emplace(configuration, *std::move(compiled)).first->second;
 }
 
@@ -243,6 +247,10 @@ absl::StatusOr<const CompiledKernel*> OpenClDevice::CompileReference() {
                    correctness->compile_options),
       correctness->entry);
   if (!compiled.ok()) return BrokenReference(compiled.status());
+  const absl::Status arguments =
+      CheckArguments(compiled->kernel.get(), correctness->entry, kernel_->spec,
+                     LocalMemory::kNone);
+  if (!arguments.ok()) return BrokenReference(arguments);
   reference_ = *std::move(compiled);
   return &*reference_;
 }

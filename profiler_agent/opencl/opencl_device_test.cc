@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -140,6 +141,40 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return "Number" + std::to_string(test.param.fault);
     });
+
+// What the manifest says and what column_sum.cl takes.
+TEST_F(OpenClDeviceTest, RefusesAScalarOfAnotherType) {
+  LoadedKernel loaded = TestKernel(std::string(kKernels) + "column_sum");
+  loaded.spec.arguments[3].type = ElementType::kFloat32;
+  ASSERT_TRUE(device_->Load(std::move(loaded)).ok());
+  const absl::Status status = device_->Prepare(kSound, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("argument 'k' is FLOAT32 in the manifest, but kernel "
+                        "function 'column_sum' takes int"));
+}
+
+TEST_F(OpenClDeviceTest, RefusesAnotherNumberOfArguments) {
+  LoadedKernel loaded = TestKernel(std::string(kKernels) + "column_sum");
+  loaded.spec.arguments.pop_back();
+  ASSERT_TRUE(device_->Load(std::move(loaded)).ok());
+  const absl::Status status = device_->Prepare(kSound, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("takes 4 arguments, but the manifest passes 3: a, c, "
+                        "n; make them the same"));
+}
+
+TEST_F(OpenClDeviceTest, RefusesABufferThatTheKernelTakesAsAValue) {
+  LoadedKernel loaded = TestKernel(std::string(kKernels) + "column_sum");
+  std::swap(loaded.spec.arguments[1], loaded.spec.arguments[2]);
+  ASSERT_TRUE(device_->Load(std::move(loaded)).ok());
+  const absl::Status status = device_->Prepare(kSound, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("argument 'n' is a scalar (INT32) in the manifest, but "
+                        "kernel function 'column_sum' takes a pointer"));
+}
 
 TEST_F(OpenClDeviceTest, RefusesACandidateThatNoProblemChecks) {
   Load(*device_, "column_sum");

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "profiler_agent/compile_options.h"
+#include "profiler_agent/opencl/opencl_arguments.h"
 
 namespace wavetune {
 namespace {
@@ -62,8 +63,11 @@ std::string BuildOptions(const KernelSpec& spec,
                          const Configuration* configuration,
                          const std::string& specialisation,
                          const std::vector<std::string>& options) {
-  return absl::StrJoin(
-      CompileOptions(spec, configuration, specialisation, options), " ");
+  // With the arguments' types, which are compared with the manifest.
+  return absl::StrCat(
+      kKeepArgumentTypes, " ",
+      absl::StrJoin(
+          CompileOptions(spec, configuration, specialisation, options), " "));
 }
 
 }  // namespace wavetune

@@ -12,6 +12,7 @@
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/kernel/space_sample.h"
 #include "model/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/prepare_batch.h"
@@ -27,15 +28,8 @@ using Workers = std::vector<std::unique_ptr<Device>>;
 
 std::vector<Configuration> ChooseConfigurations(
     const KernelSpec& spec, const CompileCommandOptions& options) {
-  std::vector<Configuration> all = EnumerateConfigurations(spec);
-  const auto wanted = static_cast<size_t>(std::max(options.sample, 1));
-  if (options.all || wanted >= all.size()) return all;
-  std::vector<Configuration> chosen = {spec.default_configuration};
-  for (size_t i = 0; chosen.size() < wanted && i < wanted; ++i) {
-    const Configuration& candidate = all[i * all.size() / wanted];
-    if (candidate != spec.default_configuration) chosen.push_back(candidate);
-  }
-  return chosen;
+  if (options.all) return EnumerateConfigurations(spec);
+  return SampleSpace(spec, static_cast<size_t>(std::max(options.sample, 1)));
 }
 
 // Where the workers look for the device: of an architecture that is a compiler.
@@ -180,6 +174,8 @@ struct Outcome {
   int compiled = 0;
   int refused = 0;
   int64_t not_meant = 0;  // For the device, and so left out.
+  // Parameters' values that no candidate of the sample has.
+  std::vector<std::string> values_left_out;
   Json candidates = Json::array();
 };
 
@@ -193,6 +189,7 @@ void PrintOutcome(std::ostream& out, const CompileCommandOptions& options,
                 {compiled_only ? "compiled" : "correct", outcome.compiled},
                 {"refused", outcome.refused},
                 {"not_meant_for_device", outcome.not_meant},
+                {"values_left_out", outcome.values_left_out},
                 {"candidates", std::move(outcome.candidates)}}
                .dump(2, ' ', false, Json::error_handler_t::replace)
         << "\n";
@@ -208,6 +205,11 @@ void PrintOutcome(std::ostream& out, const CompileCommandOptions& options,
     out << outcome.not_meant << " configurations are not meant for "
         << facts.architecture
         << ": the manifest's device_predicates keep them from it\n";
+  }
+  if (!outcome.values_left_out.empty()) {
+    out << "the sample has no candidate with "
+        << absl::StrJoin(outcome.values_left_out, ", ")
+        << ": give a larger --sample, or --all\n";
   }
 }
 
@@ -255,6 +257,8 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
         },
         std::stop_token()));
   }
+  outcome.values_left_out = ValuesLeftOut(spec, EnumerateConfigurations(spec),
+                                          ChooseConfigurations(spec, options));
   const int refused = outcome.refused;
   PrintOutcome(out, options, spec, facts, std::move(outcome));
   return refused;

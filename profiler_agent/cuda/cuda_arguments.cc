@@ -1,0 +1,89 @@
+#include "profiler_agent/cuda/cuda_arguments.h"
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/element_type.h"
+
+namespace wavetune {
+namespace {
+
+// More parameters than a function can have: 4 KiB of bytes.
+constexpr size_t kMaxParameters = 4096;
+
+// What the manifest passes as one parameter.
+struct Passed {
+  std::string what;
+  size_t bytes = 0;
+};
+
+const char* TypeName(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return "FLOAT32";
+    case ElementType::kInt32:
+      return "INT32";
+    case ElementType::kInt64:
+      return "INT64";
+    case ElementType::kBfloat16:
+      break;
+  }
+  return "BFLOAT16";
+}
+
+std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps) {
+  std::vector<Passed> passed;
+  for (size_t i = 0; i < tensor_maps; ++i) {
+    passed.push_back(
+        {absl::StrCat("tensor map number ", i + 1), sizeof(CUtensorMap)});
+  }
+  for (const Argument& argument : spec.arguments) {
+    const bool scalar = argument.role == ArgumentRole::kScalar;
+    passed.push_back(
+        {absl::StrCat("argument '", argument.name, "' (",
+                      scalar ? TypeName(argument.type) : "a buffer", ")"),
+         scalar ? static_cast<size_t>(ElementBytes(argument.type))
+                : sizeof(CUdeviceptr)});
+  }
+  return passed;
+}
+
+}  // namespace
+
+std::optional<std::vector<size_t>> ParameterSizes(const CudaDriver& driver,
+                                                  CUfunction function) {
+  if (driver.func_get_param_info == nullptr) return std::nullopt;
+  std::vector<size_t> sizes;
+  while (sizes.size() < kMaxParameters) {
+    size_t offset = 0;
+    size_t size = 0;
+    const CUresult code =
+        driver.func_get_param_info(function, sizes.size(), &offset, &size);
+    if (code == CUDA_ERROR_INVALID_VALUE) return sizes;  // There are no more.
+    if (code != CUDA_SUCCESS) return std::nullopt;
+    sizes.push_back(size);
+  }
+  return std::nullopt;
+}
+
+absl::Status CheckParameterSizes(const KernelSpec& spec, size_t tensor_maps,
+                                 const std::string& entry,
+                                 const std::vector<size_t>& sizes) {
+  const std::vector<Passed> passed = PassedBy(spec, tensor_maps);
+  if (passed.size() != sizes.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("kernel function '", entry, "' takes ", sizes.size(),
+                     " parameters, but the manifest passes ", passed.size(),
+                     ": ", tensor_maps, " tensor maps and ",
+                     spec.arguments.size(), " arguments; make them the same"));
+  }
+  for (size_t i = 0; i < passed.size(); ++i) {
+    if (passed[i].bytes == sizes[i]) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(passed[i].what, " has ", passed[i].bytes,
+                     " bytes in the manifest, but parameter number ", i + 1,
+                     " of kernel function '", entry, "' has ", sizes[i],
+                     "; make them the same"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune
