@@ -110,8 +110,7 @@ class Validator {
       if (dimension.max < 1) {
         Add("dimensions: '", dimension.name, "' has max ", dimension.max,
             "; give at least 1");
-      }
-      if (dimension.min > dimension.max) {
+      } else if (dimension.min > dimension.max) {
         Add("dimensions: '", dimension.name, "' has min ", dimension.min,
             " above max ", dimension.max, "; exchange them");
       }

@@ -34,6 +34,16 @@ TEST(ValidateKernelSpecTest, AcceptsTheKernelsThatTestsShare) {
   }
 }
 
+TEST(ValidateKernelSpecTest, OnlyElementsOfARepeatedDimensionBeginAtZero) {
+  KernelSpec spec = GroupedGemmSpec();
+  ASSERT_TRUE(spec.dimensions[0].repeated);
+  spec.dimensions[0].min = 0;
+  EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+  spec.dimensions[0].min = -1;
+  EXPECT_THAT(std::string(ValidateKernelSpec(spec).message()),
+              HasSubstr("has min -1; give at least 0"));
+}
+
 // One way to break the GEMM, and what the message must say of it.
 struct Fault {
   std::string name;
@@ -126,6 +136,8 @@ std::vector<Fault> RangeFaults() {
          s.representative_problems.clear();
        },
        "'m' has min 10 above max 5"},
+      {"MaxBelowOne", [](KernelSpec& s) { s.dimensions[0].max = 0; },
+       "'m' has max 0; give at least 1"},
       {"MinBelowOne", [](KernelSpec& s) { s.dimensions[0].min = 0; },
        "'m' has min 0"},
       {"MaxTooLarge",
