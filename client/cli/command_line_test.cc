@@ -2,6 +2,7 @@
 #include "client/cli/command_line.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,42 @@ TEST_F(CommandLineTest, AnUnreachableDaemonIsExitCodeThree) {
 TEST_F(CommandLineTest, OtherErrorsAreExitCodeOne) {
   EXPECT_EQ(Run({"jobs", "show", "7"}), kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("no job 7"));
+}
+
+TEST_F(CommandLineTest, ResultsIntoAFullDiskAreExitCodeOne) {
+  std::ofstream full("/dev/full");
+  if (!full.is_open()) GTEST_SKIP() << "no /dev/full";
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{
+           {"status"}, {"jobs", "list", "--json"}, {"--help"}}) {
+    full.clear();
+    CommandContext context = Context();
+    context.out = &full;
+    EXPECT_EQ(RunCommandLine(command, context), kExitFailed) << command[0];
+    EXPECT_THAT(err_.str(), HasSubstr("the output could not be written: No "
+                                      "space left on device"));
+  }
+}
+
+// Comparisons let not-a-number through.
+TEST_F(CommandLineTest, NumbersThatAreNoneAreWrongUsage) {
+  for (const std::string number : {"nan", "inf", "1e300", "-1", "x"}) {
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{
+             {"reprofile", "--budget"},
+             {"reprofile", "--samples-per-candidate"},
+             {"reprofile", "--portfolio"},
+             {"jobs", "list", "--limit"},
+             {"kernels", "compile", "x", "--sample"},
+             {"bench", "x", "--shapes", "y", "--leaders"},
+             {"bench", "x", "--shapes", "y", "--rounds"},
+             {"evaluate", "--trace", "x", "--portfolio"}}) {
+      std::vector<std::string> arguments = command;
+      arguments.back() += "=" + number;
+      EXPECT_EQ(Run(arguments), kExitUsage) << arguments.back();
+      EXPECT_THAT(err_.str(), HasSubstr("give ")) << arguments.back();
+    }
+  }
 }
 
 TEST_F(CommandLineTest, TakesTheEndpointBeforeOrAfterTheCommand) {

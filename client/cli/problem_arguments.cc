@@ -55,7 +55,7 @@ absl::StatusOr<ProblemArguments> SplitProblemArguments(
 
 absl::Status ParsedProblem::status() const {
   if (faults.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(JoinFaults(faults, "\n"));
+  return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
 }
 
 int64_t ParseExtent(const Dimension& dimension, absl::string_view text,
@@ -119,6 +119,7 @@ ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
                                          "\"; the kernel's dimensions are ",
                                          Names(dimensions)));
   }
+  TellFirstFaults(result.faults);
   return result;
 }
 

@@ -35,12 +35,13 @@ struct ParsedProblem {
   std::vector<std::string> faults;
   bool wrong_dimensions = false;  // One is missing or unknown.
 
-  // INVALID_ARGUMENT with the first faults, one a line, or OK.
+  // INVALID_ARGUMENT with the faults, one a line, or OK.
   absl::Status status() const;
 };
 
 // Matches the arguments with `dimensions`. Every missing, unknown, malformed,
-// overflowing, negative or out of range extent is a fault. Cannot fail.
+// overflowing, negative or out of range extent is a fault, of which the first
+// are told. Cannot fail.
 ParsedProblem ParseProblem(const std::vector<Dimension>& dimensions,
                            const ProblemArguments& arguments);
 

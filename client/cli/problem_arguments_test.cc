@@ -71,7 +71,7 @@ TEST(ProblemArgumentsTest, NamesEveryKindOfFault) {
         Parse(GemmSpec(), {fault.argument, "n=1", "k=1"});
     ASSERT_EQ(parsed.faults.size(), 1u) << fault.argument;
     EXPECT_THAT(parsed.faults[0], HasSubstr(fault.says));
-    EXPECT_EQ(parsed.problem.extents[0], 0);
+    EXPECT_EQ(parsed.problem.extents[0], kNoExtent);
     EXPECT_TRUE(absl::IsInvalidArgument(parsed.status()));
   }
 }
@@ -87,6 +87,67 @@ TEST(ProblemArgumentsTest, NamesTheElementAtFault) {
       Parse(GroupedGemmSpec(), {"m=1,0,-3", "n=1", "k=1"});
   EXPECT_THAT(parsed.faults,
               ElementsAre(HasSubstr("zero"), HasSubstr("negative")));
+}
+
+// An expert without tokens.
+KernelSpec GroupedGemmOfIdleExperts() {
+  KernelSpec spec = GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  return spec;
+}
+
+TEST(ProblemArgumentsTest, ElementsMayBeZeroWhereTheKernelSaysSo) {
+  const KernelSpec spec = GroupedGemmOfIdleExperts();
+  const ParsedProblem parsed = Parse(spec, {"m=5,0,7", "n=64", "k=512"});
+  EXPECT_TRUE(parsed.status().ok()) << parsed.status();
+  EXPECT_THAT(parsed.problem.repeated, ElementsAre(5, 0, 7));
+  // A fault is no zero, which is legal here.
+  EXPECT_THAT(Parse(spec, {"m=5,x", "n=64", "k=512"}).problem.repeated,
+              ElementsAre(5, kNoExtent));
+}
+
+TEST(ProblemArgumentsTest, ElementsAreSeparatedAsInFiles) {
+  const KernelSpec spec = GroupedGemmOfIdleExperts();
+  for (const std::string list : {"5,0,7", "5 0 7", "5;0;7"}) {
+    EXPECT_THAT(Parse(spec, {"m=" + list, "n=1", "k=1"}).problem.repeated,
+                ElementsAre(5, 0, 7));
+    const auto shapes = ParseShapes(spec, "m,n,k\n\"" + list + "\",1,1\n");
+    ASSERT_TRUE(shapes.ok()) << shapes.status();
+    EXPECT_THAT((*shapes)[0].problem.repeated, ElementsAre(5, 0, 7));
+  }
+  EXPECT_THAT(Parse(spec, {"m=", "n=1", "k=1"}).faults,
+              ElementsAre(HasSubstr("has no elements; give m=5,0,7")));
+}
+
+TEST(ProblemArgumentsTest, TellsTheFirstOfThousandsOfFaults) {
+  std::string list = "m=x";
+  for (int i = 1; i < 10000; ++i) list += ",x";
+  const absl::Status status =
+      Parse(GroupedGemmSpec(), {list, "n=1", "k=1"}).status();
+  EXPECT_LT(status.message().size(), 2000u);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("and 9990 more"));
+}
+
+TEST(ShapesFileTest, ReadsWhatASpreadsheetWrites) {
+  const auto shapes = ParseShapes(
+      GemmSpec(), "\xef\xbb\xbfm,n,k,note\r\n1,2,3,\"qkv, fused\"\r\n");
+  ASSERT_TRUE(shapes.ok()) << shapes.status();
+  EXPECT_THAT((*shapes)[0].problem.extents, ElementsAre(1, 2, 3));
+  EXPECT_EQ((*shapes)[0].label, "qkv, fused");
+}
+
+TEST(ShapesFileTest, RefusesAColumnNamedTwice) {
+  const auto shapes = ParseShapes(GemmSpec(), "m,n,k,N\n1,2,3,4\n");
+  EXPECT_THAT(std::string(shapes.status().message()),
+              HasSubstr("line 1: columns 2 and 4 are both named 'N'"));
+}
+
+TEST(ShapesFileTest, TellsTheFirstOfThousandsOfBadLines) {
+  std::string csv = "m,n,k\n";
+  for (int i = 0; i < 10000; ++i) csv += "1,2\n";
+  const std::string text(ParseShapes(GemmSpec(), csv).status().message());
+  EXPECT_LT(text.size(), 2000u);
+  EXPECT_THAT(text, HasSubstr("and 9990 more"));
 }
 
 TEST(ShapesFileTest, ReadsProblemsWithTheirLabel) {

@@ -74,16 +74,17 @@ std::vector<absl::string_view> SplitExtents(absl::string_view text) {
   return elements;
 }
 
-std::string JoinFaults(const std::vector<std::string>& faults,
+void TellFirstFaults(std::vector<std::string>& faults) {
+  if (faults.size() <= kMaxFaultsTold) return;
+  const size_t more = faults.size() - kMaxFaultsTold;
+  faults.resize(kMaxFaultsTold);
+  faults.push_back(absl::StrCat("and ", more, " more"));
+}
+
+std::string JoinFaults(std::vector<std::string> faults,
                        absl::string_view separator) {
-  const size_t told = std::min(faults.size(), kMaxFaultsTold);
-  std::string text = absl::StrJoin(
-      faults.begin(), faults.begin() + static_cast<std::ptrdiff_t>(told),
-      separator);
-  if (told < faults.size()) {
-    absl::StrAppend(&text, separator, "and ", faults.size() - told, " more");
-  }
-  return text;
+  TellFirstFaults(faults);
+  return absl::StrJoin(faults, separator);
 }
 
 }  // namespace wavetune

@@ -34,8 +34,11 @@ std::vector<absl::string_view> SplitExtents(absl::string_view text);
 // Most faults that people are told at a time; more would bury the first.
 inline constexpr size_t kMaxFaultsTold = 10;
 
-// Returns the first ten faults and how many more there are. Cannot fail.
-std::string JoinFaults(const std::vector<std::string>& faults,
+// Leaves the first ten faults, and how many more there were. Cannot fail.
+void TellFirstFaults(std::vector<std::string>& faults);
+
+// Returns those in one text. Cannot fail.
+std::string JoinFaults(std::vector<std::string> faults,
                        absl::string_view separator);
 
 }  // namespace wavetune

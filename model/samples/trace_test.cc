@@ -53,6 +53,18 @@ TEST(ParseTraceTest, ReadsSamplesInFileOrder) {
   EXPECT_DOUBLE_EQ(sample.relative_spread, (48.256 - 31.776) / 48.256);
 }
 
+TEST(ParseTraceTest, AByteOrderMarkIsNoPartOfTheFirstName) {
+  const auto trace = ParseTrace(TritonGemmSpec(), H200(),
+                                absl::StrCat("\xef\xbb\xbf", kAnchors));
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_EQ(trace->samples.size(), 3u);
+}
+
+TEST(ParseTraceTest, AColumnNamedTwiceIsRefused) {
+  EXPECT_THAT(GemmError(Replaced(kAnchors, "regime", "n")),
+              HasSubstr("line 1: columns 10 and 12 are both named 'N'"));
+}
+
 TEST(ParseTraceTest, ReadsEachCandidateOnceWithItsFacts) {
   const auto trace = ParseTrace(TritonGemmSpec(), H200(), kAnchors);
   ASSERT_TRUE(trace.ok()) << trace.status();

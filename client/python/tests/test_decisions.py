@@ -37,7 +37,7 @@ def test_keywords_may_come_in_any_order_and_from_a_mapping(gemm):
 
 
 def test_a_decision_says_how_good_it_is(gemm):
-    decision = gemm.resolve(m=11, n=24, k=8)
+    decision = gemm.resolve(m=14, n=1704, k=104)
     assert decision.source is Source.FITTED
     assert decision.reason is Reason.NONE
     assert decision.latency_us > 0
@@ -68,7 +68,7 @@ def test_a_configuration_is_a_read_only_mapping_that_decisions_share(gemm):
 
 
 def test_a_decision_cannot_be_changed_or_made_by_hand(gemm):
-    decision = gemm.resolve(m=11, n=24, k=8)
+    decision = gemm.resolve(m=14, n=1704, k=104)
     with pytest.raises(AttributeError):
         decision.latency_us = 1.0
     with pytest.raises(TypeError):
