@@ -63,8 +63,7 @@ TEST_F(CommandLineTest, ResultsIntoAFullDiskAreExitCodeOne) {
     CommandContext context = Context();
     context.out = &full;
     EXPECT_EQ(RunCommandLine(command, context), kExitFailed) << command[0];
-    EXPECT_THAT(err_.str(), HasSubstr("the output could not be written: No "
-                                      "space left on device"));
+    EXPECT_THAT(err_.str(), HasSubstr("the output could not be written"));
   }
 }
 

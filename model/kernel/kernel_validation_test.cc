@@ -136,8 +136,6 @@ std::vector<Fault> RangeFaults() {
          s.representative_problems.clear();
        },
        "'m' has min 10 above max 5"},
-      {"MaxBelowOne", [](KernelSpec& s) { s.dimensions[0].max = 0; },
-       "'m' has max 0; give at least 1"},
       {"MinBelowOne", [](KernelSpec& s) { s.dimensions[0].min = 0; },
        "'m' has min 0"},
       {"MaxTooLarge",

@@ -7,7 +7,7 @@ namespace wavetune {
 namespace {
 
 // More parameters than a function can have: 4 KiB of bytes.
-constexpr size_t kMaxParameters = 4096;
+constexpr size_t kMostParameters = 4096;
 
 // What the manifest passes as one parameter.
 struct Passed {
@@ -52,7 +52,7 @@ std::optional<std::vector<size_t>> ParameterSizes(const CudaDriver& driver,
                                                   CUfunction function) {
   if (driver.func_get_param_info == nullptr) return std::nullopt;
   std::vector<size_t> sizes;
-  while (sizes.size() < kMaxParameters) {
+  while (sizes.size() < kMostParameters) {
     size_t offset = 0;
     size_t size = 0;
     const CUresult code =
