@@ -4,9 +4,11 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profiler_agent/opencl/guard_pages.h"
+#include "profiler_agent/opencl/opencl_arguments.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
@@ -112,6 +114,20 @@ TEST(OpenClSourceTest, NamesTheFileThatIsMissing) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("gone.cl"));
 }
 
+TEST(OpenClArgumentsTest, AScalarIsOfTheManifestsType) {
+  const Argument argument{
+      .name = "n", .role = ArgumentRole::kScalar, .type = ElementType::kInt32};
+  for (const char* type : {"int", "uint", "index_t"})
+    EXPECT_TRUE(CheckScalarType(argument, "f", type).ok()) << type;
+  for (const char* type : {"long", "float", "short"}) {
+    const absl::Status status = CheckScalarType(argument, "f", type);
+    EXPECT_EQ(status.message(),
+              absl::StrCat("argument 'n' is INT32 in the manifest, but kernel "
+                           "function 'f' takes ",
+                           type, "; make them the same"));
+  }
+}
+
 TEST(OpenClSourceTest, OptionsAreMacrosThenTheManifests) {
   KernelSpec spec;
   spec.parameters = {{.name = "BLOCK_M"}, {.name = "UNROLL"}};
@@ -119,8 +135,10 @@ TEST(OpenClSourceTest, OptionsAreMacrosThenTheManifests) {
                           {.name = "full", .defines = {{"CAUSAL", "0"}}}};
   const Configuration configuration = {64, 4};
   EXPECT_EQ(BuildOptions(spec, &configuration, "causal", {"-cl-mad-enable"}),
-            "-DBLOCK_M=64 -DUNROLL=4 -DCAUSAL=1 -cl-mad-enable");
-  EXPECT_EQ(BuildOptions(spec, nullptr, "full", {}), "-DCAUSAL=0");
+            "-cl-kernel-arg-info -DBLOCK_M=64 -DUNROLL=4 -DCAUSAL=1 "
+            "-cl-mad-enable");
+  EXPECT_EQ(BuildOptions(spec, nullptr, "full", {}),
+            "-cl-kernel-arg-info -DCAUSAL=0");
 }
 
 }  // namespace
