@@ -1,17 +1,21 @@
 #include "server/socket_lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
 
@@ -43,14 +47,35 @@ bool IsInPlace(int descriptor, const std::string& path) {
          ours.st_ino == found.st_ino;
 }
 
-absl::Status InUse(int descriptor, const std::string& socket_path) {
+// Returns the process that wrote its name into the lock; 0 for none.
+pid_t WrittenPid(int descriptor) {
   char text[32] = {};
   const ssize_t count = ::pread(descriptor, text, sizeof(text) - 1, 0);
-  const absl::string_view pid = absl::StripAsciiWhitespace(
-      absl::string_view(text, count > 0 ? static_cast<size_t>(count) : 0));
+  pid_t pid = 0;
+  const absl::string_view written(text,
+                                  count > 0 ? static_cast<size_t>(count) : 0);
+  return absl::SimpleAtoi(absl::StripAsciiWhitespace(written), &pid) ? pid : 0;
+}
+
+// Who has just taken the lock has not written its name yet: there is none, or
+// that of a holder that was killed.
+pid_t HolderOf(int descriptor) {
+  constexpr int kLooks = 100;
+  constexpr std::chrono::milliseconds kBetweenLooks{10};
+  pid_t pid = 0;
+  for (int i = 0; i < kLooks; ++i) {
+    pid = WrittenPid(descriptor);
+    if (pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM)) return pid;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return pid;  // Of another container, perhaps.
+}
+
+absl::Status InUse(int descriptor, const std::string& socket_path) {
+  const pid_t pid = HolderOf(descriptor);
   return absl::AlreadyExistsError(absl::StrCat(
       "a daemon already listens on ", socket_path, " or is about to",
-      pid.empty() ? "" : absl::StrCat(" (pid ", pid, ")"),
+      pid <= 0 ? "" : absl::StrCat(" (pid ", pid, ")"),
       ": stop it first, or choose another --socket-dir"));
 }
 

@@ -22,9 +22,9 @@ namespace wavetune {
 
 class SocketLock {
  public:
-  // Makes the folder where it is missing and never waits. Errors:
-  // ALREADY_EXISTS with the pid of whoever holds the lock; PERMISSION_DENIED.
-  // Each says what to do.
+  // Makes the folder where it is missing. Errors: ALREADY_EXISTS with the pid
+  // of whoever holds the lock, for which it waits a second at most;
+  // PERMISSION_DENIED. Each says what to do.
   static absl::StatusOr<SocketLock> Take(const std::string& socket_path);
 
   ~SocketLock();

@@ -1,7 +1,9 @@
 #include "server/socket_lock.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +59,32 @@ TEST(SocketLockTest, EndsWithItsProcess) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(SocketLock::Take(path).ok());
+}
+
+// Between taking the lock and writing a name into it, the file still has that
+// of a holder that was killed.
+TEST(SocketLockTest, NamesNoHolderThatIsDead) {
+  const TestFolder folder;
+  const std::string path = folder / "reader.sock";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto lock = SocketLock::Take(path);
+    ::_exit(lock.ok() ? 0 : 1);  // Its name stays.
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const int taken = ::open((path + ".lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(taken, LOCK_EX | LOCK_NB), 0);
+  std::thread writer([taken] {
+    const std::string pid = absl::StrCat(::getpid(), "\n");
+    EXPECT_EQ(::ftruncate(taken, 0), 0);
+    EXPECT_EQ(::pwrite(taken, pid.data(), pid.size(), 0),
+              static_cast<ssize_t>(pid.size()));
+  });
+  const absl::Status status = SocketLock::Take(path).status();
+  writer.join();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(absl::StrCat("(pid ", ::getpid(), ")")));
+  ::close(taken);
 }
 
 TEST(SocketLockTest, SocketsHaveLocksOfTheirOwn) {
