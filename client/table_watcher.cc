@@ -58,6 +58,12 @@ bool TableWatcher::Handle(const Response& notice) {
       has_snapshot_ = true;
       return true;
     case Response::SNAPSHOT:
+      // Whatever sends so many is not a daemon of ours: begin anew, later.
+      if (serving_.size() >= kMaxServingTables) {
+        store_id_.clear();
+        revision_ = 0;
+        return false;
+      }
       serving_.push_back(notice.table());
       return true;
     case Response::SYNCED:

@@ -29,6 +29,9 @@ namespace wavetune {
 
 class TableWatcher {
  public:
+  // Tables of a snapshot: a thousand kernels on sixteen kinds of devices.
+  static constexpr size_t kMaxServingTables = 16384;
+
   using OnNotice = std::function<bool(const v1::WatchTablesResponse&)>;
 
   struct Options {

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/printable_text.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
+#include "server/agent_limits.h"
 
 namespace wavetune {
 namespace {
@@ -72,8 +74,38 @@ absl::Status SilentError(const AgentDevice::Stream& stream) {
                                              stream.heartbeat_timeout_s, " s"));
 }
 
-bool InRange(int32_t index, size_t size) {
-  return index >= 0 && static_cast<size_t>(index) < size;
+// Which items of a batch were reported: the first report of each counts.
+class Reported {
+ public:
+  explicit Reported(size_t items) : reported_(items) {}
+
+  // Returns whether `index` is an item's, and the report its first.
+  bool Take(int32_t index) {
+    if (index < 0 || static_cast<size_t>(index) >= reported_.size()) {
+      return false;
+    }
+    auto reported = reported_[static_cast<size_t>(index)];
+    if (reported) return false;
+    reported = true;
+    return true;
+  }
+
+ private:
+  std::vector<bool> reported_;
+};
+
+// Cuts what an agent says of any length.
+void BoundTexts(v1::AttachRequest& report) {
+  const auto bound = [](std::string* text) {
+    if (text->size() > kMaxReasonBytes) {
+      *text = BoundedText(*text, kMaxReasonBytes);
+    }
+  };
+  if (report.has_candidate()) {
+    bound(report.mutable_candidate()->mutable_excluded_reason());
+  }
+  if (report.has_failure()) bound(report.mutable_failure()->mutable_reason());
+  if (report.has_done()) bound(report.mutable_done()->mutable_error());
 }
 
 }  // namespace
@@ -116,12 +148,12 @@ absl::Status AgentDevice::Prepare(
     *batch->add_correctness_problems() =
         ProblemToProto(wire.dimensions, problem);
   }
-  return RunBatch(batch_id, std::move(request), if_busy,
+  Reported reported(configurations.size());
+  return RunBatch(batch_id, std::move(request), configurations.size(), if_busy,
                   [&](const v1::AttachRequest& report) {
                     if (!report.has_candidate()) return true;
                     const v1::CandidateReport& proto = report.candidate();
-                    if (!InRange(proto.index(), configurations.size()))
-                      return true;
+                    if (!reported.Take(proto.index())) return true;
                     Preparation prepared{
                         .candidate = CandidateFromProto(
                             configurations[static_cast<size_t>(proto.index())],
@@ -153,13 +185,13 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
     entry->set_peer(item.peer);
     *entry->mutable_problem() = ProblemToProto(wire.dimensions, item.problem);
   }
+  Reported reported(items.size());
   return RunBatch(
-      batch_id, std::move(request), if_busy,
+      batch_id, std::move(request), items.size(), if_busy,
       [&](const v1::AttachRequest& report) {
         Outcome outcome;
         Sample sample;
-        if (report.has_sample() &&
-            InRange(report.sample().index(), items.size())) {
+        if (report.has_sample() && reported.Take(report.sample().index())) {
           outcome.index = static_cast<size_t>(report.sample().index());
           sample = ToSample(items[outcome.index], report.sample().sample());
           if (Usable(sample)) {
@@ -170,8 +202,7 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
           }
           return on_outcome(outcome);
         }
-        if (report.has_failure() &&
-            InRange(report.failure().index(), items.size())) {
+        if (report.has_failure() && reported.Take(report.failure().index())) {
           outcome.index = static_cast<size_t>(report.failure().index());
           outcome.failure = report.failure().reason();
           outcome.exclude = report.failure().exclude_candidate();
@@ -182,7 +213,8 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
 }
 
 absl::Status AgentDevice::RunBatch(uint64_t batch_id,
-                                   v1::AttachResponse request, IfBusy if_busy,
+                                   v1::AttachResponse request, size_t items,
+                                   IfBusy if_busy,
                                    const ReportHandler& handler) {
   {
     std::lock_guard lock(mutex_);
@@ -190,6 +222,7 @@ absl::Status AgentDevice::RunBatch(uint64_t batch_id,
     if (!problem_.empty()) return absl::UnavailableError(problem_);
     batch_id_ = last_batch_id_ = batch_id;
     inbox_.clear();
+    reports_left_ = ReportsAllowed(items);
     cancelling_ = false;
     if_busy_ = if_busy;
     yielded_.clear();
@@ -341,10 +374,18 @@ std::string AgentDevice::AwaitIdle(double timeout_s) {
   return BusyNow();
 }
 
-bool AgentDevice::Deliver(uint64_t batch_id, const v1::AttachRequest& report) {
+absl::StatusOr<bool> AgentDevice::Deliver(uint64_t batch_id,
+                                          v1::AttachRequest report) {
+  BoundTexts(report);
   std::lock_guard lock(mutex_);
   if (batch_id != batch_id_) return false;
-  inbox_.push_back(report);
+  if (reports_left_ == 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "agent ", stream_->agent_name, " reports more of batch ", batch_id,
+        " on device ", facts_.uuid, " than the batch has items"));
+  }
+  --reports_left_;
+  inbox_.push_back(std::move(report));
   changed_.notify_all();
   return true;
 }

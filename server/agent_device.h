@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "server/registry/measurement_executor.h"
 
@@ -75,8 +76,9 @@ class AgentDevice : public MeasurementExecutor {
   bool EndIfSilent();
 
   // Hands over a report of a batch. Returns false where it is of no running
-  // batch of this device: a late one after a cancellation.
-  bool Deliver(uint64_t batch_id, const v1::AttachRequest& report);
+  // batch of this device: a late one after a cancellation. Errors:
+  // RESOURCE_EXHAUSTED where the batch had more reports than it can have.
+  absl::StatusOr<bool> Deliver(uint64_t batch_id, v1::AttachRequest report);
 
   // Why the device cannot be used; empty where it can.
   std::string problem() const;
@@ -96,9 +98,11 @@ class AgentDevice : public MeasurementExecutor {
   // Returns false to cancel.
   using ReportHandler = std::function<bool(const v1::AttachRequest&)>;
 
-  // Sends `request` and hands reports to `handler` until the batch is done.
+  // Sends `request`, a batch of `items`, and hands reports to `handler` until
+  // the batch is done.
   absl::Status RunBatch(uint64_t batch_id, v1::AttachResponse request,
-                        IfBusy if_busy, const ReportHandler& handler);
+                        size_t items, IfBusy if_busy,
+                        const ReportHandler& handler);
   // Waits for the next report. Returns an error where none will come.
   absl::Status NextReport(v1::AttachRequest* report);
   // Asks the agent to end the running batch. Holds mutex_.
@@ -116,6 +120,7 @@ class AgentDevice : public MeasurementExecutor {
   uint64_t batch_id_ = 0;       // Of the running batch; 0: none.
   uint64_t last_batch_id_ = 0;  // Samples are acknowledged after its end too.
   std::deque<v1::AttachRequest> inbox_;
+  uint64_t reports_left_ = 0;  // That the running batch may still have.
   IfBusy if_busy_ = IfBusy::kGoOn;
   std::string yielded_;  // Not empty: why the running batch yields.
   std::optional<DeviceState> state_;

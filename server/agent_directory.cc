@@ -1,5 +1,6 @@
 #include "server/agent_directory.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/status_macros.h"
+#include "server/agent_limits.h"
 #include "server/log.h"
 
 namespace wavetune {
@@ -40,6 +42,9 @@ absl::Status AgentDirectory::Load() {
   ASSIGN_OR_RETURN(const std::vector<DeviceRecord> records, store_->List());
   std::lock_guard lock(mutex_);
   for (const DeviceRecord& record : records) seen_[record.facts.uuid] = record;
+  for (const std::string& uuid : ForgetOldest()) {
+    store_->Delete(uuid).IgnoreError();  // The next start tries again.
+  }
   return absl::OkStatus();
 }
 
@@ -54,6 +59,15 @@ absl::Status AgentDirectory::CheckFree(
         it->second->agent_name(),
         " (host:process id): stop that one, or start this one with other "
         "--backends"));
+  }
+  const auto others = static_cast<size_t>(
+      std::count_if(devices.begin(), devices.end(), [&](const auto& device) {
+        return !attached_.contains(device->device().uuid);
+      }));
+  if (attached_.size() + others > kMaxAttachedDevices) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the agent has ", devices.size(), " devices and ", attached_.size(),
+        " are attached: a daemon takes ", kMaxAttachedDevices));
   }
   return absl::OkStatus();
 }
@@ -78,6 +92,24 @@ absl::Status AgentDirectory::Attach(
   return absl::OkStatus();
 }
 
+std::vector<std::string> AgentDirectory::ForgetOldest() {
+  std::vector<std::string> forgotten;
+  while (seen_.size() > kMaxSeenDevices) {
+    auto oldest = seen_.end();
+    for (auto it = seen_.begin(); it != seen_.end(); ++it) {
+      if (attached_.contains(it->first)) continue;
+      if (oldest == seen_.end() ||
+          it->second.last_seen_us < oldest->second.last_seen_us) {
+        oldest = it;
+      }
+    }
+    if (oldest == seen_.end()) break;
+    forgotten.push_back(oldest->first);
+    seen_.erase(oldest);
+  }
+  return forgotten;
+}
+
 void AgentDirectory::Detach(
     const std::vector<std::shared_ptr<AgentDevice>>& devices) {
   {
@@ -94,14 +126,27 @@ void AgentDirectory::See(
     const std::vector<std::shared_ptr<AgentDevice>>& devices) {
   for (const std::shared_ptr<AgentDevice>& device : devices) {
     const DeviceRecord record{device->device(), clock_->NowUs()};
+    std::vector<std::string> forgotten;
     {
       std::lock_guard lock(mutex_);
       seen_[record.facts.uuid] = record;
+      forgotten = ForgetOldest();
     }
-    if (later_) {
-      later_([this, record] { Store(record); });
-    } else {
+    for (const std::string& uuid : forgotten) {
+      Log(LogLevel::kWarning, "agent",
+          absl::StrCat("device ", uuid, ", seen longest ago, is forgotten: ",
+                       kMaxSeenDevices, " are kept"));
+    }
+    const auto store = [this, record, forgotten] {
+      for (const std::string& uuid : forgotten) {
+        store_->Delete(uuid).IgnoreError();  // The next start tries again.
+      }
       Store(record);
+    };
+    if (later_) {
+      later_(store);
+    } else {
+      store();
     }
   }
 }

@@ -47,7 +47,8 @@ class AgentDirectory : public ExecutorDirectory {
 
   // Attaches all devices of a stream, or none. Errors: ALREADY_EXISTS where
   // another live agent has one of them; INVALID_ARGUMENT for a device without
-  // a UUID or named twice.
+  // a UUID or named twice; RESOURCE_EXHAUSTED where more than
+  // kMaxAttachedDevices would be attached.
   absl::Status Attach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
   // Returns what Attach would, and changes nothing.
   absl::Status Check(const std::vector<std::shared_ptr<AgentDevice>>& devices);
@@ -85,6 +86,9 @@ class AgentDirectory : public ExecutorDirectory {
   std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
   void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
   void Store(const DeviceRecord& record);
+  // Removes the devices seen longest ago where there are too many, and returns
+  // their UUIDs. Holds mutex_.
+  std::vector<std::string> ForgetOldest();
 
   DeviceStore* const store_;
   Clock* const clock_;

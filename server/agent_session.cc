@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/printable_text.h"
 #include "model/status_macros.h"
 #include "proto/convert/api_version.h"
 #include "proto/convert/types.h"
+#include "server/agent_limits.h"
 #include "server/log.h"
 #include "server/registry/clock.h"
 
@@ -28,6 +30,29 @@ uint64_t BatchOf(const v1::AttachRequest& message) {
   }
 }
 
+absl::Status CheckFacts(const v1::DeviceFacts& facts) {
+  if (facts.uuid().size() <= kMaxUuidBytes &&
+      facts.ByteSizeLong() <= kMaxFactsBytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the facts of device ", BoundedText(facts.uuid(), kMaxUuidBytes),
+      " take ", facts.ByteSizeLong(), " bytes, its UUID ", facts.uuid().size(),
+      ": at most ", kMaxFactsBytes, " and ", kMaxUuidBytes, " are taken"));
+}
+
+absl::Status CheckDevices(const v1::AgentHello& hello) {
+  if (static_cast<size_t>(hello.devices_size()) > kMaxAttachedDevices) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the agent has ", hello.devices_size(),
+                     " devices: a daemon takes ", kMaxAttachedDevices));
+  }
+  for (const v1::DeviceFacts& facts : hello.devices()) {
+    RETURN_IF_ERROR(CheckFacts(facts));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 AgentSession::AgentSession(AgentDirectory* directory, Options options,
@@ -46,19 +71,31 @@ AgentSession::AgentSession(AgentDirectory* directory, Options options,
 }
 
 absl::Status AgentSession::OnMessage(const v1::AttachRequest& message) {
+  const absl::Status status = Take(message);
+  // Whoever sends too much may not read why.
+  if (absl::IsResourceExhausted(status)) {
+    Log(LogLevel::kWarning, "agent",
+        absl::StrCat("refused ", stream_->agent_name, ": ", status.message()));
+  }
+  return status;
+}
+
+absl::Status AgentSession::Take(const v1::AttachRequest& message) {
   stream_->Touch();
   if (message.has_hello()) return OnHello(message.hello());
   if (!greeted_) {
     return absl::InvalidArgumentError("the first message must be a hello");
   }
   if (message.has_device()) {
-    OnDeviceReport(message.device());
-  } else if (message.has_state()) {
+    return OnDeviceReport(message.device());
+  }
+  if (message.has_state()) {
     OnState(message.state());
   } else if (const uint64_t batch_id = BatchOf(message); batch_id != 0) {
     // A report that no device wants is a late one of a cancelled batch.
     for (const std::shared_ptr<AgentDevice>& device : devices_) {
-      if (device->Deliver(batch_id, message)) break;
+      ASSIGN_OR_RETURN(const bool taken, device->Deliver(batch_id, message));
+      if (taken) break;
     }
   }
   return absl::OkStatus();
@@ -70,11 +107,15 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
       CheckApiVersion(hello.api_version(), "agent", "daemon");
   if (!version.ok()) {
     Log(LogLevel::kWarning, "agent",
-        absl::StrCat("refused ", hello.agent_name(), " (version ",
-                     hello.program_version(), "): ", version.message()));
+        absl::StrCat("refused ",
+                     BoundedText(hello.agent_name(), kMaxAgentNameBytes),
+                     " (version ",
+                     BoundedText(hello.program_version(), kMaxAgentNameBytes),
+                     "): ", version.message()));
     return version;
   }
-  stream_->agent_name = hello.agent_name();
+  stream_->agent_name = BoundedText(hello.agent_name(), kMaxAgentNameBytes);
+  RETURN_IF_ERROR(CheckDevices(hello));
   std::vector<std::shared_ptr<AgentDevice>> devices;
   for (const v1::DeviceFacts& facts : hello.devices()) {
     devices.push_back(
@@ -91,13 +132,15 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
   greeted_ = true;
   for (const std::shared_ptr<AgentDevice>& device : devices_) {
     Log(LogLevel::kInfo, "agent",
-        absl::StrCat(hello.agent_name(), " attached ", device->device().uuid,
+        absl::StrCat(stream_->agent_name, " attached ", device->device().uuid,
                      " (", device->device().label, ")"));
   }
   return absl::OkStatus();
 }
 
-void AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
+absl::Status AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
+  RETURN_IF_ERROR(CheckFacts(report.facts()));
+  const std::string problem = BoundedText(report.problem(), kMaxReasonBytes);
   for (const std::shared_ptr<AgentDevice>& device : devices_) {
     if (device->device().uuid != report.device_uuid()) continue;
     if (report.facts().uuid() == report.device_uuid()) {
@@ -107,20 +150,22 @@ void AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
           absl::StrCat("device ", report.device_uuid(), " is now ",
                        EnvironmentKey(device->device())));
     }
-    if (device->problem() == report.problem()) continue;
-    device->SetProblem(report.problem());
+    if (device->problem() == problem) continue;
+    device->SetProblem(problem);
     Log(LogLevel::kWarning, "agent",
-        absl::StrCat(
-            "device ", report.device_uuid(), ": ",
-            report.problem().empty() ? "usable again" : report.problem()));
+        absl::StrCat("device ", report.device_uuid(), ": ",
+                     problem.empty() ? "usable again" : problem));
   }
   directory_->Notify();
+  return absl::OkStatus();
 }
 
 void AgentSession::OnState(const v1::DeviceStateReport& report) {
   for (const std::shared_ptr<AgentDevice>& device : devices_) {
     if (device->device().uuid != report.device_uuid()) continue;
-    device->SetState(DeviceStateFromProto(report.state()));
+    DeviceState state = DeviceStateFromProto(report.state());
+    state.busy = BoundedText(state.busy, kMaxReasonBytes);
+    device->SetState(std::move(state));
   }
 }
 

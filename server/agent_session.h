@@ -38,15 +38,18 @@ class AgentSession {
 
   // Takes a message. Errors end the stream: FAILED_PRECONDITION where the API
   // versions do not fit, with what to upgrade; ALREADY_EXISTS where another
-  // agent has a device; INVALID_ARGUMENT for a message out of order.
+  // agent has a device; INVALID_ARGUMENT for a message out of order;
+  // RESOURCE_EXHAUSTED for more devices, facts or reports than agent_limits.h
+  // allows. Texts that are too long are cut.
   absl::Status OnMessage(const v1::AttachRequest& message);
 
   // The stream has ended: devices are detached, their batches end.
   void OnClosed(const std::string& why);
 
  private:
+  absl::Status Take(const v1::AttachRequest& message);
   absl::Status OnHello(const v1::AgentHello& hello);
-  void OnDeviceReport(const v1::DeviceReport& report);
+  absl::Status OnDeviceReport(const v1::DeviceReport& report);
   void OnState(const v1::DeviceStateReport& report);
 
   AgentDirectory* const directory_;

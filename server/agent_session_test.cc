@@ -14,6 +14,7 @@
 
 #include "proto/convert/api_version.h"
 #include "proto/convert/kernel_folder.h"
+#include "server/agent_limits.h"
 #include "server/registry/fake_stores.h"
 #include "server/registry/faulty_stores.h"
 #include "server/test_folder.h"
@@ -450,6 +451,100 @@ TEST_F(AgentSessionTest, AnotherPowerLimitIsAnotherEnvironment) {
   EXPECT_EQ(directory_.Find("CPU-1", 0)->device().power_limit_w, 300);
   EXPECT_NE(EnvironmentKey(*directory_.Facts("CPU-1")), before);
   EXPECT_EQ(store_.List()->at(0).facts.power_limit_w, 300);
+}
+
+TEST_F(AgentSessionTest, MoreReportsThanABatchHasItemsEndTheStream) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  absl::Status status;
+  int reports = 0;
+  for (; status.ok() && reports < 100000; ++reports) {
+    status = session->OnMessage(SampleOf(id, 0, 7 + reports));
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("agent node1/42 reports more"));
+  EXPECT_LE(reports, 2 * 2 + 16 + 1);
+  session->OnClosed("it was refused");
+  EXPECT_TRUE(absl::IsUnavailable(result.get()));
+  EXPECT_THAT(outcomes_, ElementsAre("0: 7"));  // The first one counts.
+}
+
+TEST_F(AgentSessionTest, LongReasonsAreCut) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  v1::AttachRequest failure;
+  failure.mutable_failure()->set_batch_id(id);
+  failure.mutable_failure()->set_index(0);
+  failure.mutable_failure()->set_reason(std::string(200000, 'r'));
+  ASSERT_TRUE(session->OnMessage(failure).ok());
+  ASSERT_TRUE(session->OnMessage(Done(id, std::string(200000, 'e'))).ok());
+  EXPECT_LT(result.get().message().size(), kMaxReasonBytes + 100);
+  ASSERT_EQ(outcomes_.size(), 1u);
+  EXPECT_LT(outcomes_[0].size(), kMaxReasonBytes + 100);
+  EXPECT_THAT(outcomes_[0], HasSubstr("rrr ... (195904 bytes more)"));
+  v1::AttachRequest problem;
+  problem.mutable_device()->set_device_uuid("CPU-1");
+  problem.mutable_device()->set_problem(std::string(200000, 'p'));
+  ASSERT_TRUE(session->OnMessage(problem).ok());
+  EXPECT_LT(directory_.List()[0].problem.size(), kMaxReasonBytes + 100);
+}
+
+TEST_F(AgentSessionTest, AnAgentBringsSoManyDevices) {
+  auto session = Session(outbox_);
+  v1::AttachRequest hello = Hello();
+  for (size_t i = 0; i < kMaxAttachedDevices; ++i) {
+    *hello.mutable_hello()->add_devices() = hello.hello().devices(0);
+    hello.mutable_hello()->mutable_devices()->rbegin()->set_uuid(
+        absl::StrCat("GPU-", i));
+  }
+  const absl::Status status = session->OnMessage(hello);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("has 129 devices"));
+  EXPECT_TRUE(directory_.Attached().empty());
+  // In two streams it is the same.
+  hello.mutable_hello()->mutable_devices()->RemoveLast();
+  ASSERT_TRUE(session->OnMessage(hello).ok());
+  Outbox other;
+  auto second = Session(other);
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      second->OnMessage(Hello(kApiVersion, "GPU-more"))));
+}
+
+TEST_F(AgentSessionTest, FactsOfAnyLengthAreRefused) {
+  auto session = Session(outbox_);
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      session->OnMessage(Hello(kApiVersion, std::string(257, 'u')))));
+  v1::AttachRequest hello = Hello();
+  hello.mutable_hello()->mutable_devices(0)->set_label(std::string(9000, 'l'));
+  EXPECT_TRUE(absl::IsResourceExhausted(session->OnMessage(hello)));
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  v1::AttachRequest changed;
+  changed.mutable_device()->set_device_uuid("CPU-1");
+  *changed.mutable_device()->mutable_facts() = hello.hello().devices(0);
+  EXPECT_TRUE(absl::IsResourceExhausted(session->OnMessage(changed)));
+  EXPECT_EQ(directory_.Facts("CPU-1")->label, "a CPU");
+}
+
+TEST_F(AgentSessionTest, TheDeviceSeenLongestAgoMakesRoom) {
+  for (size_t i = 0; i < kMaxSeenDevices; ++i) {
+    DeviceRecord record;
+    record.facts.uuid = absl::StrCat("GPU-", i);
+    record.last_seen_us = static_cast<int64_t>(i == 7 ? 1 : 1000 + i);
+    ASSERT_TRUE(store_.Put(record).ok());
+  }
+  ASSERT_TRUE(directory_.Load().ok());
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  EXPECT_EQ(directory_.List().size(), kMaxSeenDevices);
+  EXPECT_EQ(store_.List()->size(), kMaxSeenDevices);
+  EXPECT_TRUE(absl::IsNotFound(directory_.Facts("GPU-7").status()));
+  EXPECT_TRUE(directory_.Facts("CPU-1").ok());
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ class Daemon::Impl {
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
         status_handler_(MakeStatusOptions(stores)),
-        sample_handler_(&tables_, stores.samples),
+        sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
         refiner_({.ledger = &usage_,
                   .jobs = &jobs_,

@@ -2,8 +2,9 @@
 //
 // Makes the next message when the last one is written, and reads its samples
 // from the store then: a slow reader costs no more memory than a fast one. A
-// reader that takes no message for a while loses its call (CANCELLED), as
-// others wait for their turn to list.
+// reader that takes no message for a while loses its call: at once where others
+// wait to list (RESOURCE_EXHAUSTED, which it hears of when it reads on), else
+// after its patience (CANCELLED).
 #ifndef WAVETUNE_SERVER_LIST_SAMPLES_REACTOR_H_
 #define WAVETUNE_SERVER_LIST_SAMPLES_REACTOR_H_
 
@@ -17,6 +18,7 @@
 
 #include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
+#include "proto/convert/foreign_text.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "server/bounded_call.h"
@@ -65,7 +67,7 @@ class ListSamplesReactor final
         this->shared_from_this());
   }
   void List(SampleHandler* handler, const v1::ListSamplesRequest& request) {
-    absl::StatusOr<std::unique_ptr<SampleListing>> listing =
+    absl::StatusOr<std::shared_ptr<SampleListing>> listing =
         handler->ListSamples(request);
     if (!listing.ok()) {
       End(ToGrpcStatus(listing.status()));
@@ -92,9 +94,10 @@ class ListSamplesReactor final
       End(ToGrpcStatus(more.status()));
       return;
     }
+    EscapeForeignText(message.get());
     // Before the message: writing it may end on another thread at once.
     Await(++sent_);
-    Queue({std::move(message)});
+    QueueInstead({std::move(message)});  // The one before is written.
   }
 
   // Ends the call where message number `number` is not written in time.
@@ -116,7 +119,7 @@ class ListSamplesReactor final
 
   const std::chrono::milliseconds patience_;
   WorkQueue* const work_;
-  std::unique_ptr<SampleListing> listing_;
+  std::shared_ptr<SampleListing> listing_;
   std::optional<grpc::Alarm> patience_alarm_;
   std::atomic<int64_t> sent_ = 0;
   // Recursive: gRPC does not say that TryCancel calls nobody back.

@@ -15,6 +15,13 @@ absl::Status RocksDbDeviceStore::Put(const DeviceRecord& device) {
                           absl::StrCat("store device ", device.facts.uuid));
 }
 
+absl::Status RocksDbDeviceStore::Delete(const std::string& uuid) {
+  StoreBatch batch;
+  batch.Delete(Family::kDevices, uuid);
+  return database_->Write(batch, /*sync=*/false,
+                          absl::StrCat("forget device ", uuid));
+}
+
 absl::StatusOr<std::vector<DeviceRecord>> RocksDbDeviceStore::List() {
   std::vector<DeviceRecord> devices;
   RETURN_IF_ERROR(database_->Scan(

@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_SERVER_ROCKSDB_DEVICE_STORE_H_
 #define WAVETUNE_SERVER_ROCKSDB_DEVICE_STORE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +21,7 @@ class RocksDbDeviceStore : public DeviceStore {
       : database_(database) {}
 
   absl::Status Put(const DeviceRecord& device) override;
+  absl::Status Delete(const std::string& uuid) override;
   absl::StatusOr<std::vector<DeviceRecord>> List() override;
 
  private:

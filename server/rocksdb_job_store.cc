@@ -12,6 +12,9 @@
 namespace wavetune {
 namespace {
 
+// The newest jobs: what a start reads back and a list may ask for.
+constexpr uint64_t kJobsKept = 10000;
+
 constexpr absl::string_view kLastJobIdName = "last_job_id";
 
 }  // namespace
@@ -37,6 +40,9 @@ absl::StatusOr<JobRecord> RocksDbJobStore::Create(JobRecord job) {
   job.id = last_id_ + 1;
   StoreBatch batch;
   database_->PutNumber(kLastJobIdName, job.id, batch);
+  if (job.id > kJobsKept) {
+    batch.Delete(Family::kJobs, BigEndian(job.id - kJobsKept));
+  }
   RETURN_IF_ERROR(Write(job, batch, /*sync=*/true));
   last_id_ = job.id;
   return job;

@@ -1,5 +1,6 @@
 #include "server/sample_handler.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,36 @@ v1::Sample ToProto(const std::vector<Dimension>& dimensions,
 
 }  // namespace
 
+void SampleListing::SetContents(Contents contents) {
+  std::lock_guard lock(mutex_);
+  contents_ = std::move(contents);
+}
+
 absl::StatusOr<bool> SampleListing::Next(v1::ListSamplesResponse* response) {
+  waits_since_us_.store(0);
+  std::lock_guard lock(mutex_);
+  if (taken_away_) {
+    return absl::ResourceExhaustedError(
+        "no message was read for a while and others waited to list: try again");
+  }
+  const absl::StatusOr<bool> more = Fill(response);
+  waits_since_us_.store(clock_->NowUs());
+  return more;
+}
+
+double SampleListing::WaitedS() const {
+  const int64_t since_us = waits_since_us_.load();
+  if (since_us == 0) return 0;
+  return static_cast<double>(clock_->NowUs() - since_us) * 1e-6;
+}
+
+void SampleListing::TakeAway() {
+  std::lock_guard lock(mutex_);
+  taken_away_ = true;
+  contents_ = {};
+}
+
+absl::StatusOr<bool> SampleListing::Fill(v1::ListSamplesResponse* response) {
   response->Clear();
   size_t left = kPerMessage;
   const std::vector<CandidateRecord>& candidates = contents_.candidates;
@@ -52,21 +82,39 @@ absl::StatusOr<size_t> SampleListing::AddSamples(
   return page.samples.size();
 }
 
-absl::StatusOr<std::unique_ptr<SampleListing>> SampleHandler::ListSamples(
+absl::StatusOr<std::shared_ptr<SampleListing>> SampleHandler::TakePlace() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(open_, [](const auto& weak) { return weak.expired(); });
+  if (open_.size() >= kMaxListings) {
+    const auto waited = [](const std::weak_ptr<SampleListing>& weak) {
+      const std::shared_ptr<SampleListing> listing = weak.lock();
+      // One that has just ended leaves its place at once.
+      return listing == nullptr ? kStalledS : listing->WaitedS();
+    };
+    const auto longest = std::max_element(
+        open_.begin(), open_.end(),
+        [&](const auto& a, const auto& b) { return waited(a) < waited(b); });
+    if (waited(*longest) < kStalledS) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("others are listing samples, at most ", kMaxListings,
+                       " may at once: try again"));
+    }
+    if (const auto listing = longest->lock()) listing->TakeAway();
+    open_.erase(longest);
+  }
+  auto listing = std::make_shared<SampleListing>(samples_, clock_);
+  open_.push_back(listing);
+  return listing;
+}
+
+absl::StatusOr<std::shared_ptr<SampleListing>> SampleHandler::ListSamples(
     const v1::ListSamplesRequest& request) {
   if (request.digest().empty()) {
     return absl::InvalidArgumentError(
         "give the digest of a table, as GetTable or ListTables answers it");
   }
   ASSIGN_OR_RETURN(const ServingTable serving, tables_->Get(request.digest()));
-  const int others = open_->fetch_add(1);
-  std::shared_ptr<const void> permit(
-      nullptr, [open = open_](const void*) { open->fetch_sub(1); });
-  if (others >= kMaxListings) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("others are listing samples, at most ", kMaxListings,
-                     " may at once: try again"));
-  }
+  ASSIGN_OR_RETURN(std::shared_ptr<SampleListing> listing, TakePlace());
   SampleListing::Contents contents{
       .dimensions = serving.table->table().dimensions,
       .key = serving.record.key};
@@ -85,8 +133,8 @@ absl::StatusOr<std::unique_ptr<SampleListing>> SampleHandler::ListSamples(
         samples_->LoadCandidates(contents.key, kMeasuredGeneration));
   }
   contents.generations.push_back(kMeasuredGeneration);
-  return std::make_unique<SampleListing>(samples_, std::move(contents),
-                                         std::move(permit));
+  listing->SetContents(std::move(contents));
+  return listing;
 }
 
 }  // namespace wavetune

@@ -5,9 +5,11 @@
 //   while (listing->Next(&message).value_or(false)) Send(message);
 //
 // Anybody on the node may list: so samples are read from the store a message at
-// a time, only as messages are sent, and few listings are open at once.
+// a time, only as messages are sent, and few listings are open at once. One
+// that waits for its reader gives its place up to who comes: readers that never
+// read keep nobody out.
 //
-// Thread safety: thread-safe; a listing is used by one thread at a time.
+// Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_SAMPLE_HANDLER_H_
 #define WAVETUNE_SERVER_SAMPLE_HANDLER_H_
 
@@ -15,18 +17,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/wavetune/v1/status_service.pb.h"
+#include "server/registry/clock.h"
 #include "server/registry/records.h"
 #include "server/registry/sample_store.h"
 #include "server/registry/table_catalog.h"
 
 namespace wavetune {
 
-// Samples and candidates behind one table, message by message.
+// Samples and candidates behind one table, message by message. Thread-safe.
 class SampleListing {
  public:
   // Samples, or candidates, in a message: about 100 KiB.
@@ -38,25 +42,37 @@ class SampleListing {
     std::vector<CandidateRecord> candidates;
     std::vector<uint64_t> generations;  // In the order of listing.
   };
-  // `store` outlives the listing.
-  SampleListing(SampleStore* store, Contents contents,
-                std::shared_ptr<const void> permit)
-      : store_(store),
-        contents_(std::move(contents)),
-        permit_(std::move(permit)) {}
+  // Both outlive the listing.
+  SampleListing(SampleStore* store, Clock* clock)
+      : store_(store), clock_(clock) {}
+
+  // What is listed. Before the first message.
+  void SetContents(Contents contents);
 
   // Fills the next message; false, leaving it empty, at the end. Errors: the
-  // store's.
+  // store's; RESOURCE_EXHAUSTED where the place was taken away.
   absl::StatusOr<bool> Next(v1::ListSamplesResponse* response);
 
+  // Returns for how long the reader has not asked for the next message; 0
+  // before the first, and while one is made.
+  double WaitedS() const;
+
+  // Gives the place to somebody else: Next fails from now on.
+  void TakeAway();
+
  private:
+  absl::StatusOr<bool> Fill(v1::ListSamplesResponse* response);
   // Adds samples to a message, at most `most`; returns how many.
   absl::StatusOr<size_t> AddSamples(size_t most,
                                     v1::ListSamplesResponse* response);
 
   SampleStore* const store_;
-  const Contents contents_;
-  const std::shared_ptr<const void> permit_;
+  Clock* const clock_;
+  std::atomic<int64_t> waits_since_us_ = 0;  // 0: it does not wait.
+  std::mutex mutex_;                         // Held while a message is made.
+  // Guarded by mutex_.
+  bool taken_away_ = false;
+  Contents contents_;
   // What comes next.
   size_t candidate_ = 0;
   size_t generation_ = 0;
@@ -65,26 +81,32 @@ class SampleListing {
 
 class SampleHandler {
  public:
-  // Listings that may be open at once.
-  static constexpr int kMaxListings = 2;
+  // Listings that may be open at once: each holds the candidates of a kernel.
+  static constexpr size_t kMaxListings = 4;
+  // A reader that took no message for so long gives up its place where all are
+  // taken. Messages are 100 KiB: who reads takes one in milliseconds.
+  static constexpr double kStalledS = 1;
 
-  // Both outlive the handler and its listings.
-  SampleHandler(TableCatalog* tables, SampleStore* samples)
-      : tables_(tables), samples_(samples) {}
+  // All outlive the handler and its listings.
+  SampleHandler(TableCatalog* tables, SampleStore* samples, Clock* clock)
+      : tables_(tables), samples_(samples), clock_(clock) {}
 
   // Returns what is stored under the key of a table: its kept generations and
   // what measuring jobs measured. Errors: as TableCatalog::Get;
   // INVALID_ARGUMENT without a digest; RESOURCE_EXHAUSTED where kMaxListings
-  // are open; the store's.
-  absl::StatusOr<std::unique_ptr<SampleListing>> ListSamples(
+  // are open and all are read; the store's.
+  absl::StatusOr<std::shared_ptr<SampleListing>> ListSamples(
       const v1::ListSamplesRequest& request);
 
  private:
+  // Returns a listing without contents, in a place of its own.
+  absl::StatusOr<std::shared_ptr<SampleListing>> TakePlace();
+
   TableCatalog* const tables_;
   SampleStore* const samples_;
-  // Shared with the permits: a listing may outlive the handler.
-  const std::shared_ptr<std::atomic<int>> open_ =
-      std::make_shared<std::atomic<int>>(0);
+  Clock* const clock_;
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<SampleListing>> open_;  // Guarded by mutex_.
 };
 
 }  // namespace wavetune

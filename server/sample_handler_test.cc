@@ -52,7 +52,8 @@ class SampleHandlerTest : public ::testing::Test {
   FakeSampleStore fake_samples_;
   FaultySampleStore samples_{&fake_samples_};
   TableCatalog tables_{&store_, [](const std::string&) {}};
-  SampleHandler handler_{&tables_, &samples_};
+  FakeClock clock_;
+  SampleHandler handler_{&tables_, &samples_, &clock_};
   v1::ListSamplesRequest request_;
 };
 
@@ -163,10 +164,32 @@ TEST_F(SampleHandlerTest, ATableThatIsNotThereIsAnError) {
   EXPECT_TRUE(absl::IsNotFound(handler_.ListSamples(unknown).status()));
 }
 
+TEST_F(SampleHandlerTest, AReaderThatNeverReadsGivesItsPlaceToTheNext) {
+  Append(1, 3 * static_cast<int>(SampleListing::kPerMessage));
+  std::vector<std::shared_ptr<SampleListing>> open;
+  v1::ListSamplesResponse response;
+  for (size_t i = 0; i < SampleHandler::kMaxListings; ++i) {
+    open.push_back(handler_.ListSamples(request_).value());
+    EXPECT_TRUE(open.back()->Next(&response).value());
+    clock_.Advance(0.2);
+  }
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(handler_.ListSamples(request_).status()));
+  clock_.Advance(0.5);  // The first has waited for 1.3 s, the second for 1.1.
+  EXPECT_TRUE(open[1]->Next(&response).value());
+  const auto next = handler_.ListSamples(request_);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_TRUE((*next)->Next(&response).value());
+  EXPECT_TRUE(open[1]->Next(&response).value());
+  const absl::Status told = open[0]->Next(&response).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(told));
+  EXPECT_THAT(std::string(told.message()), HasSubstr("others waited to list"));
+}
+
 TEST_F(SampleHandlerTest, FewListAtATime) {
   Append(1, 1);
-  std::vector<std::unique_ptr<SampleListing>> open;
-  for (int i = 0; i < SampleHandler::kMaxListings; ++i) {
+  std::vector<std::shared_ptr<SampleListing>> open;
+  for (size_t i = 0; i < SampleHandler::kMaxListings; ++i) {
     auto listing = handler_.ListSamples(request_);
     ASSERT_TRUE(listing.ok()) << listing.status();
     open.push_back(*std::move(listing));

@@ -26,8 +26,16 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-// Notices that may wait for a slow watcher before it gets the snapshot instead.
-constexpr size_t kMaxQueuedNotices = 4096;
+// Notices that may wait for a slow watcher before it gets the snapshot instead:
+// one is a promotion, and a thousand watchers that all wait cost some MiB.
+constexpr QueueLimit kNoticeLimit = {.messages = 256, .bytes = size_t{1} << 20};
+// Results that may wait for whoever measures: a minute's pause of the reader
+// costs nothing, one that never reads loses its measurement.
+constexpr QueueLimit kResultLimit = {.messages = 16384,
+                                     .bytes = size_t{16} << 20};
+// What may wait for an agent: a batch with its sources and what follows it.
+constexpr QueueLimit kAgentLimit = {.messages = 4096,
+                                    .bytes = size_t{64} << 20};
 // Progress of a job is sent at most ten times a second.
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
@@ -60,7 +68,7 @@ class WatchTablesReactor final
         std::static_pointer_cast<WatchTablesReactor>(this->shared_from_this()));
   }
   bool Push(const TableNotices& notices) override {
-    return Queue(notices, kMaxQueuedNotices);
+    return Queue(notices, kNoticeLimit);
   }
   void Replace(const TableNotices& notices) override { QueueInstead(notices); }
 
@@ -125,10 +133,11 @@ class TableService final : public RawTableService {
   grpc::ServerWriteReactor<ByteBuffer>* WatchTables(
       CallbackServerContext*, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchTablesReactor>();
-    reactor->Open(streams_);
-    StartWith<v1::WatchTablesRequest>(
-        *reactor, *in, kFewWords,
-        [&](const auto& request) { reactor->Start(handler_, request); });
+    if (reactor->Open(streams_)) {
+      StartWith<v1::WatchTablesRequest>(
+          *reactor, *in, kFewWords,
+          [&](const auto& request) { reactor->Start(handler_, request); });
+    }
     return reactor.get();
   }
 
@@ -228,10 +237,11 @@ class StatusService final : public RawStatusService {
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor =
         std::make_shared<ListSamplesReactor>(context, patience_, work_);
-    reactor->Open(streams_);
-    StartWith<v1::ListSamplesRequest>(
-        *reactor, *in, kFewWords,
-        [&](const auto& request) { reactor->Start(samples_, request); });
+    if (reactor->Open(streams_)) {
+      StartWith<v1::ListSamplesRequest>(
+          *reactor, *in, kFewWords,
+          [&](const auto& request) { reactor->Start(samples_, request); });
+    }
     return reactor.get();
   }
 
@@ -286,10 +296,7 @@ class AttachReactor final
     session_ = std::make_unique<AgentSession>(
         devices, options,
         [weak](v1::AttachResponse message) {
-          if (const auto self = weak.lock()) {
-            self->Queue({std::make_shared<const v1::AttachResponse>(
-                std::move(message))});
-          }
+          if (const auto self = weak.lock()) self->Send(std::move(message));
         },
         [weak](const absl::Status& status) {
           if (const auto self = weak.lock()) self->End(ToGrpcStatus(status));
@@ -312,9 +319,21 @@ class AttachReactor final
   }
 
  protected:
-  void OnClosed() override { session_->OnClosed("its stream has ended"); }
+  void OnClosed() override {
+    if (session_ != nullptr) session_->OnClosed("its stream has ended");
+  }
 
  private:
+  void Send(v1::AttachResponse message) {
+    EscapeForeignText(&message);
+    if (Queue({std::make_shared<const v1::AttachResponse>(std::move(message))},
+              kAgentLimit)) {
+      return;
+    }
+    End({grpc::StatusCode::RESOURCE_EXHAUSTED,
+         "the agent reads nothing of what it is sent"});
+  }
+
   std::unique_ptr<AgentSession> session_;
   v1::AttachRequest message_;
 };
@@ -331,8 +350,7 @@ class AgentService final : public RawAgentService {
   grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Attach(
       CallbackServerContext*) override {
     auto reactor = std::make_shared<AttachReactor>();
-    reactor->Open(streams_);
-    reactor->Start(devices_, options_);
+    if (reactor->Open(streams_)) reactor->Start(devices_, options_);
     return reactor.get();
   }
 
@@ -342,7 +360,8 @@ class AgentService final : public RawAgentService {
   StreamSet* const streams_;
 };
 
-// A stream about one job: paced progress, and the end with the job's.
+// A stream about one job: paced progress, and the end with the job's. To a slow
+// reader only the latest progress is worth anything.
 template <typename Response>
 class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
  public:
@@ -422,7 +441,8 @@ class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
     *message->mutable_job() = record.finished()
                                   ? DetailedJobRecordToProto(record)
                                   : JobRecordToProto(record);
-    this->Queue({std::move(message)});
+    EscapeForeignText(message.get());
+    this->QueueLatest(std::move(message));
   }
 
   std::mutex job_mutex_;
@@ -476,10 +496,9 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
     if (gone_) return;
     const absl::StatusOr<JobRecord> job = handler_->Measure(
         request, [weak = Weak()](v1::MeasureResponse message) {
-          const auto self = weak.lock();
-          if (self == nullptr) return;
-          self->Queue({std::make_shared<const v1::MeasureResponse>(
-              std::move(message))});
+          const auto self =
+              std::static_pointer_cast<MeasureReactor>(weak.lock());
+          if (self != nullptr) self->SendResult(std::move(message));
         });
     if (!job.ok()) {
       End(ToGrpcStatus(job.status()));
@@ -501,6 +520,20 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
     if (id_ == 0) return;
     work_->RunAlways(
         [handler = handler_, id = id_.load()] { handler->Abandon(id); });
+  }
+
+  void SendResult(v1::MeasureResponse message) {
+    EscapeForeignText(&message);
+    if (Queue({std::make_shared<const v1::MeasureResponse>(std::move(message))},
+              kResultLimit)) {
+      return;
+    }
+    End({grpc::StatusCode::RESOURCE_EXHAUSTED,
+         "results were not read while many others came: the measurement is "
+         "cancelled; what was measured is stored"});
+    // The first results may come before the id is known; the job then ends
+    // with the call.
+    Abandon();
   }
 
   AdminHandler* const handler_;
@@ -541,19 +574,21 @@ class AdminService final : public RawAdminService {
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
       CallbackServerContext*, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
-    reactor->Open(streams_);
-    StartWith<v1::WatchJobRequest>(
-        *reactor, *in, kFewWords,
-        [&](const auto& request) { reactor->Start(handler_, request.id()); });
+    if (reactor->Open(streams_)) {
+      StartWith<v1::WatchJobRequest>(
+          *reactor, *in, kFewWords,
+          [&](const auto& request) { reactor->Start(handler_, request.id()); });
+    }
     return reactor.get();
   }
   grpc::ServerWriteReactor<ByteBuffer>* Measure(CallbackServerContext*,
                                                 const ByteBuffer* in) override {
     auto reactor = std::make_shared<MeasureReactor>(handler_, work_);
-    reactor->Open(streams_);
-    StartWith<v1::MeasureRequest>(*reactor, *in, kMeasure, [&](auto& request) {
-      reactor->Start(std::move(request));
-    });
+    if (reactor->Open(streams_)) {
+      StartWith<v1::MeasureRequest>(
+          *reactor, *in, kMeasure,
+          [&](auto& request) { reactor->Start(std::move(request)); });
+    }
     return reactor.get();
   }
 

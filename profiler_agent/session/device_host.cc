@@ -65,9 +65,18 @@ void DeviceHost::Submit(v1::MeasureBatch batch) {
 void DeviceHost::Enqueue(
     uint64_t batch_id,
     std::function<absl::Status(const std::stop_token&)> run) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.push_back({.batch_id = batch_id, .run = std::move(run)});
-  changed_.notify_all();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (waiting_.size() < kMaxWaitingBatches) {
+      waiting_.push_back({.batch_id = batch_id, .run = std::move(run)});
+      changed_.notify_all();
+      return;
+    }
+  }
+  ReportDone(batch_id,
+             absl::ResourceExhaustedError(absl::StrCat(
+                 kMaxWaitingBatches, " batches wait for this device already")),
+             report_);
 }
 
 void DeviceHost::Cancel(uint64_t batch_id) {

@@ -45,6 +45,9 @@ struct DeviceHostOptions {
 
 class DeviceHost {
  public:
+  // A daemon sends one batch at a time for a device; each carries sources.
+  static constexpr size_t kMaxWaitingBatches = 16;
+
   DeviceHost(DeviceHostOptions options, ReportSink report);
   // Cancels everything and waits for the running burst.
   ~DeviceHost();
@@ -55,7 +58,8 @@ class DeviceHost {
   // Why the device cannot be used now; empty when it can.
   std::string problem() const;
 
-  // Queues a batch; its reports go to the sink.
+  // Queues a batch; its reports go to the sink. Where kMaxWaitingBatches wait
+  // it is reported as done with that as its error.
   void Submit(v1::PrepareBatch batch);
   void Submit(v1::MeasureBatch batch);
 

@@ -5,6 +5,7 @@
 #ifndef WAVETUNE_SERVER_REGISTRY_DEVICE_STORE_H_
 #define WAVETUNE_SERVER_REGISTRY_DEVICE_STORE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,9 @@ class DeviceStore {
 
   // Stores or overwrites a device by its UUID. Errors: as SampleStore::Append.
   virtual absl::Status Put(const DeviceRecord& device) = 0;
+
+  // Forgets a device; one that is not there is fine. Errors: as Put.
+  virtual absl::Status Delete(const std::string& uuid) = 0;
 
   // Returns all devices, sorted by UUID.
   virtual absl::StatusOr<std::vector<DeviceRecord>> List() = 0;

@@ -44,6 +44,15 @@ TEST_P(DeviceStoreContractTest, OverwritesADevice) {
   EXPECT_THAT(store_->List().value(), ElementsAre(device));
 }
 
+TEST_P(DeviceStoreContractTest, ForgetsADevice) {
+  for (const char* uuid : {"GPU-a", "GPU-b"}) {
+    ASSERT_TRUE(store_->Put(TestDevice(uuid)).ok());
+  }
+  ASSERT_TRUE(store_->Delete("GPU-a").ok());
+  ASSERT_TRUE(store_->Delete("GPU-a").ok());
+  EXPECT_THAT(store_->List().value(), ElementsAre(TestDevice("GPU-b")));
+}
+
 }  // namespace wavetune::testing
 
 #endif  // WAVETUNE_SERVER_REGISTRY_DEVICE_STORE_CONTRACT_TEST_H_

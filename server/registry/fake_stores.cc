@@ -232,6 +232,12 @@ absl::Status FakeDeviceStore::Put(const DeviceRecord& device) {
   return absl::OkStatus();
 }
 
+absl::Status FakeDeviceStore::Delete(const std::string& uuid) {
+  std::lock_guard lock(mutex_);
+  devices_.erase(uuid);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<DeviceRecord>> FakeDeviceStore::List() {
   std::lock_guard lock(mutex_);
   std::vector<DeviceRecord> result;

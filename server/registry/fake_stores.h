@@ -104,6 +104,7 @@ class FakeJobStore : public JobStore {
 class FakeDeviceStore : public DeviceStore {
  public:
   absl::Status Put(const DeviceRecord& device) override;
+  absl::Status Delete(const std::string& uuid) override;
   absl::StatusOr<std::vector<DeviceRecord>> List() override;
 
  private:

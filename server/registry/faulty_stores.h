@@ -209,6 +209,10 @@ class FaultyDeviceStore : public DeviceStore {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Put(device);
   }
+  absl::Status Delete(const std::string& uuid) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Delete(uuid);
+  }
   absl::StatusOr<std::vector<DeviceRecord>> List() override {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
     return base_->List();

@@ -128,6 +128,7 @@ void JobQueue::Stop() {
       }
     }
     if (spare_.joinable()) threads.push_back(std::move(spare_));
+    if (ended_.joinable()) threads.push_back(std::move(ended_));
   }
   changed_.notify_all();
   for (std::thread& thread : threads) thread.join();
@@ -241,7 +242,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.kind = JobKind::kReprofile;
   record.kernel = pair.kernel;
   record.device_uuid = pair.device.uuid;
-  record.reason = request.reason;
+  record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.budget_s =
       request.budget_s > 0 ? request.budget_s : services_.default_budget_s;
   record.samples_per_candidate = request.samples_per_candidate > 0
@@ -278,6 +279,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
     }
     return alike->control->record();
   }
+  RETURN_IF_ERROR(CheckRoom());
   ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
   auto job = std::make_shared<Job>();
   job->control =
@@ -315,6 +317,7 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   record.even_if_busy = request.even_if_busy || services_.even_if_busy;
   record.total = static_cast<int64_t>(request.problems.size());
   record.created_at_us = services_.clock->NowUs();
+  RETURN_IF_ERROR(CheckRoom());
   ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
   auto job = std::make_shared<Job>();
   job->measure = std::move(request);
@@ -351,6 +354,19 @@ std::shared_ptr<JobQueue::Job> JobQueue::Find(uint64_t id) {
   return it == jobs_.end() ? nullptr : it->second;
 }
 
+absl::Status JobQueue::CheckRoom() {
+  std::lock_guard lock(mutex_);
+  const auto unfinished = static_cast<size_t>(
+      std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+        return !entry.second->control->record().finished();
+      }));
+  if (unfinished < kMaxUnfinished) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      unfinished,
+      " jobs wait or run: wait for some, or cancel them (wavetune jobs list, "
+      "wavetune jobs cancel)"));
+}
+
 void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   const JobRecord record = job->control->record();
   std::lock_guard lock(mutex_);
@@ -359,6 +375,7 @@ void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   jobs_[record.id] = job;
   std::unique_ptr<Worker>& worker = workers_[record.device_uuid];
   if (worker == nullptr) worker = std::make_unique<Worker>();
+  worker->device_uuid = record.device_uuid;
   ShowPlace(*worker, *job);
   worker->queue.push_back(std::move(job));
   StartThread(worker.get());
@@ -412,11 +429,12 @@ void JobQueue::ForgetOldJobs() {
 
 void JobQueue::RunWorker(Worker* worker) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || !worker->queue.empty(); });
-    if (stopping_) return;
-    RunNext(worker, lock);
-  }
+  while (!stopping_ && !worker->queue.empty()) RunNext(worker, lock);
+  if (stopping_) return;  // Stop joins the thread.
+  std::thread ended = std::exchange(ended_, std::move(worker->thread));
+  workers_.erase(worker->device_uuid);
+  lock.unlock();
+  if (ended.joinable()) ended.join();
 }
 
 void JobQueue::RunSpare() {
@@ -560,6 +578,11 @@ JobQueue::Counts JobQueue::counts() {
     counts.queued += state == JobState::kQueued ? 1 : 0;
   }
   return counts;
+}
+
+size_t JobQueue::workers() {
+  std::lock_guard lock(mutex_);
+  return workers_.size();
 }
 
 bool JobQueue::IsProfiling(const std::string& kernel,

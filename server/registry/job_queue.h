@@ -1,10 +1,9 @@
 // JobQueue: what was asked for, in order, one job at a time per device.
 //
-// Every device has a worker thread from its first job on; where none can be
-// started, one thread that is there from the start runs the jobs of such
-// devices, one after the other. Jobs are on disk from
-// the moment they are accepted; a daemon that starts again goes on with the
-// unfinished ones from their stored samples.
+// A device has a worker thread while it has jobs; where none can be started,
+// one thread that is there from the start runs the jobs of such devices, one
+// after the other. Jobs are on disk from the moment they are accepted; a daemon
+// that starts again goes on with the unfinished ones from their stored samples.
 //
 //   JobQueue queue(services);
 //   RETURN_IF_ERROR(queue.Start());
@@ -55,6 +54,11 @@ struct ReprofileRequest {
 
 class JobQueue {
  public:
+  // Jobs that wait or run, of all devices: more are refused.
+  static constexpr size_t kMaxUnfinished = 1024;
+  // What a request may say for a reason: longer ones are cut.
+  static constexpr size_t kMaxReasonBytes = 1024;
+
   struct Counts {
     int running = 0;
     int queued = 0;
@@ -74,7 +78,8 @@ class JobQueue {
   // would do the same is returned instead of a second one; one that waits for
   // others to leave the device goes on where this request does not. Errors:
   // NOT_FOUND for an unknown kernel or device; FAILED_PRECONDITION where there
-  // is nothing to do (no device, no kernel); INVALID_ARGUMENT; the store's.
+  // is nothing to do (no device, no kernel); INVALID_ARGUMENT;
+  // RESOURCE_EXHAUSTED where kMaxUnfinished wait already; the store's.
   absl::StatusOr<std::vector<JobRecord>> Reprofile(
       const ReprofileRequest& request);
 
@@ -108,6 +113,9 @@ class JobQueue {
 
   Counts counts();
 
+  // Returns how many worker threads there are.
+  size_t workers();
+
   // Returns whether profiling of the pair is queued or runs.
   bool IsProfiling(const std::string& kernel, const std::string& device_uuid);
 
@@ -119,6 +127,7 @@ class JobQueue {
   };
   struct Worker {
     std::deque<std::shared_ptr<Job>> queue;
+    std::string device_uuid;
     std::thread thread;
     uint64_t running = 0;   // Id of the job that runs; 0: none.
     bool on_spare = false;  // The spare thread runs it.
@@ -137,6 +146,8 @@ class JobQueue {
   // Returns the unfinished job that does what `wanted` would.
   std::shared_ptr<Job> FindAlike(const JobRecord& wanted);
   std::shared_ptr<Job> Find(uint64_t id);
+  // Returns an error where too many jobs are unfinished.
+  absl::Status CheckRoom();
   // Hands a stored job to its device's worker.
   void Enqueue(std::shared_ptr<Job> job);
   // Says in a queued job's record what it waits for. Holds mutex_.
@@ -146,6 +157,7 @@ class JobQueue {
   void StartThread(Worker* worker);
   // Returns a worker with jobs and without a thread, or nullptr. Holds mutex_.
   Worker* Unserved();
+  // Runs the worker's jobs; then the worker is gone.
   void RunWorker(Worker* worker);
   void RunSpare();
   // Runs the worker's next job. `lock` is released meanwhile.
@@ -165,6 +177,9 @@ class JobQueue {
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;           // Since the start.
   std::map<std::string, std::unique_ptr<Worker>> workers_;  // By device.
   std::thread spare_;
+  // Of a worker that has ended: the next one that ends joins it, so that one
+  // stays at most.
+  std::thread ended_;
 };
 
 }  // namespace wavetune

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -300,6 +301,46 @@ TEST_F(JobQueueDeviceTest, JobsOfSeveralDevicesRunAtTheSameTime) {
     EXPECT_EQ(Wait(queue, job.id).state, JobState::kSucceeded);
   }
   EXPECT_THAT(*queue.List(10), SizeIs(2));
+}
+
+TEST_F(JobQueueDeviceTest, AThreadEndsWithTheJobsOfItsDevice) {
+  JobQueue& queue = StartQueue();
+  for (int i = 0; i < 3; ++i) {
+    const JobRecord job = Run(queue, {.fresh = true});
+    EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+    // The record ends a moment before the thread.
+    while (queue.workers() > 0) std::this_thread::yield();
+  }
+}
+
+TEST_F(JobQueueDeviceTest, TooManyUnfinishedJobsAreRefused) {
+  std::promise<void> agent_comes;
+  const std::shared_future<void> waits = agent_comes.get_future().share();
+  directory_.OnWait([waits] { waits.wait(); });
+  const std::string uuid = device_.device().uuid;
+  directory_.Detach(uuid);
+  JobQueue& queue = StartQueue();
+  for (size_t i = 0; i < JobQueue::kMaxUnfinished; ++i) {
+    const auto jobs = queue.Reprofile(
+        {.device_uuid = uuid, .budget_s = static_cast<double>(i + 1)});
+    ASSERT_TRUE(jobs.ok()) << jobs.status();
+  }
+  const absl::Status refused =
+      queue.Reprofile({.device_uuid = uuid, .budget_s = 5000}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("1024 jobs wait or run"));
+  // One that is there already is still returned.
+  EXPECT_TRUE(queue.Reprofile({.device_uuid = uuid, .budget_s = 9}).ok());
+  ASSERT_TRUE(queue.Cancel(1000).ok());
+  EXPECT_TRUE(queue.Reprofile({.device_uuid = uuid, .budget_s = 5000}).ok());
+  agent_comes.set_value();
+  queue.Stop();
+}
+
+TEST_F(JobQueueDeviceTest, AReasonOfAnyLengthIsCut) {
+  const JobRecord job = Run(StartQueue(), {.reason = std::string(200000, 'r')});
+  EXPECT_LT(job.reason.size(), JobQueue::kMaxReasonBytes + 100);
 }
 
 }  // namespace

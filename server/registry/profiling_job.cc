@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/printable_text.h"
 #include "model/samples/exclusion.h"
 #include "model/samples/usage_weights.h"
 #include "model/status_macros.h"
@@ -29,6 +30,9 @@ constexpr int64_t kRefinementSamples = 8;
 // wrong. A race that is lost one time in three passes all nine checks one time
 // in forty.
 constexpr int32_t kRechecks = 8;
+
+// Of the reason for an exclusion with the job; the whole is with the samples.
+constexpr size_t kMaxShownReasonBytes = 1024;
 
 JobPhase ToJobPhase(ProfilePhase phase) {
   switch (phase) {
@@ -193,7 +197,11 @@ void ProfilingJob::TakeRecord(const CandidateRecord& record) {
              r.candidate.configuration == record.candidate.configuration;
     };
     std::erase_if(job.excluded, same);
-    job.excluded.push_back(record);
+    // The job is kept in memory and copied with each step of its progress.
+    CandidateRecord shown = record;
+    shown.candidate.excluded_reason =
+        BoundedText(record.candidate.excluded_reason, kMaxShownReasonBytes);
+    job.excluded.push_back(std::move(shown));
   });
   WithdrawIfWrong(record);
 }

@@ -1,0 +1,126 @@
+#include "server/stream_reactor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/wavetune/v1/admin_service.pb.h"
+
+namespace wavetune {
+namespace {
+
+// What gRPC's reactors do, with the other end in the test's hands.
+class FakeStream {
+ public:
+  virtual ~FakeStream() = default;
+  virtual void OnWriteDone(bool) {}
+  virtual void OnCancel() {}
+  virtual void OnDone() {}
+
+  void StartWrite(const v1::WatchJobResponse* message) {
+    writing = true;
+    written.push_back(message->job().message());
+  }
+  void Finish(const grpc::Status& status) { finished = status; }
+
+  bool writing = false;
+  std::vector<std::string> written;
+  std::optional<grpc::Status> finished;
+};
+
+using Reactor = StreamReactor<FakeStream, v1::WatchJobResponse>;
+
+constexpr QueueLimit kLimit = {.messages = 3, .bytes = 1000};
+
+class StreamReactorTest : public ::testing::Test {
+ protected:
+  StreamReactorTest() { EXPECT_TRUE(reactor_->Open(&streams_)); }
+  ~StreamReactorTest() override { reactor_->OnDone(); }
+
+  static Reactor::Message Say(const std::string& text) {
+    auto message = std::make_shared<v1::WatchJobResponse>();
+    message->mutable_job()->set_message(text);
+    return message;
+  }
+  // The reader takes what waits.
+  void ReadAll() {
+    while (reactor_->writing) {
+      reactor_->writing = false;
+      reactor_->OnWriteDone(true);
+    }
+  }
+
+  StreamSet streams_;
+  const std::shared_ptr<Reactor> reactor_ = std::make_shared<Reactor>();
+};
+
+TEST_F(StreamReactorTest, WhatDoesNotFitIsRefusedAsAWhole) {
+  EXPECT_TRUE(reactor_->Queue({Say("1")}, kLimit));  // Is written at once.
+  EXPECT_TRUE(reactor_->Queue({Say("2"), Say("3")}, kLimit));
+  EXPECT_FALSE(reactor_->Queue({Say("4"), Say("5")}, kLimit));
+  EXPECT_TRUE(reactor_->Queue({Say("6")}, kLimit));
+  EXPECT_FALSE(reactor_->Queue({Say("7")}, kLimit));
+  ReadAll();
+  EXPECT_EQ(reactor_->written, (std::vector<std::string>{"1", "2", "3", "6"}));
+  EXPECT_TRUE(reactor_->Queue({Say("8")}, kLimit));
+}
+
+TEST_F(StreamReactorTest, BytesCountToo) {
+  EXPECT_TRUE(reactor_->Queue({Say("1")}, kLimit));
+  // One message may be large, as it has to be sent somehow.
+  EXPECT_TRUE(reactor_->Queue({Say(std::string(5000, 'x'))}, kLimit));
+  EXPECT_FALSE(reactor_->Queue({Say("2")}, kLimit));
+  ReadAll();
+  EXPECT_TRUE(reactor_->Queue({Say("3")}, kLimit));
+  EXPECT_TRUE(reactor_->Queue({Say(std::string(900, 'x'))}, kLimit));
+  EXPECT_FALSE(reactor_->Queue({Say(std::string(900, 'x'))}, kLimit));
+}
+
+TEST_F(StreamReactorTest, OfWhatMakesTheLastOneNeedlessOneWaits) {
+  EXPECT_TRUE(reactor_->Queue({Say("result 1")}, kLimit));
+  for (int i = 0; i < 100000; ++i) {
+    reactor_->QueueLatest(Say("progress " + std::to_string(i)));
+  }
+  EXPECT_TRUE(reactor_->Queue({Say("result 2")}, kLimit));
+  reactor_->QueueLatest(Say("done"));
+  ReadAll();
+  EXPECT_EQ(reactor_->written,
+            (std::vector<std::string>{"result 1", "result 2", "done"}));
+}
+
+TEST_F(StreamReactorTest, AnErrorDropsWhatWaitsAndIsToldWhenTheReaderReads) {
+  EXPECT_TRUE(reactor_->Queue({Say("1")}, kLimit));
+  EXPECT_TRUE(reactor_->Queue({Say("2")}, kLimit));
+  reactor_->End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too slow"});
+  EXPECT_FALSE(reactor_->finished);
+  ReadAll();
+  EXPECT_EQ(reactor_->written, (std::vector<std::string>{"1"}));
+  ASSERT_TRUE(reactor_->finished);
+  EXPECT_EQ(reactor_->finished->error_message(), "too slow");
+  // Later messages are dropped.
+  EXPECT_TRUE(reactor_->Queue({Say("3")}, kLimit));
+  EXPECT_EQ(reactor_->written.size(), 1u);
+}
+
+TEST(StreamSetTest, TakesSoManyStreamsAndForgetsEndedOnes) {
+  StreamSet streams;
+  std::vector<std::shared_ptr<Reactor>> open;
+  for (size_t i = 0; i < StreamSet::kMaxStreams; ++i) {
+    open.push_back(std::make_shared<Reactor>());
+    ASSERT_TRUE(streams.Add(open.back()));
+  }
+  const auto refused = std::make_shared<Reactor>();
+  EXPECT_FALSE(refused->Open(&streams));
+  ASSERT_TRUE(refused->finished);
+  EXPECT_EQ(refused->finished->error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  refused->OnDone();
+  open.pop_back();
+  EXPECT_TRUE(streams.Add(std::make_shared<Reactor>()));
+}
+
+}  // namespace
+}  // namespace wavetune
