@@ -120,7 +120,10 @@ class Client::Impl {
         reporter_(MakeReporter(settings_, links_)),
         finder_(Pointers(links_), &cache_, &files_, log_.get()),
         slots_(&finder_, log_.get()),
-        pin_(settings_.pinned_set) {}
+        pin_(settings_.pinned_set) {
+    if (cache_.problem().ok()) return;
+    log_->Add(ClientEvent::Kind::kRefused, "", "", cache_.problem());
+  }
 
   // Finds the set that is pinned by its digest. Before anything else.
   absl::Status LoadPin() {

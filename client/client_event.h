@@ -18,7 +18,7 @@ struct ClientEvent {
                     // or the one that decides was shown to compute wrong
                     // results, then `reason` says so and the default decides.
     kRefused,       // A table was not taken; `reason` says why. The current one
-                    // stays.
+                    // stays. Without a digest: the cache is not used.
     kConnected,     // The watch hears of new tables.
     kDisconnected,  // It does not; `reason` says why. It tries again.
   };

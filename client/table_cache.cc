@@ -11,6 +11,7 @@
 #include "model/status_macros.h"
 #include "model/table/digest.h"
 #include "model/table/table_codec.h"
+#include "proto/convert/own_files.h"
 
 namespace wavetune {
 namespace {
@@ -29,17 +30,31 @@ auto IdentityOf(const v1::TableInfo& info) {
 
 }  // namespace
 
+TableCache::TableCache(std::string dir) : dir_(std::move(dir)) {
+  if (dir_.empty()) return;
+  problem_ = CheckOwnFolder(dir_, StickyFolder::kRefused);
+  // One that is not there yet, or no folder, is for Put to tell of.
+  if (!absl::IsPermissionDenied(problem_)) {
+    problem_ = absl::OkStatus();
+    return;
+  }
+  problem_ = absl::Status(problem_.code(),
+                          absl::StrCat("tables are not cached in ", dir_, ": ",
+                                       problem_.message()));
+  dir_.clear();
+}
+
 std::string TableCache::Path(const std::string& digest,
                              const char* suffix) const {
   return absl::StrCat(dir_, "/", digest, suffix);
 }
 
 absl::Status TableCache::MakeFolder() const {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (!error) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("cannot create the table cache ",
-                                             dir_, ": ", error.message()));
+  const absl::Status made = MakeOwnFolder(dir_);
+  if (made.ok()) return absl::OkStatus();
+  return absl::Status(
+      made.code(),
+      absl::StrCat("the table cache is not usable: ", made.message()));
 }
 
 absl::Status TableCache::Put(const FetchedTable& table,
@@ -104,7 +119,7 @@ absl::StatusOr<TableSet> TableCache::GetSet(const std::string& digest) const {
     return absl::NotFoundError(absl::StrCat("no cached table set ", digest));
   const std::string path = Path(digest, ".set");
   ASSIGN_OR_RETURN(const std::string text,
-                   ReadWholeFile(path, kMaxPayloadBytes));
+                   ReadWholeFile(path, kMaxPayloadBytes, InputKind::kOwnFile));
   absl::StatusOr<TableSet> set = TableSet::Parse(text);
   if (set.ok() && set->Digest() == digest) return set;
   std::error_code error;
@@ -131,9 +146,10 @@ absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {
     return absl::NotFoundError(absl::StrCat("no cached table ", digest));
   FetchedTable table;
   ASSIGN_OR_RETURN(table.payload,
-                   ReadWholeFile(Path(digest, ".table"), kMaxPayloadBytes));
-  absl::StatusOr<std::string> info =
-      ReadWholeFile(Path(digest, ".info"), kMaxPayloadBytes);
+                   ReadWholeFile(Path(digest, ".table"), kMaxPayloadBytes,
+                                 InputKind::kOwnFile));
+  absl::StatusOr<std::string> info = ReadWholeFile(
+      Path(digest, ".info"), kMaxPayloadBytes, InputKind::kOwnFile);
   if (Sha256Hex(table.payload) != digest || !info.ok() ||
       !table.info.ParseFromString(*info)) {
     std::error_code error;
@@ -150,7 +166,8 @@ bool TableCache::Serves(const v1::TableInfo& table,
                         const std::string& device_uuid) const {
   if (table.device_uuid() == device_uuid) return true;
   absl::StatusOr<std::string> bytes =
-      ReadWholeFile(Path(Sha256Hex(device_uuid), ".device"), kMaxPayloadBytes);
+      ReadWholeFile(Path(Sha256Hex(device_uuid), ".device"), kMaxPayloadBytes,
+                    InputKind::kOwnFile);
   v1::TableInfo device_class;
   return bytes.ok() && device_class.ParseFromString(*bytes) &&
          device_class.device_uuid() == device_uuid &&
@@ -165,8 +182,8 @@ std::vector<v1::TableInfo> TableCache::ListAll() const {
   for (fs::directory_iterator it(dir_, error), end; !error && it != end;
        it.increment(error)) {
     if (it->path().extension() != ".info") continue;
-    absl::StatusOr<std::string> bytes =
-        ReadWholeFile(it->path().string(), kMaxPayloadBytes);
+    absl::StatusOr<std::string> bytes = ReadWholeFile(
+        it->path().string(), kMaxPayloadBytes, InputKind::kOwnFile);
     v1::TableInfo info;
     if (!bytes.ok() || !info.ParseFromString(*bytes) ||
         info.digest() != it->path().stem().string())

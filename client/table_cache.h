@@ -34,7 +34,12 @@ struct FetchedTable {
 class TableCache {
  public:
   // An empty `dir` switches the cache off: nothing is found, nothing is kept.
-  explicit TableCache(std::string dir) : dir_(std::move(dir)) {}
+  // So does one that others than root and this process's user can write, as
+  // they would choose what is launched: `problem` says so.
+  explicit TableCache(std::string dir);
+
+  // Why the cache is off though a folder was given; OK otherwise.
+  const absl::Status& problem() const { return problem_; }
 
   // Keeps a table, and removes ones of the same kernel, fingerprint and device
   // class that were promoted earlier and that no kept set names. `device_uuid`
@@ -79,6 +84,7 @@ class TableCache {
   std::vector<v1::TableInfo> ListAll() const;
 
   std::string dir_;
+  absl::Status problem_;
 };
 
 }  // namespace wavetune

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
@@ -58,6 +59,35 @@ TEST_F(TableCacheTest, LeavesOutPipesInPlaceOfItsFiles) {
     EXPECT_TRUE(cache_.List("").empty());
     EXPECT_FALSE(cache_.Get(table.info.digest()).ok());
   }
+}
+
+TEST_F(TableCacheTest, AFolderThatOthersCanWriteIsNotUsed) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  ASSERT_EQ(chmod(cache_.dir().c_str(), 0777), 0);
+  const TableCache shared(folder_.path() + "/cache");
+  EXPECT_TRUE(absl::IsPermissionDenied(shared.problem()));
+  EXPECT_THAT(std::string(shared.problem().message()),
+              HasSubstr("chmod go-w " + folder_.path() + "/cache"));
+  EXPECT_TRUE(shared.List("").empty());
+  EXPECT_FALSE(shared.Get(table.info.digest()).ok());
+}
+
+TEST_F(TableCacheTest, ItsFolderIsForThisUserAlone) {
+  ASSERT_TRUE(cache_.Put(Serve(TinyTable())).ok());
+  struct stat info {};
+  ASSERT_EQ(stat(cache_.dir().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(TableCacheTest, LinksInPlaceOfItsFilesAreNotFollowed) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  const std::string elsewhere = folder_.path() + "/elsewhere";
+  std::filesystem::rename(FileOf(table, ".table"), elsewhere);
+  std::filesystem::create_symlink(elsewhere, FileOf(table, ".table"));
+  EXPECT_FALSE(cache_.Get(table.info.digest()).ok());
+  EXPECT_TRUE(std::filesystem::exists(elsewhere));
 }
 
 TEST_F(TableCacheTest, SaysNotFoundForAnUnknownDigest) {

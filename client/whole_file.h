@@ -7,16 +7,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/convert/input_file.h"
 
 namespace wavetune {
 
 // Returns a file's content. Errors: as ReadInputFile, but DATA_LOSS above
 // `max_bytes`.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
-                                          size_t max_bytes);
+                                          size_t max_bytes,
+                                          InputKind kind = InputKind::kFile);
 
 // Writes beside the target and renames, so that readers see the old file or the
-// new one, never a part. Errors: UNAVAILABLE with the path and the reason.
+// new one, never a part; neither through a link, nor into a file that is there.
+// Others may read it. Errors: UNAVAILABLE with the path and the reason.
 absl::Status PublishWholeFile(const std::string& path,
                               const std::string& content);
 

@@ -29,6 +29,7 @@
 #include "proto/convert/descriptor_limit.h"
 #include "proto/convert/library_log.h"
 #include "proto/convert/number_range.h"
+#include "proto/convert/own_files.h"
 #include "proto/convert/process_signals.h"
 #include "proto/convert/socket_paths.h"
 #include "proto/convert/standard_output.h"
@@ -179,6 +180,20 @@ int Exit(absl::Status status) {
   std::cerr << "wavetune-agent: " << status.message() << "\n";
   if (absl::IsInvalidArgument(status)) return kExitUsage;
   return absl::IsUnavailable(status) ? kExitNoDevice : EXIT_FAILURE;
+}
+
+// Returns the folder for compiled programs; none where others could put theirs
+// there, which would run with our rights.
+std::string OwnCacheDir(const std::string& dir) {
+  if (dir.empty()) return dir;
+  const absl::Status own = MakeOwnFolder(dir);
+  if (!absl::IsPermissionDenied(own) && !absl::IsInvalidArgument(own)) {
+    return dir;
+  }
+  AgentLog(AgentLogLevel::kWarning,
+           absl::StrCat("compiled programs are not kept: ", own.message(),
+                        "; or name another --cache-dir"));
+  return "";
 }
 
 int RunCompile(const Arguments& arguments) {
@@ -371,6 +386,7 @@ int Main(int argc, char** argv) {
   SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
   RouteLibraryLogs(LogOfLibrary);
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
+  arguments.backend.cache_dir = OwnCacheDir(arguments.backend.cache_dir);
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);
   try {

@@ -53,9 +53,11 @@ std::string ProgramCache::Key(const std::vector<std::string>& parts) {
 
 std::optional<std::string> ProgramCache::Find(const std::string& key) const {
   if (directory_.empty()) return std::nullopt;
-  // Opening a pipe would wait for who writes to it.
+  // Opening a pipe would wait for who writes to it; a link may lead anywhere.
   std::error_code ignored;
-  if (!fs::is_regular_file(PathOf(key), ignored)) return std::nullopt;
+  if (!fs::is_regular_file(fs::symlink_status(PathOf(key), ignored))) {
+    return std::nullopt;
+  }
   std::ifstream file(PathOf(key), std::ios::binary);
   if (!file) return std::nullopt;
   std::string bytes((std::istreambuf_iterator<char>(file)), {});

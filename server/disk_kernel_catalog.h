@@ -1,7 +1,9 @@
 // DiskKernelCatalog: kernels from folders, one folder per kernel.
 //
 // Every subfolder of a kernels folder is a kernel. One that is wrong is listed
-// with what is wrong; the others work.
+// with what is wrong; the others work. Wrong is also what others than root and
+// this process's user could change (proto/convert/own_files.h): kernels run
+// with the rights of the agent.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_DISK_KERNEL_CATALOG_H_

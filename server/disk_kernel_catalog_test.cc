@@ -40,6 +40,20 @@ TEST(DiskKernelCatalogTest, ListsBrokenKernelsBesideTheOthers) {
               HasSubstr("copy"));
 }
 
+TEST(DiskKernelCatalogTest, AKernelThatOthersCanWriteIsRefused) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  folder.WriteKernel("shared");
+  std::filesystem::permissions(folder / "kernels/shared/copy.cl",
+                               std::filesystem::perms(0666));
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+  const absl::Status refused = catalog.Get("shared", Cpu()).status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("can be written by"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("chmod go-w"));
+}
+
 TEST(DiskKernelCatalogTest, AFingerprintFollowsSourcesAndCompiler) {
   const TestFolder folder;
   folder.WriteKernel("copy");

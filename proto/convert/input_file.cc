@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/status_macros.h"
+#include "proto/convert/own_files.h"
 
 namespace wavetune {
 namespace {
@@ -26,6 +27,9 @@ absl::Status CannotRead(const std::string& path, int error) {
     case ENFILE:
       return absl::UnavailableError(
           absl::StrCat(text, ": raise the limit on open files (ulimit -n)"));
+    case ELOOP:
+      return absl::PermissionDeniedError(
+          absl::StrCat(path, " is a link: put the file in its place"));
     case ENXIO:  // A socket's file.
       return absl::InvalidArgumentError(
           absl::StrCat(path, " is a socket, not a file"));
@@ -46,13 +50,16 @@ const char* KindName(mode_t mode) {
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path,
                                           InputKind kind) {
   const bool waits = kind == InputKind::kFileOrPipe;
+  const bool own = kind == InputKind::kOwnFile;
   // Opening a pipe waits for a writer without O_NONBLOCK; a file does not care.
-  const int descriptor = ::open(
-      path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (waits ? 0 : O_NONBLOCK));
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY |
+                                                  (waits ? 0 : O_NONBLOCK) |
+                                                  (own ? O_NOFOLLOW : 0));
   if (descriptor < 0) return CannotRead(path, errno);
   InputFile file(descriptor);
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return CannotRead(path, errno);
+  if (own) RETURN_IF_ERROR(CheckOwn(path, info));
   if (S_ISREG(info.st_mode)) return file;
   if (waits && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode))) return file;
   return absl::InvalidArgumentError(
@@ -70,8 +77,8 @@ InputFile::InputFile(InputFile&& other) noexcept
 int InputFile::Release() { return std::exchange(descriptor_, -1); }
 
 absl::StatusOr<std::string> ReadInputFile(const std::string& path,
-                                          size_t max_bytes) {
-  ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+                                          size_t max_bytes, InputKind kind) {
+  ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path, kind));
   std::string content;
   std::string chunk(std::min(max_bytes, size_t{1} << 16) + 1, '\0');
   for (;;) {

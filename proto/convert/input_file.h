@@ -19,15 +19,18 @@ namespace wavetune {
 
 // What may be opened. Whoever names a file on a command line may name a pipe
 // (`--shapes /dev/stdin`, `<(...)`) and waits for who writes to it; what is
-// found in a folder is a file.
-enum class InputKind { kFile, kFileOrPipe };
+// found in a folder is a file. What decides what runs here is a file of our
+// own: one that only root and this process's user can change (own_files.h), and
+// that is no link.
+enum class InputKind { kFile, kFileOrPipe, kOwnFile };
 
 // A file that is open for reading; closed with the object.
 class InputFile {
  public:
-  // Never waits where `kind` is kFile. Errors: NOT_FOUND, PERMISSION_DENIED and
-  // UNAVAILABLE (no descriptors) with the path and the reason;
-  // INVALID_ARGUMENT for what is no file: a folder, a pipe, a socket, a device.
+  // Never waits where `kind` is not kFileOrPipe. Errors: NOT_FOUND,
+  // PERMISSION_DENIED and UNAVAILABLE (no descriptors) with the path and the
+  // reason; INVALID_ARGUMENT for what is no file: a folder, a pipe, a socket, a
+  // device.
   static absl::StatusOr<InputFile> Open(const std::string& path,
                                         InputKind kind = InputKind::kFile);
 
@@ -48,7 +51,8 @@ class InputFile {
 // Returns a file's content. Errors: as InputFile::Open; RESOURCE_EXHAUSTED
 // above `max_bytes`; UNAVAILABLE where reading fails.
 absl::StatusOr<std::string> ReadInputFile(const std::string& path,
-                                          size_t max_bytes);
+                                          size_t max_bytes,
+                                          InputKind kind = InputKind::kFile);
 
 }  // namespace wavetune
 

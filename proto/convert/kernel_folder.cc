@@ -14,6 +14,7 @@
 #include "model/printable_text.h"
 #include "model/table/digest.h"
 #include "proto/convert/kernel_spec.h"
+#include "proto/convert/own_files.h"
 #include "proto/convert/text_format.h"
 #include "proto/convert/types.h"
 
@@ -69,6 +70,16 @@ absl::Status CheckUtf8(absl::string_view text) {
   return absl::OkStatus();
 }
 
+// Reads a file of a kernel's folder: none of what a link out of it leads to,
+// which would end up in what compilers say, for everybody to read.
+absl::StatusOr<std::string> ReadWithin(const std::string& folder,
+                                       const std::string& name,
+                                       InputKind kind) {
+  const absl::StatusOr<std::string> path = PathWithin(folder, name);
+  if (!path.ok()) return path.status();
+  return ReadTextFile(*path, kMaxSourceBytes, kind);
+}
+
 absl::Status Annotate(const absl::Status& status, const std::string& where) {
   return absl::Status(status.code(),
                       absl::StrCat(where, ": ", status.message()));
@@ -89,12 +100,17 @@ absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
   return proto;
 }
 
-absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path) {
+absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path,
+                                              InputKind kind) {
   KernelFolder folder;
   folder.path = path;
   const std::string manifest_path = absl::StrCat(path, "/manifest.textproto");
+  if (kind == InputKind::kOwnFile) {
+    absl::Status own = CheckOwnFolder(path, StickyFolder::kRefused);
+    if (!own.ok()) return own;
+  }
   absl::StatusOr<std::string> manifest =
-      ReadTextFile(manifest_path, kMaxSourceBytes);
+      ReadWithin(path, "manifest.textproto", kind);
   if (!manifest.ok()) return manifest.status();
   folder.manifest = *std::move(manifest);
   absl::StatusOr<v1::KernelSpec> proto = ParseManifest(folder.manifest);
@@ -103,8 +119,7 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path) {
   folder.spec = *KernelSpecFromProto(
       folder.proto);  // ParseManifest succeeded, so this does.
   for (const std::string& name : SourceNames(folder.proto)) {
-    absl::StatusOr<std::string> content =
-        ReadTextFile(absl::StrCat(path, "/", name), kMaxSourceBytes);
+    absl::StatusOr<std::string> content = ReadWithin(path, name, kind);
     if (!content.ok()) return Annotate(content.status(), manifest_path);
     v1::SourceFile file;
     file.set_name(name);

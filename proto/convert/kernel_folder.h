@@ -36,10 +36,14 @@ struct KernelFolder {
 // texts of a manifest are sent on as UTF-8.
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text);
 
-// Reads `path`/manifest.textproto and its sources. Errors: NOT_FOUND naming the
-// missing file; INVALID_ARGUMENT as ParseManifest, also for a source name that
-// leaves the folder.
-absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path);
+// Reads `path`/manifest.textproto and its sources. `kind` is kOwnFile where the
+// kernel will run on nobody's explicit word: then folder and files must be ones
+// that only root and this process's user can change (own_files.h). Errors:
+// NOT_FOUND naming the missing file; INVALID_ARGUMENT as ParseManifest, also
+// for a source name that leaves the folder; PERMISSION_DENIED for a link that
+// leads out of it, and for what others can write.
+absl::StatusOr<KernelFolder> LoadKernelFolder(
+    const std::string& path, InputKind kind = InputKind::kFile);
 
 // Reads a DeviceFacts message in protobuf text format (the `--device` of
 // `wavetune evaluate`). Errors: as above.

@@ -86,6 +86,32 @@ TEST_F(KernelFolderTest, CommentsMayBeInAnyEncoding) {
   EXPECT_THAT(LoadError(), HasSubstr("is not UTF-8"));
 }
 
+TEST_F(KernelFolderTest, ALinkOutOfTheFolderIsNotFollowed) {
+  std::filesystem::remove(folder_ + "/copy.cl");
+  std::filesystem::create_symlink("/etc/passwd", folder_ + "/copy.cl");
+  EXPECT_THAT(LoadError(),
+              HasSubstr("copy.cl leads to /etc/passwd, out of the"));
+  std::filesystem::remove(folder_ + "/copy.cl");
+  std::filesystem::create_symlink("reference.cl", folder_ + "/copy.cl");
+  EXPECT_EQ(LoadError(), "");
+}
+
+TEST_F(KernelFolderTest, WhatOthersCanWriteIsRefusedWhereNobodyAskedForIt) {
+  const auto load = [this] {
+    return LoadKernelFolder(folder_, InputKind::kOwnFile).status();
+  };
+  EXPECT_TRUE(load().ok()) << load();
+  const std::string source = folder_ + "/copy.cl";
+  std::filesystem::permissions(source, std::filesystem::perms(0664));
+  EXPECT_TRUE(absl::IsPermissionDenied(load()));
+  EXPECT_THAT(std::string(load().message()), HasSubstr("chmod go-w " + source));
+  EXPECT_EQ(LoadError(), "");  // On somebody's explicit word it is read.
+  std::filesystem::permissions(source, std::filesystem::perms(0644));
+  std::filesystem::permissions(folder_, std::filesystem::perms(0777));
+  EXPECT_THAT(std::string(load().message()),
+              HasSubstr("chmod go-w " + folder_));
+}
+
 TEST_F(KernelFolderTest, ReadsManifestAndEverySourceItNames) {
   absl::StatusOr<KernelFolder> folder = LoadKernelFolder(folder_);
   ASSERT_TRUE(folder.ok()) << folder.status();

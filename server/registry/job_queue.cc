@@ -224,7 +224,7 @@ absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
 absl::StatusOr<std::vector<JobRecord>> JobQueue::Reprofile(
     const ReprofileRequest& request) {
   RETURN_IF_ERROR(CheckRequest(request));
-  services_.kernels->Reload();
+  if (request.fingerprint.empty()) services_.kernels->Reload();
   ASSIGN_OR_RETURN(const std::vector<Pair> pairs, PairsFor(request));
   std::vector<JobRecord> records;
   for (const Pair& pair : pairs) {
@@ -238,6 +238,12 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
     const ReprofileRequest& request, const Pair& pair) {
   ASSIGN_OR_RETURN(const auto kernel,
                    services_.kernels->Get(pair.kernel, pair.device));
+  if (!request.fingerprint.empty() &&
+      kernel->files.fingerprint != request.fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel ", pair.kernel, " was edited: it has fingerprint ",
+        kernel->files.fingerprint, ", asked for was ", request.fingerprint));
+  }
   JobRecord record;
   record.kind = JobKind::kReprofile;
   record.kernel = pair.kernel;

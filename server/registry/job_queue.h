@@ -50,6 +50,10 @@ struct ReprofileRequest {
   bool promote_although_wrong = false;
   // Some samples more than what is stored, at what clients ask for.
   bool refinement = false;
+  // Not empty: only the kernel of this fingerprint, as the catalogue has it
+  // now. Whoever asks on others' behalf decided for what was there, and must
+  // not have what was edited since read and run.
+  std::string fingerprint;
 };
 
 class JobQueue {
@@ -78,7 +82,8 @@ class JobQueue {
   // would do the same is returned instead of a second one; one that waits for
   // others to leave the device goes on where this request does not. Errors:
   // NOT_FOUND for an unknown kernel or device; FAILED_PRECONDITION where there
-  // is nothing to do (no device, no kernel); INVALID_ARGUMENT;
+  // is nothing to do (no device, no kernel), or the kernel has another
+  // fingerprint than was asked for; INVALID_ARGUMENT;
   // RESOURCE_EXHAUSTED where kMaxUnfinished wait already; the store's.
   absl::StatusOr<std::vector<JobRecord>> Reprofile(
       const ReprofileRequest& request);

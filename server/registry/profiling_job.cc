@@ -122,6 +122,15 @@ absl::Status ProfilingJob::Bind() {
   const ProfileKey key{record.kernel, kernel_->files.fingerprint,
                        SiliconKey(input_.device),
                        EnvironmentKey(input_.device)};
+  // Nobody asked for a refinement of anything else (usage_refiner.h).
+  if (record.refinement && key != record.key) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel ", record.key.kernel, " (fingerprint ", record.key.fingerprint,
+        ") or the device's driver changed since this refinement was queued; "
+        "it is now ",
+        key.fingerprint, " on ", key.environment_key,
+        ". Profile it: wavetune reprofile --kernel ", record.key.kernel));
+  }
   uint64_t generation = record.generation;
   // Kernel or device changed since the job was queued: what is measured now
   // belongs to the new key.
