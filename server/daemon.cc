@@ -174,7 +174,9 @@ class Daemon::Impl {
         [this] { return MakeAgentServices(); }, &peers_, &agent_));
     RETURN_IF_ERROR(Listen(
         {options_.admin_socket, kOwnerAndGroup, bounds.admin, kAdminServers},
-        [this] { return AdminServices(&admin_handler_, &writes_, &streams_); },
+        [this] {
+          return AdminServices(&admin_handler_, &writes_, &admin_streams_);
+        },
         &peers_, &admin_));
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
@@ -194,8 +196,11 @@ class Daemon::Impl {
     std::future<void> jobs =
         std::async(std::launch::async, [this] { jobs_.Stop(); });
     jobs.wait_for(kBatchGrace);
-    streams_.EndAll(
-        grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon stops"));
+    for (StreamSet* streams :
+         {&reader_streams_, &agent_streams_, &admin_streams_}) {
+      streams->EndAll(
+          grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon stops"));
+    }
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
       listener->acceptor.reset();
     }
@@ -219,15 +224,16 @@ class Daemon::Impl {
                            .usage = &usage_handler_,
                            .read_work = &reads_,
                            .usage_work = &usage_writes_,
+                           .peers = &peers_,
                            .listing_patience = options_.listing_patience},
-                          &streams_);
+                          &reader_streams_);
   }
 
   Services MakeAgentServices() {
     return AgentServices(&devices_,
                          {.program_version = options_.version,
                           .heartbeat_timeout_s = options_.heartbeat_timeout_s},
-                         &streams_);
+                         &agent_streams_);
   }
 
   JobServices MakeJobServices(const DaemonStores& stores) {
@@ -307,7 +313,10 @@ class Daemon::Impl {
   AdminHandler admin_handler_;
   UsageRefiner refiner_;
   UsageHandler usage_handler_;
-  StreamSet streams_;
+  // Apart, so that watchers without end keep out neither agents nor people.
+  StreamSet reader_streams_;
+  StreamSet agent_streams_;
+  StreamSet admin_streams_;
   PeerUsers peers_;
   std::vector<SocketLock> socket_locks_;  // Longer than what listens.
   Listener reader_;

@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "grpcpp/alarm.h"
+#include "proto/convert/foreign_text.h"
 #include "proto/convert/status.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
@@ -259,16 +261,16 @@ using RawUsageService = v1::UsageService::WithRawCallbackMethod_ReportUsage<
 
 class UsageService final : public RawUsageService {
  public:
-  UsageService(UsageHandler* handler, WorkQueue* work)
-      : handler_(handler), work_(work) {}
+  UsageService(UsageHandler* handler, WorkQueue* work, const PeerUsers* peers)
+      : handler_(handler), work_(work), peers_(peers) {}
 
   ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
                                   const ByteBuffer* in,
                                   ByteBuffer* out) override {
     return AnswerLater<v1::ReportUsageRequest, v1::ReportUsageResponse>(
         context, *in, out, kUsageReport, work_,
-        [this](const auto& request, auto* response) {
-          return handler_->ReportUsage(request, response);
+        [this, peer = PeerOf(*context)](const auto& request, auto* response) {
+          return handler_->ReportUsage(request, peer, response);
         });
   }
   ServerUnaryReactor* GetUsage(CallbackServerContext* context,
@@ -281,8 +283,18 @@ class UsageService final : public RawUsageService {
   }
 
  private:
+  UsageHandler::Peer PeerOf(const CallbackServerContext& context) const {
+    UsageHandler::Peer peer{.user = "unknown", .process = context.peer()};
+    if (peers_ == nullptr) return peer;
+    if (const std::optional<uid_t> user = peers_->Find(peer.process)) {
+      peer.user = absl::StrCat(*user);
+    }
+    return peer;
+  }
+
   UsageHandler* const handler_;
   WorkQueue* const work_;
+  const PeerUsers* const peers_;
 };
 
 class AttachReactor final
@@ -613,8 +625,8 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
     services.push_back(std::make_unique<StatusService>(handlers, streams));
   }
   if (handlers.usage != nullptr && handlers.usage_work != nullptr) {
-    services.push_back(
-        std::make_unique<UsageService>(handlers.usage, handlers.usage_work));
+    services.push_back(std::make_unique<UsageService>(
+        handlers.usage, handlers.usage_work, handlers.peers));
   }
   return services;
 }

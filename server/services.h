@@ -14,6 +14,7 @@
 #include "server/agent_directory.h"
 #include "server/agent_session.h"
 #include "server/decision_handler.h"
+#include "server/peer_users.h"
 #include "server/sample_handler.h"
 #include "server/status_handler.h"
 #include "server/stream_reactor.h"
@@ -42,6 +43,8 @@ struct ReaderHandlers {
   WorkQueue* read_work = nullptr;
   // Where reports of use are taken, as what they count is stored now and then.
   WorkQueue* usage_work = nullptr;
+  // Whose calls are; nullptr: all are one user's.
+  const PeerUsers* peers = nullptr;
   // How long whoever lists samples may take for a message.
   std::chrono::milliseconds listing_patience{30000};
 };

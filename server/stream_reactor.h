@@ -36,8 +36,8 @@ class EndableStream {
 // The streams that are open. Thread-safe.
 class StreamSet {
  public:
-  // Streams open at once: 64 times what a node of a thousand serving processes
-  // needs; one takes some KiB.
+  // Streams open at once on a socket: 64 times what a node of a thousand
+  // serving processes needs; one takes some KiB.
   static constexpr size_t kMaxStreams = 65536;
 
   // Returns false, adding nothing, where kMaxStreams are open.

@@ -144,6 +144,16 @@ UsageWeights WeightsFromProto(const v1::SourceCounts& counts) {
           .standard = counts.default_configuration()};
 }
 
+// Returns the decisions that a kernel's part of a report is about: problems are
+// sampled from those that are counted.
+double DecisionsClaimed(const v1::ReportedUsage& usage) {
+  double of_problems = 0;
+  for (const v1::UsedProblem& used : usage.problems()) {
+    of_problems += used.decisions();
+  }
+  return std::max(WeightsFromProto(usage.counts()).total(), of_problems);
+}
+
 v1::SourceCounts WeightsToProto(const UsageWeights& weights) {
   v1::SourceCounts counts;
   counts.set_fitted(weights.fitted);
@@ -186,30 +196,59 @@ v1::KernelUsage RecordToProto(const UsageRecord& record, const KernelSpec* spec,
 }  // namespace
 
 UsageHandler::UsageHandler(const Services& services)
-    : services_(services), turns_at_us_(services.clock->NowUs()) {}
+    : services_(services),
+      reports_of_user_(
+          {.per_second = kReportsPerSecond, .at_once = kReportsAtOnce},
+          services.clock),
+      reports_({.per_second = kUsersAtOnce * kReportsPerSecond,
+                .at_once = kUsersAtOnce * kReportsAtOnce},
+               services.clock),
+      decisions_of_process_(
+          {.per_second = kDecisionsPerSecond,
+           .at_once = kLongestIntervalS * kDecisionsPerSecond},
+          services.clock),
+      decisions_of_user_(
+          {.per_second = kBusyProcesses * kDecisionsPerSecond,
+           .at_once = kBusyProcesses * kLongestIntervalS * kDecisionsPerSecond},
+          services.clock) {}
 
-absl::Status UsageHandler::TakeTurn() {
-  std::lock_guard lock(mutex_);
-  const int64_t now_us = services_.clock->NowUs();
-  const double elapsed_s =
-      std::max(0.0, static_cast<double>(now_us - turns_at_us_) * 1e-6);
-  turns_at_us_ = now_us;
-  turns_ = std::min(kReportsAtOnce, turns_ + elapsed_s * kReportsPerSecond);
-  if (turns_ < 1) {
-    return absl::ResourceExhaustedError(
-        "too many reports of use; report less often");
+absl::Status UsageHandler::TakeTurn(const Peer& peer) {
+  if (reports_of_user_.TakeUpTo(peer.user, 1) >= 1 &&
+      reports_.TakeUpTo("", 1) >= 1) {
+    return absl::OkStatus();
   }
-  turns_ -= 1;
-  return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      "too many reports of use; report less often");
+}
+
+double UsageHandler::Believable(const v1::ReportUsageRequest& request,
+                                const Peer& peer,
+                                v1::ReportUsageResponse* response) {
+  double claimed = 0;
+  for (const v1::ReportedUsage& usage : request.kernels()) {
+    claimed += DecisionsClaimed(usage);
+  }
+  const double made = decisions_of_user_.TakeUpTo(
+      peer.user, decisions_of_process_.TakeUpTo(
+                     absl::StrCat(peer.user, " ", peer.process), claimed));
+  if (made >= claimed) return 1;
+  response->add_reasons(absl::StrCat(
+      claimed, " decisions count as ", made, ": a process makes at most ",
+      kDecisionsPerSecond, " in a second, a user's together ", kBusyProcesses,
+      " times as many"));
+  return made / claimed;
 }
 
 absl::Status UsageHandler::ReportUsage(const v1::ReportUsageRequest& request,
+                                       const Peer& peer,
                                        v1::ReportUsageResponse* response) {
-  RETURN_IF_ERROR(TakeTurn());
+  RETURN_IF_ERROR(TakeTurn(peer));
   RETURN_IF_ERROR(CheckRequest(request));
+  const double factor = Believable(request, peer, response);
   std::set<std::pair<std::string, std::string>> reported;
   for (const v1::ReportedUsage& usage : request.kernels()) {
-    const absl::StatusOr<UsageReport> report = Translate(usage, response);
+    const absl::StatusOr<UsageReport> report =
+        Translate(usage, factor, response);
     if (!report.ok()) {
       LeaveOut(report.status(), response);
       continue;
@@ -224,7 +263,8 @@ absl::Status UsageHandler::ReportUsage(const v1::ReportUsageRequest& request,
 }
 
 absl::StatusOr<UsageReport> UsageHandler::Translate(
-    const v1::ReportedUsage& usage, v1::ReportUsageResponse* response) {
+    const v1::ReportedUsage& usage, double factor,
+    v1::ReportUsageResponse* response) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const KernelSpec> spec,
                    services_.kernels->Spec(usage.kernel()));
   const std::vector<std::string> names = spec->SpecialisationNames();
@@ -238,6 +278,7 @@ absl::StatusOr<UsageReport> UsageHandler::Translate(
                      .specialisation = usage.specialisation(),
                      .digest = usage.digest(),
                      .counts = WeightsFromProto(usage.counts())};
+  report.counts *= factor;
   ASSIGN_OR_RETURN(report.silicon_key, SiliconKeyOf(usage));
   const auto snapshot = services_.tables->snapshot();
   report.serving =
@@ -255,8 +296,8 @@ absl::StatusOr<UsageReport> UsageHandler::Translate(
       continue;
     }
     response->set_problems_taken(response->problems_taken() + 1);
-    report.problems.push_back(
-        {*std::move(problem), used.decisions(), used.overcount()});
+    report.problems.push_back({*std::move(problem), factor * used.decisions(),
+                               factor * used.overcount()});
   }
   return report;
 }

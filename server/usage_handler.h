@@ -2,17 +2,17 @@
 //
 // Everybody may report, so nothing that a report says is believed: sizes and
 // numbers are limited, kernels, devices and specialisations must be known,
-// problems legal, and so many reports a second are read. The worst that a
-// malicious local client can do is to shift the weights of problems within
-// limits, and to have a refinement queued once in a while (usage_refiner.h);
-// both can be turned off.
+// problems legal, so many reports a second are read of each user, and a report
+// counts for as many decisions at most as a process can have made since its
+// last one. The worst that a malicious local client can do is to shift the
+// weights of problems as a busy server would, and to have a refinement queued
+// once in a while (usage_refiner.h); both can be turned off.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_USAGE_HANDLER_H_
 #define WAVETUNE_SERVER_USAGE_HANDLER_H_
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,6 +22,7 @@
 #include "server/registry/clock.h"
 #include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
+#include "server/registry/token_buckets.h"
 #include "server/registry/usage_ledger.h"
 #include "server/registry/usage_refiner.h"
 
@@ -38,9 +39,19 @@ class UsageHandler {
   static constexpr size_t kMaxKeyBytes = 1024;
   static constexpr double kMaxDecisions = 1e12;
   static constexpr double kMaxIntervalS = 1e6;
-  // Of the daemon: a thousand clients make 33 a second.
+  // Reports of a user, and of all: a thousand clients make 33 a second.
   static constexpr double kReportsPerSecond = 100;
   static constexpr double kReportsAtOnce = 1000;
+  static constexpr double kUsersAtOnce = 8;
+  // Decisions that a process makes in a second: one takes 40 to 100 ns, the
+  // launch that it is made for at least 1 µs (docs/usage.md), so that nobody
+  // who launches what was decided makes more.
+  static constexpr double kDecisionsPerSecond = 1e6;
+  // What a process may have gathered: clients report every 30 s, give or take a
+  // tenth.
+  static constexpr double kLongestIntervalS = 33;
+  // Processes of a user that all decide as fast as they can.
+  static constexpr double kBusyProcesses = 16;
   // Of the answer to GetUsage.
   static constexpr int kDefaultProblems = 10;
 
@@ -53,31 +64,43 @@ class UsageHandler {
     KernelCatalog* kernels = nullptr;
     Clock* clock = nullptr;
   };
+  // Who reports, as the kernel knows it: equal strings for equal ones.
+  struct Peer {
+    std::string user;
+    std::string process;  // Its connection.
+  };
   explicit UsageHandler(const Services& services);
 
-  // Counts what is sound. Errors: INVALID_ARGUMENT naming what is above its
-  // limit or no number, RESOURCE_EXHAUSTED where reports come too fast; then
-  // nothing was counted.
+  // Counts what is sound. A report of more decisions than its process can have
+  // made counts for those that it can, and the response says so. Errors:
+  // INVALID_ARGUMENT naming what is above its limit or no number,
+  // RESOURCE_EXHAUSTED where reports come too fast; then nothing was counted.
   absl::Status ReportUsage(const v1::ReportUsageRequest& request,
-                           v1::ReportUsageResponse* response);
+                           const Peer& peer, v1::ReportUsageResponse* response);
   // Errors: INVALID_ARGUMENT for a number of problems that is out of range.
   absl::Status GetUsage(const v1::GetUsageRequest& request,
                         v1::GetUsageResponse* response) const;
 
  private:
-  absl::Status TakeTurn();
+  absl::Status TakeTurn(const Peer& peer);
+  // Returns by what the report's numbers are to be multiplied: 1, or less where
+  // it claims too many decisions.
+  double Believable(const v1::ReportUsageRequest& request, const Peer& peer,
+                    v1::ReportUsageResponse* response);
   // Returns the report as the ledger takes it. Errors say why the kernel is
   // left out.
   absl::StatusOr<UsageReport> Translate(const v1::ReportedUsage& usage,
+                                        double factor,
                                         v1::ReportUsageResponse* response);
   absl::StatusOr<std::string> SiliconKeyOf(
       const v1::ReportedUsage& usage) const;
 
   const Services services_;
-  std::mutex mutex_;
-  // Guarded by mutex_: a token bucket.
-  double turns_ = kReportsAtOnce;
-  int64_t turns_at_us_;
+  // Reports, by user and of all; decisions, by process and by user.
+  TokenBuckets reports_of_user_;
+  TokenBuckets reports_;
+  TokenBuckets decisions_of_process_;
+  TokenBuckets decisions_of_user_;
 };
 
 }  // namespace wavetune

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "proto/convert/types.h"
@@ -51,9 +52,27 @@ class UsageHandlerTest : public JobQueueFixture {
     return used;
   }
 
-  absl::Status Report(const v1::ReportUsageRequest& request) {
+  absl::Status Report(const v1::ReportUsageRequest& request,
+                      const std::string& user = "1000",
+                      const std::string& process = "fd:7") {
     response_.Clear();
-    return handler_.ReportUsage(request, &response_);
+    return handler_.ReportUsage(request, {user, process}, &response_);
+  }
+  // A report of so many decisions; returns for how many it counted.
+  double CountsFor(double decisions, const std::string& user = "1000",
+                   const std::string& process = "fd:7") {
+    v1::ReportUsageRequest request = Request();
+    request.mutable_kernels(0)->clear_problems();
+    request.mutable_kernels(0)->mutable_counts()->set_fitted(decisions / 2);
+    request.mutable_kernels(0)->mutable_counts()->set_extrapolated(decisions /
+                                                                   2);
+    const double before = Decisions();
+    EXPECT_TRUE(Report(request, user, process).ok());
+    return Decisions() - before;
+  }
+  double Decisions() {
+    const auto record = ledger_.Find(spec_.name, SiliconKey(facts_));
+    return record ? record->total().total() : 0;
   }
   v1::GetUsageResponse Get(int problems = 0) {
     v1::GetUsageRequest request;
@@ -294,6 +313,51 @@ TEST_F(UsageHandlerTest, LimitsTheRateOfReports) {
   clock_.Advance(0.1);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Report({}).ok()) << i;
   EXPECT_TRUE(absl::IsResourceExhausted(Report({})));
+}
+
+TEST_F(UsageHandlerTest, OneUsersReportsKeepNobodyElsesOut) {
+  for (int i = 0; i < UsageHandler::kReportsAtOnce; ++i) {
+    ASSERT_TRUE(Report({}, "1000", absl::StrCat("fd:", i)).ok());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(Report({}, "1000", "fd:5000")));
+  EXPECT_TRUE(Report({}, "1001").ok());
+}
+
+TEST_F(UsageHandlerTest, AReportCountsForWhatAProcessCanHaveDecided) {
+  const double most =
+      UsageHandler::kLongestIntervalS * UsageHandler::kDecisionsPerSecond;
+  EXPECT_DOUBLE_EQ(CountsFor(1e12), most);
+  ASSERT_EQ(response_.reasons_size(), 1);
+  EXPECT_THAT(response_.reasons(0),
+              HasSubstr("1e+12 decisions count as 3.3e+07: a process makes"));
+  EXPECT_EQ(response_.left_out(), 0);
+  EXPECT_EQ(CountsFor(1e12), 0);  // At once again: none.
+  clock_.Advance(2);
+  EXPECT_NEAR(CountsFor(1e12), 2 * UsageHandler::kDecisionsPerSecond, 1e4);
+  // What is possible counts as it is.
+  clock_.Advance(30);
+  const double before = Decisions();
+  EXPECT_NEAR(CountsFor(450'000), 450'000, 1e-9 * before);
+  EXPECT_EQ(response_.reasons_size(), 0);
+}
+
+TEST_F(UsageHandlerTest, ProblemsAreBelievedAsFarAsCounts) {
+  v1::ReportUsageRequest request = Request();
+  request.mutable_kernels(0)->mutable_problems(0)->set_decisions(1e12);
+  request.mutable_kernels(0)->mutable_problems(0)->set_overcount(1e11);
+  ASSERT_TRUE(Report(request).ok());
+  const v1::UsedProblem problem = Get().kernels(0).problems(0);
+  EXPECT_DOUBLE_EQ(problem.decisions(), 3.3e7);
+  EXPECT_DOUBLE_EQ(problem.overcount(), 3.3e6);
+}
+
+TEST_F(UsageHandlerTest, ManyProcessesOfAUserHaveABoundTogether) {
+  double total = 0;
+  for (int i = 0; i < 100; ++i) {
+    total += CountsFor(1e12, "1000", absl::StrCat("fd:", i));
+  }
+  EXPECT_NEAR(total, UsageHandler::kBusyProcesses * 3.3e7, 1);
+  EXPECT_NEAR(CountsFor(1e12, "1001"), 3.3e7, 1);
 }
 
 TEST_F(UsageHandlerTest, ShowsAsManyProblemsAsWanted) {

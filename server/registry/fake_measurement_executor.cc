@@ -339,4 +339,22 @@ std::vector<std::string> FakeKernelCatalog::Names() {
   return names;
 }
 
+void FakeKernelCatalog::Reload() {
+  std::lock_guard lock(mutex_);
+  ++reloads_;
+  for (auto& [name, entry] : kernels_) {
+    if (std::exchange(entry.edited, false)) entry.version += " edited";
+  }
+}
+
+void FakeKernelCatalog::EditOnReload(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  kernels_[name].edited = true;
+}
+
+int FakeKernelCatalog::reloads() {
+  std::lock_guard lock(mutex_);
+  return reloads_;
+}
+
 }  // namespace wavetune

@@ -163,15 +163,22 @@ class FakeKernelCatalog : public KernelCatalog {
   absl::StatusOr<std::shared_ptr<const KernelSpec>> Spec(
       const std::string& name) override;
   std::vector<std::string> Names() override;
-  void Reload() override {}
+  void Reload() override;
+
+  // A kernel's files were edited: the next Reload reads them.
+  void EditOnReload(const std::string& name);
+  int reloads();
 
  private:
   struct Entry {
     std::shared_ptr<const KernelSpec> spec;
     std::string version;
+    bool edited = false;
   };
   std::mutex mutex_;
-  std::map<std::string, Entry> kernels_;  // Guarded by mutex_.
+  // Guarded by mutex_.
+  std::map<std::string, Entry> kernels_;
+  int reloads_ = 0;
 };
 
 }  // namespace wavetune

@@ -29,13 +29,14 @@ std::optional<JobRecord> UsageRefiner::Consider(
   const int64_t now_us = services_.clock->NowUs();
   const std::optional<UsageRecord> record =
       services_.ledger->FindCounts(kernel, silicon_key);
-  if (!record || !IsDue(*record, now_us)) return std::nullopt;
+  const bool due = record && IsDue(*record, now_us);
+  if (!IsDueForLong({kernel, silicon_key}, due, now_us)) return std::nullopt;
   const auto retry = retry_at_us_.find({kernel, silicon_key});
   if (retry != retry_at_us_.end() && now_us < retry->second) {
     return std::nullopt;
   }
-  const std::string device = DeviceFor(*record);
-  if (device.empty() || services_.jobs->IsProfiling(kernel, device)) {
+  const std::optional<Target> target = TargetFor(*record);
+  if (!target || services_.jobs->IsProfiling(kernel, target->device_uuid)) {
     return std::nullopt;
   }
   // Before the job: a daemon that dies in between must not queue two.
@@ -46,10 +47,11 @@ std::optional<JobRecord> UsageRefiner::Consider(
        .in_vain = InVain(*record)});
   const absl::StatusOr<std::vector<JobRecord>> jobs =
       services_.jobs->Reprofile({.kernel = kernel,
-                                 .device_uuid = device,
+                                 .device_uuid = target->device_uuid,
                                  .budget_s = options_.budget_s,
                                  .reason = ReasonFor(*record),
-                                 .refinement = true});
+                                 .refinement = true,
+                                 .fingerprint = target->fingerprint});
   if (!jobs.ok() || jobs->empty()) {
     services_.ledger->SetRefined(kernel, silicon_key, record->refined);
     retry_at_us_[{kernel, silicon_key}] =
@@ -61,6 +63,25 @@ std::optional<JobRecord> UsageRefiner::Consider(
   }
   retry_at_us_.erase({kernel, silicon_key});
   return jobs->front();
+}
+
+bool UsageRefiner::IsDueForLong(const Key& key, bool due, int64_t now_us) {
+  if (!due) {
+    due_since_us_.erase(key);
+    return false;
+  }
+  // Records that the ledger no longer has are not reported to be over.
+  if (due_since_us_.size() > 2 * UsageLedger::kMostRecords) {
+    due_since_us_.clear();
+  }
+  if (retry_at_us_.size() > 2 * UsageLedger::kMostRecords) {
+    retry_at_us_.clear();
+  }
+  const auto [since, first] = due_since_us_.emplace(key, now_us);
+  // The clock may have been set back.
+  if (now_us < since->second) since->second = now_us;
+  return static_cast<double>(now_us - since->second) >=
+         options_.due_for_s * 1e6;
 }
 
 bool UsageRefiner::IsDue(const UsageRecord& record, int64_t now_us) const {
@@ -86,12 +107,13 @@ int32_t UsageRefiner::InVain(const UsageRecord& record) {
   return helped ? 0 : std::min(last.in_vain + 1, kMostDoublings);
 }
 
-std::string UsageRefiner::DeviceFor(const UsageRecord& record) const {
+std::optional<UsageRefiner::Target> UsageRefiner::TargetFor(
+    const UsageRecord& record) const {
   const auto snapshot = services_.tables->snapshot();
   const auto serving = std::find_if(
       snapshot->tables.begin(), snapshot->tables.end(),
       [&](const ServingTable& t) { return t.record.digest == record.digest; });
-  if (serving == snapshot->tables.end()) return "";
+  if (serving == snapshot->tables.end()) return std::nullopt;
   const ProfileKey& key = serving->record.key;
   for (const std::string& uuid : services_.executors->Attached()) {
     const auto executor = services_.executors->Find(uuid, 0);
@@ -103,10 +125,10 @@ std::string UsageRefiner::DeviceFor(const UsageRecord& record) const {
     }
     const auto kernel = services_.kernels->Get(key.kernel, facts);
     if (kernel.ok() && (*kernel)->files.fingerprint == key.fingerprint) {
-      return uuid;
+      return Target{uuid, key.fingerprint};
     }
   }
-  return "";
+  return std::nullopt;
 }
 
 std::string UsageRefiner::ReasonFor(const UsageRecord& record) const {

@@ -24,7 +24,7 @@ constexpr double kHour = 3600;
 // A GEMM with a promoted table on one device, and clients that report.
 class UsageRefinerTest : public JobQueueFixture {
  protected:
-  UsageRefinerTest() { StartDaemon({}); }
+  UsageRefinerTest() { StartDaemon({.due_for_s = 0}); }
   ~UsageRefinerTest() override { queue_ = nullptr; }  // Before the ledger goes.
 
   void StartDaemon(UsageRefiner::Options options) {
@@ -101,6 +101,69 @@ TEST_F(UsageRefinerTest, QueuesOneJobAboveFivePercent) {
   EXPECT_EQ(Consider(), std::nullopt);
 }
 
+TEST_F(UsageRefinerTest, ASingleReportDecidesNothing) {
+  StartDaemon({.due_for_s = 600});
+  Promote();
+  ledger_->Add(Report(0, 1e6));
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(599);
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(1);
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, ItHasToBeDueAllTheWhile) {
+  StartDaemon({.due_for_s = 600});
+  Promote();
+  ledger_->Add(Report(0, 20000));
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(300);
+  ledger_->Add(Report(1e6, 0));  // What came since is certain.
+  EXPECT_EQ(Consider(), std::nullopt);
+  ledger_->Add(Report(0, 1e6));
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(400);
+  EXPECT_EQ(Consider(), std::nullopt);
+  clock_.Advance(200);
+  EXPECT_TRUE(Consider());
+}
+
+TEST_F(UsageRefinerTest, AnEditedKernelIsNeitherReadNorRun) {
+  Promote();
+  ledger_->Add(Report(0, 1e6));
+  kernels_.EditOnReload(spec_.name);
+  const auto job = Consider();
+  ASSERT_TRUE(job);
+  EXPECT_EQ(kernels_.reloads(), 1);  // By Promote's reprofile.
+  const JobRecord done = WaitForEnd(*queue_, job->id);
+  EXPECT_EQ(done.state, JobState::kSucceeded) << done.message;
+  EXPECT_EQ(done.key.fingerprint,
+            tables_.snapshot()->tables[0].record.key.fingerprint);
+}
+
+TEST_F(UsageRefinerTest,
+       ARefinementOfAKernelThatWasEditedSinceEndsWithAReason) {
+  Promote();
+  ledger_->Add(Report(0, 1e6));
+  // Another kernel's profile goes before it and waits for the device.
+  KernelSpec other = spec_;
+  other.name = "other";
+  kernels_.Add(other);
+  device_.SetBusy("used by others");
+  const auto first = queue_->Reprofile({.kernel = "other"});
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto job = Consider();
+  ASSERT_TRUE(job);
+  kernels_.EditOnReload(spec_.name);
+  kernels_.Reload();
+  device_.SetBusy("");
+  WaitForEnd(*queue_, first->front().id);
+  const JobRecord done = WaitForEnd(*queue_, job->id);
+  EXPECT_EQ(done.state, JobState::kFailed);
+  EXPECT_THAT(done.message, HasSubstr("changed since this refinement"));
+  EXPECT_THAT(done.message, HasSubstr("wavetune reprofile --kernel"));
+}
+
 TEST_F(UsageRefinerTest, NeedsEnoughDecisions) {
   Promote();
   ledger_->Add(Report(0, 9999));
@@ -174,7 +237,7 @@ TEST_F(UsageRefinerTest, RemembersThatOverARestart) {
   ledger_->Add(Report(0, 100000));
   ASSERT_TRUE(Consider());
   WaitForEnd(*queue_, 2);
-  StartDaemon({});
+  StartDaemon({.due_for_s = 0});
   ledger_->Add(Report(0, 100000));
   EXPECT_EQ(Consider(), std::nullopt);
 }
@@ -235,7 +298,7 @@ TEST_F(UsageRefinerTest, CanBeTurnedOff) {
 // With the model's own planning: a profile that has had its samples gets more.
 TEST_F(UsageRefinerTest, MeasuresSomeSamplesMore) {
   profiling_ = ModelProfilingFunctions();
-  StartDaemon({});
+  StartDaemon({.due_for_s = 0});
   Promote();
   const int64_t before = samples_.GetStats()->samples;
   ledger_->Add(Report(0, 100000));
