@@ -18,6 +18,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -374,6 +375,16 @@ TEST_F(JobQueueTest, AFreshJobFitsWhatEarlierOnesMeasuredToo) {
   EXPECT_THAT(first.message, Not(HasSubstr("of earlier profiles")));
   const JobRecord fresh = Run(queue, {.fresh = true});
   EXPECT_THAT(fresh.message, HasSubstr("of earlier profiles"));
+}
+
+TEST_F(JobQueueTest, OldGenerationsGoWithoutAPromotionToo) {
+  JobQueue& queue = StartQueue();
+  JobRecord job = Run(queue);
+  for (int i = 0; i < 6; ++i) {
+    job = Run(queue, {.fresh = true});
+    EXPECT_THAT(job.message, HasSubstr("not promoted"));
+  }
+  EXPECT_THAT(samples_.Generations(job.key).value(), ElementsAre(5, 6, 7));
 }
 
 TEST_F(JobQueueTest, ReturnsTheQueuedJobInsteadOfASecondOne) {

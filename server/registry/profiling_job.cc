@@ -524,13 +524,17 @@ absl::Status ProfilingJob::Promote(const Table& table,
     job.digest = promoted.digest;
     job.message = reason;
   });
+  ForgetOldSamples(key);
+  return absl::OkStatus();
+}
+
+void ProfilingJob::ForgetOldSamples(const ProfileKey& key) {
   const absl::Status pruned =
       services_.samples->Prune(key, services_.generations_kept);
   if (!pruned.ok()) {
     services_.warn(absl::StrCat("old samples of kernel ", key.kernel,
                                 " stay: ", pruned.message()));
   }
-  return absl::OkStatus();
 }
 
 void ProfilingJob::Keep(const std::string& reason) {
@@ -538,6 +542,9 @@ void ProfilingJob::Keep(const std::string& reason) {
     job.message =
         absl::StrCat("not promoted, ", incumbent_.ServesOnText(), ": ", reason);
   });
+  // Whoever profiles afresh again and again without a better table would keep
+  // all of it, and read all of it each time.
+  ForgetOldSamples(control_->record().key);
 }
 
 }  // namespace wavetune

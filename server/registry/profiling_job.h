@@ -81,6 +81,8 @@ class ProfilingJob {
                        const std::string& reason);
   // Ends without a promotion.
   void Keep(const std::string& reason);
+  // Removes the generations beyond those that are kept.
+  void ForgetOldSamples(const ProfileKey& key);
 
   const JobServices& services_;
   JobControl* const control_;
