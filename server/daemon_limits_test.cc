@@ -117,7 +117,6 @@ TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderWaiting) {
   daemon_ = *std::move(daemon);
   const auto back = Attach("CPU-1");
   slow.writes().Hold();
-  slow_devices.writes().Hold();
   // More than gRPC has threads on most machines.
   std::vector<std::future<grpc::Status>> writers;
   for (int i = 0; i < 16; ++i) {
@@ -131,6 +130,8 @@ TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderWaiting) {
     }));
   }
   slow.writes().WaitForHeld();
+  // Not before: the agent that has just come is stored by the same thread.
+  slow_devices.writes().Hold();
   EXPECT_TRUE(ReadersAreAnswered());
   v1::GetStatusResponse status;
   EXPECT_TRUE(Call(&v1::StatusService::Stub::GetStatus,
