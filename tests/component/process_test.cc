@@ -26,6 +26,7 @@ namespace wavetune::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -151,7 +152,10 @@ TEST_F(ServingNodeTest, AKernelThatWasMadeWrongStopsServing) {
     const nlohmann::json decision =
         Cli({"resolve", "repeats", "n=700", "k=700", "--json"}).Json();
     EXPECT_EQ(decision.value("source", ""), "DEFAULT") << decision.dump(2);
-    EXPECT_EQ(decision.value("reason", ""), "TABLE_WITHDRAWN")
+    // The default is wrong, too, which counts more to whoever knows it: the
+    // daemon, once the device is attached.
+    EXPECT_THAT(decision.value("reason", ""),
+                AnyOf("TABLE_WITHDRAWN", "DEFAULT_UNUSABLE"))
         << decision.dump(2);
   };
   expect_default();
