@@ -31,7 +31,7 @@ enum class ActivationPolicy {
 struct StagedTable {
   std::string digest;  // Hex.
   TableOrigin origin = TableOrigin::kDaemon;
-  bool stale = false;  // Fitted under another driver, runtime or power limit.
+  bool stale = false;  // As Tuner::stale.
   // All configurations that it can answer, the default included.
   std::vector<Configuration> configurations;
   // Those of them that the application has not declared prepared.

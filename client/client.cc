@@ -304,6 +304,10 @@ void Client::Impl::StartWatch() {
           },
       .on_retired =
           [this](const v1::TableInfo& table) { slots_.OnRetired(table); },
+      .on_remarked =
+          [this](const v1::TableInfo& table) {
+            return slots_.OnRemarked(table);
+          },
       .on_connected = [this] { log_->Add(Kind::kConnected, "", ""); },
       .on_disconnected =
           [this](const absl::Status& why) {

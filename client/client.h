@@ -101,8 +101,8 @@ class Client {
   bool watching() const;
   // What happened to the tables, oldest first; the last 64.
   std::vector<ClientEvent> events() const;
-  // The last reason for which a table was refused or the watch was cut off; OK
-  // where there was none.
+  // The last reason for which a table was refused, was stale or the watch was
+  // cut off; OK where there was none.
   absl::Status last_problem() const;
 
  private:

@@ -21,6 +21,8 @@ struct ClientEvent {
                     // stays. Without a digest: the cache is not used.
     kConnected,     // The watch hears of new tables.
     kDisconnected,  // It does not; `reason` says why. It tries again.
+    kStale,         // The table that decides is stale; `reason` says what
+                    // differs. Once it is not any more: kActivated.
   };
 
   // From 1, in the order in which things happened; who looks now and then has
@@ -30,8 +32,8 @@ struct ClientEvent {
   int64_t time_us = 0;  // Since the Unix epoch.
   std::string kernel;   // Empty for what concerns the connection.
   std::string digest;   // Hex; may be empty.
-  absl::Status reason;  // OK but for kRefused, kDisconnected, and kWithdrawn
-                        // of a table that decided.
+  absl::Status reason;  // OK but for kRefused, kDisconnected, kStale, and
+                        // kWithdrawn of a table that decided.
 };
 
 // Returns the word that people read: "STAGED", ... Cannot fail.

@@ -277,10 +277,12 @@ TEST_F(ClientTest, RefusesATimeoutThatMakesNoSense) {
 TEST_F(ClientTest, MarksAStaleTable) {
   FetchedTable table = Serve(TinyTable());
   table.info.set_stale(true);
+  table.info.set_stale_reason("driver \"1\", now \"2\"");
   node_.AddTable(table);
   const auto tuner = Connect()->GetTuner("add");
   ASSERT_TRUE(tuner.ok()) << tuner.status();
   EXPECT_TRUE(tuner->stale());
+  EXPECT_EQ(tuner->stale_reason(), "driver \"1\", now \"2\"");
   EXPECT_EQ(tuner->Resolve({1000}).source, DecisionSource::kStale);
 }
 

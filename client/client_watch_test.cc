@@ -147,6 +147,24 @@ TEST_F(ClientWatchTest, APinnedTunerHearsNothing) {
   EXPECT_EQ(pinned_too.digest(), first_.info.digest());
 }
 
+TEST_F(ClientWatchTest, HearsThatItsTableBecameStaleAndCurrentAgain) {
+  const Tuner tuner = Start();
+  const Tuner pinned =
+      client_->GetTuner("add", {.digest = first_.info.digest()}).value();
+  EXPECT_FALSE(tuner.stale());
+  const std::string why = "driver \"1\", now \"2\"";
+  node_.Remark(first_.info.digest(), why);
+  ASSERT_TRUE(Eventually([&] { return tuner.stale() && pinned.stale(); }));
+  EXPECT_EQ(tuner.stale_reason(), why);
+  EXPECT_EQ(pinned.stale_reason(), why);
+  EXPECT_EQ(tuner.Resolve({1000}).source, DecisionSource::kStale);
+  EXPECT_EQ(client_->events().back().kind, Kind::kStale);
+  EXPECT_THAT(std::string(client_->last_problem().message()), HasSubstr(why));
+  node_.Remark(first_.info.digest(), "");
+  EXPECT_TRUE(Eventually([&] { return !tuner.stale() && !pinned.stale(); }));
+  EXPECT_EQ(tuner.Resolve({1000}).source, DecisionSource::kFitted);
+}
+
 TEST_F(ClientWatchTest, ACutWatchGoesOnWhereItStopped) {
   const Tuner tuner = Start();
   node_.CutWatches();

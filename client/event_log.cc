@@ -18,6 +18,8 @@ absl::string_view ToString(ClientEvent::Kind kind) {
       return "CONNECTED";
     case ClientEvent::Kind::kDisconnected:
       return "DISCONNECTED";
+    case ClientEvent::Kind::kStale:
+      return "STALE";
   }
   return "UNKNOWN";
 }

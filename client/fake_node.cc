@@ -364,6 +364,17 @@ void FakeNode::CutWatches() {
   services_->tables.changed.notify_all();
 }
 
+void FakeNode::Remark(const std::string& digest,
+                      const std::string& stale_reason) {
+  std::lock_guard<std::mutex> lock(services_->tables.mutex);
+  for (FetchedTable& table : services_->tables.tables) {
+    if (table.info.digest() != digest) continue;
+    table.info.set_stale(!stale_reason.empty());
+    table.info.set_stale_reason(stale_reason);
+    services_->tables.Change(v1::WatchTablesResponse::REMARKED, table.info);
+  }
+}
+
 void FakeNode::Resync() {
   FakeTableService& service = services_->tables;
   std::lock_guard<std::mutex> lock(service.mutex);

@@ -59,6 +59,9 @@ class FakeNode {
   // Serves a table no longer, as it was shown wrong, and tells the watchers,
   // now and later.
   void Withdraw(const std::string& digest, const std::string& why);
+  // Says of a table that serves that it is stale, or current again where
+  // `stale_reason` is empty, and tells the watchers.
+  void Remark(const std::string& digest, const std::string& stale_reason);
   // Ends every watch.
   void CutWatches();
   // Tells every watcher to forget everything, and what serves now.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/verified_table.h"
+#include "model/kernel/key_difference.h"
 #include "model/printable_text.h"
 #include "model/status_macros.h"
 #include "proto/convert/types.h"
@@ -32,6 +33,7 @@ absl::StatusOr<OfferedTable> Offer(const FetchedTable& fetched,
   return OfferedTable{.table = std::move(table),
                       .origin = origin,
                       .stale = fetched.info.stale(),
+                      .stale_reason = fetched.info.stale_reason(),
                       .default_faults = {fetched.info.default_faults().begin(),
                                          fetched.info.default_faults().end()}};
 }
@@ -249,8 +251,11 @@ absl::StatusOr<OfferedTable> TableFinder::FindInFiles(
   if (fitting.size() > 1) return SeveralFit("table files", kernel, choices);
   ASSIGN_OR_RETURN(OfferedTable offered,
                    Offer(*fitting[0], TableOrigin::kFile));
-  offered.stale = !device.empty() && fitting[0]->info.environment_key() !=
-                                         EnvironmentKey(device[0]);
+  if (!device.empty()) {
+    offered.stale_reason = KeyDifference(fitting[0]->info.environment_key(),
+                                         EnvironmentKey(device[0]));
+    offered.stale = !offered.stale_reason.empty();
+  }
   return offered;
 }
 

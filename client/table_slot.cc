@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/key_difference.h"
 #include "model/status_macros.h"
 
 namespace wavetune {
@@ -44,6 +45,7 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
       .table = offered.table,
       .sub_table = index,
       .stale = offered.stale,
+      .stale_reason = offered.stale_reason,
       .origin = offered.origin,
       .default_configuration = table.default_configuration,
       .default_unusable = offered.default_faults.count(specialisation) > 0};
@@ -60,6 +62,18 @@ TableSlot::TableSlot(TunerIdentity identity, const Options& options,
       prepared_(options.prepared.begin(), options.prepared.end()),
       fingerprint_(identity_.fingerprint) {
   Learn(first);
+  LogIfStale(first);
+}
+
+void TableSlot::LogIfStale(const TableState& state) {
+  if (!state.stale) return;
+  log_->Add(Kind::kStale, identity_.kernel, state.digest(),
+            absl::FailedPreconditionError(absl::StrCat(
+                "table ", Short(state.digest()), " of kernel \"",
+                identity_.kernel, "\" is stale: ",
+                state.stale_reason.empty() ? "the daemon does not say why"
+                                           : state.stale_reason,
+                ". It decides on; profile the kernel again")));
 }
 
 TableState TableSlot::Counted(TableState state) const {
@@ -131,6 +145,12 @@ absl::Status TableSlot::CheckLocked(const OfferedTable& offered) const {
       offered.stale ||
       (!environment_key_.empty() && table.environment_key != environment_key_);
   if (other_environment && current->table != nullptr && !current->stale) {
+    if (!offered.stale_reason.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "table ", Short(digest), " of kernel \"", table.kernel,
+          "\" is stale (", offered.stale_reason,
+          "); the tuner keeps what it has. Profile the kernel again"));
+    }
     return Refuse(table, digest, "environment", table.environment_key,
                   current->table->table().environment_key,
                   "No record carries it over: profile the kernel again");
@@ -154,16 +174,20 @@ absl::StatusOr<TableSlot::Outcome> TableSlot::Take(const OfferedTable& offered,
   }
   ASSIGN_OR_RETURN(TableState state,
                    StateOf(offered, identity_.specialisation));
-  if (!environment_key_.empty() &&
-      offered.table->table().environment_key != environment_key_) {
-    state.stale = true;
+  if (!environment_key_.empty() && !state.stale) {
+    state.stale_reason =
+        KeyDifference(offered.table->table().environment_key, environment_key_);
+    state.stale = !state.stale_reason.empty();
   }
   const std::shared_ptr<const TableState> current = cell_.Get();
   if (current->digest() == digest) {
     // The same answers; only what is said of them may have changed.
-    if (current->stale != state.stale) {
+    if (current->stale != state.stale ||
+        current->stale_reason != state.stale_reason) {
       state.origin = current->origin;
       state.usage = current->usage;
+      if (!state.stale) log_->Add(Kind::kActivated, identity_.kernel, digest);
+      LogIfStale(state);
       MakeCurrent(std::move(state));
     }
     if (hold || !staged_ || !staged_->held) SetStaged(std::nullopt);
@@ -240,9 +264,9 @@ void TableSlot::ActivateStaged() {
   TableState state = std::move(staged_->state);
   staged_.reset();
   has_staged_.store(false, std::memory_order_relaxed);
-  const std::string digest = state.digest();
+  log_->Add(Kind::kActivated, identity_.kernel, state.digest());
+  LogIfStale(state);
   MakeCurrent(std::move(state));
-  log_->Add(Kind::kActivated, identity_.kernel, digest);
 }
 
 void TableSlot::Learn(const TableState& state) {
@@ -250,7 +274,11 @@ void TableSlot::Learn(const TableState& state) {
   const Table& table = state.table->table();
   fingerprint_ = table.fingerprint;
   silicon_key_ = table.silicon_key;
-  if (!state.stale) environment_key_ = table.environment_key;
+  if (!state.stale) {
+    environment_key_ = table.environment_key;
+  } else if (environment_key_ == table.environment_key) {
+    environment_key_.clear();  // It was right; what is now, nobody has said.
+  }
 }
 
 void TableSlot::SetPrepared(const std::vector<Configuration>& configurations) {

@@ -4,7 +4,8 @@
 // Knows no gRPC: a client offers tables, the application activates them. The
 // rules: a tuner's tables have one kernel, fingerprint, silicon key and shape;
 // a table of another environment may serve (marked stale) only as long as
-// there is none of the right one. What is refused changes nothing.
+// there is none of the right one. What is refused changes nothing. The table
+// that decides may become stale, or current again: that is an event.
 //
 // Thread safety: thread-safe; Resolve is wait-free.
 #ifndef WAVETUNE_CLIENT_TABLE_SLOT_H_
@@ -48,7 +49,8 @@ struct TunerIdentity {
 struct OfferedTable {
   std::shared_ptr<const CompiledTable> table;
   TableOrigin origin = TableOrigin::kDaemon;
-  bool stale = false;  // As whoever served it says.
+  bool stale = false;             // As whoever served it says.
+  std::string stale_reason = "";  // What differs; may be empty.
   // Why its default does not work on the device, by specialisation, as whoever
   // served it says; nothing where it does.
   std::map<std::string, std::string> default_faults = {};
@@ -92,7 +94,8 @@ class TableSlot {
   // The fingerprint of its tables, or what was asked for.
   std::string fingerprint() const;
 
-  // Takes a table that a watch has brought: it takes over, or waits. Errors,
+  // Takes a table that a watch has brought: it takes over, or waits. Of the
+  // table that decides, also a pinned one, takes whether it is stale. Errors,
   // each also in the log: FAILED_PRECONDITION for a pinned tuner, another
   // kernel, fingerprint, silicon or environment, saying which; NOT_FOUND where
   // the table lacks the specialisation.
@@ -137,6 +140,8 @@ class TableSlot {
   std::vector<Configuration> Unprepared(const TableState& state) const;
   void SetStaged(std::optional<Staged> staged);
   void MakeCurrent(TableState state);
+  // Logs that the table which decides now is stale, if it is.
+  void LogIfStale(const TableState& state);
   void ActivateStaged();
   // Remembers which tables fit from now on.
   void Learn(const TableState& state);
@@ -153,9 +158,10 @@ class TableSlot {
   // Guarded by mutex_.
   std::set<Configuration> prepared_;
   std::optional<Staged> staged_;
-  std::string fingerprint_;      // Empty or a prefix until a table was there.
-  std::string silicon_key_;      // Empty until a table was there.
-  std::string environment_key_;  // Empty until one was there that is not stale.
+  std::string fingerprint_;  // Empty or a prefix until a table was there.
+  std::string silicon_key_;  // Empty until a table was there.
+  // Empty until one was there that is not stale, and once that became stale.
+  std::string environment_key_;
 };
 
 }  // namespace wavetune

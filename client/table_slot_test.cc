@@ -239,6 +239,33 @@ TEST_F(TableSlotTest, TheSameTableMayBecomeStaleOrFresh) {
   EXPECT_EQ(slot->Resolve({1000}).source, DecisionSource::kFitted);
 }
 
+TEST_F(TableSlotTest, SaysWhatMadeItsTableStaleInAnEvent) {
+  const auto slot = MakeSlot(ActivationPolicy::kAutomatic);
+  OfferedTable stale = Offered(WithDelta(2), true);
+  stale.stale_reason = "driver \"1\", now \"2\"";
+  ASSERT_TRUE(slot->Offer(stale).ok());
+  EXPECT_EQ(slot->current()->stale_reason, "driver \"1\", now \"2\"");
+  EXPECT_EQ(log_->events().back().kind, ClientEvent::Kind::kStale);
+  EXPECT_THAT(std::string(log_->events().back().reason.message()),
+              HasSubstr("driver \"1\", now \"2\""));
+  const size_t events = log_->events().size();
+  ASSERT_TRUE(slot->Offer(stale).ok());
+  EXPECT_EQ(log_->events().size(), events) << "nothing new";
+  ASSERT_TRUE(slot->Offer(first_).ok());
+  EXPECT_EQ(slot->current()->stale_reason, "");
+  EXPECT_EQ(log_->events().back().kind, ClientEvent::Kind::kActivated);
+}
+
+TEST_F(TableSlotTest, ADriverUpgradeUnderARunningProgramIsNotStaleForEver) {
+  const auto slot = MakeSlot(ActivationPolicy::kExplicit);
+  ASSERT_TRUE(slot->Offer(Offered(WithDelta(2), true)).ok());
+  Table measured_anew = WithDelta(3);
+  measured_anew.environment_key = "driver=2";
+  ASSERT_TRUE(slot->Offer(Offered(measured_anew)).ok());
+  ASSERT_TRUE(slot->Activate(slot->staged()->digest).ok());
+  EXPECT_EQ(slot->Resolve({1000}).source, DecisionSource::kFitted);
+}
+
 TEST_F(TableSlotTest, TheFirstTableTakesOverFromDefaultsByTheSameRules) {
   const Table& table = first_.table->table();
   TableSlot slot({.kernel = "add",

@@ -18,6 +18,7 @@ struct TableState {
   std::shared_ptr<const CompiledTable> table;  // nullptr: defaults only.
   int sub_table = -1;  // Of the tuner's specialisation; >= 0 with a table.
   bool stale = false;
+  std::string stale_reason = "";  // What differs; empty where not stale.
   TableOrigin origin = TableOrigin::kDefaults;
   Configuration default_configuration;
   // What a decision without a table says.

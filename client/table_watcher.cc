@@ -75,6 +75,11 @@ bool TableWatcher::Handle(const Response& notice) {
     case Response::RETIRED:
       options_.on_retired(notice.table());
       break;
+    case Response::REMARKED:
+      // Of no revision of its own; before SYNCED it ends no catching up.
+      if (options_.on_remarked(notice.table())) return true;
+      dealt_with = false;
+      break;
     default:  // Of a later version: what it means is not known here.
       return true;
   }

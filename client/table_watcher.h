@@ -46,6 +46,8 @@ class TableWatcher {
     // One change. Returns as on_serving.
     std::function<bool(const v1::TableInfo&)> on_promoted;
     std::function<void(const v1::TableInfo&)> on_retired;
+    // A table became stale, or current again. Returns as on_serving.
+    std::function<bool(const v1::TableInfo&)> on_remarked;
     std::function<void()> on_connected;
     std::function<void(const absl::Status&)> on_disconnected;
     Backoff backoff{std::chrono::milliseconds(50), std::chrono::seconds(5), 0};

@@ -57,6 +57,10 @@ TableOrigin Tuner::origin() const { return slot_->current()->origin; }
 
 bool Tuner::stale() const { return slot_->current()->stale; }
 
+std::string Tuner::stale_reason() const {
+  return slot_->current()->stale_reason;
+}
+
 ActivationPolicy Tuner::activation() const { return slot_->activation(); }
 
 void Tuner::SetPrepared(const std::vector<Configuration>& configurations) {

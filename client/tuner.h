@@ -84,7 +84,13 @@ class Tuner {
   // Hex digest of the table that decides now; empty where there is none.
   std::string digest() const;
   TableOrigin origin() const;
+  // Whether the table was measured in another environment (driver, runtime,
+  // power limit), or for another version of the kernel or compiler, than what
+  // is there now, as far as whoever served it knew.
   bool stale() const;
+  // What differs: "driver \"580\", now \"590\""; empty where not stale, or
+  // where an older daemon does not say.
+  std::string stale_reason() const;
 
   ActivationPolicy activation() const;
 

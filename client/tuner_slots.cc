@@ -28,7 +28,8 @@ bool IsOfOurVersion(const v1::TableInfo& table, const TableSlot& slot) {
 // over since.
 bool IsKnown(const v1::TableInfo& table, const TableSlot& slot) {
   const std::shared_ptr<const TableState> current = slot.current();
-  return current->digest() == table.digest() && !current->stale;
+  return current->digest() == table.digest() && !current->stale &&
+         !table.stale();
 }
 
 // Whether what was withdrawn is what the tuner decides with. One that was asked
@@ -158,12 +159,29 @@ void TunerSlots::OnRetired(const v1::TableInfo& table) {
   }
 }
 
+bool TunerSlots::OnRemarked(const v1::TableInfo& table) {
+  bool reached = true;
+  for (const std::shared_ptr<TableSlot>& slot : InUse()) {
+    const std::shared_ptr<const TableState> current = slot->current();
+    if (current->digest() != table.digest() ||
+        (current->stale == table.stale() &&
+         current->stale_reason == table.stale_reason()))
+      continue;
+    // Whether it is so on the tuner's device the daemon knows.
+    reached = Refresh(*slot, table.digest()) && reached;
+  }
+  return reached;
+}
+
 bool TunerSlots::Refresh(TableSlot& slot,
                          const std::string& noticed_digest) const {
   const std::string& kernel = slot.identity().kernel;
   TunerOptions names;
   names.device = slot.identity().device;
   names.fingerprint = slot.fingerprint();
+  if (slot.activation() == ActivationPolicy::kPinned) {
+    names = {.digest = noticed_digest};
+  }
   absl::StatusOr<OfferedTable> table = finder_->Fetch(kernel, names);
   if (absl::IsFailedPrecondition(table.status()) && !noticed_digest.empty()) {
     names.digest = noticed_digest;

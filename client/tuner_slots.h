@@ -46,6 +46,7 @@ class TunerSlots {
   bool OnPromoted(const v1::TableInfo& table);
   // A table that was withdrawn as wrong ends deciding, too.
   void OnRetired(const v1::TableInfo& table);
+  bool OnRemarked(const v1::TableInfo& table);
 
  private:
   void OnWithdrawn(const v1::TableInfo& table);

@@ -28,7 +28,9 @@
 #include "server/sample_handler.h"
 #include "server/services.h"
 #include "server/socket_lock.h"
+#include "server/staleness_watch.h"
 #include "server/table_handler.h"
+#include "server/table_judge.h"
 #include "server/unix_socket.h"
 #include "server/usage_handler.h"
 #include "server/user_servers.h"
@@ -64,10 +66,21 @@ constexpr size_t kMostWaiting = 64;
 // written to it.
 constexpr char kStoreHealth[] = "wavetune.store";
 
+// How soon an edited kernel, or a device of another driver, is noticed.
+constexpr std::chrono::milliseconds kSurroundingsInterval{1000};
+// How long a list of kernels waits for a look at the disk, which may be slow.
+constexpr std::chrono::milliseconds kRefreshPatience{250};
+
 constexpr mode_t kEveryone = 0666;
 constexpr mode_t kOwnerAndGroup = 0660;
 
 void Warn(const std::string& text) { Log(LogLevel::kWarning, "job", text); }
+void WarnOfKernels(const std::string& text) {
+  Log(LogLevel::kWarning, "kernels", text);
+}
+void WarnOfTables(const std::string& text) {
+  Log(LogLevel::kWarning, "tables", text);
+}
 void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
 }
@@ -121,7 +134,7 @@ class Daemon::Impl {
                  [this](WorkQueue::Work work) {
                    writes_.RunAlways(std::move(work));
                  }),
-        kernels_(options.kernels_dirs),
+        kernels_(options.kernels_dirs, WarnOfKernels),
         samples_(*stores.samples),
         default_faults_(stores.samples),
         usage_(stores.usage, clock_, {}, WarnOfUsage),
@@ -129,6 +142,8 @@ class Daemon::Impl {
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
+        judge_(&devices_, &kernels_),
+        staleness_(&tables_, &judge_, WarnOfTables),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
@@ -164,6 +179,10 @@ class Daemon::Impl {
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(jobs_.Start());
+    surroundings_.Start(kSurroundingsInterval, [this] {
+      kernels_.Refresh();
+      staleness_.Look();
+    });
     grpc::EnableDefaultHealthCheckService(true);
     const SocketBounds bounds = BoundsFor(options_.descriptors);
     RETURN_IF_ERROR(Listen(
@@ -272,6 +291,9 @@ class Daemon::Impl {
     options.jobs = &jobs_;
     options.clock = clock_;
     options.default_faults = &default_faults_;
+    options.refresh_kernels = [this] {
+      surroundings_.RunSoon(kRefreshPatience);
+    };
     options.watchers = [this] { return table_handler_.watchers(); };
     return options;
   }
@@ -308,6 +330,9 @@ class Daemon::Impl {
   JobQueue jobs_;
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
+  TableJudge judge_;
+  StalenessWatch staleness_;
+  PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;

@@ -29,10 +29,13 @@ struct Decider {
     if (match) {
       const CompiledTable& table = *match->serving.table;
       return table.Resolve(table.SubTableIndex(problem.specialisation),
-                           problem.View(), match->stale);
+                           problem.View(), match->stale());
     }
     return Default(withdrawn.empty() ? DefaultReason::kNoTable
                                      : DefaultReason::kTableWithdrawn);
+  }
+  v1::Decision Answer(const Problem& problem) const {
+    return ToProto(Decide(problem), problem.specialisation);
   }
   Decision Default(DefaultReason reason) const {
     Decision decision;
@@ -42,7 +45,8 @@ struct Decider {
   }
   v1::Decision ToProto(const Decision& decision,
                        const std::string& specialisation) const {
-    v1::Decision proto = DecisionToProto(parameters, decision);
+    v1::Decision proto = DecisionToProto(parameters, decision,
+                                         match ? match->stale_reason : "");
     if (decision.source != DecisionSource::kDefault) return proto;
     if (decision.reason == DefaultReason::kTableWithdrawn) {
       absl::StrAppend(proto.mutable_reason(), ": ", withdrawn);
@@ -131,8 +135,7 @@ absl::Status DecisionHandler::Resolve(const v1::ResolveRequest& request,
     const absl::StatusOr<Problem> problem =
         ProblemFromProto(decider.dimensions, request.problems(i));
     if (problem.ok()) {
-      *response->add_decisions() =
-          decider.ToProto(decider.Decide(*problem), problem->specialisation);
+      *response->add_decisions() = decider.Answer(*problem);
       continue;
     }
     // One bad problem must not take the answers from the others.
@@ -155,8 +158,7 @@ absl::Status DecisionHandler::Explain(const v1::ExplainRequest& request,
                                request.device_uuid(), request.fingerprint()));
   ASSIGN_OR_RETURN(const Problem problem,
                    ProblemFromProto(decider.dimensions, request.problem()));
-  *response->mutable_decision() =
-      decider.ToProto(decider.Decide(problem), problem.specialisation);
+  *response->mutable_decision() = decider.Answer(problem);
   if (!decider.match) return absl::OkStatus();
   const CompiledTable& table = *decider.match->serving.table;
   for (const ExplainedRow& row : table.Explain(

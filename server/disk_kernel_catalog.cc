@@ -1,5 +1,7 @@
 #include "server/disk_kernel_catalog.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
@@ -20,9 +22,13 @@ namespace fs = std::filesystem;
 // Of what is wrong with a kernel: enough for some dozen faults.
 constexpr size_t kMaxProblemBytes = size_t{4} << 10;
 
-std::vector<std::string> Subfolders(const std::string& dir) {
+// Files of a kernel folder that are looked at for changes: a kernel has a few.
+constexpr int kMaxStampedFiles = 1000;
+
+// Returns the kernel folders in `dir`, sorted. Errors: in `error`.
+std::vector<std::string> Subfolders(const std::string& dir,
+                                    std::error_code& error) {
   std::vector<std::string> paths;
-  std::error_code error;
   for (fs::directory_iterator it(dir, error), end; !error && it != end;
        it.increment(error)) {
     std::error_code ignored;
@@ -54,6 +60,34 @@ DiskKernelCatalog::Entry LoadEntry(const std::string& path) {
   return entry;
 }
 
+// Appends what changes when the file is written or replaced.
+void AddFile(const fs::path& path, std::string& stamp) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) info = {};
+  absl::StrAppend(&stamp, path.string(), " ", info.st_ino, " ", info.st_size,
+                  " ", info.st_mode, " ", info.st_mtim.tv_sec, ".",
+                  info.st_mtim.tv_nsec, "\n");
+}
+
+void AddFolder(const std::string& path, std::string& stamp) {
+  AddFile(path, stamp);
+  std::error_code error;
+  int left = kMaxStampedFiles;
+  for (fs::recursive_directory_iterator
+           it(path, fs::directory_options::skip_permission_denied, error),
+       end;
+       !error && it != end && left-- > 0; it.increment(error)) {
+    AddFile(it->path(), stamp);
+  }
+}
+
+std::string Unreadable(const std::string& dir, const std::error_code& error) {
+  return absl::StrCat("kernels folder ", dir,
+                      " cannot be read: ", error.message(),
+                      ". Let the daemon's user read it (chmod, chown), or "
+                      "correct --kernels-dir");
+}
+
 // Two folders may not claim one name: the first in order keeps it.
 void RefuseDuplicates(std::vector<DiskKernelCatalog::Entry>& entries) {
   std::map<std::string, std::string> owners;
@@ -75,10 +109,19 @@ std::string BackendsOf(const KernelSpec& spec) {
                        });
 }
 
+absl::Status NoImplementation(const KernelFolder& folder,
+                              const DeviceFacts& device) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "kernel \"", folder.spec.name, "\" has no implementation for backend \"",
+      device.backend, "\" of device ", device.uuid,
+      "; it has: ", BackendsOf(folder.spec)));
+}
+
 }  // namespace
 
-DiskKernelCatalog::DiskKernelCatalog(std::vector<std::string> kernels_dirs)
-    : kernels_dirs_(std::move(kernels_dirs)) {}
+DiskKernelCatalog::DiskKernelCatalog(std::vector<std::string> kernels_dirs,
+                                     LogLine log)
+    : kernels_dirs_(std::move(kernels_dirs)), log_(std::move(log)) {}
 
 absl::Status DiskKernelCatalog::CheckFolders() const {
   for (const std::string& dir : kernels_dirs_) {
@@ -88,25 +131,89 @@ absl::Status DiskKernelCatalog::CheckFolders() const {
                                               " is no readable folder: correct "
                                               "--kernels-dir or create it"));
     }
+    Subfolders(dir, error);
+    if (error) return absl::PermissionDeniedError(Unreadable(dir, error));
   }
   return absl::OkStatus();
 }
 
-void DiskKernelCatalog::Reload() {
-  std::vector<Entry> entries;
+DiskKernelCatalog::Stamp DiskKernelCatalog::StampNow() const {
+  Stamp stamp;
   for (const std::string& dir : kernels_dirs_) {
-    for (const std::string& path : Subfolders(dir)) {
+    AddFile(dir, stamp);
+    std::error_code error;
+    for (const std::string& path : Subfolders(dir, error)) {
+      AddFolder(path, stamp);
+    }
+    absl::StrAppend(&stamp, error.message(), "\n");
+  }
+  return stamp;
+}
+
+void DiskKernelCatalog::Reload() {
+  std::lock_guard lock(reload_mutex_);
+  Load(StampNow());
+}
+
+bool DiskKernelCatalog::Refresh() {
+  std::lock_guard lock(reload_mutex_);
+  Stamp stamp = StampNow();
+  if (stamp == stamp_) return false;
+  Load(std::move(stamp));
+  return true;
+}
+
+void DiskKernelCatalog::Load(Stamp stamp) {
+  // From before reading: what is written meanwhile is read again next time.
+  stamp_ = std::move(stamp);
+  std::vector<Entry> entries;
+  std::vector<std::string> problems;
+  for (const std::string& dir : kernels_dirs_) {
+    std::error_code error;
+    for (const std::string& path : Subfolders(dir, error)) {
       entries.push_back(LoadEntry(path));
     }
+    if (error) problems.push_back(Unreadable(dir, error));
   }
   RefuseDuplicates(entries);
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) {
                      return std::tie(a.name, a.path) < std::tie(b.name, b.path);
                    });
+  LogNews(entries, problems);
   std::lock_guard lock(mutex_);
   entries_ = std::move(entries);
+  problems_ = std::move(problems);
   views_.clear();
+  fingerprints_.clear();
+}
+
+void DiskKernelCatalog::LogNews(const std::vector<Entry>& entries,
+                                const std::vector<std::string>& problems) {
+  std::map<std::string, std::string> now;
+  for (const std::string& problem : problems) now[problem] = problem;
+  for (const Entry& entry : entries) {
+    if (entry.problem.empty()) continue;
+    now[entry.path] = absl::StrCat("kernel folder ", entry.path,
+                                   " is refused: ", entry.problem);
+  }
+  if (log_) {
+    for (const auto& [path, text] : now) {
+      const auto before = said_.find(path);
+      if (before == said_.end() || before->second != text) log_(text);
+    }
+    for (const Entry& entry : entries) {
+      if (said_.contains(entry.path) && entry.problem.empty()) {
+        log_(absl::StrCat("kernel folder ", entry.path, " is valid again"));
+      }
+    }
+  }
+  said_ = std::move(now);
+}
+
+std::vector<std::string> DiskKernelCatalog::Problems() {
+  std::lock_guard lock(mutex_);
+  return problems_;
 }
 
 std::vector<DiskKernelCatalog::Entry> DiskKernelCatalog::List() {
@@ -127,6 +234,10 @@ absl::StatusOr<const DiskKernelCatalog::Entry*> DiskKernelCatalog::Lookup(
   if (invalid != nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel \"", name, "\" is not valid: ", invalid->problem));
+  }
+  if (!problems_.empty()) {
+    return absl::NotFoundError(absl::StrCat("no kernel \"", name, "\"; ",
+                                            absl::StrJoin(problems_, "; ")));
   }
   return absl::NotFoundError(absl::StrCat(
       "no kernel \"", name, "\"; there ",
@@ -163,10 +274,7 @@ absl::StatusOr<std::shared_ptr<const TunableKernel>> DiskKernelCatalog::Get(
     folder = entry->folder;
   }
   if (folder->spec.ImplementationOf(device.backend) == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "kernel \"", name, "\" has no implementation for backend \"",
-        device.backend, "\" of device ", device.uuid,
-        "; it has: ", BackendsOf(folder->spec)));
+    return NoImplementation(*folder, device);
   }
   const std::shared_ptr<const DeviceView> view = ViewOf(folder, device);
   auto kernel = std::make_shared<TunableKernel>();
@@ -187,6 +295,22 @@ absl::StatusOr<std::shared_ptr<const KernelSpec>> DiskKernelCatalog::Spec(
   std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(const Entry* const entry, Lookup(name));
   return std::shared_ptr<const KernelSpec>(entry->folder, &entry->folder->spec);
+}
+
+absl::StatusOr<std::string> DiskKernelCatalog::Fingerprint(
+    const std::string& name, const DeviceFacts& device) {
+  auto key = std::tuple(name, device.backend, device.compiler);
+  std::lock_guard lock(mutex_);
+  const auto known = fingerprints_.find(key);
+  if (known != fingerprints_.end()) return known->second;
+  ASSIGN_OR_RETURN(const Entry* const entry, Lookup(name));
+  if (entry->folder->spec.ImplementationOf(device.backend) == nullptr) {
+    return NoImplementation(*entry->folder, device);
+  }
+  std::string fingerprint =
+      entry->folder->Fingerprint(device.backend, device.compiler);
+  fingerprints_[std::move(key)] = fingerprint;
+  return fingerprint;
 }
 
 std::vector<std::string> DiskKernelCatalog::Names() {

@@ -54,6 +54,71 @@ TEST(DiskKernelCatalogTest, AKernelThatOthersCanWriteIsRefused) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("chmod go-w"));
 }
 
+TEST(DiskKernelCatalogTest, RefreshNoticesEditsNewFoldersAndRemovedOnes) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  EXPECT_FALSE(catalog.Refresh());
+  const std::string before = *catalog.Fingerprint("copy", Cpu());
+
+  folder.Write("kernels/copy/copy.cl", "an edited source");
+  EXPECT_TRUE(catalog.Refresh());
+  EXPECT_FALSE(catalog.Refresh());
+  EXPECT_NE(*catalog.Fingerprint("copy", Cpu()), before);
+
+  folder.WriteKernel("second");
+  EXPECT_TRUE(catalog.Refresh());
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy", "second"));
+  std::filesystem::remove_all(folder / "kernels/second");
+  EXPECT_TRUE(catalog.Refresh());
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+}
+
+TEST(DiskKernelCatalogTest, LogsOnceWhatIsRefusedAndWhatIsValidAgain) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  folder.Write("kernels/late/manifest.textproto", "nonsense");
+  std::vector<std::string> log;
+  DiskKernelCatalog catalog(
+      {folder / "kernels"},
+      [&log](const std::string& line) { log.push_back(line); });
+  catalog.Reload();
+  catalog.Reload();
+  ASSERT_THAT(log, ElementsAre(HasSubstr("late is refused: ")));
+  folder.WriteKernel("late");
+  catalog.Refresh();
+  EXPECT_THAT(
+      log, ElementsAre(HasSubstr("refused"), HasSubstr("late is valid again")));
+}
+
+TEST(DiskKernelCatalogTest, AFolderThatCannotBeReadIsNotAnEmptyOne) {
+  const TestFolder folder;
+  folder.Write("kernels", "a file: nobody can list it");
+  std::vector<std::string> log;
+  DiskKernelCatalog catalog(
+      {folder / "kernels"},
+      [&log](const std::string& line) { log.push_back(line); });
+  catalog.Reload();
+  EXPECT_THAT(catalog.Problems(), ElementsAre(HasSubstr("cannot be read")));
+  EXPECT_THAT(log, SizeIs(1));
+  EXPECT_THAT(std::string(catalog.Get("copy", Cpu()).status().message()),
+              HasSubstr("cannot be read"));
+}
+
+TEST(DiskKernelCatalogTest, FingerprintIsWhatGetSays) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  EXPECT_EQ(*catalog.Fingerprint("copy", Cpu()),
+            (*catalog.Get("copy", Cpu()))->files.fingerprint);
+  DeviceFacts gpu = Cpu();
+  gpu.backend = "cuda";
+  EXPECT_EQ(catalog.Fingerprint("copy", gpu).status(),
+            catalog.Get("copy", gpu).status());
+}
+
 TEST(DiskKernelCatalogTest, AFingerprintFollowsSourcesAndCompiler) {
   const TestFolder folder;
   folder.WriteKernel("copy");

@@ -134,7 +134,8 @@ v1::JobInfo DetailedJobRecordToProto(const JobRecord& record) {
   return proto;
 }
 
-v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale) {
+v1::TableInfo TableRecordToProto(const TableRecord& record,
+                                 const std::string& stale_reason) {
   v1::TableInfo proto;
   proto.set_kernel(record.key.kernel);
   proto.set_fingerprint(record.key.fingerprint);
@@ -144,12 +145,14 @@ v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale) {
   proto.set_epoch(record.epoch);
   proto.set_size_bytes(record.size_bytes);
   proto.set_promoted_at_us(record.promoted_at_us);
-  proto.set_stale(stale);
+  proto.set_stale(!stale_reason.empty());
+  proto.set_stale_reason(stale_reason);
   proto.set_portfolio_size(record.portfolio_size);
   proto.set_device_label(record.device_label);
   proto.set_device_uuid(record.device_uuid);
   proto.set_withdrawn(record.withdrawn);
   proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  proto.set_compiler(record.compiler);
   return proto;
 }
 

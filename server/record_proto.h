@@ -27,7 +27,9 @@ inline constexpr size_t kMaxExcludedReasonBytes = 600;
 // between two characters of UTF-8.
 std::string Shortened(const std::string& text);
 
-v1::TableInfo TableRecordToProto(const TableRecord& record, bool stale = false);
+// `stale_reason`: what differs; empty: it is current.
+v1::TableInfo TableRecordToProto(const TableRecord& record,
+                                 const std::string& stale_reason = "");
 v1::MeasuredProblem MeasuredProblemToProto(
     const std::vector<Dimension>& dimensions, const MeasuredProblem& measured);
 v1::RecordedSamples RecordedSamplesToProto(

@@ -31,6 +31,7 @@ StatusHandler::StatusHandler(Options options)
     : options_(std::move(options)),
       lookup_(options_.tables, options_.devices, options_.kernels,
               options_.default_faults),
+      judge_(options_.devices, options_.kernels),
       started_us_(options_.clock->NowUs()) {}
 
 absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
@@ -88,7 +89,11 @@ absl::Status StatusHandler::ListDevices(
 
 absl::Status StatusHandler::ListKernels(
     v1::ListKernelsResponse* response) const {
+  if (options_.refresh_kernels) options_.refresh_kernels();
   const auto snapshot = options_.tables->snapshot();
+  for (std::string& problem : options_.kernels->Problems()) {
+    response->add_problems(std::move(problem));
+  }
   for (const DiskKernelCatalog::Entry& entry : options_.kernels->List()) {
     v1::KernelStatus* const kernel = response->add_kernels();
     if (entry.folder != nullptr) {
@@ -102,7 +107,8 @@ absl::Status StatusHandler::ListKernels(
     if (entry.folder == nullptr) continue;
     for (const ServingTable& table : snapshot->tables) {
       if (table.record.key.kernel == entry.name) {
-        *kernel->add_tables() = TableRecordToProto(table.record);
+        *kernel->add_tables() =
+            TableRecordToProto(table.record, judge_.StaleReason(table.record));
       }
     }
     for (const TableRecord& record : snapshot->withdrawn) {

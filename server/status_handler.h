@@ -17,6 +17,7 @@
 #include "server/registry/job_queue.h"
 #include "server/registry/sample_store.h"
 #include "server/registry/table_catalog.h"
+#include "server/table_judge.h"
 #include "server/table_lookup.h"
 
 namespace wavetune {
@@ -48,6 +49,8 @@ class StatusHandler {
     Clock* clock = nullptr;
     DefaultFaults* default_faults = nullptr;  // nullptr: none is known.
     std::function<int()> watchers;
+    // Looks at the kernels folders before they are listed; may be empty.
+    std::function<void()> refresh_kernels;
   };
 
   explicit StatusHandler(Options options);
@@ -66,6 +69,7 @@ class StatusHandler {
 
   const Options options_;
   const TableLookup lookup_;
+  const TableJudge judge_;
   const int64_t started_us_;
 };
 

@@ -111,6 +111,7 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   stored.set_device_uuid(record.device_uuid);
   stored.set_withdrawn(record.withdrawn);
   stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  stored.set_compiler(record.compiler);
   return stored;
 }
 
@@ -125,7 +126,8 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
           .device_label = stored.device_label(),
           .device_uuid = stored.device_uuid(),
           .withdrawn = stored.withdrawn(),
-          .notes = {stored.notes().begin(), stored.notes().end()}};
+          .notes = {stored.notes().begin(), stored.notes().end()},
+          .compiler = stored.compiler()};
 }
 
 // Sets what a job was asked to do.

@@ -32,6 +32,14 @@ std::optional<TableSets::Set> FindServingSet(const TableSnapshot& snapshot,
   return std::nullopt;
 }
 
+std::vector<TableRecord> RecordsOf(const TableSnapshot& snapshot) {
+  std::vector<TableRecord> records;
+  for (const ServingTable& table : snapshot.tables) {
+    records.push_back(table.record);
+  }
+  return records;
+}
+
 }  // namespace
 
 class TableHandler::Watch {
@@ -57,7 +65,8 @@ TableHandler::TableHandler(std::string store_id, TableCatalog* tables,
     : store_id_(std::move(store_id)),
       tables_(tables),
       devices_(devices),
-      lookup_(tables, devices, kernels, default_faults) {}
+      lookup_(tables, devices, kernels, default_faults),
+      judge_(devices, kernels) {}
 
 absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
                                       v1::ListTablesResponse* response) const {
@@ -66,13 +75,17 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
     ASSIGN_OR_RETURN(device, devices_->Facts(request.device_uuid()));
   }
   const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
+  const std::vector<std::string> on_node =
+      judge_.StaleReasons(RecordsOf(*snapshot));
   std::vector<ServingTable> listed;
-  for (const ServingTable& table : snapshot->tables) {
+  for (size_t i = 0; i < on_node.size(); ++i) {
+    const ServingTable& table = snapshot->tables[i];
     const ProfileKey& key = table.record.key;
     if (!request.kernel().empty() && key.kernel != request.kernel()) continue;
     if (device && key.silicon_key != SiliconKey(*device)) continue;
-    const bool stale = device && key.environment_key != EnvironmentKey(*device);
-    *response->add_tables() = TableRecordToProto(table.record, stale);
+    *response->add_tables() = TableRecordToProto(
+        table.record,
+        device ? judge_.StaleReasonOn(*device, table.record) : on_node[i]);
     listed.push_back(table);
   }
   for (const TableRecord& record : snapshot->withdrawn) {
@@ -98,6 +111,7 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
           "give a digest alone, or a kernel with what else is needed");
     }
     ASSIGN_OR_RETURN(match.serving, tables_->Get(request.digest()));
+    match.stale_reason = judge_.StaleReason(match.serving.record);
     match.serving.record.withdrawn = WhyWithdrawn(request.digest());
   } else {
     ASSIGN_OR_RETURN(match,
@@ -105,7 +119,7 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
                                   request.fingerprint()));
   }
   *response->mutable_info() =
-      TableRecordToProto(match.serving.record, match.stale);
+      TableRecordToProto(match.serving.record, match.stale_reason);
   for (const auto& [specialisation, reason] : lookup_.DefaultFaultsOf(
            match.serving.record.key,
            match.serving.table->table().default_configuration)) {
@@ -166,18 +180,21 @@ absl::Status TableHandler::GetTableSet(
 }
 
 TableNotice TableHandler::Notice(v1::WatchTablesResponse::Kind kind,
-                                 uint64_t revision,
-                                 const TableRecord* table) const {
+                                 uint64_t revision, const TableRecord* table,
+                                 const std::string& stale_reason) const {
   auto notice = std::make_shared<v1::WatchTablesResponse>();
   notice->set_kind(kind);
   notice->set_revision(revision);
   notice->set_store_id(store_id_);
-  if (table != nullptr) *notice->mutable_table() = TableRecordToProto(*table);
+  if (table != nullptr) {
+    *notice->mutable_table() = TableRecordToProto(*table, stale_reason);
+  }
   EscapeForeignText(notice.get());
   return notice;
 }
 
 TableNotice TableHandler::ChangeNotice(const TableChange& change) {
+  if (change.kind == TableChange::Kind::kRemarked) return RemarkNotice(change);
   const auto kind = change.kind == TableChange::Kind::kPromoted
                         ? v1::WatchTablesResponse::PROMOTED
                         : v1::WatchTablesResponse::RETIRED;
@@ -191,14 +208,40 @@ TableNotice TableHandler::ChangeNotice(const TableChange& change) {
   return last_change_;
 }
 
+TableNotice TableHandler::RemarkNotice(const TableChange& change) {
+  std::lock_guard lock(mutex_);
+  noted_snapshot_ = nullptr;  // What it says of this table is no longer so.
+  if (last_remark_ == nullptr || last_remark_->revision() != change.revision ||
+      last_remark_->table().digest() != change.table.digest ||
+      last_remark_->table().stale_reason() != change.stale_reason) {
+    last_remark_ = Notice(v1::WatchTablesResponse::REMARKED, change.revision,
+                          &change.table, change.stale_reason);
+  }
+  return last_remark_;
+}
+
+void TableHandler::AddRemarks(const TableSnapshot& snapshot,
+                              TableNotices& notices) const {
+  const std::vector<std::string> reasons =
+      judge_.StaleReasons(RecordsOf(snapshot));
+  for (size_t i = 0; i < reasons.size(); ++i) {
+    notices.push_back(Notice(v1::WatchTablesResponse::REMARKED,
+                             snapshot.revision, &snapshot.tables[i].record,
+                             reasons[i]));
+  }
+}
+
 TableNotices TableHandler::SnapshotNotices(
     const std::shared_ptr<const TableSnapshot>& snapshot) {
   std::lock_guard lock(mutex_);
   if (noted_snapshot_ != snapshot) {
     noted_.clear();
-    for (const ServingTable& table : snapshot->tables) {
+    const std::vector<std::string> reasons =
+        judge_.StaleReasons(RecordsOf(*snapshot));
+    for (size_t i = 0; i < reasons.size(); ++i) {
       noted_.push_back(Notice(v1::WatchTablesResponse::SNAPSHOT,
-                              snapshot->revision, &table.record));
+                              snapshot->revision, &snapshot->tables[i].record,
+                              reasons[i]));
     }
     noted_.push_back(
         Notice(v1::WatchTablesResponse::SYNCED, snapshot->revision));
@@ -233,6 +276,7 @@ std::shared_ptr<TableHandler::Watch> TableHandler::WatchTables(
     for (const TableChange& change : *start.changes) {
       notices.push_back(ChangeNotice(change));
     }
+    AddRemarks(*start.snapshot, notices);
     notices.push_back(
         Notice(v1::WatchTablesResponse::SYNCED, start.snapshot->revision));
   } else {

@@ -16,6 +16,7 @@
 #include "server/agent_directory.h"
 #include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
+#include "server/table_judge.h"
 #include "server/table_lookup.h"
 #include "server/table_sets.h"
 
@@ -71,8 +72,12 @@ class TableHandler {
   // Returns why a table that serves nowhere was withdrawn; empty: it was not.
   std::string WhyWithdrawn(const std::string& digest) const;
   TableNotice Notice(v1::WatchTablesResponse::Kind kind, uint64_t revision,
-                     const TableRecord* table = nullptr) const;
+                     const TableRecord* table = nullptr,
+                     const std::string& stale_reason = "") const;
   TableNotice ChangeNotice(const TableChange& change);
+  TableNotice RemarkNotice(const TableChange& change);
+  // Appends to `notices` what is to be said of each serving table now.
+  void AddRemarks(const TableSnapshot& snapshot, TableNotices& notices) const;
   // Returns the notices of a full snapshot: what serves, SYNCED, what was
   // withdrawn.
   TableNotices SnapshotNotices(
@@ -83,6 +88,7 @@ class TableHandler {
   TableCatalog* const tables_;
   AgentDirectory* const devices_;
   const TableLookup lookup_;
+  const TableJudge judge_;
   TableSets sets_;
   std::atomic<int> watchers_ = 0;
   std::mutex mutex_;
@@ -90,6 +96,7 @@ class TableHandler {
   std::shared_ptr<const TableSnapshot> noted_snapshot_;
   TableNotices noted_;
   TableNotice last_change_;
+  TableNotice last_remark_;
 };
 
 }  // namespace wavetune

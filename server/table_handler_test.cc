@@ -155,6 +155,7 @@ TEST_F(TableHandlerTest, GetsByDigestOrByNameAndMarksStale) {
   by_name.set_device_uuid("GPU-2");
   ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
   EXPECT_TRUE(response.info().stale());
+  EXPECT_THAT(response.info().stale_reason(), HasSubstr("now \"999.1\""));
   by_name.set_digest(digest);
   EXPECT_TRUE(absl::IsInvalidArgument(handler_.GetTable(by_name, &response)));
   by_name.clear_digest();
@@ -196,6 +197,62 @@ TEST_F(TableHandlerTest, ARequestWithoutADeviceMeansTheNodesSilicon) {
   EXPECT_TRUE(absl::IsNotFound(on_other.GetTable(request, &response)));
 }
 
+TEST_F(TableHandlerTest, EveryAnswerSaysThatATableIsOfAnotherDriver) {
+  const std::string digest = Promote();
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  ASSERT_TRUE(device_store_.Put({.facts = upgraded}).ok());
+  ASSERT_TRUE(devices_.Load().ok());
+
+  v1::ListTablesResponse list;
+  ASSERT_TRUE(handler_.ListTables({}, &list).ok());
+  ASSERT_EQ(list.tables_size(), 1);
+  EXPECT_TRUE(list.tables(0).stale());
+  EXPECT_THAT(list.tables(0).stale_reason(), HasSubstr("now \"999.1\""));
+
+  v1::GetTableRequest by_digest;
+  by_digest.set_digest(digest);
+  v1::GetTableResponse response;
+  ASSERT_TRUE(handler_.GetTable(by_digest, &response).ok());
+  EXPECT_TRUE(response.info().stale());
+
+  const auto watch = Watch("", 0);
+  EXPECT_TRUE(sink_->notices()[0]->table().stale());
+}
+
+TEST_F(TableHandlerTest, AnEditedKernelMakesItsTableStale) {
+  kernels_.Add(spec_, "1");
+  const std::string before = *kernels_.Fingerprint(spec_.name, device_);
+  Promote(before);
+  v1::ListTablesResponse list;
+  ASSERT_TRUE(handler_.ListTables({}, &list).ok());
+  EXPECT_FALSE(list.tables(0).stale());
+
+  kernels_.Add(spec_, "2");
+  ASSERT_TRUE(handler_.ListTables({}, &list).ok());
+  EXPECT_TRUE(list.tables(1).stale());
+  v1::GetTableRequest by_name;
+  by_name.set_kernel(spec_.name);
+  v1::GetTableResponse response;
+  ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
+  EXPECT_TRUE(response.info().stale());
+  // Who names the version is told, too: the node's kernel is another one.
+  by_name.set_fingerprint(before);
+  ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
+  EXPECT_TRUE(response.info().stale());
+}
+
+TEST_F(TableHandlerTest, WatchersHearThatATableBecameStale) {
+  Promote();
+  const auto watch = Watch("", 0);
+  const TableRecord record = tables_.snapshot()->tables[0].record;
+  tables_.Remark(record, "driver \"1\", now \"2\"");
+  ASSERT_EQ(sink_->Kinds().back(), Response::REMARKED);
+  EXPECT_EQ(sink_->notices().back()->table().stale_reason(),
+            "driver \"1\", now \"2\"");
+  EXPECT_EQ(sink_->notices().back()->revision(), 1u);
+}
+
 TEST_F(TableHandlerTest, AWatchStartsWithTheSnapshotAndFollowsChanges) {
   Promote();
   const auto watch = Watch("", 0);
@@ -224,7 +281,8 @@ TEST_F(TableHandlerTest, AReturningWatcherCatchesUp) {
   Promote(std::string(64, 'b'), 11);
   const auto watch = Watch("store-1", 1);
   EXPECT_THAT(sink_->Kinds(),
-              ElementsAre(Response::PROMOTED, Response::SYNCED));
+              ElementsAre(Response::PROMOTED, Response::REMARKED,
+                          Response::REMARKED, Response::SYNCED));
   EXPECT_EQ(sink_->notices()[0]->revision(), 2u);
 }
 

@@ -11,16 +11,16 @@ absl::StatusOr<TableQuery> TableLookup::QueryFor(
     return absl::InvalidArgumentError("give a kernel name");
   }
   TableQuery query{.kernel = kernel, .fingerprint = fingerprint};
-  if (!device_uuid.empty()) {
-    ASSIGN_OR_RETURN(query.device, devices_->Facts(device_uuid));
-  } else {
+  if (device_uuid.empty()) {
     query.device = devices_->ImpliedDevice();
+  } else {
+    ASSIGN_OR_RETURN(query.device, devices_->Facts(device_uuid));
   }
   query.current_fingerprint = [this, kernel,
                                device = query.device]() -> std::string {
     if (!device) return "";
-    const auto current = kernels_->Get(kernel, *device);
-    return current.ok() ? (*current)->files.fingerprint : "";
+    const auto current = kernels_->Fingerprint(kernel, *device);
+    return current.ok() ? *current : "";
   };
   return query;
 }
@@ -30,7 +30,12 @@ absl::StatusOr<TableMatch> TableLookup::Find(
     const std::string& fingerprint) const {
   ASSIGN_OR_RETURN(const TableQuery query,
                    QueryFor(kernel, device_uuid, fingerprint));
-  return tables_->Find(query);
+  ASSIGN_OR_RETURN(TableMatch match, tables_->Find(query));
+  const TableRecord& record = match.serving.record;
+  match.stale_reason = query.device
+                           ? judge_.StaleReasonOn(*query.device, record)
+                           : judge_.StaleReason(record);
+  return match;
 }
 
 std::optional<TableRecord> TableLookup::FindWithdrawn(

@@ -13,6 +13,7 @@
 #include "server/registry/default_faults.h"
 #include "server/registry/kernel_catalog.h"
 #include "server/registry/table_catalog.h"
+#include "server/table_judge.h"
 
 namespace wavetune {
 
@@ -25,13 +26,16 @@ class TableLookup {
       : tables_(tables),
         devices_(devices),
         kernels_(kernels),
-        default_faults_(default_faults) {}
+        default_faults_(default_faults),
+        judge_(devices, kernels) {}
 
   // Returns the table for a kernel on a device; an empty device UUID means
   // AgentDirectory::ImpliedDevice, or any device where there is none. An empty
   // fingerprint means the kernel as the catalog has it, or else the table
-  // promoted last. Errors: as TableCatalog::Find; NOT_FOUND for an unknown
-  // device; INVALID_ARGUMENT without a kernel.
+  // promoted last. Where the device, or the kernel as the catalog has it, is
+  // not what the table was measured with, the match is stale; also where it
+  // was asked for by fingerprint. Errors: as TableCatalog::Find; NOT_FOUND for
+  // an unknown device; INVALID_ARGUMENT without a kernel.
   absl::StatusOr<TableMatch> Find(const std::string& kernel,
                                   const std::string& device_uuid,
                                   const std::string& fingerprint) const;
@@ -70,6 +74,7 @@ class TableLookup {
   AgentDirectory* const devices_;
   KernelCatalog* const kernels_;
   DefaultFaults* const default_faults_;
+  const TableJudge judge_;
 };
 
 }  // namespace wavetune

@@ -183,6 +183,31 @@ TEST_F(CApiTest, KnowsWhatTheCppTunerKnows) {
   }
 }
 
+TEST_F(CApiTest, SaysWhatMakesATableStale) {
+  FetchedTable table = Serve(TwoRowTable());
+  table.info.set_stale(true);
+  table.info.set_stale_reason("driver \"1\", now \"2\"");
+  node_.AddTable(table);
+  const TunerHandle tuner = GetTuner("gemm");
+  EXPECT_EQ(wavetune_tuner_stale(tuner.get()), 1);
+  std::array<char, 64> text;
+  size_t length = 0;
+  ASSERT_EQ(wavetune_tuner_stale_reason(tuner.get(), text.data(), text.size(),
+                                        &length),
+            WAVETUNE_OK);
+  EXPECT_STREQ(text.data(), "driver \"1\", now \"2\"");
+  EXPECT_EQ(length, 19u);
+  ASSERT_EQ(wavetune_tuner_stale_reason(tuner.get(), text.data(), 7, nullptr),
+            WAVETUNE_OK);
+  EXPECT_STREQ(text.data(), "driver");
+  EXPECT_EQ(wavetune_tuner_stale_reason(tuner.get(), nullptr, 0, &length),
+            WAVETUNE_OK);
+  EXPECT_EQ(wavetune_tuner_stale_reason(tuner.get(), nullptr, 1, nullptr),
+            WAVETUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(wavetune_tuner_stale_reason(nullptr, text.data(), 7, nullptr),
+            WAVETUNE_INVALID_ARGUMENT);
+}
+
 TEST_F(CApiTest, ListsThePortfolioAndTheDefault) {
   node_.AddTable(Serve(TwoRowTable()));
   const TunerHandle tuner = GetTuner("gemm");

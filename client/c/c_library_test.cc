@@ -94,7 +94,7 @@ TEST(CLibraryTest, ExportsWhatTheHeaderDeclaresAndNothingElse) {
 
 TEST(CLibraryTest, IsFoundByItsMajorVersion) {
   const std::filesystem::path library(WAVETUNE_C_LIBRARY);
-  EXPECT_EQ(library.filename(), "libwavetune.so.1.1");
+  EXPECT_EQ(library.filename(), "libwavetune.so.1.2");
   for (const char* name : {"libwavetune.so.1", "libwavetune.so"}) {
     EXPECT_EQ(std::filesystem::canonical(library.parent_path() / name),
               std::filesystem::canonical(library));

@@ -1,5 +1,6 @@
 // wavetune.h: what a tuner knows.
 #include <algorithm>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,17 @@ absl::Status DefaultConfiguration(const wavetune_tuner* tuner, int64_t* values,
 absl::Status Digest(const wavetune_tuner* tuner, char* digest, size_t size) {
   if (tuner == nullptr) return IsNull("tuner");
   return WriteDigest(tuner->tuner.digest(), digest, size);
+}
+
+absl::Status StaleReason(const wavetune_tuner* tuner, char* reason, size_t size,
+                         size_t* length) {
+  if (tuner == nullptr) return IsNull("tuner");
+  if (reason == nullptr && size > 0) return IsNull("reason");
+  const std::string text = tuner->tuner.stale_reason();
+  if (length != nullptr) *length = text.size();
+  if (size == 0) return absl::OkStatus();
+  *std::copy_n(text.begin(), std::min(text.size(), size - 1), reason) = '\0';
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -129,4 +141,10 @@ int wavetune_tuner_origin(const wavetune_tuner* tuner) {
 
 int wavetune_tuner_stale(const wavetune_tuner* tuner) {
   return tuner != nullptr && tuner->tuner.stale() ? 1 : 0;
+}
+
+wavetune_status wavetune_tuner_stale_reason(const wavetune_tuner* tuner,
+                                            char* reason, size_t size,
+                                            size_t* length) {
+  return Guarded([&] { return StaleReason(tuner, reason, size, length); });
 }

@@ -48,7 +48,7 @@
 
 /* Of this header; wavetune_c_api_version() says the library's. */
 #define WAVETUNE_C_API_VERSION_MAJOR 1
-#define WAVETUNE_C_API_VERSION_MINOR 1
+#define WAVETUNE_C_API_VERSION_MINOR 2
 
 #if defined(__GNUC__)
 #define WAVETUNE_API __attribute__((visibility("default")))
@@ -206,7 +206,7 @@ WAVETUNE_API void wavetune_tuner_close(wavetune_tuner* tuner);
 enum {
   WAVETUNE_SOURCE_FITTED = 1,       /* Inside the measured range. */
   WAVETUNE_SOURCE_EXTRAPOLATED = 2, /* Beyond it. */
-  WAVETUNE_SOURCE_STALE = 3,  /* Fitted under another driver or power limit. */
+  WAVETUNE_SOURCE_STALE = 3,  /* Of another environment, kernel or compiler. */
   WAVETUNE_SOURCE_DEFAULT = 4 /* No model, or not a legal problem: `reason`. */
 };
 
@@ -322,9 +322,18 @@ WAVETUNE_API wavetune_status wavetune_tuner_digest(const wavetune_tuner* tuner,
 /* Returns WAVETUNE_ORIGIN_...; WAVETUNE_ORIGIN_DEFAULTS for NULL. */
 WAVETUNE_API int wavetune_tuner_origin(const wavetune_tuner* tuner);
 
-/* Returns 1 where the table was fitted under another driver, runtime or power
- * limit, else 0. */
+/* Returns 1 where the table was measured in another environment (driver,
+ * runtime, power limit), or for another version of the kernel or compiler, than
+ * what is there now; else 0. */
 WAVETUNE_API int wavetune_tuner_stale(const wavetune_tuner* tuner);
+
+/* Writes what differs where the table is stale: "driver \"580\", now \"590\"";
+ * "" where it is not. A longer text is cut to fit; its length without the 0 is
+ * written to `*length` (which may be NULL). With size 0, `reason` may be NULL.
+ * Since 1.2.
+ * Errors: INVALID_ARGUMENT for a NULL. */
+WAVETUNE_API wavetune_status wavetune_tuner_stale_reason(
+    const wavetune_tuner* tuner, char* reason, size_t size, size_t* length);
 
 /* ---- New tables ------------------------------------------------------- */
 
@@ -402,7 +411,7 @@ WAVETUNE_API int wavetune_client_mode(const wavetune_client* client);
 /* Returns 1 where the client hears of new tables now, else 0. */
 WAVETUNE_API int wavetune_client_watching(const wavetune_client* client);
 
-/* Returns why a table was refused or the watch was cut off most recently, with
+/* Returns why a table was refused, is stale or the watch was cut off last, with
  * the message in wavetune_last_error(); WAVETUNE_OK where nothing was. */
 WAVETUNE_API wavetune_status
 wavetune_client_last_problem(const wavetune_client* client);
@@ -416,7 +425,8 @@ enum {
   WAVETUNE_EVENT_WITHDRAWN = 2,
   WAVETUNE_EVENT_REFUSED = 3,     /* A table was not taken: `reason`. */
   WAVETUNE_EVENT_CONNECTED = 4,   /* The client hears of new tables. */
-  WAVETUNE_EVENT_DISCONNECTED = 5 /* It does not, and tries again: `reason`. */
+  WAVETUNE_EVENT_DISCONNECTED = 5, /* It does not, and tries again: `reason`. */
+  WAVETUNE_EVENT_STALE = 6 /* The table that decides is stale: `reason`. */
 };
 
 /* What happened to a client's tables. It and its texts live as long as the call
@@ -426,7 +436,7 @@ typedef struct wavetune_event {
   int64_t time_us;     /* Since the Unix epoch. */
   const char* kernel;  /* "" for what concerns the connection. */
   const char* digest;  /* Hex; may be "". */
-  const char* reason;  /* "" but for REFUSED and DISCONNECTED. */
+  const char* reason;  /* "" but for REFUSED, DISCONNECTED, STALE. */
   int32_t kind;        /* WAVETUNE_EVENT_... */
   int32_t reason_code; /* WAVETUNE_NOT_FOUND and so on; 0 without a reason. */
 } wavetune_event;

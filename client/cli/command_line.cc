@@ -20,7 +20,8 @@ constexpr char kDescription[] =
     "node.";
 constexpr char kFooter[] =
     "Exit codes: 0 ok, 1 failed, 2 wrong usage or input, 3 the daemon cannot "
-    "be reached,\nor there is no device to compile on.\n"
+    "be reached,\nor there is no device to compile on, 4 a table is stale "
+    "(--fail-stale).\n"
     "Every command explains itself: wavetune bench --help";
 
 // The parser with all commands.

@@ -86,12 +86,12 @@ absl::Status Run(CommandContext& context, const ProblemOptions& options) {
     for (const ExplainedRow& row : rows)
       json["rows"].push_back(RowJson(tuner, row, problem));
     PrintJson(*context.out, json);
-    return absl::OkStatus();
+    return CheckStale(options, tuner);
   }
   PrintDecision(*context.out, tuner, decision);
   *context.out << "why            " << why << "\n\n";
   PrintRows(*context.out, tuner, rows, problem);
-  return absl::OkStatus();
+  return CheckStale(options, tuner);
 }
 
 }  // namespace

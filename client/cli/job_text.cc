@@ -2,6 +2,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/exit_code.h"
 #include "client/cli/format.h"
 #include "client/cli/text_table.h"
 
@@ -54,6 +56,26 @@ void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs) {
   table.Print(out, "no jobs");
 }
 
+std::string StaleText(const v1::TableInfo& info) {
+  if (!info.stale()) return "serving";
+  return info.stale_reason().empty()
+             ? "STALE"
+             : absl::StrCat("STALE: ", info.stale_reason());
+}
+
+absl::Status CheckStale(const v1::ListTablesResponse& tables) {
+  std::vector<std::string> stale;
+  for (const v1::TableInfo& info : tables.tables()) {
+    if (!info.stale()) continue;
+    stale.push_back(absl::StrCat("\"", info.kernel(), "\" on ",
+                                 info.device_label(), " is ", StaleText(info)));
+  }
+  if (stale.empty()) return absl::OkStatus();
+  return StaleStatus(absl::StrCat(
+      stale.size(), " of ", tables.tables_size(), " tables are stale: ",
+      absl::StrJoin(stale, "; "), ". Profile them: wavetune reprofile"));
+}
+
 void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
   TextTable table({"KERNEL", "DEVICE", "DIGEST", "FINGERPRINT", "PORTFOLIO",
                    "SIZE", "EPOCH", "PROMOTED", "STATE"});
@@ -62,8 +84,7 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
                   info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
                   absl::StrCat(info.portfolio_size()),
                   FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
-                  FormatTime(info.promoted_at_us()),
-                  info.stale() ? "stale" : "serving"});
+                  FormatTime(info.promoted_at_us()), StaleText(info)});
   }
   for (const v1::TableInfo& info : tables.withdrawn()) {
     table.AddRow({info.kernel(), info.device_label(),

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 
+#include "absl/status/status.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
@@ -18,6 +19,13 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
 // can.
 void PrintKernelFaults(std::ostream& out,
                        const v1::ListKernelsResponse& kernels);
+
+// "serving", or "STALE: " with what differs.
+std::string StaleText(const v1::TableInfo& info);
+
+// Returns an error that ends as kExitStale where a table is stale, for
+// --fail-stale.
+absl::Status CheckStale(const v1::ListTablesResponse& tables);
 
 // "sampling", "running": enum names in lower case.
 std::string PhaseName(v1::JobPhase phase);

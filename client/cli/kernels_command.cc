@@ -1,4 +1,5 @@
 // wavetune kernels list|check|compile; export has a file of its own.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -35,6 +36,15 @@ struct Options {
   bool guard_pages = false;
 };
 
+// "2", or "2, 1 stale".
+std::string TablesText(const v1::KernelStatus& kernel) {
+  const auto stale =
+      std::count_if(kernel.tables().begin(), kernel.tables().end(),
+                    [](const v1::TableInfo& info) { return info.stale(); });
+  return stale == 0 ? absl::StrCat(kernel.tables_size())
+                    : absl::StrCat(kernel.tables_size(), ", ", stale, " stale");
+}
+
 absl::Status RunList(CommandContext& context) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
@@ -48,13 +58,16 @@ absl::Status RunList(CommandContext& context) {
     const std::string& problem = kernel.problem();
     table.AddRow(
         {kernel.spec().name(), absl::StrCat(kernel.configurations()),
-         absl::StrCat(kernel.tables_size()),
+         TablesText(kernel),
          problem.empty()
              ? "valid"
              : absl::StrCat("refused: ", problem.substr(0, problem.find('\n'))),
          kernel.path()});
   }
-  table.Print(*context.out, "no kernels: see wavetuned --kernels-dir");
+  if (kernels.kernels_size() > 0 || kernels.problems().empty())
+    table.Print(*context.out, "no kernels: see wavetuned --kernels-dir");
+  for (const std::string& problem : kernels.problems())
+    *context.out << problem << "\n";
   PrintKernelFaults(*context.out, kernels);
   return absl::OkStatus();
 }

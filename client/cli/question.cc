@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/exit_code.h"
 #include "client/cli/format.h"
 #include "client/client.h"
 #include "model/status_macros.h"
@@ -11,14 +12,19 @@
 namespace wavetune::cli {
 namespace {
 
-std::string Explanation(const Decision& decision) {
+std::string Explanation(const Tuner& tuner, const Decision& decision) {
   switch (decision.source) {
     case DecisionSource::kFitted:
       return "inside the measured range";
     case DecisionSource::kExtrapolated:
       return "beyond the measured range";
     case DecisionSource::kStale:
-      return "fitted under another driver, runtime or power limit; reprofile";
+      return absl::StrCat(
+          tuner.stale_reason().empty()
+              ? "measured in another environment or for another version of the "
+                "kernel"
+              : tuner.stale_reason(),
+          "; reprofile");
     case DecisionSource::kDefault:
       break;
   }
@@ -60,6 +66,18 @@ void AddProblemOptions(CLI::App* command, ProblemOptions& options) {
                       "Fingerprint or prefix, where several versions serve");
   command->add_option("--digest", options.digest,
                       "Decide with this table, serving or not");
+  command->add_flag("--fail-stale", options.fail_stale,
+                    "Exit with 4 where the table is stale: measured in another "
+                    "environment, or for another version of the kernel");
+}
+
+absl::Status CheckStale(const ProblemOptions& options, const Tuner& tuner) {
+  if (!options.fail_stale || !tuner.stale()) return absl::OkStatus();
+  return StaleStatus(absl::StrCat(
+      "the table of kernel \"", tuner.kernel(), "\" is stale: ",
+      tuner.stale_reason().empty() ? "the daemon does not say why"
+                                   : tuner.stale_reason(),
+      ". Profile it: wavetune reprofile --kernel ", tuner.kernel()));
 }
 
 absl::StatusOr<Question> AskTuner(const CommandContext& context,
@@ -103,8 +121,10 @@ Json DecisionJson(const Tuner& tuner, const Decision& decision) {
       {"relative_bound", decision.relative_bound},
       {"source", std::string(ToString(decision.source))},
       {"reason", std::string(ToString(decision.reason))},
-      {"explanation", Explanation(decision)},
+      {"explanation", Explanation(tuner, decision)},
       {"digest", tuner.digest()},
+      {"stale", tuner.stale()},
+      {"stale_reason", tuner.stale_reason()},
       {"origin", OriginText(tuner.origin())}};
 }
 
@@ -116,7 +136,7 @@ std::string DecisionLine(const Tuner& tuner, const Decision& decision) {
                     " +- ", FormatPercent(decision.relative_bound));
   absl::StrAppend(&line, "  ", std::string(ToString(decision.source)));
   if (decision.source != DecisionSource::kFitted)
-    absl::StrAppend(&line, " (", Explanation(decision), ")");
+    absl::StrAppend(&line, " (", Explanation(tuner, decision), ")");
   if (!tuner.digest().empty())
     absl::StrAppend(&line, "  table ", tuner.digest().substr(0, 16));
   if (tuner.origin() == TableOrigin::kCache)
@@ -133,7 +153,7 @@ void PrintDecision(std::ostream& out, const Tuner& tuner,
     out << "predicted      " << FormatMicroseconds(decision.latency_us)
         << " +- " << FormatPercent(decision.relative_bound) << "\n";
   out << "source         " << ToString(decision.source) << ": "
-      << Explanation(decision) << "\n"
+      << Explanation(tuner, decision) << "\n"
       << "table          ";
   if (tuner.digest().empty()) {
     out << "none\n";

@@ -20,6 +20,7 @@ struct ProblemOptions {
   std::string device;
   std::string fingerprint;
   std::string digest;
+  bool fail_stale = false;
 };
 
 // Adds them to a command.
@@ -36,6 +37,10 @@ struct Question {
 // the problem are in the answer.
 absl::StatusOr<Question> AskTuner(const CommandContext& context,
                                   const ProblemOptions& options);
+
+// Returns an error that ends as kExitStale where the options ask for it and the
+// tuner's table is stale; call it after the answer was printed.
+absl::Status CheckStale(const ProblemOptions& options, const Tuner& tuner);
 
 // Returns "from the daemon", "from the local cache: the daemon cannot be
 // reached", ... Cannot fail.

@@ -23,7 +23,8 @@ absl::Status Run(CommandContext& context, const ProblemOptions& options) {
   } else {
     *context.out << DecisionLine(tuner, decision) << "\n";
   }
-  return question.parsed.status();
+  RETURN_IF_ERROR(question.parsed.status());
+  return CheckStale(options, tuner);
 }
 
 }  // namespace
@@ -36,6 +37,7 @@ void AddResolveCommand(CommandRegistry& registry) {
       {"wavetune resolve gemm_f32 m=128 n=4096 k=4096",
        "wavetune resolve attention batch=1 heads=32 kv_heads=8 seq_q=512 "
        "seq_kv=512 specialisation=causal",
+       "wavetune resolve gemm_f32 m=128 n=4096 k=4096 --fail-stale",
        "wavetune resolve grouped_gemm group_rows=7,12,6 n=4096 k=4096 --json"},
       [options](CommandContext& context) { return Run(context, *options); });
   AddProblemOptions(command, *options);

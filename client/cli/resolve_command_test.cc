@@ -67,6 +67,25 @@ TEST_F(ResolveCommandTest, AnUnreachableDaemonIsExitCodeThreeUnlessCached) {
             kExitUnreachable);
 }
 
+TEST_F(ResolveCommandTest, SaysWhatMakesATableStaleAndFailsWhereAsked) {
+  const std::string digest =
+      wavetune::testing::Serve(wavetune::testing::TwoRowTable()).info.digest();
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64", "--fail-stale"}),
+            kExitOk);
+  const std::string why = "driver \"1\", now \"2\"";
+  node_.Remark(digest, why);
+  EXPECT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("STALE (" + why));
+  for (const char* command : {"resolve", "explain"}) {
+    EXPECT_EQ(Ask({command, "gemm", "m=64", "n=64", "k=64", "--json",
+                   "--fail-stale"}),
+              kExitStale)
+        << command;
+    EXPECT_EQ(Output()["stale_reason"], why) << "the answer comes all the same";
+    EXPECT_THAT(err_.str(), HasSubstr(why));
+  }
+}
+
 TEST_F(ResolveCommandTest, ExplainShowsEveryRowAndWhyTheWinnerWon) {
   EXPECT_EQ(Ask({"explain", "gemm", "m=64", "n=128", "k=64"}), kExitOk)
       << err_.str();

@@ -1,4 +1,6 @@
 // wavetune status, wavetune devices.
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
@@ -94,7 +96,11 @@ void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
   table.Print(out, "no devices: start wavetune-agent on this node");
 }
 
-absl::Status RunStatus(CommandContext& context) {
+struct StatusOptions {
+  bool fail_stale = false;
+};
+
+absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::GetStatusResponse status, daemon.status->GetStatus());
   ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
@@ -119,7 +125,7 @@ absl::Status RunStatus(CommandContext& context) {
     json["withdrawn_list"] = ToJson(tables)["withdrawn"];
     json["usage"] = ToJson(*usage);
     PrintJson(out, json);
-    return absl::OkStatus();
+    return options.fail_stale ? CheckStale(tables) : absl::OkStatus();
   }
   PrintDaemon(out, status, context.Endpoint());
   out << "\n";
@@ -131,7 +137,7 @@ absl::Status RunStatus(CommandContext& context) {
   PrintJobList(out, jobs);
   out << "\n";
   PrintUsage(out, *usage);
-  return absl::OkStatus();
+  return options.fail_stale ? CheckStale(tables) : absl::OkStatus();
 }
 
 absl::Status RunDevices(CommandContext& context) {
@@ -149,11 +155,18 @@ absl::Status RunDevices(CommandContext& context) {
 }  // namespace
 
 void AddStatusCommands(CommandRegistry& registry) {
-  registry.Add(
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* status = registry.Add(
       registry.root(), "status",
       "Shows the daemon, its store, devices, tables, recent jobs, and how "
       "good decisions were for what was asked for.",
-      {"wavetune status", "wavetune status --json"}, RunStatus);
+      {"wavetune status", "wavetune status --json",
+       "wavetune status --fail-stale"},
+      [options](CommandContext& context) {
+        return RunStatus(context, *options);
+      });
+  status->add_flag("--fail-stale", options->fail_stale,
+                   "Exit with 4 where a table is stale");
   registry.Add(
       registry.root(), "devices",
       "Lists the devices seen so far, with what they do right now: clock, "

@@ -47,6 +47,35 @@ TEST_F(StatusCommandsTest, StatusShowsDaemonDevicesTablesAndJobs) {
   EXPECT_EQ(Output()["device_list"][0]["attached"], true);
 }
 
+TEST_F(StatusCommandsTest, WhereverATableIsShownItSaysWhatMakesItStale) {
+  const std::string why = "driver \"580\", now \"590\"";
+  Serve(wavetune::testing::TinyTable());
+  for (v1::TableInfo* info : {daemon_->tables.mutable_tables(0),
+                              daemon_->payloads[0].mutable_info()}) {
+    info->set_stale(true);
+    info->set_stale_reason(why);
+  }
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"status"},
+        {"tables", "list"},
+        {"tables", "show", "add"}}) {
+    EXPECT_EQ(Run(command), kExitOk);
+    EXPECT_THAT(out_.str(), HasSubstr("STALE: " + why)) << command[0];
+  }
+  EXPECT_EQ(Run({"tables", "list", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["tables"][0]["stale_reason"], why);
+  EXPECT_EQ(Run({"tables", "list", "--fail-stale"}), kExitStale);
+  EXPECT_THAT(err_.str(), HasSubstr(why));
+  EXPECT_EQ(Run({"status", "--fail-stale"}), kExitStale);
+}
+
+TEST_F(StatusCommandsTest, AKernelsFolderThatCannotBeReadIsNoEmptyOne) {
+  daemon_->kernels.add_problems("kernels folder /k cannot be read: denied");
+  EXPECT_EQ(Run({"kernels", "list"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("/k cannot be read"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("no kernels")));
+}
+
 TEST_F(StatusCommandsTest, StatusShowsHowGoodDecisionsWereForWhatWasAskedFor) {
   EXPECT_EQ(Run({"status"}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("no use reported yet"));

@@ -25,6 +25,7 @@ struct Options {
   std::string fingerprint;
   std::string table;
   std::string out;
+  bool fail_stale = false;
 };
 
 absl::Status RunList(CommandContext& context, const Options& options) {
@@ -39,7 +40,7 @@ absl::Status RunList(CommandContext& context, const Options& options) {
   } else {
     PrintTableList(*context.out, tables);
   }
-  return absl::OkStatus();
+  return options.fail_stale ? CheckStale(tables) : absl::OkStatus();
 }
 
 std::string RegimeText(const SubTable& sub, size_t row, size_t wave) {
@@ -158,10 +159,13 @@ void PrintTable(std::ostream& out, const v1::TableInfo& info,
       << "fingerprint    " << table.fingerprint << "\n"
       << "silicon        " << table.silicon_key << "\n"
       << "environment    " << table.environment_key << "\n"
+      << "compiler       "
+      << (info.compiler().empty() ? "not recorded" : info.compiler()) << "\n"
       << "profiled on    " << info.device_label() << " " << info.device_uuid()
       << "\n"
       << "promoted       " << FormatTime(info.promoted_at_us()) << ", epoch "
-      << info.epoch() << (info.stale() ? ", STALE" : "") << "\n";
+      << info.epoch() << "\n"
+      << "state          " << StaleText(info) << "\n";
   if (!info.withdrawn().empty())
     out << "WITHDRAWN      " << info.withdrawn() << "\n";
   for (const std::string& note : info.notes())
@@ -314,11 +318,14 @@ void AddTablesCommands(CommandRegistry& registry) {
       registry.AddGroup("tables", "Lists, shows and saves the serving tables.");
   CLI::App* list = registry.Add(
       tables, "list", "Lists the serving tables.",
-      {"wavetune tables list", "wavetune tables list --kernel gemm_f32"},
+      {"wavetune tables list", "wavetune tables list --kernel gemm_f32",
+       "wavetune tables list --fail-stale"},
       [options](CommandContext& context) {
         return RunList(context, *options);
       });
   list->add_option("--kernel", options->kernel, "Only this kernel's");
+  list->add_flag("--fail-stale", options->fail_stale,
+                 "Exit with 4 where a table is stale");
   list->add_option("--device", options->device,
                    "Only those of this device's class (UUID)");
   CLI::App* show = registry.Add(

@@ -24,13 +24,18 @@ void AppendValues(const std::vector<std::string>& parameters,
   }
 }
 
-std::string DecisionReason(const Decision& decision) {
+std::string DecisionReason(const Decision& decision,
+                           const std::string& stale_reason) {
   switch (decision.source) {
     case DecisionSource::kDefault:
       return std::string(ToString(decision.reason));
     case DecisionSource::kStale:
-      return "the table was fitted under another driver, runtime or power "
-             "limit; reprofile this device";
+      return absl::StrCat("the table is stale: ",
+                          stale_reason.empty()
+                              ? "it was measured under another environment, or "
+                                "for another version of the kernel"
+                              : stale_reason,
+                          "; reprofile this device");
     default:
       return "";
   }
@@ -261,7 +266,8 @@ v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
 }
 
 v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
-                             const Decision& decision) {
+                             const Decision& decision,
+                             const std::string& stale_reason) {
   static_assert(static_cast<int>(DecisionSource::kFitted) == v1::FITTED);
   static_assert(static_cast<int>(DecisionSource::kExtrapolated) ==
                 v1::EXTRAPOLATED);
@@ -275,7 +281,7 @@ v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
   proto.set_source(static_cast<v1::DecisionSource>(decision.source));
   if (decision.digest_prefix != 0)
     proto.set_digest_prefix(absl::StrFormat("%016x", decision.digest_prefix));
-  proto.set_reason(DecisionReason(decision));
+  proto.set_reason(DecisionReason(decision, stale_reason));
   return proto;
 }
 

@@ -49,9 +49,11 @@ absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
 v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
                          const Sample& sample);
 
-// `parameters`: names in order. `reason` is filled for kDefault and kStale.
+// `parameters`: names in order. `reason` is filled for kDefault and kStale;
+// `stale_reason` says what differs there.
 v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
-                             const Decision& decision);
+                             const Decision& decision,
+                             const std::string& stale_reason = "");
 v1::ExplainedRow ExplainedRowToProto(const std::vector<std::string>& parameters,
                                      const ExplainedRow& row);
 

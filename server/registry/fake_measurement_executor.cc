@@ -332,6 +332,17 @@ absl::StatusOr<std::shared_ptr<const KernelSpec>> FakeKernelCatalog::Spec(
   return it->second.spec;
 }
 
+absl::StatusOr<std::string> FakeKernelCatalog::Fingerprint(
+    const std::string& name, const DeviceFacts& device) {
+  std::lock_guard lock(mutex_);
+  const auto it = kernels_.find(name);
+  if (it == kernels_.end()) {
+    return absl::NotFoundError(absl::StrCat("no kernel \"", name, "\""));
+  }
+  return Sha256Hex(
+      absl::StrCat(name, " ", it->second.version, " ", device.compiler));
+}
+
 std::vector<std::string> FakeKernelCatalog::Names() {
   std::lock_guard lock(mutex_);
   std::vector<std::string> names;

@@ -162,6 +162,8 @@ class FakeKernelCatalog : public KernelCatalog {
       const std::string& name, const DeviceFacts& device) override;
   absl::StatusOr<std::shared_ptr<const KernelSpec>> Spec(
       const std::string& name) override;
+  absl::StatusOr<std::string> Fingerprint(const std::string& name,
+                                          const DeviceFacts& device) override;
   std::vector<std::string> Names() override;
   void Reload() override;
 

@@ -43,6 +43,11 @@ class KernelCatalog {
   virtual absl::StatusOr<std::shared_ptr<const KernelSpec>> Spec(
       const std::string& name) = 0;
 
+  // Returns the hex fingerprint that the kernel has now on `device`. Errors:
+  // as Get. Cheap: every table lookup asks.
+  virtual absl::StatusOr<std::string> Fingerprint(
+      const std::string& name, const DeviceFacts& device) = 0;
+
   // Returns the names of valid kernels, sorted.
   virtual std::vector<std::string> Names() = 0;
 

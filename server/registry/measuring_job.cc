@@ -404,7 +404,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     const CompiledTable& table = *table_->serving.table;
     const Decision decision =
         table.Resolve(table.SubTableIndex(problem.specialisation),
-                      problem.View(), table_->stale);
+                      problem.View(), table_->stale());
     chosen = decision.configuration;
     result.predicted_us = decision.latency_us;
     result.relative_bound = decision.relative_bound;

@@ -518,6 +518,7 @@ absl::Status ProfilingJob::Promote(const Table& table,
   record.device_label = input_.device.label;
   record.device_uuid = input_.device.uuid;
   record.notes = control_->record().notes;
+  record.compiler = input_.device.compiler;
   ASSIGN_OR_RETURN(const TableRecord promoted,
                    services_.tables->Promote(std::move(record), payload));
   control_->Update([&](JobRecord& job) {

@@ -73,6 +73,7 @@ struct TableRecord {
   std::string withdrawn;
   // What the fit has to say against it, the worst first.
   std::vector<std::string> notes;
+  std::string compiler;  // That it was measured with; empty: not recorded.
 
   friend bool operator==(const TableRecord&, const TableRecord&) = default;
 };

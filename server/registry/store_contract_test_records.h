@@ -55,7 +55,8 @@ inline TableRecord TestTable(const ProfileKey& key) {
           .portfolio_size = 5,
           .device_label = "NVIDIA H200",
           .device_uuid = "GPU-1",
-          .notes = {"bounds are wide"}};
+          .notes = {"bounds are wide"},
+          .compiler = "NVRTC 13.0"};
 }
 
 inline JobRecord TestJob() {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/key_difference.h"
 #include "model/status_macros.h"
 #include "model/table/digest.h"
 
@@ -200,8 +201,10 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
   ASSIGN_OR_RETURN(const Choice choice, Choose(*serving, query));
   if (choice.table == nullptr) return WasWithdrawn(*choice.record);
   TableMatch match{.serving = *choice.table};
-  match.stale = query.device &&
-                choice.key().environment_key != EnvironmentKey(*query.device);
+  if (query.device) {
+    match.stale_reason = KeyDifference(choice.key().environment_key,
+                                       EnvironmentKey(*query.device));
+  }
   return match;
 }
 
@@ -325,6 +328,21 @@ void TableCatalog::Publish(TableSnapshot next, TableChange change) {
       changes_from_ = changes_.front().revision;
       changes_.pop_front();
     }
+    listeners = listeners_.Current();
+  }
+  for (const Handle& listener : listeners) (*listener)(change);
+}
+
+void TableCatalog::Remark(const TableRecord& table,
+                          const std::string& stale_reason) {
+  std::lock_guard change_lock(change_mutex_);
+  TableChange change{.kind = TableChange::Kind::kRemarked,
+                     .table = table,
+                     .stale_reason = stale_reason};
+  std::vector<Handle> listeners;
+  {
+    std::lock_guard lock(mutex_);
+    change.revision = snapshot_->revision;
     listeners = listeners_.Current();
   }
   for (const Handle& listener : listeners) (*listener)(change);

@@ -1,9 +1,10 @@
 // TableCatalog: the serving tables in memory, ready to decide and to be sent.
 //
 // Requests never touch the disk but for tables that no longer serve. Matching a
-// table to a device is here too: equal silicon keys are required; where only
-// the environment key differs the table is served as stale, because yesterday's
-// table beats the default on the morning after a driver upgrade.
+// table to a device is here too: equal silicon keys are required; where the
+// environment key or the kernel's fingerprint differs the table is served as
+// stale (server/registry/table_staleness.h), because yesterday's table beats
+// the default on the morning after a driver upgrade.
 //
 //   TableCatalog catalog(&store, warn);
 //   RETURN_IF_ERROR(catalog.Load());
@@ -60,15 +61,19 @@ struct TableQuery {
 
 struct TableMatch {
   ServingTable serving;
-  bool stale = false;  // The device's environment key is another one.
+  std::string stale_reason;  // What differs; empty: nothing.
+
+  bool stale() const { return !stale_reason.empty(); }
 };
 
 struct TableChange {
   // Retired for a reason where `table.withdrawn` is not empty.
-  enum class Kind { kPromoted, kRetired };
+  // kRemarked: it became stale, or current again; what it holds is the same.
+  enum class Kind { kPromoted, kRetired, kRemarked };
   Kind kind = Kind::kPromoted;
   TableRecord table;
   uint64_t revision = 0;
+  std::string stale_reason = "";  // Of kRemarked; empty: current.
 };
 
 class TableCatalog {
@@ -139,6 +144,11 @@ class TableCatalog {
 
   // Ends serving. Errors: as TableStore::Retire.
   absl::Status Retire(const ProfileKey& key);
+
+  // Tells watchers that a table became stale, or current again where `reason`
+  // is empty. Not among the changes that a late watcher catches up with: it is
+  // told how each table is.
+  void Remark(const TableRecord& table, const std::string& stale_reason);
 
   // Subscribes to changes after the returned snapshot. Listeners are called in
   // the order of revisions, from the promoting thread.

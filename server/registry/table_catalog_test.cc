@@ -65,7 +65,8 @@ TEST_F(TableCatalogTest, ServesStaleWhenOnlyTheEnvironmentDiffers) {
   upgraded.driver = "999.1";
   const auto match = catalog_.Find({.kernel = spec_.name, .device = upgraded});
   ASSERT_TRUE(match.ok()) << match.status();
-  EXPECT_TRUE(match->stale);
+  EXPECT_TRUE(match->stale());
+  EXPECT_THAT(match->stale_reason, HasSubstr("now \"999.1\""));
   EXPECT_EQ(match->serving.record.digest, promoted.digest);
 
   DeviceFacts other = device_;
@@ -81,7 +82,7 @@ TEST_F(TableCatalogTest, PrefersTheSameEnvironment) {
   const TableRecord new_table = Promote(catalog_, Key(upgraded), 11);
   const auto match = catalog_.Find({.kernel = spec_.name, .device = device_});
   ASSERT_TRUE(match.ok()) << match.status();
-  EXPECT_FALSE(match->stale);
+  EXPECT_FALSE(match->stale());
   EXPECT_EQ(match->serving.record.digest, old_table.digest);
   // Without a device the newest counts.
   EXPECT_EQ(catalog_.Find({.kernel = spec_.name})->serving.record.digest,

@@ -118,8 +118,12 @@ absl::StatusOr<ReportInput> ReportFromDaemon(
   report.representative = Representative(*daemon.status, table);
   if (info.stale())
     report.notes.push_back(
-        "The table is stale: it was fitted under another driver, runtime or "
-        "power limit.");
+        absl::StrCat("The table is stale: ",
+                     info.stale_reason().empty()
+                         ? "it was measured in another environment, or for "
+                           "another version of the kernel"
+                         : info.stale_reason(),
+                     "."));
 
   if (!info.withdrawn().empty())
     report.notes.push_back(

@@ -205,7 +205,13 @@ void AddTunerType(nb::module_& module) {
           "Where the table came from.")
       .def_prop_ro(
           "stale", [](const BoundTuner& self) { return self.tuner().stale(); },
-          "Whether the table is of another driver, runtime or power limit.")
+          "Whether the table was measured in another environment (driver, "
+          "runtime, power limit),\nor for another version of the kernel or "
+          "compiler, than what is there now.")
+      .def_prop_ro(
+          "stale_reason",
+          [](const BoundTuner& self) { return self.tuner().stale_reason(); },
+          "What differs where the table is stale; empty where it is not.")
       .def_prop_ro(
           "specialisation",
           [](const BoundTuner& self) { return self.tuner().specialisation(); },

@@ -80,7 +80,10 @@ void AddPolicies(nb::module_& module) {
       .value("CONNECTED", ClientEvent::Kind::kConnected,
              "The client hears of new tables.")
       .value("DISCONNECTED", ClientEvent::Kind::kDisconnected,
-             "It does not; it tries again.");
+             "It does not; it tries again.")
+      .value("STALE", ClientEvent::Kind::kStale,
+             "The table that decides is stale; Event.reason says what "
+             "differs.");
 }
 
 }  // namespace

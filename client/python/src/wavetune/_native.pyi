@@ -80,6 +80,7 @@ class EventKind(enum.Enum):
     REFUSED = 3
     CONNECTED = 4
     DISCONNECTED = 5
+    STALE = 6
 
 @final
 class Decision:
@@ -153,8 +154,11 @@ class Tuner:
         """Where the table came from."""
     @property
     def stale(self) -> bool:
-        """Whether the table is of another driver, runtime or power limit."""
-
+        """Whether the table was measured in another environment (driver, runtime, power limit), or for another version
+        of the kernel or compiler, than what is there now."""
+    @property
+    def stale_reason(self) -> str:
+        """What differs where the table is stale; empty where it is not."""
     @property
     def specialisation(self) -> str:
         """Name of the specialisation; empty where the kernel has none."""

@@ -39,7 +39,7 @@ class StagedTable(NamedTuple):
 
     digest: str
     origin: Origin
-    stale: bool  # Fitted under another driver, runtime or power limit.
+    stale: bool  # Of another environment, kernel version or compiler.
     configurations: tuple[Mapping[str, int], ...]  # All that it can answer.
     unprepared: tuple[Mapping[str, int], ...]  # Those not declared with set_prepared().
 
@@ -51,5 +51,5 @@ class Event(NamedTuple):
     time_us: int  # Since the Unix epoch.
     kernel: str  # Empty for what concerns the connection.
     digest: str  # May be empty.
-    reason: str  # Of EventKind.REFUSED and DISCONNECTED; else empty.
+    reason: str  # Of EventKind.REFUSED, DISCONNECTED and STALE; else empty.
     number: int  # From 1, in order: where numbers are missing, older events were forgotten.
