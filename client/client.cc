@@ -11,6 +11,7 @@
 #include "client/client_settings.h"
 #include "client/daemon_link.h"
 #include "client/event_log.h"
+#include "client/fork_guard.h"
 #include "client/kernel_defaults.h"
 #include "client/table_cache.h"
 #include "client/table_files.h"
@@ -85,9 +86,10 @@ std::shared_ptr<UsageReporter> MakeReporter(const ClientSettings& settings,
 TableSlot::RecorderSource RecordersOf(
     const std::shared_ptr<UsageReporter>& reporter) {
   if (reporter == nullptr) return nullptr;
-  return [weak = std::weak_ptr(reporter)](
+  return [weak = std::weak_ptr(reporter), born = ForkGeneration()](
              const TunerIdentity& identity,
              const TableState& state) -> std::shared_ptr<UsageRecorder> {
+    if (born != ForkGeneration()) return nullptr;  // The thread is not here.
     const std::shared_ptr<UsageReporter> reports = weak.lock();
     if (reports == nullptr) return nullptr;
     return reports->Recorder(
@@ -121,8 +123,11 @@ class Client::Impl {
         finder_(Pointers(links_), &cache_, &files_, log_.get()),
         slots_(&finder_, log_.get()),
         pin_(settings_.pinned_set) {
-    if (cache_.problem().ok()) return;
-    log_->Add(ClientEvent::Kind::kRefused, "", "", cache_.problem());
+    if (!cache_.problem().ok())
+      log_->Add(Kind::kRefused, "", "", cache_.problem());
+    if (settings_.cache_problem.empty()) return;
+    log_->Add(Kind::kCacheProblem, "", "",
+              absl::UnavailableError(settings_.cache_problem));
   }
 
   // Finds the set that is pinned by its digest. Before anything else.
@@ -144,6 +149,9 @@ class Client::Impl {
   const ClientSettings& settings() const { return settings_; }
   const EventLog& log() const { return *log_; }
 
+  // Whether this is a fork's copy of what belongs to the parent.
+  bool inherited() const { return born_ != ForkGeneration(); }
+
  private:
   absl::Status ApplyPin(const std::string& kernel, TunerOptions* options) const;
   // Where there is no table, and why.
@@ -155,9 +163,12 @@ class Client::Impl {
       const std::string& kernel, const TunerOptions& options) const;
   Tuner MakeTuner(TunerIdentity identity, const TunerOptions& options,
                   TableState first, uint64_t news_before);
+  // Says once, in an event, what a forked process has of its parent's client.
+  void NoteFork();
   void StartWatch();
   void Remember(const TableSet& set);
 
+  const uint32_t born_ = ForkGeneration();
   const ClientSettings settings_;
   const Links links_;
   const TableFiles files_;
@@ -167,8 +178,9 @@ class Client::Impl {
   const TableFinder finder_;
   TunerSlots slots_;
   std::optional<TableSet> pin_;
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   // Guarded by mutex_.
+  uint32_t noted_fork_ = born_;
   std::map<std::string, TableSet> known_sets_;
   std::unique_ptr<TableWatcher> watcher_;  // Last: it uses all of the above.
 };
@@ -200,6 +212,7 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
                      "\" is too short; give at least ", kMinFingerprintPrefix,
                      " characters"));
   }
+  if (inherited()) NoteFork();
   const uint64_t news = slots_.news();
   if (settings_.mode == ClientMode::kOff) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
@@ -238,7 +251,8 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
     if (fetched.ok() || !options.device.empty()) return fetched;
     reason = fetched.status();
   }
-  if (!missing && !IsUnreachable(why)) return reason;
+  // What a daemon sent damaged is none, either.
+  if (!(missing || IsUnreachable(why) || absl::IsDataLoss(why))) return reason;
   // What was withdrawn still knows the kernel's default.
   const absl::StatusOr<OfferedTable> withdrawn =
       finder_.FindWithdrawn(kernel, options);
@@ -283,7 +297,21 @@ Tuner Client::Impl::MakeTuner(TunerIdentity identity,
   return Tuner(std::move(slot));
 }
 
+void Client::Impl::NoteFork() {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(noted_fork_, ForkGeneration()) == ForkGeneration())
+      return;
+  }
+  log_->Add(Kind::kDisconnected, "", "",
+            absl::FailedPreconditionError(
+                "this process was forked from the one that connected: tuners "
+                "decide on and calls go on, but nothing is heard of new tables "
+                "and no use is reported. Connect anew for that"));
+}
+
 void Client::Impl::StartWatch() {
+  if (inherited()) return;
   std::lock_guard lock(mutex_);
   if (!settings_.watch || links_.empty() || watcher_ != nullptr) return;
   DaemonLink* const daemon = links_[0].get();
@@ -317,6 +345,7 @@ void Client::Impl::StartWatch() {
 }
 
 bool Client::Impl::watching() {
+  if (inherited()) return false;  // The thread is the parent's.
   std::lock_guard lock(mutex_);
   return watcher_ != nullptr && watcher_->synced();
 }
@@ -435,10 +464,15 @@ absl::Status Client::Impl::ActivateTableSet(const std::string& digest) {
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Client::~Client() = default;
+Client::~Client() {
+  // The threads and connections are the parent's: waiting for the ones would
+  // have no end, and closing the others would be the parent's loss.
+  if (impl_->inherited()) (void)impl_.release();
+}
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
     const ClientOptions& options) {
+  PrepareForForks();
   ASSIGN_OR_RETURN(ClientSettings settings, ResolveSettings(options));
   ASSIGN_OR_RETURN(TableFiles files, ReadFiles(settings));
   ASSIGN_OR_RETURN(Links links, OpenLinks(settings));

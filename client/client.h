@@ -17,6 +17,10 @@
 //   client->StageTableSet(digest);                           // other ranks
 //   client->ActivateTableSet(digest);                        // all, at a step
 //
+// Forks: tuners and clients may be used in a forked process; there they decide
+// with what they have, ask the daemon on connections of their own, and hear of
+// nothing new. A client that connects there works as any.
+//
 // Thread safety: all methods may be called from any thread.
 #ifndef WAVETUNE_CLIENT_CLIENT_H_
 #define WAVETUNE_CLIENT_CLIENT_H_
@@ -45,7 +49,8 @@ class Client {
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const ClientOptions& options);
   // Ends the watch and reports what use is left. Prompt, whatever the daemon
-  // does: half a second at most. Tuners live on.
+  // does: half a second at most. Tuners live on. In a forked process the
+  // parent's client is left as it is, and its memory with it.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -101,8 +106,8 @@ class Client {
   bool watching() const;
   // What happened to the tables, oldest first; the last 64.
   std::vector<ClientEvent> events() const;
-  // The last reason for which a table was refused, was stale or the watch was
-  // cut off; OK where there was none.
+  // The last reason for which a table was refused, was stale, could not be
+  // cached or the watch was cut off; OK where there was none.
   absl::Status last_problem() const;
 
  private:

@@ -1,5 +1,8 @@
 #include "client/daemon_link.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -8,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/usage/grpc_usage_sender.h"
+#include "grpc/grpc.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -35,6 +39,26 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
   return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(),
                                    arguments);
+}
+
+// Whether this process has its gRPC from its parent: threads that are not here,
+// and a polling set that the parent uses, too.
+constinit std::atomic<bool> grpc_was_in_use{false};
+constinit std::atomic<bool> grpc_is_the_parents{false};
+
+void BeforeFork() {
+  grpc_was_in_use.store(grpc_is_initialized() != 0, std::memory_order_relaxed);
+}
+
+void AfterForkInChild() {
+  if (grpc_was_in_use.load(std::memory_order_relaxed))
+    grpc_is_the_parents.store(true, std::memory_order_relaxed);
+}
+
+void WatchForForks() {
+  static const bool watching =
+      pthread_atfork(BeforeFork, nullptr, AfterForkInChild) == 0;
+  (void)watching;
 }
 
 }  // namespace
@@ -121,48 +145,69 @@ class DaemonLink::Impl {
   bool cancelled_ = false;
 };
 
-DaemonLink::DaemonLink(std::string endpoint, std::unique_ptr<Impl> impl)
-    : endpoint_(std::move(endpoint)), impl_(std::move(impl)) {}
+DaemonLink::DaemonLink(std::string endpoint, double timeout_s,
+                       std::unique_ptr<Impl> impl)
+    : endpoint_(std::move(endpoint)),
+      plain_(endpoint_, timeout_s),
+      impl_(std::move(impl)) {}
 
 DaemonLink::~DaemonLink() = default;
 
 absl::StatusOr<std::unique_ptr<DaemonLink>> DaemonLink::Open(
     const std::string& endpoint, double timeout_s) {
+  WatchForForks();
+  if (grpc_is_the_parents.load(std::memory_order_relaxed)) {
+    return std::unique_ptr<DaemonLink>(
+        new DaemonLink(endpoint, timeout_s, nullptr));
+  }
   const std::shared_ptr<grpc::Channel> channel = OpenChannel(endpoint);
   if (channel == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("endpoint \"", endpoint,
                      "\" is not valid; give unix:/path/to/reader.sock"));
   }
-  return std::unique_ptr<DaemonLink>(new DaemonLink(
-      endpoint, std::make_unique<Impl>(endpoint, channel, timeout_s)));
+  return std::unique_ptr<DaemonLink>(
+      new DaemonLink(endpoint, timeout_s,
+                     std::make_unique<Impl>(endpoint, channel, timeout_s)));
 }
 
 absl::StatusOr<FetchedTable> DaemonLink::GetTable(
     const v1::GetTableRequest& request) {
   ASSIGN_OR_RETURN(
       v1::GetTableResponse response,
-      impl_->Do(impl_->tables(), &v1::TableService::Stub::GetTable, request));
+      plain()
+          ? plain_.Do<v1::GetTableResponse>("TableService/GetTable", request)
+          : impl_->Do(impl_->tables(), &v1::TableService::Stub::GetTable,
+                      request));
   return FetchedTable{.info = std::move(*response.mutable_info()),
                       .payload = std::move(*response.mutable_payload())};
 }
 
 absl::StatusOr<v1::ListDevicesResponse> DaemonLink::ListDevices() {
-  return impl_->Do(impl_->status(), &v1::StatusService::Stub::ListDevices,
-                   v1::ListDevicesRequest());
+  const v1::ListDevicesRequest request;
+  return plain() ? plain_.Do<v1::ListDevicesResponse>(
+                       "StatusService/ListDevices", request)
+                 : impl_->Do(impl_->status(),
+                             &v1::StatusService::Stub::ListDevices, request);
 }
 
 absl::StatusOr<v1::ListKernelsResponse> DaemonLink::ListKernels() {
-  return impl_->Do(impl_->status(), &v1::StatusService::Stub::ListKernels,
-                   v1::ListKernelsRequest());
+  const v1::ListKernelsRequest request;
+  return plain() ? plain_.Do<v1::ListKernelsResponse>(
+                       "StatusService/ListKernels", request)
+                 : impl_->Do(impl_->status(),
+                             &v1::StatusService::Stub::ListKernels, request);
 }
 
 absl::StatusOr<TableSet> DaemonLink::GetTableSet(const std::string& digest) {
   v1::GetTableSetRequest request;
   request.set_digest(digest);
-  ASSIGN_OR_RETURN(const v1::GetTableSetResponse response,
-                   impl_->Do(impl_->tables(),
-                             &v1::TableService::Stub::GetTableSet, request));
+  ASSIGN_OR_RETURN(
+      const v1::GetTableSetResponse response,
+      plain() ? plain_.Do<v1::GetTableSetResponse>("TableService/GetTableSet",
+                                                   request)
+              : impl_->Do(impl_->tables(), &v1::TableService::Stub::GetTableSet,
+                          request));
   TableSet set(
       TableSet::Tables(response.tables().begin(), response.tables().end()));
   if (set.Digest() != digest) {
@@ -176,13 +221,34 @@ absl::StatusOr<TableSet> DaemonLink::GetTableSet(const std::string& digest) {
 absl::Status DaemonLink::AnnounceTableSet(const TableSet& set) {
   v1::AnnounceTableSetRequest request;
   request.mutable_tables()->insert(set.tables().begin(), set.tables().end());
+  if (plain()) {
+    return plain_
+        .Do<v1::AnnounceTableSetResponse>("TableService/AnnounceTableSet",
+                                          request)
+        .status();
+  }
   return impl_
       ->Do(impl_->tables(), &v1::TableService::Stub::AnnounceTableSet, request)
       .status();
 }
 
+absl::Status DaemonLink::WatchPlainly(const v1::WatchTablesRequest& request,
+                                      const OnNotice& on_notice) {
+  const absl::Status status = plain_.Stream(
+      "TableService/WatchTables", request.SerializeAsString(),
+      [&on_notice](absl::string_view message) {
+        v1::WatchTablesResponse notice;
+        return notice.ParseFromArray(message.data(),
+                                     static_cast<int>(message.size())) &&
+               on_notice(notice);
+      });
+  return status.ok() ? absl::UnavailableError("the daemon ended the watch")
+                     : status;
+}
+
 absl::Status DaemonLink::WatchTables(const v1::WatchTablesRequest& request,
                                      const OnNotice& on_notice) {
+  if (plain()) return WatchPlainly(request, on_notice);
   Impl::Call call(impl_.get(), /*with_deadline=*/false);
   const auto stream = impl_->tables().WatchTables(call.context(), request);
   v1::WatchTablesResponse notice;
@@ -197,13 +263,21 @@ absl::Status DaemonLink::WatchTables(const v1::WatchTablesRequest& request,
 }
 
 std::unique_ptr<UsageSender> DaemonLink::MakeUsageSender() const {
-  return MakeGrpcUsageSender(impl_->channel());
+  return plain() ? MakePlainUsageSender(endpoint_)
+                 : MakeGrpcUsageSender(impl_->channel());
 }
 
-void DaemonLink::Cancel() { impl_->Cancel(); }
+void DaemonLink::Cancel() {
+  plain_.Cancel();
+  if (!plain()) impl_->Cancel();
+}
 
 bool IsUnreachable(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  // The last three are of a daemon that is there and cannot answer: overloaded,
+  // or broken.
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status) || absl::IsInternal(status) ||
+         absl::IsUnknown(status);
 }
 
 }  // namespace wavetune

@@ -1,16 +1,23 @@
 // DaemonLink: the calls to one daemon, each with a deadline, all of which can
 // be cut off. Includes no gRPC.
 //
+// A process that was forked while its parent used gRPC calls without it, on
+// connections of its own (client/plain_link.h): what the parent had is neither
+// used nor touched.
+//
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_CLIENT_DAEMON_LINK_H_
 #define WAVETUNE_CLIENT_DAEMON_LINK_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/fork_guard.h"
+#include "client/plain_link.h"
 #include "client/table_cache.h"
 #include "client/table_set.h"
 #include "client/usage/usage_sender.h"
@@ -54,10 +61,19 @@ class DaemonLink {
 
  private:
   class Impl;
-  DaemonLink(std::string endpoint, std::unique_ptr<Impl> impl);
+  DaemonLink(std::string endpoint, double timeout_s,
+             std::unique_ptr<Impl> impl);
+
+  absl::Status WatchPlainly(const v1::WatchTablesRequest& request,
+                            const OnNotice& on_notice);
+  // Whether gRPC is the parent's, or may not be used at all.
+  bool plain() const { return impl_ == nullptr || born_ != ForkGeneration(); }
 
   const std::string endpoint_;
-  const std::unique_ptr<Impl> impl_;
+  const uint32_t born_ = ForkGeneration();
+  PlainLink plain_;
+  const std::unique_ptr<Impl>
+      impl_;  // nullptr: made where gRPC cannot be used.
 };
 
 // The daemon cannot be asked; something else may answer.

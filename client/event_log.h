@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "client/client_event.h"
+#include "client/fork_guard.h"
 
 namespace wavetune {
 
@@ -33,7 +34,7 @@ class EventLog {
   absl::Status last_problem() const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   // Guarded by mutex_.
   uint64_t added_ = 0;
   std::deque<ClientEvent> events_;

@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/fork_guard.h"
 #include "client/read_section.h"
 
 namespace wavetune {
@@ -93,7 +94,7 @@ class SnapshotCell {
     retired_ = std::move(kept);
   }
 
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<const T> owner_;
   std::vector<Retired> retired_;

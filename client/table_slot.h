@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "client/activation.h"
 #include "client/event_log.h"
+#include "client/fork_guard.h"
 #include "client/snapshot_cell.h"
 #include "client/table_state.h"
 #include "client/usage/usage_recorder.h"
@@ -154,7 +155,7 @@ class TableSlot {
   SnapshotCell<TableState> cell_;
   std::atomic<bool> has_staged_ = false;  // A hint, so that steps are cheap.
 
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   // Guarded by mutex_.
   std::set<Configuration> prepared_;
   std::optional<Staged> staged_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "client/event_log.h"
+#include "client/fork_guard.h"
 #include "client/table_finder.h"
 #include "client/table_slot.h"
 #include "proto/wavetune/v1/types.pb.h"
@@ -55,7 +56,7 @@ class TunerSlots {
 
   const TableFinder* const finder_;
   EventLog* const log_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   // Guarded by mutex_.
   uint64_t news_ = 0;
   // Withdrawn since the last snapshot, for tuners that are just being made.

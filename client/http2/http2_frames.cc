@@ -1,0 +1,320 @@
+#include "client/http2/http2_frames.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
+
+namespace wavetune {
+namespace {
+
+using Field = std::pair<absl::string_view, absl::string_view>;
+
+// RFC 7541, appendix A; index 1 is the first.
+constexpr std::array<Field, 61> kStaticTable = {{
+    {":authority", ""},
+    {":method", "GET"},
+    {":method", "POST"},
+    {":path", "/"},
+    {":path", "/index.html"},
+    {":scheme", "http"},
+    {":scheme", "https"},
+    {":status", "200"},
+    {":status", "204"},
+    {":status", "206"},
+    {":status", "304"},
+    {":status", "400"},
+    {":status", "404"},
+    {":status", "500"},
+    {"accept-charset", ""},
+    {"accept-encoding", "gzip, deflate"},
+    {"accept-language", ""},
+    {"accept-ranges", ""},
+    {"accept", ""},
+    {"access-control-allow-origin", ""},
+    {"age", ""},
+    {"allow", ""},
+    {"authorization", ""},
+    {"cache-control", ""},
+    {"content-disposition", ""},
+    {"content-encoding", ""},
+    {"content-language", ""},
+    {"content-length", ""},
+    {"content-location", ""},
+    {"content-range", ""},
+    {"content-type", ""},
+    {"cookie", ""},
+    {"date", ""},
+    {"etag", ""},
+    {"expect", ""},
+    {"expires", ""},
+    {"from", ""},
+    {"host", ""},
+    {"if-match", ""},
+    {"if-modified-since", ""},
+    {"if-none-match", ""},
+    {"if-range", ""},
+    {"if-unmodified-since", ""},
+    {"last-modified", ""},
+    {"link", ""},
+    {"location", ""},
+    {"max-forwards", ""},
+    {"proxy-authenticate", ""},
+    {"proxy-authorization", ""},
+    {"range", ""},
+    {"referer", ""},
+    {"refresh", ""},
+    {"retry-after", ""},
+    {"server", ""},
+    {"set-cookie", ""},
+    {"strict-transport-security", ""},
+    {"transfer-encoding", ""},
+    {"user-agent", ""},
+    {"vary", ""},
+    {"via", ""},
+    {"www-authenticate", ""},
+}};
+
+// Indices in the static table.
+constexpr uint8_t kAuthority = 1;
+constexpr uint8_t kMethodPost = 3;
+constexpr uint8_t kPath = 4;
+constexpr uint8_t kSchemeHttp = 6;
+constexpr uint8_t kContentType = 31;
+
+constexpr uint8_t kIndexed = 0x80;
+constexpr uint8_t kIncremental = 0x40;
+constexpr uint8_t kTableSize = 0x20;
+
+absl::Status Broken(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(
+      "the daemon's answer is no HTTP/2 that this client reads: ", what));
+}
+
+// Adds an integer with a prefix of `bits` bits below `pattern`.
+void AddInteger(uint8_t pattern, int bits, uint32_t value, std::string* out) {
+  const uint32_t limit = (uint32_t{1} << bits) - 1;
+  if (value < limit) {
+    out->push_back(static_cast<char>(pattern | value));
+    return;
+  }
+  out->push_back(static_cast<char>(pattern | limit));
+  value -= limit;
+  for (; value >= 0x80; value >>= 7)
+    out->push_back(static_cast<char>(0x80 | (value & 0x7f)));
+  out->push_back(static_cast<char>(value));
+}
+
+void AddString(absl::string_view text, std::string* out) {
+  AddInteger(0, 7, static_cast<uint32_t>(text.size()), out);
+  absl::StrAppend(out, text);
+}
+
+// Literals that nobody indexes.
+void AddNamed(uint8_t name_index, absl::string_view value, std::string* out) {
+  AddInteger(0, 4, name_index, out);
+  AddString(value, out);
+}
+void AddLiteral(absl::string_view name, absl::string_view value,
+                std::string* out) {
+  out->push_back(0);
+  AddString(name, out);
+  AddString(value, out);
+}
+
+// Reads a header block from its beginning.
+class BlockReader {
+ public:
+  explicit BlockReader(absl::string_view block) : rest_(block) {}
+
+  bool done() const { return rest_.empty(); }
+  uint8_t Peek() const { return static_cast<uint8_t>(rest_[0]); }
+
+  absl::StatusOr<uint32_t> Integer(int bits) {
+    if (rest_.empty()) return Broken("a header block ends early");
+    const uint32_t limit = (uint32_t{1} << bits) - 1;
+    uint64_t value = Byte() & limit;
+    if (value < limit) return static_cast<uint32_t>(value);
+    for (int shift = 0; shift <= 28; shift += 7) {
+      if (rest_.empty()) return Broken("a header block ends early");
+      const uint8_t byte = Byte();
+      value += static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (value > kLargestWindow) break;
+      if ((byte & 0x80) == 0) return static_cast<uint32_t>(value);
+    }
+    return Broken("a number in a header block is too large");
+  }
+
+  absl::StatusOr<std::string> String() {
+    if (rest_.empty()) return Broken("a header block ends early");
+    const bool huffman = (Peek() & 0x80) != 0;
+    ASSIGN_OR_RETURN(const uint32_t size, Integer(7));
+    if (size > rest_.size()) return Broken("a header block ends early");
+    std::string text(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return huffman ? std::string() : text;
+  }
+
+ private:
+  uint8_t Byte() {
+    const auto byte = static_cast<uint8_t>(rest_[0]);
+    rest_.remove_prefix(1);
+    return byte;
+  }
+
+  absl::string_view rest_;
+};
+
+absl::StatusOr<Field> StaticField(uint32_t index) {
+  if (index == 0 || index > kStaticTable.size())
+    return Broken("a header refers to a dynamic table");
+  return kStaticTable[index - 1];
+}
+
+uint32_t ReadBytes(absl::string_view bytes, size_t first, size_t count) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < count; ++i)
+    value = value << 8 | static_cast<uint8_t>(bytes[first + i]);
+  return value;
+}
+
+}  // namespace
+
+std::string EncodeUint32(uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    bytes.push_back(static_cast<char>(value >> shift & 0xff));
+  return bytes;
+}
+
+std::string EncodeFrame(FrameType type, uint8_t flags, uint32_t stream,
+                        absl::string_view payload) {
+  std::string bytes =
+      EncodeUint32(static_cast<uint32_t>(payload.size())).substr(1);
+  bytes.push_back(static_cast<char>(type));
+  bytes.push_back(static_cast<char>(flags));
+  absl::StrAppend(&bytes, EncodeUint32(stream), payload);
+  return bytes;
+}
+
+absl::StatusOr<std::optional<Http2Frame>> TakeFrame(std::string* bytes) {
+  if (bytes->size() < kFrameHeaderBytes) return std::nullopt;
+  const size_t size = ReadBytes(*bytes, 0, 3);
+  if (size > kMaxFrameBytes) return Broken("a frame is too large");
+  if (bytes->size() < kFrameHeaderBytes + size) return std::nullopt;
+  Http2Frame frame;
+  frame.type = static_cast<FrameType>((*bytes)[3]);
+  frame.flags = static_cast<uint8_t>((*bytes)[4]);
+  frame.stream = ReadBytes(*bytes, 5, 4) & kLargestWindow;
+  frame.payload = bytes->substr(kFrameHeaderBytes, size);
+  bytes->erase(0, kFrameHeaderBytes + size);
+  return frame;
+}
+
+std::string Http2Preface() {
+  // SETTINGS: HEADER_TABLE_SIZE 0, ENABLE_PUSH 0, INITIAL_WINDOW_SIZE.
+  std::string settings;
+  for (const auto& [name, value] :
+       {std::pair<uint16_t, uint32_t>{1, 0}, {2, 0}, {4, kLargestWindow}}) {
+    absl::StrAppend(&settings, EncodeUint32(name).substr(2),
+                    EncodeUint32(value));
+  }
+  return absl::StrCat(
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      EncodeFrame(FrameType::kSettings, 0, 0, settings),
+      EncodeFrame(FrameType::kWindowUpdate, 0, 0,
+                  EncodeUint32(kLargestWindow - kInitialWindow)));
+}
+
+std::string EncodeRequestHeaders(absl::string_view path,
+                                 absl::string_view authority,
+                                 int64_t timeout_us) {
+  std::string block;
+  block.push_back(static_cast<char>(kIndexed | kMethodPost));
+  block.push_back(static_cast<char>(kIndexed | kSchemeHttp));
+  AddNamed(kPath, path, &block);
+  AddNamed(kAuthority, authority, &block);
+  AddLiteral("te", "trailers", &block);
+  AddNamed(kContentType, "application/grpc", &block);
+  // Of at most eight digits: milliseconds last for a day.
+  if (timeout_us > 0) {
+    AddLiteral("grpc-timeout", absl::StrCat(timeout_us / 1000 + 1, "m"),
+               &block);
+  }
+  return block;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
+    absl::string_view block) {
+  std::map<std::string, std::string> fields;
+  BlockReader reader(block);
+  while (!reader.done()) {
+    const uint8_t first = reader.Peek();
+    if ((first & kIndexed) != 0) {
+      ASSIGN_OR_RETURN(const uint32_t index, reader.Integer(7));
+      ASSIGN_OR_RETURN(const Field field, StaticField(index));
+      fields[std::string(field.first)] = std::string(field.second);
+      continue;
+    }
+    if ((first & kIncremental) == 0 && (first & kTableSize) != 0) {
+      ASSIGN_OR_RETURN(const uint32_t size, reader.Integer(5));
+      if (size != 0) return Broken("a dynamic table is kept");
+      continue;
+    }
+    // A literal; what it would add to a table of size 0 is dropped.
+    const int bits = (first & kIncremental) != 0 ? 6 : 4;
+    ASSIGN_OR_RETURN(const uint32_t index, reader.Integer(bits));
+    std::string name;
+    if (index == 0) {
+      ASSIGN_OR_RETURN(name, reader.String());
+    } else {
+      ASSIGN_OR_RETURN(const Field field, StaticField(index));
+      name = std::string(field.first);
+    }
+    ASSIGN_OR_RETURN(fields[name], reader.String());
+  }
+  return fields;
+}
+
+absl::StatusOr<absl::string_view> ContentOf(const Http2Frame& frame) {
+  absl::string_view block = frame.payload;
+  size_t padding = 0;
+  if ((frame.flags & kPadded) != 0) {
+    if (block.empty()) return Broken("a padded frame is empty");
+    padding = static_cast<uint8_t>(block[0]);
+    block.remove_prefix(1);
+  }
+  if (frame.type == FrameType::kHeaders && (frame.flags & kPriority) != 0) {
+    constexpr size_t kPriorityBytes = 5;
+    if (block.size() < kPriorityBytes) return Broken("a frame ends early");
+    block.remove_prefix(kPriorityBytes);
+  }
+  if (padding > block.size()) return Broken("a frame is all padding");
+  block.remove_suffix(padding);
+  return block;
+}
+
+std::string PercentDecoded(absl::string_view text) {
+  const auto digit = [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c))
+               ? c - '0'
+               : absl::ascii_tolower(static_cast<unsigned char>(c)) - 'a' + 10;
+  };
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() &&
+        absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+        absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 2]))) {
+      decoded.push_back(
+          static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2])));
+      i += 2;
+    } else {
+      decoded.push_back(text[i]);
+    }
+  }
+  return decoded;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,102 @@
+#include "client/http2/http2_frames.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/escaping.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(Http2FramesTest, AFrameIsReadAsItWasWritten) {
+  std::string bytes =
+      EncodeFrame(FrameType::kData, kEndStream, 1, "payload") + "rest";
+  const auto frame = TakeFrame(&bytes);
+  ASSERT_TRUE(frame.ok() && frame->has_value());
+  EXPECT_EQ((*frame)->type, FrameType::kData);
+  EXPECT_EQ((*frame)->flags, kEndStream);
+  EXPECT_EQ((*frame)->stream, 1u);
+  EXPECT_EQ((*frame)->payload, "payload");
+  EXPECT_EQ(bytes, "rest");
+}
+
+TEST(Http2FramesTest, AFrameThatIsNotWholeWaits) {
+  const std::string whole = EncodeFrame(FrameType::kPing, 0, 0, "12345678");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    std::string part = whole.substr(0, size);
+    const auto frame = TakeFrame(&part);
+    ASSERT_TRUE(frame.ok());
+    EXPECT_FALSE(frame->has_value()) << size;
+    EXPECT_EQ(part.size(), size);
+  }
+}
+
+TEST(Http2FramesTest, AFrameLargerThanAgreedIsRefused) {
+  std::string bytes =
+      EncodeFrame(FrameType::kData, 0, 1, std::string(kMaxFrameBytes + 1, 'x'));
+  EXPECT_TRUE(absl::IsDataLoss(TakeFrame(&bytes).status()));
+}
+
+// RFC 7541, C.2: the examples without Huffman coding.
+TEST(Http2FramesTest, ReadsTheHeadersOfTheStandardsExamples) {
+  EXPECT_THAT(*DecodeHeaders(absl::HexStringToBytes(
+                  "400a637573746f6d2d6b65790d637573746f6d2d686561646572")),
+              ElementsAre(Pair("custom-key", "custom-header")));
+  EXPECT_THAT(
+      *DecodeHeaders(absl::HexStringToBytes("040c2f73616d706c652f70617468")),
+      ElementsAre(Pair(":path", "/sample/path")));
+  EXPECT_THAT(*DecodeHeaders(absl::HexStringToBytes("82")),
+              ElementsAre(Pair(":method", "GET")));
+}
+
+TEST(Http2FramesTest, ReadsWhatItWrites) {
+  EXPECT_THAT(
+      *DecodeHeaders(EncodeRequestHeaders(
+          "/wavetune.v1.TableService/" + std::string(200, 'x'), "localhost",
+          2'000'000)),
+      ElementsAre(
+          Pair(":authority", "localhost"), Pair(":method", "POST"),
+          Pair(":path", "/wavetune.v1.TableService/" + std::string(200, 'x')),
+          Pair(":scheme", "http"), Pair("content-type", "application/grpc"),
+          Pair("grpc-timeout", "2001m"), Pair("te", "trailers")));
+}
+
+TEST(Http2FramesTest, RefusesWhatIsNoHeaderBlock) {
+  for (const char* hex : {"be", "ff", "ffffffffffff", "00", "000a61",
+                          "0003616263", "3fe11f", "7f", "0085"}) {
+    EXPECT_TRUE(
+        absl::IsDataLoss(DecodeHeaders(absl::HexStringToBytes(hex)).status()))
+        << hex;
+  }
+}
+
+TEST(Http2FramesTest, AHuffmanCodedValueIsLeftOut) {
+  // ":authority" with a Huffman-coded value of two bytes, then ":method GET".
+  EXPECT_THAT(*DecodeHeaders(absl::HexStringToBytes("0182aabb82")),
+              ElementsAre(Pair(":authority", ""), Pair(":method", "GET")));
+}
+
+TEST(Http2FramesTest, PaddingAndPriorityAreNoContent) {
+  const Http2Frame frame{.type = FrameType::kHeaders,
+                         .flags = kPadded | kPriority,
+                         .stream = 1,
+                         .payload = std::string("\x02"
+                                                "PPPPPblock\0\0",
+                                                13)};
+  EXPECT_EQ(*ContentOf(frame), "block");
+  const Http2Frame all_padding{
+      .type = FrameType::kData, .flags = kPadded, .payload = "\x09x"};
+  EXPECT_TRUE(absl::IsDataLoss(ContentOf(all_padding).status()));
+}
+
+TEST(Http2FramesTest, MessagesArePercentDecoded) {
+  EXPECT_EQ(PercentDecoded("caf%C3%A9 100% %2"), "caf\xc3\xa9 100% %2");
+}
+
+}  // namespace
+}  // namespace wavetune
