@@ -23,6 +23,8 @@ struct ClientEvent {
     kDisconnected,  // It does not; `reason` says why. It tries again.
     kStale,         // The table that decides is stale; `reason` says what
                     // differs. Once it is not any more: kActivated.
+    kCacheProblem,  // The cache cannot be used; `reason` says why. Once for
+                    // each client: it goes on without.
   };
 
   // From 1, in the order in which things happened; who looks now and then has
@@ -32,8 +34,9 @@ struct ClientEvent {
   int64_t time_us = 0;  // Since the Unix epoch.
   std::string kernel;   // Empty for what concerns the connection.
   std::string digest;   // Hex; may be empty.
-  absl::Status reason;  // OK but for kRefused, kDisconnected, kStale, and
-                        // kWithdrawn of a table that decided.
+  absl::Status reason;  // OK but for kRefused, kDisconnected, kStale,
+                        // kCacheProblem, and kWithdrawn of a table that
+                        // decided.
 };
 
 // Returns the word that people read: "STAGED", ... Cannot fail.

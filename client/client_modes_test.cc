@@ -88,6 +88,72 @@ TEST_F(ClientModesTest, ADamagedTableOfTheDaemonLeavesTheCachedOne) {
   EXPECT_TRUE(absl::IsDataLoss(client->last_problem()));
 }
 
+TEST_F(ClientModesTest, ADamagedCacheFileNeverEndsTheChain) {
+  const auto damage = [&](const FetchedTable& table) {
+    std::ofstream(node_.cache_dir() + "/" + table.info.digest() + ".table")
+        << "damaged";
+  };
+  node_.Stop();
+  Cache(table_);
+  damage(table_);
+  ClientOptions options = Options(ClientMode::kAuto);
+  TunerOptions with_manifest;
+  with_manifest.manifest = kGemmManifest;
+  FetchedTable gemm = Serve(TinyTable());
+  gemm.info.set_kernel("gemm_f32");
+  Cache(gemm);
+  damage(gemm);
+  const auto client = Connect(options);
+  EXPECT_EQ(client->GetTuner("gemm_f32", with_manifest)->origin(),
+            TableOrigin::kDefaults);
+  EXPECT_THAT(std::string(client->last_problem().message()),
+              HasSubstr("damaged"));
+  options.table_file = Write(table_);
+  EXPECT_EQ(Connect(options)->GetTuner("add")->origin(), TableOrigin::kFile);
+}
+
+TEST_F(ClientModesTest, WhereTheNewestCachedTableIsDamagedTheOneBeforeDecides) {
+  node_.Stop();
+  Table other_driver = TinyTable();
+  other_driver.environment_key = "driver=2";
+  FetchedTable newest = Serve(other_driver);
+  newest.info.set_epoch(2);
+  Cache(table_);
+  Cache(newest);
+  std::ofstream(node_.cache_dir() + "/" + newest.info.digest() + ".table")
+      << "damaged";
+  EXPECT_EQ(Connect(ClientMode::kAuto)->GetTuner("add")->digest(),
+            table_.info.digest());
+}
+
+TEST_F(ClientModesTest, ADamagedTableOfTheDaemonLeavesTheManifestsDefault) {
+  FetchedTable gemm = Serve(TinyTable());
+  gemm.info.set_kernel("gemm_f32");
+  node_.Promote(gemm);
+  TunerOptions with_manifest;
+  with_manifest.manifest = kGemmManifest;
+  EXPECT_EQ(
+      Connect(ClientMode::kAuto)->GetTuner("gemm_f32", with_manifest)->origin(),
+      TableOrigin::kDefaults);
+}
+
+TEST_F(ClientModesTest, ACacheThatCannotBeWrittenIsSaidOnce) {
+  node_.Promote(table_);
+  ClientOptions options = Options(ClientMode::kAuto);
+  options.cache_dir = "/proc/wavetune";
+  const auto client = Connect(options);
+  EXPECT_EQ(client->GetTuner("add")->origin(), TableOrigin::kDaemon);
+  EXPECT_EQ(client->GetTuner("add")->origin(), TableOrigin::kDaemon);
+  int said = 0;
+  for (const ClientEvent& event : client->events()) {
+    if (event.kind != ClientEvent::Kind::kCacheProblem) continue;
+    ++said;
+    EXPECT_THAT(std::string(event.reason.message()),
+                HasSubstr("/proc/wavetune"));
+  }
+  EXPECT_EQ(said, 1);
+}
+
 TEST_F(ClientModesTest, ReplayAsksNoDaemon) {
   node_.Promote(table_);
   const auto client = Connect(ClientMode::kReplay);

@@ -151,7 +151,11 @@ absl::StatusOr<ClientSettings> ResolveSettings(const ClientOptions& options,
         "the option usage_interval_s is ", settings.usage_interval_s,
         "; legal is seconds above 0, at most 86400"));
   }
-  if (settings.cache_dir == "auto") settings.cache_dir = DefaultCacheDir();
+  if (settings.cache_dir == "auto") {
+    CacheDir cache = DefaultCacheDir();
+    settings.cache_dir = std::move(cache.path);
+    settings.cache_problem = std::move(cache.problem);
+  }
   ASSIGN_OR_RETURN(settings.mode, ModeOf(options, environment));
   ASSIGN_OR_RETURN(const bool usage_feedback,
                    UsageFeedbackOf(options, environment));

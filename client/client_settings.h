@@ -20,6 +20,7 @@ namespace wavetune {
 struct ClientSettings {
   std::vector<std::string> endpoints;  // gRPC targets; the node's daemon first.
   std::string cache_dir;               // Empty: no cache.
+  std::string cache_problem;           // Why it is not the usual one, or none.
   double timeout_s = 2;
   ClientMode mode = ClientMode::kAuto;
   std::string table_file;              // Empty: none.

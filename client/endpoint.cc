@@ -1,7 +1,5 @@
 #include "client/endpoint.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "absl/strings/match.h"
@@ -37,16 +35,10 @@ std::string SiblingEndpoint(absl::string_view reader_endpoint,
   return absl::StrCat(stem, role, ".sock");
 }
 
-std::string DefaultCacheDir() {
+CacheDir DefaultCacheDir() {
   if (const std::string dir = Environment("WAVETUNE_CACHE_DIR"); !dir.empty())
-    return dir;
-  if (const std::string dir = Environment("XDG_CACHE_HOME"); !dir.empty())
-    return dir + "/wavetune";
-  if (const std::string dir = Environment("HOME"); !dir.empty())
-    return dir + "/.cache/wavetune";
-  const std::string dir = absl::StrCat("/tmp/wavetune-cache-", geteuid());
-  // Whoever writes to the cache chooses our configurations.
-  return MakePrivateDir(dir).ok() ? dir : "";
+    return {.path = dir};
+  return DefaultCache();
 }
 
 }  // namespace wavetune

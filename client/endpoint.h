@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "proto/convert/cache_paths.h"
 
 namespace wavetune {
 
@@ -21,12 +22,9 @@ std::string ReaderEndpoint(absl::string_view explicit_endpoint = "");
 std::string SiblingEndpoint(absl::string_view reader_endpoint,
                             absl::string_view role);
 
-// Returns the default folder for cached tables: $WAVETUNE_CACHE_DIR, else
-// $XDG_CACHE_HOME/wavetune, else $HOME/.cache/wavetune, else
-// /tmp/wavetune-cache-<uid>, which is made with mode 0700; empty (no cache)
-// where that is not a folder that only this user can write to. Reads the
-// environment; cannot fail.
-std::string DefaultCacheDir();
+// Returns the default folder for cached tables: $WAVETUNE_CACHE_DIR, else that
+// of proto/convert/cache_paths.h. Reads the environment; cannot fail.
+CacheDir DefaultCacheDir();
 
 }  // namespace wavetune
 

@@ -53,9 +53,9 @@ TEST_F(EndpointTest, KeepsAnEndpointThatServesAllRoles) {
 
 TEST_F(EndpointTest, FindsTheCacheFolder) {
   setenv("XDG_CACHE_HOME", "/c", 1);
-  EXPECT_EQ(DefaultCacheDir(), "/c/wavetune");
+  EXPECT_EQ(DefaultCacheDir().path, "/c/wavetune");
   setenv("WAVETUNE_CACHE_DIR", "/d", 1);
-  EXPECT_EQ(DefaultCacheDir(), "/d");
+  EXPECT_EQ(DefaultCacheDir().path, "/d");
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ absl::string_view ToString(ClientEvent::Kind kind) {
       return "DISCONNECTED";
     case ClientEvent::Kind::kStale:
       return "STALE";
+    case ClientEvent::Kind::kCacheProblem:
+      return "CACHE_PROBLEM";
   }
   return "UNKNOWN";
 }

@@ -18,11 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Older tables first.
-auto AgeOf(const v1::TableInfo& info) {
-  return std::make_tuple(info.promoted_at_us(), info.epoch(), info.digest());
-}
-
 auto IdentityOf(const v1::TableInfo& info) {
   return std::tie(info.kernel(), info.silicon_key(), info.environment_key(),
                   info.fingerprint());
@@ -42,6 +37,16 @@ TableCache::TableCache(std::string dir) : dir_(std::move(dir)) {
                           absl::StrCat("tables are not cached in ", dir_, ": ",
                                        problem_.message()));
   dir_.clear();
+}
+
+bool IsOlder(const v1::TableInfo& a, const v1::TableInfo& b) {
+  // A clock may step back, an epoch does not; but it is its store's.
+  const auto epochs = [](const v1::TableInfo& info) {
+    return std::make_tuple(info.epoch(), info.promoted_at_us(), info.digest());
+  };
+  if (a.store_id() == b.store_id()) return epochs(a) < epochs(b);
+  return std::make_tuple(a.promoted_at_us(), a.digest()) <
+         std::make_tuple(b.promoted_at_us(), b.digest());
 }
 
 std::string TableCache::Path(const std::string& digest,
@@ -83,7 +88,7 @@ absl::Status TableCache::Put(const FetchedTable& table,
   for (const v1::TableInfo& other : ListAll()) {
     if (in_sets.count(other.digest()) == 0 &&
         IdentityOf(other) == IdentityOf(table.info) &&
-        AgeOf(other) < AgeOf(table.info)) {
+        IsOlder(other, table.info)) {
       fs::remove(Path(other.digest(), ".info"), error);
       fs::remove(Path(other.digest(), ".table"), error);
       fs::remove(Path(other.digest(), ".withdrawn"), error);
@@ -194,7 +199,7 @@ std::vector<v1::TableInfo> TableCache::ListAll() const {
             [](const v1::TableInfo& a, const v1::TableInfo& b) {
               return IdentityOf(a) != IdentityOf(b)
                          ? IdentityOf(a) < IdentityOf(b)
-                         : AgeOf(b) < AgeOf(a);
+                         : a.digest() < b.digest();
             });
   return result;
 }
@@ -203,9 +208,11 @@ std::vector<v1::TableInfo> TableCache::List(const std::string& kernel) const {
   std::vector<v1::TableInfo> result;
   for (v1::TableInfo& info : ListAll()) {
     if (!kernel.empty() && info.kernel() != kernel) continue;
-    if (!result.empty() && IdentityOf(result.back()) == IdentityOf(info))
-      continue;
-    result.push_back(std::move(info));
+    if (result.empty() || IdentityOf(result.back()) != IdentityOf(info)) {
+      result.push_back(std::move(info));
+    } else if (IsOlder(result.back(), info)) {
+      result.back() = std::move(info);
+    }
   }
   return result;
 }

@@ -31,6 +31,10 @@ struct FetchedTable {
   std::string payload;
 };
 
+// Returns whether `a` was promoted before `b`: by epoch within one store, since
+// clocks step back; else by time. Cannot fail.
+bool IsOlder(const v1::TableInfo& a, const v1::TableInfo& b);
+
 class TableCache {
  public:
   // An empty `dir` switches the cache off: nothing is found, nothing is kept.
@@ -42,7 +46,7 @@ class TableCache {
   const absl::Status& problem() const { return problem_; }
 
   // Keeps a table, and removes ones of the same kernel, fingerprint and device
-  // class that were promoted earlier and that no kept set names. `device_uuid`
+  // class that are older (IsOlder) and that no kept set names. `device_uuid`
   // is the device the table was fetched for; empty where none was named.
   // Errors: the file system's, with the path.
   absl::Status Put(const FetchedTable& table,
@@ -80,7 +84,7 @@ class TableCache {
   // Tables that a kept set names.
   std::set<std::string> DigestsInSets() const;
   std::string Path(const std::string& digest, const char* suffix) const;
-  // Everything readable, the youngest of each identity first.
+  // Everything readable, sorted by identity.
   std::vector<v1::TableInfo> ListAll() const;
 
   std::string dir_;

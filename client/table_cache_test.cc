@@ -90,6 +90,34 @@ TEST_F(TableCacheTest, LinksInPlaceOfItsFilesAreNotFollowed) {
   EXPECT_TRUE(std::filesystem::exists(elsewhere));
 }
 
+TEST_F(TableCacheTest, AClockThatStepsBackDoesNotMakeAReplacedTableTheNewest) {
+  FetchedTable replaced = Serve(WithDelta(1), "GPU-1", 2000);
+  replaced.info.set_store_id("store-1");
+  replaced.info.set_epoch(7);
+  FetchedTable serving = Serve(WithDelta(2), "GPU-1", 1000);
+  serving.info.set_store_id("store-1");
+  serving.info.set_epoch(8);
+  ASSERT_TRUE(cache_.Put(replaced).ok());
+  ASSERT_TRUE(cache_.Put(serving).ok());
+  ASSERT_EQ(cache_.List("add").size(), 1u);
+  EXPECT_EQ(cache_.List("add")[0].digest(), serving.info.digest());
+  EXPECT_FALSE(cache_.Get(replaced.info.digest()).ok()) << "it is gone";
+  // Also where it comes later, by its digest.
+  ASSERT_TRUE(cache_.Put(replaced).ok());
+  EXPECT_EQ(cache_.List("add")[0].digest(), serving.info.digest());
+}
+
+TEST_F(TableCacheTest, EpochsOfDifferentStoresAreNotCompared) {
+  FetchedTable old_store = Serve(WithDelta(1), "GPU-1", 1000);
+  old_store.info.set_store_id("store-1");
+  old_store.info.set_epoch(50);
+  FetchedTable new_store = Serve(WithDelta(2), "GPU-1", 2000);
+  new_store.info.set_store_id("store-2");
+  new_store.info.set_epoch(1);
+  EXPECT_TRUE(IsOlder(old_store.info, new_store.info));
+  EXPECT_FALSE(IsOlder(new_store.info, old_store.info));
+}
+
 TEST_F(TableCacheTest, SaysNotFoundForAnUnknownDigest) {
   EXPECT_TRUE(absl::IsNotFound(cache_.Get(std::string(64, 'a')).status()));
   EXPECT_TRUE(absl::IsNotFound(cache_.Get("../../etc/passwd").status()));

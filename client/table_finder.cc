@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -156,10 +155,11 @@ absl::StatusOr<OfferedTable> TableFinder::FindLocally(
   }
   absl::StatusOr<OfferedTable> file = FindInFiles(kernel, options);
   if (file.ok() || !absl::IsNotFound(file.status())) return file;
-  if (!absl::IsNotFound(cached.status()) || files_->path().empty())
-    return cached;
-  return absl::NotFoundError(absl::StrCat(cached.status().message(), ", and ",
-                                          file.status().message()));
+  // What was damaged is gone: as if it had never been there.
+  return absl::NotFoundError(
+      files_->path().empty() ? std::string(cached.status().message())
+                             : absl::StrCat(cached.status().message(), ", and ",
+                                            file.status().message()));
 }
 
 absl::StatusOr<OfferedTable> TableFinder::FindInCache(
@@ -190,19 +190,41 @@ absl::StatusOr<OfferedTable> TableFinder::FindInCache(
   }
   // Another driver or an edited kernel leaves the older table beside the newer;
   // only other silicon is another question.
-  const v1::TableInfo& newest = **std::max_element(
-      choices.begin(), choices.end(),
-      [](const v1::TableInfo* a, const v1::TableInfo* b) {
-        return std::make_tuple(a->promoted_at_us(), a->epoch()) <
-               std::make_tuple(b->promoted_at_us(), b->epoch());
-      });
   if (std::any_of(choices.begin(), choices.end(),
-                  [&newest](const v1::TableInfo* info) {
-                    return info->silicon_key() != newest.silicon_key();
+                  [&choices](const v1::TableInfo* info) {
+                    return info->silicon_key() != choices[0]->silicon_key();
                   })) {
     return SeveralFit("cached tables", kernel, choices);
   }
-  ASSIGN_OR_RETURN(const FetchedTable table, cache_->Get(newest.digest()));
+  return NewestWhole(kernel, std::move(choices));
+}
+
+absl::StatusOr<OfferedTable> TableFinder::NewestWhole(
+    const std::string& kernel,
+    std::vector<const v1::TableInfo*> choices) const {
+  absl::Status damaged;
+  while (!choices.empty()) {
+    const auto newest =
+        std::max_element(choices.begin(), choices.end(),
+                         [](const v1::TableInfo* a, const v1::TableInfo* b) {
+                           return IsOlder(*a, *b);
+                         });
+    const std::string digest = (*newest)->digest();
+    choices.erase(newest);
+    absl::StatusOr<OfferedTable> table = FromCache(digest);
+    if (table.ok()) return table;
+    damaged = table.status();
+    // The one before it is better than none.
+    if (!choices.empty()) {
+      log_->Add(ClientEvent::Kind::kRefused, kernel, digest, damaged);
+    }
+  }
+  return damaged;
+}
+
+absl::StatusOr<OfferedTable> TableFinder::FromCache(
+    const std::string& digest) const {
+  ASSIGN_OR_RETURN(const FetchedTable table, cache_->Get(digest));
   return Offer(table, TableOrigin::kCache);
 }
 
@@ -298,7 +320,11 @@ absl::StatusOr<OfferedTable> TableFinder::FetchFrom(
     withdrawn_.erase(fetched.info.digest());
   }
   // A cache that cannot be written costs the fallback, not the answer.
-  cache_->Put(fetched, options.device).IgnoreError();
+  if (const absl::Status kept = cache_->Put(fetched, options.device);
+      !kept.ok() && !cache_problem_said_.exchange(true)) {
+    log_->Add(ClientEvent::Kind::kCacheProblem, kernel, fetched.info.digest(),
+              kept);
+  }
   return offered;
 }
 

@@ -9,6 +9,7 @@
 #ifndef WAVETUNE_CLIENT_TABLE_FINDER_H_
 #define WAVETUNE_CLIENT_TABLE_FINDER_H_
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -78,6 +79,12 @@ class TableFinder {
  private:
   absl::StatusOr<OfferedTable> FindInCache(const std::string& kernel,
                                            const TunerOptions& options) const;
+  // Returns the newest of `choices` that is not damaged. Errors: what is wrong
+  // with the oldest.
+  absl::StatusOr<OfferedTable> NewestWhole(
+      const std::string& kernel,
+      std::vector<const v1::TableInfo*> choices) const;
+  absl::StatusOr<OfferedTable> FromCache(const std::string& digest) const;
   // `device` is the device meant, where it is known.
   absl::StatusOr<OfferedTable> FindInFiles(
       const std::string& kernel, const TunerOptions& options,
@@ -111,6 +118,8 @@ class TableFinder {
   mutable std::mutex mutex_;
   // Why tables were withdrawn, by digest. Guarded by mutex_.
   mutable std::map<std::string, std::string> withdrawn_;
+  // A cache that cannot be written is an event once.
+  mutable std::atomic<bool> cache_problem_said_ = false;
 };
 
 }  // namespace wavetune

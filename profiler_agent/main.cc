@@ -26,8 +26,10 @@
 #include "profiler_agent/session/export_command.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
+#include "proto/convert/cache_paths.h"
 #include "proto/convert/descriptor_limit.h"
 #include "proto/convert/library_log.h"
+#include "proto/convert/lifeline.h"
 #include "proto/convert/number_range.h"
 #include "proto/convert/own_files.h"
 #include "proto/convert/process_signals.h"
@@ -77,22 +79,34 @@ struct Arguments {
   std::string worker_backend;
   CompileCommandOptions compile;
   ExportCommandOptions exporting;
+  bool end_with_stdin = false;
 };
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-std::string DefaultCacheDir() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') {
-    return absl::StrCat(cache, "/wavetune");
-  }
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home != '\0') {
-    return absl::StrCat(home, "/.cache/wavetune");
-  }
-  return "/var/cache/wavetune";  // A system service without a home.
+// A system service without a home has a folder that its unit made.
+CacheDir DefaultCacheDir() {
+  constexpr char kOfTheSystem[] = "/var/cache/wavetune";
+  CacheDir cache = DefaultCache();
+  if (!cache.problem.empty() && access(kOfTheSystem, W_OK | X_OK) == 0)
+    cache = {.path = kOfTheSystem};
+  return cache;
+}
+
+// Says where programs are kept where that is not the usual place, and looks for
+// another one where nothing can be written there: PoCL, whose folder is in it,
+// would find no device.
+void KeepProgramsSomewhere(const std::string& default_problem, bool chosen,
+                           std::string& cache_dir) {
+  if (!chosen && !default_problem.empty())
+    AgentLog(AgentLogLevel::kWarning, default_problem);
+  if (cache_dir.empty()) return;
+  CacheDir usable = UsableCache(cache_dir);
+  if (!usable.problem.empty())
+    AgentLog(AgentLogLevel::kWarning, usable.problem);
+  cache_dir = std::move(usable.path);
 }
 
 // This binary, whatever the working directory and PATH are later.
@@ -197,6 +211,7 @@ std::string OwnCacheDir(const std::string& dir) {
 }
 
 int RunCompile(const Arguments& arguments) {
+  if (arguments.end_with_stdin) EndWithStdin();
   CompileCommandOptions options = arguments.compile;
   options.devices = DevicesOptions(arguments);
   const absl::StatusOr<int> refused = RunCompileCommand(options, std::cout);
@@ -205,6 +220,7 @@ int RunCompile(const Arguments& arguments) {
 }
 
 int RunExport(const Arguments& arguments) {
+  if (arguments.end_with_stdin) EndWithStdin();
   ExportCommandOptions options = arguments.exporting;
   options.cache_dir = arguments.backend.cache_dir;
   options.threads = PrepareWorkers(arguments.prepare_workers, 1);
@@ -219,8 +235,12 @@ int RunRound(const Arguments& arguments, Rounds& rounds) {
       [&relay](const v1::AttachRequest& message) { relay.Report(message); });
   if (hosts.empty()) {
     AgentLog(AgentLogLevel::kError,
-             "no usable device; install a driver (on a CPU: pocl-opencl-icd), "
-             "or name other --backends");
+             arguments.backend.cache_dir.empty()
+                 ? "no usable device; there is no folder for programs, without "
+                   "which PoCL finds none: give a --cache-dir that this user "
+                   "can write"
+                 : "no usable device; install a driver (on a CPU: "
+                   "pocl-opencl-icd), or name other --backends");
     return kExitNoDevice;
   }
   StayAttached({.endpoint = arguments.endpoint,
@@ -234,6 +254,7 @@ int RunAgent(const Arguments& arguments) {
   // Pipes to every worker: 256 workers a device pass 1,024 files.
   RaiseDescriptorLimit();
   ProcessSignals::Block();
+  if (arguments.end_with_stdin) EndWithStdin();
   static Rounds rounds;  // Its thread may outlive this frame.
   for (;;) {
     const int code = RunRound(arguments, rounds);
@@ -323,6 +344,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "Seconds for one burst of launches")
       ->check(NumberIn(0.001, 86400))
       ->capture_default_str();
+  app.add_flag(kEndWithStdin, arguments.end_with_stdin, kEndWithStdinHelp);
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
@@ -373,7 +395,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
 
 int Main(int argc, char** argv) {
   Arguments arguments;
-  arguments.backend.cache_dir = DefaultCacheDir();
+  const CacheDir cache = DefaultCacheDir();
+  arguments.backend.cache_dir = cache.path;
   CLI::App app(kDescription, "wavetune-agent");
   Declare(app, arguments);
   try {
@@ -386,6 +409,8 @@ int Main(int argc, char** argv) {
   SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
   RouteLibraryLogs(LogOfLibrary);
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
+  KeepProgramsSomewhere(cache.problem, app.count("--cache-dir") > 0,
+                        arguments.backend.cache_dir);
   arguments.backend.cache_dir = OwnCacheDir(arguments.backend.cache_dir);
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);

@@ -234,7 +234,9 @@ absl::Status AgentDevice::RunBatch(uint64_t batch_id,
     result = NextReport(&report);
     if (!result.ok()) break;
     if (report.has_done()) {
-      if (!report.done().error().empty()) {
+      if (report.done().kernel_broken()) {
+        result = absl::FailedPreconditionError(report.done().error());
+      } else if (!report.done().error().empty()) {
         result = absl::UnavailableError(report.done().error());
       } else if (report.done().cancelled()) {
         result = absl::UnavailableError("the agent cancelled the batch");

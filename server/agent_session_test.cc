@@ -191,6 +191,22 @@ TEST_F(AgentSessionTest, RefusesAnotherApiVersionAndSaysWhatToUpgrade) {
   EXPECT_TRUE(directory_.Attached().empty());
 }
 
+TEST_F(AgentSessionTest, ABrokenReferenceIsNoDeviceThatWentAway) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  std::future<absl::Status> measured = MeasureAsync();
+  v1::AttachRequest done = Done(outbox_.Next().measure().batch_id(),
+                                "the reference kernel is broken: no entry");
+  done.mutable_done()->set_kernel_broken(true);
+  ASSERT_TRUE(session->OnMessage(done).ok());
+  const absl::Status status = measured.get();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the reference kernel is broken"));
+  session->OnClosed("test");
+}
+
 TEST_F(AgentSessionTest, RefusesMessagesBeforeTheHello) {
   auto session = Session(outbox_);
   EXPECT_TRUE(absl::IsInvalidArgument(session->OnMessage(Done(1))));

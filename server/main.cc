@@ -17,6 +17,7 @@
 #include "model/status_macros.h"
 #include "proto/convert/descriptor_limit.h"
 #include "proto/convert/library_log.h"
+#include "proto/convert/lifeline.h"
 #include "proto/convert/number_range.h"
 #include "proto/convert/process_signals.h"
 #include "proto/convert/socket_paths.h"
@@ -67,6 +68,7 @@ struct Arguments {
   double refine_budget_s = 20;
   double refine_interval_h = 6;
   std::string log_level = "warning";
+  bool end_with_stdin = false;
 };
 
 std::string Environment(const char* name) {
@@ -145,6 +147,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_REFINE_INTERVAL_HOURS")
       ->check(NumberIn({0, 87600}))
       ->capture_default_str();
+  app.add_flag(kEndWithStdin, arguments.end_with_stdin, kEndWithStdinHelp);
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
       ->envname("WAVETUNE_LOG_LEVEL")
@@ -253,6 +256,7 @@ int Main(int argc, char** argv) {
     return Exit(status);
   }
   ProcessSignals::Block();
+  if (arguments.end_with_stdin) EndWithStdin();
   const absl::StatusOr<LogLevel> level = ParseLogLevel(arguments.log_level);
   if (level.ok()) SetLogLevel(*level);
   const std::filesystem::path store(arguments.store);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -41,8 +42,9 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   response->set_store_path(options_.store.path);
   response->set_schema_version(options_.store.schema_version);
   response->set_revision(snapshot->revision);
-  response->set_uptime_s(
-      static_cast<double>(options_.clock->NowUs() - started_us_) * 1e-6);
+  // A clock that was set back would make it negative.
+  response->set_uptime_s(std::max(
+      0.0, static_cast<double>(options_.clock->NowUs() - started_us_) * 1e-6));
   for (const AgentDirectory::Known& known : options_.devices->List()) {
     response->set_devices_known(response->devices_known() + 1);
     if (known.attached && known.silent_s == 0) {

@@ -83,7 +83,7 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
     const ProfileKey& key = table.record.key;
     if (!request.kernel().empty() && key.kernel != request.kernel()) continue;
     if (device && key.silicon_key != SiliconKey(*device)) continue;
-    *response->add_tables() = TableRecordToProto(
+    *response->add_tables() = InfoOf(
         table.record,
         device ? judge_.StaleReasonOn(*device, table.record) : on_node[i]);
     listed.push_back(table);
@@ -118,8 +118,7 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
                      lookup_.Find(request.kernel(), request.device_uuid(),
                                   request.fingerprint()));
   }
-  *response->mutable_info() =
-      TableRecordToProto(match.serving.record, match.stale_reason);
+  *response->mutable_info() = InfoOf(match.serving.record, match.stale_reason);
   for (const auto& [specialisation, reason] : lookup_.DefaultFaultsOf(
            match.serving.record.key,
            match.serving.table->table().default_configuration)) {
@@ -179,6 +178,13 @@ absl::Status TableHandler::GetTableSet(
   return absl::OkStatus();
 }
 
+v1::TableInfo TableHandler::InfoOf(const TableRecord& table,
+                                   const std::string& stale_reason) const {
+  v1::TableInfo info = TableRecordToProto(table, stale_reason);
+  info.set_store_id(store_id_);
+  return info;
+}
+
 TableNotice TableHandler::Notice(v1::WatchTablesResponse::Kind kind,
                                  uint64_t revision, const TableRecord* table,
                                  const std::string& stale_reason) const {
@@ -187,7 +193,7 @@ TableNotice TableHandler::Notice(v1::WatchTablesResponse::Kind kind,
   notice->set_revision(revision);
   notice->set_store_id(store_id_);
   if (table != nullptr) {
-    *notice->mutable_table() = TableRecordToProto(*table, stale_reason);
+    *notice->mutable_table() = InfoOf(*table, stale_reason);
   }
   EscapeForeignText(notice.get());
   return notice;

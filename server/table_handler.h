@@ -71,6 +71,8 @@ class TableHandler {
  private:
   // Returns why a table that serves nowhere was withdrawn; empty: it was not.
   std::string WhyWithdrawn(const std::string& digest) const;
+  v1::TableInfo InfoOf(const TableRecord& table,
+                       const std::string& stale_reason) const;
   TableNotice Notice(v1::WatchTablesResponse::Kind kind, uint64_t revision,
                      const TableRecord* table = nullptr,
                      const std::string& stale_reason = "") const;

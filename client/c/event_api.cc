@@ -27,7 +27,9 @@ static_assert(Same(WAVETUNE_EVENT_STAGED, ClientEvent::Kind::kStaged) &&
               Same(WAVETUNE_EVENT_CONNECTED, ClientEvent::Kind::kConnected) &&
               Same(WAVETUNE_EVENT_DISCONNECTED,
                    ClientEvent::Kind::kDisconnected) &&
-              Same(WAVETUNE_EVENT_STALE, ClientEvent::Kind::kStale));
+              Same(WAVETUNE_EVENT_STALE, ClientEvent::Kind::kStale) &&
+              Same(WAVETUNE_EVENT_CACHE_PROBLEM,
+                   ClientEvent::Kind::kCacheProblem));
 
 // The ABI, as far as version 1.1 has it; members are only added.
 static_assert(offsetof(wavetune_event, number) == 0);

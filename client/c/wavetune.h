@@ -34,6 +34,10 @@
  * Thread safety: all functions on one handle may be called from any number of
  * threads, except that nothing may use a handle that is being closed.
  *
+ * Forks: in a forked process tuners decide with what they had, and closing
+ * handles ends at once. The parent's client asks the daemon there, but hears of
+ * nothing new; a client that connects there works as any (docs/client.md).
+ *
  * Versions: within one major version, which is also the SONAME's, programs
  * built with an older header run with a newer library. Option structs grow at
  * their end and say how large the caller's is (struct_size); wavetune_decision
@@ -426,7 +430,8 @@ enum {
   WAVETUNE_EVENT_REFUSED = 3,     /* A table was not taken: `reason`. */
   WAVETUNE_EVENT_CONNECTED = 4,   /* The client hears of new tables. */
   WAVETUNE_EVENT_DISCONNECTED = 5, /* It does not, and tries again: `reason`. */
-  WAVETUNE_EVENT_STALE = 6 /* The table that decides is stale: `reason`. */
+  WAVETUNE_EVENT_STALE = 6, /* The table that decides is stale: `reason`. */
+  WAVETUNE_EVENT_CACHE_PROBLEM = 7 /* The cache cannot be used: `reason`. */
 };
 
 /* What happened to a client's tables. It and its texts live as long as the call
@@ -436,7 +441,7 @@ typedef struct wavetune_event {
   int64_t time_us;     /* Since the Unix epoch. */
   const char* kernel;  /* "" for what concerns the connection. */
   const char* digest;  /* Hex; may be "". */
-  const char* reason;  /* "" but for REFUSED, DISCONNECTED, STALE. */
+  const char* reason;  /* "" but for 3, 5, 6 and 7. */
   int32_t kind;        /* WAVETUNE_EVENT_... */
   int32_t reason_code; /* WAVETUNE_NOT_FOUND and so on; 0 without a reason. */
 } wavetune_event;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -39,14 +40,19 @@ class SpawnSettings {
   SpawnSettings(const SpawnSettings&) = delete;
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 
-  void Apply(const ChildProcess::Options& options) {
+  // `input`: what its standard input is to be; -1: /dev/null beside a log.
+  void Apply(const ChildProcess::Options& options, int input) {
+    if (input >= 0)
+      posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
     if (!options.log_path.empty()) {
       posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO,
                                        options.log_path.c_str(),
                                        O_WRONLY | O_CREAT | O_APPEND, 0644);
       posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
-      posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
-                                       O_RDONLY, 0);
+      if (input < 0) {
+        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
+                                         O_RDONLY, 0);
+      }
     }
     // The child starts with the default signals whatever we do with ours.
     sigset_t defaults;
@@ -92,8 +98,12 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::vector<std::string>& arguments, const Options& options) {
   if (arguments.empty())
     return absl::InvalidArgumentError("no program to start");
+  std::array<int, 2> pipe = {-1, -1};
+  if (options.ends_with_us && ::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return absl::InternalError(
+        absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
   SpawnSettings settings;
-  settings.Apply(options);
+  settings.Apply(options, pipe[0]);
   std::vector<char*> argv;
   for (const std::string& argument : arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -101,6 +111,8 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   pid_t pid = 0;
   const int error = posix_spawnp(&pid, argv[0], settings.actions(),
                                  settings.attributes(), argv.data(), environ);
+  if (pipe[0] >= 0) close(pipe[0]);
+  if (error != 0 && pipe[1] >= 0) close(pipe[1]);
   if (error == ENOENT)
     return absl::NotFoundError(
         absl::StrCat("cannot start ", arguments[0],
@@ -108,10 +120,13 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   if (error != 0)
     return absl::InternalError(absl::StrCat("cannot start ", arguments[0], ": ",
                                             std::strerror(error)));
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, pipe[1]));
 }
 
-ChildProcess::~ChildProcess() { Stop(); }
+ChildProcess::~ChildProcess() {
+  Stop();
+  if (lifeline_ >= 0) close(lifeline_);
+}
 
 std::optional<int> ChildProcess::Poll() {
   if (exit_code_.has_value()) return exit_code_;

@@ -30,6 +30,9 @@ class ChildProcess {
     // A group of its own, so that Ctrl-C reaches only us and we stop the child
     // in order.
     bool own_group = false;
+    // Its standard input is a pipe that ends with us, even after kill -9: for
+    // programs started with --end-with-stdin.
+    bool ends_with_us = false;
   };
 
   // Errors: NOT_FOUND where there is no such program; INTERNAL with the
@@ -53,9 +56,10 @@ class ChildProcess {
   void Stop();
 
  private:
-  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  ChildProcess(pid_t pid, int lifeline) : pid_(pid), lifeline_(lifeline) {}
 
   pid_t pid_;
+  int lifeline_;  // The end of its standard input that is ours; -1: none.
   std::optional<int> exit_code_;
 };
 

@@ -1,9 +1,15 @@
 #include "client/cli/child_process.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
@@ -39,6 +45,34 @@ TEST(ChildProcessTest, WritesToItsLog) {
   std::ifstream file(log);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
             "out\nerr\n");
+}
+
+TEST(ChildProcessTest, AChildsInputEndsWithWhoStartedIt) {
+  // `cat` ends where its input does: not before.
+  auto child = ChildProcess::Start({"cat"}, {.ends_with_us = true});
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_FALSE((*child)->Poll().has_value());
+  // A grandchild's parent is killed: the grandchild ends by itself.
+  wavetune::testing::TemporaryFolder folder;
+  const pid_t parent = fork();
+  if (parent == 0) {
+    auto grandchild = ChildProcess::Start(
+        {"sh", "-c", "cat; echo ended > " + folder.path() + "/ended"},
+        {.own_group = true, .ends_with_us = true});
+    std::ofstream(folder.path() + "/started") << grandchild.ok();
+    for (;;) pause();
+  }
+  const auto appears = [&](const std::string& name) {
+    for (int i = 0; i < 6000; ++i) {
+      if (std::filesystem::exists(folder.path() + "/" + name)) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  };
+  EXPECT_TRUE(appears("started"));
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  EXPECT_TRUE(appears("ended"));
 }
 
 TEST(ChildProcessTest, SaysWhichProgramIsMissing) {

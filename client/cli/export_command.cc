@@ -15,6 +15,7 @@
 #include "client/cli/table_lookup.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
+#include "proto/convert/lifeline.h"
 
 namespace wavetune::cli {
 namespace {
@@ -100,6 +101,7 @@ std::vector<std::string> AgentArguments(const CommandContext& context,
                                         const std::string& folder,
                                         const std::string& table) {
   std::vector<std::string> arguments = {FindProgram("wavetune-agent"),
+                                        kEndWithStdin,
                                         "export",
                                         "--kernel-dir",
                                         folder,
@@ -132,7 +134,8 @@ absl::Status RunExport(CommandContext& context, const Options& options) {
   context.out->flush();
   ASSIGN_OR_RETURN(
       std::unique_ptr<ChildProcess> child,
-      ChildProcess::Start(AgentArguments(context, options, folder, table), {}));
+      ChildProcess::Start(AgentArguments(context, options, folder, table),
+                          {.ends_with_us = true}));
   ASSIGN_OR_RETURN(int code, child->Wait());
   if (code == 0) return absl::OkStatus();
   if (code == 2)

@@ -18,6 +18,7 @@
 #include "client/cli/text_table.h"
 #include "model/status_macros.h"
 #include "proto/convert/kernel_folder.h"
+#include "proto/convert/lifeline.h"
 
 namespace wavetune::cli {
 namespace {
@@ -127,7 +128,8 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(std::string folder,
                    FindKernelFolder(context, options.kernel));
   std::vector<std::string> arguments = {FindProgram("wavetune-agent"),
-                                        "compile", "--kernel-dir", folder};
+                                        kEndWithStdin, "compile",
+                                        "--kernel-dir", folder};
   if (!options.device.empty())
     arguments.insert(arguments.end(), {"--device", options.device});
   if (!options.architecture.empty())
@@ -142,7 +144,7 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
   if (context.json) arguments.push_back("--json");
   context.out->flush();
   ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
-                   ChildProcess::Start(arguments, {}));
+                   ChildProcess::Start(arguments, {.ends_with_us = true}));
   ASSIGN_OR_RETURN(int code, child->Wait());
   if (code == 0) return absl::OkStatus();
   if (code == 2)

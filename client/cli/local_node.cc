@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/interrupt.h"
 #include "model/status_macros.h"
+#include "proto/convert/lifeline.h"
 
 namespace wavetune::cli {
 namespace {
@@ -46,21 +47,25 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Start(
     const std::vector<std::string>& kernels_dirs) {
   ASSIGN_OR_RETURN(std::string folder, MakeScratchFolder());
   std::unique_ptr<LocalNode> node(new LocalNode(folder));
-  std::vector<std::string> daemon = {FindProgram("wavetuned"), "--store",
-                                     folder + "/store", "--socket-dir", folder};
+  std::vector<std::string> daemon = {
+      FindProgram("wavetuned"), "--store", folder + "/store",
+      "--socket-dir",           folder,    kEndWithStdin};
   for (const std::string& dir : kernels_dirs)
     daemon.insert(daemon.end(), {"--kernels-dir", dir});
   ASSIGN_OR_RETURN(
       node->daemon_,
-      ChildProcess::Start(
-          daemon, {.log_path = folder + "/wavetuned.log", .own_group = true}));
+      ChildProcess::Start(daemon, {.log_path = folder + "/wavetuned.log",
+                                   .own_group = true,
+                                   .ends_with_us = true}));
   // Compiled programs are worth keeping: the agent's own cache folder.
   ASSIGN_OR_RETURN(
       node->agent_,
       ChildProcess::Start(
           {FindProgram("wavetune-agent"), "--endpoint",
-           absl::StrCat("unix:", folder, "/agent.sock")},
-          {.log_path = folder + "/wavetune-agent.log", .own_group = true}));
+           absl::StrCat("unix:", folder, "/agent.sock"), kEndWithStdin},
+          {.log_path = folder + "/wavetune-agent.log",
+           .own_group = true,
+           .ends_with_us = true}));
   return node;
 }
 

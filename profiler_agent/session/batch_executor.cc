@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/status_macros.h"
+#include "profiler_agent/candidate_failure.h"
 #include "profiler_agent/measure_batch.h"
 #include "profiler_agent/prepare_batch.h"
 #include "profiler_agent/worker/kernel_source.h"
@@ -182,6 +183,7 @@ void ReportDone(uint64_t batch_id, const absl::Status& status,
   done->set_batch_id(batch_id);
   done->set_error(std::string(status.message()));
   done->set_cancelled(absl::IsCancelled(status));
+  done->set_kernel_broken(IsReferenceBroken(status));
   report(message);
 }
 

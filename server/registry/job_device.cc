@@ -187,7 +187,7 @@ absl::Status JobDevice::Prepare(
             pending_candidates_.push_back({specialisation, candidate});
             on_record(pending_candidates_.back());
             // Compiling is slow: what is done must survive a crash.
-            if (services_.clock->NowUs() - last_flush_us_ >= kFlushIntervalUs) {
+            if (FlushIsDue()) {
               stored = Flush();
             }
             return stored.ok() && control_->CheckGoOn().ok();
@@ -251,8 +251,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
                 {items[index].problem.specialisation, std::move(excluded)});
           }
           if (on_result) on_result(index, result);
-          if (services_.clock->NowUs() - last_flush_us_ >= kFlushIntervalUs ||
-              pending_samples_.size() >= kFlushSamples) {
+          if (FlushIsDue() || pending_samples_.size() >= kFlushSamples) {
             stored = Flush();
             if (!stored.ok()) return false;
           }
@@ -282,6 +281,12 @@ void JobDevice::AddSample(const MeasureItem& item, const Sample& sample) {
   const JobRecord record = control_->record();
   pending_samples_.push_back(
       {sample, record.device_uuid, services_.clock->NowUs(), record.id});
+}
+
+bool JobDevice::FlushIsDue() const {
+  // A clock that was set back has not waited for ever.
+  const int64_t passed_us = services_.clock->NowUs() - last_flush_us_;
+  return passed_us < 0 || passed_us >= kFlushIntervalUs;
 }
 
 bool JobDevice::OverBudget() const {

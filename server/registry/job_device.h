@@ -111,6 +111,7 @@ class JobDevice {
   absl::Status Flush();
   void AddSample(const MeasureItem& item, const Sample& sample);
   bool OverBudget() const;
+  bool FlushIsDue() const;
 
   const JobServices& services_;
   JobControl* const control_;

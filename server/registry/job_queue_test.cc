@@ -62,6 +62,24 @@ TEST_F(JobQueueTest, StopsMeasuringWhenTheBudgetIsSpentAndFitsWhatThereIs) {
   EXPECT_GE(job.device_time_us, 2000);
 }
 
+TEST_F(JobQueueTest, ABudgetTooSmallForATableIsSaidWithWhatItNeeds) {
+  JobServices services = Services();
+  services.profiling.fit_table =
+      [](const ProfileInput&) -> absl::StatusOr<FitResult> {
+    return absl::FailedPreconditionError("no candidate has enough samples");
+  };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord job = Run(queue, {.budget_s = 0.002});
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("the budget of 0.002 s"));
+  EXPECT_THAT(job.message, HasSubstr("It needs about 1 s"));
+  EXPECT_THAT(job.message, HasSubstr("no candidate has enough samples"));
+  // With all that was planned measured the budget is not to blame.
+  const JobRecord other = Run(queue, {.budget_s = 60, .fresh = true});
+  EXPECT_EQ(other.message, "no candidate has enough samples");
+}
+
 TEST_F(JobQueueTest, CancelsWithinABatchAndKeepsWhatWasMeasured) {
   JobQueue& queue = StartQueue();
   uint64_t id = 0;

@@ -1,5 +1,8 @@
 #include "server/registry/profile_texts.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/samples/throttling.h"
@@ -39,6 +42,28 @@ std::string ThrottledText(const FitReport& report,
       "throttled%s, again and again. Look at its cooling and power, then "
       "reprofile: throttled samples are measured anew",
       100 * report.throttled_share, text.empty() ? "" : " (" + text + ")");
+}
+
+std::string BudgetTooSmallText(const JobRecord& job, int64_t samples_planned,
+                               const std::string& why_not) {
+  constexpr double kHeadroom = 1.25;  // Later samples are of larger problems.
+  std::string needed = "more";
+  if (job.samples > 0 && samples_planned > 0) {
+    const double each_us =
+        job.device_time_us / static_cast<double>(job.samples);
+    const double needed_s =
+        std::max(job.budget_s * 2,
+                 std::ceil(each_us * static_cast<double>(samples_planned) *
+                           kHeadroom * 1e-6));
+    needed = absl::StrCat("about ", needed_s, " s");
+  }
+  return absl::StrCat("the budget of ", job.budget_s,
+                      " s of device time was too small: ", job.samples,
+                      " of some ", std::max(samples_planned, job.samples),
+                      " samples were taken, which make no table (", why_not,
+                      "). It needs ", needed, ": wavetune reprofile --kernel ",
+                      job.kernel,
+                      " --budget SECONDS; what was measured is kept");
 }
 
 }  // namespace wavetune

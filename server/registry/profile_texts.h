@@ -11,6 +11,7 @@
 #include "model/profile/profile.h"
 #include "model/samples/sample.h"
 #include "server/registry/profile_candidates.h"
+#include "server/registry/records.h"
 
 namespace wavetune {
 
@@ -27,6 +28,12 @@ std::string WrongText(const CheckedCandidates& counts);
 // Returns why a table of throttled samples does not serve, and what to do.
 std::string ThrottledText(const FitReport& report,
                           const std::vector<Sample>& samples);
+
+// Returns what to say of a job whose budget was spent before a table could be
+// fitted (`why_not`): what it bought, and what a profile of `samples_planned`
+// samples needs, by what those of this job took.
+std::string BudgetTooSmallText(const JobRecord& job, int64_t samples_planned,
+                               const std::string& why_not);
 
 }  // namespace wavetune
 

@@ -411,6 +411,7 @@ void ProfilingJob::ReportProgress(const ProfileStep& step, int64_t started_us,
                                   size_t samples_before) {
   const auto done = static_cast<int64_t>(input_.samples.size());
   const int64_t total = std::max(step.samples_planned, done);
+  samples_planned_ = total;
   const auto fresh = done - static_cast<int64_t>(samples_before);
   const double elapsed_s =
       static_cast<double>(services_.clock->NowUs() - started_us) * 1e-6;
@@ -434,7 +435,10 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
         job.seconds_left = -1;
       },
       JobControl::Persist::kLazily);
-  ASSIGN_OR_RETURN(const FitResult fit, services_.profiling.fit_table(input_));
+  const absl::StatusOr<FitResult> fitted =
+      services_.profiling.fit_table(input_);
+  if (!fitted.ok()) return FitFailed(fitted.status());
+  const FitResult& fit = *fitted;
   control_->Update([&](JobRecord& job) { job.notes = fit.report.warnings; });
   ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
@@ -472,6 +476,15 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
     return absl::OkStatus();
   }
   return Promote(fit.table, payload, verdict.reason + coverage + Remarks());
+}
+
+absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
+  const JobRecord job = control_->record();
+  const bool spent =
+      job.budget_s > 0 && job.device_time_us >= job.budget_s * 1e6;
+  if (!spent || !absl::IsFailedPrecondition(status)) return status;
+  return absl::FailedPreconditionError(
+      BudgetTooSmallText(job, samples_planned_, std::string(status.message())));
 }
 
 absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,

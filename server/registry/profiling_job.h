@@ -62,6 +62,10 @@ class ProfilingJob {
   // crashed in verification, so that the fit has to be repeated without it.
   absl::Status FitAndVerify(bool* done);
 
+  // Returns what to say where no table could be fitted: whether that is the
+  // budget's fault.
+  absl::Status FitFailed(const absl::Status& status) const;
+
   // Fills `measured` in the order of plan.items.
   absl::Status MeasureVerification(const VerificationPlan& plan,
                                    std::vector<Sample>* measured,
@@ -95,6 +99,7 @@ class ProfilingJob {
   // How often each candidate was found right again.
   std::map<std::pair<std::string, Configuration>, int32_t> rechecks_;
   std::string withdrawn_;  // Which table was, and why; empty: none.
+  int64_t samples_planned_ = 0;  // As the planner said last.
 };
 
 }  // namespace wavetune

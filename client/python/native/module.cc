@@ -83,7 +83,9 @@ void AddPolicies(nb::module_& module) {
              "It does not; it tries again.")
       .value("STALE", ClientEvent::Kind::kStale,
              "The table that decides is stale; Event.reason says what "
-             "differs.");
+             "differs.")
+      .value("CACHE_PROBLEM", ClientEvent::Kind::kCacheProblem,
+             "The table cache cannot be used; Event.reason says why.");
 }
 
 }  // namespace

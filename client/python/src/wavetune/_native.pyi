@@ -81,6 +81,7 @@ class EventKind(enum.Enum):
     CONNECTED = 4
     DISCONNECTED = 5
     STALE = 6
+    CACHE_PROBLEM = 7
 
 @final
 class Decision:

@@ -51,5 +51,5 @@ class Event(NamedTuple):
     time_us: int  # Since the Unix epoch.
     kernel: str  # Empty for what concerns the connection.
     digest: str  # May be empty.
-    reason: str  # Of EventKind.REFUSED, DISCONNECTED and STALE; else empty.
+    reason: str  # Of EventKind.REFUSED, DISCONNECTED, STALE and CACHE_PROBLEM; else empty.
     number: int  # From 1, in order: where numbers are missing, older events were forgotten.
