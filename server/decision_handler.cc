@@ -45,8 +45,8 @@ struct Decider {
   }
   v1::Decision ToProto(const Decision& decision,
                        const std::string& specialisation) const {
-    v1::Decision proto = DecisionToProto(parameters, decision,
-                                         match ? match->stale_reason : "");
+    v1::Decision proto =
+        DecisionToProto(parameters, decision, match ? match->stale_reason : "");
     if (decision.source != DecisionSource::kDefault) return proto;
     if (decision.reason == DefaultReason::kTableWithdrawn) {
       absl::StrAppend(proto.mutable_reason(), ": ", withdrawn);

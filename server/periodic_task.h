@@ -5,7 +5,8 @@
 //   ...
 //   looks.Stop();   // Returns when a call that runs has returned.
 //
-// Thread safety: Start and Stop from one thread; RunSoon from any, once started.
+// Thread safety: Start and Stop from one thread; RunSoon from any, once
+// started.
 #ifndef WAVETUNE_SERVER_PERIODIC_TASK_H_
 #define WAVETUNE_SERVER_PERIODIC_TASK_H_
 

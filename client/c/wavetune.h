@@ -427,8 +427,8 @@ enum {
   /* A staged table was retired or replaced; or the one that decides was shown
    * to compute wrong results (`reason`), and the default decides. */
   WAVETUNE_EVENT_WITHDRAWN = 2,
-  WAVETUNE_EVENT_REFUSED = 3,     /* A table was not taken: `reason`. */
-  WAVETUNE_EVENT_CONNECTED = 4,   /* The client hears of new tables. */
+  WAVETUNE_EVENT_REFUSED = 3,      /* A table was not taken: `reason`. */
+  WAVETUNE_EVENT_CONNECTED = 4,    /* The client hears of new tables. */
   WAVETUNE_EVENT_DISCONNECTED = 5, /* It does not, and tries again: `reason`. */
   WAVETUNE_EVENT_STALE = 6, /* The table that decides is stale: `reason`. */
   WAVETUNE_EVENT_CACHE_PROBLEM = 7 /* The cache cannot be used: `reason`. */

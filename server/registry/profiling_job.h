@@ -98,7 +98,7 @@ class ProfilingJob {
   FailedPairs failed_pairs_;  // Those and verification's.
   // How often each candidate was found right again.
   std::map<std::pair<std::string, Configuration>, int32_t> rechecks_;
-  std::string withdrawn_;  // Which table was, and why; empty: none.
+  std::string withdrawn_;        // Which table was, and why; empty: none.
   int64_t samples_planned_ = 0;  // As the planner said last.
 };
 
