@@ -10,7 +10,7 @@
 #include <string>
 
 #include "profiler_agent/backend.h"
-#include "profiler_agent/program_folder.h"
+#include "profiler_agent/worker/program_folder.h"
 
 namespace wavetune {
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "profiler_agent/agent_log.h"
-#include "profiler_agent/host_resources.h"
 #include "profiler_agent/session/device_monitor.h"
+#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/remote_device.h"
 
 namespace wavetune {

@@ -9,8 +9,8 @@
 #include "profiler_agent/agent_log.h"
 #include "profiler_agent/candidate_failure.h"
 #include "profiler_agent/environment_error.h"
-#include "profiler_agent/host_resources.h"
 #include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/worker_error.h"
 #include "proto/convert/types.h"
 

@@ -1,4 +1,4 @@
-#include "profiler_agent/program_folder.h"
+#include "profiler_agent/worker/program_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "profiler_agent/host_resources.h"
+#include "profiler_agent/worker/host_resources.h"
 
 #include <cstdlib>
 #include <filesystem>

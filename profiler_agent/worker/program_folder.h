@@ -12,8 +12,8 @@
 //   RETURN_IF_ERROR(folder.Check());  // After a failed compilation.
 //
 // Thread safety: const methods are thread-safe.
-#ifndef WAVETUNE_PROFILER_AGENT_PROGRAM_FOLDER_H_
-#define WAVETUNE_PROFILER_AGENT_PROGRAM_FOLDER_H_
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_PROGRAM_FOLDER_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_PROGRAM_FOLDER_H_
 
 #include <string>
 #include <vector>
@@ -47,4 +47,4 @@ class ProgramFolder {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_PROGRAM_FOLDER_H_
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_PROGRAM_FOLDER_H_

@@ -9,8 +9,8 @@
 // from outside. Read anew on each call.
 //
 // Thread safety: thread-safe.
-#ifndef WAVETUNE_PROFILER_AGENT_HOST_RESOURCES_H_
-#define WAVETUNE_PROFILER_AGENT_HOST_RESOURCES_H_
+#ifndef WAVETUNE_PROFILER_AGENT_WORKER_HOST_RESOURCES_H_
+#define WAVETUNE_PROFILER_AGENT_WORKER_HOST_RESOURCES_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ std::string MemoryLimitText(const std::string& root = "");
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_HOST_RESOURCES_H_
+#endif  // WAVETUNE_PROFILER_AGENT_WORKER_HOST_RESOURCES_H_
