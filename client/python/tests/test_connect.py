@@ -146,12 +146,19 @@ def test_wrong_types_are_type_errors(client):
         wavetune.connect("unix:/nobody", cache_dir=7)
 
 
-def test_a_damaged_table_is_data_loss(tmp_path):
+def test_a_damaged_cached_table_is_none(tmp_path):
     tables.add_to_cache(tmp_path, "gemm")
     (tmp_path / f"{tables.digest('gemm')}.table").write_bytes(b"damaged")
     client = wavetune.connect(f"unix:{tmp_path}/nobody.sock", cache_dir=tmp_path, timeout_s=1)
-    with pytest.raises(wavetune.DataLossError):
+    with pytest.raises(wavetune.UnavailableError, match="was damaged and has been removed"):
         client.tuner(tables.KERNEL, digest=tables.digest("gemm"))
+
+
+def test_a_damaged_table_file_is_named(tmp_path):
+    file = tmp_path / "gemm.table"
+    file.write_bytes(b"damaged")
+    with pytest.raises(wavetune.InvalidArgumentError, match="gemm.table is no table"):
+        wavetune.connect(f"unix:{tmp_path}/nobody.sock", table_file=file, timeout_s=1)
 
 
 def test_other_threads_run_while_a_silent_daemon_is_waited_for(tmp_path):
