@@ -38,8 +38,8 @@ def jobs_on_all_devices(node, channel):
     agent.await_hello()
     wait_until(lambda: node.json("status").get("devices_attached") == 128, 30, "128 devices are attached")
     before = threads(node)
-    result = node.cli("reprofile", "--kernel", "column_sum")
-    check(result.returncode == 0, "each gets a job")
+    # The devices themselves are stored first; meanwhile requests that need the disk may be refused.
+    wait_until(lambda: node.cli("reprofile", "--kernel", "column_sum").returncode == 0, 30, "each gets a job")
     check(threads(node) < before + 140, f"{threads(node)} threads, {before} before")
     agent.close()
     for job in node.json("jobs", "list", "--limit", 200)["jobs"]:
