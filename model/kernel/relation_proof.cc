@@ -188,7 +188,10 @@ class Proof {
     const Polynomial left = PolynomialOf(relation_.left);
     if (left == right && IsSmall(relation_.left)) return true;
     if (right.size() != 1) return false;
-    const auto& [divisor, number] = *right.begin();
+    // Names of their own: a lambda of C++20 may capture no structured binding
+    // in Clang 14.
+    const auto& divisor = right.begin()->first;
+    const Wide number = right.begin()->second;
     // A sum that has saturated is a power of two.
     if (!IsSmall(relation_.left) &&
         !(divisor.empty() && kLimit % number == 0)) {
