@@ -83,8 +83,7 @@ def scenario():
         node.add_kernel("column_sum")
         node.start_daemon(environment=clock)
         node.start_agent()
-        first = profile(node)
-        check(first != "", "a first table is promoted")
+        first = node.serve_table("column_sum")
         check(table_of(node) == first[:16], "a client has it")
         kept = node.folder / "kept"
         shutil.copytree(node.folder / "tables", kept)

@@ -36,8 +36,7 @@ def scenario():
             check("HOME" in result.stderr and private in result.stderr, f"{name}: it says where it keeps programs")
         node.start_daemon()
         node.start_agent()
-        job = node.wait_for_job(node.reprofile("column_sum"))
-        check(job["state"] == "SUCCEEDED", "a table serves")
+        node.serve_table("column_sum")
         for environment, name in (({}, "no HOME"), ({"HOME": "/"}, "HOME=/")):
             result = as_nobody([BIN / "wavetune", "resolve", "column_sum", "n=1000", "k=200", "--endpoint",
                                 node.socket()], environment)
