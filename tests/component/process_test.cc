@@ -166,7 +166,10 @@ TEST_F(ServingNodeTest, AKernelThatWasMadeWrongStopsServing) {
   expect_default();
   StartDaemon();
   expect_default();
-  // What was right is right again.
+  // What was right is right again. The agent attaches when it next tries.
+  ASSERT_TRUE(WaitUntil([&] {
+    return Cli({"status", "--json"}).Json().value("devices_attached", 0) > 0;
+  }));
   WriteFile(source, right);
   const nlohmann::json mended = WaitForJob(Reprofile("repeats"));
   EXPECT_EQ(mended.value("state", ""), "SUCCEEDED") << mended.dump(2);
