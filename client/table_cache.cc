@@ -109,7 +109,8 @@ absl::Status TableCache::Withdraw(const std::string& digest,
 
 std::string TableCache::WhyWithdrawn(const std::string& digest) const {
   if (dir_.empty() || !IsSha256Hex(digest)) return "";
-  return ReadWholeFile(Path(digest, ".withdrawn"), kMaxPayloadBytes)
+  return ReadWholeFile(Path(digest, ".withdrawn"), kMaxPayloadBytes,
+                       InputKind::kOwnFile)
       .value_or("");
 }
 

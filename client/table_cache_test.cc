@@ -90,6 +90,17 @@ TEST_F(TableCacheTest, LinksInPlaceOfItsFilesAreNotFollowed) {
   EXPECT_TRUE(std::filesystem::exists(elsewhere));
 }
 
+TEST_F(TableCacheTest, ALinkInPlaceOfAWithdrawalIsNotFollowed) {
+  const FetchedTable table = Serve(TinyTable());
+  ASSERT_TRUE(cache_.Put(table).ok());
+  ASSERT_TRUE(cache_.Withdraw(table.info.digest(), "it is wrong").ok());
+  ASSERT_EQ(cache_.WhyWithdrawn(table.info.digest()), "it is wrong");
+  const std::string elsewhere = folder_.path() + "/elsewhere";
+  std::filesystem::rename(FileOf(table, ".withdrawn"), elsewhere);
+  std::filesystem::create_symlink(elsewhere, FileOf(table, ".withdrawn"));
+  EXPECT_EQ(cache_.WhyWithdrawn(table.info.digest()), "");
+}
+
 TEST_F(TableCacheTest, AClockThatStepsBackDoesNotMakeAReplacedTableTheNewest) {
   FetchedTable replaced = Serve(WithDelta(1), "GPU-1", 2000);
   replaced.info.set_store_id("store-1");
