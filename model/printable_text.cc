@@ -107,4 +107,9 @@ absl::string_view CutBetweenCharacters(absl::string_view text,
   return text.substr(0, size);
 }
 
+std::string ShortenedText(absl::string_view text, size_t max_bytes) {
+  const absl::string_view begin = CutBetweenCharacters(text, max_bytes);
+  return absl::StrCat(begin, begin.size() < text.size() ? "..." : "");
+}
+
 }  // namespace wavetune

@@ -40,6 +40,10 @@ std::string BoundedText(absl::string_view text, size_t max_bytes);
 absl::string_view CutBetweenCharacters(absl::string_view text,
                                        size_t max_bytes);
 
+// Returns `text`, or its beginning of at most `max_bytes`, cut likewise, and
+// "..." where it is longer.
+std::string ShortenedText(absl::string_view text, size_t max_bytes);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_MODEL_PRINTABLE_TEXT_H_

@@ -59,5 +59,11 @@ TEST(PrintableTextTest, CutsBetweenCharacters) {
   EXPECT_EQ(CutBetweenCharacters("aéb", 10), "aéb");
 }
 
+TEST(PrintableTextTest, ShortenedTextsEndBetweenCharactersAndSaySo) {
+  EXPECT_EQ(ShortenedText("caf\xc3\xa9", 5), "caf\xc3\xa9");
+  EXPECT_EQ(ShortenedText("caf\xc3\xa9s", 5), "caf\xc3\xa9...");
+  EXPECT_EQ(ShortenedText("caf\xc3\xa9", 4), "caf...");
+}
+
 }  // namespace
 }  // namespace wavetune

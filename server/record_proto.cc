@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "model/printable_text.h"
 #include "model/samples/exclusion.h"
 #include "proto/convert/types.h"
 
@@ -84,12 +85,7 @@ v1::RecordedSet ToProto(RecordedSet set) {
 }  // namespace
 
 std::string Shortened(const std::string& text) {
-  if (text.size() <= kMaxExcludedReasonBytes) return text;
-  size_t size = kMaxExcludedReasonBytes;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) {
-    --size;
-  }
-  return text.substr(0, size) + "...";
+  return ShortenedText(text, kMaxExcludedReasonBytes);
 }
 
 v1::JobInfo JobRecordToProto(const JobRecord& record) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/printable_text.h"
 #include "model/samples/exclusion.h"
 
 namespace wavetune {
@@ -13,14 +14,7 @@ namespace {
 // The beginning of a reason's first line: a compiler's log has hundreds.
 std::string BriefReason(const std::string& reason) {
   constexpr size_t kMostBytes = 200;
-  const std::string line = reason.substr(0, reason.find('\n'));
-  if (line.size() <= kMostBytes) return line;
-  size_t size = kMostBytes;
-  // Not within a character of UTF-8.
-  while (size > 0 && (static_cast<unsigned char>(line[size]) & 0xc0) == 0x80) {
-    --size;
-  }
-  return line.substr(0, size) + "...";
+  return ShortenedText(reason.substr(0, reason.find('\n')), kMostBytes);
 }
 
 }  // namespace
