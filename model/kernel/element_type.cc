@@ -31,6 +31,20 @@ size_t ElementBytes(ElementType type) {
   return 4;
 }
 
+const char* ManifestTypeName(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return "FLOAT32";
+    case ElementType::kInt32:
+      return "INT32";
+    case ElementType::kInt64:
+      return "INT64";
+    case ElementType::kBfloat16:
+      break;
+  }
+  return "BFLOAT16";
+}
+
 uint16_t ToBfloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);

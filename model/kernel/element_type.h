@@ -18,6 +18,9 @@ namespace wavetune {
 // Returns the bytes of one element.
 size_t ElementBytes(ElementType type);
 
+// Returns the type as manifests name it: "FLOAT32", ... Cannot fail.
+const char* ManifestTypeName(ElementType type);
+
 // Returns the bits of a bfloat16, rounded to nearest, ties to even.
 uint16_t ToBfloat16(float value);
 

@@ -15,20 +15,6 @@ struct Passed {
   size_t bytes = 0;
 };
 
-const char* TypeName(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return "FLOAT32";
-    case ElementType::kInt32:
-      return "INT32";
-    case ElementType::kInt64:
-      return "INT64";
-    case ElementType::kBfloat16:
-      break;
-  }
-  return "BFLOAT16";
-}
-
 std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps) {
   std::vector<Passed> passed;
   for (size_t i = 0; i < tensor_maps; ++i) {
@@ -39,7 +25,8 @@ std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps) {
     const bool scalar = argument.role == ArgumentRole::kScalar;
     passed.push_back(
         {absl::StrCat("argument '", argument.name, "' (",
-                      scalar ? TypeName(argument.type) : "a buffer", ")"),
+                      scalar ? ManifestTypeName(argument.type) : "a buffer",
+                      ")"),
          scalar ? static_cast<size_t>(ElementBytes(argument.type))
                 : sizeof(CUdeviceptr)});
   }

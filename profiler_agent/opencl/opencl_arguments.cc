@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/element_type.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/launch_descriptor.h"
 #include "model/status_macros.h"
@@ -13,31 +14,19 @@
 namespace wavetune {
 namespace {
 
-// An element type as the manifest names it, and what OpenCL C calls it.
-struct TypeNames {
-  const char* manifest;
-  std::vector<std::string> opencl;
-};
-
-const TypeNames& NamesOf(ElementType type) {
-  static const auto* const float32 = new TypeNames{"FLOAT32", {"float"}};
-  static const auto* const int32 =
-      new TypeNames{"INT32", {"int", "uint", "unsigned int"}};
-  static const auto* const int64 =
-      new TypeNames{"INT64", {"long", "ulong", "unsigned long"}};
-  static const auto* const bfloat16 =
-      new TypeNames{"BFLOAT16", {"ushort", "short", "unsigned short"}};
+// What OpenCL C calls an element type.
+std::vector<std::string> NamesOf(ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
-      return *float32;
+      return {"float"};
     case ElementType::kInt32:
-      return *int32;
+      return {"int", "uint", "unsigned int"};
     case ElementType::kInt64:
-      return *int64;
+      return {"long", "ulong", "unsigned long"};
     case ElementType::kBfloat16:
       break;
   }
-  return *bfloat16;
+  return {"ushort", "short", "unsigned short"};
 }
 
 // Of which we know that they are not those of the manifest.
@@ -119,7 +108,7 @@ absl::Status CheckOne(cl_kernel kernel, const std::string& entry, cl_uint index,
   if (memory != CL_KERNEL_ARG_ADDRESS_PRIVATE) {
     return Mismatch(
         entry, argument,
-        absl::StrCat("a scalar (", NamesOf(argument.type).manifest, ")"),
+        absl::StrCat("a scalar (", ManifestTypeName(argument.type), ")"),
         absl::StrCat("a pointer (", type, ")"));
   }
   return CheckScalarType(argument, entry, type);
@@ -129,12 +118,11 @@ absl::Status CheckOne(cl_kernel kernel, const std::string& entry, cl_uint index,
 
 absl::Status CheckScalarType(const Argument& argument, const std::string& entry,
                              const std::string& type) {
-  const TypeNames& names = NamesOf(argument.type);
-  for (const std::string& name : names.opencl) {
+  for (const std::string& name : NamesOf(argument.type)) {
     if (type == name) return absl::OkStatus();
   }
   if (!IsBuiltIn(type)) return absl::OkStatus();
-  return Mismatch(entry, argument, names.manifest, type);
+  return Mismatch(entry, argument, ManifestTypeName(argument.type), type);
 }
 
 LocalMemory LocalMemoryOf(const Implementation& implementation,
