@@ -13,18 +13,12 @@ namespace {
 
 constexpr size_t kPatternElements = 4194301;
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-// generators, OOPSLA 2014): three multiplications a value, the same everywhere.
+// SplitMix64: three multiplications a value.
 // std::uniform_real_distribution is not the same everywhere, and slower.
 class SplitMix {
  public:
   explicit SplitMix(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  uint64_t Next() { return SplitMixHash(state_ += 0x9e3779b97f4a7c15u); }
   // In [-1, 1), a multiple of 2^-23: exact in float.
   float NextFloat() {
     return static_cast<float>(static_cast<int64_t>(Next() >> 40) - (1 << 23)) *
@@ -35,24 +29,14 @@ class SplitMix {
   uint64_t state_;
 };
 
-template <typename T, typename Make>
-std::string Generate(size_t elements, Make make) {
-  std::string bytes(elements * sizeof(T), '\0');
-  for (size_t i = 0; i < elements; ++i) {
-    const T value = make(i);
-    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-  }
-  return bytes;
-}
-
 // Returns the integer `make(i)` for every element, in the integer type `type`.
 template <typename Make>
 std::string Integers(ElementType type, size_t elements, Make make) {
   if (type == ElementType::kInt32) {
-    return Generate<int32_t>(
+    return GenerateValues<int32_t>(
         elements, [&](size_t i) { return static_cast<int32_t>(make(i)); });
   }
-  return Generate<int64_t>(elements, make);
+  return GenerateValues<int64_t>(elements, make);
 }
 
 bool IsInteger(ElementType type) {
@@ -65,10 +49,10 @@ std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
   SplitMix random(seed);
   switch (type) {
     case ElementType::kFloat32:
-      return Generate<float>(elements,
-                             [&](size_t) { return random.NextFloat(); });
+      return GenerateValues<float>(elements,
+                                   [&](size_t) { return random.NextFloat(); });
     case ElementType::kBfloat16:
-      return Generate<uint16_t>(
+      return GenerateValues<uint16_t>(
           elements, [&](size_t) { return ToBfloat16(random.NextFloat()); });
     case ElementType::kInt32:
     case ElementType::kInt64:
@@ -100,17 +84,17 @@ std::string RandomPattern(ElementType type, size_t bytes, uint64_t seed) {
 std::string PoisonValues(ElementType type, size_t elements) {
   switch (type) {
     case ElementType::kFloat32:
-      return Generate<float>(elements, [](size_t) {
+      return GenerateValues<float>(elements, [](size_t) {
         return std::numeric_limits<float>::quiet_NaN();
       });
     case ElementType::kBfloat16:
-      return Generate<uint16_t>(elements,
-                                [](size_t) { return uint16_t{0x7fc0}; });
+      return GenerateValues<uint16_t>(elements,
+                                      [](size_t) { return uint16_t{0x7fc0}; });
     case ElementType::kInt32:
-      return Generate<int32_t>(
+      return GenerateValues<int32_t>(
           elements, [](size_t) { return std::numeric_limits<int32_t>::min(); });
     case ElementType::kInt64:
-      return Generate<int64_t>(
+      return GenerateValues<int64_t>(
           elements, [](size_t) { return std::numeric_limits<int64_t>::min(); });
   }
   return "";

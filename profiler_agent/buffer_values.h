@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,25 @@
 #include "model/kernel/problem.h"
 
 namespace wavetune {
+
+// SplitMix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom
+// number generators, OOPSLA 2014): a hash, the same everywhere.
+constexpr uint64_t SplitMixHash(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// Returns the bytes of `make(i)` for i from 0 to `elements` - 1.
+template <typename T, typename Make>
+std::string GenerateValues(size_t elements, Make make) {
+  std::string bytes(elements * sizeof(T), '\0');
+  for (size_t i = 0; i < elements; ++i) {
+    const T value = make(i);
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return bytes;
+}
 
 // Returns `elements` random elements: floats uniform in [-1, 1), integers in
 // [0, 8). Equal seeds give equal bytes on every machine. Cost: about 1 ns an

@@ -104,13 +104,6 @@ Mirroring PlanMirroring(const KernelSpec& spec, size_t argument,
   return plan;
 }
 
-// SplitMix64's finaliser: a hash of the index.
-uint64_t Mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 float CancellingValue(const Mirroring& plan, size_t index, uint64_t seed) {
   size_t folded = index;
   bool negative = false;
@@ -123,21 +116,11 @@ float CancellingValue(const Mirroring& plan, size_t index, uint64_t seed) {
       negative = plan.carries_sign && mirror < (plan.axis->extent - 1) / 2;
     }
   }
-  const uint64_t hash =
-      Mix((folded + 1) * 0x9e3779b97f4a7c15u + seed * 0xd1342543de82ef95u);
+  const uint64_t hash = SplitMixHash((folded + 1) * 0x9e3779b97f4a7c15u +
+                                     seed * 0xd1342543de82ef95u);
   if (!plan.axis.has_value()) negative = (hash & 8) != 0;
   const float value = static_cast<float>((hash & 7) + 1) / 8;
   return negative ? -value : value;
-}
-
-template <typename T, typename Make>
-std::string Generate(size_t elements, Make make) {
-  std::string bytes(elements * sizeof(T), '\0');
-  for (size_t i = 0; i < elements; ++i) {
-    const T value = make(i);
-    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -151,10 +134,10 @@ std::string CheckInput(const KernelSpec& spec, size_t argument,
   }
   const Mirroring plan = PlanMirroring(spec, argument, problem, elements);
   if (input.type == ElementType::kFloat32) {
-    return Generate<float>(
+    return GenerateValues<float>(
         elements, [&](size_t i) { return CancellingValue(plan, i, seed); });
   }
-  return Generate<uint16_t>(elements, [&](size_t i) {
+  return GenerateValues<uint16_t>(elements, [&](size_t i) {
     return ToBfloat16(CancellingValue(plan, i, seed));
   });
 }
