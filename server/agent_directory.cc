@@ -283,4 +283,17 @@ std::vector<std::string> AgentDirectory::Attached() {
   return uuids;
 }
 
+std::vector<DeviceFacts> AttachedElseSeen(
+    const std::vector<AgentDirectory::Known>& known,
+    const std::function<bool(const DeviceFacts&)>& wanted) {
+  std::vector<DeviceFacts> attached;
+  std::vector<DeviceFacts> seen;
+  for (const AgentDirectory::Known& device : known) {
+    if (!wanted(device.record.facts)) continue;
+    seen.push_back(device.record.facts);
+    if (device.attached) attached.push_back(device.record.facts);
+  }
+  return attached.empty() ? seen : attached;
+}
+
 }  // namespace wavetune

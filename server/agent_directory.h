@@ -101,6 +101,12 @@ class AgentDirectory : public ExecutorDirectory {
   std::set<std::string> unsaved_;  // Of those seen.
 };
 
+// Returns those of the devices for which `wanted` holds that are attached; all
+// of them where none is.
+std::vector<DeviceFacts> AttachedElseSeen(
+    const std::vector<AgentDirectory::Known>& known,
+    const std::function<bool(const DeviceFacts&)>& wanted);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_SERVER_AGENT_DIRECTORY_H_

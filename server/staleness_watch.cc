@@ -25,19 +25,16 @@ std::string Line(const TableRecord& table, const std::string& reason) {
 
 void StalenessWatch::Look() {
   const std::shared_ptr<const TableSnapshot> serving = tables_->snapshot();
-  std::vector<TableRecord> records;
-  for (const ServingTable& table : serving->tables) {
-    records.push_back(table.record);
-  }
-  const std::vector<std::string> now = judge_->StaleReasons(records);
+  const std::vector<std::string> now = judge_->StaleReasons(*serving);
   std::map<std::pair<ProfileKey, std::string>, std::string> next;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const auto key = std::pair(records[i].key, records[i].digest);
+  for (size_t i = 0; i < now.size(); ++i) {
+    const TableRecord& table = serving->tables[i].record;
+    const auto key = std::pair(table.key, table.digest);
     const auto before = reasons_.find(key);
     const std::string was = before == reasons_.end() ? "" : before->second;
     if (now[i] != was) {
-      log_(Line(records[i], now[i]));
-      tables_->Remark(records[i], now[i]);
+      log_(Line(table, now[i]));
+      tables_->Remark(table, now[i]);
     }
     next[key] = now[i];
   }

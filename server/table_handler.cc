@@ -32,14 +32,6 @@ std::optional<TableSets::Set> FindServingSet(const TableSnapshot& snapshot,
   return std::nullopt;
 }
 
-std::vector<TableRecord> RecordsOf(const TableSnapshot& snapshot) {
-  std::vector<TableRecord> records;
-  for (const ServingTable& table : snapshot.tables) {
-    records.push_back(table.record);
-  }
-  return records;
-}
-
 }  // namespace
 
 class TableHandler::Watch {
@@ -75,8 +67,7 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
     ASSIGN_OR_RETURN(device, devices_->Facts(request.device_uuid()));
   }
   const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
-  const std::vector<std::string> on_node =
-      judge_.StaleReasons(RecordsOf(*snapshot));
+  const std::vector<std::string> on_node = judge_.StaleReasons(*snapshot);
   std::vector<ServingTable> listed;
   for (size_t i = 0; i < on_node.size(); ++i) {
     const ServingTable& table = snapshot->tables[i];
@@ -228,8 +219,7 @@ TableNotice TableHandler::RemarkNotice(const TableChange& change) {
 
 void TableHandler::AddRemarks(const TableSnapshot& snapshot,
                               TableNotices& notices) const {
-  const std::vector<std::string> reasons =
-      judge_.StaleReasons(RecordsOf(snapshot));
+  const std::vector<std::string> reasons = judge_.StaleReasons(snapshot);
   for (size_t i = 0; i < reasons.size(); ++i) {
     notices.push_back(Notice(v1::WatchTablesResponse::REMARKED,
                              snapshot.revision, &snapshot.tables[i].record,
@@ -242,8 +232,7 @@ TableNotices TableHandler::SnapshotNotices(
   std::lock_guard lock(mutex_);
   if (noted_snapshot_ != snapshot) {
     noted_.clear();
-    const std::vector<std::string> reasons =
-        judge_.StaleReasons(RecordsOf(*snapshot));
+    const std::vector<std::string> reasons = judge_.StaleReasons(*snapshot);
     for (size_t i = 0; i < reasons.size(); ++i) {
       noted_.push_back(Notice(v1::WatchTablesResponse::SNAPSHOT,
                               snapshot->revision, &snapshot->tables[i].record,

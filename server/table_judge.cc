@@ -5,18 +5,13 @@
 namespace wavetune {
 namespace {
 
-// Those of a silicon: the attached ones, else all that were seen.
-std::vector<DeviceFacts> OfSilicon(
-    const std::vector<AgentDirectory::Known>& known,
-    const std::string& silicon_key) {
-  std::vector<DeviceFacts> attached;
-  std::vector<DeviceFacts> seen;
-  for (const AgentDirectory::Known& device : known) {
-    if (SiliconKey(device.record.facts) != silicon_key) continue;
-    seen.push_back(device.record.facts);
-    if (device.attached) attached.push_back(device.record.facts);
-  }
-  return attached.empty() ? seen : attached;
+std::string ReasonAmong(const std::vector<AgentDirectory::Known>& known,
+                        const TableRecord& table, KernelCatalog& kernels) {
+  const std::vector<DeviceFacts> of_silicon =
+      AttachedElseSeen(known, [&](const DeviceFacts& device) {
+        return SiliconKey(device) == table.key.silicon_key;
+      });
+  return StaleReason(table, of_silicon, kernels);
 }
 
 }  // namespace
@@ -27,16 +22,15 @@ std::string TableJudge::StaleReasonOn(const DeviceFacts& device,
 }
 
 std::string TableJudge::StaleReason(const TableRecord& table) const {
-  return StaleReasons({table}).front();
+  return ReasonAmong(devices_->List(), table, *kernels_);
 }
 
 std::vector<std::string> TableJudge::StaleReasons(
-    const std::vector<TableRecord>& tables) const {
+    const TableSnapshot& serving) const {
   const std::vector<AgentDirectory::Known> known = devices_->List();
   std::vector<std::string> reasons;
-  for (const TableRecord& table : tables) {
-    reasons.push_back(wavetune::StaleReason(
-        table, OfSilicon(known, table.key.silicon_key), *kernels_));
+  for (const ServingTable& table : serving.tables) {
+    reasons.push_back(ReasonAmong(known, table.record, *kernels_));
   }
   return reasons;
 }

@@ -11,6 +11,7 @@
 #include "server/agent_directory.h"
 #include "server/registry/kernel_catalog.h"
 #include "server/registry/records.h"
+#include "server/registry/table_catalog.h"
 
 namespace wavetune {
 
@@ -28,9 +29,8 @@ class TableJudge {
   // silicon, or where none is attached on those seen before. Empty where the
   // table is current on one of them, or there is none to tell by.
   std::string StaleReason(const TableRecord& table) const;
-  // The same of several, in order: the devices are looked at once.
-  std::vector<std::string> StaleReasons(
-      const std::vector<TableRecord>& tables) const;
+  // The same of what serves, in order: the devices are looked at once.
+  std::vector<std::string> StaleReasons(const TableSnapshot& serving) const;
 
  private:
   AgentDirectory* const devices_;

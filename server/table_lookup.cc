@@ -65,15 +65,9 @@ DefaultFaults::Reasons TableLookup::DefaultFaultsOn(
 
 std::vector<DeviceFacts> TableLookup::Devices(
     const std::string& device_uuid) const {
-  std::vector<DeviceFacts> attached;
-  std::vector<DeviceFacts> seen;
-  for (const AgentDirectory::Known& known : devices_->List()) {
-    const DeviceFacts& facts = known.record.facts;
-    if (!device_uuid.empty() && facts.uuid != device_uuid) continue;
-    seen.push_back(facts);
-    if (known.attached) attached.push_back(facts);
-  }
-  return attached.empty() ? seen : attached;
+  return AttachedElseSeen(devices_->List(), [&](const DeviceFacts& device) {
+    return device_uuid.empty() || device.uuid == device_uuid;
+  });
 }
 
 }  // namespace wavetune
