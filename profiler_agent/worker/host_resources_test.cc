@@ -84,21 +84,20 @@ TEST_F(HostResourcesTest, AContainerSeesItsOwnCgroupAtTheMount) {
 }
 
 TEST_F(HostResourcesTest, ReadsVersionOneToo) {
-  Write("/proc/self/cgroup",
-        "4:memory:/work/agent\n1:cpu,cpuacct:/work\n0::/\n");
+  Write("/proc/self/cgroup", "4:memory:/gpu/agent\n1:cpu,cpuacct:/gpu\n0::/\n");
   Write("/proc/self/mountinfo",
         "31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
         "32 30 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
         "33 30 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
-  Write("/sys/fs/cgroup/cpu/work/cpu.cfs_quota_us", "300000\n");
-  Write("/sys/fs/cgroup/cpu/work/cpu.cfs_period_us", "100000\n");
+  Write("/sys/fs/cgroup/cpu/gpu/cpu.cfs_quota_us", "300000\n");
+  Write("/sys/fs/cgroup/cpu/gpu/cpu.cfs_period_us", "100000\n");
   Write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
   const std::string memory = "/sys/fs/cgroup/memory";
   Write(memory + "/memory.limit_in_bytes", "9223372036854771712\n");
-  Write(memory + "/work/agent/memory.limit_in_bytes", "536870912\n");
-  Write(memory + "/work/agent/memory.usage_in_bytes", "268435456\n");
-  Write(memory + "/work/agent/memory.stat", "total_inactive_file 0\n");
-  Write(memory + "/work/agent/memory.oom_control",
+  Write(memory + "/gpu/agent/memory.limit_in_bytes", "536870912\n");
+  Write(memory + "/gpu/agent/memory.usage_in_bytes", "268435456\n");
+  Write(memory + "/gpu/agent/memory.stat", "total_inactive_file 0\n");
+  Write(memory + "/gpu/agent/memory.oom_control",
         "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
   const HostResources host = Read();
   EXPECT_EQ(host.quota_cpus, 3);
