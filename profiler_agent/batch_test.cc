@@ -475,6 +475,36 @@ TEST_F(MeasureBatchTest, AProblemThatDoesNotFitIsNotTheCandidatesFault) {
   EXPECT_EQ(device_.measured().size(), 2u);
 }
 
+TEST_F(MeasureBatchTest, WhereEverythingRunsOutTheRestIsNotTried) {
+  for (const Configuration& c : {kA, kB}) {
+    script_->measure_errors[c] = ExhaustedError(Resource::kMemory, "1 GiB");
+  }
+  std::vector<MeasureItem> items;
+  for (int64_t n = 1; n <= 10; ++n) {
+    items.push_back({kA, At(64 * n, 64)});
+    items.push_back({kB, At(64 * n, 64, "causal")});
+  }
+  ASSERT_TRUE(Run(items).ok());
+  EXPECT_EQ(failures_.size(), items.size());
+  for (const auto& [index, outcome] : failures_) {
+    EXPECT_THAT(outcome.failure, StartsWith("out of memory: 1 GiB"));
+    EXPECT_FALSE(outcome.exclude_candidate);
+  }
+  EXPECT_EQ(device_.measured().size(), 8u);
+}
+
+TEST_F(MeasureBatchTest, WhatRunsOutNowAndThenStopsNothing) {
+  script_->measure_errors[kA] = ExhaustedError(Resource::kMemory, "1 GiB");
+  std::vector<MeasureItem> items;
+  for (int64_t n = 1; n <= 20; ++n) {
+    items.push_back({kA, At(64 * n, 64)});
+    items.push_back({kB, At(64 * n, 64)});
+  }
+  ASSERT_TRUE(Run(items).ok());
+  EXPECT_EQ(samples_.size(), 20u);
+  EXPECT_THAT(device_.measured(), Contains(kA).Times(20));
+}
+
 TEST_F(MeasureBatchTest, EndsWhenTheDeviceIsLost) {
   script_->measure_errors[kA] = absl::UnavailableError("gone");
   EXPECT_EQ(Run({{kB, At(64, 64)}, {kA, At(64, 64)}, {kC, At(64, 64)}}).code(),

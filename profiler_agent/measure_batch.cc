@@ -10,6 +10,7 @@
 #include "model/status_macros.h"
 #include "profiler_agent/candidate_failure.h"
 #include "profiler_agent/clock_settling.h"
+#include "profiler_agent/environment_error.h"
 #include "profiler_agent/load_level.h"
 #include "profiler_agent/measurement.h"
 
@@ -31,6 +32,26 @@ constexpr size_t kMostOpen = 128;
 // Few, as nothing is known of their latency yet.
 constexpr double kFirstTurnLaunches = 2;
 
+// So many bursts in a row for want of something, and the rest would fail alike:
+// each may cost the start of a process.
+constexpr int kMostInVain = 8;
+
+// What ran out, over all groups of a batch.
+class Shortage {
+ public:
+  // Takes how a burst ended.
+  void Take(const absl::Status& status) {
+    in_vain_ = ExhaustedResource(status).has_value() ? in_vain_ + 1 : 0;
+    if (in_vain_ == kMostInVain) lasting_ = status;
+  }
+  // Returns OK, or what every further burst would end with.
+  const absl::Status& lasting() const { return lasting_; }
+
+ private:
+  int in_vain_ = 0;
+  absl::Status lasting_;
+};
+
 struct OpenItem {
   size_t index = 0;
   std::string peer;  // Not empty: this library instead of a candidate.
@@ -42,10 +63,11 @@ struct OpenItem {
 class GroupRunner {
  public:
   GroupRunner(Device& device, const MeasureBatch& batch,
-              PowerCapHistory& history, const OutcomeCallback& on_outcome,
-              const std::stop_token& cancel)
+              PowerCapHistory& history, Shortage& shortage,
+              const OutcomeCallback& on_outcome, const std::stop_token& cancel)
       : device_(device),
         batch_(batch),
+        shortage_(shortage),
         rule_(batch.rule.WithDefaults()),
         turns_(IsCpu(device.facts()) ? kCpuTurns : kAcceleratorTurns),
         on_outcome_(on_outcome),
@@ -128,7 +150,7 @@ class GroupRunner {
   absl::StatusOr<bool> TryLevel(OpenItem& item) {
     const Configuration& configuration =
         batch_.kernel.spec.default_configuration;
-    if (excluded_.contains(configuration)) {
+    if (excluded_.contains(configuration) || !shortage_.lasting().ok()) {
       settling_.EndTry();
       return false;
     }
@@ -159,6 +181,10 @@ class GroupRunner {
       Fail(item, it->second);
       return it->second;
     }
+    if (!shortage_.lasting().ok()) {
+      Fail(item, shortage_.lasting());
+      return shortage_.lasting();
+    }
     const int warmup = measurement.next().warmup;
     const absl::StatusOr<LaunchTimes> times =
         is_peer
@@ -167,6 +193,7 @@ class GroupRunner {
             : device_.Measure(measurement.configuration(),
                               measurement.problem(), warmup, LaunchesOf(item));
     absl::Status status = times.status();
+    shortage_.Take(status);
     if (times.ok()) {
       if (times->disturbed()) {
         status = measurement.Add(*times);
@@ -214,6 +241,7 @@ class GroupRunner {
 
   Device& device_;
   const MeasureBatch& batch_;
+  Shortage& shortage_;
   const StoppingRule rule_;
   const int turns_;
   const OutcomeCallback& on_outcome_;
@@ -233,11 +261,12 @@ absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
   for (size_t i = 0; i < batch.items.size(); ++i) {
     groups[batch.items[i].problem.specialisation].push_back(i);
   }
+  Shortage shortage;
   for (const auto& [specialisation, indices] : groups) {
     LoadedKernel kernel = batch.kernel;
     kernel.specialisation = specialisation;
     RETURN_IF_ERROR(device.Load(std::move(kernel)));
-    GroupRunner runner(device, batch, history, on_outcome, cancel);
+    GroupRunner runner(device, batch, history, shortage, on_outcome, cancel);
     RETURN_IF_ERROR(runner.Run(indices));
   }
   return absl::OkStatus();
