@@ -1,10 +1,12 @@
 #include "profiler_agent/environment_error.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 
 namespace wavetune {
 namespace {
@@ -28,6 +30,14 @@ constexpr std::pair<absl::string_view, Resource> kLastWords[] = {
     {"pthread_create", Resource::kProcesses},
 };
 
+// A sanitizer's or debugger's frame names a function that was running, such as
+// pthread_create, and no reason.
+bool IsStackFrame(absl::string_view line) {
+  line = absl::StripLeadingAsciiWhitespace(line);
+  return absl::ConsumePrefix(&line, "#") && !line.empty() &&
+         absl::ascii_isdigit(static_cast<unsigned char>(line.front()));
+}
+
 }  // namespace
 
 absl::Status ExhaustedError(Resource resource, absl::string_view what) {
@@ -46,8 +56,9 @@ std::optional<Resource> ExhaustedResource(const absl::Status& status) {
   return Resource::kMemory;
 }
 
-std::optional<Resource> ResourceNamedIn(absl::string_view text) {
-  const std::string lower = absl::AsciiStrToLower(text);
+std::optional<Resource> ResourceNamedIn(absl::string_view line) {
+  if (IsStackFrame(line)) return std::nullopt;
+  const std::string lower = absl::AsciiStrToLower(line);
   for (const auto& [words, resource] : kLastWords) {
     if (absl::StrContains(lower, words)) return resource;
   }

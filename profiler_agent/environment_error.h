@@ -29,9 +29,9 @@ absl::Status ExhaustedError(Resource resource, absl::string_view what);
 // none; nothing for other statuses.
 std::optional<Resource> ExhaustedResource(const absl::Status& status);
 
-// Returns the resource that a process's last words are about ("std::bad_alloc",
-// "No space left on device"), if any.
-std::optional<Resource> ResourceNamedIn(absl::string_view text);
+// Returns the resource that a line of a process's last words is about
+// ("std::bad_alloc", "No space left on device"), if any.
+std::optional<Resource> ResourceNamedIn(absl::string_view line);
 
 // Returns "out of memory", "out of disk space", "out of processes" or "killed".
 absl::string_view ExhaustedName(Resource resource);

@@ -87,6 +87,10 @@ TEST(EnvironmentErrorTest, LastWordsNameTheResource) {
   EXPECT_EQ(ResourceNamedIn("  what():  Resource temporarily unavailable"),
             Resource::kProcesses);
   EXPECT_EQ(ResourceNamedIn("about to crash"), std::nullopt);
+  EXPECT_EQ(ResourceNamedIn("PTHREAD_CREATE failed with 11"),
+            Resource::kProcesses);
+  EXPECT_EQ(ResourceNamedIn("    #0 0x7fd3 in __interceptor_pthread_create"),
+            std::nullopt);
 }
 
 }  // namespace
