@@ -25,9 +25,9 @@ TEST(WorkQueueTest, DoesWhatWaitsInOrderBeforeItEnds) {
 }
 
 TEST(WorkQueueTest, WhoQueuesDoesNotWait) {
-  WorkQueue queue(8);
   std::promise<void> disk;
   std::promise<std::thread::id> worker;
+  WorkQueue queue(8);
   queue.Run([&] {
     worker.set_value(std::this_thread::get_id());
     disk.get_future().wait();
