@@ -305,6 +305,9 @@ class Daemon::Impl {
     if (status.ok()) {
       jobs_.SaveJobs();
       devices_.SaveDevices();
+      if (const absl::Status saved = tables_.SaveWithdrawals(); !saved.ok()) {
+        Warn(absl::StrCat("a withdrawn table: ", saved.message()));
+      }
       if (store_failed_) usage_.Flush();
     }
     store_failed_ = !status.ok();

@@ -231,7 +231,8 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
   if (!stored.ok()) {
     services_.warn(absl::StrCat(
         "table ", table.digest, " of kernel ", table.key.kernel,
-        " is withdrawn until the next start only: ", stored.message()));
+        " is withdrawn, which is stored as soon as it can be: ",
+        stored.message()));
   }
   services_.warn(absl::StrCat("table ", table.digest, " of kernel ",
                               table.key.kernel, " is withdrawn: ", why));

@@ -257,6 +257,7 @@ absl::StatusOr<TableRecord> TableCatalog::Promote(TableRecord record,
   std::lock_guard change_lock(change_mutex_);
   ASSIGN_OR_RETURN(TableRecord stored,
                    store_->Promote(std::move(record), payload));
+  unsaved_.erase(stored.key);
   TableSnapshot next = *snapshot();
   EraseKey(next, stored.key);
   const auto place =
@@ -277,18 +278,38 @@ absl::Status TableCatalog::Withdraw(const ProfileKey& key,
   record.key = key;
   record.withdrawn = why;
   std::lock_guard change_lock(change_mutex_);
-  TableSnapshot next = *snapshot();
-  absl::StatusOr<TableRecord> stored = store_->Withdraw(record);
+  const absl::StatusOr<TableRecord> stored = store_->Withdraw(record);
   if (stored.ok()) {
-    record = *std::move(stored);
-  } else {
-    // Wrong results are worse than a revision that watchers have seen before.
-    record.revision = next.revision;
-    for (const ServingTable& t : next.tables) {
-      record.epoch = std::max(record.epoch, t.record.epoch + 1);
-    }
+    unsaved_.erase(key);
+    PublishWithdrawn(*stored);
+    return absl::OkStatus();
   }
-  EraseKey(next, key);
+  // Wrong results are worse than a revision that watchers have seen before.
+  const std::shared_ptr<const TableSnapshot> serving = snapshot();
+  record.revision = serving->revision;
+  for (const ServingTable& t : serving->tables) {
+    record.epoch = std::max(record.epoch, t.record.epoch + 1);
+  }
+  unsaved_[key] = record;
+  PublishWithdrawn(record);
+  return stored.status();
+}
+
+absl::Status TableCatalog::SaveWithdrawals() {
+  std::lock_guard change_lock(change_mutex_);
+  while (!unsaved_.empty()) {
+    ASSIGN_OR_RETURN(const TableRecord stored,
+                     store_->Withdraw(unsaved_.begin()->second));
+    unsaved_.erase(unsaved_.begin());
+    // Again, as it has a revision of its own now.
+    PublishWithdrawn(stored);
+  }
+  return absl::OkStatus();
+}
+
+void TableCatalog::PublishWithdrawn(const TableRecord& record) {
+  TableSnapshot next = *snapshot();
+  EraseKey(next, record.key);
   next.withdrawn.insert(
       std::lower_bound(next.withdrawn.begin(), next.withdrawn.end(), record,
                        [](const TableRecord& a, const TableRecord& b) {
@@ -297,12 +318,12 @@ absl::Status TableCatalog::Withdraw(const ProfileKey& key,
       record);
   Publish(std::move(next),
           {TableChange::Kind::kRetired, record, record.revision});
-  return stored.status();
 }
 
 absl::Status TableCatalog::Retire(const ProfileKey& key) {
   std::lock_guard change_lock(change_mutex_);
   ASSIGN_OR_RETURN(const uint64_t revision, store_->Retire(key));
+  unsaved_.erase(key);
   TableSnapshot next = *snapshot();
   const auto it =
       std::find_if(next.tables.begin(), next.tables.end(),
@@ -342,6 +363,7 @@ void TableCatalog::Remark(const TableRecord& table,
   std::vector<Handle> listeners;
   {
     std::lock_guard lock(mutex_);
+    snapshot_ = std::make_shared<const TableSnapshot>(*snapshot_);
     change.revision = snapshot_->revision;
     listeners = listeners_.Current();
   }

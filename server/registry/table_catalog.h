@@ -138,16 +138,22 @@ class TableCatalog {
   // Notes that `table` computes wrong results for `key`: it serves no longer
   // there, and no older one takes its place until another is promoted. `why`
   // says which configuration; for people. Errors: as TableStore::Withdraw; then
-  // it is withdrawn for as long as this daemon runs.
+  // it is withdrawn all the same, and SaveWithdrawals has to store it.
   absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
                         const std::string& why);
+
+  // Stores the withdrawals that the store could not take. Errors: as
+  // TableStore::Withdraw; what is left is tried with the next call. Cheap where
+  // there are none.
+  absl::Status SaveWithdrawals();
 
   // Ends serving. Errors: as TableStore::Retire.
   absl::Status Retire(const ProfileKey& key);
 
   // Tells watchers that a table became stale, or current again where `reason`
   // is empty. Not among the changes that a late watcher catches up with: it is
-  // told how each table is.
+  // told how each table is. The snapshot is another one afterwards, with the
+  // same tables: whoever keeps what is to be said of one says it anew.
   void Remark(const TableRecord& table, const std::string& stale_reason);
 
   // Subscribes to changes after the returned snapshot. Listeners are called in
@@ -158,10 +164,14 @@ class TableCatalog {
   // Makes `next` the snapshot, at the change's revision, and tells watchers.
   // Holds change_mutex_.
   void Publish(TableSnapshot next, TableChange change);
+  // The same for a table that was withdrawn.
+  void PublishWithdrawn(const TableRecord& record);
 
   TableStore* const store_;
   const Warn warn_;
   std::mutex change_mutex_;  // Serialises promotions; taken before mutex_.
+  // Withdrawals that are not stored yet. Guarded by change_mutex_.
+  std::map<ProfileKey, TableRecord> unsaved_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<const TableSnapshot> snapshot_;

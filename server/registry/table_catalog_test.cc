@@ -17,6 +17,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr char kOther[] =
     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
@@ -249,6 +251,42 @@ TEST_F(TableCatalogTest, AFullStoreKeepsNoWrongTableServing) {
       catalog.Withdraw(served.key, served, "it is wrong")));
   EXPECT_TRUE(absl::IsNotFound(catalog.Find({.kernel = spec_.name}).status()));
   EXPECT_EQ(catalog.snapshot()->withdrawn.size(), 1u);
+}
+
+TEST_F(TableCatalogTest, WhatAFullStoreCouldNotTakeIsWithdrawnInItLater) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord served = Promote(catalog, Key(device_));
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong").ok());
+  EXPECT_FALSE(catalog.SaveWithdrawals().ok());
+  EXPECT_THAT(*store_.ListServing(), SizeIs(1));
+  std::vector<TableChange> heard;
+  const auto watch = catalog.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change); });
+  faulty.writes().Heal();
+  ASSERT_TRUE(catalog.SaveWithdrawals().ok());
+  EXPECT_THAT(*store_.ListServing(), IsEmpty());
+  EXPECT_THAT(*store_.ListWithdrawn(), SizeIs(1));
+  EXPECT_THAT(catalog.snapshot()->withdrawn, SizeIs(1));
+  ASSERT_THAT(heard, SizeIs(1));
+  EXPECT_EQ(heard[0].revision, 2u);
+  // Once is enough.
+  ASSERT_TRUE(catalog.SaveWithdrawals().ok());
+  EXPECT_THAT(heard, SizeIs(1));
+}
+
+TEST_F(TableCatalogTest, WhatWasPromotedMeanwhileIsNotWithdrawnLater) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord served = Promote(catalog, Key(device_), 10);
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong").ok());
+  faulty.writes().Heal();
+  const TableRecord next = Promote(catalog, Key(device_), 11);
+  ASSERT_TRUE(catalog.SaveWithdrawals().ok());
+  ASSERT_THAT(catalog.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(catalog.snapshot()->tables[0].record.digest, next.digest);
 }
 
 }  // namespace
