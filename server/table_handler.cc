@@ -207,7 +207,6 @@ TableNotice TableHandler::ChangeNotice(const TableChange& change) {
 
 TableNotice TableHandler::RemarkNotice(const TableChange& change) {
   std::lock_guard lock(mutex_);
-  noted_snapshot_ = nullptr;  // What it says of this table is no longer so.
   if (last_remark_ == nullptr || last_remark_->revision() != change.revision ||
       last_remark_->table().digest() != change.table.digest ||
       last_remark_->table().stale_reason() != change.stale_reason) {
@@ -227,6 +226,14 @@ void TableHandler::AddRemarks(const TableSnapshot& snapshot,
   }
 }
 
+void TableHandler::AddWithdrawals(const TableSnapshot& snapshot,
+                                  TableNotices& notices) const {
+  for (const TableRecord& record : snapshot.withdrawn) {
+    notices.push_back(Notice(v1::WatchTablesResponse::RETIRED,
+                             snapshot.revision, &record));
+  }
+}
+
 TableNotices TableHandler::SnapshotNotices(
     const std::shared_ptr<const TableSnapshot>& snapshot) {
   std::lock_guard lock(mutex_);
@@ -241,10 +248,7 @@ TableNotices TableHandler::SnapshotNotices(
     noted_.push_back(
         Notice(v1::WatchTablesResponse::SYNCED, snapshot->revision));
     // Behind SYNCED: whoever hears of these has taken the snapshot before.
-    for (const TableRecord& record : snapshot->withdrawn) {
-      noted_.push_back(Notice(v1::WatchTablesResponse::RETIRED,
-                              snapshot->revision, &record));
-    }
+    AddWithdrawals(*snapshot, noted_);
     noted_snapshot_ = snapshot;
   }
   return noted_;
@@ -274,6 +278,8 @@ std::shared_ptr<TableHandler::Watch> TableHandler::WatchTables(
     AddRemarks(*start.snapshot, notices);
     notices.push_back(
         Notice(v1::WatchTablesResponse::SYNCED, start.snapshot->revision));
+    // Also what the store could not take: it has no revision to catch up with.
+    AddWithdrawals(*start.snapshot, notices);
   } else {
     if (!first_time) {
       notices.push_back(

@@ -80,6 +80,9 @@ class TableHandler {
   TableNotice RemarkNotice(const TableChange& change);
   // Appends to `notices` what is to be said of each serving table now.
   void AddRemarks(const TableSnapshot& snapshot, TableNotices& notices) const;
+  // Appends to `notices` what is withdrawn now.
+  void AddWithdrawals(const TableSnapshot& snapshot,
+                      TableNotices& notices) const;
   // Returns the notices of a full snapshot: what serves, SYNCED, what was
   // withdrawn.
   TableNotices SnapshotNotices(

@@ -13,6 +13,7 @@
 #include "server/registry/fake_measurement_executor.h"
 #include "server/registry/fake_profiling.h"
 #include "server/registry/fake_stores.h"
+#include "server/registry/faulty_stores.h"
 
 namespace wavetune {
 namespace {
@@ -253,6 +254,17 @@ TEST_F(TableHandlerTest, WatchersHearThatATableBecameStale) {
   EXPECT_EQ(sink_->notices().back()->revision(), 1u);
 }
 
+TEST_F(TableHandlerTest, ALateWatcherHearsWhatNobodyWatchedBecomeStale) {
+  kernels_.Add(spec_, "1");
+  Promote(*kernels_.Fingerprint(spec_.name, device_));
+  Watch("", 0).reset();
+  EXPECT_FALSE(sink_->notices()[0]->table().stale());
+  kernels_.Add(spec_, "2");
+  tables_.Remark(tables_.snapshot()->tables[0].record, "edited");
+  const auto late = Watch("", 0);
+  EXPECT_TRUE(sink_->notices()[0]->table().stale());
+}
+
 TEST_F(TableHandlerTest, AWatchStartsWithTheSnapshotAndFollowsChanges) {
   Promote();
   const auto watch = Watch("", 0);
@@ -356,6 +368,26 @@ TEST_F(TableHandlerTest, WatchersHearOfAWithdrawalThenAndLater) {
   EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::SYNCED, Response::RETIRED));
   EXPECT_EQ(sink_->notices()[1]->table().withdrawn(), "it is wrong");
   EXPECT_EQ(sink_->notices()[1]->revision(), 2u);
+}
+
+TEST_F(TableHandlerTest, AReturningWatcherHearsOfWhatTheStoreCouldNotTake) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog tables(&faulty, [](const std::string&) {});
+  TableHandler handler("store-1", &tables, &devices_, &kernels_);
+  const ProfileKey key = Key(std::string(64, 'a'));
+  const auto payload =
+      EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
+  const TableRecord served = *tables.Promote({.key = key}, *payload);
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  ASSERT_FALSE(tables.Withdraw(key, served, "it is wrong").ok());
+  // It was away just then, and knows the revision.
+  v1::WatchTablesRequest request;
+  request.set_store_id("store-1");
+  request.set_from_revision(served.revision);
+  const auto watch = handler.WatchTables(request, sink_);
+  ASSERT_THAT(sink_->Kinds(),
+              ElementsAre(Response::SYNCED, Response::RETIRED));
+  EXPECT_EQ(sink_->notices()[1]->table().withdrawn(), "it is wrong");
 }
 
 }  // namespace
