@@ -91,6 +91,12 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
     TakeShape(match->serving.table->table(), decider);
     decider.default_faults =
         lookup.DefaultFaultsOf(match->serving.record.key, decider.standard);
+    // A stale table's profile says nothing of the device as it is now.
+    if (match->stale() && !device_uuid.empty()) {
+      for (const DeviceFacts& device : lookup.Devices(device_uuid)) {
+        decider.default_faults.merge(lookup.DefaultFaultsOn(kernel, device));
+      }
+    }
     decider.match = *std::move(match);
     return decider;
   }
@@ -116,6 +122,8 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
   // The folder is gone, what the table says of the kernel is not.
   ASSIGN_OR_RETURN(const ServingTable table, lookup.Get(withdrawn->digest));
   TakeShape(table.table->table(), decider);
+  decider.default_faults =
+      lookup.DefaultFaultsOf(withdrawn->key, decider.standard);
   return decider;
 }
 

@@ -113,6 +113,33 @@ TEST_F(DecisionHandlerTest, AWithdrawnTableAnswersTheDefaultAndWhy) {
   EXPECT_EQ(response_.digest(), "");
 }
 
+TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsToldAlsoWithoutItsFolder) {
+  const DeviceFacts device = Gpu("sm_90");
+  See(device);
+  KernelSpec gone = spec_;
+  gone.name = "gone";
+  const ProfileKey key{gone.name, std::string(64, 'a'), SiliconKey(device),
+                       EnvironmentKey(device)};
+  const auto payload =
+      EncodeTable(FixedTable(gone, key, gone.default_configuration, 10));
+  ASSERT_TRUE(payload.ok()) << payload.status();
+  const auto promoted = tables_.Promote({.key = key}, *payload);
+  ASSERT_TRUE(promoted.ok()) << promoted.status();
+  ASSERT_TRUE(tables_.Withdraw(key, *promoted, "it is wrong").ok());
+  ASSERT_TRUE(
+      samples_
+          .Append(key, 1, {},
+                  {{.candidate = {.configuration = gone.default_configuration,
+                                  .excluded_reason = "wrong result: 0.5"}}})
+          .ok());
+  v1::ResolveRequest request;
+  request.set_kernel(gone.name);
+  *request.add_problems() =
+      ProblemToProto(gone.dimensions, {.extents = {64, 64, 64}});
+  ASSERT_TRUE(handler_.Resolve(request, &response_).ok());
+  EXPECT_THAT(response_.decisions(0).reason(), HasSubstr("DEFAULT_UNUSABLE"));
+}
+
 TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsAnsweredWithTheReason) {
   const DeviceFacts device = Gpu("sm_90");
   See(device);
