@@ -385,6 +385,21 @@ TEST_F(ClientWatchTest, WhatWasShownWrongComesBackNeitherFromCacheNorFile) {
       Connect()->GetTuner("add", {.digest = first_.info.digest()}).status()));
 }
 
+TEST_F(ClientWatchTest, NoOlderCachedTableTakesThePlaceOfAWithdrawnOne) {
+  Table other_driver = WithDelta(9);
+  other_driver.environment_key = "driver=0";
+  const FetchedTable older = Serve(other_driver, "GPU-1", 0);
+  ASSERT_TRUE(TableCache(node_.cache_dir()).Put(older).ok());
+  const Tuner tuner = Start();
+  node_.Withdraw(first_.info.digest(), "it is wrong");
+  ASSERT_TRUE(Eventually([&] { return tuner.digest().empty(); }));
+  node_.Stop();
+  const absl::StatusOr<Tuner> offline = Connect()->GetTuner("add");
+  ASSERT_TRUE(offline.ok()) << offline.status();
+  EXPECT_EQ(offline->digest(), "");
+  EXPECT_EQ(offline->Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
+}
+
 TEST_F(ClientWatchTest, AVersionThatWasAskedForKeepsItsTable) {
   const Tuner tuner = Start(
       {.fingerprint = first_.info.fingerprint(), .prepares_on_demand = true});

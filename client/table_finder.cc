@@ -171,15 +171,10 @@ absl::StatusOr<OfferedTable> TableFinder::FindInCache(
     return Offer(pinned, TableOrigin::kCache);
   }
   const std::vector<v1::TableInfo> cached = CachedFor(kernel, options);
+  // What was withdrawn is among them: no older table takes its place.
   std::vector<const v1::TableInfo*> choices;
-  absl::Status withdrawn;
-  for (const v1::TableInfo& info : cached) {
-    const absl::Status serves = CheckServes(kernel, info.digest());
-    if (serves.ok()) choices.push_back(&info);
-    withdrawn.Update(serves);
-  }
+  for (const v1::TableInfo& info : cached) choices.push_back(&info);
   if (choices.empty()) {
-    if (!withdrawn.ok()) return absl::NotFoundError(withdrawn.message());
     return absl::NotFoundError(
         cache_->dir().empty()
             ? "the table cache is off"
@@ -211,6 +206,8 @@ absl::StatusOr<OfferedTable> TableFinder::NewestWhole(
                          });
     const std::string digest = (*newest)->digest();
     choices.erase(newest);
+    if (const absl::Status serves = CheckServes(kernel, digest); !serves.ok())
+      return absl::NotFoundError(serves.message());
     absl::StatusOr<OfferedTable> table = FromCache(digest);
     if (table.ok()) return table;
     damaged = table.status();

@@ -80,7 +80,7 @@ class TableFinder {
   absl::StatusOr<OfferedTable> FindInCache(const std::string& kernel,
                                            const TunerOptions& options) const;
   // Returns the newest of `choices` that is not damaged. Errors: what is wrong
-  // with the oldest.
+  // with the oldest; NOT_FOUND where what would be next was withdrawn.
   absl::StatusOr<OfferedTable> NewestWhole(
       const std::string& kernel,
       std::vector<const v1::TableInfo*> choices) const;
