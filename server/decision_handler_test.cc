@@ -113,6 +113,34 @@ TEST_F(DecisionHandlerTest, AWithdrawnTableAnswersTheDefaultAndWhy) {
   EXPECT_EQ(response_.digest(), "");
 }
 
+TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsToldBesideAStaleTable) {
+  const DeviceFacts device = Gpu("sm_90");
+  See(device);
+  const auto kernel = kernels_.Get(spec_.name, device);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  ProfileKey key{spec_.name, (*kernel)->files.fingerprint, SiliconKey(device),
+                 "driver=0"};
+  const auto payload =
+      EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
+  ASSERT_TRUE(tables_.Promote({.key = key}, *payload).ok());
+  key.environment_key = EnvironmentKey(device);
+  ASSERT_TRUE(
+      samples_
+          .Append(key, 1, {},
+                  {{.specialisation = "other",
+                    .candidate = {.configuration = spec_.default_configuration,
+                                  .excluded_reason = "wrong result: 0.5"}}})
+          .ok());
+  v1::ResolveRequest request;
+  request.set_kernel(spec_.name);
+  request.set_device_uuid("sm_90");
+  *request.add_problems() =
+      ProblemToProto(spec_.dimensions, {.extents = {64, 64, 64}});
+  request.mutable_problems(0)->set_specialisation("other");
+  ASSERT_TRUE(handler_.Resolve(request, &response_).ok());
+  EXPECT_THAT(response_.decisions(0).reason(), HasSubstr("DEFAULT_UNUSABLE"));
+}
+
 TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsToldAlsoWithoutItsFolder) {
   const DeviceFacts device = Gpu("sm_90");
   See(device);
