@@ -263,7 +263,11 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
           ? DefaultsOf(withdrawn->table->table(), options.specialisation)
           : DefaultsOfManifest(options.manifest, kernel,
                                options.specialisation));
-  if (withdrawn.ok()) defaults.reason = DefaultReason::kTableWithdrawn;
+  if (withdrawn.ok()) {
+    defaults.reason = withdrawn->default_faults.count(options.specialisation) > 0
+                          ? DefaultReason::kDefaultUnusable
+                          : DefaultReason::kTableWithdrawn;
+  }
   return defaults;
 }
 
@@ -274,10 +278,24 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
   }
   const absl::StatusOr<OfferedTable> local =
       finder_.FindLocally(kernel, options);
-  if (local.ok())
-    return DefaultsOf(local->table->table(), options.specialisation);
+  const auto defaults_of =
+      [&](const OfferedTable& table) -> absl::StatusOr<KernelDefaults> {
+    ASSIGN_OR_RETURN(
+        KernelDefaults defaults,
+        DefaultsOf(table.table->table(), options.specialisation));
+    if (table.default_faults.count(options.specialisation) > 0)
+      defaults.reason = DefaultReason::kDefaultUnusable;
+    return defaults;
+  };
+  if (local.ok()) return defaults_of(*local);
   if (!absl::IsNotFound(local.status())) return local.status();
-  return finder_.FetchDefaults(kernel, options);
+  absl::StatusOr<KernelDefaults> fetched =
+      finder_.FetchDefaults(kernel, options);
+  if (fetched.ok()) return fetched;
+  // What was withdrawn still knows the kernel's default.
+  const absl::StatusOr<OfferedTable> withdrawn =
+      finder_.FindWithdrawn(kernel, options);
+  return withdrawn.ok() ? defaults_of(*withdrawn) : fetched;
 }
 
 Tuner Client::Impl::MakeTuner(TunerIdentity identity,

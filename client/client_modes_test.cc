@@ -154,6 +154,24 @@ TEST_F(ClientModesTest, ACacheThatCannotBeWrittenIsSaidOnce) {
   EXPECT_EQ(said, 1);
 }
 
+TEST_F(ClientModesTest, OffKnowsTheDefaultOfATableThatWasWithdrawn) {
+  node_.Stop();
+  FetchedTable table = table_;
+  (*table.info.mutable_default_faults())[""] = "does not compile";
+  Cache(table);
+  const auto reason = [&](ClientMode mode) {
+    const absl::StatusOr<Tuner> tuner = Connect(mode)->GetTuner("add");
+    EXPECT_TRUE(tuner.ok()) << tuner.status();
+    return tuner.ok() ? tuner->Resolve({1000}).reason : DefaultReason::kNone;
+  };
+  EXPECT_EQ(reason(ClientMode::kOff), DefaultReason::kDefaultUnusable);
+  ASSERT_TRUE(TableCache(node_.cache_dir())
+                  .Withdraw(table.info.digest(), "it is wrong")
+                  .ok());
+  EXPECT_EQ(reason(ClientMode::kOff), DefaultReason::kDefaultUnusable);
+  EXPECT_EQ(reason(ClientMode::kAuto), DefaultReason::kDefaultUnusable);
+}
+
 TEST_F(ClientModesTest, ReplayAsksNoDaemon) {
   node_.Promote(table_);
   const auto client = Connect(ClientMode::kReplay);
