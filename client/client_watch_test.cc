@@ -385,6 +385,16 @@ TEST_F(ClientWatchTest, WhatWasShownWrongComesBackNeitherFromCacheNorFile) {
       Connect()->GetTuner("add", {.digest = first_.info.digest()}).status()));
 }
 
+TEST_F(ClientWatchTest, AnOlderTableEndsDecidingWithTheOneThatReplacedIt) {
+  const Tuner tuner = Start({});  // Nothing is prepared: the new one waits.
+  node_.Promote(second_);
+  ASSERT_TRUE(Eventually([&] { return tuner.staged().has_value(); }));
+  node_.Withdraw(second_.info.digest(), "it is wrong");
+  EXPECT_TRUE(Eventually([&] { return tuner.digest().empty(); }));
+  EXPECT_FALSE(tuner.staged());
+  EXPECT_EQ(tuner.Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
+}
+
 TEST_F(ClientWatchTest, NoOlderCachedTableTakesThePlaceOfAWithdrawnOne) {
   Table other_driver = WithDelta(9);
   other_driver.environment_key = "driver=0";

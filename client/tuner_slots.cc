@@ -44,6 +44,17 @@ bool IsWithdrawnFor(const v1::TableInfo& table, const TableSlot& slot) {
          current->table->table().environment_key == table.environment_key();
 }
 
+// Whether the tuner decides with another table of the very key: an older one,
+// as nothing newer was withdrawn, which may choose the same.
+bool DecidesWithOlder(const v1::TableInfo& table, const TableSlot& slot) {
+  const std::shared_ptr<const TableState> current = slot.current();
+  if (current->table == nullptr) return false;
+  const Table& own = current->table->table();
+  return own.fingerprint == table.fingerprint() &&
+         own.silicon_key == table.silicon_key() &&
+         own.environment_key == table.environment_key();
+}
+
 absl::Status WasWithdrawn(const v1::TableInfo& table) {
   return absl::FailedPreconditionError(
       absl::StrCat("table ", table.digest().substr(0, 12), " of kernel \"",
@@ -137,14 +148,22 @@ void TunerSlots::OnWithdrawn(const v1::TableInfo& table) {
   {
     std::lock_guard lock(mutex_);
     ++news_;
+    // Each connection brings it again.
+    std::erase_if(withdrawn_, [&](const v1::TableInfo& other) {
+      return other.digest() == table.digest() &&
+             other.fingerprint() == table.fingerprint() &&
+             other.environment_key() == table.environment_key();
+    });
     if (withdrawn_.size() >= kMostWithdrawn)
       withdrawn_.erase(withdrawn_.begin());
     withdrawn_.push_back(table);
   }
   finder_->NoteWithdrawn(table);
   for (const std::shared_ptr<TableSlot>& slot : InUse()) {
-    if (IsWithdrawnFor(table, *slot))
-      slot->Revoke(table.digest(), WasWithdrawn(table));
+    if (!IsWithdrawnFor(table, *slot)) continue;
+    slot->Revoke(table.digest(), WasWithdrawn(table));
+    if (DecidesWithOlder(table, *slot))
+      slot->Revoke(slot->current()->digest(), WasWithdrawn(table));
   }
 }
 
