@@ -1,5 +1,6 @@
 #include "server/registry/default_faults.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,14 @@ DefaultFaults::Reasons DefaultFaults::Of(const ProfileKey& key,
   const auto generations = samples_->Generations(key);
   if (!generations.ok()) return {};
   Reasons reasons;
-  if (!generations->empty() && generations->back() != kMeasuredGeneration) {
-    const auto candidates = samples_->LoadCandidates(key, generations->back());
+  std::set<std::string> judged;  // By the newest profile that came so far.
+  for (auto it = generations->rbegin(); it != generations->rend(); ++it) {
+    if (*it == kMeasuredGeneration) continue;
+    const auto candidates = samples_->LoadCandidates(key, *it);
     if (!candidates.ok()) return {};
     for (const CandidateRecord& record : *candidates) {
       if (record.candidate.configuration == standard &&
+          judged.insert(record.specialisation).second &&
           record.candidate.excluded()) {
         reasons[record.specialisation] = record.candidate.excluded_reason;
       }

@@ -4,7 +4,7 @@
 //
 //   faults.Of(table.record.key, table.default_configuration)["causal"];
 //
-// Kept in memory, made from the candidates of the newest profile when asked for
+// Kept in memory, made from the candidates of the kept profiles when asked for
 // first, and forgotten when a job has prepared or excluded others.
 //
 // Thread safety: thread-safe.
@@ -32,8 +32,8 @@ class DefaultFaults {
   // `samples` outlives this.
   explicit DefaultFaults(SampleStore* samples) : samples_(samples) {}
 
-  // Returns what the newest profile under `key` says of a default; nothing
-  // where there is none, or where it cannot be read.
+  // Returns what the newest profile under `key` that has come to a default says
+  // of it; nothing where there is none, or where one cannot be read.
   Reasons Of(const ProfileKey& key, const Configuration& standard);
 
   // The candidates of a profile have changed.

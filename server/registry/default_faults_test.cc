@@ -55,6 +55,12 @@ TEST_F(DefaultFaultsTest, TheNewestProfileCountsOnceAJobHasSaidSo) {
   EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
 }
 
+TEST_F(DefaultFaultsTest, AProfileThatEndedEarlyMakesNoFaultForgotten) {
+  Store(1, "hung", "causal");
+  Store(2, "", "full");  // Cancelled before it came to the other.
+  EXPECT_THAT(faults_.Of(key_, default_), ElementsAre(Pair("causal", "hung")));
+}
+
 TEST_F(DefaultFaultsTest, WhatCannotBeReadIsAskedForAgain) {
   Store(1, "hung");
   samples_.reads().Fail(absl::InternalError("disk"));
