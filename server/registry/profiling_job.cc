@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/printable_text.h"
@@ -69,9 +72,19 @@ absl::Status ProfilingJob::Run() {
   absl::Status status = RunSteps();
   // What was excluded only while it was measured counts, too.
   services_.candidates_changed(control_->record().key);
-  if (status.ok() || withdrawn_.empty()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), withdrawn_));
+  if (status.ok()) return status;
+  std::string wrong;
+  if (kernel_ != nullptr &&
+      !absl::StrContains(status.message(), "wrong results")) {
+    wrong = WrongText(CountChecked(kernel_->spec, input_.candidates));
+  }
+  if (wrong.empty() && withdrawn_.empty()) return status;
+  absl::Status whole(status.code(),
+                     absl::StrCat(status.message(), wrong, withdrawn_));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    whole.SetPayload(url, payload);
+  });
+  return whole;
 }
 
 absl::Status ProfilingJob::RunSteps() {
@@ -229,10 +242,10 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
   const absl::Status stored =
       services_.tables->Withdraw(control_->record().key, table, why);
   if (!stored.ok()) {
-    services_.warn(absl::StrCat(
-        "table ", table.digest, " of kernel ", table.key.kernel,
-        " is withdrawn, which is stored as soon as it can be: ",
-        stored.message()));
+    services_.warn(
+        absl::StrCat("table ", table.digest, " of kernel ", table.key.kernel,
+                     " is withdrawn, which is stored as soon as it can be: ",
+                     stored.message()));
   }
   services_.warn(absl::StrCat("table ", table.digest, " of kernel ",
                               table.key.kernel, " is withdrawn: ", why));

@@ -85,6 +85,20 @@ TEST_F(WrongKernelTest, AFewWrongCandidatesAreCountedInTheMessage) {
                                      "results, the first: ")));
 }
 
+TEST_F(WrongKernelTest, WrongCandidatesAreCountedAlsoWhereNoTableIsFitted) {
+  ComputeWrong(1);
+  JobServices services = Services();
+  services.profiling.fit_table =
+      [](const ProfileInput&) -> absl::StatusOr<FitResult> {
+    return absl::InternalError("no fit");
+  };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord job = Run(queue);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("no fit; 1 of "));
+}
+
 TEST_F(WrongKernelTest, TheOthersOfAKernelWithAWrongCandidateAreCheckedAgain) {
   JobQueue& queue = StartQueue();
   ComputeWrong(1);
