@@ -264,9 +264,10 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
           : DefaultsOfManifest(options.manifest, kernel,
                                options.specialisation));
   if (withdrawn.ok()) {
-    defaults.reason = withdrawn->default_faults.count(options.specialisation) > 0
-                          ? DefaultReason::kDefaultUnusable
-                          : DefaultReason::kTableWithdrawn;
+    defaults.reason =
+        withdrawn->default_faults.count(options.specialisation) > 0
+            ? DefaultReason::kDefaultUnusable
+            : DefaultReason::kTableWithdrawn;
   }
   return defaults;
 }
@@ -280,9 +281,8 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
       finder_.FindLocally(kernel, options);
   const auto defaults_of =
       [&](const OfferedTable& table) -> absl::StatusOr<KernelDefaults> {
-    ASSIGN_OR_RETURN(
-        KernelDefaults defaults,
-        DefaultsOf(table.table->table(), options.specialisation));
+    ASSIGN_OR_RETURN(KernelDefaults defaults,
+                     DefaultsOf(table.table->table(), options.specialisation));
     if (table.default_faults.count(options.specialisation) > 0)
       defaults.reason = DefaultReason::kDefaultUnusable;
     return defaults;

@@ -229,8 +229,8 @@ void TableHandler::AddRemarks(const TableSnapshot& snapshot,
 void TableHandler::AddWithdrawals(const TableSnapshot& snapshot,
                                   TableNotices& notices) const {
   for (const TableRecord& record : snapshot.withdrawn) {
-    notices.push_back(Notice(v1::WatchTablesResponse::RETIRED,
-                             snapshot.revision, &record));
+    notices.push_back(
+        Notice(v1::WatchTablesResponse::RETIRED, snapshot.revision, &record));
   }
 }
 

@@ -385,8 +385,7 @@ TEST_F(TableHandlerTest, AReturningWatcherHearsOfWhatTheStoreCouldNotTake) {
   request.set_store_id("store-1");
   request.set_from_revision(served.revision);
   const auto watch = handler.WatchTables(request, sink_);
-  ASSERT_THAT(sink_->Kinds(),
-              ElementsAre(Response::SYNCED, Response::RETIRED));
+  ASSERT_THAT(sink_->Kinds(), ElementsAre(Response::SYNCED, Response::RETIRED));
   EXPECT_EQ(sink_->notices()[1]->table().withdrawn(), "it is wrong");
 }
 
