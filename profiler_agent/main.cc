@@ -95,12 +95,13 @@ CacheDir DefaultCacheDir() {
   return cache;
 }
 
-// Says where programs are kept where that is not the usual place, and looks for
-// another one where nothing can be written there: PoCL, whose folder is in it,
-// would find no device.
+// Says where programs are kept where nobody said where and the usual place
+// cannot be written. A folder that somebody named needs no other: programs are
+// compiled without it (program_cache.h, worker/program_folder.h).
 void KeepProgramsSomewhere(const std::string& default_problem, bool chosen,
                            std::string& cache_dir) {
-  if (!chosen && !default_problem.empty())
+  if (chosen) return;
+  if (!default_problem.empty())
     AgentLog(AgentLogLevel::kWarning, default_problem);
   if (cache_dir.empty()) return;
   CacheDir usable = UsableCache(cache_dir);
