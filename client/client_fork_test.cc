@@ -11,7 +11,11 @@
 #include <thread>
 
 #include "client/client.h"
+#include "client/event_log.h"
 #include "client/fake_node.h"
+#include "client/table_cache.h"
+#include "client/table_files.h"
+#include "client/table_finder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/tiny_table.h"
@@ -207,6 +211,55 @@ TEST_F(ClientForkTest, NoForkCatchesATableThatIsTakingOver) {
   }
   stop = true;
   promoting.join();
+}
+
+TEST_F(ClientForkTest, NoForkCatchesATableThatIsWithdrawn) {
+  const TableCache no_cache("");
+  const TableFiles no_files;
+  EventLog log;
+  const TableFinder finder({}, &no_cache, &no_files, &log);
+  v1::TableInfo wrong = first_.info;
+  wrong.set_withdrawn("it is wrong");
+  finder.NoteWithdrawn(wrong);
+  std::atomic<bool> stop = false;
+  std::thread withdrawing([&] {
+    while (!stop) finder.NoteWithdrawn(wrong);
+  });
+  const auto refuses = [&] {
+    return absl::IsFailedPrecondition(
+        finder.FindLocally("add", {.digest = wrong.digest()}).status());
+  };
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(InAChild([&] {
+                if (!refuses()) return 1;
+                finder.NoteWithdrawn(wrong);
+                return refuses() ? kOk : 2;
+              }),
+              kOk);
+  }
+  stop = true;
+  withdrawing.join();
+}
+
+TEST_F(ClientForkTest, AChildGetsTunersWhileTablesAreWithdrawn) {
+  node_.AddKernel(testing::AddKernelStatus());
+  std::atomic<bool> stop = false;
+  std::thread withdrawing([&] {
+    for (int i = 0; !stop && i < 200; ++i) {
+      const FetchedTable table = Serve(WithDelta(2 + i), "GPU-1", 3 + i);
+      node_.Promote(table);
+      node_.Withdraw(table.info.digest(), "it is wrong");
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(InAChild([&] {
+                const absl::StatusOr<Tuner> tuner = client_->GetTuner("add");
+                return tuner.ok() ? kOk : 1;
+              }),
+              kOk);
+  }
+  stop = true;
+  withdrawing.join();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "client/fake_node.h"
+#include "client/whole_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/table/digest.h"
@@ -408,6 +409,39 @@ TEST_F(ClientWatchTest, NoOlderCachedTableTakesThePlaceOfAWithdrawnOne) {
   ASSERT_TRUE(offline.ok()) << offline.status();
   EXPECT_EQ(offline->digest(), "");
   EXPECT_EQ(offline->Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
+}
+
+TEST_F(ClientWatchTest, NoFileTakesThePlaceOfAWithdrawnTable) {
+  node_.AddKernel(testing::AddKernelStatus());
+  const testing::TemporaryFolder folder;
+  const FetchedTable older = Serve(WithDelta(9));
+  const std::string file = folder.path() + "/older.table";
+  ASSERT_TRUE(PublishWholeFile(file, older.payload).ok());
+  const auto with_file = [&] {
+    return Client::Connect({.endpoint = node_.endpoint(),
+                            .cache_dir = node_.cache_dir(),
+                            .table_file = file})
+        .value();
+  };
+  const Tuner tuner = Start();
+  node_.Withdraw(first_.info.digest(), "it is wrong");
+  ASSERT_TRUE(Eventually([&] { return tuner.digest().empty(); }));
+  const std::unique_ptr<Client> online = with_file();
+  const Tuner asked = online->GetTuner("add").value();
+  EXPECT_EQ(asked.digest(), "");
+  EXPECT_EQ(asked.Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
+  EXPECT_THAT(online->events(), ::testing::Contains(::testing::Field(
+                                    &ClientEvent::kind, Kind::kRefused)));
+  // By its digest it is there for whoever wants no other.
+  EXPECT_EQ(online->GetTuner("add", {.digest = older.info.digest()})->origin(),
+            TableOrigin::kFile);
+  // Another process, while the daemon does not answer: the cache knows.
+  node_.Stop();
+  const std::unique_ptr<Client> offline = with_file();
+  const absl::StatusOr<Tuner> alone = offline->GetTuner("add");
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->digest(), "");
+  EXPECT_EQ(alone->Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
 }
 
 TEST_F(ClientWatchTest, AVersionThatWasAskedForKeepsItsTable) {

@@ -1,6 +1,7 @@
 #include "client/table_finder.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -61,6 +62,12 @@ DefaultReason ReasonFor(const v1::KernelStatus& kernel,
   return DefaultReason::kNoTable;
 }
 
+// Whether both are of one version of a kernel on one silicon.
+bool AreAlike(const v1::TableInfo& a, const v1::TableInfo& b) {
+  return a.kernel() == b.kernel() && a.fingerprint() == b.fingerprint() &&
+         a.silicon_key() == b.silicon_key();
+}
+
 }  // namespace
 
 absl::StatusOr<OfferedTable> TableFinder::Find(
@@ -74,9 +81,25 @@ absl::StatusOr<OfferedTable> TableFinder::Find(
 void TableFinder::NoteWithdrawn(const v1::TableInfo& table) const {
   {
     const std::lock_guard lock(mutex_);
-    withdrawn_[table.digest()] = table.withdrawn();
+    // Each connection brings it again.
+    std::erase_if(withdrawn_, [&](const Withdrawal& other) {
+      return other.table.digest() == table.digest();
+    });
+    if (withdrawn_.size() >= kMostWithdrawn) withdrawn_.pop_front();
+    withdrawn_.push_back({.table = table});
   }
   cache_->Withdraw(table.digest(), table.withdrawn()).IgnoreError();
+}
+
+void TableFinder::NoteServing(const v1::TableInfo& table) const {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(withdrawn_, [&](const Withdrawal& other) {
+    return other.table.digest() == table.digest();
+  });
+  for (Withdrawal& other : withdrawn_) {
+    if (AreAlike(other.table, table) && IsOlder(other.table, table))
+      other.replaced = true;
+  }
 }
 
 absl::Status TableFinder::CheckServes(const std::string& kernel,
@@ -84,8 +107,9 @@ absl::Status TableFinder::CheckServes(const std::string& kernel,
   std::string why = cache_->WhyWithdrawn(digest);
   if (why.empty()) {
     const std::lock_guard lock(mutex_);
-    const auto known = withdrawn_.find(digest);
-    if (known != withdrawn_.end()) why = known->second;
+    for (const Withdrawal& known : withdrawn_) {
+      if (known.table.digest() == digest) why = known.table.withdrawn();
+    }
   }
   if (why.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -93,6 +117,28 @@ absl::Status TableFinder::CheckServes(const std::string& kernel,
       "\" was withdrawn: ", why,
       ". Correct the kernel, then profile it: wavetune reprofile --kernel ",
       kernel));
+}
+
+absl::Status TableFinder::CheckNoneWithdrawn(const v1::TableInfo& table) const {
+  const auto refuse = [&](const std::string& digest) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the table in ", files_->path(), " does not take the place of table ",
+        digest.substr(0, 12), ", which is for the same version of kernel \"",
+        table.kernel(), "\" and was withdrawn"));
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Withdrawal& known : withdrawn_) {
+      if (!known.replaced && AreAlike(known.table, table))
+        return refuse(known.table.digest());
+    }
+  }
+  for (const v1::TableInfo& cached : cache_->List(table.kernel())) {
+    if (AreAlike(cached, table) &&
+        !cache_->WhyWithdrawn(cached.digest()).empty())
+      return refuse(cached.digest());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<OfferedTable> TableFinder::FindWithdrawn(
@@ -244,8 +290,11 @@ absl::StatusOr<OfferedTable> TableFinder::FindInFiles(
     if (!CheckIdentity(table.info, kernel, options.fingerprint).ok()) continue;
     if (!options.digest.empty() && table.info.digest() != options.digest)
       continue;
-    if (const absl::Status serves = CheckServes(kernel, table.info.digest());
-        !serves.ok()) {
+    absl::Status serves = CheckServes(kernel, table.info.digest());
+    // Who names the digest wants this one, and no other.
+    if (serves.ok() && options.digest.empty())
+      serves = CheckNoneWithdrawn(table.info);
+    if (!serves.ok()) {
       log_->Add(ClientEvent::Kind::kRefused, kernel, table.info.digest(),
                 serves);
       continue;
@@ -312,10 +361,7 @@ absl::StatusOr<OfferedTable> TableFinder::FetchFrom(
     NoteWithdrawn(fetched.info);
     return CheckServes(kernel, fetched.info.digest());
   }
-  {
-    const std::lock_guard lock(mutex_);
-    withdrawn_.erase(fetched.info.digest());
-  }
+  NoteServing(fetched.info);
   // A cache that cannot be written costs the fallback, not the answer.
   if (const absl::Status kept = cache_->Put(fetched, options.device);
       !kept.ok() && !cache_problem_said_.exchange(true)) {

@@ -10,9 +10,9 @@
 #define WAVETUNE_CLIENT_TABLE_FINDER_H_
 
 #include <atomic>
-#include <map>
+#include <cstddef>
+#include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,6 +21,7 @@
 #include "client/client_options.h"
 #include "client/daemon_link.h"
 #include "client/event_log.h"
+#include "client/fork_guard.h"
 #include "client/kernel_defaults.h"
 #include "client/table_cache.h"
 #include "client/table_files.h"
@@ -33,6 +34,9 @@ namespace wavetune {
 
 class TableFinder {
  public:
+  // A node has a few dozen kernels.
+  static constexpr size_t kMostWithdrawn = 256;
+
   // Daemons that may be asked; the node's first. Empty: none may. All outlive
   // the finder.
   using Daemons = std::vector<DaemonLink*>;
@@ -58,8 +62,10 @@ class TableFinder {
                                      const TunerOptions& options) const;
 
   // Notes that a table was shown to compute wrong results: neither the cache
-  // nor a table file brings it back. Cannot fail: without a cache it holds for
-  // this process.
+  // nor a table file brings it back, and no other file of the same version and
+  // silicon takes its place until the daemon has promoted another. Cannot fail:
+  // without a cache it holds for this process, of the kMostWithdrawn that were
+  // noted last.
   void NoteWithdrawn(const v1::TableInfo& table) const;
 
   // Returns a cached table of the kernel that was withdrawn, for its defaults;
@@ -77,6 +83,11 @@ class TableFinder {
   absl::StatusOr<TableSet> FindSet(const std::string& digest) const;
 
  private:
+  struct Withdrawal {
+    v1::TableInfo table;
+    bool replaced = false;  // By a younger one, which the daemon has promoted.
+  };
+
   absl::StatusOr<OfferedTable> FindInCache(const std::string& kernel,
                                            const TunerOptions& options) const;
   // Returns the newest of `choices` that is not damaged. Errors: what is wrong
@@ -100,6 +111,12 @@ class TableFinder {
   // Errors: FAILED_PRECONDITION for a table that was withdrawn, saying why.
   absl::Status CheckServes(const std::string& kernel,
                            const std::string& digest) const;
+  // Errors: FAILED_PRECONDITION for a table from a file where one of the same
+  // kernel, fingerprint and silicon was withdrawn and none came since: a file
+  // does not say which of the two is the older one.
+  absl::Status CheckNoneWithdrawn(const v1::TableInfo& table) const;
+  // Notes that the daemon serves a table.
+  void NoteServing(const v1::TableInfo& table) const;
   void NoteAllWithdrawn(const v1::ListKernelsResponse& kernels) const;
   absl::StatusOr<OfferedTable> FetchFrom(DaemonLink& daemon,
                                          const std::string& kernel,
@@ -115,9 +132,9 @@ class TableFinder {
   const TableCache* const cache_;
   const TableFiles* const files_;
   EventLog* const log_;
-  mutable std::mutex mutex_;
-  // Why tables were withdrawn, by digest. Guarded by mutex_.
-  mutable std::map<std::string, std::string> withdrawn_;
+  mutable ForkSafeMutex mutex_;
+  // Guarded by mutex_. In the order in which they were noted.
+  mutable std::deque<Withdrawal> withdrawn_;
   // A cache that cannot be written is an event once.
   mutable std::atomic<bool> cache_problem_said_ = false;
 };
