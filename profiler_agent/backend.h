@@ -22,6 +22,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem.h"
 #include "model/samples/sample.h"
+#include "profiler_agent/reference_use.h"
 
 namespace wavetune {
 
@@ -102,6 +103,10 @@ class Device {
   virtual absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
                                                   const Problem& problem,
                                                   int warmup, int launches);
+
+  // Tells `observer` from now on when a reference runs in this process. Cannot
+  // fail; those without references never tell.
+  virtual void ObserveReference(ReferenceObserver /*observer*/) {}
 
   // Gives back what its process holds, where it has one of its own; the next
   // call starts it anew. Cannot fail.

@@ -18,6 +18,9 @@ absl::Status FakeDevice::Load(LoadedKernel kernel) {
 absl::StatusOr<Candidate> FakeDevice::Prepare(
     const Configuration& configuration,
     const std::vector<Problem>& correctness_problems) {
+  observer_(script_->reference_use);
+  script_->on_reference();
+  observer_(ReferenceUse::kNone);
   script_->on_call(configuration);
   if (loaded_.empty()) return NoKernelLoaded();
   absl::Status legal = CheckConfiguration(loaded_.back().spec, configuration);

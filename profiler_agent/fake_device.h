@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler_agent/backend.h"
@@ -41,6 +42,9 @@ struct FakeDeviceScript {
   // Errors by configuration.
   std::map<Configuration, absl::Status> prepare_errors;
   std::map<Configuration, absl::Status> measure_errors;
+  // Called at the start of each Prepare, as what runs the reference.
+  std::function<void()> on_reference = [] {};
+  ReferenceUse reference_use = ReferenceUse::kBeforeCandidates;
   // Called at the start of each Prepare and Measure.
   std::function<void(const Configuration&)> on_call = [](const auto&) {};
 };
@@ -62,6 +66,10 @@ class FakeDevice : public Device {
                                           const Problem& problem, int warmup,
                                           int launches) override;
 
+  void ObserveReference(ReferenceObserver observer) override {
+    observer_ = std::move(observer);
+  }
+
   void Release() override { ++releases_; }
 
   int releases() const { return releases_; }
@@ -80,6 +88,7 @@ class FakeDevice : public Device {
   std::vector<Configuration> prepared_;
   std::vector<Configuration> measured_;
   std::map<Configuration, std::vector<Problem>> checked_at_;
+  ReferenceObserver observer_ = [](ReferenceUse) {};
   int launches_ = 0;
   int releases_ = 0;
 };

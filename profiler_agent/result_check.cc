@@ -297,6 +297,13 @@ absl::Status ResultChecker::Check(const CheckTask& task) {
   return CheckOnce(task);
 }
 
+absl::Status ResultChecker::RunReference(const CheckTask& task) {
+  absl::Status status = Find(task, CheckData::kRandom).status();
+  if (!absl::IsResourceExhausted(status) || entries_.empty()) return status;
+  Forget();
+  return Find(task, CheckData::kRandom).status();
+}
+
 absl::Status ResultChecker::CheckOnce(const CheckTask& task) {
   for (const CheckData data : {CheckData::kRandom, CheckData::kCancelling}) {
     if (data == CheckData::kCancelling && !TakesCancelling(task)) break;
@@ -315,6 +322,7 @@ absl::Status ResultChecker::CheckIn(const CheckTask& task, CheckData data,
     ASSIGN_OR_RETURN(BufferSet* const buffers,
                      BuffersIn(task, data, memory, *entry));
     const bool was_used = std::exchange(entry->was_used, true);
+    reference_watch_.CandidateRuns();
     absl::Status wrong = LaunchCandidate(task, data, entry->expected, *buffers);
     absl::Status written = wrong.ok() || absl::IsDataLoss(wrong)
                                ? CheckInputs(task, *buffers)
@@ -358,8 +366,10 @@ absl::StatusOr<ResultChecker::Entry> ResultChecker::Make(const CheckTask& task,
                                                          CheckData data) const {
   CheckMemory* const memory = options_.reference_memory;
   ASSIGN_OR_RETURN(BufferSet buffers, MakeBuffers(task, data, *memory));
-  absl::StatusOr<std::map<size_t, ExpectedOutput>> expected =
-      Expect(task, data, buffers);
+  absl::StatusOr<std::map<size_t, ExpectedOutput>> expected = [&] {
+    const ReferenceWatch::Scope running(reference_watch_);
+    return Expect(task, data, buffers);
+  }();
   if (!expected.ok()) return BrokenReference(expected.status());
   Entry entry;
   entry.buffers.resize(options_.candidate_memories.size());

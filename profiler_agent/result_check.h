@@ -30,6 +30,7 @@
 #include "profiler_agent/argument_guards.h"
 #include "profiler_agent/check_inputs.h"
 #include "profiler_agent/output_comparison.h"
+#include "profiler_agent/reference_use.h"
 
 namespace wavetune {
 
@@ -108,6 +109,14 @@ class ResultChecker {
   // those of the reference's, as BrokenReference says them.
   absl::Status Check(const CheckTask& task);
 
+  // Runs the reference on random inputs and keeps what it computes. Where no
+  // candidate has run yet, what becomes of the process shows the reference's
+  // faults. Errors: as Check's, of the reference alone.
+  absl::Status RunReference(const CheckTask& task);
+
+  // Whoever runs references or candidates besides the checker says so there.
+  ReferenceWatch& reference_watch() { return reference_watch_; }
+
  private:
   struct Entry;
   // Problem, sizes of arguments, tolerance, kind of data.
@@ -125,6 +134,7 @@ class ResultChecker {
   const ResultCheckerOptions options_;
   std::map<Key, Entry> entries_;
   uint64_t uses_ = 0;
+  ReferenceWatch reference_watch_;
 };
 
 }  // namespace wavetune

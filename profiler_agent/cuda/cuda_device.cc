@@ -184,6 +184,14 @@ absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
       const std::vector<Problem> problems,
       ProblemsToCheckAt(spec, configuration, correctness_problems));
   if (spec.correctness.has_value()) {
+    // All that can be laid at the reference's door first.
+    if (!checker_.reference_watch().candidate_ran()) {
+      for (const Problem& problem : problems) {
+        RETURN_IF_ERROR(CheckAgainstReference(spec, configuration, problem,
+                                              nullptr,
+                                              /*on_cancelling=*/true));
+      }
+    }
     for (const Problem& problem : problems) {
       RETURN_IF_ERROR(Check(*kernel, configuration, problem));
     }
@@ -208,6 +216,7 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(*kernel, configuration, problem));
   checker_.Forget();  // Makes room: batches check, or measure.
+  checker_.reference_watch().CandidateRuns();
   RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
   ASSIGN_OR_RETURN(const LaunchOnBuffers launch,
                    LauncherOf(*kernel, admitted, configuration, problem));
@@ -307,6 +316,7 @@ absl::StatusOr<const CudaKernel*> CudaDevice::Compile(
 
 absl::StatusOr<const CudaKernel*> CudaDevice::CompileReference() {
   if (reference_.has_value()) return &*reference_;
+  const ReferenceWatch::Scope compiling(checker_.reference_watch());
   absl::StatusOr<CudaKernel> kernel =
       LoadCompiled([this] { return program_.CompileReference(); });
   if (!kernel.ok()) {
@@ -384,18 +394,20 @@ absl::Status CudaDevice::CheckAgainstReference(
       CudaArguments::Create(spec, nullptr, configuration, problem));
   const CudaLaunchShape shape = ReferenceShape(
       Evaluate(spec.correctness->work_items, problem.View(), configuration));
-  return checker_.Check(
-      {.spec = spec,
-       .configuration = configuration,
-       .problem = problem,
-       .candidate = OnCheckBuffers(session_, std::move(launch)),
-       .reference = OnCheckBuffers(session_,
-                                   [&](const CudaBuffers& buffers) {
-                                     return LaunchOn(session_, buffers,
-                                                     kernel->function, shape,
-                                                     shape.groups, arguments);
-                                   }),
-       .on_cancelling = on_cancelling});
+  const bool alone = launch == nullptr;
+  const CheckTask task = {
+      .spec = spec,
+      .configuration = configuration,
+      .problem = problem,
+      .candidate = OnCheckBuffers(session_, std::move(launch)),
+      .reference = OnCheckBuffers(session_,
+                                  [&](const CudaBuffers& buffers) {
+                                    return LaunchOn(session_, buffers,
+                                                    kernel->function, shape,
+                                                    shape.groups, arguments);
+                                  }),
+      .on_cancelling = on_cancelling};
+  return alone ? checker_.RunReference(task) : checker_.Check(task);
 }
 
 absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,

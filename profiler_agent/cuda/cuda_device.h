@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler_agent/backend.h"
@@ -52,6 +53,9 @@ class CudaDevice : public Device {
   absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
                                           const Problem& problem, int warmup,
                                           int launches) override;
+  void ObserveReference(ReferenceObserver observer) override {
+    checker_.reference_watch().Observe(std::move(observer));
+  }
 
  private:
   // A launch's shape and how many of its groups run at once.
@@ -105,7 +109,7 @@ class CudaDevice : public Device {
   // The buffers that the next launch uses.
   CudaBuffers NextSlices();
   // Compares what `launch` computes with the reference, within the tolerance of
-  // `spec`.
+  // `spec`. Without a launch the reference alone runs.
   absl::Status CheckAgainstReference(const KernelSpec& spec,
                                      const Configuration& configuration,
                                      const Problem& problem,

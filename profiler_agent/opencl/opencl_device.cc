@@ -140,8 +140,14 @@ absl::StatusOr<Candidate> OpenClDevice::Prepare(
   ASSIGN_OR_RETURN(
       const std::vector<Problem> problems,
       ProblemsToCheckAt(kernel_->spec, configuration, correctness_problems));
+  // All that can be laid at the reference's door first.
+  if (!checker_.reference_watch().candidate_ran()) {
+    for (const Problem& problem : problems) {
+      RETURN_IF_ERROR(Check(nullptr, configuration, problem));
+    }
+  }
   for (const Problem& problem : problems) {
-    RETURN_IF_ERROR(Check(**compiled, configuration, problem));
+    RETURN_IF_ERROR(Check(*compiled, configuration, problem));
   }
   compiler_.Publish(**compiled);
 
@@ -170,6 +176,7 @@ absl::StatusOr<LaunchTimes> OpenClDevice::Measure(
               configuration, problem, facts_);
   if (!shape.ok()) return shape.status();
   checker_.Forget();  // Makes room: batches check, or measure.
+  checker_.reference_watch().CandidateRuns();
   RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
   cl_kernel kernel = (*compiled)->kernel.get();
   RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));
@@ -238,6 +245,7 @@ absl::StatusOr<const CompiledKernel*> OpenClDevice::CompileReference() {
                      " declares no reference to check its results against; add "
                      "'correctness' to its manifest"));
   }
+  const ReferenceWatch::Scope compiling(checker_.reference_watch());
   const absl::StatusOr<std::string> source =
       ExpandSource(kernel_->files, correctness->source);
   if (!source.ok()) return BrokenReference(source.status());
@@ -255,7 +263,7 @@ absl::StatusOr<const CompiledKernel*> OpenClDevice::CompileReference() {
   return &*reference_;
 }
 
-absl::Status OpenClDevice::Check(const CompiledKernel& compiled,
+absl::Status OpenClDevice::Check(const CompiledKernel* candidate,
                                  const Configuration& configuration,
                                  const Problem& problem) {
   const bool first_use = !reference_.has_value();
@@ -268,20 +276,22 @@ absl::Status OpenClDevice::Check(const CompiledKernel& compiled,
   const LaunchShape reference_shape =
       ReferenceShape(session_, Evaluate(kernel_->spec.correctness->work_items,
                                         problem.View(), configuration));
-  absl::Status status = checker_.Check(
-      {.spec = kernel_->spec,
-       .configuration = configuration,
-       .problem = problem,
-       .candidate =
-           [&](const CheckBuffers& buffers) {
-             return LaunchOn(buffers, compiled.kernel.get(), *shape,
-                             configuration, problem);
-           },
-       .reference =
-           [&](const CheckBuffers& buffers) {
-             return LaunchOn(buffers, (*reference)->kernel.get(),
-                             reference_shape, configuration, problem);
-           }});
+  const CheckTask task = {
+      .spec = kernel_->spec,
+      .configuration = configuration,
+      .problem = problem,
+      .candidate =
+          [&](const CheckBuffers& buffers) {
+            return LaunchOn(buffers, candidate->kernel.get(), *shape,
+                            configuration, problem);
+          },
+      .reference =
+          [&](const CheckBuffers& buffers) {
+            return LaunchOn(buffers, (*reference)->kernel.get(),
+                            reference_shape, configuration, problem);
+          }};
+  absl::Status status =
+      candidate == nullptr ? checker_.RunReference(task) : checker_.Check(task);
   if (status.ok() && first_use) compiler_.Publish(**reference);
   return status;
 }

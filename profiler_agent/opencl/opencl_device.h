@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler_agent/backend.h"
@@ -40,6 +41,9 @@ class OpenClDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
+  void ObserveReference(ReferenceObserver observer) override {
+    checker_.reference_watch().Observe(std::move(observer));
+  }
 
  private:
   struct Burst;
@@ -51,7 +55,8 @@ class OpenClDevice : public Device {
   absl::StatusOr<const CompiledKernel*> Compile(
       const Configuration& configuration);
   absl::StatusOr<const CompiledKernel*> CompileReference();
-  absl::Status Check(const CompiledKernel& compiled,
+  // Without a candidate the reference alone runs.
+  absl::Status Check(const CompiledKernel* candidate,
                      const Configuration& configuration,
                      const Problem& problem);
   // Launches on the buffers of a check, and waits.

@@ -341,6 +341,22 @@ TEST_F(OpenClAgentTest, ExcludesWhatIsBrokenAndGoesOn) {
   }
 }
 
+TEST_F(OpenClAgentTest, AReferenceThatCrashesEndsTheBatchAndExcludesNobody) {
+  StartAndAttach();
+  const std::string kernel = std::string(kKernels) + "reference_crashes";
+  v1::AttachResponse message = Prepare(kernel, {{16, 8}, {64, 8}});
+  const KernelSpec spec = TestKernel(kernel).spec;
+  for (const WeightedProblem& declared : spec.correctness_problems) {
+    *message.mutable_prepare()->add_correctness_problems() =
+        ProblemToProto(spec.dimensions, declared.problem);
+  }
+  const BatchResult prepared = Run(message);
+  EXPECT_THAT(prepared.done.error(),
+              StartsWith("the reference kernel is broken: the worker"));
+  EXPECT_TRUE(prepared.done.kernel_broken());
+  EXPECT_TRUE(prepared.candidates.empty());
+}
+
 TEST_F(OpenClAgentTest, ExcludesWhatHangsAndGoesOn) {
   const std::string kernel = std::string(kKernels) + "hangs";
   StartAndAttach();

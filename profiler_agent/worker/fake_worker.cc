@@ -6,6 +6,8 @@
 #include <memory>
 #include <thread>
 
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "profiler_agent/fake_device.h"
 #include "profiler_agent/worker/worker_main.h"
 
@@ -44,15 +46,29 @@ void Misbehave(const Configuration& configuration, FakeDeviceScript& script) {
   std::exit(7);
 }
 
+// "crashes" or "hangs", and with "late-" before it only after candidates have
+// run, as the worker says.
+void MisbehaveInReference(absl::string_view how, FakeDeviceScript& script) {
+  if (absl::ConsumePrefix(&how, "late-")) {
+    script.reference_use = ReferenceUse::kAfterCandidates;
+  }
+  script.on_reference = [crashes = how == "crashes"] {
+    if (crashes) std::raise(SIGSEGV);
+    for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+  };
+}
+
 }  // namespace
 }  // namespace wavetune
 
-int main() {
+// With an argument the reference misbehaves, too: see MisbehaveInReference.
+int main(int argc, char** argv) {
   using namespace wavetune;
   auto script = std::make_shared<FakeDeviceScript>();
   script->facts.backend = "opencl";
   script->on_call = [&script = *script](const Configuration& configuration) {
     Misbehave(configuration, script);
   };
+  if (argc > 1) MisbehaveInReference(argv[1], *script);
   return RunWorker([&] { return std::make_unique<FakeBackend>(script); });
 }

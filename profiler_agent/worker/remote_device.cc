@@ -161,7 +161,8 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
     const bool ended_by_call = worker_ == nullptr;
     if (!absl::IsResourceExhausted(last) && !ended_by_call) break;
   }
-  if (absl::IsDeadlineExceeded(last) || absl::IsResourceExhausted(last)) {
+  if (absl::IsDeadlineExceeded(last) || absl::IsResourceExhausted(last) ||
+      IsReferenceBroken(last)) {
     return last;
   }
   // Also where the device was lost again in a fresh process that had opened it.

@@ -54,7 +54,8 @@ class RemoteDevice : public Device {
   // its last line), or the device was lost or a launch failed in two processes
   // one after the other; RESOURCE_EXHAUSTED something ran out, or somebody else
   // killed the worker twice (environment_error.h); DEADLINE_EXCEEDED it hung;
-  // UNAVAILABLE it cannot be started, also as NotTried.
+  // UNAVAILABLE it cannot be started, also as NotTried; UNIMPLEMENTED it
+  // crashed or hung in the reference, whatever the candidate.
   absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) override;

@@ -142,6 +142,30 @@ TEST_F(RemoteDeviceTest, AHangIsKilledAndTheWorkerStartedAgain) {
   EXPECT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
 }
 
+TEST_F(RemoteDeviceTest, ACrashOrAHangInTheReferenceIsNoCandidatesFault) {
+  for (const char* const how : {"crashes", "hangs"}) {
+    RemoteDevice device = Create({kFakeWorker, how});
+    ASSERT_TRUE(Load(device).ok());
+    const absl::Status status = device.Prepare(kSound, {kProblem}).status();
+    EXPECT_TRUE(IsReferenceBroken(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("the reference kernel is broken: "));
+    EXPECT_EQ(device.worker_pid(), -1);
+  }
+}
+
+// A candidate before it may have written anywhere: a fresh process tells.
+TEST_F(RemoteDeviceTest, OneAfterCandidatesMayPass) {
+  for (const char* const how : {"late-crashes", "late-hangs"}) {
+    RemoteDevice device = Create({kFakeWorker, how});
+    ASSERT_TRUE(Load(device).ok());
+    const absl::Status status = device.Prepare(kSound, {kProblem}).status();
+    EXPECT_TRUE(MayPass(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("in the reference kernel"));
+  }
+}
+
 TEST_F(RemoteDeviceTest, AWorkerKilledBySomebodyElseIsNotTheCandidatesFault) {
   RemoteDevice device = Create();
   ASSERT_TRUE(Load(device).ok());

@@ -62,7 +62,13 @@ int RunWorker(const std::function<std::unique_ptr<Backend>()>& create_backend) {
   const int output = ProtectStandardOutput();
   const std::unique_ptr<Backend> backend = create_backend();
   DieWithTheAgent();
-  WorkerService service(*backend);
+  const auto send = [output](const v1::WorkerResponse& response) {
+    return WriteFrame(output, response.SerializeAsString());
+  };
+  // Where the agent is gone the answer fails, too.
+  WorkerService service(*backend, [send](const v1::WorkerResponse& response) {
+    send(response).IgnoreError();
+  });
   for (;;) {
     const absl::StatusOr<std::string> frame = ReadFrame(STDIN_FILENO);
     if (absl::IsOutOfRange(frame.status())) return 0;
@@ -71,9 +77,7 @@ int RunWorker(const std::function<std::unique_ptr<Backend>()>& create_backend) {
     if (!request.ParseFromString(*frame)) {
       return Fail(absl::DataLossError("what came was no WorkerRequest"));
     }
-    const absl::Status sent = WriteFrame(
-        output,
-        WithoutForeignText(service.Handle(request)).SerializeAsString());
+    const absl::Status sent = send(WithoutForeignText(service.Handle(request)));
     if (!sent.ok()) return Fail(sent);
   }
 }

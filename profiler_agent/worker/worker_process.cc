@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/status_macros.h"
 #include "profiler_agent/environment_error.h"
+#include "profiler_agent/output_comparison.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/stderr_tail.h"
 
@@ -88,6 +90,31 @@ std::string SignalName(int signal) {
                          : absl::StrCat("SIG", name);
 }
 
+ReferenceUse UseOf(const v1::WorkerReference& said) {
+  if (!said.running()) return ReferenceUse::kNone;
+  return said.after_candidates() ? ReferenceUse::kAfterCandidates
+                                 : ReferenceUse::kBeforeCandidates;
+}
+
+// Lays a crash or a hang at the reference's door, or leaves open whose it is:
+// ABORTED is tried again, in a fresh process.
+absl::Status Blamed(ReferenceUse use, absl::Status status) {
+  if (!absl::IsAborted(status) && !absl::IsDeadlineExceeded(status)) {
+    return status;
+  }
+  switch (use) {
+    case ReferenceUse::kNone:
+      break;
+    case ReferenceUse::kBeforeCandidates:
+      return BrokenReference(status);
+    case ReferenceUse::kAfterCandidates:
+      return absl::AbortedError(
+          absl::StrCat("in the reference kernel, after candidates had run: ",
+                       status.message()));
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
@@ -136,29 +163,49 @@ absl::StatusOr<v1::WorkerResponse> WorkerProcess::Call(
   if (!running()) return absl::AbortedError("the worker is not running");
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   absl::Status sent = WriteFrame(input_, request.SerializeAsString(), deadline);
-  absl::StatusOr<std::string> frame =
-      sent.ok() ? ReadFrame(output_, deadline)
-                : absl::StatusOr<std::string>(std::move(sent));
-  if (absl::IsDeadlineExceeded(frame.status())) {
+  ReferenceUse use = ReferenceUse::kNone;
+  absl::StatusOr<v1::WorkerResponse> answer =
+      sent.ok() ? ReadAnswer(deadline, timeout, use)
+                : absl::StatusOr<v1::WorkerResponse>(std::move(sent));
+  if (answer.ok()) return answer;
+  if (absl::IsDeadlineExceeded(answer.status())) {
     Kill();
-    return absl::DeadlineExceededError(absl::StrCat(
-        "no answer within ", static_cast<double>(timeout.count()) / 1000,
-        " s; the worker was killed"));
+    return Blamed(use, absl::DeadlineExceededError(absl::StrCat(
+                           "no answer within ",
+                           static_cast<double>(timeout.count()) / 1000,
+                           " s; the worker was killed")));
   }
-  if (absl::IsOutOfRange(frame.status()) ||
-      absl::IsUnavailable(frame.status())) {
-    return Died();
-  }
-  v1::WorkerResponse response;
-  if (frame.ok() && response.ParseFromString(*frame) &&
-      response.response_case() != v1::WorkerResponse::RESPONSE_NOT_SET) {
-    return response;
+  if (absl::IsOutOfRange(answer.status()) ||
+      absl::IsUnavailable(answer.status())) {
+    return Blamed(use, Died());
   }
   Kill();
-  return absl::DataLossError(
-      absl::StrCat("the worker does not speak the protocol: ",
-                   frame.ok() ? "its answer is no WorkerResponse"
-                              : frame.status().message()));
+  return absl::DataLossError(absl::StrCat(
+      "the worker does not speak the protocol: ", answer.status().message()));
+}
+
+// Returns the answer; `use` is what was said last. Errors: as ReadFrame.
+absl::StatusOr<v1::WorkerResponse> WorkerProcess::ReadAnswer(
+    std::chrono::steady_clock::time_point deadline,
+    std::chrono::milliseconds timeout, ReferenceUse& use) {
+  auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const bool in_reference = use != ReferenceUse::kNone;
+    ASSIGN_OR_RETURN(
+        const std::string frame,
+        ReadFrame(output_, in_reference ? begin + timeout : deadline));
+    v1::WorkerResponse response;
+    if (!response.ParseFromString(frame) ||
+        response.response_case() == v1::WorkerResponse::RESPONSE_NOT_SET) {
+      return absl::DataLossError("its answer is no WorkerResponse");
+    }
+    if (!response.has_reference()) return response;
+    const auto now = std::chrono::steady_clock::now();
+    // The candidate's clock stands while the reference runs.
+    if (in_reference) deadline += now - begin;
+    begin = now;
+    use = UseOf(response.reference());
+  }
 }
 
 // The pipe is closed: the process ended, or is about to.

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "profiler_agent/reference_use.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {
@@ -40,7 +41,10 @@ class WorkerProcess {
   // time and was killed; ABORTED it died, with the signal or exit code and the
   // last line it wrote to standard error; CANCELLED it was killed by somebody
   // else (SIGKILL, SIGTERM); RESOURCE_EXHAUSTED it died, and its last line says
-  // that something ran out; DATA_LOSS it did not speak the protocol.
+  // that something ran out; DATA_LOSS it did not speak the protocol;
+  // UNIMPLEMENTED it died or hung in the reference kernel (BrokenReference),
+  // unless a candidate may have brought that about: then ABORTED also where it
+  // hung. The reference has the whole timeout for itself.
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
 
@@ -48,6 +52,9 @@ class WorkerProcess {
   WorkerProcess(pid_t pid, int input, int output,
                 std::unique_ptr<StderrTail> errors);
 
+  absl::StatusOr<v1::WorkerResponse> ReadAnswer(
+      std::chrono::steady_clock::time_point deadline,
+      std::chrono::milliseconds timeout, ReferenceUse& use);
   absl::Status Died();
   void Kill();
   // Waits for the end, kills when it does not come, and kills what the process

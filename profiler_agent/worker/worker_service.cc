@@ -76,10 +76,19 @@ v1::WorkerResponse WorkerService::Enumerate() {
   return response;
 }
 
+void WorkerService::TellReference(ReferenceUse use) const {
+  v1::WorkerResponse response;
+  response.mutable_reference()->set_running(use != ReferenceUse::kNone);
+  response.mutable_reference()->set_after_candidates(
+      use == ReferenceUse::kAfterCandidates);
+  on_progress_(response);
+}
+
 absl::StatusOr<v1::WorkerResponse> WorkerService::Open(
     const v1::WorkerOpen& request) {
   ASSIGN_OR_RETURN(device_,
                    backend_.Open(request.device_uuid(), request.cache_dir()));
+  device_->ObserveReference([this](ReferenceUse use) { TellReference(use); });
   v1::WorkerResponse response;
   *response.mutable_opened() = DeviceFactsToProto(device_->facts());
   return response;

@@ -4,7 +4,9 @@
 #ifndef WAVETUNE_PROFILER_AGENT_WORKER_WORKER_SERVICE_H_
 #define WAVETUNE_PROFILER_AGENT_WORKER_WORKER_SERVICE_H_
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "profiler_agent/backend.h"
@@ -14,8 +16,11 @@ namespace wavetune {
 
 class WorkerService {
  public:
-  // `backend` outlives the service.
-  explicit WorkerService(Backend& backend) : backend_(backend) {}
+  // `backend` outlives the service. `on_progress` gets what is to be sent
+  // before the answer.
+  WorkerService(Backend& backend,
+                std::function<void(const v1::WorkerResponse&)> on_progress)
+      : backend_(backend), on_progress_(std::move(on_progress)) {}
 
   // Returns the one answer to a request. Cannot fail: an error is an answer.
   v1::WorkerResponse Handle(const v1::WorkerRequest& request);
@@ -29,8 +34,10 @@ class WorkerService {
   absl::StatusOr<LaunchTimes> Time(const v1::WorkerMeasure& request);
   absl::StatusOr<v1::WorkerResponse> Measure(const v1::WorkerMeasure& request);
   v1::WorkerResponse Enumerate();
+  void TellReference(ReferenceUse use) const;
 
   Backend& backend_;
+  const std::function<void(const v1::WorkerResponse&)> on_progress_;
   std::unique_ptr<Device> device_;
   KernelSpec spec_;  // Of the loaded kernel: names to indices.
 };
