@@ -15,7 +15,7 @@
 #ifndef WAVETUNE_SERVER_BOUNDED_CALL_H_
 #define WAVETUNE_SERVER_BOUNDED_CALL_H_
 
-#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -33,23 +33,34 @@
 
 namespace wavetune {
 
-// Parses `bytes`. Errors: as CheckRequest; INVALID_ARGUMENT for what cannot be
-// parsed.
+// Errors: as CheckRequest. Takes no memory.
 template <typename Message>
-absl::Status ParseBounded(const grpc::ByteBuffer& bytes,
-                          const RequestBounds& bounds, Message* message) {
+absl::Status CheckBounded(const grpc::ByteBuffer& bytes,
+                          const RequestBounds& bounds) {
   grpc::ByteBuffer buffer(bytes);  // Shares the bytes.
-  {
-    grpc::ProtoBufferReader reader(&buffer);
-    RETURN_IF_ERROR(
-        CheckRequest(*Message::descriptor(), bytes.Length(), &reader, bounds));
-  }
+  grpc::ProtoBufferReader reader(&buffer);
+  return CheckRequest(*Message::descriptor(), bytes.Length(), &reader, bounds);
+}
+
+// Parses what CheckBounded has found sound. Errors: INVALID_ARGUMENT for what
+// cannot be parsed.
+template <typename Message>
+absl::Status ParseChecked(const grpc::ByteBuffer& bytes, Message* message) {
+  grpc::ByteBuffer buffer(bytes);  // Shares the bytes.
   const grpc::Status parsed =
       grpc::SerializationTraits<Message>::Deserialize(&buffer, message);
   if (parsed.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("what was sent is no ", Message::descriptor()->name(),
                    ", or has text that is not UTF-8"));
+}
+
+// Both. Errors: as theirs.
+template <typename Message>
+absl::Status ParseBounded(const grpc::ByteBuffer& bytes,
+                          const RequestBounds& bounds, Message* message) {
+  RETURN_IF_ERROR(CheckBounded<Message>(bytes, bounds));
+  return ParseChecked(bytes, message);
 }
 
 template <typename Message>
@@ -66,11 +77,6 @@ template <typename Message>
 grpc::ByteBuffer ToReadableBytes(Message& message) {
   EscapeForeignText(&message);
   return ToBytes(message);
-}
-
-inline absl::Status TooManyWait() {
-  return absl::ResourceExhaustedError(
-      "too many requests wait for the daemon's disk: try again later");
 }
 
 inline grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
@@ -95,46 +101,64 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
   return Refuse(context, status);
 }
 
-// The same on the thread of `work`, which may wait for a disk, unless
-// `now(request)` says that nothing has to. RESOURCE_EXHAUSTED where too many
-// calls wait for it. Without `work`: at once.
-template <typename Request, typename Response, typename Now, typename Handle>
-grpc::ServerUnaryReactor* AnswerNowOrLater(grpc::CallbackServerContext* context,
-                                           const grpc::ByteBuffer& in,
-                                           grpc::ByteBuffer* out,
-                                           const RequestBounds& bounds,
-                                           WorkQueue* work, const Now& now,
-                                           Handle handle) {
-  const auto request = std::make_shared<Request>();
-  if (absl::Status status = ParseBounded(in, bounds, request.get());
-      !status.ok()) {
-    return Refuse(context, status);
-  }
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  // The context, and with it `out`, lives until Finish.
-  const auto answer = [reactor, request, out, handle = std::move(handle)] {
-    Response response;
-    const absl::Status status = handle(*request, &response);
-    if (status.ok()) *out = ToReadableBytes(response);
-    reactor->Finish(ToGrpcStatus(status));
-  };
-  if (work == nullptr || now(*request)) {
-    answer();
-  } else if (!work->Run(answer)) {
-    reactor->Finish(ToGrpcStatus(TooManyWait()));
-  }
-  return reactor;
-}
+// Whose a call is, and the thread that it may wait for a disk on; without
+// `work`: it is answered at once.
+struct Later {
+  WorkQueue* work = nullptr;
+  std::string user;
+};
 
+// The same on that thread. RESOURCE_EXHAUSTED where too many calls wait for it.
+// What waits are bytes: it is parsed when its turn comes.
 template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer& in,
                                       grpc::ByteBuffer* out,
                                       const RequestBounds& bounds,
-                                      WorkQueue* work, Handle handle) {
-  return AnswerNowOrLater<Request, Response>(
-      context, in, out, bounds, work, [](const Request&) { return false; },
-      std::move(handle));
+                                      const Later& later, Handle handle) {
+  if (absl::Status status = CheckBounded<Request>(in, bounds); !status.ok()) {
+    return Refuse(context, status);
+  }
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  // The context, and with it `out`, lives until Finish.
+  const auto answer = [reactor, in, out, handle = std::move(handle)] {
+    Request request;
+    Response response;
+    absl::Status status = ParseChecked(in, &request);
+    if (status.ok()) status = handle(request, &response);
+    if (status.ok()) *out = ToReadableBytes(response);
+    reactor->Finish(ToGrpcStatus(status));
+  };
+  if (later.work == nullptr) {
+    answer();
+  } else if (const absl::Status status =
+                 later.work->Run(answer, {later.user, in.Length()});
+             !status.ok()) {
+    reactor->Finish(ToGrpcStatus(status));
+  }
+  return reactor;
+}
+
+// The same, but at once where `now(request)` says that nothing has to wait. For
+// small requests: what has to wait is parsed twice.
+template <typename Request, typename Response, typename Now, typename Handle>
+grpc::ServerUnaryReactor* AnswerNowOrLater(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer& in,
+                                           grpc::ByteBuffer* out,
+                                           const RequestBounds& bounds,
+                                           const Later& later, const Now& now,
+                                           Handle handle) {
+  bool at_once = false;
+  {
+    Request request;
+    if (absl::Status status = ParseBounded(in, bounds, &request);
+        !status.ok()) {
+      return Refuse(context, status);
+    }
+    at_once = now(request);
+  }
+  return AnswerLater<Request, Response>(
+      context, in, out, bounds, at_once ? Later() : later, std::move(handle));
 }
 
 // Calls `start(request)` for a stream, or ends it where its request is refused.

@@ -1,5 +1,6 @@
 #include "server/daemon.h"
 
+#include <malloc.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "server/decision_handler.h"
 #include "server/disk_kernel_catalog.h"
 #include "server/log.h"
+#include "server/memory_return.h"
 #include "server/peer_users.h"
 #include "server/periodic_task.h"
 #include "server/registry/default_faults.h"
@@ -45,22 +47,24 @@ constexpr std::chrono::seconds kBatchGrace{5};
 constexpr std::chrono::seconds kCallGrace{1};
 // The servers of each socket, and what one may hold of messages on their way:
 // beyond it gRPC ends streams. A thousand watchers take some 40 MiB of it. Who
-// may use agent and admin socket is trusted not to hurt others there.
+// may use agent and admin socket is trusted not to hurt others there. Together
+// 400 MiB: below what the unit may take (MemoryMax, deploy/systemd).
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr UserServers::Options kReaderServers{
-    .servers = 8,
+    .servers = 4,
     .max_message_bytes = kMaxReaderBytes,
-    .quota_bytes = 96 * kMiB};
+    .quota_bytes = 80 * kMiB};
 constexpr UserServers::Options kAgentServers{
     .servers = 1,
     .max_message_bytes = kMaxAgentBytes,
-    .quota_bytes = 64 * kMiB};
+    .quota_bytes = 48 * kMiB};
 constexpr UserServers::Options kAdminServers{
     .servers = 1,
     .max_message_bytes = kMaxAdminBytes,
-    .quota_bytes = 64 * kMiB};
-// Requests that may wait for the disk, of each kind.
-constexpr size_t kMostWaiting = 64;
+    .quota_bytes = 32 * kMiB};
+// Requests that may wait for the disk, of each kind, and a user's share.
+constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kMiB};
+constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
 
 // What grpc.health.v1 knows the store by: not serving while nothing can be
 // written to it.
@@ -87,6 +91,12 @@ void WarnOfUsage(const std::string& text) {
 
 void WarnOfSocket(const std::string& text) {
   Log(LogLevel::kWarning, "socket", text);
+}
+
+void GiveMemoryBack() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 // What is behind a socket.
@@ -182,6 +192,8 @@ class Daemon::Impl {
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
       staleness_.Look();
+      memory_.Look(reader_streams_.TakeEnded() + agent_streams_.TakeEnded() +
+                   admin_streams_.TakeEnded());
     });
     grpc::EnableDefaultHealthCheckService(true);
     const SocketBounds bounds = BoundsFor(options_.descriptors);
@@ -194,7 +206,8 @@ class Daemon::Impl {
     RETURN_IF_ERROR(Listen(
         {options_.admin_socket, kOwnerAndGroup, bounds.admin, kAdminServers},
         [this] {
-          return AdminServices(&admin_handler_, &writes_, &admin_streams_);
+          return AdminServices(&admin_handler_, &writes_, &admin_streams_,
+                               &peers_);
         },
         &peers_, &admin_));
     TellOfStore(facts_.write_problem());
@@ -252,7 +265,7 @@ class Daemon::Impl {
     return AgentServices(&devices_,
                          {.program_version = options_.version,
                           .heartbeat_timeout_s = options_.heartbeat_timeout_s},
-                         &agent_streams_);
+                         &agent_streams_, &peers_);
   }
 
   JobServices MakeJobServices(const DaemonStores& stores) {
@@ -345,6 +358,7 @@ class Daemon::Impl {
   StreamSet reader_streams_;
   StreamSet agent_streams_;
   StreamSet admin_streams_;
+  MemoryReturn memory_{GiveMemoryBack};
   PeerUsers peers_;
   std::vector<SocketLock> socket_locks_;  // Longer than what listens.
   Listener reader_;
@@ -356,9 +370,9 @@ class Daemon::Impl {
   // Last: what waits is done before anything else goes. Several, so that
   // reports of use, which anybody may send, never keep an operator waiting, and
   // what is only read waits for no fsync.
-  WorkQueue writes_{kMostWaiting};
-  WorkQueue reads_{kMostWaiting};
-  WorkQueue usage_writes_{kMostWaiting};
+  WorkQueue writes_{kMostWaiting, kMostOfUser};
+  WorkQueue reads_{kMostWaiting, kMostOfUser};
+  WorkQueue usage_writes_{kMostWaiting, kMostOfUser};
 };
 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

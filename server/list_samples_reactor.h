@@ -44,8 +44,9 @@ class ListSamplesReactor final
     };
     if (work_ == nullptr) {
       list();
-    } else if (!work_->Run(list)) {
-      End(ToGrpcStatus(TooManyWait()));
+    } else if (const absl::Status status = work_->Run(list, {.user = user()});
+               !status.ok()) {
+      End(ToGrpcStatus(status));
     }
   }
   void OnWriteDone(bool ok) override {

@@ -51,13 +51,22 @@ constexpr RequestBounds kTableSet{128 * kKiB, kMiB};
 constexpr RequestBounds kOneProblem{64 * kKiB, kMiB};
 // Up to 4,096 problems.
 constexpr RequestBounds kProblems{kMaxReaderBytes, 24 * kMiB};
-// Up to 64 kernels with 64 problems each.
-constexpr RequestBounds kUsageReport{kMaxReaderBytes, 24 * kMiB};
+// Up to 64 kernels with 64 problems each, of some extents or of as many as a
+// client counts.
+constexpr RequestBounds kUsageReport{2 * kMiB, 12 * kMiB};
 // Reasons that people give.
 constexpr RequestBounds kReprofile{64 * kKiB, 256 * kKiB};
 constexpr RequestBounds kMeasure{kMaxAdminBytes, 24 * kMiB};
 // One report of an agent; a hello names all its devices.
 constexpr RequestBounds kAgentMessage{kMaxAgentBytes, 8 * kMiB};
+
+// Whose a call is: equal texts for equal users.
+std::string UserOf(const PeerUsers* peers,
+                   const CallbackServerContext& context) {
+  if (peers == nullptr) return "unknown";
+  const std::optional<uid_t> user = peers->Find(context.peer());
+  return user ? absl::StrCat(*user) : "unknown";
+}
 
 class WatchTablesReactor final
     : public StreamReactor<RawWriteReactor<v1::WatchTablesResponse>,
@@ -90,8 +99,11 @@ using RawTableService = v1::TableService::WithRawCallbackMethod_ListTables<
 
 class TableService final : public RawTableService {
  public:
-  TableService(TableHandler* handler, WorkQueue* work, StreamSet* streams)
-      : handler_(handler), work_(work), streams_(streams) {}
+  TableService(const ReaderHandlers& handlers, StreamSet* streams)
+      : handler_(handlers.tables),
+        work_(handlers.read_work),
+        peers_(handlers.peers),
+        streams_(streams) {}
 
   ServerUnaryReactor* ListTables(CallbackServerContext* context,
                                  const ByteBuffer* in,
@@ -112,7 +124,8 @@ class TableService final : public RawTableService {
       return request.digest().empty() || handler_->Serves(request.digest());
     };
     return AnswerNowOrLater<v1::GetTableRequest, v1::GetTableResponse>(
-        context, *in, out, kFewWords, work_, in_memory, handle);
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        in_memory, handle);
   }
   ServerUnaryReactor* AnnounceTableSet(CallbackServerContext* context,
                                        const ByteBuffer* in,
@@ -133,9 +146,9 @@ class TableService final : public RawTableService {
         });
   }
   grpc::ServerWriteReactor<ByteBuffer>* WatchTables(
-      CallbackServerContext*, const ByteBuffer* in) override {
+      CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchTablesReactor>();
-    if (reactor->Open(streams_)) {
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
       StartWith<v1::WatchTablesRequest>(
           *reactor, *in, kFewWords,
           [&](const auto& request) { reactor->Start(handler_, request); });
@@ -146,6 +159,7 @@ class TableService final : public RawTableService {
  private:
   TableHandler* const handler_;
   WorkQueue* const work_;
+  const PeerUsers* const peers_;
   StreamSet* const streams_;
 };
 
@@ -192,6 +206,7 @@ class StatusService final : public RawStatusService {
       : handler_(handlers.status),
         samples_(handlers.samples),
         work_(handlers.read_work),
+        peers_(handlers.peers),
         patience_(handlers.listing_patience),
         streams_(streams) {}
 
@@ -222,7 +237,7 @@ class StatusService final : public RawStatusService {
   ServerUnaryReactor* ListJobs(CallbackServerContext* context,
                                const ByteBuffer* in, ByteBuffer* out) override {
     return AnswerLater<v1::ListJobsRequest, v1::ListJobsResponse>(
-        context, *in, out, kFewWords, work_,
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
         [this](const auto& request, auto* response) {
           return handler_->ListJobs(request, response);
         });
@@ -230,7 +245,7 @@ class StatusService final : public RawStatusService {
   ServerUnaryReactor* GetJob(CallbackServerContext* context,
                              const ByteBuffer* in, ByteBuffer* out) override {
     return AnswerLater<v1::GetJobRequest, v1::GetJobResponse>(
-        context, *in, out, kFewWords, work_,
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
         [this](const auto& request, auto* response) {
           return handler_->GetJob(request, response);
         });
@@ -239,7 +254,7 @@ class StatusService final : public RawStatusService {
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor =
         std::make_shared<ListSamplesReactor>(context, patience_, work_);
-    if (reactor->Open(streams_)) {
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
       StartWith<v1::ListSamplesRequest>(
           *reactor, *in, kFewWords,
           [&](const auto& request) { reactor->Start(samples_, request); });
@@ -251,6 +266,7 @@ class StatusService final : public RawStatusService {
   StatusHandler* const handler_;
   SampleHandler* const samples_;
   WorkQueue* const work_;
+  const PeerUsers* const peers_;
   const std::chrono::milliseconds patience_;
   StreamSet* const streams_;
 };
@@ -267,9 +283,14 @@ class UsageService final : public RawUsageService {
   ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
                                   const ByteBuffer* in,
                                   ByteBuffer* out) override {
+    const UsageHandler::Peer peer{.user = UserOf(peers_, *context),
+                                  .process = context->peer()};
+    if (absl::Status turn = handler_->TakeTurn(peer); !turn.ok()) {
+      return Refuse(context, turn);
+    }
     return AnswerLater<v1::ReportUsageRequest, v1::ReportUsageResponse>(
-        context, *in, out, kUsageReport, work_,
-        [this, peer = PeerOf(*context)](const auto& request, auto* response) {
+        context, *in, out, kUsageReport, {work_, peer.user},
+        [this, peer](const auto& request, auto* response) {
           return handler_->ReportUsage(request, peer, response);
         });
   }
@@ -283,15 +304,6 @@ class UsageService final : public RawUsageService {
   }
 
  private:
-  UsageHandler::Peer PeerOf(const CallbackServerContext& context) const {
-    UsageHandler::Peer peer{.user = "unknown", .process = context.peer()};
-    if (peers_ == nullptr) return peer;
-    if (const std::optional<uid_t> user = peers_->Find(peer.process)) {
-      peer.user = absl::StrCat(*user);
-    }
-    return peer;
-  }
-
   UsageHandler* const handler_;
   WorkQueue* const work_;
   const PeerUsers* const peers_;
@@ -356,13 +368,17 @@ using RawAgentService =
 class AgentService final : public RawAgentService {
  public:
   AgentService(AgentDirectory* devices, AgentSession::Options options,
-               StreamSet* streams)
-      : devices_(devices), options_(std::move(options)), streams_(streams) {}
+               StreamSet* streams, const PeerUsers* peers)
+      : devices_(devices),
+        options_(std::move(options)),
+        streams_(streams),
+        peers_(peers) {}
 
   grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Attach(
-      CallbackServerContext*) override {
+      CallbackServerContext* context) override {
     auto reactor = std::make_shared<AttachReactor>();
-    if (reactor->Open(streams_)) reactor->Start(devices_, options_);
+    if (reactor->Open(streams_, UserOf(peers_, *context)))
+      reactor->Start(devices_, options_);
     return reactor.get();
   }
 
@@ -370,6 +386,7 @@ class AgentService final : public RawAgentService {
   AgentDirectory* const devices_;
   const AgentSession::Options options_;
   StreamSet* const streams_;
+  const PeerUsers* const peers_;
 };
 
 // A stream about one job: paced progress, and the end with the job's. To a slow
@@ -419,13 +436,7 @@ class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
       return;
     }
     if (waiting_) return;
-    waiting_ = true;
-    alarm_.emplace();
-    alarm_->Set(std::chrono::system_clock::now() + kProgressInterval,
-                [weak = Weak()](bool) {
-                  if (const auto self = weak.lock()) self->OnInterval();
-                });
-    sent_ = record;
+    Pace(record);
     lock.unlock();
     Send(record);
   }
@@ -434,27 +445,41 @@ class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
   void OnInterval() {
     std::unique_lock lock(job_mutex_);
     waiting_ = false;
-    if (ended_ || !latest_) return;
+    if (ended_ || !latest_ || !Differs(*latest_)) return;
     const JobRecord record = *latest_;
+    Pace(record);
     lock.unlock();
-    if (Differs(record)) OnJob(record);
+    Send(record);
   }
 
-  bool Differs(const JobRecord& record) {
-    std::lock_guard lock(job_mutex_);
+  // The record is sent now, and nothing else for a while. Holds job_mutex_.
+  void Pace(const JobRecord& record) {
+    waiting_ = true;
+    sent_ = record;
+    alarm_.emplace();
+    alarm_->Set(std::chrono::system_clock::now() + kProgressInterval,
+                [weak = Weak()](bool) {
+                  if (const auto self = weak.lock()) self->OnInterval();
+                });
+  }
+
+  // Holds job_mutex_.
+  bool Differs(const JobRecord& record) const {
     return !sent_ || sent_->state != record.state ||
            sent_->phase != record.phase || sent_->done != record.done ||
            sent_->total != record.total || sent_->samples != record.samples ||
            sent_->message != record.message;
   }
 
+  // Without job_mutex_, as gRPC may call back: another thread's record may
+  // overtake this one, but nothing follows the last.
   void Send(const JobRecord& record) {
     auto message = std::make_shared<Response>();
     *message->mutable_job() = record.finished()
                                   ? DetailedJobRecordToProto(record)
                                   : JobRecordToProto(record);
     EscapeForeignText(message.get());
-    this->QueueLatest(std::move(message));
+    this->QueueLatest(std::move(message), /*last=*/record.finished());
   }
 
   std::mutex job_mutex_;
@@ -485,14 +510,17 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
   MeasureReactor(AdminHandler* handler, WorkQueue* work)
       : handler_(handler), work_(work) {}
 
-  // Storing a job waits for the disk.
-  void Start(v1::MeasureRequest request) {
+  // Storing a job waits for the disk. What waits are bytes: it is parsed when
+  // its turn comes.
+  void Start(const ByteBuffer& in) {
     const auto self =
         std::static_pointer_cast<MeasureReactor>(this->shared_from_this());
-    const auto shared =
-        std::make_shared<const v1::MeasureRequest>(std::move(request));
-    if (work_->Run([self, shared] { self->Measure(*shared); })) return;
-    End(ToGrpcStatus(TooManyWait()));
+    absl::Status status = CheckBounded<v1::MeasureRequest>(in, kMeasure);
+    if (status.ok()) {
+      status =
+          work_->Run([self, in] { self->Measure(in); }, {user(), in.Length()});
+    }
+    if (!status.ok()) End(ToGrpcStatus(status));
   }
 
  protected:
@@ -504,8 +532,13 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
   }
 
  private:
-  void Measure(const v1::MeasureRequest& request) {
+  void Measure(const ByteBuffer& in) {
     if (gone_) return;
+    v1::MeasureRequest request;
+    if (absl::Status status = ParseChecked(in, &request); !status.ok()) {
+      End(ToGrpcStatus(status));
+      return;
+    }
     const absl::StatusOr<JobRecord> job = handler_->Measure(
         request, [weak = Weak()](v1::MeasureResponse message) {
           const auto self =
@@ -562,14 +595,15 @@ using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
 
 class AdminService final : public RawAdminService {
  public:
-  AdminService(AdminHandler* handler, WorkQueue* work, StreamSet* streams)
-      : handler_(handler), work_(work), streams_(streams) {}
+  AdminService(AdminHandler* handler, WorkQueue* work, StreamSet* streams,
+               const PeerUsers* peers)
+      : handler_(handler), work_(work), peers_(peers), streams_(streams) {}
 
   ServerUnaryReactor* Reprofile(CallbackServerContext* context,
                                 const ByteBuffer* in,
                                 ByteBuffer* out) override {
     return AnswerLater<v1::ReprofileRequest, v1::ReprofileResponse>(
-        context, *in, out, kReprofile, work_,
+        context, *in, out, kReprofile, {work_, UserOf(peers_, *context)},
         [this](const auto& request, auto* response) {
           return handler_->Reprofile(request, response);
         });
@@ -578,28 +612,26 @@ class AdminService final : public RawAdminService {
                                 const ByteBuffer* in,
                                 ByteBuffer* out) override {
     return AnswerLater<v1::CancelJobRequest, v1::CancelJobResponse>(
-        context, *in, out, kFewWords, work_,
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
         [this](const auto& request, auto* response) {
           return handler_->CancelJob(request, response);
         });
   }
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
-      CallbackServerContext*, const ByteBuffer* in) override {
+      CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
-    if (reactor->Open(streams_)) {
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
       StartWith<v1::WatchJobRequest>(
           *reactor, *in, kFewWords,
           [&](const auto& request) { reactor->Start(handler_, request.id()); });
     }
     return reactor.get();
   }
-  grpc::ServerWriteReactor<ByteBuffer>* Measure(CallbackServerContext*,
+  grpc::ServerWriteReactor<ByteBuffer>* Measure(CallbackServerContext* context,
                                                 const ByteBuffer* in) override {
     auto reactor = std::make_shared<MeasureReactor>(handler_, work_);
-    if (reactor->Open(streams_)) {
-      StartWith<v1::MeasureRequest>(
-          *reactor, *in, kMeasure,
-          [&](auto& request) { reactor->Start(std::move(request)); });
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
+      reactor->Start(*in);
     }
     return reactor.get();
   }
@@ -607,6 +639,7 @@ class AdminService final : public RawAdminService {
  private:
   AdminHandler* const handler_;
   WorkQueue* const work_;
+  const PeerUsers* const peers_;
   StreamSet* const streams_;
 };
 
@@ -615,8 +648,7 @@ class AdminService final : public RawAdminService {
 Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
   Services services;
   if (handlers.tables != nullptr) {
-    services.push_back(std::make_unique<TableService>(
-        handlers.tables, handlers.read_work, streams));
+    services.push_back(std::make_unique<TableService>(handlers, streams));
   }
   if (handlers.decisions != nullptr) {
     services.push_back(std::make_unique<DecisionService>(handlers.decisions));
@@ -632,17 +664,19 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
 }
 
 Services AgentServices(AgentDirectory* devices,
-                       const AgentSession::Options& options,
-                       StreamSet* streams) {
+                       const AgentSession::Options& options, StreamSet* streams,
+                       const PeerUsers* peers) {
   Services services;
-  services.push_back(std::make_unique<AgentService>(devices, options, streams));
+  services.push_back(
+      std::make_unique<AgentService>(devices, options, streams, peers));
   return services;
 }
 
-Services AdminServices(AdminHandler* admin, WorkQueue* work,
-                       StreamSet* streams) {
+Services AdminServices(AdminHandler* admin, WorkQueue* work, StreamSet* streams,
+                       const PeerUsers* peers) {
   Services services;
-  services.push_back(std::make_unique<AdminService>(admin, work, streams));
+  services.push_back(
+      std::make_unique<AdminService>(admin, work, streams, peers));
   return services;
 }
 

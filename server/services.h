@@ -53,11 +53,11 @@ struct ReaderHandlers {
 // services.
 Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
-                       const AgentSession::Options& options,
-                       StreamSet* streams);
+                       const AgentSession::Options& options, StreamSet* streams,
+                       const PeerUsers* peers);
 // `work`: where jobs are stored.
-Services AdminServices(AdminHandler* admin, WorkQueue* work,
-                       StreamSet* streams);
+Services AdminServices(AdminHandler* admin, WorkQueue* work, StreamSet* streams,
+                       const PeerUsers* peers);
 
 }  // namespace wavetune
 

@@ -10,12 +10,16 @@
 #ifndef WAVETUNE_SERVER_STREAM_REACTOR_H_
 #define WAVETUNE_SERVER_STREAM_REACTOR_H_
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,31 +37,59 @@ class EndableStream {
   virtual void End(const grpc::Status& status) = 0;
 };
 
-// The streams that are open. Thread-safe.
+// The streams that are open on a socket. Thread-safe.
 class StreamSet {
  public:
-  // Streams open at once on a socket: 64 times what a node of a thousand
-  // serving processes needs; one takes some KiB.
-  static constexpr size_t kMaxStreams = 65536;
+  // One takes some 18 KiB: 36 MiB of a user, 144 MiB of all. Twice what a node
+  // of a thousand serving processes of one user needs.
+  static constexpr size_t kMaxStreamsOfUser = 2048;
+  // Of all users but root and the daemon's own, whom nobody keeps out.
+  static constexpr size_t kMaxStreams = 8192;
 
-  // Returns false, adding nothing, where kMaxStreams are open.
-  bool Add(std::weak_ptr<EndableStream> stream) {
+  // Adds a stream of a user, until Remove. RESOURCE_EXHAUSTED, adding nothing,
+  // where too many are open.
+  grpc::Status Add(const std::shared_ptr<EndableStream>& stream,
+                   const std::string& user) {
     std::lock_guard lock(mutex_);
-    // Streams come and go for months: forget the dead ones now and then.
-    if (streams_.size() >= std::min(2 * live_ + kSlack, kMaxStreams)) {
-      std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
-      live_ = streams_.size();
+    const auto own = open_of_.find(user);
+    if (own != open_of_.end() && own->second >= kMaxStreamsOfUser) {
+      return TooMany("this user has too many streams open on this daemon");
     }
-    if (streams_.size() >= kMaxStreams) return false;
-    streams_.push_back(std::move(stream));
-    return true;
+    if (!IsOwner(user) && open_of_others_ >= kMaxStreams) {
+      return TooMany("too many streams are open on this daemon");
+    }
+    if (!streams_.emplace(stream.get(), Entry{stream, user}).second) {
+      return grpc::Status::OK;
+    }
+    ++open_of_[user];
+    if (!IsOwner(user)) ++open_of_others_;
+    return grpc::Status::OK;
+  }
+
+  void Remove(const EndableStream* stream) {
+    std::lock_guard lock(mutex_);
+    const auto it = streams_.find(stream);
+    if (it == streams_.end()) return;
+    const auto own = open_of_.find(it->second.user);
+    if (--own->second == 0) open_of_.erase(own);
+    if (!IsOwner(it->second.user)) --open_of_others_;
+    streams_.erase(it);
+    ++ended_;
+  }
+
+  // Returns how many have ended since the last call.
+  size_t TakeEnded() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(ended_, 0);
   }
 
   void EndAll(const grpc::Status& status) {
     std::vector<std::weak_ptr<EndableStream>> streams;
     {
       std::lock_guard lock(mutex_);
-      streams.swap(streams_);
+      for (const auto& [unused, entry] : streams_) {
+        streams.push_back(entry.stream);
+      }
     }
     for (const auto& weak : streams) {
       if (const auto stream = weak.lock()) stream->End(status);
@@ -65,11 +97,26 @@ class StreamSet {
   }
 
  private:
-  static constexpr size_t kSlack = 64;
+  struct Entry {
+    std::weak_ptr<EndableStream> stream;
+    std::string user;
+  };
 
+  static grpc::Status TooMany(const std::string& what) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            what + ": end some, then try again"};
+  }
+  bool IsOwner(const std::string& user) const {
+    return user == "0" || user == own_user_;
+  }
+
+  const std::string own_user_ = std::to_string(::geteuid());
   std::mutex mutex_;
-  std::vector<std::weak_ptr<EndableStream>> streams_;  // Guarded by mutex_.
-  size_t live_ = 0;                                    // Guarded by mutex_.
+  // Guarded by mutex_.
+  std::map<const EndableStream*, Entry> streams_;
+  std::map<std::string, size_t> open_of_;  // By user, of those who have some.
+  size_t open_of_others_ = 0;              // Than the owners.
+  size_t ended_ = 0;
 };
 
 // What may wait for a reader.
@@ -88,15 +135,19 @@ class StreamReactor
  public:
   using Message = std::shared_ptr<const Response>;
 
-  // Keeps the reactor alive until gRPC is done with it.
+  // Keeps the reactor alive until gRPC is done with it; `streams` lives longer.
   // Returns false where too many streams are open already: then this one ends
   // as RESOURCE_EXHAUSTED.
-  bool Open(StreamSet* streams) {
+  bool Open(StreamSet* streams, const std::string& user) {
     self_ = this->shared_from_this();
-    if (streams->Add(self_)) return true;
-    End({grpc::StatusCode::RESOURCE_EXHAUSTED,
-         "too many streams are open on this daemon: end some, then try again"});
-    return false;
+    user_ = user;
+    const grpc::Status status = streams->Add(self_, user);
+    if (!status.ok()) {
+      End(status);
+      return false;
+    }
+    streams_ = streams;
+    return true;
   }
 
   // Queues messages; returns false, queueing none, where more than `limit`
@@ -130,11 +181,13 @@ class StreamReactor
   }
 
   // Queues a message that makes the one before of this kind needless: where
-  // that still waits it is dropped, so that one at most waits.
-  void QueueLatest(const Message& message) {
+  // that still waits it is dropped, so that one at most waits. After a `last`
+  // one others are dropped: they are older, whoever was faster.
+  void QueueLatest(const Message& message, bool last = false) {
     {
       std::lock_guard lock(mutex_);
-      if (end_) return;
+      if (end_ || has_last_) return;
+      has_last_ = last;
       const auto old = std::find(queue_.begin(), queue_.end(), latest_);
       if (old != queue_.end()) {
         queued_bytes_ -= (*old)->ByteSizeLong();
@@ -174,6 +227,7 @@ class StreamReactor
 
   void OnDone() override {
     OnClosed();
+    if (streams_ != nullptr) streams_->Remove(this);
     // The last reference may go with this: nothing may follow.
     std::shared_ptr<EndableStream> self = std::move(self_);
   }
@@ -181,6 +235,8 @@ class StreamReactor
  protected:
   // The stream has ended. Called once.
   virtual void OnClosed() {}
+  // Whose it is. Since Open.
+  const std::string& user() const { return user_; }
 
  private:
   static size_t SizeOf(const std::vector<Message>& messages) {
@@ -218,11 +274,14 @@ class StreamReactor
   }
 
   std::shared_ptr<EndableStream> self_;
+  StreamSet* streams_ = nullptr;  // That it is in.
+  std::string user_;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::deque<Message> queue_;
   size_t queued_bytes_ = 0;  // Of queue_.
   Message latest_;           // Of QueueLatest, while it waits.
+  bool has_last_ = false;    // Of QueueLatest.
   Message current_;
   bool writing_ = false;
   bool finished_ = false;

@@ -1,6 +1,8 @@
 #include "server/stream_reactor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -11,6 +13,8 @@
 
 namespace wavetune {
 namespace {
+
+using ::testing::HasSubstr;
 
 // What gRPC's reactors do, with the other end in the test's hands.
 class FakeStream {
@@ -37,7 +41,7 @@ constexpr QueueLimit kLimit = {.messages = 3, .bytes = 1000};
 
 class StreamReactorTest : public ::testing::Test {
  protected:
-  StreamReactorTest() { EXPECT_TRUE(reactor_->Open(&streams_)); }
+  StreamReactorTest() { EXPECT_TRUE(reactor_->Open(&streams_, "1000")); }
   ~StreamReactorTest() override { reactor_->OnDone(); }
 
   static Reactor::Message Say(const std::string& text) {
@@ -105,21 +109,82 @@ TEST_F(StreamReactorTest, AnErrorDropsWhatWaitsAndIsToldWhenTheReaderReads) {
   EXPECT_EQ(reactor_->written.size(), 1u);
 }
 
-TEST(StreamSetTest, TakesSoManyStreamsAndForgetsEndedOnes) {
-  StreamSet streams;
-  std::vector<std::shared_ptr<Reactor>> open;
-  for (size_t i = 0; i < StreamSet::kMaxStreams; ++i) {
-    open.push_back(std::make_shared<Reactor>());
-    ASSERT_TRUE(streams.Add(open.back()));
+TEST_F(StreamReactorTest, NothingOlderFollowsTheLastOfAKind) {
+  EXPECT_TRUE(reactor_->Queue({Say("result")}, kLimit));
+  reactor_->QueueLatest(Say("running"));
+  reactor_->QueueLatest(Say("done"), /*last=*/true);
+  // Whoever had it before but was slower.
+  reactor_->QueueLatest(Say("running"));
+  reactor_->End(grpc::Status::OK);
+  ReadAll();
+  EXPECT_EQ(reactor_->written, (std::vector<std::string>{"result", "done"}));
+  EXPECT_TRUE(reactor_->finished);
+}
+
+class StreamSetTest : public ::testing::Test {
+ protected:
+  ~StreamSetTest() override {
+    for (const auto& reactor : reactors_) reactor->OnDone();
   }
-  const auto refused = std::make_shared<Reactor>();
-  EXPECT_FALSE(refused->Open(&streams));
-  ASSERT_TRUE(refused->finished);
-  EXPECT_EQ(refused->finished->error_code(),
-            grpc::StatusCode::RESOURCE_EXHAUSTED);
-  refused->OnDone();
-  open.pop_back();
-  EXPECT_TRUE(streams.Add(std::make_shared<Reactor>()));
+
+  // Opens a stream; returns what it is told where it is refused.
+  std::string Open(const std::string& user) {
+    reactors_.push_back(std::make_shared<Reactor>());
+    if (reactors_.back()->Open(&streams_, user)) return "";
+    const std::optional<grpc::Status> status = reactors_.back()->finished;
+    reactors_.back()->OnDone();
+    reactors_.pop_back();
+    EXPECT_TRUE(status);
+    EXPECT_EQ(status->error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    return status->error_message();
+  }
+  void OpenMany(const std::string& user, size_t number) {
+    for (size_t i = 0; i < number; ++i) ASSERT_EQ(Open(user), "");
+  }
+  void CloseOne() {
+    reactors_.back()->OnDone();
+    reactors_.pop_back();
+  }
+
+  StreamSet streams_;
+  std::vector<std::shared_ptr<Reactor>> reactors_;
+};
+
+TEST_F(StreamSetTest, AUserOpensSoManyStreamsAndOthersTheirs) {
+  OpenMany("1000", StreamSet::kMaxStreamsOfUser);
+  EXPECT_THAT(Open("1000"), HasSubstr("this user has too many streams"));
+  CloseOne();
+  EXPECT_EQ(Open("1000"), "");
+  EXPECT_EQ(Open("1001"), "");
+}
+
+TEST_F(StreamSetTest, ManyUsersLeaveRootAndTheDaemonsUserTheirs) {
+  static_assert(StreamSet::kMaxStreams % StreamSet::kMaxStreamsOfUser == 0);
+  constexpr size_t kUsers =
+      StreamSet::kMaxStreams / StreamSet::kMaxStreamsOfUser;
+  for (size_t user = 0; user < kUsers; ++user) {
+    OpenMany("other " + std::to_string(user), StreamSet::kMaxStreamsOfUser);
+  }
+  EXPECT_THAT(Open("another"), HasSubstr("too many streams are open"));
+  EXPECT_EQ(Open("0"), "");
+  EXPECT_EQ(Open(std::to_string(::geteuid())), "");
+}
+
+TEST_F(StreamSetTest, CountsWhatHasEnded) {
+  OpenMany("1000", 3);
+  CloseOne();
+  CloseOne();
+  EXPECT_EQ(streams_.TakeEnded(), 2U);
+  EXPECT_EQ(streams_.TakeEnded(), 0U);
+}
+
+TEST_F(StreamSetTest, EndsAll) {
+  OpenMany("1000", 3);
+  streams_.EndAll(grpc::Status(grpc::StatusCode::UNAVAILABLE, "stops"));
+  for (const auto& reactor : reactors_) {
+    ASSERT_TRUE(reactor->finished);
+    EXPECT_EQ(reactor->finished->error_message(), "stops");
+  }
 }
 
 }  // namespace

@@ -71,10 +71,13 @@ class UsageHandler {
   };
   explicit UsageHandler(const Services& services);
 
-  // Counts what is sound. A report of more decisions than its process can have
-  // made counts for those that it can, and the response says so. Errors:
-  // INVALID_ARGUMENT naming what is above its limit or no number,
-  // RESOURCE_EXHAUSTED where reports come too fast; then nothing was counted.
+  // Takes the turn of a report before anything of it is read. Errors:
+  // RESOURCE_EXHAUSTED where reports come too fast, of the user or of all.
+  absl::Status TakeTurn(const Peer& peer);
+  // Counts what is sound of a report that has had its turn. A report of more
+  // decisions than its process can have made counts for those that it can, and
+  // the response says so. Errors: INVALID_ARGUMENT naming what is above its
+  // limit or no number; then nothing was counted.
   absl::Status ReportUsage(const v1::ReportUsageRequest& request,
                            const Peer& peer, v1::ReportUsageResponse* response);
   // Errors: INVALID_ARGUMENT for a number of problems that is out of range.
@@ -82,7 +85,6 @@ class UsageHandler {
                         v1::GetUsageResponse* response) const;
 
  private:
-  absl::Status TakeTurn(const Peer& peer);
   // Returns by what the report's numbers are to be multiplied: 1, or less where
   // it claims too many decisions.
   double Believable(const v1::ReportUsageRequest& request, const Peer& peer,

@@ -56,7 +56,9 @@ class UsageHandlerTest : public JobQueueFixture {
                       const std::string& user = "1000",
                       const std::string& process = "fd:7") {
     response_.Clear();
-    return handler_.ReportUsage(request, {user, process}, &response_);
+    const UsageHandler::Peer peer{user, process};
+    if (absl::Status turn = handler_.TakeTurn(peer); !turn.ok()) return turn;
+    return handler_.ReportUsage(request, peer, &response_);
   }
   // A report of so many decisions; returns for how many it counted.
   double CountsFor(double decisions, const std::string& user = "1000",

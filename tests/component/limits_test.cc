@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <map>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/lib/node_fixture.h"
@@ -26,6 +29,42 @@ class LimitsTest : public NodeFixture {
       if (name == "VmHWM:" && status >> kib) return kib >> 10;
     }
     return -1;
+  }
+
+  // Sends the same many times at once, on a few connections; returns how often
+  // each answer came.
+  std::map<grpc::StatusCode, int> SendAtOnce(const std::string& method,
+                                             const std::string& bytes,
+                                             int times) {
+    constexpr int kConnections = 8;
+    std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
+    for (int i = 0; i < kConnections; ++i) {
+      grpc::ChannelArguments own;
+      own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      stubs.push_back(std::make_unique<grpc::GenericStub>(
+          grpc::CreateCustomChannel("unix:" + Path("reader.sock"),
+                                    grpc::InsecureChannelCredentials(), own)));
+    }
+    struct Call {
+      grpc::ClientContext context;
+      grpc::ByteBuffer request;
+      grpc::ByteBuffer response;
+      std::promise<grpc::StatusCode> done;
+    };
+    const grpc::Slice slice(bytes);
+    std::vector<std::unique_ptr<Call>> calls;
+    for (int i = 0; i < times; ++i) {
+      Call& call = *calls.emplace_back(std::make_unique<Call>());
+      call.request = grpc::ByteBuffer(&slice, 1);
+      stubs[i % kConnections]->UnaryCall(
+          &call.context, "/wavetune.v1." + method, {}, &call.request,
+          &call.response, [&call](const grpc::Status& status) {
+            call.done.set_value(status.error_code());
+          });
+    }
+    std::map<grpc::StatusCode, int> answers;
+    for (const auto& call : calls) ++answers[call->done.get_future().get()];
+    return answers;
   }
 
   grpc::StatusCode Send(const std::string& method, const std::string& bytes) {
@@ -55,6 +94,26 @@ TEST_F(LimitsTest, SixtyMegabytesOfEmptyProblemsTakeSomeTensOfMebibytes) {
   EXPECT_EQ(Send("DecisionService/Resolve", request.substr(0, 4'000'000)),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_LT(PeakMib() - before, 96);
+}
+
+TEST_F(LimitsTest, HundredsOfReportsOfEmptyPartsAtOnceAreNotHeldParsed) {
+  StartDaemon();
+  const int64_t before = PeakMib();
+  std::string report;
+  for (int i = 0; i < 200'000; ++i) report.append("\x0a\x00", 2);
+  for (const size_t size : {400'000, 200'000}) {
+    // The larger ones pass what one may take; of the others some wait, and
+    // those have more kernels than a report may.
+    std::map<grpc::StatusCode, int> answers =
+        SendAtOnce("UsageService/ReportUsage", report.substr(0, size), 480);
+    EXPECT_EQ(answers[grpc::StatusCode::OK], 0);
+    EXPECT_GT(answers[grpc::StatusCode::RESOURCE_EXHAUSTED], 0);
+    EXPECT_EQ(answers[grpc::StatusCode::RESOURCE_EXHAUSTED] +
+                  answers[grpc::StatusCode::INVALID_ARGUMENT],
+              480);
+  }
+  EXPECT_LT(PeakMib() - before, 192);
+  EXPECT_EQ(Send("UsageService/GetUsage", ""), grpc::StatusCode::OK);
 }
 
 }  // namespace
