@@ -13,6 +13,30 @@ namespace {
 
 constexpr size_t kPatternElements = 4194301;
 
+// Far from poison, and from anything a kernel's results would be apart by.
+constexpr int64_t kOtherPoison = 0x5bd1e9955bd1e995;
+
+// Returns the index of the first element that is as far from what it was on
+// poison as the other poison is: it was left alone, or added to.
+template <typename Unsigned>
+int64_t FirstThatFollows(absl::string_view after_poison,
+                         absl::string_view after_other) {
+  constexpr Unsigned kPoison = Unsigned{1} << (8 * sizeof(Unsigned) - 1);
+  constexpr auto kApart =
+      static_cast<Unsigned>(static_cast<Unsigned>(kOtherPoison) - kPoison);
+  for (size_t i = 0; i + sizeof(Unsigned) <= after_poison.size();
+       i += sizeof(Unsigned)) {
+    Unsigned one = 0;
+    Unsigned other = 0;
+    std::memcpy(&one, after_poison.data() + i, sizeof(one));
+    std::memcpy(&other, after_other.data() + i, sizeof(other));
+    if (static_cast<Unsigned>(other - one) == kApart) {
+      return static_cast<int64_t>(i / sizeof(Unsigned));
+    }
+  }
+  return -1;
+}
+
 // SplitMix64: three multiplications a value.
 // std::uniform_real_distribution is not the same everywhere, and slower.
 class SplitMix {
@@ -39,11 +63,11 @@ std::string Integers(ElementType type, size_t elements, Make make) {
   return GenerateValues<int64_t>(elements, make);
 }
 
+}  // namespace
+
 bool IsInteger(ElementType type) {
   return type == ElementType::kInt32 || type == ElementType::kInt64;
 }
-
-}  // namespace
 
 std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
   SplitMix random(seed);
@@ -98,6 +122,17 @@ std::string PoisonValues(ElementType type, size_t elements) {
           elements, [](size_t) { return std::numeric_limits<int64_t>::min(); });
   }
   return "";
+}
+
+std::string OtherPoison(ElementType type, size_t elements) {
+  return Integers(type, elements, [](size_t) { return kOtherPoison; });
+}
+
+int64_t FirstThatFollowsPoison(ElementType type, absl::string_view after_poison,
+                               absl::string_view after_other) {
+  return type == ElementType::kInt32
+             ? FirstThatFollows<uint32_t>(after_poison, after_other)
+             : FirstThatFollows<uint64_t>(after_poison, after_other);
 }
 
 absl::StatusOr<size_t> BufferBytes(const Argument& argument,

@@ -60,6 +60,19 @@ std::string InputValues(const KernelSpec& spec, const Argument& argument,
 // comparison.
 std::string PoisonValues(ElementType type, size_t elements);
 
+bool IsInteger(ElementType type);
+
+// Returns `elements` elements of another poison, of an integer type: integers
+// have no value that cannot be computed, but what is computed is the same
+// whatever its place held before.
+std::string OtherPoison(ElementType type, size_t elements);
+
+// Returns the index of the first integer that depends on what its place held,
+// or -1: `after_poison` was computed on PoisonValues, `after_other` on
+// OtherPoison. Equal sizes.
+int64_t FirstThatFollowsPoison(ElementType type, absl::string_view after_poison,
+                               absl::string_view after_other);
+
 // Returns the bytes of a buffer argument at a problem. Errors:
 // RESOURCE_EXHAUSTED when they exceed what one launch may use (the evaluation
 // saturated).

@@ -167,6 +167,56 @@ std::optional<std::pair<size_t, size_t>> NotFinite(
   return std::nullopt;
 }
 
+bool IsIntegerOutput(const KernelSpec& spec, size_t argument) {
+  return !IsInput(spec, argument) && IsInteger(spec.arguments[argument].type);
+}
+
+// Fills the outputs for a look at what does not depend on that: integers with
+// the other poison.
+absl::Status PoisonOtherwise(const KernelSpec& spec, const BufferSet& buffers) {
+  RETURN_IF_ERROR(PoisonOutputs(spec, buffers));
+  for (const auto& [i, checked] : buffers) {
+    if (!IsIntegerOutput(spec, i)) continue;
+    const ElementType type = spec.arguments[i].type;
+    const size_t bytes = WithoutGuards(checked.guards, checked.initial).size();
+    RETURN_IF_ERROR(checked.buffer->Write(Guarded(
+        type, checked.guards, OtherPoison(type, bytes / ElementBytes(type)))));
+  }
+  return absl::OkStatus();
+}
+
+// Runs the reference a second time where an output has integers, which say of
+// no value that it was left unwritten; `outputs` are those of the first time.
+// Errors: DATA_LOSS where one depends on what its place held.
+absl::Status CheckIntegersWritten(
+    const CheckTask& task, const BufferSet& buffers,
+    const std::map<size_t, std::string>& outputs) {
+  const auto is_integer = [&](const auto& output) {
+    return IsIntegerOutput(task.spec, output.first);
+  };
+  if (std::none_of(outputs.begin(), outputs.end(), is_integer)) {
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(PoisonOtherwise(task.spec, buffers));
+  RETURN_IF_ERROR(task.reference(Addresses(buffers)));
+  for (const auto& [i, content] : outputs) {
+    if (!IsIntegerOutput(task.spec, i)) continue;
+    const CheckedArgument& checked = buffers.at(i);
+    const Argument& argument = task.spec.arguments[i];
+    ASSIGN_OR_RETURN(const std::string whole, checked.buffer->Read());
+    RETURN_IF_ERROR(checked.buffer->Write(checked.initial));
+    const int64_t at = FirstThatFollowsPoison(
+        argument.type, content, WithoutGuards(checked.guards, whole));
+    if (at < 0) continue;
+    return absl::DataLossError(
+        absl::StrCat("its output '", argument.name, "' is as it was before at ",
+                     PlaceOf(argument, task.problem, static_cast<size_t>(at)),
+                     " of ", FormatProblem(task.spec, task.problem),
+                     ": it leaves it unwritten, or adds to what is there"));
+  }
+  return absl::OkStatus();
+}
+
 // No sum has more terms than an input has elements, none larger than 1.
 double MostMagnitude(const KernelSpec& spec, const BufferSet& buffers) {
   size_t most = 1;
@@ -206,6 +256,9 @@ absl::StatusOr<std::map<size_t, ExpectedOutput>> Expect(
                      PlaceOf(argument, task.problem, found->second), " of ",
                      FormatProblem(task.spec, task.problem),
                      ": it leaves it unwritten, or reads outside of an input"));
+  }
+  if (data == CheckData::kRandom) {
+    RETURN_IF_ERROR(CheckIntegersWritten(task, buffers, outputs));
   }
   ASSIGN_OR_RETURN(auto magnitudes, RunOnMagnitudes(task, buffers));
   for (auto& [i, content] : outputs) {

@@ -1,11 +1,13 @@
 // The check on host memory: kernels are functions.
 #include "profiler_agent/result_check.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -331,6 +333,69 @@ TEST_F(ResultCheckTest, AReferenceThatWritesIntoAnInputIsBroken) {
   };
   EXPECT_EQ(Check([](const Gemm& gemm) { gemm.Run(); }).code(),
             absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(ResultCheckTest, AReferenceThatLeavesAnIntegerUnwrittenIsBroken) {
+  spec_.arguments[2].type = ElementType::kInt32;
+  const auto columns = [](int first, int last) {
+    return [=](const Gemm& gemm) {
+      auto* const c = reinterpret_cast<int32_t*>(gemm.c);
+      for (int i = 0; i < gemm.m * gemm.n; ++i) {
+        if (i % gemm.n >= first && i % gemm.n < last) c[i] = i % gemm.n - 3;
+      }
+    };
+  };
+  reference_ = columns(0, 7);
+  EXPECT_TRUE(Check(columns(0, 7)).ok());
+  checker_.Forget();
+  reference_ = columns(0, 5);
+  const absl::Status part = Check(columns(0, 5));
+  EXPECT_EQ(part.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(part.message()),
+              HasSubstr("output 'c' is as it was before at row 0, column 5"));
+  reference_ = [](const Gemm&) {};
+  EXPECT_EQ(Check(reference_).code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(ResultCheckTest, AReferenceThatAddsToAnIntegerOutputIsBroken) {
+  problem_.extents = {4, 8, 2};
+  for (const ElementType type : {ElementType::kInt32, ElementType::kInt64}) {
+    spec_.arguments[2].type = type;
+    reference_ = [&](const Gemm& gemm) {
+      for (int i = 0; i < gemm.m * gemm.n; ++i) {
+        if (type == ElementType::kInt32) {
+          reinterpret_cast<uint32_t*>(gemm.c)[i] += 2;
+        } else {
+          reinterpret_cast<uint64_t*>(gemm.c)[i] += 2;
+        }
+      }
+    };
+    EXPECT_EQ(Check(reference_).code(), absl::StatusCode::kUnimplemented);
+  }
+}
+
+// The least integer is as good a result as any.
+TEST_F(ResultCheckTest, AReferenceMayComputeTheIntegerThatIsPoison) {
+  spec_.arguments[2].type = ElementType::kInt32;
+  reference_ = [](const Gemm& gemm) {
+    std::fill_n(reinterpret_cast<int32_t*>(gemm.c), gemm.m * gemm.n,
+                std::numeric_limits<int32_t>::min());
+  };
+  EXPECT_TRUE(Check(reference_).ok());
+}
+
+TEST_F(ResultCheckTest, IntegersCostOneMoreRunOfTheReferenceFloatsNone) {
+  const auto zeros = [](const Gemm& gemm) {
+    std::fill_n(gemm.c, gemm.m * gemm.n, 0.0f);
+  };
+  reference_ = zeros;
+  EXPECT_TRUE(Check(zeros).ok());
+  EXPECT_EQ(reference_launches_, 4);
+  checker_.Forget();
+  reference_launches_ = 0;
+  spec_.arguments[2].type = ElementType::kInt32;
+  EXPECT_TRUE(Check(zeros).ok());
+  EXPECT_EQ(reference_launches_, 5);
 }
 
 TEST_F(ResultCheckTest, AReferenceThatOverflowsWhereAllIsLargeStillChecks) {
