@@ -170,6 +170,8 @@ TEST_F(StatusCommandsTest, TablesShowSaysWhyItWasWithdrawnAndTheFitsNotes) {
   info.add_notes("the kernel's latency does not follow waves");
   EXPECT_EQ(Run({"tables", "show", info.digest()}), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("WITHDRAWN      it is wrong"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("state          WITHDRAWN, serves no longer"));
   EXPECT_THAT(out_.str(), HasSubstr("note           the kernel's latency"));
 }
 
@@ -256,6 +258,21 @@ TEST_F(StatusCommandsTest, TablesShowPrintsRowsAndPortfolio) {
   EXPECT_EQ(Run({"tables", "show", "gemm", "--json"}), kExitOk);
   EXPECT_EQ(Output()["sub_tables"][0]["portfolio"].size(), 3u);
   EXPECT_EQ(Output()["sub_tables"][0]["rows"][0]["coefficients"]["delta"], 10);
+}
+
+TEST_F(StatusCommandsTest, TablesShowSaysWhetherTheTableServes) {
+  const FetchedTable served = Serve(wavetune::testing::TwoRowTable());
+  const std::string digest = served.info.digest();
+  EXPECT_EQ(Run({"tables", "show", digest}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("state          serving"));
+  EXPECT_EQ(Run({"tables", "show", digest, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["serving"], true);
+  daemon_->tables.clear_tables();  // Another was promoted.
+  EXPECT_EQ(Run({"tables", "show", digest}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr("state          replaced, serves no longer"));
+  EXPECT_EQ(Run({"tables", "show", digest, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["serving"], false);
 }
 
 TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {

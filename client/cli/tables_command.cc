@@ -1,4 +1,5 @@
 // wavetune tables list|show|save.
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -152,7 +153,20 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   PrintLayers(out, table, sub);
 }
 
-void PrintTable(std::ostream& out, const v1::TableInfo& info,
+// Whether a table is among those that serve.
+bool Serves(const v1::TableInfo& info, const v1::ListTablesResponse& tables) {
+  return std::any_of(tables.tables().begin(), tables.tables().end(),
+                     [&](const v1::TableInfo& serving) {
+                       return serving.digest() == info.digest();
+                     });
+}
+
+std::string StateText(const v1::TableInfo& info, bool serves) {
+  if (!info.withdrawn().empty()) return "WITHDRAWN, serves no longer";
+  return serves ? StaleText(info) : "replaced, serves no longer";
+}
+
+void PrintTable(std::ostream& out, const v1::TableInfo& info, bool serves,
                 const Table& table, size_t size_bytes) {
   out << "kernel         " << table.kernel << "\n"
       << "digest         " << info.digest() << "\n"
@@ -165,7 +179,7 @@ void PrintTable(std::ostream& out, const v1::TableInfo& info,
       << "\n"
       << "promoted       " << FormatTime(info.promoted_at_us()) << ", epoch "
       << info.epoch() << "\n"
-      << "state          " << StaleText(info) << "\n";
+      << "state          " << StateText(info, serves) << "\n";
   if (!info.withdrawn().empty())
     out << "WITHDRAWN      " << info.withdrawn() << "\n";
   for (const std::string& note : info.notes())
@@ -255,11 +269,20 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
                                  .device = options.device,
                                  .fingerprint = options.fingerprint}));
   ASSIGN_OR_RETURN(Table table, DecodeTable(response.payload()));
+  // A digest also names what served once.
+  v1::ListTablesRequest alike;
+  alike.set_kernel(response.info().kernel());
+  ASSIGN_OR_RETURN(const v1::ListTablesResponse tables,
+                   daemon.tables->ListTables(alike));
+  const bool serves =
+      response.info().withdrawn().empty() && Serves(response.info(), tables);
   if (!context.json) {
-    PrintTable(*context.out, response.info(), table, response.payload().size());
+    PrintTable(*context.out, response.info(), serves, table,
+               response.payload().size());
     return absl::OkStatus();
   }
   Json json = ToJson(response.info());
+  json["serving"] = serves;
   json["size_bytes"] = response.payload().size();
   json["near_tie"] = table.near_tie;
   json["default_configuration"] =
