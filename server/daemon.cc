@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <future>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -146,7 +148,10 @@ class Daemon::Impl {
                  }),
         kernels_(options.kernels_dirs, WarnOfKernels),
         samples_(*stores.samples),
-        default_faults_(stores.samples),
+        default_faults_(stores.samples,
+                        [this](WorkQueue::Work work) {
+                          reads_.RunAlways(std::move(work));
+                        }),
         usage_(stores.usage, clock_, {}, WarnOfUsage),
         jobs_(MakeJobServices(stores)),
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
@@ -188,10 +193,12 @@ class Daemon::Impl {
     WithdrawWrongTables(samples_, tables_, Warn);
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(usage_.Load());
+    LoadDefaultFaults();
     RETURN_IF_ERROR(jobs_.Start());
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
       staleness_.Look();
+      ExpectDefaultFaults();
       memory_.Look(reader_streams_.TakeEnded() + agent_streams_.TakeEnded() +
                    admin_streams_.TakeEnded());
     });
@@ -244,6 +251,7 @@ class Daemon::Impl {
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
       listener->servers.reset();
     }
+    surroundings_.Stop();  // It has work done by what ends before it.
     usage_.Flush();
   }
 
@@ -284,7 +292,7 @@ class Daemon::Impl {
       return usage_.Problems(kernel, silicon_key);
     };
     services.candidates_changed = [this](const ProfileKey& key) {
-      default_faults_.Forget(key);
+      ReloadDefaultFaults(key);
     };
     services.default_budget_s = options_.default_budget_s;
     services.even_if_busy = options_.even_if_busy;
@@ -309,6 +317,64 @@ class Daemon::Impl {
     };
     options.watchers = [this] { return table_handler_.watchers(); };
     return options;
+  }
+
+  using Defaults = std::set<std::pair<ProfileKey, Configuration>>;
+
+  // Returns the defaults that may be decided with: of what serves, and of each
+  // kernel on each device, or each that is attached. So many at most as
+  // DefaultFaults keeps.
+  Defaults DefaultsInUse(bool only_attached) {
+    Defaults defaults;
+    const auto add = [&](const ProfileKey& key, const Configuration& standard) {
+      if (defaults.size() < DefaultFaults::kMostKept)
+        defaults.emplace(key, standard);
+    };
+    for (const ServingTable& table : tables_.snapshot()->tables)
+      add(table.record.key, table.table->table().default_configuration);
+    const std::vector<std::string> names = kernels_.Names();
+    for (const AgentDirectory::Known& known : devices_.List()) {
+      if (only_attached && !known.attached) continue;
+      const DeviceFacts& device = known.record.facts;
+      for (const std::string& name : names) {
+        const auto kernel = kernels_.Get(name, device);
+        if (!kernel.ok()) continue;
+        add({name, (*kernel)->files.fingerprint, SiliconKey(device),
+             EnvironmentKey(device)},
+            (*kernel)->spec.default_configuration);
+      }
+    }
+    return defaults;
+  }
+
+  // Reads what is known of defaults, before anybody asks.
+  void LoadDefaultFaults() {
+    for (const auto& [key, standard] : DefaultsInUse(/*only_attached=*/false))
+      default_faults_.Load(key, standard);
+    // Of what was withdrawn the kernel's folder may be gone.
+    for (const TableRecord& record : tables_.snapshot()->withdrawn) {
+      if (const auto table = tables_.Get(record.digest); table.ok()) {
+        default_faults_.Load(record.key,
+                             table->table->table().default_configuration);
+      }
+    }
+  }
+
+  // A job has changed the candidates; the default may be one that nobody has
+  // asked for.
+  void ReloadDefaultFaults(const ProfileKey& changed) {
+    for (const auto& [key, standard] : DefaultsInUse(/*only_attached=*/false)) {
+      if (key == changed) default_faults_.Expect(key, standard);
+    }
+    default_faults_.Reload(changed);
+  }
+
+  // Devices that have come and kernels that were edited since may have profiles
+  // of earlier times.
+  void ExpectDefaultFaults() {
+    for (const auto& [key, standard] : DefaultsInUse(/*only_attached=*/true))
+      default_faults_.Of(key, standard);
+    default_faults_.RetryFailed();
   }
 
   // What could not be stored is stored as soon as it can be.

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "server/daemon_fixture.h"
 #include "server/registry/faulty_stores.h"
 
@@ -166,6 +168,65 @@ TEST_F(DaemonLimitsTest, WhatTheDiskIsReadForKeepsNoOtherReaderWaiting) {
   EXPECT_TRUE(ReadersAreAnswered());
   slow.reads().Release();
   for (auto& reader : readers) EXPECT_TRUE(reader.get().ok());
+  daemon_ = nullptr;  // Before its stores.
+}
+
+TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderOfDefaultsWaiting) {
+  {
+    const auto agent = Attach("CPU-1");
+    ASSERT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  }
+  const ProfileKey key = tables_.ListServing().value().at(0).key;
+  const uint64_t newest = samples_.Generations(key).value().back();
+  std::vector<CandidateRecord> candidates =
+      samples_.LoadCandidates(key, newest).value();
+  for (CandidateRecord& record : candidates)
+    record.candidate.excluded_reason = "hung";
+  ASSERT_TRUE(samples_.Append(key, newest, {}, candidates).ok());
+  // A daemon to which the device is new, with a disk that is slow.
+  daemon_ = nullptr;
+  FaultySampleStore slow(&samples_);
+  FakeTableStore no_tables;
+  FakeDeviceStore no_devices;
+  DaemonStores stores = Stores();
+  stores.samples = &slow;
+  stores.tables = &no_tables;
+  stores.devices = &no_devices;
+  auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  daemon_ = *std::move(daemon);
+  slow.reads().Hold();
+  const auto agent = Attach("CPU-1");
+  v1::ResolveRequest request = Problem(33, 100);
+  request.set_device_uuid("CPU-1");
+  const auto unusable = [&]() -> absl::StatusOr<bool> {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::seconds(30));
+    v1::ResolveResponse response;
+    const grpc::Status status = Stub<v1::DecisionService>("reader.sock")
+                                    ->Resolve(&context, request, &response);
+    if (!status.ok()) return absl::UnknownError(status.error_message());
+    return absl::StartsWith(response.decisions(0).reason(), "DEFAULT_UNUSABLE");
+  };
+  // More than gRPC has threads on most machines.
+  std::vector<std::future<absl::StatusOr<bool>>> readers;
+  for (int i = 0; i < 16; ++i)
+    readers.push_back(std::async(std::launch::async, unusable));
+  slow.reads().WaitForHeld();
+  for (auto& reader : readers) {
+    const absl::StatusOr<bool> known = reader.get();
+    ASSERT_TRUE(known.ok()) << known.status();
+    EXPECT_FALSE(*known) << "nothing is known yet";
+  }
+  v1::ListKernelsResponse kernels;
+  EXPECT_TRUE(Call(&v1::StatusService::Stub::ListKernels,
+                   Stub<v1::StatusService>("reader.sock"),
+                   v1::ListKernelsRequest(), &kernels)
+                  .ok());
+  EXPECT_TRUE(ReadersAreAnswered());
+  slow.reads().Release();
+  EXPECT_TRUE(WaitUntil([&] { return unusable().value_or(false); }));
   daemon_ = nullptr;  // Before its stores.
 }
 

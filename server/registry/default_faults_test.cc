@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "server/registry/fake_stores.h"
 #include "server/registry/faulty_stores.h"
@@ -51,7 +54,7 @@ TEST_F(DefaultFaultsTest, TheNewestProfileCountsOnceAJobHasSaidSo) {
   EXPECT_THAT(faults_.Of(key_, default_),
               ElementsAre(Pair("", "wrong result: error 0.5")));
   Store(2, "");
-  faults_.Forget(key_);
+  faults_.Reload(key_);
   EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
 }
 
@@ -61,12 +64,58 @@ TEST_F(DefaultFaultsTest, AProfileThatEndedEarlyMakesNoFaultForgotten) {
   EXPECT_THAT(faults_.Of(key_, default_), ElementsAre(Pair("causal", "hung")));
 }
 
-TEST_F(DefaultFaultsTest, WhatCannotBeReadIsAskedForAgain) {
+TEST_F(DefaultFaultsTest, WhatCannotBeReadIsReadAgainWhenItIsTime) {
   Store(1, "hung");
   samples_.reads().Fail(absl::InternalError("disk"));
   EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
   samples_.reads().Heal();
+  EXPECT_THAT(faults_.Of(key_, default_), IsEmpty());
+  faults_.RetryFailed();
   EXPECT_THAT(faults_.Of(key_, default_), ElementsAre(Pair("", "hung")));
+}
+
+TEST_F(DefaultFaultsTest, WhatIsKnownHoldsWhereItCannotBeReadAgain) {
+  Store(1, "hung");
+  faults_.Load(key_, default_);
+  samples_.reads().Fail(absl::InternalError("disk"));
+  faults_.Reload(key_);
+  EXPECT_THAT(faults_.Of(key_, default_), ElementsAre(Pair("", "hung")));
+}
+
+TEST_F(DefaultFaultsTest, WhatNobodyHasReadIsReadLaterAndOnce) {
+  Store(1, "hung");
+  std::vector<std::function<void()>> waiting;
+  DefaultFaults faults(&samples_, [&](std::function<void()> work) {
+    waiting.push_back(std::move(work));
+  });
+  EXPECT_THAT(faults.Of(key_, default_), IsEmpty());
+  EXPECT_THAT(faults.Of(key_, default_), IsEmpty());
+  ASSERT_EQ(waiting.size(), 1u);
+  waiting[0]();
+  EXPECT_THAT(faults.Of(key_, default_), ElementsAre(Pair("", "hung")));
+  EXPECT_EQ(waiting.size(), 1u);
+}
+
+TEST_F(DefaultFaultsTest, TheOnesAskedForLongestAgoAreForgotten) {
+  Store(1, "hung");
+  int readings = 0;
+  DefaultFaults faults(&samples_, [&](const std::function<void()>& work) {
+    ++readings;
+    work();
+  });
+  ProfileKey other = key_;
+  for (size_t i = 0; i < DefaultFaults::kMostKept + 10; ++i) {
+    other.fingerprint = std::to_string(i);
+    faults.Of(other, default_);
+    EXPECT_THAT(faults.Of(key_, default_), ElementsAre(Pair("", "hung")));
+  }
+  const int before = readings;
+  faults.Of(key_, default_);
+  faults.Of(other, default_);
+  EXPECT_EQ(readings, before);
+  other.fingerprint = "0";
+  faults.Of(other, default_);
+  EXPECT_EQ(readings, before + 1);
 }
 
 }  // namespace
