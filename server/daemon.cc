@@ -380,7 +380,6 @@ class Daemon::Impl {
   // What could not be stored is stored as soon as it can be.
   void LookAtStore() {
     const absl::Status status = facts_.tend();
-    TellOfStore(status);
     if (status.ok()) {
       jobs_.SaveJobs();
       devices_.SaveDevices();
@@ -389,6 +388,8 @@ class Daemon::Impl {
       }
       if (store_failed_) usage_.Flush();
     }
+    // Whoever hears that it serves may rely on what was answered meanwhile.
+    TellOfStore(status);
     store_failed_ = !status.ok();
   }
 

@@ -67,6 +67,7 @@ def flush_without_room(node, disk, device):
     acknowledged = until_refused(node, device)
     check("the disk of the store is full" in store_problem(node), "status says so")
     check(node.cli("jobs", "cancel", cancelled).returncode == 0, "a job is cancelled while the disk is full")
+    wait_until(lambda: store_health(node) == "NOT_SERVING", 20, "health says that the store is not serving")
     (disk / "fill").unlink()
     comes_back(node, "after the flush")
     node.stop(node.daemon, signal.SIGKILL)
