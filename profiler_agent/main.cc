@@ -253,7 +253,12 @@ int RunRound(const Arguments& arguments, Rounds& rounds) {
 
 int RunAgent(const Arguments& arguments) {
   // Pipes to every worker: 256 workers a device pass 1,024 files.
-  RaiseDescriptorLimit();
+  const absl::Status enough = CheckDescriptorLimit(RaiseDescriptorLimit());
+  if (!enough.ok()) {
+    std::fprintf(stderr, "wavetune-agent: %s\n",
+                 std::string(enough.message()).c_str());
+    return EXIT_FAILURE;
+  }
   ProcessSignals::Block();
   if (arguments.end_with_stdin) EndWithStdin();
   static Rounds rounds;  // Its thread may outlive this frame.

@@ -150,12 +150,9 @@ bool ConnectionAcceptor::AcceptOne() {
   const int error = errno;
   if (error == EAGAIN) return false;
   if (error == EINTR || error == ECONNABORTED) return true;
-  Warn("accept",
-       absl::StrCat("cannot take a connection on ", socket_.path(), ": ",
-                    std::strerror(error),
-                    error == EMFILE ? ". Raise the limit of open files "
-                                      "(LimitNOFILE, ulimit -n)"
-                                    : ""));
+  Warn("accept", absl::StrCat("cannot take a connection on ", socket_.path(),
+                              ": ", std::strerror(error),
+                              OutOfDescriptors(error) ? kMoreDescriptors : ""));
   if (error == EMFILE && reserve_.valid()) {
     // Without this the connection would wait, and the loop would spin.
     reserve_.Close();

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace wavetune {
@@ -33,6 +34,14 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Whether a call failed with `error` as process or system may open no more.
+inline bool OutOfDescriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+// What to do then, after what has failed.
+inline constexpr char kMoreDescriptors[] =
+    ". Raise the limit of open files (LimitNOFILE, ulimit -n)";
 
 }  // namespace wavetune
 

@@ -174,6 +174,8 @@ void LogOfLibrary(LibraryLogLevel level, absl::string_view text) {
 
 // Serves until a signal asks for the end.
 absl::Status Serve(const Arguments& arguments) {
+  const uint64_t descriptors = RaiseDescriptorLimit();
+  RETURN_IF_ERROR(CheckDescriptorLimit(descriptors));
   ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbStore> store,
                    RocksDbStore::Open({.path = arguments.store,
                                        .sample_limit_bytes =
@@ -195,7 +197,7 @@ absl::Status Serve(const Arguments& arguments) {
   options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
-  options.descriptors = RaiseDescriptorLimit();
+  options.descriptors = descriptors;
   options.default_budget_s = arguments.budget_s;
   options.even_if_busy = arguments.even_if_busy;
   options.generations_kept = arguments.generations;

@@ -17,6 +17,10 @@ namespace wavetune {
 namespace {
 
 absl::Status ErrnoStatus(const std::string& what, int error) {
+  if (OutOfDescriptors(error)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ": ", std::strerror(error), kMoreDescriptors));
+  }
   return absl::PermissionDeniedError(
       absl::StrCat(what, ": ", std::strerror(error)));
 }
@@ -78,8 +82,12 @@ absl::StatusOr<ListeningSocket> ListeningSocket::Listen(const std::string& path,
   // As many may wait as the system allows; it takes what is too much for less.
   constexpr int kBacklog = 4096;
   const auto failed = [&path](absl::string_view what) {
+    const int error = errno;
+    const std::string doing =
+        absl::StrCat("cannot listen on ", path, ": ", what);
+    if (OutOfDescriptors(error)) return ErrnoStatus(doing, error);
     return absl::PermissionDeniedError(absl::StrCat(
-        "cannot listen on ", path, ": ", what, ": ", std::strerror(errno),
+        doing, ": ", std::strerror(error),
         ". Check the folder's permissions and free space, or choose another "
         "--socket-dir"));
   };

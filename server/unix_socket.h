@@ -16,7 +16,8 @@ namespace wavetune {
 // dead daemon left. Only who holds its SocketLock may call it. Errors:
 // ALREADY_EXISTS where a process listens there; FAILED_PRECONDITION where the
 // file is no socket; INVALID_ARGUMENT for a path too long for a socket;
-// PERMISSION_DENIED. Each says what to do.
+// RESOURCE_EXHAUSTED without descriptors; PERMISSION_DENIED. Each says what to
+// do.
 absl::Status PrepareSocketPath(const std::string& path);
 
 // A unix socket that listens, and its file. Movable.
@@ -24,7 +25,8 @@ class ListeningSocket {
  public:
   ListeningSocket() = default;  // Listens nowhere.
   // Binds `path` and listens there with `mode`: nobody may connect before the
-  // file has it. Errors: PERMISSION_DENIED saying what to do.
+  // file has it. Errors: PERMISSION_DENIED, or RESOURCE_EXHAUSTED
+  // without descriptors, saying what to do.
   static absl::StatusOr<ListeningSocket> Listen(const std::string& path,
                                                 mode_t mode);
   // Stops listening, and removes the file where it is still this socket's:

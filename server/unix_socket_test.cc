@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -117,6 +118,20 @@ TEST(ListeningSocketTest, ListensAnewWhereItsFileWasRemoved) {
   EXPECT_FALSE(socket->InPlace());
   EXPECT_TRUE(socket->ListenAgain().ok());
   EXPECT_TRUE(socket->InPlace());
+}
+
+TEST(ListeningSocketTest, WithoutDescriptorsSaysWhichLimitToRaise) {
+  const TestFolder folder;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status status =
+      ListeningSocket::Listen(folder / "x.sock", 0600).status();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("LimitNOFILE"));
 }
 
 }  // namespace

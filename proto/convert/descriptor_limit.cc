@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace wavetune {
 namespace {
 
@@ -20,6 +22,15 @@ uint64_t RaiseDescriptorLimit() {
   if (soft >= kEnough) return soft;
   limit.rlim_cur = std::min(limit.rlim_max, kEnough);
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : soft;
+}
+
+absl::Status CheckDescriptorLimit(uint64_t descriptors) {
+  if (descriptors >= kFewestDescriptors) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the process may open ", descriptors, " files, at least ",
+      kFewestDescriptors,
+      " are needed: raise the hard limit of open files (LimitNOFILE, ulimit "
+      "-Hn)"));
 }
 
 }  // namespace wavetune

@@ -8,12 +8,22 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+
 namespace wavetune {
+
+// With fewer, libraries end the process in the middle of something: gRPC aborts
+// at about 20.
+inline constexpr uint64_t kFewestDescriptors = 64;
 
 // Raises the process's soft limit of open files to its hard one, but not beyond
 // 65,536, and returns what it then is. Cannot fail: where it may not be raised
 // it stays.
 uint64_t RaiseDescriptorLimit();
+
+// Errors: FAILED_PRECONDITION, saying what to raise, where a process that may
+// open `descriptors` files cannot serve.
+absl::Status CheckDescriptorLimit(uint64_t descriptors);
 
 }  // namespace wavetune
 

@@ -1,8 +1,12 @@
 """Few descriptors: running out of them once makes no socket deaf, and the limit is raised where it may be."""
 
+import pathlib
 import socket
+import subprocess
+import sys
 
-from node import Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
@@ -43,7 +47,13 @@ def scenario():
         flood(node, "reader", 980)
         check(node.stop(node.daemon) == 0, "the daemon ends in order")
 
-        for hard in (1024, 128):
+        refused = subprocess.run(["prlimit", "--nofile=63:63", BIN / "wavetuned", "--store", node.folder / "few-store",
+                                  "--socket-dir", node.folder / "few"], stdin=subprocess.DEVNULL, capture_output=True,
+                                 text=True, timeout=60, check=False)
+        check(refused.returncode == 1 and "LimitNOFILE" in refused.stderr,
+              f"a start with 63 descriptors is refused: {refused.stderr.strip()}")
+
+        for hard in (1024, 128, 64):
             node.start_daemon(wrapper=["prlimit", f"--nofile={hard}:{hard}"])
             for name in ("reader", "agent", "admin"):
                 flood(node, name, 980)
