@@ -389,7 +389,8 @@ void RocksDbDatabase::NoteWrites(const absl::Status& status) {
     if (!changed) return;
   }
   if (status.ok()) {
-    Log(LogLevel::kInfo, kComponent,
+    // At the level of the default log, which has told of the failure.
+    Log(LogLevel::kWarning, kComponent,
         absl::StrCat(path(), ": writes succeed again"));
   } else {
     Log(LogLevel::kError, kComponent,

@@ -124,6 +124,17 @@ TEST_F(FullDiskTest, SaysWhyWritesFailUntilTheySucceed) {
   EXPECT_TRUE(store_->WriteProblem().ok());
 }
 
+TEST_F(FullDiskTest, LogsAtTheDefaultLevelThatWritesFailAndSucceedAgain) {
+  ::testing::internal::CaptureStderr();
+  disk_->set_full(true);
+  EXPECT_FALSE(Append(1).ok());
+  disk_->set_full(false);
+  EXPECT_TRUE(store_->Tend().ok());
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("writes fail: "));
+  EXPECT_THAT(log, HasSubstr("writes succeed again"));
+}
+
 TEST_F(FullDiskTest, NoticesAFlushThatFailsInTheBackground) {
   ASSERT_TRUE(Append(1).ok());
   disk_->Fail(rocksdb::IOStatus::NoSpace("No space left on device"), ".sst");
