@@ -1,11 +1,14 @@
 """Clocks that step: an offline client decides with the table that served last, whatever the time of day was."""
 
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
-from node import Node, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main  # pylint: disable=wrong-import-position
 
 # Adds what a file says, in seconds, to the time of day of whoever loads it.
 SHIM = r"""

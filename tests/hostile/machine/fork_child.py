@@ -4,8 +4,10 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
-from node import BIN, ROOT, Node, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, ROOT, Node, check, main  # pylint: disable=wrong-import-position
 
 BUILD = BIN.parent
 

@@ -4,10 +4,13 @@ Three rounds in which the log cannot be written and nothing is to be flushed, on
 flush has not, with a job that is cancelled meanwhile, and a kill -9.
 """
 
+import pathlib
 import signal
+import sys
 
-from disks import admin, fill, known_device, store_health, store_problem, tmpfs
-from node import Node, check, main, proto, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from disks import admin, fill, known_device, store_health, store_problem, tmpfs  # pylint: disable=wrong-import-position
+from node import Node, check, main, proto, wait_until  # pylint: disable=wrong-import-position
 
 KERNEL = "gemm_f32"
 

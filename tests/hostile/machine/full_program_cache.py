@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import pathlib
 import subprocess
+import sys
 
-from cgroup import skip
-from node import Node, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from cgroup import skip  # pylint: disable=wrong-import-position
+from node import Node, check, main  # pylint: disable=wrong-import-position
 
 
 @contextlib.contextmanager

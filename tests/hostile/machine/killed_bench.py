@@ -3,9 +3,11 @@
 import os
 import pathlib
 import signal
+import sys
 import time
 
-from node import BIN, Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 
 def descendants(pid):

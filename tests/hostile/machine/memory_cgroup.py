@@ -1,7 +1,11 @@
 """An agent with too little memory for its workers: nothing is held against the candidates."""
 
-from cgroup import Cgroup, skip
-from node import Node, check, main
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from cgroup import Cgroup, skip  # pylint: disable=wrong-import-position
+from node import Node, check, main  # pylint: disable=wrong-import-position
 
 # For one worker of PoCL with room to spare, and too little for four.
 ENOUGH_MIB = 230

@@ -1,9 +1,12 @@
 """An agent, then a daemon, that may start hardly any thread or process: told, survived and held against nobody."""
 
+import pathlib
+import sys
 import time
 
-from cgroup import Cgroup, skip
-from node import Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from cgroup import Cgroup, skip  # pylint: disable=wrong-import-position
+from node import Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 
 def scenario():

@@ -10,10 +10,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
-from node import BIN, Failed, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Failed, check, main  # pylint: disable=wrong-import-position
 
 RACES = int(os.environ.get("WAVETUNE_RACES", "200"))
 SOCKETS = ("reader.sock", "agent.sock", "admin.sock")

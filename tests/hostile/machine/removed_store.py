@@ -1,11 +1,14 @@
 """A store that is removed, moved, emptied, damaged or copied, and pipes where files should be."""
 
 import os
+import pathlib
 import shutil
 import signal
+import sys
 
-from disks import known_device, store_health, store_problem
-from node import Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from disks import known_device, store_health, store_problem  # pylint: disable=wrong-import-position
+from node import Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 KERNEL = "gemm_f32"
 

@@ -1,12 +1,15 @@
 """HUP reloads daemon and agent; TERM ends them in order, and at once while they start."""
 
 import os
+import pathlib
 import signal
 import stat
 import subprocess
+import sys
 import time
 
-from node import BIN, Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 
 def ends_at_once(node, name, command, delay):

@@ -1,9 +1,12 @@
 """An agent that is stopped for 40 s while a job comes, and a second agent for the same device."""
 
+import pathlib
 import signal
+import sys
 import time
 
-from node import BIN, Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 
 def scenario():

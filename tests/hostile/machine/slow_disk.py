@@ -2,12 +2,14 @@
 
 import concurrent.futures
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
 import time
 
-from node import Node, check, main, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 SLOW_FSYNC = """
 #define _GNU_SOURCE

@@ -1,10 +1,13 @@
 """A user that no passwd knows, without a home: agent, daemon and clients say what is wrong and work."""
 
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
 
-from node import BIN, Node, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Node, check, main  # pylint: disable=wrong-import-position
 
 USER = 54321
 BARE = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}

@@ -1,13 +1,15 @@
 """Reports of use that are false count for what a process can have decided, and one user's keep nobody else's out."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
 import grpc
 
-from node import Node, check, main, proto, wait_until
-from scripted_agent import ScriptedAgent, serve_in_background
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, proto, wait_until  # pylint: disable=wrong-import-position
+from scripted_agent import ScriptedAgent, serve_in_background  # pylint: disable=wrong-import-position
 
 FALSE = 1e12
 

@@ -1,9 +1,12 @@
 """Bytes that are not UTF-8, byte order marks and texts of any length, at every border of the node."""
 
 import os
+import pathlib
 import subprocess
+import sys
 
-from node import BIN, Node, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import BIN, Node, check, main  # pylint: disable=wrong-import-position
 
 
 def write(folder, content):

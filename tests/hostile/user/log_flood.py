@@ -1,11 +1,14 @@
 """Text that is not UTF-8, in calls by the thousand: a few lines in the log, each of them the log's own."""
 
+import pathlib
 import re
+import sys
 import time
 
 import grpc
 
-from node import Node, check, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main  # pylint: disable=wrong-import-position
 
 CALLS = 20_000
 # Field 1, a kernel's name of one byte that is no text.

@@ -1,9 +1,12 @@
 """5,000 connections to the reader socket, silent ones and ones that speak HTTP/2: nobody else is kept out."""
 
+import pathlib
 import resource
 import socket
+import sys
 
-from node import Node, check, main, memory_mib, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, memory_mib, wait_until  # pylint: disable=wrong-import-position
 
 CONNECTIONS = 5000
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"

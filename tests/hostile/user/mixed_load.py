@@ -5,13 +5,16 @@ keeps in memory (4 MiB unwritten, 8 MiB of cached blocks), which would take hour
 """
 
 import os
+import pathlib
+import sys
 import threading
 import time
 
 import grpc
 
-from node import Node, check, main, memory_mib, proto, wait_until
-from scripted_agent import ScriptedAgent, serve_in_background
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, memory_mib, proto, wait_until  # pylint: disable=wrong-import-position
+from scripted_agent import ScriptedAgent, serve_in_background  # pylint: disable=wrong-import-position
 
 MINUTES = float(os.environ.get("WAVETUNE_HOSTILE_MINUTES", "10"))
 # Of resident memory, at the end against the end of the warm-up.

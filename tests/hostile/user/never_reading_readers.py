@@ -1,11 +1,14 @@
 """Readers that open every kind of stream and never read keep nobody out and take no memory."""
 
 import contextlib
+import pathlib
+import sys
 
 import grpc
 
-from node import Node, check, main, memory_mib, proto, wait_until
-from scripted_agent import ScriptedAgent, serve_in_background
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, memory_mib, proto, wait_until  # pylint: disable=wrong-import-position
+from scripted_agent import ScriptedAgent, serve_in_background  # pylint: disable=wrong-import-position
 
 # What waits for a reader shall wait in the daemon, not in this process.
 SMALL_WINDOW = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 16384),
