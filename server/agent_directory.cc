@@ -17,6 +17,12 @@ namespace {
 // Five heartbeats.
 constexpr double kNoticeableSilenceS = 10;
 
+int64_t SteadyUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 absl::Status CheckDevices(
     const std::vector<std::shared_ptr<AgentDevice>>& devices) {
   std::set<std::string> uuids;
@@ -133,36 +139,69 @@ void AgentDirectory::See(
       forgotten = ForgetOldest();
     }
     for (const std::string& uuid : forgotten) {
-      Log(LogLevel::kWarning, "agent",
-          absl::StrCat("device ", uuid, ", seen longest ago, is forgotten: ",
-                       kMaxSeenDevices, " are kept"));
+      Warn("forgotten",
+           absl::StrCat("device ", uuid, ", seen longest ago, is forgotten: ",
+                        kMaxSeenDevices, " are kept"));
+      StoreLater(uuid);
     }
-    const auto store = [this, record, forgotten] {
-      for (const std::string& uuid : forgotten) {
-        store_->Delete(uuid).IgnoreError();  // The next start tries again.
-      }
-      Store(record);
-    };
-    if (later_) {
-      later_(store);
+    StoreLater(record.facts.uuid);
+  }
+}
+
+void AgentDirectory::StoreLater(const std::string& uuid) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!pending_.insert(uuid).second) return;
+  }
+  const auto store = [this, uuid] {
+    std::optional<DeviceRecord> record;
+    {
+      std::lock_guard lock(mutex_);
+      pending_.erase(uuid);  // What is seen from now on is another write.
+      const auto seen = seen_.find(uuid);
+      if (seen != seen_.end()) record = seen->second;
+    }
+    if (record) {
+      Store(*record);
     } else {
-      store();
+      store_->Delete(uuid).IgnoreError();  // The next start tries again.
     }
+  };
+  if (later_) {
+    later_(store);
+  } else {
+    store();
   }
 }
 
 void AgentDirectory::Store(const DeviceRecord& record) {
   const absl::Status status = store_->Put(record);
-  std::lock_guard lock(mutex_);
-  if (status.ok()) {
-    unsaved_.erase(record.facts.uuid);
-    return;
+  {
+    std::lock_guard lock(mutex_);
+    if (status.ok()) {
+      unsaved_.erase(record.facts.uuid);
+      return;
+    }
+    unsaved_.insert(record.facts.uuid);
   }
-  unsaved_.insert(record.facts.uuid);
-  Log(LogLevel::kWarning, "agent",
-      absl::StrCat(
-          "device ", record.facts.uuid,
-          " is not on disk, and written when it can be: ", status.message()));
+  Warn(absl::StrCat("store ", record.facts.uuid),
+       absl::StrCat(
+           "device ", record.facts.uuid,
+           " is not on disk, and written when it can be: ", status.message()));
+}
+
+void AgentDirectory::Warn(const std::string& kind, const std::string& text) {
+  std::lock_guard lock(lines_mutex_);
+  for (const std::string& line : lines_.Admit(kind, text, SteadyUs())) {
+    Log(LogLevel::kWarning, "agent", line);
+  }
+}
+
+void AgentDirectory::LogDue() {
+  std::lock_guard lock(lines_mutex_);
+  for (const std::string& line : lines_.Due(SteadyUs())) {
+    Log(LogLevel::kWarning, "agent", line);
+  }
 }
 
 void AgentDirectory::SaveDevices() {

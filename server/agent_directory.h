@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/repeated_lines.h"
 #include "server/agent_device.h"
 #include "server/registry/clock.h"
 #include "server/registry/device_store.h"
@@ -57,6 +58,10 @@ class AgentDirectory : public ExecutorDirectory {
   void Notify();
   // Remembers an attached device as it is now.
   void See(const std::shared_ptr<AgentDevice>& device);
+  // Logs a warning about a device; repetitions are summed up, `kind` by kind.
+  void Warn(const std::string& kind, const std::string& text);
+  // Logs the sums that are due. To be called now and then.
+  void LogDue();
   // Stores the devices that could not be stored when they were seen.
   void SaveDevices();
 
@@ -85,6 +90,9 @@ class AgentDirectory : public ExecutorDirectory {
   // that has hung. Holds mutex_.
   std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
   void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  // Has the store learn of a device what is known then: soon, and once however
+  // often it is asked for meanwhile.
+  void StoreLater(const std::string& uuid);
   void Store(const DeviceRecord& record);
   // Removes the devices seen longest ago where there are too many, and returns
   // their UUIDs. Holds mutex_.
@@ -99,6 +107,9 @@ class AgentDirectory : public ExecutorDirectory {
   std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
   std::map<std::string, DeviceRecord> seen_;
   std::set<std::string> unsaved_;  // Of those seen.
+  std::set<std::string> pending_;  // Will be stored, or forgotten, later.
+  std::mutex lines_mutex_;
+  RepeatedLines lines_;  // Guarded by lines_mutex_.
 };
 
 // Returns those of the devices for which `wanted` holds that are attached; all

@@ -28,6 +28,13 @@ inline constexpr uint64_t ReportsAllowed(size_t items) {
   return 2 * uint64_t{items} + 16;
 }
 
+// Reports of devices' facts and problems, within kDeviceReportsS: an agent
+// sends one where something changes.
+inline constexpr int64_t kDeviceReportsS = 10;
+inline constexpr size_t DeviceReportsAllowed(size_t devices) {
+  return 16 * devices + 64;
+}
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_SERVER_AGENT_LIMITS_H_

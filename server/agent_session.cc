@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "model/printable_text.h"
 #include "model/status_macros.h"
 #include "proto/convert/api_version.h"
@@ -28,6 +29,11 @@ uint64_t BatchOf(const v1::AttachRequest& message) {
     default:
       return 0;
   }
+}
+
+Clock& SystemTime() {
+  static SystemClock clock;
+  return clock;
 }
 
 absl::Status CheckFacts(const v1::DeviceFacts& facts) {
@@ -74,8 +80,12 @@ absl::Status AgentSession::OnMessage(const v1::AttachRequest& message) {
   const absl::Status status = Take(message);
   // Whoever sends too much may not read why.
   if (absl::IsResourceExhausted(status)) {
-    Log(LogLevel::kWarning, "agent",
-        absl::StrCat("refused ", stream_->agent_name, ": ", status.message()));
+    // Another reason is another line: they differ before the first number.
+    const absl::string_view reason = status.message();
+    directory_->Warn(
+        absl::StrCat("refused ", stream_->agent_name, ": ",
+                     reason.substr(0, reason.find_first_of("0123456789"))),
+        absl::StrCat("refused ", stream_->agent_name, ": ", reason));
   }
   return status;
 }
@@ -106,10 +116,11 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
   const absl::Status version =
       CheckApiVersion(hello.api_version(), "agent", "daemon");
   if (!version.ok()) {
-    Log(LogLevel::kWarning, "agent",
-        absl::StrCat("refused ",
-                     BoundedText(hello.agent_name(), kMaxAgentNameBytes),
-                     " (version ",
+    const std::string name =
+        BoundedText(hello.agent_name(), kMaxAgentNameBytes);
+    directory_->Warn(
+        absl::StrCat("refused ", name),
+        absl::StrCat("refused ", name, " (version ",
                      BoundedText(hello.program_version(), kMaxAgentNameBytes),
                      "): ", version.message()));
     return version;
@@ -138,22 +149,44 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
   return absl::OkStatus();
 }
 
+absl::Status AgentSession::CountDeviceReport() {
+  Clock& clock = options_.clock != nullptr ? *options_.clock : SystemTime();
+  const int64_t now_us = clock.NowUs();
+  const int64_t age_us = now_us - reports_since_us_;
+  // A clock that was set back begins anew, too.
+  if (age_us < 0 || age_us >= kDeviceReportsS * 1'000'000) {
+    reports_since_us_ = now_us;
+    device_reports_ = 0;
+  }
+  const size_t allowed = DeviceReportsAllowed(devices_.size());
+  if (++device_reports_ <= allowed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "more than ", allowed, " reports of ", devices_.size(), " devices in ",
+      kDeviceReportsS, " s: report a device where it has changed"));
+}
+
 absl::Status AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
+  RETURN_IF_ERROR(CountDeviceReport());
   RETURN_IF_ERROR(CheckFacts(report.facts()));
   const std::string problem = BoundedText(report.problem(), kMaxReasonBytes);
   for (const std::shared_ptr<AgentDevice>& device : devices_) {
-    if (device->device().uuid != report.device_uuid()) continue;
+    const DeviceFacts before = device->device();
+    if (before.uuid != report.device_uuid()) continue;
     if (report.facts().uuid() == report.device_uuid()) {
-      device->SetFacts(DeviceFactsFromProto(report.facts()));
-      directory_->See(device);
-      Log(LogLevel::kWarning, "agent",
-          absl::StrCat("device ", report.device_uuid(), " is now ",
-                       EnvironmentKey(device->device())));
+      DeviceFacts facts = DeviceFactsFromProto(report.facts());
+      if (facts != before) {
+        device->SetFacts(std::move(facts));
+        directory_->See(device);
+        directory_->Warn(absl::StrCat("facts ", before.uuid),
+                         absl::StrCat("device ", before.uuid, " is now ",
+                                      EnvironmentKey(device->device())));
+      }
     }
     if (device->problem() == problem) continue;
     device->SetProblem(problem);
-    Log(LogLevel::kWarning, "agent",
-        absl::StrCat("device ", report.device_uuid(), ": ",
+    directory_->Warn(
+        absl::StrCat(problem.empty() ? "usable " : "problem ", before.uuid),
+        absl::StrCat("device ", before.uuid, ": ",
                      problem.empty() ? "usable again" : problem));
   }
   directory_->Notify();

@@ -9,6 +9,8 @@
 #ifndef WAVETUNE_SERVER_AGENT_SESSION_H_
 #define WAVETUNE_SERVER_AGENT_SESSION_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +20,7 @@
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "server/agent_device.h"
 #include "server/agent_directory.h"
+#include "server/registry/clock.h"
 
 namespace wavetune {
 
@@ -29,6 +32,7 @@ class AgentSession {
     // few seconds.
     double heartbeat_timeout_s = 30;
     double idle_grace_s = 5;  // Others must have left a device so long.
+    Clock* clock = nullptr;   // nullptr: the system's. Outlives the session.
   };
   using Send = std::function<void(v1::AttachResponse)>;
   using End = std::function<void(const absl::Status&)>;
@@ -40,7 +44,7 @@ class AgentSession {
   // versions do not fit, with what to upgrade; ALREADY_EXISTS where another
   // agent has a device; INVALID_ARGUMENT for a message out of order;
   // RESOURCE_EXHAUSTED for more devices, facts or reports than agent_limits.h
-  // allows. Texts that are too long are cut.
+  // allows, in all or in a while. Texts that are too long are cut.
   absl::Status OnMessage(const v1::AttachRequest& message);
 
   // The stream has ended: devices are detached, their batches end.
@@ -48,6 +52,8 @@ class AgentSession {
 
  private:
   absl::Status Take(const v1::AttachRequest& message);
+  // Counts a report. Errors: RESOURCE_EXHAUSTED where they come too often.
+  absl::Status CountDeviceReport();
   absl::Status OnHello(const v1::AgentHello& hello);
   absl::Status OnDeviceReport(const v1::DeviceReport& report);
   void OnState(const v1::DeviceStateReport& report);
@@ -56,6 +62,8 @@ class AgentSession {
   const Options options_;
   const std::shared_ptr<AgentDevice::Stream> stream_;
   bool greeted_ = false;
+  int64_t reports_since_us_ = 0;
+  size_t device_reports_ = 0;  // Since then.
   std::vector<std::shared_ptr<AgentDevice>> devices_;
 };
 

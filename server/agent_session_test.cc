@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -169,6 +171,102 @@ TEST_F(AgentSessionTest, DevicesThatAFullStoreRefusedAreStoredLater) {
   faulty_store_.writes().Heal();
   directory_.SaveDevices();
   EXPECT_EQ(store_.List()->size(), 1u);
+  session->OnClosed("test");
+}
+
+// What a work queue would do later.
+class LaterWork {
+ public:
+  AgentDirectory::Later Later() {
+    return [this](std::function<void()> work) {
+      waiting_.push_back(std::move(work));
+    };
+  }
+  size_t waiting() const { return waiting_.size(); }
+  void DoAll() {
+    for (const auto& work : std::exchange(waiting_, {})) work();
+  }
+
+ private:
+  std::vector<std::function<void()>> waiting_;
+};
+
+v1::AttachRequest FactsReport(v1::DeviceFacts facts, double power_limit_w) {
+  v1::AttachRequest message;
+  facts.set_power_limit_w(power_limit_w);
+  message.mutable_device()->set_device_uuid(facts.uuid());
+  *message.mutable_device()->mutable_facts() = std::move(facts);
+  return message;
+}
+
+TEST_F(AgentSessionTest, OneWriteWaitsForADeviceHoweverOftenItIsReported) {
+  LaterWork later;
+  AgentDirectory directory(&store_, &clock_, later.Later());
+  AgentSession session(&directory, {"1.0"}, outbox_.Send(),
+                       [](const absl::Status&) {});
+  ASSERT_TRUE(session.OnMessage(Hello()).ok());
+  for (int i = 1; i <= 50; ++i) {
+    ASSERT_TRUE(
+        session.OnMessage(FactsReport(Hello().hello().devices(0), i)).ok());
+  }
+  EXPECT_EQ(later.waiting(), 1U);
+  later.DoAll();
+  ASSERT_EQ(store_.List()->size(), 1U);
+  EXPECT_EQ(store_.List()->front().facts.power_limit_w, 50);
+  ASSERT_TRUE(
+      session.OnMessage(FactsReport(Hello().hello().devices(0), 7)).ok());
+  later.DoAll();
+  EXPECT_EQ(store_.List()->front().facts.power_limit_w, 7);
+  // What has not changed need not be written.
+  ASSERT_TRUE(
+      session.OnMessage(FactsReport(Hello().hello().devices(0), 7)).ok());
+  EXPECT_EQ(later.waiting(), 0U);
+  session.OnClosed("test");
+  later.DoAll();
+}
+
+TEST_F(AgentSessionTest, AnAgentThatReportsDevicesWithoutEndIsEnded) {
+  FakeClock clock;
+  AgentSession::Options options{"1.0"};
+  options.clock = &clock;
+  AgentSession session(&directory_, options, outbox_.Send(),
+                       [](const absl::Status&) {});
+  ASSERT_TRUE(session.OnMessage(Hello()).ok());
+  double watts = 0;
+  const auto report = [&] {
+    return session.OnMessage(FactsReport(Hello().hello().devices(0), ++watts));
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < DeviceReportsAllowed(1); ++i) {
+      ASSERT_TRUE(report().ok()) << i;
+    }
+    clock.Advance(kDeviceReportsS);
+  }
+  clock.Advance(-3600);  // Set back.
+  for (size_t i = 0; i < DeviceReportsAllowed(1); ++i) {
+    ASSERT_TRUE(report().ok()) << i;
+  }
+  const absl::Status refused = report();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("more than 80 reports of 1 devices in 10 s"));
+  session.OnClosed("test");
+}
+
+TEST_F(AgentSessionTest, ReportsOfADeviceAreAFewLinesInTheLog) {
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  ::testing::internal::CaptureStderr();
+  for (int i = 1; i <= 60; ++i) {
+    v1::AttachRequest message = FactsReport(Hello().hello().devices(0), i);
+    message.mutable_device()->set_problem(i % 2 == 1 ? "fell off the bus" : "");
+    ASSERT_TRUE(session->OnMessage(message).ok());
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("device CPU-1 is now"));
+  EXPECT_THAT(log, HasSubstr("device CPU-1: fell off the bus"));
+  EXPECT_THAT(log, HasSubstr("device CPU-1: usable again"));
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 4);
   session->OnClosed("test");
 }
 

@@ -379,6 +379,7 @@ class Daemon::Impl {
 
   // What could not be stored is stored as soon as it can be.
   void LookAtStore() {
+    devices_.LogDue();
     const absl::Status status = facts_.tend();
     if (status.ok()) {
       jobs_.SaveJobs();

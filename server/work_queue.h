@@ -55,7 +55,8 @@ class WorkQueue {
   absl::Status Run(Work work) { return Run(std::move(work), Source()); }
 
   // Queues what must not be left out, however much waits: what the daemon does
-  // by itself, and little of it.
+  // by itself, and little of it. Who calls it for what others send sees to that
+  // much only waits at once.
   void RunAlways(Work work);
 
  private:

@@ -1,9 +1,13 @@
 """An agent that brings 10,000 devices, reports without end and explains itself in 200 kB."""
 
+import pathlib
+import sys
+
 import grpc
 
-from node import Node, check, main, memory_mib, wait_until
-from scripted_agent import ScriptedAgent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, memory_mib, wait_until  # pylint: disable=wrong-import-position
+from scripted_agent import ScriptedAgent  # pylint: disable=wrong-import-position
 
 
 def refused_hellos(channel):
@@ -72,6 +76,28 @@ def endless_reports(node, channel):
     check(0 < longest < 5000, f"reasons of 200 kB are cut: {longest} bytes")
 
 
+def endless_device_reports(node, channel):
+    before, lines = memory_mib(node.daemon.pid), node.log().count("\n")
+    for _ in range(5):
+        agent = ScriptedAgent(channel, ["GPU-7"])
+        agent.await_hello()
+        for i in range(20_000):
+            message = agent.messages.AttachRequest()
+            message.device.device_uuid = "GPU-7"
+            message.device.problem = f"problem {i}"
+            message.device.facts.uuid = "GPU-7"
+            message.device.facts.driver = f"driver {i}"
+            agent.send(message)
+        code, text = agent.ended()
+        agent.close()
+        check(code == "RESOURCE_EXHAUSTED", f"20,000 reports of a device end the stream: {code} {text}")
+        wait_until(lambda: node.json("status").get("devices_attached", 0) == 0, 30, "it has left")
+    grown = memory_mib(node.daemon.pid) - before
+    check(grown < 40, f"that took {grown:.0f} MiB")
+    lines = node.log().count("\n") - lines
+    check(lines < 60, f"and {lines} lines in the log")
+
+
 def scenario():
     with Node() as node:
         node.add_kernel("gemm_f32")
@@ -83,6 +109,7 @@ def scenario():
             many_devices_in_turn(node, channel)
             jobs_on_all_devices(node, channel)
             endless_reports(node, channel)
+            endless_device_reports(node, channel)
         grown = memory_mib(node.daemon.pid) - before
         check(grown < 120, f"the daemon took {grown:.0f} MiB more")
 
