@@ -40,13 +40,13 @@ FileDescriptor OpenReserve() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-std::optional<uid_t> UserOf(int fd) {
+std::optional<ConnectionPeer> PeerOf(int fd) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
     return std::nullopt;
   }
-  return peer.uid;
+  return ConnectionPeer{.user = peer.uid, .process = peer.pid};
 }
 
 // In HTTP/1.1, which every client can tell from HTTP/2: gRPC takes it for a
@@ -57,6 +57,13 @@ std::string Refusal(absl::string_view reason) {
       "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\n"
       "Content-Length: ",
       reason.size(), "\r\nConnection: close\r\n\r\n", reason);
+}
+
+// What to do where epoll or an eventfd fails.
+absl::string_view WhatToRaise(int error) {
+  if (OutOfDescriptors(error)) return kMoreDescriptors;
+  if (error == ENOSPC) return ". Raise fs.epoll.max_user_watches";
+  return "";
 }
 
 enum class Speaks { kHttp2, kNotYet, kSomethingElse };
@@ -81,10 +88,22 @@ ConnectionAcceptor::ConnectionAcceptor(ListeningSocket socket, Options options)
       counts_(options_.bounds, ::geteuid()),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      reserve_(OpenReserve()) {
-  Watch(wake_.get(), EPOLLIN);
-  Watch(socket_.fd(), EPOLLIN);
-  thread_ = std::thread([this] { Run(); });
+      reserve_(OpenReserve()) {}
+
+absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Start(
+    ListeningSocket socket, Options options) {
+  auto acceptor = std::unique_ptr<ConnectionAcceptor>(
+      new ConnectionAcceptor(std::move(socket), std::move(options)));
+  if (!acceptor->epoll_.valid() || !acceptor->wake_.valid() ||
+      !acceptor->Watch(acceptor->wake_.get(), EPOLLIN) ||
+      !acceptor->Watch(acceptor->socket_.fd(), EPOLLIN)) {
+    const int error = errno;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot watch ", acceptor->socket_.path(), ": ",
+                     std::strerror(error), WhatToRaise(error)));
+  }
+  acceptor->thread_ = std::thread([self = acceptor.get()] { self->Run(); });
+  return acceptor;
 }
 
 ConnectionAcceptor::~ConnectionAcceptor() { Stop(); }
@@ -116,6 +135,12 @@ void ConnectionAcceptor::Run() {
     const int count = ::epoll_wait(epoll_.get(), events.data(),
                                    static_cast<int>(events.size()),
                                    static_cast<int>(tick.count()));
+    if (count < 0 && errno != EINTR) {
+      options_.give_up(
+          absl::StrCat("nobody can connect to ", socket_.path(),
+                       " any more: epoll_wait: ", std::strerror(errno)));
+      return;
+    }
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<size_t>(i)];
       if (event.data.fd == wake_.get()) return;
@@ -130,7 +155,7 @@ void ConnectionAcceptor::Run() {
     WarnDue();
     if (now < next_look) continue;
     next_look = now + options_.look;
-    LookAtSocket();
+    if (!LookAtSocket()) return;
   }
 }
 
@@ -168,29 +193,29 @@ bool ConnectionAcceptor::AcceptOne() {
 }
 
 void ConnectionAcceptor::Add(FileDescriptor fd) {
-  const std::optional<uid_t> user = UserOf(fd.get());
-  if (!user) return;  // It has gone already.
-  absl::Status admitted = counts_.Admit(*user);
-  if (!admitted.ok() && DropOldestSilent(*user)) {
-    admitted = counts_.Admit(*user);
+  const std::optional<ConnectionPeer> peer = PeerOf(fd.get());
+  if (!peer) return;  // It has gone already.
+  absl::Status admitted = counts_.Admit(*peer);
+  if (!admitted.ok() && DropOldestSilent(peer->user)) {
+    admitted = counts_.Admit(*peer);
   }
   if (!admitted.ok()) {
-    Warn(absl::StrCat("bound ", *user),
-         absl::StrCat("a connection of user ", *user, " on ", socket_.path(),
-                      " is refused: ", admitted.message()));
+    Warn(absl::StrCat("bound ", peer->user),
+         absl::StrCat("a connection of user ", peer->user, " on ",
+                      socket_.path(), " is refused: ", admitted.message()));
     Refuse(std::move(fd),
            {admitted.message().data(), admitted.message().size()});
     return;
   }
   // Edge-triggered: half a preface is looked at again when more comes.
   if (!Watch(fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET)) {
-    counts_.Release(*user);
+    counts_.Release(*peer);
     return;
   }
   const bool speaks = WhatIsSpoken(fd.get()) == Speaks::kHttp2;
   const auto added = connections_.insert_or_assign(
       fd.Release(),
-      Connection{.user = *user, .since = std::chrono::steady_clock::now()});
+      Connection{.peer = *peer, .since = std::chrono::steady_clock::now()});
   if (speaks) HandOver(added.first);
 }
 
@@ -230,7 +255,7 @@ void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
 
 void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   const int fd = silent->first;
-  const uid_t user = silent->second.user;
+  const ConnectionPeer peer = silent->second.peer;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   FileDescriptor watched(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   // Without a second descriptor its end would never be seen.
@@ -239,15 +264,15 @@ void ConnectionAcceptor::HandOver(Connections::iterator silent) {
                                " is refused: the daemon has no descriptors "
                                "left"));
     Refuse(FileDescriptor(fd), "the daemon has no descriptors left");
-    counts_.Release(user);
+    counts_.Release(peer);
     connections_.erase(silent);
     return;
   }
   connections_.erase(silent);
   connections_[watched.Release()] = {
-      .user = user, .state = Connection::State::kServed, .since = {}};
-  if (options_.peers != nullptr) options_.peers->Set(fd, user);
-  options_.serve(fd, user);
+      .peer = peer, .state = Connection::State::kServed, .since = {}};
+  if (options_.peers != nullptr) options_.peers->Set(fd, peer.user);
+  options_.serve(fd, peer.user);
 }
 
 void ConnectionAcceptor::Drop(Connections::iterator connection) {
@@ -258,7 +283,7 @@ void ConnectionAcceptor::Drop(Connections::iterator connection) {
   if (connection->second.state == Connection::State::kRefused) {
     --refused_;
   } else {
-    counts_.Release(connection->second.user);
+    counts_.Release(connection->second.peer);
   }
   connections_.erase(connection);
 }
@@ -267,7 +292,7 @@ bool ConnectionAcceptor::DropOldestSilent(uid_t user) {
   auto oldest = connections_.end();
   for (auto it = connections_.begin(); it != connections_.end(); ++it) {
     if (it->second.state != Connection::State::kSilent ||
-        it->second.user != user) {
+        it->second.peer.user != user) {
       continue;
     }
     if (oldest == connections_.end() ||
@@ -298,17 +323,27 @@ void ConnectionAcceptor::DropOverdue(Time now) {
   }
 }
 
-void ConnectionAcceptor::LookAtSocket() {
-  if (socket_.InPlace()) return;
+bool ConnectionAcceptor::LookAtSocket() {
+  if (socket_.InPlace()) return true;
   if (const absl::Status again = socket_.ListenAgain(); !again.ok()) {
+    // The next look tries again.
     Warn("socket", absl::StrCat("nobody can connect any more: ", socket_.path(),
                                 " is not the daemon's socket any more, and ",
                                 again.message()));
-    return;
+    return true;
   }
-  Watch(socket_.fd(), EPOLLIN);
+  // It is in place now: no look would find anything wrong.
+  if (!Watch(socket_.fd(), EPOLLIN)) {
+    const int error = errno;
+    options_.give_up(absl::StrCat(
+        "nobody can connect any more: ", socket_.path(),
+        " was removed, and cannot be watched anew: ", std::strerror(error),
+        WhatToRaise(error)));
+    return false;
+  }
   Warn("socket", absl::StrCat(socket_.path(),
                               " was removed; the daemon listens there anew"));
+  return true;
 }
 
 void ConnectionAcceptor::Warn(const std::string& kind,

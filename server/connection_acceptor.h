@@ -27,9 +27,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "model/repeated_lines.h"
 #include "server/connection_bounds.h"
@@ -49,14 +51,18 @@ class ConnectionAcceptor {
     std::function<void(int fd, uid_t user)> serve;
     // Hears of refusals and trouble, summed up.
     std::function<void(const std::string&)> warn;
+    // Hears why nobody can connect any more, which nothing here can mend; once.
+    std::function<void(const std::string&)> give_up;
     // How long a connection may take to say that it speaks HTTP/2.
     std::chrono::milliseconds silence{20000};
     // How often the socket's file is looked at.
     std::chrono::milliseconds look{5000};
   };
 
-  // Accepts from now on.
-  ConnectionAcceptor(ListeningSocket socket, Options options);
+  // Accepts from now on. Errors: RESOURCE_EXHAUSTED where the system has not
+  // what it takes to watch the socket.
+  static absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> Start(
+      ListeningSocket socket, Options options);
   ~ConnectionAcceptor();  // Stops.
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
@@ -73,11 +79,13 @@ class ConnectionAcceptor {
       kServed,   // Handed over: this is a second descriptor of it.
       kRefused,  // Was told why; not counted.
     };
-    uid_t user = 0;
+    ConnectionPeer peer;
     State state = State::kSilent;
     Time since;
   };
   using Connections = std::map<int, Connection>;
+
+  ConnectionAcceptor(ListeningSocket socket, Options options);
 
   void Run();
   void AcceptSome();
@@ -92,7 +100,8 @@ class ConnectionAcceptor {
   void Drop(Connections::iterator connection);
   bool DropOldestSilent(uid_t user);
   void DropOverdue(Time now);
-  void LookAtSocket();
+  // Returns false where nobody can connect any more.
+  bool LookAtSocket();
   bool Watch(int fd, uint32_t events);
   void Warn(const std::string& kind, const std::string& text);
   void WarnDue();

@@ -79,15 +79,18 @@ class ConnectionAcceptorTest : public ::testing::Test {
              std::chrono::milliseconds silence = std::chrono::minutes(10)) {
     auto socket = ListeningSocket::Listen(path_, 0600);
     ASSERT_TRUE(socket.ok()) << socket.status();
-    acceptor_ = std::make_unique<ConnectionAcceptor>(
+    auto acceptor = ConnectionAcceptor::Start(
         *std::move(socket),
         ConnectionAcceptor::Options{
             .bounds = bounds,
             .peers = &peers_,
             .serve = [this](int fd, uid_t) { served_.Take(fd); },
             .warn = [this](const std::string& line) { served_.Warn(line); },
+            .give_up = [this](const std::string& line) { served_.Warn(line); },
             .silence = silence,
             .look = std::chrono::milliseconds(5)});
+    ASSERT_TRUE(acceptor.ok()) << acceptor.status();
+    acceptor_ = *std::move(acceptor);
   }
 
   FileDescriptor Connect() const {
@@ -172,6 +175,9 @@ TEST_F(ConnectionAcceptorTest, WhoIsRefusedIsToldWhy) {
   Start({.in_all = 4, .per_user = 1});
   const FileDescriptor first = ConnectAndGreet();
   ASSERT_TRUE(served_.WaitForCount(1));
+  // The place that is kept for the daemon's user.
+  const FileDescriptor kept = ConnectAndGreet();
+  ASSERT_TRUE(served_.WaitForCount(2));
   const FileDescriptor second = Connect();
   EXPECT_THAT(ReadToTheEnd(second),
               HasSubstr("the most that one user may have"));
@@ -226,6 +232,26 @@ TEST_F(ConnectionAcceptorTest, RunningOutOfDescriptorsDoesNotMakeItDeaf) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   const FileDescriptor next = ConnectAndGreet();
   EXPECT_TRUE(served_.WaitForCount(1));
+}
+
+TEST_F(ConnectionAcceptorTest, WithoutDescriptorsItDoesNotStart) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // None for the epoll, then none for the eventfd.
+  for (int free = 0; free < 2; ++free) {
+    auto socket = ListeningSocket::Listen(path_, 0600);
+    ASSERT_TRUE(socket.ok()) << socket.status();
+    const FileDescriptor next(::dup(socket->fd()));
+    rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(next.get()) + 1 + free;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const absl::Status status =
+        ConnectionAcceptor::Start(*std::move(socket), {}).status();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("LimitNOFILE"));
+    EXPECT_FALSE(std::filesystem::exists(path_));
+  }
 }
 
 TEST_F(ConnectionAcceptorTest, ListensAnewWhereItsSocketWasRemoved) {

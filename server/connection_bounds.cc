@@ -45,27 +45,39 @@ SocketBounds BoundsFor(uint64_t descriptors) {
           Scaled(kAdmin, factor)};
 }
 
-absl::Status ConnectionCounts::Admit(uid_t user) {
-  const size_t of_user = Of(user);
-  if (of_user >= bounds_.per_user) {
+absl::Status ConnectionCounts::Admit(const ConnectionPeer& peer) {
+  const size_t of_user = Of(peer.user);
+  const bool one_has_all = of_user >= bounds_.per_user;
+  if (!one_has_all && in_all_ < bounds_.in_all) {
+    ++in_all_;
+    ++by_user_[peer.user];
+    return absl::OkStatus();
+  }
+  if (TakeKept(peer)) return absl::OkStatus();
+  if (one_has_all) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("user ", user, " has ", of_user,
+        absl::StrCat("user ", peer.user, " has ", of_user,
                      " connections, the most that one user may have: share "
                      "one client per process, or close some"));
   }
-  const bool owner = user == 0 || user == own_user_;
-  if (in_all_ >= bounds_.in_all + (owner ? kKeptForOwners : 0)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("there are ", in_all_,
-                     " connections, the most that this socket takes"));
-  }
-  ++in_all_;
-  ++by_user_[user];
-  return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "there are ", in_all_, " connections, the most that this socket takes"));
 }
 
-void ConnectionCounts::Release(uid_t user) {
-  const auto it = by_user_.find(user);
+bool ConnectionCounts::TakeKept(const ConnectionPeer& peer) {
+  if (peer.user != 0 && peer.user != own_user_) return false;
+  return kept_.size() < kKeptForOwners &&
+         kept_.try_emplace(peer.process, peer.user).second;
+}
+
+void ConnectionCounts::Release(const ConnectionPeer& peer) {
+  // Whichever of a process's connections has ended.
+  const auto kept = kept_.find(peer.process);
+  if (kept != kept_.end() && kept->second == peer.user) {
+    kept_.erase(kept);
+    return;
+  }
+  const auto it = by_user_.find(peer.user);
   if (it == by_user_.end()) return;
   --in_all_;
   if (--it->second == 0) by_user_.erase(it);

@@ -35,30 +35,43 @@ struct SocketBounds {
 // Cannot fail.
 SocketBounds BoundsFor(uint64_t descriptors);
 
+// Who is at the other end.
+struct ConnectionPeer {
+  uid_t user = 0;
+  pid_t process = 0;
+};
+
 // Counts the connections of one socket.
 class ConnectionCounts {
  public:
-  // Kept for root and `own_user` beyond the bound in all: who has to look
-  // after the daemon always gets in.
+  // Kept for root and `own_user` beyond both bounds, one for each process: who
+  // has to look after the daemon gets in, also where other processes of the
+  // same user took all that this one may have.
   static constexpr size_t kKeptForOwners = 16;
 
   ConnectionCounts(ConnectionBounds bounds, uid_t own_user)
       : bounds_(bounds), own_user_(own_user) {}
 
-  // Counts one more connection of `user`. Errors: RESOURCE_EXHAUSTED saying
+  // Counts one more connection of `peer`. Errors: RESOURCE_EXHAUSTED saying
   // which bound; then it is not counted.
-  absl::Status Admit(uid_t user);
+  absl::Status Admit(const ConnectionPeer& peer);
   // Counts one less.
-  void Release(uid_t user);
+  void Release(const ConnectionPeer& peer);
 
-  size_t in_all() const { return in_all_; }
+  size_t in_all() const { return in_all_ + kept_.size(); }
   size_t Of(uid_t user) const;
 
  private:
+  // Takes a kept place where `peer` may have one.
+  bool TakeKept(const ConnectionPeer& peer);
+
   const ConnectionBounds bounds_;
   const uid_t own_user_;
+  // Within the bounds.
   size_t in_all_ = 0;
   std::map<uid_t, size_t> by_user_;
+  // In kept places, by process.
+  std::map<pid_t, uid_t> kept_;
 };
 
 }  // namespace wavetune

@@ -8,9 +8,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uid_t kOwner = 100;
-constexpr uid_t kAlice = 1000;
-constexpr uid_t kBob = 1001;
+constexpr uid_t kOwnUser = 100;
+constexpr ConnectionPeer kOwner{kOwnUser, 1};
+constexpr ConnectionPeer kRoot{0, 2};
+constexpr ConnectionPeer kAlice{1000, 3};
+constexpr ConnectionPeer kBob{1001, 4};
 
 TEST(ConnectionBoundsTest, AThousandWatchersOfOneUserFit) {
   EXPECT_GE(BoundsFor(1 << 16).reader.per_user, 1000U);
@@ -30,7 +32,7 @@ TEST(ConnectionBoundsTest, FewDescriptorsAreSharedAmongTheSockets) {
 }
 
 TEST(ConnectionCountsTest, OneUserDoesNotTakeTheOthersPlaces) {
-  ConnectionCounts counts({.in_all = 4, .per_user = 2}, kOwner);
+  ConnectionCounts counts({.in_all = 4, .per_user = 2}, kOwnUser);
   EXPECT_TRUE(counts.Admit(kAlice).ok());
   EXPECT_TRUE(counts.Admit(kAlice).ok());
   const absl::Status refused = counts.Admit(kAlice);
@@ -43,23 +45,54 @@ TEST(ConnectionCountsTest, OneUserDoesNotTakeTheOthersPlaces) {
 }
 
 TEST(ConnectionCountsTest, WhoLooksAfterTheDaemonAlwaysGetsIn) {
-  ConnectionCounts counts({.in_all = 1, .per_user = 8}, kOwner);
+  ConnectionCounts counts({.in_all = 1, .per_user = 8}, kOwnUser);
   EXPECT_TRUE(counts.Admit(kAlice).ok());
   EXPECT_FALSE(counts.Admit(kBob).ok());
   EXPECT_TRUE(counts.Admit(kOwner).ok());
-  EXPECT_TRUE(counts.Admit(0).ok());
+  EXPECT_TRUE(counts.Admit(kRoot).ok());
   EXPECT_EQ(counts.in_all(), 3U);
 }
 
+// The serving processes of a node may all run as root.
+TEST(ConnectionCountsTest, AnOperatorGetsInWhereServingProcessesOfRootHaveAll) {
+  for (const uid_t user : {uid_t{0}, kOwnUser}) {
+    ConnectionCounts counts({.in_all = 8, .per_user = 4}, kOwnUser);
+    const ConnectionPeer serving{user, 100};
+    // It has the kept place of a process, too, and no more of them.
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(counts.Admit(serving).ok());
+    EXPECT_THAT(std::string(counts.Admit(serving).message()),
+                HasSubstr("the most that one user may have"));
+    for (pid_t process = 200; process < 215; ++process) {
+      EXPECT_TRUE(counts.Admit({user, process}).ok()) << process;
+    }
+    EXPECT_FALSE(counts.Admit({user, 300}).ok());
+    EXPECT_EQ(counts.in_all(), 4 + ConnectionCounts::kKeptForOwners);
+    counts.Release({user, 200});
+    EXPECT_TRUE(counts.Admit({user, 300}).ok());
+    for (int i = 0; i < 5; ++i) counts.Release(serving);
+    for (pid_t process = 201; process < 215; ++process) {
+      counts.Release({user, process});
+    }
+    counts.Release({user, 300});
+    EXPECT_EQ(counts.in_all(), 0U);
+  }
+}
+
+TEST(ConnectionCountsTest, KeptPlacesAreForOwnersOnly) {
+  ConnectionCounts counts({.in_all = 4, .per_user = 1}, kOwnUser);
+  EXPECT_TRUE(counts.Admit(kAlice).ok());
+  EXPECT_FALSE(counts.Admit({kAlice.user, 99}).ok());
+}
+
 TEST(ConnectionCountsTest, WhatEndsIsCountedNoLonger) {
-  ConnectionCounts counts({.in_all = 1, .per_user = 1}, kOwner);
+  ConnectionCounts counts({.in_all = 1, .per_user = 1}, kOwnUser);
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(counts.Admit(kAlice).ok());
     EXPECT_FALSE(counts.Admit(kAlice).ok());
     counts.Release(kAlice);
   }
   EXPECT_EQ(counts.in_all(), 0U);
-  EXPECT_EQ(counts.Of(kAlice), 0U);
+  EXPECT_EQ(counts.Of(kAlice.user), 0U);
 }
 
 }  // namespace

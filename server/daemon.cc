@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <set>
 #include <string>
@@ -101,6 +102,13 @@ void GiveMemoryBack() {
 #endif
 }
 
+// A daemon that nobody can reach is worse than none: whoever started it starts
+// it anew. The store is as safe as at a crash, of which it loses nothing.
+[[noreturn]] void EndWithReason(const std::string& reason) {
+  Log(LogLevel::kError, "socket", absl::StrCat(reason, ". The daemon ends"));
+  std::_Exit(EXIT_FAILURE);
+}
+
 // What is behind a socket.
 struct Role {
   std::string path;
@@ -122,14 +130,16 @@ absl::Status Listen(const Role& role,
                    ListeningSocket::Listen(role.path, role.mode));
   ASSIGN_OR_RETURN(listener->servers,
                    UserServers::Start(role.servers, make_services));
-  listener->acceptor = std::make_unique<ConnectionAcceptor>(
-      std::move(socket),
-      ConnectionAcceptor::Options{
-          .bounds = role.bounds,
-          .peers = peers,
-          .serve = [servers = listener->servers.get()](
-                       int fd, uid_t user) { servers->Serve(fd, user); },
-          .warn = WarnOfSocket});
+  ASSIGN_OR_RETURN(
+      listener->acceptor,
+      ConnectionAcceptor::Start(
+          std::move(socket),
+          {.bounds = role.bounds,
+           .peers = peers,
+           .serve = [servers = listener->servers.get()](
+                        int fd, uid_t user) { servers->Serve(fd, user); },
+           .warn = WarnOfSocket,
+           .give_up = EndWithReason}));
   return absl::OkStatus();
 }
 
