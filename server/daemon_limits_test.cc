@@ -14,8 +14,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "proto/wavetune/v1/usage_service.grpc.pb.h"
 #include "server/daemon_fixture.h"
 #include "server/registry/faulty_stores.h"
+#include "server/usage_handler.h"
 
 namespace wavetune {
 namespace {
@@ -80,6 +82,32 @@ TEST_F(DaemonLimitsTest, RequestsTooLongForTheirMethodAreRefused) {
   }
   EXPECT_EQ(Send("admin.sock", "AdminService/CancelJob", names).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(DaemonLimitsTest, TheLargestReportOfAClientIsTaken) {
+  v1::ReportUsageRequest request;
+  for (int i = 0; i < UsageHandler::kMaxKernels; ++i) {
+    v1::ReportedUsage* const usage = request.add_kernels();
+    usage->set_kernel("a_kernel_with_a_long_name_" + std::to_string(i));
+    usage->set_silicon_key(std::string(100, 'k'));
+    usage->set_digest(std::string(64, 'd'));
+    for (int j = 0; j < UsageHandler::kMaxProblems; ++j) {
+      v1::UsedProblem* const used = usage->add_problems();
+      used->set_decisions(1e6);
+      used->set_overcount(1e3);
+      for (int k = 0; k < 8; ++k) {
+        auto* const extents = used->mutable_problem()->add_extents();
+        extents->set_dimension("dimension");
+        extents->add_values(1 << 20);
+      }
+    }
+  }
+  v1::ReportUsageResponse response;
+  const grpc::Status status =
+      Call(&v1::UsageService::Stub::ReportUsage,
+           Stub<v1::UsageService>("reader.sock"), request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.left_out(), UsageHandler::kMaxKernels);  // Unknown.
 }
 
 TEST_F(DaemonLimitsTest, MessagesTooLongForASocketAreRefused) {

@@ -51,8 +51,7 @@ constexpr RequestBounds kTableSet{128 * kKiB, kMiB};
 constexpr RequestBounds kOneProblem{64 * kKiB, kMiB};
 // Up to 4,096 problems.
 constexpr RequestBounds kProblems{kMaxReaderBytes, 24 * kMiB};
-// Up to 64 kernels with 64 problems each, of some extents or of as many as a
-// client counts.
+// Up to 64 kernels with 64 problems of eight dimensions each.
 constexpr RequestBounds kUsageReport{2 * kMiB, 12 * kMiB};
 // Reasons that people give.
 constexpr RequestBounds kReprofile{64 * kKiB, 256 * kKiB};
