@@ -2,7 +2,8 @@
 
 A scenario is a program in machine/ or user/ that exits with 0 where the node held up:
 
-    from node import Node, check, main
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+    from node import Node, check, main  # pylint: disable=wrong-import-position
 
     def scenario():
         with Node() as node:

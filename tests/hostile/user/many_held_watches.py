@@ -1,12 +1,14 @@
 """One user holds as many watches as it gets: others watch all the same, and what it took is given back."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
 import grpc
 
-from node import Node, check, main, memory_mib, proto, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from node import Node, check, main, memory_mib, proto, wait_until  # pylint: disable=wrong-import-position
 
 CONNECTIONS = 60
 WATCHES_OF_EACH = 120  # A connection has 128 calls at once.
