@@ -131,7 +131,7 @@ std::string Grouped(size_t count) {
   std::string text = absl::StrCat(count);
   for (size_t i = text.size(); i > 3;) {
     i -= 3;
-    text.insert(i, ",");
+    text.insert(i, 1, ',');
   }
   return text;
 }
