@@ -98,7 +98,7 @@ TEST_F(LimitsTest, SixtyMegabytesOfEmptyProblemsTakeSomeTensOfMebibytes) {
 
 TEST_F(LimitsTest, HundredsOfReportsOfEmptyPartsAtOnceAreNotHeldParsed) {
   StartDaemon();
-  const int64_t before = PeakMib();
+  [[maybe_unused]] const int64_t before = PeakMib();
   std::string report;
   for (int i = 0; i < 200'000; ++i) report.append("\x0a\x00", 2);
   for (const size_t size : {400'000, 200'000}) {
@@ -112,7 +112,9 @@ TEST_F(LimitsTest, HundredsOfReportsOfEmptyPartsAtOnceAreNotHeldParsed) {
                   answers[grpc::StatusCode::INVALID_ARGUMENT],
               480);
   }
+#ifndef __SANITIZE_ADDRESS__  // It keeps 256 MiB of what was freed.
   EXPECT_LT(PeakMib() - before, 192);
+#endif
   EXPECT_EQ(Send("UsageService/GetUsage", ""), grpc::StatusCode::OK);
 }
 
