@@ -27,7 +27,7 @@ test_packages=(
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
 # The scenarios of tests/hostile: scripts/soak.sh.
-soak_packages=(python3-grpcio python3-protobuf util-linux e2fsprogs quota)
+soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota)
 
 packages=()
 [ "$#" -gt 0 ] || set -- build test
