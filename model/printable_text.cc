@@ -112,4 +112,13 @@ std::string ShortenedText(absl::string_view text, size_t max_bytes) {
   return absl::StrCat(begin, begin.size() < text.size() ? "..." : "");
 }
 
+std::string WithCommas(uint64_t number) {
+  std::string digits = absl::StrCat(number);
+  for (size_t i = digits.size(); i > 3;) {
+    i -= 3;
+    digits.insert(i, 1, ',');
+  }
+  return digits;
+}
+
 }  // namespace wavetune

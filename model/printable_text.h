@@ -13,6 +13,7 @@
 #define WAVETUNE_MODEL_PRINTABLE_TEXT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -43,6 +44,9 @@ absl::string_view CutBetweenCharacters(absl::string_view text,
 // Returns `text`, or its beginning of at most `max_bytes`, cut likewise, and
 // "..." where it is longer.
 std::string ShortenedText(absl::string_view text, size_t max_bytes);
+
+// Returns "1,234,567".
+std::string WithCommas(uint64_t number);
 
 }  // namespace wavetune
 

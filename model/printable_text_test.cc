@@ -65,5 +65,12 @@ TEST(PrintableTextTest, ShortenedTextsEndBetweenCharactersAndSaySo) {
   EXPECT_EQ(ShortenedText("caf\xc3\xa9", 4), "caf...");
 }
 
+TEST(PrintableTextTest, NumbersHaveCommas) {
+  EXPECT_EQ(WithCommas(0), "0");
+  EXPECT_EQ(WithCommas(999), "999");
+  EXPECT_EQ(WithCommas(1000), "1,000");
+  EXPECT_EQ(WithCommas(4'097'000), "4,097,000");
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -3,30 +3,17 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "model/printable_text.h"
 
 namespace wavetune {
 namespace {
 
 constexpr char kOtherKinds[] = "others";
 
-std::string Cut(absl::string_view text) {
-  if (text.size() <= RepeatedLines::kMaxBytes) return std::string(text);
-  return absl::StrCat(text.substr(0, RepeatedLines::kMaxBytes), "...");
-}
-
-// 1234567 becomes "1,234,567".
-std::string WithCommas(int64_t number) {
-  std::string digits = absl::StrCat(number);
-  for (size_t i = digits.size(); i > 3;) {
-    i -= 3;
-    digits.insert(i, ",");
-  }
-  return digits;
-}
-
 std::string Summary(const std::string& text, int64_t repeats, int64_t age_us) {
   const int64_t seconds = std::max<int64_t>(1, (age_us + 500'000) / 1'000'000);
-  return absl::StrCat(text, " ... repeated ", WithCommas(repeats),
+  return absl::StrCat(text, " ... repeated ",
+                      WithCommas(static_cast<uint64_t>(repeats)),
                       repeats == 1 ? " time in " : " times in ", seconds, " s");
 }
 
@@ -43,7 +30,7 @@ std::vector<std::string> RepeatedLines::Admit(absl::string_view kind,
     ++it->second.repeats;
     return lines;
   }
-  it->second.text = Cut(text);
+  it->second.text = ShortenedText(text, RepeatedLines::kMaxBytes);
   it->second.since_us = now_us;
   lines.push_back(it->second.text);
   return lines;

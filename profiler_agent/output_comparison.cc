@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/kernel_validation.h"
+#include "model/printable_text.h"
 
 namespace wavetune {
 namespace {
@@ -126,16 +127,6 @@ Difference Compare(const ExpectedOutput& expected, absl::string_view out,
   return difference;
 }
 
-// Returns "4,097,000".
-std::string Grouped(size_t count) {
-  std::string text = absl::StrCat(count);
-  for (size_t i = text.size(); i > 3;) {
-    i -= 3;
-    text.insert(i, 1, ',');
-  }
-  return text;
-}
-
 // Returns why one element is wrong.
 std::string Explain(double is, double should_be) {
   return absl::StrCat(
@@ -199,7 +190,8 @@ absl::Status CompareOutput(const KernelSpec& spec, const Argument& argument,
     if (difference.wrong > 0) {
       where = absl::StrCat(
           "first wrong at ", PlaceOf(argument, problem, difference.first), "; ",
-          Grouped(difference.wrong), " of ", Grouped(expected.limits.size()),
+          WithCommas(difference.wrong), " of ",
+          WithCommas(expected.limits.size()),
           Explain(Element<Type>(out, difference.first),
                   Element<Type>(expected.content, difference.first)));
     }
