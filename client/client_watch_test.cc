@@ -396,6 +396,27 @@ TEST_F(ClientWatchTest, AnOlderTableEndsDecidingWithTheOneThatReplacedIt) {
   EXPECT_EQ(tuner.Resolve({1000}).reason, DefaultReason::kTableWithdrawn);
 }
 
+TEST_F(ClientWatchTest, ATableIsToldOnceToBeWrongAlsoWhereAStepHasToEnd) {
+  const Tuner tuner = Start({.activation = ActivationPolicy::kStepBoundary});
+  const auto told = [&] {
+    int times = 0;
+    for (const ClientEvent& event : client_->events()) {
+      times += event.kind == Kind::kWithdrawn &&
+               event.digest == first_.info.digest();
+    }
+    return times;
+  };
+  node_.Withdraw(first_.info.digest(), "it is wrong");
+  ASSERT_TRUE(Eventually([&] { return told() > 0; }));
+  // News come one after the other.
+  node_.Promote(second_);
+  ASSERT_TRUE(Eventually([&] {
+    const auto staged = tuner.staged();
+    return staged && staged->digest == second_.info.digest();
+  }));
+  EXPECT_EQ(told(), 1);
+}
+
 TEST_F(ClientWatchTest, NoOlderCachedTableTakesThePlaceOfAWithdrawnOne) {
   Table other_driver = WithDelta(9);
   other_driver.environment_key = "driver=0";

@@ -44,12 +44,13 @@ bool IsWithdrawnFor(const v1::TableInfo& table, const TableSlot& slot) {
          current->table->table().environment_key == table.environment_key();
 }
 
-// Whether the tuner decides with another table of the very key: an older one,
-// as nothing newer was withdrawn, which may choose the same.
-bool DecidesWithOlder(const v1::TableInfo& table, const TableSlot& slot) {
-  const std::shared_ptr<const TableState> current = slot.current();
-  if (current->table == nullptr) return false;
-  const Table& own = current->table->table();
+// Whether a tuner that decides with `current` decides with another table of the
+// very key: an older one, as nothing newer was withdrawn, which may choose the
+// same.
+bool IsOlderOfSameKey(const TableState& current, const v1::TableInfo& table) {
+  if (current.table == nullptr || current.digest() == table.digest())
+    return false;
+  const Table& own = current.table->table();
   return own.fingerprint == table.fingerprint() &&
          own.silicon_key == table.silicon_key() &&
          own.environment_key == table.environment_key();
@@ -162,8 +163,9 @@ void TunerSlots::OnWithdrawn(const v1::TableInfo& table) {
   for (const std::shared_ptr<TableSlot>& slot : InUse()) {
     if (!IsWithdrawnFor(table, *slot)) continue;
     slot->Revoke(table.digest(), WasWithdrawn(table));
-    if (DecidesWithOlder(table, *slot))
-      slot->Revoke(slot->current()->digest(), WasWithdrawn(table));
+    const std::shared_ptr<const TableState> current = slot->current();
+    if (IsOlderOfSameKey(*current, table))
+      slot->Revoke(current->digest(), WasWithdrawn(table));
   }
 }
 
