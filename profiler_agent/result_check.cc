@@ -343,18 +343,20 @@ ResultChecker::~ResultChecker() = default;
 
 void ResultChecker::Forget() { entries_.clear(); }
 
-absl::Status ResultChecker::Check(const CheckTask& task) {
-  absl::Status status = CheckOnce(task);
+template <typename Attempt>
+absl::Status ResultChecker::WithRoom(const Attempt& attempt) {
+  absl::Status status = attempt();
   if (!absl::IsResourceExhausted(status) || entries_.empty()) return status;
   Forget();  // What is kept may be what is in the way.
-  return CheckOnce(task);
+  return attempt();
+}
+
+absl::Status ResultChecker::Check(const CheckTask& task) {
+  return WithRoom([&] { return CheckOnce(task); });
 }
 
 absl::Status ResultChecker::RunReference(const CheckTask& task) {
-  absl::Status status = Find(task, CheckData::kRandom).status();
-  if (!absl::IsResourceExhausted(status) || entries_.empty()) return status;
-  Forget();
-  return Find(task, CheckData::kRandom).status();
+  return WithRoom([&] { return Find(task, CheckData::kRandom).status(); });
 }
 
 absl::Status ResultChecker::CheckOnce(const CheckTask& task) {

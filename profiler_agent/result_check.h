@@ -119,6 +119,10 @@ class ResultChecker {
 
  private:
   struct Entry;
+  // Returns what `attempt` does, and once more without what is kept where
+  // something ran out.
+  template <typename Attempt>
+  absl::Status WithRoom(const Attempt& attempt);
   // Problem, sizes of arguments, tolerance, kind of data.
   using Key = std::tuple<Problem, std::vector<int64_t>, double, int>;
 
