@@ -17,12 +17,6 @@ namespace {
 // Five heartbeats.
 constexpr double kNoticeableSilenceS = 10;
 
-int64_t SteadyUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 absl::Status CheckDevices(
     const std::vector<std::shared_ptr<AgentDevice>>& devices) {
   std::set<std::string> uuids;
@@ -192,14 +186,14 @@ void AgentDirectory::Store(const DeviceRecord& record) {
 
 void AgentDirectory::Warn(const std::string& kind, const std::string& text) {
   std::lock_guard lock(lines_mutex_);
-  for (const std::string& line : lines_.Admit(kind, text, SteadyUs())) {
+  for (const std::string& line : lines_.Admit(kind, text, SteadyNowUs())) {
     Log(LogLevel::kWarning, "agent", line);
   }
 }
 
 void AgentDirectory::LogDue() {
   std::lock_guard lock(lines_mutex_);
-  for (const std::string& line : lines_.Due(SteadyUs())) {
+  for (const std::string& line : lines_.Due(SteadyNowUs())) {
     Log(LogLevel::kWarning, "agent", line);
   }
 }

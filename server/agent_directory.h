@@ -58,6 +58,8 @@ class AgentDirectory : public ExecutorDirectory {
   void Notify();
   // Remembers an attached device as it is now.
   void See(const std::shared_ptr<AgentDevice>& device);
+  // By the directory's clock.
+  int64_t NowUs() { return clock_->NowUs(); }
   // Logs a warning about a device; repetitions are summed up, `kind` by kind.
   void Warn(const std::string& kind, const std::string& text);
   // Logs the sums that are due. To be called now and then.

@@ -31,11 +31,6 @@ uint64_t BatchOf(const v1::AttachRequest& message) {
   }
 }
 
-Clock& SystemTime() {
-  static SystemClock clock;
-  return clock;
-}
-
 absl::Status CheckFacts(const v1::DeviceFacts& facts) {
   if (facts.uuid().size() <= kMaxUuidBytes &&
       facts.ByteSizeLong() <= kMaxFactsBytes) {
@@ -150,8 +145,7 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
 }
 
 absl::Status AgentSession::CountDeviceReport() {
-  Clock& clock = options_.clock != nullptr ? *options_.clock : SystemTime();
-  const int64_t now_us = clock.NowUs();
+  const int64_t now_us = directory_->NowUs();
   const int64_t age_us = now_us - reports_since_us_;
   // A clock that was set back begins anew, too.
   if (age_us < 0 || age_us >= kDeviceReportsS * 1'000'000) {

@@ -20,7 +20,6 @@
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "server/agent_device.h"
 #include "server/agent_directory.h"
-#include "server/registry/clock.h"
 
 namespace wavetune {
 
@@ -32,7 +31,6 @@ class AgentSession {
     // few seconds.
     double heartbeat_timeout_s = 30;
     double idle_grace_s = 5;  // Others must have left a device so long.
-    Clock* clock = nullptr;   // nullptr: the system's. Outlives the session.
   };
   using Send = std::function<void(v1::AttachResponse)>;
   using End = std::function<void(const absl::Status&)>;

@@ -142,7 +142,7 @@ class AgentSessionTest : public ::testing::Test {
   std::vector<MeasureItem> items_;
   FakeDeviceStore store_;
   FaultyDeviceStore faulty_store_{&store_};
-  SystemClock clock_;
+  FakeClock clock_;
   AgentDirectory directory_{&faulty_store_, &clock_};
   Outbox outbox_;
   std::mutex mutex_;
@@ -226,23 +226,19 @@ TEST_F(AgentSessionTest, OneWriteWaitsForADeviceHoweverOftenItIsReported) {
 }
 
 TEST_F(AgentSessionTest, AnAgentThatReportsDevicesWithoutEndIsEnded) {
-  FakeClock clock;
-  AgentSession::Options options{"1.0"};
-  options.clock = &clock;
-  AgentSession session(&directory_, options, outbox_.Send(),
-                       [](const absl::Status&) {});
-  ASSERT_TRUE(session.OnMessage(Hello()).ok());
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
   double watts = 0;
   const auto report = [&] {
-    return session.OnMessage(FactsReport(Hello().hello().devices(0), ++watts));
+    return session->OnMessage(FactsReport(Hello().hello().devices(0), ++watts));
   };
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < DeviceReportsAllowed(1); ++i) {
       ASSERT_TRUE(report().ok()) << i;
     }
-    clock.Advance(kDeviceReportsS);
+    clock_.Advance(kDeviceReportsS);
   }
-  clock.Advance(-3600);  // Set back.
+  clock_.Advance(-3600);  // Set back.
   for (size_t i = 0; i < DeviceReportsAllowed(1); ++i) {
     ASSERT_TRUE(report().ok()) << i;
   }
@@ -250,7 +246,7 @@ TEST_F(AgentSessionTest, AnAgentThatReportsDevicesWithoutEndIsEnded) {
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("more than 80 reports of 1 devices in 10 s"));
-  session.OnClosed("test");
+  session->OnClosed("test");
 }
 
 TEST_F(AgentSessionTest, ReportsOfADeviceAreAFewLinesInTheLog) {

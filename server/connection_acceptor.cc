@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/registry/clock.h"
 
 namespace wavetune {
 namespace {
@@ -29,12 +30,6 @@ constexpr std::chrono::milliseconds kTick{1000};
 // For reading why a connection was refused.
 constexpr std::chrono::milliseconds kRefusalTime{1000};
 constexpr size_t kMostRefusedAtOnce = 32;
-
-int64_t NowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 FileDescriptor OpenReserve() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -348,13 +343,13 @@ bool ConnectionAcceptor::LookAtSocket() {
 
 void ConnectionAcceptor::Warn(const std::string& kind,
                               const std::string& text) {
-  for (const std::string& line : lines_.Admit(kind, text, NowUs())) {
+  for (const std::string& line : lines_.Admit(kind, text, SteadyNowUs())) {
     options_.warn(line);
   }
 }
 
 void ConnectionAcceptor::WarnDue() {
-  for (const std::string& line : lines_.Due(NowUs())) options_.warn(line);
+  for (const std::string& line : lines_.Due(SteadyNowUs())) options_.warn(line);
 }
 
 }  // namespace wavetune

@@ -13,6 +13,7 @@
 #include "rocksdb/listener.h"
 #include "rocksdb/write_batch.h"
 #include "server/log.h"
+#include "server/registry/clock.h"
 #include "server/rocksdb_file_system.h"
 #include "server/rocksdb_open.h"
 #include "server/rocksdb_options.h"
@@ -35,12 +36,6 @@ constexpr size_t kProbeBytes = size_t{8} << 20;
 // again for ever, after pauses that double from the first to the last.
 constexpr int64_t kFirstReopenPauseUs = 1'000'000;
 constexpr int64_t kLastReopenPauseUs = 30'000'000;
-
-int64_t SteadyNowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // 128 random bits: two stores never share an identity.
 std::string RandomStoreId() {

@@ -1,4 +1,5 @@
-// Clock: the time of day, so that tests decide what it is.
+// Clock: the time of day, so that tests decide what it is; and the time that
+// never steps.
 #ifndef WAVETUNE_SERVER_REGISTRY_CLOCK_H_
 #define WAVETUNE_SERVER_REGISTRY_CLOCK_H_
 
@@ -37,6 +38,14 @@ class FakeClock : public Clock {
  private:
   std::atomic<int64_t> now_us_{1'700'000'000'000'000};
 };
+
+// Returns microseconds since some moment, by a clock that nobody sets.
+// Thread-safe.
+inline int64_t SteadyNowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 }  // namespace wavetune
 
