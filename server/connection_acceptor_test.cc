@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,10 +14,12 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/test_descriptor_limit.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -208,11 +209,7 @@ TEST_F(ConnectionAcceptorTest, AnEndOnEitherSideMakesRoom) {
 
 TEST_F(ConnectionAcceptorTest, RunningOutOfDescriptorsDoesNotMakeItDeaf) {
   Start({.in_all = 64, .per_user = 64});
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit few = before;
-  few.rlim_cur = 64;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::optional<LowDescriptorLimit> few(64);
   FileDescriptor refused(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::vector<FileDescriptor> all;
   for (;;) {
@@ -229,25 +226,21 @@ TEST_F(ConnectionAcceptorTest, RunningOutOfDescriptorsDoesNotMakeItDeaf) {
   EXPECT_TRUE(served_.WaitForLog("Too many open files"));
   EXPECT_THAT(ReadToTheEnd(refused), HasSubstr("no descriptors left"));
   all.clear();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  few.reset();
   const FileDescriptor next = ConnectAndGreet();
   EXPECT_TRUE(served_.WaitForCount(1));
 }
 
 TEST_F(ConnectionAcceptorTest, WithoutDescriptorsItDoesNotStart) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   // None for the epoll, then none for the eventfd.
   for (int free = 0; free < 2; ++free) {
     auto socket = ListeningSocket::Listen(path_, 0600);
     ASSERT_TRUE(socket.ok()) << socket.status();
     const FileDescriptor next(::dup(socket->fd()));
-    rlimit few = before;
-    few.rlim_cur = static_cast<rlim_t>(next.get()) + 1 + free;
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-    const absl::Status status =
-        ConnectionAcceptor::Start(*std::move(socket), {}).status();
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    const absl::Status status = [&] {
+      const LowDescriptorLimit few(static_cast<rlim_t>(next.get()) + 1 + free);
+      return ConnectionAcceptor::Start(*std::move(socket), {}).status();
+    }();
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("LimitNOFILE"));
     EXPECT_FALSE(std::filesystem::exists(path_));

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/test_descriptor_limit.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -204,13 +204,10 @@ TEST(SocketLockTest, RefusesAnotherUsersFileAndSaysWhose) {
 
 TEST(SocketLockTest, WithoutDescriptorsSaysWhichLimitToRaise) {
   const TestFolder folder;
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit none = before;
-  none.rlim_cur = 0;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const absl::Status status = SocketLock::Take(folder / "reader.sock").status();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const absl::Status status = [&] {
+    const LowDescriptorLimit none(0);
+    return SocketLock::Take(folder / "reader.sock").status();
+  }();
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("LimitNOFILE"), HasSubstr("ulimit -n")));

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +11,7 @@
 #include <filesystem>
 #include <string>
 
+#include "server/test_descriptor_limit.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -122,14 +122,10 @@ TEST(ListeningSocketTest, ListensAnewWhereItsFileWasRemoved) {
 
 TEST(ListeningSocketTest, WithoutDescriptorsSaysWhichLimitToRaise) {
   const TestFolder folder;
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit none = before;
-  none.rlim_cur = 0;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const absl::Status status =
-      ListeningSocket::Listen(folder / "x.sock", 0600).status();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const absl::Status status = [&] {
+    const LowDescriptorLimit none(0);
+    return ListeningSocket::Listen(folder / "x.sock", 0600).status();
+  }();
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("LimitNOFILE"));
 }
