@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <set>
 #include <string>
@@ -332,26 +333,35 @@ class Daemon::Impl {
   using Defaults = std::set<std::pair<ProfileKey, Configuration>>;
 
   // Returns the defaults that may be decided with: of what serves, and of each
-  // kernel on each device, or each that is attached. So many at most as
-  // DefaultFaults keeps.
-  Defaults DefaultsInUse(bool only_attached) {
+  // kernel on each device, or each that is attached; of these the ones whose
+  // key is wanted. So many at most as DefaultFaults keeps.
+  Defaults DefaultsInUse(bool only_attached,
+                         const std::function<bool(const ProfileKey&)>& wanted) {
     Defaults defaults;
     const auto add = [&](const ProfileKey& key, const Configuration& standard) {
       if (defaults.size() < DefaultFaults::kMostKept)
         defaults.emplace(key, standard);
     };
-    for (const ServingTable& table : tables_.snapshot()->tables)
-      add(table.record.key, table.table->table().default_configuration);
+    for (const ServingTable& table : tables_.snapshot()->tables) {
+      if (wanted(table.record.key))
+        add(table.record.key, table.table->table().default_configuration);
+    }
+    std::set<ProfileKey> seen;  // Devices are often alike.
     const std::vector<std::string> names = kernels_.Names();
     for (const AgentDirectory::Known& known : devices_.List()) {
       if (only_attached && !known.attached) continue;
       const DeviceFacts& device = known.record.facts;
       for (const std::string& name : names) {
+        const auto fingerprint = kernels_.Fingerprint(name, device);
+        if (!fingerprint.ok()) continue;
+        ProfileKey key{name, *fingerprint, SiliconKey(device),
+                       EnvironmentKey(device)};
+        if (!wanted(key) || !seen.insert(key).second) continue;
+        // Not for each key: it copies the kernel's sources.
         const auto kernel = kernels_.Get(name, device);
         if (!kernel.ok()) continue;
-        add({name, (*kernel)->files.fingerprint, SiliconKey(device),
-             EnvironmentKey(device)},
-            (*kernel)->spec.default_configuration);
+        key.fingerprint = (*kernel)->files.fingerprint;
+        add(key, (*kernel)->spec.default_configuration);
       }
     }
     return defaults;
@@ -359,7 +369,9 @@ class Daemon::Impl {
 
   // Reads what is known of defaults, before anybody asks.
   void LoadDefaultFaults() {
-    for (const auto& [key, standard] : DefaultsInUse(/*only_attached=*/false))
+    const auto all = [](const ProfileKey&) { return true; };
+    for (const auto& [key, standard] :
+         DefaultsInUse(/*only_attached=*/false, all))
       default_faults_.Load(key, standard);
     // Of what was withdrawn the kernel's folder may be gone.
     for (const TableRecord& record : tables_.snapshot()->withdrawn) {
@@ -373,17 +385,27 @@ class Daemon::Impl {
   // A job has changed the candidates; the default may be one that nobody has
   // asked for.
   void ReloadDefaultFaults(const ProfileKey& changed) {
-    for (const auto& [key, standard] : DefaultsInUse(/*only_attached=*/false)) {
-      if (key == changed) default_faults_.Expect(key, standard);
-    }
+    const auto is_changed = [&](const ProfileKey& key) {
+      return key == changed;
+    };
+    for (const auto& [key, standard] :
+         DefaultsInUse(/*only_attached=*/false, is_changed))
+      default_faults_.Expect(key, standard);
     default_faults_.Reload(changed);
   }
 
   // Devices that have come and kernels that were edited since may have profiles
   // of earlier times.
   void ExpectDefaultFaults() {
-    for (const auto& [key, standard] : DefaultsInUse(/*only_attached=*/true))
+    std::set<ProfileKey> in_use;
+    const auto is_new = [&](const ProfileKey& key) {
+      in_use.insert(key);
+      return !expected_.contains(key);
+    };
+    for (const auto& [key, standard] :
+         DefaultsInUse(/*only_attached=*/true, is_new))
       default_faults_.Of(key, standard);
+    expected_.swap(in_use);
     default_faults_.RetryFailed();
   }
 
@@ -437,6 +459,8 @@ class Daemon::Impl {
   StreamSet agent_streams_;
   StreamSet admin_streams_;
   MemoryReturn memory_{GiveMemoryBack};
+  // What ExpectDefaultFaults has found before; its thread's.
+  std::set<ProfileKey> expected_;
   PeerUsers peers_;
   std::vector<SocketLock> socket_locks_;  // Longer than what listens.
   Listener reader_;
