@@ -37,7 +37,8 @@ class AdminHandler {
   absl::Status CancelJob(const v1::CancelJobRequest& request,
                          v1::CancelJobResponse* response);
 
-  // Returns the job with a handle on its changes. Errors: NOT_FOUND.
+  // Returns the job with a handle on its changes. Reads the store where it is
+  // not in memory. Errors: NOT_FOUND.
   absl::StatusOr<JobControl::Watch> WatchJob(uint64_t id,
                                              JobControl::Listener listener);
 
@@ -46,6 +47,9 @@ class AdminHandler {
   // else as JobQueue::Measure.
   absl::StatusOr<JobRecord> Measure(const v1::MeasureRequest& request,
                                     MeasureSink sink);
+
+  // As JobQueue::InMemory.
+  bool InMemory(uint64_t id) const { return jobs_->InMemory(id); }
 
   // Nobody waits for a job's results any more: cancels it where it has not
   // ended.

@@ -224,8 +224,9 @@ class Daemon::Impl {
     RETURN_IF_ERROR(Listen(
         {options_.admin_socket, kOwnerAndGroup, bounds.admin, kAdminServers},
         [this] {
-          return AdminServices(&admin_handler_, &writes_, &admin_streams_,
-                               &peers_);
+          return AdminServices(&admin_handler_,
+                               {.writes = &writes_, .reads = &reads_},
+                               &admin_streams_, &peers_);
         },
         &peers_, &admin_));
     TellOfStore(facts_.write_problem());
@@ -374,11 +375,10 @@ class Daemon::Impl {
          DefaultsInUse(/*only_attached=*/false, all))
       default_faults_.Load(key, standard);
     // Of what was withdrawn the kernel's folder may be gone.
-    for (const TableRecord& record : tables_.snapshot()->withdrawn) {
-      if (const auto table = tables_.Get(record.digest); table.ok()) {
-        default_faults_.Load(record.key,
-                             table->table->table().default_configuration);
-      }
+    for (const ServingTable& withdrawn : tables_.snapshot()->withdrawn) {
+      if (withdrawn.table == nullptr) continue;
+      default_faults_.Load(withdrawn.record.key,
+                           withdrawn.table->table().default_configuration);
     }
   }
 

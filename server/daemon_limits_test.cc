@@ -199,6 +199,53 @@ TEST_F(DaemonLimitsTest, WhatTheDiskIsReadForKeepsNoOtherReaderWaiting) {
   daemon_ = nullptr;  // Before its stores.
 }
 
+TEST_F(DaemonLimitsTest, JobsInMemoryAreShownWhileOthersAreReadFromASlowDisk) {
+  const auto first = Attach("CPU-1");
+  const uint64_t long_ago = Reprofile().id();
+  first->Leave();
+  daemon_ = nullptr;
+  FaultyJobStore slow(&jobs_);
+  DaemonStores stores = Stores();
+  stores.jobs = &slow;
+  auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  daemon_ = *std::move(daemon);
+  const auto agent = Attach("CPU-1");
+  const uint64_t in_memory = Reprofile().id();
+  const auto watch = [this](uint64_t id) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::seconds(30));
+    v1::WatchJobRequest request;
+    request.set_id(id);
+    const auto admin = Stub<v1::AdminService>("admin.sock");
+    const auto reader = admin->WatchJob(&context, request);
+    v1::WatchJobResponse last;
+    while (reader->Read(&last)) {
+    }
+    return reader->Finish().ok() && last.job().id() == id;
+  };
+  slow.reads().Hold();
+  // More than gRPC has threads on most machines.
+  std::vector<std::future<bool>> watchers;
+  for (int i = 0; i < 16; ++i)
+    watchers.push_back(std::async(std::launch::async, watch, long_ago));
+  slow.reads().WaitForHeld();
+  EXPECT_TRUE(watch(in_memory));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::seconds(30));
+  v1::GetJobRequest request;
+  request.set_id(in_memory);
+  v1::GetJobResponse shown;
+  EXPECT_TRUE(Stub<v1::StatusService>("reader.sock")
+                  ->GetJob(&context, request, &shown)
+                  .ok());
+  slow.reads().Release();
+  for (auto& watcher : watchers) EXPECT_TRUE(watcher.get());
+  daemon_ = nullptr;  // Before its stores.
+}
+
 TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderOfDefaultsWaiting) {
   {
     const auto agent = Attach("CPU-1");
@@ -255,6 +302,50 @@ TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderOfDefaultsWaiting) {
   EXPECT_TRUE(ReadersAreAnswered());
   slow.reads().Release();
   EXPECT_TRUE(WaitUntil([&] { return unusable().value_or(false); }));
+  daemon_ = nullptr;  // Before its stores.
+}
+
+TEST_F(DaemonLimitsTest, ASlowDiskKeepsNoReaderOfWithdrawnTablesWaiting) {
+  {
+    const auto agent = Attach("CPU-1");
+    ASSERT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  }
+  // Withdrawn, and its kernel's folder is gone: only the table itself says
+  // what the default is.
+  daemon_ = nullptr;
+  TableRecord record = tables_.ListServing().value().at(0);
+  record.withdrawn = "it is wrong";
+  ASSERT_TRUE(tables_.Withdraw(record).ok());
+  std::filesystem::remove_all(folder_ / "kernels/copy");
+  FaultyTableStore slow(&tables_);
+  DaemonStores stores = Stores();
+  stores.tables = &slow;
+  auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  daemon_ = *std::move(daemon);
+  slow.reads().Hold();
+  const auto reason = [&]() -> absl::StatusOr<std::string> {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::seconds(30));
+    v1::ResolveResponse response;
+    const grpc::Status status =
+        Stub<v1::DecisionService>("reader.sock")
+            ->Resolve(&context, Problem(33, 100), &response);
+    if (!status.ok()) return absl::UnknownError(status.error_message());
+    return response.decisions(0).reason();
+  };
+  // More than gRPC has threads on most machines.
+  std::vector<std::future<absl::StatusOr<std::string>>> readers;
+  for (int i = 0; i < 16; ++i)
+    readers.push_back(std::async(std::launch::async, reason));
+  for (auto& reader : readers) {
+    const absl::StatusOr<std::string> told = reader.get();
+    ASSERT_TRUE(told.ok()) << told.status();
+    EXPECT_THAT(*told, HasSubstr("TABLE_WITHDRAWN"));
+  }
+  EXPECT_TRUE(ReadersAreAnswered());
+  slow.reads().Release();
   daemon_ = nullptr;  // Before its stores.
 }
 

@@ -101,11 +101,12 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
     return decider;
   }
   if (!absl::IsNotFound(match.status())) return match.status();
-  const std::optional<TableRecord> withdrawn =
+  const std::optional<ServingTable> withdrawn =
       lookup.FindWithdrawn(kernel, device_uuid, fingerprint);
   if (withdrawn) {
-    decider.withdrawn = absl::StrCat("table ", withdrawn->digest.substr(0, 12),
-                                     ": ", withdrawn->withdrawn);
+    const TableRecord& record = withdrawn->record;
+    decider.withdrawn = absl::StrCat("table ", record.digest.substr(0, 12),
+                                     ": ", record.withdrawn);
   }
   // A missing table is an answer, a kernel that nobody knows is not.
   const absl::StatusOr<std::shared_ptr<const KernelSpec>> spec =
@@ -118,12 +119,11 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
     }
     return decider;
   }
-  if (!withdrawn) return match.status();
+  if (!withdrawn || withdrawn->table == nullptr) return match.status();
   // The folder is gone, what the table says of the kernel is not.
-  ASSIGN_OR_RETURN(const ServingTable table, lookup.Get(withdrawn->digest));
-  TakeShape(table.table->table(), decider);
+  TakeShape(withdrawn->table->table(), decider);
   decider.default_faults =
-      lookup.DefaultFaultsOf(withdrawn->key, decider.standard);
+      lookup.DefaultFaultsOf(withdrawn->record.key, decider.standard);
   return decider;
 }
 

@@ -243,11 +243,15 @@ class StatusService final : public RawStatusService {
   }
   ServerUnaryReactor* GetJob(CallbackServerContext* context,
                              const ByteBuffer* in, ByteBuffer* out) override {
-    return AnswerLater<v1::GetJobRequest, v1::GetJobResponse>(
+    const auto handle = [this](const auto& request, auto* response) {
+      return handler_->GetJob(request, response);
+    };
+    const auto in_memory = [this](const v1::GetJobRequest& request) {
+      return handler_->InMemory(request.id());
+    };
+    return AnswerNowOrLater<v1::GetJobRequest, v1::GetJobResponse>(
         context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->GetJob(request, response);
-        });
+        in_memory, handle);
   }
   grpc::ServerWriteReactor<ByteBuffer>* ListSamples(
       CallbackServerContext* context, const ByteBuffer* in) override {
@@ -494,7 +498,21 @@ class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
 
 class WatchJobReactor final : public JobReactor<v1::WatchJobResponse> {
  public:
-  void Start(AdminHandler* handler, uint64_t id) {
+  // `reads`: where a job is read that is in the store alone.
+  void Start(AdminHandler* handler, WorkQueue* reads, uint64_t id) {
+    if (handler->InMemory(id)) {
+      Watch(handler, id);
+      return;
+    }
+    const auto self =
+        std::static_pointer_cast<WatchJobReactor>(this->shared_from_this());
+    const absl::Status queued = reads->Run(
+        [self, handler, id] { self->Watch(handler, id); }, {.user = user()});
+    if (!queued.ok()) End(ToGrpcStatus(queued));
+  }
+
+ private:
+  void Watch(AdminHandler* handler, uint64_t id) {
     absl::StatusOr<JobControl::Watch> watch = handler->WatchJob(id, Listener());
     if (!watch.ok()) {
       End(ToGrpcStatus(watch.status()));
@@ -594,9 +612,13 @@ using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
 
 class AdminService final : public RawAdminService {
  public:
-  AdminService(AdminHandler* handler, WorkQueue* work, StreamSet* streams,
+  AdminService(AdminHandler* handler, const AdminWork& work, StreamSet* streams,
                const PeerUsers* peers)
-      : handler_(handler), work_(work), peers_(peers), streams_(streams) {}
+      : handler_(handler),
+        work_(work.writes),
+        reads_(work.reads),
+        peers_(peers),
+        streams_(streams) {}
 
   ServerUnaryReactor* Reprofile(CallbackServerContext* context,
                                 const ByteBuffer* in,
@@ -621,8 +643,9 @@ class AdminService final : public RawAdminService {
     auto reactor = std::make_shared<WatchJobReactor>();
     if (reactor->Open(streams_, UserOf(peers_, *context))) {
       StartWith<v1::WatchJobRequest>(
-          *reactor, *in, kFewWords,
-          [&](const auto& request) { reactor->Start(handler_, request.id()); });
+          *reactor, *in, kFewWords, [&](const auto& request) {
+            reactor->Start(handler_, reads_, request.id());
+          });
     }
     return reactor.get();
   }
@@ -638,6 +661,7 @@ class AdminService final : public RawAdminService {
  private:
   AdminHandler* const handler_;
   WorkQueue* const work_;
+  WorkQueue* const reads_;
   const PeerUsers* const peers_;
   StreamSet* const streams_;
 };
@@ -671,8 +695,8 @@ Services AgentServices(AgentDirectory* devices,
   return services;
 }
 
-Services AdminServices(AdminHandler* admin, WorkQueue* work, StreamSet* streams,
-                       const PeerUsers* peers) {
+Services AdminServices(AdminHandler* admin, const AdminWork& work,
+                       StreamSet* streams, const PeerUsers* peers) {
   Services services;
   services.push_back(
       std::make_unique<AdminService>(admin, work, streams, peers));

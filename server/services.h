@@ -55,9 +55,13 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
                        const AgentSession::Options& options, StreamSet* streams,
                        const PeerUsers* peers);
-// `work`: where jobs are stored.
-Services AdminServices(AdminHandler* admin, WorkQueue* work, StreamSet* streams,
-                       const PeerUsers* peers);
+// Where jobs are stored, and where those are read that are in the store alone.
+struct AdminWork {
+  WorkQueue* writes = nullptr;
+  WorkQueue* reads = nullptr;
+};
+Services AdminServices(AdminHandler* admin, const AdminWork& work,
+                       StreamSet* streams, const PeerUsers* peers);
 
 }  // namespace wavetune
 

@@ -113,9 +113,9 @@ absl::Status StatusHandler::ListKernels(
             TableRecordToProto(table.record, judge_.StaleReason(table.record));
       }
     }
-    for (const TableRecord& record : snapshot->withdrawn) {
-      if (record.key.kernel == entry.name) {
-        *kernel->add_withdrawn() = TableRecordToProto(record);
+    for (const ServingTable& table : snapshot->withdrawn) {
+      if (table.record.key.kernel == entry.name) {
+        *kernel->add_withdrawn() = TableRecordToProto(table.record);
       }
     }
     AddDefaultFaults(*kernel);

@@ -62,6 +62,8 @@ class StatusHandler {
                         v1::ListJobsResponse* response) const;
   absl::Status GetJob(const v1::GetJobRequest& request,
                       v1::GetJobResponse* response) const;
+  // As JobQueue::InMemory: whether GetJob needs no store.
+  bool InMemory(uint64_t job) const { return options_.jobs->InMemory(job); }
 
  private:
   // Adds on which attached devices the kernel's default does not work.

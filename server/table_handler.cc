@@ -79,7 +79,7 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
         device ? judge_.StaleReasonOn(*device, table.record) : on_node[i]);
     listed.push_back(table);
   }
-  for (const TableRecord& record : snapshot->withdrawn) {
+  for (const auto& [record, table] : snapshot->withdrawn) {
     if (!request.kernel().empty() && record.key.kernel != request.kernel()) {
       continue;
     }
@@ -133,7 +133,7 @@ std::string TableHandler::WhyWithdrawn(const std::string& digest) const {
   for (const ServingTable& table : snapshot->tables) {
     if (table.record.digest == digest) return "";
   }
-  for (const TableRecord& record : snapshot->withdrawn) {
+  for (const auto& [record, table] : snapshot->withdrawn) {
     if (record.digest == digest) return record.withdrawn;
   }
   return "";
@@ -228,7 +228,7 @@ void TableHandler::AddRemarks(const TableSnapshot& snapshot,
 
 void TableHandler::AddWithdrawals(const TableSnapshot& snapshot,
                                   TableNotices& notices) const {
-  for (const TableRecord& record : snapshot.withdrawn) {
+  for (const auto& [record, table] : snapshot.withdrawn) {
     notices.push_back(
         Notice(v1::WatchTablesResponse::RETIRED, snapshot.revision, &record));
   }

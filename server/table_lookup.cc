@@ -38,7 +38,7 @@ absl::StatusOr<TableMatch> TableLookup::Find(
   return match;
 }
 
-std::optional<TableRecord> TableLookup::FindWithdrawn(
+std::optional<ServingTable> TableLookup::FindWithdrawn(
     const std::string& kernel, const std::string& device_uuid,
     const std::string& fingerprint) const {
   const absl::StatusOr<TableQuery> query =

@@ -42,14 +42,9 @@ class TableLookup {
 
   // Returns what Find would return, had it not been withdrawn; nothing where
   // that is not why it finds nothing.
-  std::optional<TableRecord> FindWithdrawn(
+  std::optional<ServingTable> FindWithdrawn(
       const std::string& kernel, const std::string& device_uuid,
       const std::string& fingerprint) const;
-
-  // Returns a table by digest. Errors: as TableCatalog::Get.
-  absl::StatusOr<ServingTable> Get(const std::string& digest) const {
-    return tables_->Get(digest);
-  }
 
   // Return why a default does not work: of a table's class; of a kernel on a
   // device, as both are now. Nothing where it does or nobody has checked.

@@ -554,6 +554,8 @@ absl::StatusOr<JobRecord> JobQueue::Get(uint64_t id) {
   return services_.jobs->Get(id);
 }
 
+bool JobQueue::InMemory(uint64_t id) { return Find(id) != nullptr; }
+
 absl::StatusOr<std::vector<JobRecord>> JobQueue::List(int limit) {
   ASSIGN_OR_RETURN(std::vector<JobRecord> records, services_.jobs->List(limit));
   // Memory knows more than the disk: progress, and states that a full disk

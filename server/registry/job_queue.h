@@ -102,6 +102,9 @@ class JobQueue {
 
   // Returns a job. Errors: NOT_FOUND.
   absl::StatusOr<JobRecord> Get(uint64_t id);
+  // Whether Get and Subscribe answer from memory: they read others from the
+  // store, and so may wait for a disk.
+  bool InMemory(uint64_t id);
 
   // Returns the newest jobs, newest first. Errors: the store's.
   absl::StatusOr<std::vector<JobRecord>> List(int limit);

@@ -25,10 +25,11 @@ std::string Describe(const TableRecord& record) {
 
 // What may answer a query: a table that serves, or one that was withdrawn.
 struct Choice {
-  const TableRecord* record = nullptr;
-  const ServingTable* table = nullptr;  // nullptr: withdrawn.
+  const ServingTable* table = nullptr;
+  bool withdrawn = false;
 
-  const ProfileKey& key() const { return record->key; }
+  const TableRecord& record() const { return table->record; }
+  const ProfileKey& key() const { return record().key; }
 };
 
 std::vector<Choice> ChoicesOf(const TableSnapshot& snapshot,
@@ -36,11 +37,13 @@ std::vector<Choice> ChoicesOf(const TableSnapshot& snapshot,
   std::vector<Choice> choices;
   for (const ServingTable& table : snapshot.tables) {
     if (table.record.key.kernel == kernel) {
-      choices.push_back({&table.record, &table});
+      choices.push_back({&table, /*withdrawn=*/false});
     }
   }
-  for (const TableRecord& record : snapshot.withdrawn) {
-    if (record.key.kernel == kernel) choices.push_back({&record, nullptr});
+  for (const ServingTable& table : snapshot.withdrawn) {
+    if (table.record.key.kernel == kernel) {
+      choices.push_back({&table, /*withdrawn=*/true});
+    }
   }
   return choices;
 }
@@ -48,7 +51,7 @@ std::vector<Choice> ChoicesOf(const TableSnapshot& snapshot,
 std::string DescribeAll(const std::vector<Choice>& choices) {
   return absl::StrJoin(choices, "\n  ",
                        [](std::string* out, const Choice& choice) {
-                         absl::StrAppend(out, Describe(*choice.record));
+                         absl::StrAppend(out, Describe(choice.record()));
                        });
 }
 
@@ -100,16 +103,27 @@ void Prefer(std::vector<Choice>& choices, Predicate keep) {
 const Choice& Newest(const std::vector<Choice>& choices) {
   return *std::max_element(choices.begin(), choices.end(),
                            [](const Choice& a, const Choice& b) {
-                             return a.record->epoch < b.record->epoch;
+                             return a.record().epoch < b.record().epoch;
                            });
 }
 
 // Removes what serves, or was withdrawn, for a key.
 void EraseKey(TableSnapshot& snapshot, const ProfileKey& key) {
-  std::erase_if(snapshot.tables,
-                [&](const ServingTable& t) { return t.record.key == key; });
-  std::erase_if(snapshot.withdrawn,
-                [&](const TableRecord& r) { return r.key == key; });
+  const auto is_of_key = [&](const ServingTable& t) {
+    return t.record.key == key;
+  };
+  std::erase_if(snapshot.tables, is_of_key);
+  std::erase_if(snapshot.withdrawn, is_of_key);
+}
+
+// Inserts a table at its place in a list that is sorted by key.
+void InsertByKey(std::vector<ServingTable>& tables, ServingTable table) {
+  const auto place =
+      std::lower_bound(tables.begin(), tables.end(), table,
+                       [](const ServingTable& a, const ServingTable& b) {
+                         return a.record.key < b.record.key;
+                       });
+  tables.insert(place, std::move(table));
 }
 
 // Returns what answers the query. Errors: as TableCatalog::Find, but for what
@@ -171,7 +185,8 @@ absl::Status TableCatalog::Load() {
   ASSIGN_OR_RETURN(const std::vector<TableRecord> records,
                    store_->ListServing());
   auto snapshot = std::make_shared<TableSnapshot>();
-  ASSIGN_OR_RETURN(snapshot->withdrawn, store_->ListWithdrawn());
+  ASSIGN_OR_RETURN(const std::vector<TableRecord> withdrawn,
+                   store_->ListWithdrawn());
   snapshot->revision = store_->Revision();
   for (const TableRecord& record : records) {
     absl::StatusOr<ServingTable> table = Get(record.digest);
@@ -183,6 +198,15 @@ absl::Status TableCatalog::Load() {
       continue;
     }
     snapshot->tables.push_back({record, table->table});
+  }
+  for (const TableRecord& record : withdrawn) {
+    const absl::StatusOr<ServingTable> table = Get(record.digest);
+    if (!table.ok()) {
+      warn_(absl::StrCat("withdrawn table of kernel ", record.key.kernel,
+                         " cannot be read: ", table.status().message()));
+    }
+    snapshot->withdrawn.push_back(
+        {record, table.ok() ? table->table : nullptr});
   }
   std::lock_guard lock(mutex_);
   changes_.clear();
@@ -199,7 +223,7 @@ std::shared_ptr<const TableSnapshot> TableCatalog::snapshot() const {
 absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
   const std::shared_ptr<const TableSnapshot> serving = snapshot();
   ASSIGN_OR_RETURN(const Choice choice, Choose(*serving, query));
-  if (choice.table == nullptr) return WasWithdrawn(*choice.record);
+  if (choice.withdrawn) return WasWithdrawn(choice.record());
   TableMatch match{.serving = *choice.table};
   if (query.device) {
     match.stale_reason = KeyDifference(choice.key().environment_key,
@@ -208,12 +232,12 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
   return match;
 }
 
-std::optional<TableRecord> TableCatalog::FindWithdrawn(
+std::optional<ServingTable> TableCatalog::FindWithdrawn(
     const TableQuery& query) const {
   const std::shared_ptr<const TableSnapshot> serving = snapshot();
   const absl::StatusOr<Choice> choice = Choose(*serving, query);
-  if (!choice.ok() || choice->table != nullptr) return std::nullopt;
-  return *choice->record;
+  if (!choice.ok() || !choice->withdrawn) return std::nullopt;
+  return *choice->table;
 }
 
 absl::StatusOr<ServingTable> TableCatalog::Get(absl::string_view digest) const {
@@ -231,6 +255,20 @@ absl::StatusOr<ServingTable> TableCatalog::Get(absl::string_view digest) const {
   return ServingTable{std::move(stored.record), std::move(table)};
 }
 
+absl::StatusOr<std::shared_ptr<const CompiledTable>> TableCatalog::TableOf(
+    const std::string& digest) const {
+  const std::shared_ptr<const TableSnapshot> known = snapshot();
+  for (const std::vector<ServingTable>* tables :
+       {&known->tables, &known->withdrawn}) {
+    for (const ServingTable& table : *tables) {
+      if (table.record.digest == digest && table.table != nullptr)
+        return table.table;
+    }
+  }
+  ASSIGN_OR_RETURN(const ServingTable stored, Get(digest));
+  return stored.table;
+}
+
 std::optional<ServingTable> TableCatalog::Incumbent(
     const ProfileKey& key) const {
   const std::shared_ptr<const TableSnapshot> serving = snapshot();
@@ -246,7 +284,7 @@ std::optional<ServingTable> TableCatalog::Incumbent(
     return c.key().environment_key == key.environment_key;
   });
   const Choice& newest = Newest(fitting);
-  if (newest.table == nullptr) return std::nullopt;
+  if (newest.withdrawn) return std::nullopt;
   return *newest.table;
 }
 
@@ -260,12 +298,7 @@ absl::StatusOr<TableRecord> TableCatalog::Promote(TableRecord record,
   unsaved_.erase(stored.key);
   TableSnapshot next = *snapshot();
   EraseKey(next, stored.key);
-  const auto place =
-      std::lower_bound(next.tables.begin(), next.tables.end(), stored.key,
-                       [](const ServingTable& t, const ProfileKey& k) {
-                         return t.record.key < k;
-                       });
-  next.tables.insert(place, {stored, std::move(table)});
+  InsertByKey(next.tables, {stored, std::move(table)});
   Publish(std::move(next),
           {TableChange::Kind::kPromoted, stored, stored.revision});
   return stored;
@@ -309,13 +342,9 @@ absl::Status TableCatalog::SaveWithdrawals() {
 
 void TableCatalog::PublishWithdrawn(const TableRecord& record) {
   TableSnapshot next = *snapshot();
+  const auto table = TableOf(record.digest);
   EraseKey(next, record.key);
-  next.withdrawn.insert(
-      std::lower_bound(next.withdrawn.begin(), next.withdrawn.end(), record,
-                       [](const TableRecord& a, const TableRecord& b) {
-                         return a.key < b.key;
-                       }),
-      record);
+  InsertByKey(next.withdrawn, {record, table.ok() ? *table : nullptr});
   Publish(std::move(next),
           {TableChange::Kind::kRetired, record, record.revision});
 }

@@ -1,6 +1,6 @@
 // TableCatalog: the serving tables in memory, ready to decide and to be sent.
 //
-// Requests never touch the disk but for tables that no longer serve. Matching a
+// Requests never touch the disk but for tables that were replaced. Matching a
 // table to a device is here too: equal silicon keys are required; where the
 // environment key or the kernel's fingerprint differs the table is served as
 // stale (server/registry/table_staleness.h), because yesterday's table beats
@@ -35,7 +35,7 @@
 
 namespace wavetune {
 
-// A table that serves, or served.
+// A table that serves, or served; `table` may be nullptr where a list says so.
 struct ServingTable {
   TableRecord record;
   std::shared_ptr<const CompiledTable> table;
@@ -44,8 +44,9 @@ struct ServingTable {
 // What serves at one revision.
 struct TableSnapshot {
   std::vector<ServingTable> tables;  // Sorted by key.
-  // What was withdrawn and not replaced since; sorted by key.
-  std::vector<TableRecord> withdrawn;
+  // What was withdrawn and not replaced since; sorted by key. The tables are in
+  // memory, as they say what their kernel's default is; nullptr: unreadable.
+  std::vector<ServingTable> withdrawn;
   uint64_t revision = 0;
 };
 
@@ -118,7 +119,7 @@ class TableCatalog {
 
   // Returns what Find would answer with, had it not been withdrawn; nothing
   // where that is not why it finds nothing.
-  std::optional<TableRecord> FindWithdrawn(const TableQuery& query) const;
+  std::optional<ServingTable> FindWithdrawn(const TableQuery& query) const;
 
   // Returns a table by digest, serving or not. Errors: as TableStore::Get;
   // INVALID_ARGUMENT for something that is no digest.
@@ -161,6 +162,9 @@ class TableCatalog {
   Watch Subscribe(uint64_t from_revision, Listener listener);
 
  private:
+  // Returns a table, of the store only where it is not in memory.
+  absl::StatusOr<std::shared_ptr<const CompiledTable>> TableOf(
+      const std::string& digest) const;
   // Makes `next` the snapshot, at the change's revision, and tells watchers.
   // Holds change_mutex_.
   void Publish(TableSnapshot next, TableChange change);

@@ -204,7 +204,7 @@ TEST_F(TableCatalogTest, NoOlderTableTakesThePlaceOfAWithdrawnOne) {
   EXPECT_THAT(std::string(found.status().message()),
               HasSubstr("was withdrawn: it chooses a wrong one"));
   ASSERT_TRUE(catalog_.FindWithdrawn(by_name).has_value());
-  EXPECT_EQ(catalog_.FindWithdrawn(by_name)->digest, current.digest);
+  EXPECT_EQ(catalog_.FindWithdrawn(by_name)->record.digest, current.digest);
   EXPECT_FALSE(catalog_.Incumbent(current.key).has_value());
   // Who asks for the older version means it.
   const auto older = catalog_.Find(
@@ -240,6 +240,39 @@ TEST_F(TableCatalogTest, WatchersHearOfAWithdrawalAndWhy) {
   EXPECT_EQ(heard[0].table.digest, served.digest);
   EXPECT_EQ(heard[0].table.withdrawn, "it is wrong");
   EXPECT_EQ(heard[0].revision, 2u);
+}
+
+TEST_F(TableCatalogTest, AWithdrawnTableIsInMemory) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  FaultyTableStore faulty(&store_);
+  TableCatalog restarted(&faulty, [](const std::string&) {});
+  ASSERT_TRUE(restarted.Load().ok());
+  faulty.reads().Fail(absl::UnavailableError("the disk is gone"));
+  for (TableCatalog* const catalog : {&catalog_, &restarted}) {
+    const auto withdrawn = catalog->FindWithdrawn({.kernel = spec_.name});
+    ASSERT_TRUE(withdrawn.has_value());
+    ASSERT_NE(withdrawn->table, nullptr);
+    EXPECT_EQ(withdrawn->table->table().default_configuration,
+              spec_.default_configuration);
+  }
+}
+
+TEST_F(TableCatalogTest, AWithdrawnTableThatCannotBeReadKeepsItsReason) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  FaultyTableStore faulty(&store_);
+  std::vector<std::string> warnings;
+  TableCatalog restarted(
+      &faulty, [&](const std::string& text) { warnings.push_back(text); });
+  // The two lists are read, the table is not.
+  faulty.reads().Fail(absl::DataLossError("corrupt"), /*skip=*/2);
+  ASSERT_TRUE(restarted.Load().ok());
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("cannot be read: corrupt")));
+  const auto withdrawn = restarted.FindWithdrawn({.kernel = spec_.name});
+  ASSERT_TRUE(withdrawn.has_value());
+  EXPECT_EQ(withdrawn->record.withdrawn, "it is wrong");
+  EXPECT_EQ(withdrawn->table, nullptr);
 }
 
 TEST_F(TableCatalogTest, AFullStoreKeepsNoWrongTableServing) {

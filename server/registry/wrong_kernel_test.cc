@@ -138,7 +138,7 @@ TEST_F(WrongKernelTest, ATableWhoseChoiceIsShownWrongIsWithdrawn) {
                                      " was withdrawn"));
   EXPECT_THAT(tables_.snapshot()->tables, IsEmpty());
   ASSERT_THAT(tables_.snapshot()->withdrawn, SizeIs(1));
-  EXPECT_EQ(tables_.snapshot()->withdrawn[0].digest, first.digest);
+  EXPECT_EQ(tables_.snapshot()->withdrawn[0].record.digest, first.digest);
   const auto found = tables_.Find({.kernel = spec_.name});
   EXPECT_TRUE(absl::IsNotFound(found.status()));
   EXPECT_THAT(std::string(found.status().message()),
@@ -170,7 +170,7 @@ TEST_F(WrongKernelTest, AStartWithdrawsWhatAnEarlierDaemonLeftServing) {
   WithdrawWrongTables(samples_, tables_, Warn());
   EXPECT_THAT(tables_.snapshot()->tables, IsEmpty());
   ASSERT_THAT(tables_.snapshot()->withdrawn, SizeIs(1));
-  EXPECT_EQ(tables_.snapshot()->withdrawn[0].withdrawn,
+  EXPECT_EQ(tables_.snapshot()->withdrawn[0].record.withdrawn,
             "it chooses " + FormatConfiguration(spec_, chosen.back()) +
                 ", which computes wrong results");
   EXPECT_THAT(warnings_, SizeIs(1));
