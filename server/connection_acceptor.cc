@@ -251,6 +251,7 @@ void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
 void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   const int fd = silent->first;
   const ConnectionPeer peer = silent->second.peer;
+  const Time since = silent->second.since;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   FileDescriptor watched(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   // Without a second descriptor its end would never be seen.
@@ -266,7 +267,13 @@ void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   connections_.erase(silent);
   connections_[watched.Release()] = {
       .peer = peer, .state = Connection::State::kServed, .since = {}};
-  if (options_.peers != nullptr) options_.peers->Set(fd, peer.user);
+  if (options_.peers != nullptr) {
+    options_.peers->Set(
+        fd, {.user = peer.user,
+             .since_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                             since.time_since_epoch())
+                             .count()});
+  }
   options_.serve(fd, peer.user);
 }
 

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/registry/clock.h"
 #include "server/test_descriptor_limit.h"
 #include "server/test_folder.h"
 
@@ -136,6 +137,7 @@ class ConnectionAcceptorTest : public ::testing::Test {
 
 TEST_F(ConnectionAcceptorTest, HandsOverWhoSpeaksHttp2) {
   Start({.in_all = 4, .per_user = 4});
+  const int64_t before_us = SteadyNowUs();
   const FileDescriptor fd = Connect();
   Say(fd, std::string(kPreface).substr(0, 10));
   Say(fd, std::string(kPreface).substr(10) + "more");
@@ -144,8 +146,12 @@ TEST_F(ConnectionAcceptorTest, HandsOverWhoSpeaksHttp2) {
   std::array<char, 64> bytes{};
   EXPECT_EQ(::recv(served_.last(), bytes.data(), bytes.size(), 0),
             static_cast<ssize_t>(std::strlen(kPreface) + 4));
-  EXPECT_EQ(peers_.Find("fd:" + std::to_string(served_.last())), ::geteuid());
-  EXPECT_EQ(peers_.Find("unix:/x"), std::nullopt);
+  const auto peer = peers_.Find("fd:" + std::to_string(served_.last()));
+  ASSERT_TRUE(peer.has_value());
+  EXPECT_EQ(peer->user, ::geteuid());
+  EXPECT_GE(peer->since_us, before_us);
+  EXPECT_LE(peer->since_us, SteadyNowUs());
+  EXPECT_FALSE(peers_.Find("unix:/x").has_value());
 }
 
 TEST_F(ConnectionAcceptorTest, ClosesWhatIsNotHttp2) {

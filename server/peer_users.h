@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,28 +23,33 @@ namespace wavetune {
 
 class PeerUsers {
  public:
-  void Set(int fd, uid_t user) {
+  struct Connection {
+    uid_t user = 0;
+    int64_t since_us = 0;  // When it was accepted: SteadyNowUs.
+  };
+
+  void Set(int fd, const Connection& connection) {
     std::lock_guard lock(mutex_);
-    users_[fd] = user;
+    connections_[fd] = connection;
   }
 
-  // Returns the user of a call's peer (grpc::ServerContext::peer()); nothing
-  // for a peer that came another way.
-  std::optional<uid_t> Find(absl::string_view peer) const {
+  // Returns the connection of a call's peer (grpc::ServerContext::peer());
+  // nothing for a peer that came another way.
+  std::optional<Connection> Find(absl::string_view peer) const {
     int fd = -1;
     if (!absl::ConsumePrefix(&peer, "fd:") || !absl::SimpleAtoi(peer, &fd)) {
       return std::nullopt;
     }
     std::lock_guard lock(mutex_);
-    const auto it = users_.find(fd);
-    if (it == users_.end()) return std::nullopt;
+    const auto it = connections_.find(fd);
+    if (it == connections_.end()) return std::nullopt;
     return it->second;
   }
 
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_. As many as there are descriptors.
-  std::map<int, uid_t> users_;
+  std::map<int, Connection> connections_;
 };
 
 }  // namespace wavetune

@@ -20,6 +20,7 @@
 #include "server/bounded_call.h"
 #include "server/list_samples_reactor.h"
 #include "server/record_proto.h"
+#include "server/registry/clock.h"
 
 namespace wavetune {
 namespace {
@@ -63,8 +64,21 @@ constexpr RequestBounds kAgentMessage{kMaxAgentBytes, 8 * kMiB};
 std::string UserOf(const PeerUsers* peers,
                    const CallbackServerContext& context) {
   if (peers == nullptr) return "unknown";
-  const std::optional<uid_t> user = peers->Find(context.peer());
-  return user ? absl::StrCat(*user) : "unknown";
+  const auto connection = peers->Find(context.peer());
+  return connection ? absl::StrCat(connection->user) : "unknown";
+}
+
+// Who reports use by a call.
+UsageHandler::Peer ReporterOf(const PeerUsers* peers,
+                              const CallbackServerContext& context) {
+  UsageHandler::Peer peer{.user = UserOf(peers, context),
+                          .process = context.peer()};
+  if (peers == nullptr) return peer;
+  if (const auto connection = peers->Find(context.peer())) {
+    peer.connected_s =
+        static_cast<double>(SteadyNowUs() - connection->since_us) * 1e-6;
+  }
+  return peer;
 }
 
 class WatchTablesReactor final
@@ -286,8 +300,7 @@ class UsageService final : public RawUsageService {
   ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
                                   const ByteBuffer* in,
                                   ByteBuffer* out) override {
-    const UsageHandler::Peer peer{.user = UserOf(peers_, *context),
-                                  .process = context->peer()};
+    const UsageHandler::Peer peer = ReporterOf(peers_, *context);
     if (absl::Status turn = handler_->TakeTurn(peer); !turn.ok()) {
       return Refuse(context, turn);
     }

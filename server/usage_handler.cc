@@ -207,10 +207,9 @@ UsageHandler::UsageHandler(const Services& services)
           {.per_second = kDecisionsPerSecond,
            .at_once = kLongestIntervalS * kDecisionsPerSecond},
           services.clock),
-      decisions_of_user_(
-          {.per_second = kBusyProcesses * kDecisionsPerSecond,
-           .at_once = kBusyProcesses * kLongestIntervalS * kDecisionsPerSecond},
-          services.clock) {}
+      decisions_of_user_({.per_second = kDecisionsPerSecond,
+                          .at_once = kLongestIntervalS * kDecisionsPerSecond},
+                         services.clock) {}
 
 absl::Status UsageHandler::TakeTurn(const Peer& peer) {
   if (reports_of_user_.TakeUpTo(peer.user, 1) >= 1 &&
@@ -228,14 +227,20 @@ double UsageHandler::Believable(const v1::ReportUsageRequest& request,
   for (const v1::ReportedUsage& usage : request.kernels()) {
     claimed += DecisionsClaimed(usage);
   }
-  const double made = decisions_of_user_.TakeUpTo(
-      peer.user, decisions_of_process_.TakeUpTo(
-                     absl::StrCat(peer.user, " ", peer.process), claimed));
+  const double since_connected =
+      kDecisionsPerSecond * (kBeforeConnectingS + peer.connected_s);
+  // Also of what is not new here: another connection may have had its name.
+  const double of_process =
+      decisions_of_process_.TakeUpTo(absl::StrCat(peer.user, " ", peer.process),
+                                     std::min(claimed, since_connected));
+  const double made =
+      decisions_of_user_.TakeUpTo(peer.user, of_process, since_connected);
   if (made >= claimed) return 1;
   response->add_reasons(absl::StrCat(
       claimed, " decisions count as ", made, ": a process makes at most ",
-      kDecisionsPerSecond, " in a second, a user's together ", kBusyProcesses,
-      " times as many"));
+      kDecisionsPerSecond,
+      " in a second since it connected or reported last, and so do all of a "
+      "user's together"));
   return made / claimed;
 }
 

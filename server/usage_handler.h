@@ -4,15 +4,18 @@
 // numbers are limited, kernels, devices and specialisations must be known,
 // problems legal, so many reports a second are read of each user, and a report
 // counts for as many decisions at most as a process can have made since its
-// last one. The worst that a malicious local client can do is to shift the
-// weights of problems as a busy server would, and to have a refinement queued
-// once in a while (usage_refiner.h); both can be turned off.
+// last one, or since it connected; all of a user's together count for no more
+// than that, so that nobody gains by connecting anew. The worst that a
+// malicious local client can do is to shift the weights of problems as a busy
+// server would, and to have a refinement queued once in a while
+// (usage_refiner.h); both can be turned off.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_USAGE_HANDLER_H_
 #define WAVETUNE_SERVER_USAGE_HANDLER_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -43,15 +46,16 @@ class UsageHandler {
   static constexpr double kReportsPerSecond = 100;
   static constexpr double kReportsAtOnce = 1000;
   static constexpr double kUsersAtOnce = 8;
-  // Decisions that a process makes in a second: one takes 40 to 100 ns, the
-  // launch that it is made for at least 1 µs (docs/usage.md), so that nobody
-  // who launches what was decided makes more.
+  // Decisions that a process makes in a second, and all of a user's on a node:
+  // one takes 40 to 100 ns, the launch that it is made for at least 1 µs of its
+  // thread and several of a GPU (docs/usage.md).
   static constexpr double kDecisionsPerSecond = 1e6;
-  // What a process may have gathered: clients report every 30 s, give or take a
+  // What may have been gathered: clients report every 30 s, give or take a
   // tenth.
   static constexpr double kLongestIntervalS = 33;
-  // Processes of a user that all decide as fast as they can.
-  static constexpr double kBusyProcesses = 16;
+  // What a process may have gathered before it connected, in seconds: where the
+  // daemon was started anew it has decided meanwhile.
+  static constexpr double kBeforeConnectingS = 1;
   // Of the answer to GetUsage.
   static constexpr int kDefaultProblems = 10;
 
@@ -68,6 +72,8 @@ class UsageHandler {
   struct Peer {
     std::string user;
     std::string process;  // Its connection.
+    // How long ago it connected; infinite: not known.
+    double connected_s = std::numeric_limits<double>::infinity();
   };
   explicit UsageHandler(const Services& services);
 

@@ -54,22 +54,24 @@ class UsageHandlerTest : public JobQueueFixture {
 
   absl::Status Report(const v1::ReportUsageRequest& request,
                       const std::string& user = "1000",
-                      const std::string& process = "fd:7") {
+                      const std::string& process = "fd:7",
+                      double connected_s = kInfinity) {
     response_.Clear();
-    const UsageHandler::Peer peer{user, process};
+    const UsageHandler::Peer peer{user, process, connected_s};
     if (absl::Status turn = handler_.TakeTurn(peer); !turn.ok()) return turn;
     return handler_.ReportUsage(request, peer, &response_);
   }
   // A report of so many decisions; returns for how many it counted.
   double CountsFor(double decisions, const std::string& user = "1000",
-                   const std::string& process = "fd:7") {
+                   const std::string& process = "fd:7",
+                   double connected_s = kInfinity) {
     v1::ReportUsageRequest request = Request();
     request.mutable_kernels(0)->clear_problems();
     request.mutable_kernels(0)->mutable_counts()->set_fitted(decisions / 2);
     request.mutable_kernels(0)->mutable_counts()->set_extrapolated(decisions /
                                                                    2);
     const double before = Decisions();
-    EXPECT_TRUE(Report(request, user, process).ok());
+    EXPECT_TRUE(Report(request, user, process, connected_s).ok());
     return Decisions() - before;
   }
   double Decisions() {
@@ -358,8 +360,51 @@ TEST_F(UsageHandlerTest, ManyProcessesOfAUserHaveABoundTogether) {
   for (int i = 0; i < 100; ++i) {
     total += CountsFor(1e12, "1000", absl::StrCat("fd:", i));
   }
-  EXPECT_NEAR(total, UsageHandler::kBusyProcesses * 3.3e7, 1);
+  EXPECT_NEAR(total, 3.3e7, 1);
   EXPECT_NEAR(CountsFor(1e12, "1001"), 3.3e7, 1);
+}
+
+TEST_F(UsageHandlerTest, AFirstReportCountsForWhatWasDecidedSinceConnecting) {
+  EXPECT_NEAR(CountsFor(1e12, "1000", "fd:7", /*connected_s=*/4), 5e6, 1);
+  ASSERT_EQ(response_.reasons_size(), 1);
+  EXPECT_THAT(response_.reasons(0), HasSubstr("since it connected"));
+  // However long it has been connected, it reports every half minute.
+  EXPECT_NEAR(CountsFor(1e12, "1001", "fd:8", /*connected_s=*/3600), 3.3e7, 1);
+  // A name that another connection had before.
+  EXPECT_NEAR(CountsFor(10, "1002", "fd:9", /*connected_s=*/3600), 10, 1);
+  EXPECT_NEAR(CountsFor(1e12, "1002", "fd:9", /*connected_s=*/0), 1e6, 1);
+}
+
+TEST_F(UsageHandlerTest, ConnectingAnewGainsNothing) {
+  double at_once = 0;
+  for (int i = 0; i < 100; ++i) {
+    at_once +=
+        CountsFor(1e12, "1000", absl::StrCat("fd:", i), /*connected_s=*/0);
+  }
+  EXPECT_NEAR(at_once, 1e6, 1);
+  // Kept open, new, or both: a second counts once.
+  clock_.Advance(10);
+  double later = 0;
+  for (int i = 0; i < 200; ++i) {
+    later += CountsFor(1e12, "1000", absl::StrCat("fd:", i),
+                       /*connected_s=*/i < 100 ? 10 : 0);
+  }
+  EXPECT_NEAR(later, 10e6, 1e4);
+}
+
+TEST_F(UsageHandlerTest, HonestReportsCountWhole) {
+  // A server that decides for 60 layers of five GEMMs at 50 steps a second,
+  // and sixteen of them that report in the same moment.
+  constexpr double kOfHalfAMinute = 450'000;
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_NEAR(CountsFor(kOfHalfAMinute, "1000", absl::StrCat("fd:", i),
+                          /*connected_s=*/30),
+                kOfHalfAMinute, 1);
+  }
+  // Its daemon was started anew a moment ago.
+  EXPECT_NEAR(CountsFor(kOfHalfAMinute, "1001", "fd:77", /*connected_s=*/0.01),
+              kOfHalfAMinute, 1);
+  EXPECT_EQ(response_.reasons_size(), 0);
 }
 
 TEST_F(UsageHandlerTest, ShowsAsManyProblemsAsWanted) {

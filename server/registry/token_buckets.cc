@@ -4,13 +4,15 @@
 
 namespace wavetune {
 
-double TokenBuckets::TakeUpTo(const std::string& key, double wanted) {
+double TokenBuckets::TakeUpTo(const std::string& key, double wanted,
+                              double at_first) {
   std::lock_guard lock(mutex_);
   const int64_t now_us = clock_->NowUs();
   auto found = buckets_.find(key);
   if (found == buckets_.end()) {
     if (buckets_.size() >= options_.most_keys) ForgetFullest(now_us);
-    found = buckets_.emplace(key, Bucket{options_.at_once, now_us}).first;
+    const double tokens = std::min(options_.at_once, at_first);
+    found = buckets_.emplace(key, Bucket{tokens, now_us}).first;
   }
   Bucket& bucket = found->second;
   const double tokens = TokensNow(bucket, now_us);

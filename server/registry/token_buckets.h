@@ -3,8 +3,9 @@
 //   TokenBuckets reports({.per_second = 100, .at_once = 1000}, &clock);
 //   if (reports.TakeUpTo(user, 1) < 1) ...   // Too many.
 //
-// A bucket is full at first and fills at a steady rate. Of the keys so many are
-// remembered: one that is forgotten was full, or nearly.
+// A bucket is full at first, unless who takes first says otherwise, and fills
+// at a steady rate. Of the keys so many are remembered: one that is forgotten
+// was full, or nearly.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_REGISTRY_TOKEN_BUCKETS_H_
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -33,8 +35,11 @@ class TokenBuckets {
       : options_(options), clock_(clock) {}
 
   // Takes up to `wanted` (0 or more) out of the bucket of `key`, and returns
-  // how much that was. Cost: O(log keys), O(keys) where one is forgotten.
-  double TakeUpTo(const std::string& key, double wanted);
+  // how much that was. A bucket that is new holds `at_first` (0 or more), or
+  // what a full one does where that is less. Cost: O(log keys), O(keys) where
+  // one is forgotten.
+  double TakeUpTo(const std::string& key, double wanted,
+                  double at_first = std::numeric_limits<double>::infinity());
 
   size_t keys() const;
 

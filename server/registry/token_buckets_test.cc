@@ -24,6 +24,15 @@ TEST_F(TokenBucketsTest, IsFullAtFirstAndFillsAtItsRate) {
   EXPECT_EQ(buckets_.TakeUpTo("a", 1e12), 100);
 }
 
+TEST_F(TokenBucketsTest, ANewOneHoldsWhatWhoTakesFirstSays) {
+  EXPECT_EQ(buckets_.TakeUpTo("a", 1e12, 40), 40);
+  // It is not new any more.
+  EXPECT_EQ(buckets_.TakeUpTo("a", 1e12, 40), 0);
+  clock_.Advance(1);
+  EXPECT_EQ(buckets_.TakeUpTo("a", 1e12, 40), 10);
+  EXPECT_EQ(buckets_.TakeUpTo("b", 1e12, 1e12), 100);
+}
+
 TEST_F(TokenBucketsTest, OneTakesNothingFromAnother) {
   EXPECT_EQ(buckets_.TakeUpTo("a", 1e12), 100);
   EXPECT_EQ(buckets_.TakeUpTo("b", 50), 50);
