@@ -1,6 +1,8 @@
 #include "server/connection_acceptor.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -83,7 +85,9 @@ ConnectionAcceptor::ConnectionAcceptor(ListeningSocket socket, Options options)
       counts_(options_.bounds, ::geteuid()),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      reserve_(OpenReserve()) {}
+      reserve_(OpenReserve()),
+      path_(socket_.path()),
+      listening_(socket_.fd()) {}
 
 absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Start(
     ListeningSocket socket, Options options) {
@@ -98,6 +102,8 @@ absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Start(
                      std::strerror(error), WhatToRaise(error)));
   }
   acceptor->thread_ = std::thread([self = acceptor.get()] { self->Run(); });
+  // For people who look at a process that hangs. Cannot fail.
+  ::pthread_setname_np(acceptor->thread_.native_handle(), "acceptor");
   return acceptor;
 }
 
@@ -115,6 +121,19 @@ void ConnectionAcceptor::Stop() {
   socket_ = ListeningSocket();
 }
 
+absl::Status ConnectionAcceptor::Probe() {
+  // Where the socket is just opened anew this may be another descriptor: one
+  // look of many.
+  pollfd listening{.fd = listening_.load(), .events = POLLIN, .revents = 0};
+  const absl::Status deaf =
+      probe_.Look({.rounds = rounds_.load(),
+                   .tries = tries_.load(),
+                   .waiting = ::poll(&listening, 1, 0) == 1});
+  if (deaf.ok()) return deaf;
+  return absl::UnavailableError(absl::StrCat("nobody can connect to ", path_,
+                                             " any more: ", deaf.message()));
+}
+
 bool ConnectionAcceptor::Watch(int fd, uint32_t events) {
   epoll_event event{};
   event.events = events;
@@ -126,6 +145,7 @@ void ConnectionAcceptor::Run() {
   Time next_look = std::chrono::steady_clock::now() + options_.look;
   const auto tick = std::min({kTick, options_.silence, options_.look});
   for (;;) {
+    rounds_.fetch_add(1);
     std::array<epoll_event, 64> events{};
     const int count = ::epoll_wait(epoll_.get(), events.data(),
                                    static_cast<int>(events.size()),
@@ -161,6 +181,7 @@ void ConnectionAcceptor::AcceptSome() {
 }
 
 bool ConnectionAcceptor::AcceptOne() {
+  tries_.fetch_add(1);
   FileDescriptor fd(
       ::accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.valid()) {
@@ -334,6 +355,7 @@ bool ConnectionAcceptor::LookAtSocket() {
                                 again.message()));
     return true;
   }
+  listening_.store(socket_.fd());
   // It is in place now: no look would find anything wrong.
   if (!Watch(socket_.fd(), EPOLLIN)) {
     const int error = errno;

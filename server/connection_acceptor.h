@@ -12,17 +12,20 @@
 //   - a connection costs a descriptor only until it has said that it speaks
 //     HTTP/2: one that stays silent is closed after a while, or as soon as
 //     another of the same user needs the place;
-//   - a socket whose file somebody removes is opened anew.
+//   - a socket whose file somebody removes is opened anew;
+//   - whether it hangs can be seen from outside (Probe).
 //
 // The end of a connection is seen on a second descriptor of the same socket:
 // both ends' shutdown raise it, however the server behind came to close it.
 //
-// Thread safety: a thread of its own; Stop from any other.
+// Thread safety: a thread of its own; Stop from any other; Probe from one
+// other, which calls it no more once Stop is called.
 #ifndef WAVETUNE_SERVER_CONNECTION_ACCEPTOR_H_
 #define WAVETUNE_SERVER_CONNECTION_ACCEPTOR_H_
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -31,10 +34,12 @@
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "model/repeated_lines.h"
 #include "server/connection_bounds.h"
+#include "server/deafness_probe.h"
 #include "server/file_descriptor.h"
 #include "server/peer_users.h"
 #include "server/unix_socket.h"
@@ -70,6 +75,12 @@ class ConnectionAcceptor {
   // Ends accepting and removes the socket's file where it is still ours.
   // Connections that were handed over stay.
   void Stop();
+
+  // Looks whether connections are still taken; to be called every
+  // DeafnessProbe::kInterval. Errors: UNAVAILABLE, saying why nobody can
+  // connect any more: its thread hangs, in `serve` for instance, and nothing
+  // here can mend that.
+  absl::Status Probe();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -115,6 +126,12 @@ class ConnectionAcceptor {
   Connections connections_;
   size_t refused_ = 0;  // Of the connections.
   RepeatedLines lines_;
+  // For Probe.
+  const std::string path_;
+  std::atomic<int> listening_;  // The socket's descriptor.
+  std::atomic<uint64_t> rounds_ = 0;
+  std::atomic<uint64_t> tries_ = 0;  // To accept.
+  DeafnessProbe probe_;
   std::thread thread_;
 };
 

@@ -12,6 +12,8 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -78,7 +80,9 @@ class Served {
 class ConnectionAcceptorTest : public ::testing::Test {
  protected:
   void Start(ConnectionBounds bounds,
-             std::chrono::milliseconds silence = std::chrono::minutes(10)) {
+             std::chrono::milliseconds silence = std::chrono::minutes(10),
+             std::function<void(int, uid_t)> serve = nullptr) {
+    if (serve == nullptr) serve = [this](int fd, uid_t) { served_.Take(fd); };
     auto socket = ListeningSocket::Listen(path_, 0600);
     ASSERT_TRUE(socket.ok()) << socket.status();
     auto acceptor = ConnectionAcceptor::Start(
@@ -86,7 +90,7 @@ class ConnectionAcceptorTest : public ::testing::Test {
         ConnectionAcceptor::Options{
             .bounds = bounds,
             .peers = &peers_,
-            .serve = [this](int fd, uid_t) { served_.Take(fd); },
+            .serve = std::move(serve),
             .warn = [this](const std::string& line) { served_.Warn(line); },
             .give_up = [this](const std::string& line) { served_.Warn(line); },
             .silence = silence,
@@ -259,6 +263,31 @@ TEST_F(ConnectionAcceptorTest, ListensAnewWhereItsSocketWasRemoved) {
   ASSERT_TRUE(served_.WaitForLog("listens there anew"));
   const FileDescriptor fd = ConnectAndGreet();
   EXPECT_TRUE(served_.WaitForCount(1));
+}
+
+TEST_F(ConnectionAcceptorTest, AHandOverThatHangsIsNoticed) {
+  std::promise<void> hangs;
+  std::promise<void> end;
+  Start({.in_all = 4, .per_user = 4}, std::chrono::minutes(10),
+        [&](int fd, uid_t) {
+          served_.Take(fd);
+          hangs.set_value();
+          end.get_future().wait();
+        });
+  EXPECT_TRUE(acceptor_->Probe().ok());
+  const FileDescriptor fd = ConnectAndGreet();
+  hangs.get_future().wait();
+  absl::Status deaf;
+  int looks = 0;
+  for (; deaf.ok() && looks < 1000; ++looks) deaf = acceptor_->Probe();
+  // The first may have seen a round before the one that hangs.
+  EXPECT_GE(looks, DeafnessProbe::kLooks);
+  EXPECT_LE(looks, DeafnessProbe::kLooks + 1);
+  EXPECT_TRUE(absl::IsUnavailable(deaf)) << deaf;
+  EXPECT_THAT(std::string(deaf.message()),
+              HasSubstr("nobody can connect to " + path_ +
+                        " any more: the thread that accepts hangs"));
+  end.set_value();
 }
 
 TEST_F(ConnectionAcceptorTest, StopLeavesWhatWasHandedOver) {

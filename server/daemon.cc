@@ -1,7 +1,9 @@
 #include "server/daemon.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -20,6 +22,7 @@
 #include "server/agent_directory.h"
 #include "server/connection_acceptor.h"
 #include "server/connection_bounds.h"
+#include "server/deafness_probe.h"
 #include "server/decision_handler.h"
 #include "server/disk_kernel_catalog.h"
 #include "server/log.h"
@@ -49,6 +52,8 @@ namespace {
 // calls to end.
 constexpr std::chrono::seconds kBatchGrace{5};
 constexpr std::chrono::seconds kCallGrace{1};
+// How long a daemon that nobody can reach waits for its log.
+constexpr std::chrono::seconds kLogPatience{2};
 // The servers of each socket, and what one may hold of messages on their way:
 // beyond it gRPC ends streams. A thousand watchers take some 40 MiB of it. Who
 // may use agent and admin socket is trusted not to hurt others there. Together
@@ -106,7 +111,12 @@ void GiveMemoryBack() {
 // A daemon that nobody can reach is worse than none: whoever started it starts
 // it anew. The store is as safe as at a crash, of which it loses nothing.
 [[noreturn]] void EndWithReason(const std::string& reason) {
-  Log(LogLevel::kError, "socket", absl::StrCat(reason, ". The daemon ends"));
+  // A log that takes nothing may be what a thread hangs in: it keeps the daemon
+  // from ending no longer than this.
+  pollfd log{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  const auto patience = std::chrono::milliseconds(kLogPatience);
+  if (::poll(&log, 1, static_cast<int>(patience.count())) == 1)
+    Log(LogLevel::kError, "socket", absl::StrCat(reason, ". The daemon ends"));
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -231,6 +241,8 @@ class Daemon::Impl {
         &peers_, &admin_));
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
+    listener_looks_.Start(DeafnessProbe::kInterval,
+                          [this] { LookAtListeners(); });
     return absl::OkStatus();
   }
 
@@ -239,6 +251,7 @@ class Daemon::Impl {
   void Stop() {
     if (std::exchange(stopped_, true)) return;
     store_looks_.Stop();
+    listener_looks_.Stop();
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
       if (listener->servers != nullptr) listener->servers->SetNothingServing();
     }
@@ -426,6 +439,14 @@ class Daemon::Impl {
     store_failed_ = !status.ok();
   }
 
+  // On a thread of its own, which waits for no disk.
+  void LookAtListeners() {
+    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+      if (const absl::Status deaf = listener->acceptor->Probe(); !deaf.ok())
+        EndWithReason(std::string(deaf.message()));
+    }
+  }
+
   // Tables are served all the same: the daemon as a whole is healthy.
   void TellOfStore(const absl::Status& status) {
     for (Listener* listener : {&reader_, &agent_, &admin_}) {
@@ -468,6 +489,7 @@ class Daemon::Impl {
   Listener admin_;
   bool store_failed_ = false;  // At the last look.
   PeriodicTask store_looks_;
+  PeriodicTask listener_looks_;
   bool stopped_ = false;
   // Last: what waits is done before anything else goes. Several, so that
   // reports of use, which anybody may send, never keep an operator waiting, and
