@@ -122,13 +122,13 @@ void UsageLedger::SetRefined(const std::string& kernel,
 
 void UsageLedger::Flush() {
   std::lock_guard write_lock(write_mutex_);
-  std::vector<UsageRecord> records;
+  Changes changes;
   {
     std::lock_guard lock(mutex_);
     flushed_at_us_ = clock_->NowUs();
-    records = TakeChanged();
+    changes = TakeChanges();
   }
-  Write(records);
+  Write(changes);
 }
 
 int64_t UsageLedger::reports() const {
@@ -140,6 +140,7 @@ UsageLedger::Used& UsageLedger::Get(const Key& key) {
   const auto found = used_.find(key);
   if (found != used_.end()) return found->second;
   if (used_.size() >= kMostRecords) EvictLightest();
+  evicted_.erase(key);
   Used& used = used_[key];
   used.record.kernel = key.first;
   used.record.silicon_key = key.second;
@@ -160,15 +161,7 @@ void UsageLedger::EvictLightest() {
         return a.second.record.total().total() <
                b.second.record.total().total();
       });
-  // So rare that it may be done under the lock.
-  const absl::Status deleted =
-      store_ == nullptr
-          ? absl::OkStatus()
-          : store_->Delete(lightest->first.first, lightest->first.second);
-  if (!deleted.ok()) {
-    warn_(absl::StrCat("usage of kernel ", lightest->first.first,
-                       " stays in the store: ", deleted.message()));
-  }
+  evicted_.insert(lightest->first);
   used_.erase(lightest);
 }
 
@@ -184,13 +177,13 @@ void UsageLedger::Decay(Used& used, int64_t now_us) const {
   record.updated_at_us = now_us;
 }
 
-std::vector<UsageRecord> UsageLedger::TakeChanged() {
-  std::vector<UsageRecord> records;
+UsageLedger::Changes UsageLedger::TakeChanges() {
+  Changes changes{.evicted = std::exchange(evicted_, {})};
   for (auto& [key, used] : used_) {
     if (!std::exchange(used.changed, false)) continue;
-    records.push_back(Whole(used));
+    changes.records.push_back(Whole(used));
   }
-  return records;
+  return changes;
 }
 
 UsageRecord UsageLedger::Whole(const Used& used) {
@@ -199,9 +192,24 @@ UsageRecord UsageLedger::Whole(const Used& used) {
   return record;
 }
 
-void UsageLedger::Write(const std::vector<UsageRecord>& records) {
+void UsageLedger::Delete(const std::set<Key>& evicted) {
+  for (const Key& key : evicted) {
+    const absl::Status deleted = store_->Delete(key.first, key.second);
+    if (deleted.ok()) continue;
+    {
+      std::lock_guard lock(mutex_);
+      if (!used_.contains(key)) evicted_.insert(key);
+    }
+    // The next flush tries again.
+    warn_(absl::StrCat("usage of kernel ", key.first,
+                       " stays in the store: ", deleted.message()));
+  }
+}
+
+void UsageLedger::Write(const Changes& changes) {
   if (store_ == nullptr) return;
-  for (const UsageRecord& record : records) {
+  Delete(changes.evicted);
+  for (const UsageRecord& record : changes.records) {
     const absl::Status written = store_->Put(record);
     if (written.ok()) continue;
     {

@@ -22,6 +22,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -112,10 +113,17 @@ class UsageLedger {
   const Used* Look(const Key& key);
   void EvictLightest();
   void Decay(Used& used, int64_t now_us) const;
-  std::vector<UsageRecord> TakeChanged();
+  // What the store has not heard of yet.
+  struct Changes {
+    std::vector<UsageRecord> records;
+    std::set<Key> evicted;
+  };
+  Changes TakeChanges();
   static UsageRecord Whole(const Used& used);
 
-  void Write(const std::vector<UsageRecord>& records);
+  // Without mutex_, which readers take: the disk may be slow.
+  void Write(const Changes& changes);
+  void Delete(const std::set<Key>& evicted);
 
   UsageStore* const store_;
   Clock* const clock_;
@@ -125,6 +133,7 @@ class UsageLedger {
   std::mutex write_mutex_;  // Serialises writing; taken before mutex_.
   // Guarded by mutex_.
   std::map<Key, Used> used_;
+  std::set<Key> evicted_;  // Still in the store.
   int64_t flushed_at_us_ = 0;
   int64_t reports_ = 0;
 };

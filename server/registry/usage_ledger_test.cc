@@ -198,12 +198,37 @@ TEST_F(UsageLedgerTest, TheLeastUsedKernelMakesRoom) {
   }
   EXPECT_THAT(ledger_.List(), SizeIs(UsageLedger::kMostRecords));
   EXPECT_EQ(ledger_.Find("k0", "sm_90"), std::nullopt);
+  ledger_.Flush();
   const auto stored = store_.List().value();
   EXPECT_TRUE(
       std::none_of(stored.begin(), stored.end(),
                    [](const UsageRecord& r) { return r.kernel == "k0"; }));
   EXPECT_EQ(ledger_.List().at(0).kernel,
             absl::StrCat("k", UsageLedger::kMostRecords));
+}
+
+TEST_F(UsageLedgerTest, WhoMakesRoomLeavesTheStoreWithALaterFlush) {
+  ledger_.Add(Report(10, "rare"));
+  ledger_.Flush();
+  for (size_t i = 0; i < UsageLedger::kMostRecords; ++i)
+    ledger_.Add(Report(1000, absl::StrCat("k", i)));
+  // Nothing was asked of the store, which may be slow, nor does a full one keep
+  // the kernel for ever.
+  EXPECT_THAT(store_.List().value(), SizeIs(1));
+  store_.SetStatus(absl::ResourceExhaustedError("disk full"));
+  ledger_.Flush();
+  store_.SetStatus(absl::OkStatus());
+  EXPECT_THAT(store_.List().value(), SizeIs(1));
+  ledger_.Flush();
+  EXPECT_THAT(store_.List().value(), SizeIs(UsageLedger::kMostRecords));
+  // It is kept again where it is used again.
+  ledger_.Add(Report(5000, "rare"));
+  ledger_.Flush();
+  const auto stored = store_.List().value();
+  EXPECT_THAT(stored, SizeIs(UsageLedger::kMostRecords));
+  EXPECT_TRUE(
+      std::any_of(stored.begin(), stored.end(),
+                  [](const UsageRecord& r) { return r.kernel == "rare"; }));
 }
 
 TEST_F(UsageLedgerTest, AFloodOfProblemsStaysBounded) {
