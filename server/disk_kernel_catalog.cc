@@ -13,6 +13,7 @@
 #include "model/kernel/kernel_validation.h"
 #include "model/printable_text.h"
 #include "model/status_macros.h"
+#include "proto/convert/own_files.h"
 
 namespace wavetune {
 namespace {
@@ -60,13 +61,17 @@ DiskKernelCatalog::Entry LoadEntry(const std::string& path) {
   return entry;
 }
 
-// Appends what changes when the file is written or replaced.
+// Appends what changes when the file is written, replaced or given away.
 void AddFile(const fs::path& path, std::string& stamp) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) info = {};
+  if (::lstat(path.c_str(), &info) != 0) info = {};
+  if (S_ISLNK(info.st_mode)) {
+    absl::StrAppend(&stamp, info.st_uid, " ");
+    if (::stat(path.c_str(), &info) != 0) info = {};
+  }
   absl::StrAppend(&stamp, path.string(), " ", info.st_ino, " ", info.st_size,
-                  " ", info.st_mode, " ", info.st_mtim.tv_sec, ".",
-                  info.st_mtim.tv_nsec, "\n");
+                  " ", info.st_mode, " ", info.st_uid, " ", info.st_mtim.tv_sec,
+                  ".", info.st_mtim.tv_nsec, "\n");
 }
 
 void AddFolder(const std::string& path, std::string& stamp) {
@@ -86,6 +91,17 @@ std::string Unreadable(const std::string& dir, const std::error_code& error) {
                       " cannot be read: ", error.message(),
                       ". Let the daemon's user read it (chmod, chown), or "
                       "correct --kernels-dir");
+}
+
+// Whoever can write a kernels folder can put another kernel in a kernel's
+// place. One in which everybody may make folders, but replace none of others',
+// will do: each of them is judged. Errors: PERMISSION_DENIED.
+absl::Status CheckOwnKernels(const std::string& dir) {
+  const absl::Status own = CheckOwnFolder(dir, StickyFolder::kAllowed);
+  if (!absl::IsPermissionDenied(own)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("kernels folder ", dir, " is refused: ", own.message(),
+                   ", or correct --kernels-dir"));
 }
 
 // Two folders may not claim one name: the first in order keeps it.
@@ -133,6 +149,7 @@ absl::Status DiskKernelCatalog::CheckFolders() const {
     }
     Subfolders(dir, error);
     if (error) return absl::PermissionDeniedError(Unreadable(dir, error));
+    RETURN_IF_ERROR(CheckOwnKernels(dir));
   }
   return absl::OkStatus();
 }
@@ -169,6 +186,10 @@ void DiskKernelCatalog::Load(Stamp stamp) {
   std::vector<Entry> entries;
   std::vector<std::string> problems;
   for (const std::string& dir : kernels_dirs_) {
+    if (const absl::Status own = CheckOwnKernels(dir); !own.ok()) {
+      problems.emplace_back(own.message());
+      continue;
+    }
     std::error_code error;
     for (const std::string& path : Subfolders(dir, error)) {
       entries.push_back(LoadEntry(path));

@@ -3,8 +3,9 @@
 // Every subfolder of a kernels folder is a kernel. One that is wrong is listed
 // with what is wrong; the others work. Wrong is also what others than root and
 // this process's user could change (proto/convert/own_files.h): kernels run
-// with the rights of the agent. A kernels folder that cannot be read is listed,
-// too. What is refused, and what is right again, is logged once.
+// with the rights of the agent. A kernels folder that cannot be read, or that
+// others can write, is listed, too, without its kernels. What is refused, and
+// what is right again, is logged once.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_DISK_KERNEL_CATALOG_H_
@@ -44,15 +45,15 @@ class DiskKernelCatalog : public KernelCatalog {
                              LogLine log = nullptr);
 
   // Returns NOT_FOUND for a kernels folder that is none, PERMISSION_DENIED for
-  // one that cannot be read. A start with a mistyped path should fail; a folder
-  // that vanishes later should not stop the daemon.
+  // one that cannot be read, or that others can write. A start with a mistyped
+  // path should fail; a folder that vanishes later should not stop the daemon.
   absl::Status CheckFolders() const;
 
   // Returns all kernel folders, sorted by name, then path.
   std::vector<Entry> List();
 
   // Returns what is wrong with kernels folders, one a text; empty where all can
-  // be read.
+  // be read and are this user's.
   std::vector<std::string> Problems();
 
   // Looks again where any file of a kernels folder has changed since: another

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,85 @@ TEST(DiskKernelCatalogTest, AKernelThatOthersCanWriteIsRefused) {
   const absl::Status refused = catalog.Get("shared", Cpu()).status();
   EXPECT_THAT(std::string(refused.message()), HasSubstr("can be written by"));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("chmod go-w"));
+}
+
+// Kernel "nested" has its source in a folder of its own.
+void WriteNestedKernel(const TestFolder& folder) {
+  folder.WriteKernel("nested");
+  std::stringstream manifest;
+  manifest
+      << std::ifstream(folder / "kernels/nested/manifest.textproto").rdbuf();
+  std::string text = manifest.str();
+  const std::string plain = "sources: \"copy.cl\"";
+  text.replace(text.find(plain), plain.size(), "sources: \"sub/copy.cl\"");
+  folder.Write("kernels/nested/manifest.textproto", text);
+  folder.Write("kernels/nested/sub/copy.cl", "kernel source");
+}
+
+TEST(DiskKernelCatalogTest, ASubfolderThatOthersCanWriteRefusesItsKernelAlone) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  WriteNestedKernel(folder);
+  DiskKernelCatalog catalog({folder / "kernels"});
+  catalog.Reload();
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy", "nested"));
+  std::filesystem::permissions(folder / "kernels/nested/sub",
+                               std::filesystem::perms(0777));
+  EXPECT_TRUE(catalog.Refresh());
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+  const auto entries = catalog.List();
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_THAT(entries[1].problem,
+              HasSubstr("chmod go-w " + (folder / "kernels/nested/sub")));
+}
+
+TEST(DiskKernelCatalogTest, AKernelsFolderThatOthersCanWriteIsRefused) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  std::vector<std::string> log;
+  DiskKernelCatalog catalog(
+      {folder / "kernels"},
+      [&log](const std::string& line) { log.push_back(line); });
+  for (const int mode : {0700, 0755, 01777}) {
+    std::filesystem::permissions(folder / "kernels",
+                                 std::filesystem::perms(mode));
+    EXPECT_TRUE(catalog.CheckFolders().ok()) << catalog.CheckFolders();
+    catalog.Reload();
+    EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+  }
+  // A start fails; a daemon that runs goes on without these kernels.
+  std::filesystem::permissions(folder / "kernels",
+                               std::filesystem::perms(0775));
+  const absl::Status refused = catalog.CheckFolders();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("chmod go-w " + (folder / "kernels")));
+  EXPECT_TRUE(catalog.Refresh());
+  EXPECT_THAT(catalog.Names(), ElementsAre());
+  EXPECT_THAT(catalog.Problems(), ElementsAre(HasSubstr("chmod go-w")));
+  EXPECT_THAT(log, ElementsAre(HasSubstr("chmod go-w")));
+}
+
+TEST(DiskKernelCatalogTest, LinksAreWhoseTheyAreButForANamedKernelsFolder) {
+  const TestFolder folder;
+  folder.WriteKernel("copy");
+  folder.Write("outside/readme", "");
+  std::filesystem::rename(folder / "kernels/copy", folder / "outside/copy");
+  const std::string link = folder / "kernels/copy";
+  std::filesystem::create_symlink(folder / "outside/copy", link);
+  std::filesystem::create_symlink(folder / "kernels", folder / "named");
+  DiskKernelCatalog catalog({folder / "named"});
+  EXPECT_TRUE(catalog.CheckFolders().ok());
+  catalog.Reload();
+  EXPECT_THAT(catalog.Names(), ElementsAre("copy"));
+  if (::lchown(link.c_str(), 12345, 0) != 0 ||
+      ::lchown((folder / "named").c_str(), 12345, 0) != 0) {
+    GTEST_SKIP() << "only root can give files away";
+  }
+  EXPECT_TRUE(catalog.CheckFolders().ok());
+  EXPECT_TRUE(catalog.Refresh());
+  EXPECT_THAT(catalog.Names(), ElementsAre());
+  EXPECT_THAT(catalog.List()[0].problem, HasSubstr("chown -h root"));
 }
 
 TEST(DiskKernelCatalogTest, RefreshNoticesEditsNewFoldersAndRemovedOnes) {

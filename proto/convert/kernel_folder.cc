@@ -75,7 +75,9 @@ absl::Status CheckUtf8(absl::string_view text) {
 absl::StatusOr<std::string> ReadWithin(const std::string& folder,
                                        const std::string& name,
                                        InputKind kind) {
-  const absl::StatusOr<std::string> path = PathWithin(folder, name);
+  const absl::StatusOr<std::string> path = kind == InputKind::kOwnFile
+                                               ? OwnPathWithin(folder, name)
+                                               : PathWithin(folder, name);
   if (!path.ok()) return path.status();
   return ReadTextFile(*path, kMaxSourceBytes, kind);
 }
@@ -105,10 +107,6 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path,
   KernelFolder folder;
   folder.path = path;
   const std::string manifest_path = absl::StrCat(path, "/manifest.textproto");
-  if (kind == InputKind::kOwnFile) {
-    absl::Status own = CheckOwnFolder(path, StickyFolder::kRefused);
-    if (!own.ok()) return own;
-  }
   absl::StatusOr<std::string> manifest =
       ReadWithin(path, "manifest.textproto", kind);
   if (!manifest.ok()) return manifest.status();

@@ -37,8 +37,9 @@ struct KernelFolder {
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text);
 
 // Reads `path`/manifest.textproto and its sources. `kind` is kOwnFile where the
-// kernel will run on nobody's explicit word: then folder and files must be ones
-// that only root and this process's user can change (own_files.h). Errors:
+// kernel will run on nobody's explicit word: then the folder, files, and the
+// folders and links on their way must be ones that only root and this process's
+// user can change (own_files.h). Errors:
 // NOT_FOUND naming the missing file; INVALID_ARGUMENT as ParseManifest, also
 // for a source name that leaves the folder; PERMISSION_DENIED for a link that
 // leads out of it, and for what others can write.

@@ -32,9 +32,15 @@ enum class StickyFolder { kRefused, kAllowed };
 absl::Status CheckOwn(const std::string& path, const struct stat& info,
                       StickyFolder sticky = StickyFolder::kRefused);
 
-// The same for a folder. Errors: also NOT_FOUND where none is there, and
-// INVALID_ARGUMENT for what is no folder.
+// The same for a folder that somebody has named: a link to one is his choice.
+// Errors: also NOT_FOUND where none is there, and INVALID_ARGUMENT for what is
+// no folder.
 absl::Status CheckOwnFolder(const std::string& path, StickyFolder sticky);
+
+// The same for a folder that was found in another, in which everybody may be
+// able to make links: where it is one, only root or this process's user may
+// have made it.
+absl::Status CheckFoundFolder(const std::string& path);
 
 // Makes a folder, and those above it; the last of them is for this user alone.
 // One that is there has to be an own one. Errors: UNAVAILABLE where it cannot
@@ -45,6 +51,12 @@ absl::Status MakeOwnFolder(const std::string& path);
 // NOT_FOUND; PERMISSION_DENIED for a link that leads out of the folder.
 absl::StatusOr<std::string> PathWithin(const std::string& folder,
                                        const std::string& name);
+
+// The same, and judges every folder from `folder` down to the file, those that
+// links lead through included, and every link. Errors: as PathWithin and
+// CheckFoundFolder.
+absl::StatusOr<std::string> OwnPathWithin(const std::string& folder,
+                                          const std::string& name);
 
 }  // namespace wavetune
 

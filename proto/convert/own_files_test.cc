@@ -22,7 +22,7 @@ constexpr size_t kMost = 100;
 class OwnFilesTest : public ::testing::Test {
  protected:
   OwnFilesTest() {
-    std::string name = ::testing::TempDir() + "/own_files_XXXXXX";
+    std::string name = ::testing::TempDir() + "own_files_XXXXXX";
     folder_ = mkdtemp(name.data());
   }
   ~OwnFilesTest() override {
@@ -122,6 +122,70 @@ TEST_F(OwnFilesTest, LinksMayNotLeadOutOfAFolder) {
   EXPECT_THAT(std::string(out.message()), HasSubstr("out of the folder"));
   EXPECT_TRUE(
       absl::IsPermissionDenied(PathWithin(kernel, "../secret").status()));
+}
+
+TEST_F(OwnFilesTest, EveryFolderOnTheWayToAFileIsJudged) {
+  Write("kernel/sub/deep/source.cl");
+  const std::string kernel = folder_ + "/kernel";
+  const std::string name = "sub/deep/source.cl";
+  EXPECT_EQ(OwnPathWithin(kernel, name).value(),
+            std::filesystem::canonical(kernel + "/" + name));
+  for (const std::string& folder :
+       {kernel, kernel + "/sub", kernel + "/sub/deep"}) {
+    for (const mode_t mode : {0775, 0777, 01777}) {
+      ASSERT_EQ(::chmod(folder.c_str(), mode), 0);
+      const absl::Status status = OwnPathWithin(kernel, name).status();
+      EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("chmod go-w " + folder));
+    }
+    ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  }
+  EXPECT_TRUE(OwnPathWithin(kernel, name).ok());
+}
+
+TEST_F(OwnFilesTest, FoldersThatLinksLeadThroughAreJudged) {
+  Write("kernel/data/mounted.cl");
+  Write("kernel/links/readme");
+  const std::string kernel = folder_ + "/kernel";
+  std::filesystem::create_symlink("../data/mounted.cl",
+                                  kernel + "/links/mounted.cl");
+  std::filesystem::create_symlink(kernel + "/links/mounted.cl",
+                                  kernel + "/source.cl");
+  EXPECT_EQ(OwnPathWithin(kernel, "source.cl").value(),
+            PathWithin(kernel, "data/mounted.cl").value());
+  for (const std::string& folder : {kernel + "/links", kernel + "/data"}) {
+    ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+    const absl::Status status = OwnPathWithin(kernel, "source.cl").status();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("chmod go-w " + folder));
+    ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  }
+  EXPECT_TRUE(OwnPathWithin(kernel, "source.cl").ok());
+}
+
+TEST_F(OwnFilesTest, ALinkOfAnotherUserIsNotFollowed) {
+  Write("kernel/data.cl");
+  const std::string kernel = folder_ + "/kernel";
+  const std::string folder_link = folder_ + "/linked";
+  const std::string file_link = kernel + "/source.cl";
+  std::filesystem::create_symlink(kernel, folder_link);
+  std::filesystem::create_symlink("data.cl", file_link);
+  EXPECT_TRUE(CheckFoundFolder(folder_link).ok());
+  EXPECT_TRUE(OwnPathWithin(folder_link, "source.cl").ok());
+  if (::lchown(folder_link.c_str(), 12345, 0) != 0 ||
+      ::lchown(file_link.c_str(), 12345, 0) != 0) {
+    GTEST_SKIP() << "only root can give files away";
+  }
+  const absl::Status folder = CheckFoundFolder(folder_link);
+  EXPECT_TRUE(absl::IsPermissionDenied(folder)) << folder;
+  EXPECT_THAT(std::string(folder.message()),
+              AllOf(HasSubstr("is a link that belongs to user 12345"),
+                    HasSubstr("chown -h root " + folder_link)));
+  // Whoever names a link has looked where it leads.
+  EXPECT_TRUE(CheckOwnFolder(folder_link, StickyFolder::kRefused).ok());
+  EXPECT_TRUE(
+      absl::IsPermissionDenied(OwnPathWithin(kernel, "source.cl").status()));
 }
 
 }  // namespace
