@@ -51,6 +51,20 @@ struct Decider {
     if (decision.reason == DefaultReason::kTableWithdrawn) {
       absl::StrAppend(proto.mutable_reason(), ": ", withdrawn);
     }
+    TellFault(specialisation, proto);
+    return proto;
+  }
+  // The default, where `problem` is none of this kernel's.
+  v1::Decision Refuse(const absl::Status& why,
+                      const std::string& specialisation) const {
+    v1::Decision proto = DecisionToProto(
+        parameters, Default(DefaultReason::kWrongDimensionCount), "");
+    proto.set_reason(std::string(why.message()));
+    TellFault(specialisation, proto);
+    return proto;
+  }
+  // Adds that the default does not work, where that is so.
+  void TellFault(const std::string& specialisation, v1::Decision& proto) const {
     const auto fault = default_faults.find(specialisation);
     if (fault != default_faults.end()) {
       proto.set_reason(absl::StrCat(
@@ -58,7 +72,6 @@ struct Decider {
           ": the default does not work on this device: ",
           Shortened(fault->second), "; decided because of ", proto.reason()));
     }
-    return proto;
   }
 };
 
@@ -147,11 +160,8 @@ absl::Status DecisionHandler::Resolve(const v1::ResolveRequest& request,
       continue;
     }
     // One bad problem must not take the answers from the others.
-    v1::Decision* const decision = response->add_decisions();
-    *decision =
-        decider.ToProto(decider.Default(DefaultReason::kWrongDimensionCount),
-                        request.problems(i).specialisation());
-    decision->set_reason(std::string(problem.status().message()));
+    *response->add_decisions() =
+        decider.Refuse(problem.status(), request.problems(i).specialisation());
   }
   if (decider.match) {
     response->set_digest(decider.match->serving.record.digest);

@@ -17,6 +17,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -188,6 +189,17 @@ TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsAnsweredWithTheReason) {
   EXPECT_THAT(response_.decisions(0).reason(), HasSubstr("DEFAULT_UNUSABLE"));
   EXPECT_THAT(response_.decisions(0).reason(),
               HasSubstr("too much shared memory"));
+
+  // Also beside a problem that is none of this kernel's.
+  v1::ResolveRequest request;
+  request.set_kernel(spec_.name);
+  request.set_device_uuid("sm_90");
+  request.add_problems();
+  v1::ResolveResponse response;
+  ASSERT_TRUE(handler_.Resolve(request, &response).ok());
+  EXPECT_THAT(response.decisions(0).reason(),
+              AllOf(HasSubstr("DEFAULT_UNUSABLE"),
+                    HasSubstr("decided because of"), HasSubstr("dimension")));
 }
 
 }  // namespace
