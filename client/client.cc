@@ -83,13 +83,15 @@ std::shared_ptr<UsageReporter> MakeReporter(const ClientSettings& settings,
 }
 
 // Tables may come to a tuner that has outlived its client: then nobody counts.
+// `born`: the fork generation of the reporter. In a child, also for tuners of
+// the child, its thread is not there, and its locks may be locked for ever.
 TableSlot::RecorderSource RecordersOf(
-    const std::shared_ptr<UsageReporter>& reporter) {
+    const std::shared_ptr<UsageReporter>& reporter, uint32_t born) {
   if (reporter == nullptr) return nullptr;
-  return [weak = std::weak_ptr(reporter), born = ForkGeneration()](
+  return [weak = std::weak_ptr(reporter), born](
              const TunerIdentity& identity,
              const TableState& state) -> std::shared_ptr<UsageRecorder> {
-    if (born != ForkGeneration()) return nullptr;  // The thread is not here.
+    if (born != ForkGeneration()) return nullptr;
     const std::shared_ptr<UsageReporter> reports = weak.lock();
     if (reports == nullptr) return nullptr;
     return reports->Recorder(
@@ -307,7 +309,7 @@ Tuner Client::Impl::MakeTuner(TunerIdentity identity,
       .activation = pinned ? ActivationPolicy::kPinned : options.activation,
       .prepared = options.prepared,
       .prepares_on_demand = options.prepares_on_demand,
-      .recorder = RecordersOf(reporter_)};
+      .recorder = RecordersOf(reporter_, born_)};
   auto slot = std::make_shared<TableSlot>(std::move(identity), rules,
                                           std::move(first), log_);
   slots_.Add(slot, news_before);
