@@ -1,7 +1,10 @@
 """The package as such: stubs, exports, and that the benchmark runs."""
 
 import ast
+import importlib.metadata
 import inspect
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,8 +33,9 @@ tiles: list[int] = [row.tiles for row in gemm.explain(m=1, n=2, k=3)]
 """
 
 
-def run(*arguments, cwd=None):
-    return subprocess.run([sys.executable, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+def run(*arguments, cwd=None, env=None):
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
 
 
 def test_the_stubs_are_those_of_the_extension(tmp_path):
@@ -76,6 +80,26 @@ def test_the_client_can_be_built_for_the_package_alone(tmp_path):
         assert result.returncode == 0, result.stdout + result.stderr
     assert "/client/client.cc" in result.stdout
     assert "/server/" not in result.stdout
+
+
+def test_the_version_is_that_of_the_whole_project():
+    listed = (SOURCE.parents[1] / "CMakeLists.txt").read_text()
+    project = re.search(r"project\(wavetune\s+VERSION (\d+\.\d+\.\d+)", listed)
+    assert project is not None
+    assert wavetune.__version__ == project.group(1) == importlib.metadata.version("wavetune")
+
+
+def test_the_example_of_the_readme_type_checks_and_runs_as_written(tmp_path):
+    """Without a table it ends with the client's own error, after the lines that need none."""
+    examples = re.findall(r"```python\n(.*?)```", (SOURCE.parents[1] / "README.md").read_text(), re.DOTALL)
+    assert len(examples) == 1
+    program = tmp_path / "example.py"
+    program.write_text(examples[0])
+    result = run("-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    nowhere = {"WAVETUNE_ENDPOINT": f"unix:{tmp_path}/no.sock", "WAVETUNE_CACHE_DIR": str(tmp_path / "none")}
+    result = run(program, cwd=tmp_path, env={**os.environ, **nowhere})
+    assert "wavetune.errors.UnavailableError" in result.stderr, result.stdout + result.stderr
 
 
 def test_what_the_package_exports_is_documented():

@@ -15,6 +15,7 @@ Client and Tuner may be used from any thread. Processes that fork connect after 
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from typing import Optional, Union
 
@@ -66,6 +67,9 @@ __all__ = [
     "UnavailableError",
     "connect",
 ]
+
+# WaveTune's version, as CMakeLists.txt names it: pyproject.toml reads it there when the package is built.
+__version__: str = importlib.metadata.version("wavetune")
 
 
 def connect(
