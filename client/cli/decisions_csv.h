@@ -1,6 +1,6 @@
 // Decisions of any selector, as comma-separated values: a problem and a
 // configuration on each line, as `wavetune evaluate --write-decisions` and
-// tests/bench/baselines write them (docs/report.md).
+// research/baselines write them (docs/report.md).
 //
 //   m,n,k,BLOCK_M,BLOCK_N,source,...
 //   1,4096,4096,64,32,FITTED,...

@@ -1,6 +1,6 @@
 // What was fitted and what was decided, as comma-separated values: other
 // selectors are fitted to the very same samples and judged at the very same
-// problems (tests/bench/baselines). docs/traces.md has the columns.
+// problems (research/baselines). docs/traces.md has the columns.
 //
 //   specialisation,m,n,k,BLOCK_M,BLOCK_N,latency_us,...   (samples)
 //   specialisation,m,n,k,BLOCK_M,BLOCK_N,source,...       (decisions)

@@ -15,7 +15,7 @@ constexpr double kLeastGain = 1e-12;
 // Mean regret that staying with an incumbent may cost, at each pick. Of three
 // profiles of gemm_bf16 on an H200 two chose alike within 2 % for 88-95 % of 94
 // problems with it, for 75-88 % with 0.001, for 73-81 % without incumbents; the
-// geometric mean of the choices did not differ (2026-11, docs/results.md).
+// geometric mean of the choices did not differ (2026-11, research/notebook.md).
 constexpr double kIncumbentMargin = 0.004;
 constexpr size_t kNone = SIZE_MAX;
 

@@ -57,7 +57,7 @@ inline constexpr double kMostResidual = 0.3;
 // the error bounds gained as much. As a sum nothing was gained (98.8 % on the
 // H200 Triton GEMM trace with and without; 98.9 and 99.0 % on its attention).
 //
-// Later (gemm_bf16 on three H200, 2026-11-24, experiments/gemm_bf16/refit.py),
+// Later (gemm_bf16 on three H200, 2026-11-24, research/gemm_bf16/refit.py),
 // three profiles, two of them run live, each eight times, seven of them
 // with 0.6 % of noise and without 8 % of the samples: one standard error alone
 // chose at 98.78, 98.76 and 98.60 % (worst choice 88 % in the mean), with

@@ -5,7 +5,7 @@
 // fraction of it, and each profile adds to what is known. Successive profiles
 // of gemm_bf16 on an H200 chose the same or within 2 % for 83-90 % of 94
 // problems, for 42-72 % independently of each other; replayed with 0.6 % of
-// noise for 99 and 79 % (portfolio 16, 2026-11, docs/results.md).
+// noise for 99 and 79 % (portfolio 16, 2026-11, research/notebook.md).
 //
 // A device can change without its environment key: another cooling, another
 // board of the class. So earlier samples count only while they agree with what

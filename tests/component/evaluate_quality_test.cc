@@ -109,7 +109,7 @@ TEST_F(EvaluateQualityTest, ProblemsLargerThanAnyThatWasMeasuredAreDecided) {
   EXPECT_GE(json["oracle_fraction_min"].get<double>(), 0.88);
 }
 
-// The model as it stands (docs/results.md); with 96 candidates the targets are
+// The model as it stands (research/notebook.md); with 96 candidates the targets are
 // 0.99, 0.95 and 0.88. Floors leave room for what the luck of a few samples
 // moves.
 TEST_F(EvaluateQualityTest, ARecordedHopperGemmIsDecidedFromAReplayedProfile) {

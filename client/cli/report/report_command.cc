@@ -180,7 +180,7 @@ void AddReportCommand(CommandRegistry& registry) {
                    "NAME=FILE, may be repeated: also show the regret of "
                    "another selector, from what it decides at every judged "
                    "problem (comma-separated values, as `wavetune evaluate "
-                   "--write-decisions` and tests/bench/baselines write them)")
+                   "--write-decisions` and research/baselines write them)")
       ->allow_extra_args(false);
   AddTraceOptions(command, *options);
 }

@@ -24,7 +24,7 @@ from methods import Case, Method, Runs
 from textproto import TextProtoError
 from traces import Trace, TraceError, read_choices, read_samples, read_trace
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("numpy", "scikit-learn", "xgboost-cpu", "nvidia-matmul-heuristics")
 _DECISION = (
     "median of one new problem at a time on this machine; WaveTune in C++ (decision_benchmark: "
