@@ -68,8 +68,9 @@ bool IsInteger(ElementType type);
 std::string OtherPoison(ElementType type, size_t elements);
 
 // Returns the index of the first integer that depends on what its place held,
-// or -1: `after_poison` was computed on PoisonValues, `after_other` on
-// OtherPoison. Equal sizes.
+// or -1: a byte of it was left alone, or it or a half of it was added to.
+// `after_poison` was computed on PoisonValues, `after_other` on OtherPoison.
+// Equal sizes.
 int64_t FirstThatFollowsPoison(ElementType type, absl::string_view after_poison,
                                absl::string_view after_other);
 

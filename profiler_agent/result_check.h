@@ -2,7 +2,8 @@
 // inputs. What differs between backends is memory and how they launch.
 //
 // What it finds: outputs that are wrong, anywhere, in norm or in one element;
-// outputs that are not written, also in launches after the first; writes
+// outputs that are not written, also in launches after the first, and integers
+// that are what their place held before only by luck; writes
 // outside of an output, or into an input; reads outside of an input (they give
 // NaN); races, where one of three launches shows them; sums that are wrong only
 // where they cancel.
@@ -46,7 +47,8 @@ class CheckBuffer {
   // Fills all of it: guard, argument, guard.
   virtual absl::Status Write(absl::string_view whole) = 0;
 
-  // Does the same, with what was written last: may be faster.
+  // Does the same, with the same content in each call, whatever was written
+  // meanwhile: may be faster.
   virtual absl::Status Restore(absl::string_view whole) { return Write(whole); }
 
   // Returns all of it.
@@ -103,15 +105,16 @@ class ResultChecker {
   void Forget();
 
   // Launches the candidate on poisoned outputs, three times on random inputs
-  // and, where outputs have up to 2^20 elements, once on such as cancel, and
-  // judges each launch. Errors: DATA_LOSS
+  // (the third with another poison in integer outputs) and, where outputs have
+  // up to 2^20 elements, once on such as cancel, and judges each launch.
+  // Errors: DATA_LOSS
   // naming the argument and where it is wrong; those of the candidate's launch;
   // those of the reference's, as BrokenReference says them.
   absl::Status Check(const CheckTask& task);
 
-  // Runs the reference on random inputs and keeps what it computes. Where no
-  // candidate has run yet, what becomes of the process shows the reference's
-  // faults. Errors: as Check's, of the reference alone.
+  // Runs the reference on all inputs on which Check runs it, and keeps what it
+  // computes. Where no candidate has run yet, what becomes of the process shows
+  // the reference's faults. Errors: as Check's, of the reference alone.
   absl::Status RunReference(const CheckTask& task);
 
   // Whoever runs references or candidates besides the checker says so there.

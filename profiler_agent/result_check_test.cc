@@ -114,24 +114,33 @@ class ResultCheckTest : public ::testing::Test {
             static_cast<int>(problem_.extents[2])};
   }
 
+  // `candidate` outlives it.
+  CheckTask Task(const std::function<void(const Gemm&)>& candidate) {
+    return {.spec = spec_,
+            .configuration = configuration_,
+            .problem = problem_,
+            .candidate =
+                [&](const CheckBuffers& buffers) {
+                  ++launches_;
+                  candidate(View(buffers));
+                  return absl::OkStatus();
+                },
+            .reference =
+                [this](const CheckBuffers& buffers) {
+                  ++reference_launches_;
+                  reference_(View(buffers));
+                  return absl::OkStatus();
+                }};
+  }
+
   absl::Status Check(const std::function<void(const Gemm&)>& candidate) {
     launches_ = 0;
-    const CheckTask task = {.spec = spec_,
-                            .configuration = configuration_,
-                            .problem = problem_,
-                            .candidate =
-                                [&](const CheckBuffers& buffers) {
-                                  ++launches_;
-                                  candidate(View(buffers));
-                                  return absl::OkStatus();
-                                },
-                            .reference =
-                                [&](const CheckBuffers& buffers) {
-                                  ++reference_launches_;
-                                  reference_(View(buffers));
-                                  return absl::OkStatus();
-                                }};
-    return checker_.Check(task);
+    return checker_.Check(Task(candidate));
+  }
+
+  absl::Status RunReference() {
+    const std::function<void(const Gemm&)> none;
+    return checker_.RunReference(Task(none));
   }
 
   // Checks a candidate that is right, and then does something.
@@ -299,6 +308,27 @@ TEST_F(ResultCheckTest, TheReferenceRunsOnceForAllCandidatesOfAProblem) {
   EXPECT_EQ(reference_launches_, 2 * launches);
 }
 
+// What becomes of the process on data that a candidate is checked on is then
+// the reference's fault.
+TEST_F(ResultCheckTest, TheReferenceRunsOnAllDataBeforeACandidateDoes) {
+  std::vector<ReferenceUse> uses;
+  checker_.reference_watch().Observe([&](ReferenceUse use) {
+    if (use != ReferenceUse::kNone) uses.push_back(use);
+  });
+  EXPECT_TRUE(RunReference().ok());
+  EXPECT_EQ(reference_launches_, 4);
+  EXPECT_TRUE(Check([](const Gemm& gemm) { gemm.Run(); }).ok());
+  EXPECT_EQ(reference_launches_, 4);
+  EXPECT_EQ(uses, (std::vector<ReferenceUse>{ReferenceUse::kBeforeCandidates,
+                                             ReferenceUse::kBeforeCandidates}));
+}
+
+TEST_F(ResultCheckTest, TheReferenceAloneRunsOnNoDataThatIsNotChecked) {
+  problem_.extents = {1025, 1024, 1};
+  EXPECT_TRUE(RunReference().ok());
+  EXPECT_EQ(reference_launches_, 2);
+}
+
 TEST_F(ResultCheckTest, WhatACandidateLeavesBehindIsNoOthersFault) {
   float* input = nullptr;
   EXPECT_TRUE(CheckRightBut([&](const Gemm& gemm) { input = gemm.a; }).ok());
@@ -371,6 +401,75 @@ TEST_F(ResultCheckTest, AReferenceThatAddsToAnIntegerOutputIsBroken) {
       }
     };
     EXPECT_EQ(Check(reference_).code(), absl::StatusCode::kUnimplemented);
+  }
+}
+
+TEST_F(ResultCheckTest, AReferenceThatLeavesAPartOfAnIntegerUnwrittenIsBroken) {
+  problem_.extents = {4, 8, 2};
+  for (const ElementType type : {ElementType::kInt32, ElementType::kInt64}) {
+    spec_.arguments[2].type = type;
+    const size_t bytes = ElementBytes(type);
+    for (size_t part = 1; part < bytes; part *= 2) {
+      for (size_t at = 0; at < bytes; at += part) {
+        reference_ = [&](const Gemm& gemm) {
+          auto* const c = reinterpret_cast<char*>(gemm.c);
+          for (size_t i = 0; i < 32 * bytes; ++i) {
+            if (i / bytes != 9 || i % bytes / part != at / part) c[i] = 1;
+          }
+        };
+        const absl::Status status = Check(reference_);
+        EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+        EXPECT_THAT(std::string(status.message()),
+                    HasSubstr("as it was before at row 1, column 1"))
+            << part << " bytes at " << at << " of " << bytes;
+      }
+    }
+  }
+}
+
+TEST_F(ResultCheckTest, AReferenceThatAddsToAHalfOfAnIntegerIsBroken) {
+  spec_.arguments[2].type = ElementType::kInt64;
+  problem_.extents = {4, 8, 2};
+  for (const int added : {0, 1}) {
+    reference_ = [&](const Gemm& gemm) {
+      auto* const halves = reinterpret_cast<uint32_t*>(gemm.c);
+      for (int i = 0; i < gemm.m * gemm.n; ++i) {
+        halves[2 * i + added] += 2;
+        halves[2 * i + 1 - added] = 0;
+      }
+    };
+    EXPECT_EQ(Check(reference_).code(), absl::StatusCode::kUnimplemented);
+  }
+}
+
+// The third launch finds another poison; there is no fourth for it.
+TEST_F(ResultCheckTest, AnUnwrittenIntegerWhoseRightValueIsPoisonFails) {
+  problem_.extents = {4, 8, 2};
+  for (const ElementType type : {ElementType::kInt32, ElementType::kInt64}) {
+    checker_.Forget();
+    spec_.arguments[2].type = type;
+    const auto least_but = [&](int left_alone) {
+      return [=](const Gemm& gemm) {
+        for (int i = 0; i < gemm.m * gemm.n; ++i) {
+          if (i == left_alone) continue;
+          if (type == ElementType::kInt32) {
+            reinterpret_cast<int32_t*>(gemm.c)[i] =
+                std::numeric_limits<int32_t>::min();
+          } else {
+            reinterpret_cast<int64_t*>(gemm.c)[i] =
+                std::numeric_limits<int64_t>::min();
+          }
+        }
+      };
+    };
+    reference_ = least_but(-1);
+    EXPECT_THAT(
+        Check(least_but(19)),
+        IsWrong("(in launch 3 of the same; launches before it were right, and "
+                "found other values in integer outputs)"));
+    EXPECT_EQ(launches_, 3);
+    EXPECT_TRUE(Check(least_but(-1)).ok());
+    EXPECT_EQ(launches_, 4);
   }
 }
 

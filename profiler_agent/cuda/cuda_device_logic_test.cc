@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -46,6 +47,8 @@ enum class Fault {
   kEcc
 };
 
+constexpr int32_t kLeast = std::numeric_limits<int32_t>::min();
+
 float ColumnSum(const float* a, int n, int k, int j) {
   float sum = 0;
   for (int p = 0; p < k; ++p) sum += a[static_cast<size_t>(p) * n + j];
@@ -63,6 +66,10 @@ struct FakeGpu {
       const auto* a = launch.Get<const float*>(0);
       auto* c = launch.Get<float*>(1);
       const int64_t items = launch.groups * launch.group_size;
+      if (computes_least_integers) {
+        std::fill_n(launch.Get<int32_t*>(1), items, kLeast);
+        return CUDA_SUCCESS;
+      }
       for (int j = 0; j < items; ++j) {
         c[j] = ColumnSum(a, launch.Get<int>(2), launch.Get<int>(3), j);
       }
@@ -76,6 +83,11 @@ struct FakeGpu {
     const int n = launch.Get<int>(2);
     const int k = launch.Get<int>(3) - (fault == Fault::kWrong ? 1 : 0);
     inputs.insert(a);
+    if (computes_least_integers) {
+      const int first = fault == Fault::kWrong ? 1 : 0;
+      std::fill_n(launch.Get<int32_t*>(1) + first, n - first, kLeast);
+      return CUDA_SUCCESS;
+    }
     if (fault == Fault::kFirstLaunchOnly && ran_with_fault++ > 0) {
       return CUDA_SUCCESS;
     }
@@ -97,6 +109,8 @@ struct FakeGpu {
 
   FakeCudaDriver driver;
   Fault fault = Fault::kNone;
+  // All, but the first where the fault is kWrong: that is left alone.
+  bool computes_least_integers = false;
   int ran_with_fault = 0;
   int reference_launches = 0;
   std::set<const float*> inputs;  // Of candidates.
@@ -221,6 +235,22 @@ TEST_F(CudaDeviceLogicTest, FindsStraysSingleElementsAndLaterLaunches) {
     backend_.gpu().fault = Fault::kNone;
     EXPECT_TRUE(Prepare(kSound).ok());
   }
+}
+
+// Outputs are poisoned from a copy on the device: the other poison must come
+// past it, and go again.
+TEST_F(CudaDeviceLogicTest, FindsUnwrittenIntegersWhoseRightValueIsPoison) {
+  LoadedKernel kernel = TestKernel(kFaults);
+  kernel.spec.arguments[1].type = ElementType::kInt32;
+  ASSERT_TRUE(device_->Load(std::move(kernel)).ok());
+  backend_.gpu().computes_least_integers = true;
+  EXPECT_TRUE(Prepare(kSound).ok());
+  backend_.gpu().fault = Fault::kWrong;
+  const absl::Status status = Prepare(kSound).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("in launch 3"));
+  backend_.gpu().fault = Fault::kNone;
+  EXPECT_TRUE(Prepare(kSound).ok());
 }
 
 TEST_F(CudaDeviceLogicTest, TheReferenceRunsOnceForAllCandidates) {
