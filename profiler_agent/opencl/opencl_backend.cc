@@ -1,5 +1,7 @@
 #include "profiler_agent/opencl/opencl_backend.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -10,14 +12,29 @@
 
 namespace wavetune {
 
-OpenClBackend::OpenClBackend(const std::string& cache_dir, bool skip_nvidia,
-                             bool guard_pages)
-    : skip_nvidia_(skip_nvidia), guard_pages_(guard_pages) {
+void SetPoclThreads(const HostResources& host, int host_cpus) {
+  // It counts the machine's cores. More threads than the cgroup's quota has
+  // cores are throttled in the midst of a launch, and then times say nothing.
+  const int cpus = UsableCpus(host);
+  if (cpus < host_cpus) {
+    setenv("POCL_MAX_PTHREAD_COUNT", absl::StrCat(cpus).c_str(),
+           /*overwrite=*/0);
+  }
   // PoCL's threads, one per core, stay on their cores. Left to the scheduler,
   // two of them often share one core for the first hundreds of milliseconds of
   // a burst, and everything then takes exactly twice as long (PoCL 3.1, two
-  // cores). PoCL reads this once, at the first OpenCL call.
-  setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
+  // cores). It takes the machine's first cores whatever the affinity is, so not
+  // where we may not use all.
+  if (host.affinity_cpus >= host_cpus) {
+    setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
+  }
+}
+
+OpenClBackend::OpenClBackend(const std::string& cache_dir, bool skip_nvidia,
+                             bool guard_pages)
+    : skip_nvidia_(skip_nvidia), guard_pages_(guard_pages) {
+  SetPoclThreads(ReadHostResources(),
+                 static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   const char* const set = std::getenv("POCL_CACHE_DIR");
   if (set != nullptr && *set != '\0') {
     programs_ = ProgramFolder::Find(set);

@@ -10,9 +10,16 @@
 #include <string>
 
 #include "profiler_agent/backend.h"
+#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/program_folder.h"
 
 namespace wavetune {
+
+// Tells PoCL by the environment how many threads it may start and whether they
+// stay on their cores, but for what the environment says already. `host_cpus`
+// are all the machine's. PoCL reads it at the first OpenCL call. Call before
+// another thread starts.
+void SetPoclThreads(const HostResources& host, int host_cpus);
 
 class OpenClBackend : public Backend {
  public:

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/opencl/opencl_backend.h"
+#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
 
@@ -68,6 +69,12 @@ class OpenClDeviceTest : public ::testing::Test {
 TEST_F(OpenClDeviceTest, ACpusMemoryIsNoFactOfTheDevice) {
   ASSERT_TRUE(absl::StartsWith(device_->facts().architecture, "cpu-"));
   EXPECT_EQ(device_->facts().memory_bytes, 0);
+}
+
+// What PoCL makes of POCL_MAX_PTHREAD_COUNT.
+TEST_F(OpenClDeviceTest, ACpuHasNoMoreMultiprocessorsThanCoresThatWeMayUse) {
+  ASSERT_TRUE(absl::StartsWith(device_->facts().architecture, "cpu-"));
+  EXPECT_LE(device_->facts().multiprocessors, UsableCpus(ReadHostResources()));
 }
 
 TEST_F(OpenClDeviceTest, PreparesAndMeasuresASoundKernel) {

@@ -1,7 +1,9 @@
 // The parts of the OpenCL backend that need no device.
 #include <CL/cl.h>
 
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/opencl/guard_pages.h"
 #include "profiler_agent/opencl/opencl_arguments.h"
+#include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
@@ -17,6 +20,57 @@ namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+
+// Begins without PoCL's variables, and puts back what they were.
+class PoclThreadsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (auto& [name, value] : before_) {
+      if (const char* const set = getenv(name)) value = set;
+      unsetenv(name);
+    }
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : before_) {
+      unsetenv(name);
+      if (value.has_value()) setenv(name, value->c_str(), 1);
+    }
+  }
+  static std::string Get(const char* name) {
+    const char* const set = getenv(name);
+    return set == nullptr ? "(not set)" : set;
+  }
+
+ private:
+  std::map<const char*, std::optional<std::string>> before_ = {
+      {"POCL_MAX_PTHREAD_COUNT", {}}, {"POCL_AFFINITY", {}}};
+};
+
+TEST_F(PoclThreadsTest, TakeAllCoresAndStayOnThemWhereNothingForbidsIt) {
+  SetPoclThreads({.affinity_cpus = 8}, 8);
+  EXPECT_EQ(Get("POCL_MAX_PTHREAD_COUNT"), "(not set)");
+  EXPECT_EQ(Get("POCL_AFFINITY"), "1");
+}
+
+TEST_F(PoclThreadsTest, AreNoMoreThanTheCgroupsQuotaHasCores) {
+  SetPoclThreads({.affinity_cpus = 8, .quota_cpus = 2.5}, 8);
+  EXPECT_EQ(Get("POCL_MAX_PTHREAD_COUNT"), "3");
+  EXPECT_EQ(Get("POCL_AFFINITY"), "1");
+}
+
+TEST_F(PoclThreadsTest, AreNoMoreThanTheAffinityHasCoresAndAreNotPutOnOthers) {
+  SetPoclThreads({.affinity_cpus = 4}, 8);
+  EXPECT_EQ(Get("POCL_MAX_PTHREAD_COUNT"), "4");
+  EXPECT_EQ(Get("POCL_AFFINITY"), "(not set)");
+}
+
+TEST_F(PoclThreadsTest, AreWhatTheEnvironmentSays) {
+  setenv("POCL_MAX_PTHREAD_COUNT", "6", 1);
+  setenv("POCL_AFFINITY", "0", 1);
+  SetPoclThreads({.affinity_cpus = 8, .quota_cpus = 2}, 8);
+  EXPECT_EQ(Get("POCL_MAX_PTHREAD_COUNT"), "6");
+  EXPECT_EQ(Get("POCL_AFFINITY"), "0");
+}
 
 TEST(OpenClFactsTest, PoclsArchitectureIsItsLlvmCpu) {
   EXPECT_EQ(OpenClArchitecture(true, "x86_64",

@@ -224,12 +224,14 @@ HostResources ReadHostResources(const std::string& root) {
   return host;
 }
 
+int UsableCpus(const HostResources& host) {
+  const int cpus = std::max(1, host.affinity_cpus);
+  if (host.quota_cpus <= 0) return cpus;
+  return static_cast<int>(std::min<double>(cpus, std::ceil(host.quota_cpus)));
+}
+
 int WorkersThatFit(const HostResources& host, int devices) {
-  int workers = std::min(host.affinity_cpus, kMostWorkers);
-  if (host.quota_cpus > 0) {
-    workers =
-        static_cast<int>(std::min<double>(workers, std::ceil(host.quota_cpus)));
-  }
+  int workers = std::min(UsableCpus(host), kMostWorkers);
   if (host.memory_free_bytes >= 0) {
     const int64_t fit =
         host.memory_free_bytes / kBytesPerWorker / std::max(1, devices);

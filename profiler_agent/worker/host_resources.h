@@ -30,6 +30,10 @@ struct HostResources {
 // what cannot be read is no limit.
 HostResources ReadHostResources(const std::string& root = "");
 
+// Returns how many cores' worth of threads are of use: the affinity's, or the
+// quota's, rounded up; at least 1.
+int UsableCpus(const HostResources& host);
+
 // Returns how many workers each of `devices` devices may have: a core each, as
 // a compile keeps one busy, and 256 MiB of what is free; 1 to 16.
 int WorkersThatFit(const HostResources& host, int devices);

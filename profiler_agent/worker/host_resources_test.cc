@@ -116,6 +116,13 @@ TEST_F(HostResourcesTest, WhatMakesNoSenseIsNoLimit) {
   EXPECT_EQ(host.memory_free_bytes, -1);
 }
 
+TEST(UsableCpusTest, AreThoseOfTheAffinityOrOfTheQuotaRoundedUp) {
+  EXPECT_EQ(UsableCpus({.affinity_cpus = 64}), 64);
+  EXPECT_EQ(UsableCpus({.affinity_cpus = 2, .quota_cpus = 8}), 2);
+  EXPECT_EQ(UsableCpus({.affinity_cpus = 64, .quota_cpus = 1.5}), 2);
+  EXPECT_EQ(UsableCpus({.affinity_cpus = 64, .quota_cpus = 0.25}), 1);
+}
+
 TEST(WorkersThatFitTest, ACoreEachOfAffinityAndQuota) {
   EXPECT_EQ(WorkersThatFit({.affinity_cpus = 8}, 1), 8);
   EXPECT_EQ(WorkersThatFit({.affinity_cpus = 256}, 1), 16);
