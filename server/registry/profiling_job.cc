@@ -18,6 +18,7 @@
 #include "server/registry/profile_texts.h"
 #include "server/registry/stored_profile.h"
 #include "server/registry/stored_verification.h"
+#include "server/registry/wrong_tables.h"
 
 namespace wavetune {
 namespace {
@@ -230,11 +231,12 @@ void ProfilingJob::TakeRecord(const CandidateRecord& record) {
 
 void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
   const Candidate& candidate = record.candidate;
-  if (!IsWrong(candidate) ||
-      !incumbent_.Chooses(record.specialisation, candidate.configuration)) {
-    return;
-  }
-  const TableRecord table = *incumbent_.record();
+  if (!IsWrong(candidate)) return;
+  // What serves now: a job on an alike device may have promoted meanwhile.
+  const Incumbent serving(kernel_->spec,
+                          services_.tables->Incumbent(control_->record().key));
+  if (!serving.Chooses(record.specialisation, candidate.configuration)) return;
+  const TableRecord table = *serving.record();
   const std::string why =
       absl::StrCat("it chooses ",
                    FormatConfiguration(kernel_->spec, candidate.configuration),
@@ -539,6 +541,13 @@ absl::Status ProfilingJob::Promote(const Table& table,
   // After this point a cancelled job would promote all the same.
   RETURN_IF_ERROR(control_->CheckGoOn());
   const ProfileKey key = control_->record().key;
+  // A job on an alike device stores what it finds wrong under the same key.
+  ASSIGN_OR_RETURN(const auto wrong, WhyWrong(*services_.samples, key, table));
+  if (wrong) {
+    Keep(absl::StrCat("another job found its choice wrong: ", *wrong,
+                      Remarks()));
+    return absl::OkStatus();
+  }
   TableRecord record{.key = key};
   record.promoted_at_us = services_.clock->NowUs();
   record.portfolio_size = LargestPortfolio(table);
@@ -546,10 +555,19 @@ absl::Status ProfilingJob::Promote(const Table& table,
   record.device_uuid = input_.device.uuid;
   record.notes = control_->record().notes;
   record.compiler = input_.device.compiler;
-  ASSIGN_OR_RETURN(const TableRecord promoted,
-                   services_.tables->Promote(std::move(record), payload));
+  const TableRecord* const serving = incumbent_.record();
+  const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
+      std::move(record), payload, serving ? serving->digest : "");
+  if (absl::IsAborted(promoted.status())) {
+    // Alike devices are profiled at a time: what this job compared its table
+    // with is not what serves.
+    incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
+    Keep(absl::StrCat(promoted.status().message(), Remarks()));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(promoted.status());
   control_->Update([&](JobRecord& job) {
-    job.digest = promoted.digest;
+    job.digest = promoted->digest;
     job.message = reason;
   });
   ForgetOldSamples(key);

@@ -288,11 +288,36 @@ std::optional<ServingTable> TableCatalog::Incumbent(
   return *newest.table;
 }
 
-absl::StatusOr<TableRecord> TableCatalog::Promote(TableRecord record,
-                                                  const std::string& payload) {
+namespace {
+
+// Returns ABORTED unless `incumbent` is what a table was verified against.
+absl::Status CheckIncumbent(const std::optional<ServingTable>& incumbent,
+                            const std::string& verified_against) {
+  const std::string serving = incumbent ? incumbent->record.digest : "";
+  if (serving == verified_against) return absl::OkStatus();
+  if (serving.empty()) {
+    return absl::AbortedError(absl::StrCat(
+        "table ", verified_against.substr(0, 8),
+        ", which it was compared with, serves no longer; its samples count "
+        "for the next profile"));
+  }
+  return absl::AbortedError(absl::StrCat(
+      "table ", serving.substr(0, 8),
+      " was promoted meanwhile for the same device class by another job; its "
+      "samples count for the next profile"));
+}
+
+}  // namespace
+
+absl::StatusOr<TableRecord> TableCatalog::Promote(
+    TableRecord record, const std::string& payload,
+    const std::optional<std::string>& verified_against) {
   ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
   std::lock_guard change_lock(change_mutex_);
+  if (verified_against) {
+    RETURN_IF_ERROR(CheckIncumbent(Incumbent(record.key), *verified_against));
+  }
   ASSIGN_OR_RETURN(TableRecord stored,
                    store_->Promote(std::move(record), payload));
   unsaved_.erase(stored.key);
@@ -311,6 +336,11 @@ absl::Status TableCatalog::Withdraw(const ProfileKey& key,
   record.key = key;
   record.withdrawn = why;
   std::lock_guard change_lock(change_mutex_);
+  for (const ServingTable& t : snapshot()->tables) {
+    if (t.record.key == key && t.record.digest != table.digest) {
+      return absl::OkStatus();
+    }
+  }
   const absl::StatusOr<TableRecord> stored = store_->Withdraw(record);
   if (stored.ok()) {
     unsaved_.erase(key);

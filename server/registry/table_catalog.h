@@ -131,15 +131,21 @@ class TableCatalog {
   // withdrawn.
   std::optional<ServingTable> Incumbent(const ProfileKey& key) const;
 
-  // Stores a table and makes it serve. Errors: as CompiledTable::Create and
-  // TableStore::Promote; then nothing changed.
-  absl::StatusOr<TableRecord> Promote(TableRecord record,
-                                      const std::string& payload);
+  // Stores a table and makes it serve. `verified_against` is the digest of the
+  // incumbent that it was found to beat, empty for none; without it, it is
+  // compared with nothing. Errors: as CompiledTable::Create and
+  // TableStore::Promote; ABORTED where another incumbent serves by now, or
+  // where that one does no longer; then nothing changed.
+  absl::StatusOr<TableRecord> Promote(
+      TableRecord record, const std::string& payload,
+      const std::optional<std::string>& verified_against = std::nullopt);
 
   // Notes that `table` computes wrong results for `key`: it serves no longer
   // there, and no older one takes its place until another is promoted. `why`
-  // says which configuration; for people. Errors: as TableStore::Withdraw; then
-  // it is withdrawn all the same, and SaveWithdrawals has to store it.
+  // says which configuration; for people. Nothing where another table serves
+  // for just that key by now: it is not what was meant. Errors: as
+  // TableStore::Withdraw; then it is withdrawn all the same, and
+  // SaveWithdrawals has to store it.
   absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
                         const std::string& why);
 

@@ -229,6 +229,39 @@ TEST_F(TableCatalogTest, AnOlderVersionsTableIsWithdrawnForTheEditedKernel) {
   EXPECT_TRUE(catalog_.Find(query).ok());
 }
 
+TEST_F(TableCatalogTest, ATableVerifiedAgainstAnotherIncumbentIsNotPromoted) {
+  const TableRecord serving = Promote(catalog_, Key(device_), 10);
+  const auto payload = EncodeTable(
+      FixedTable(spec_, Key(device_), spec_.default_configuration, 11));
+  const TableRecord record{.key = Key(device_)};
+  for (const std::string& verified : {std::string(), std::string(64, 'c')}) {
+    const auto refused = catalog_.Promote(record, *payload, verified);
+    EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+    EXPECT_THAT(std::string(refused.status().message()),
+                HasSubstr(serving.digest.substr(0, 8)));
+    EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, serving.digest);
+  }
+  EXPECT_TRUE(catalog_.Promote(record, *payload, serving.digest).ok());
+}
+
+TEST_F(TableCatalogTest, ATableThatWasWithdrawnMeanwhileIsNotBeaten) {
+  const TableRecord serving = Promote(catalog_, Key(device_), 10);
+  const auto payload = EncodeTable(
+      FixedTable(spec_, Key(device_), spec_.default_configuration, 11));
+  ASSERT_TRUE(catalog_.Withdraw(serving.key, serving, "it is wrong").ok());
+  const TableRecord record{.key = Key(device_)};
+  EXPECT_TRUE(absl::IsAborted(
+      catalog_.Promote(record, *payload, serving.digest).status()));
+  EXPECT_TRUE(catalog_.Promote(record, *payload, "").ok());
+}
+
+TEST_F(TableCatalogTest, AWithdrawalSparesTheTableThatCameAfter) {
+  const TableRecord first = Promote(catalog_, Key(device_), 10);
+  const TableRecord second = Promote(catalog_, Key(device_), 11);
+  ASSERT_TRUE(catalog_.Withdraw(first.key, first, "it is wrong").ok());
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, second.digest);
+}
+
 TEST_F(TableCatalogTest, WatchersHearOfAWithdrawalAndWhy) {
   const TableRecord served = Promote(catalog_, Key(device_));
   std::vector<TableChange> heard;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/table/table_codec.h"
 #include "server/registry/job_queue_fixture.h"
 #include "server/registry/wrong_tables.h"
 
@@ -143,6 +144,32 @@ TEST_F(WrongKernelTest, ATableWhoseChoiceIsShownWrongIsWithdrawn) {
   EXPECT_TRUE(absl::IsNotFound(found.status()));
   EXPECT_THAT(std::string(found.status().message()),
               HasSubstr("was withdrawn: it chooses "));
+}
+
+TEST_F(WrongKernelTest, ATableOfAnAlikeDevicesJobIsNotReplacedUnseen) {
+  JobServices services = Services();
+  std::string other;
+  const auto fit = services.profiling.fit_table;
+  services.profiling.fit_table =
+      [&](const ProfileInput& input) -> absl::StatusOr<FitResult> {
+    absl::StatusOr<FitResult> fitted = fit(input);
+    if (!fitted.ok()) return fitted;
+    const ProfileKey key{spec_.name, input.fingerprint,
+                         SiliconKey(input.device),
+                         EnvironmentKey(input.device)};
+    const Table table =
+        FixedTable(spec_, key, spec_.default_configuration, 1000);
+    other = tables_.Promote({.key = key}, EncodeTable(table).value())->digest;
+    return fitted;
+  };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord job = Run(queue);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_THAT(job.message, HasSubstr("not promoted, table " +
+                                     other.substr(0, 8) + " serves on"));
+  EXPECT_THAT(job.message, HasSubstr("by another job"));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, other);
 }
 
 TEST_F(WrongKernelTest, AWithdrawnTableStaysWithdrawnAfterARestart) {

@@ -25,30 +25,6 @@ std::string Format(const Table& table, const Configuration& configuration) {
   return absl::StrJoin(values, " ");
 }
 
-// Returns why a table must not serve; nothing where nothing speaks against it.
-absl::StatusOr<std::optional<std::string>> WhyWrong(
-    SampleStore& samples, const ServingTable& serving) {
-  const ProfileKey& key = serving.record.key;
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
-                   samples.Generations(key));
-  if (generations.empty() || generations.back() == kMeasuredGeneration) {
-    return std::nullopt;
-  }
-  ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates,
-                   samples.LoadCandidates(key, generations.back()));
-  const Table& table = serving.table->table();
-  for (const CandidateRecord& record : candidates) {
-    const Configuration& configuration = record.candidate.configuration;
-    if (!IsWrong(record.candidate) ||
-        !Chooses(table, record.specialisation, configuration)) {
-      continue;
-    }
-    return absl::StrCat("it chooses ", Format(table, configuration),
-                        ", which computes wrong results");
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 bool Chooses(const Table& table, const std::string& specialisation,
@@ -63,6 +39,28 @@ bool Chooses(const Table& table, const std::string& specialisation,
   return false;
 }
 
+absl::StatusOr<std::optional<std::string>> WhyWrong(SampleStore& samples,
+                                                    const ProfileKey& key,
+                                                    const Table& table) {
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
+                   samples.Generations(key));
+  if (generations.empty() || generations.back() == kMeasuredGeneration) {
+    return std::nullopt;
+  }
+  ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates,
+                   samples.LoadCandidates(key, generations.back()));
+  for (const CandidateRecord& record : candidates) {
+    const Configuration& configuration = record.candidate.configuration;
+    if (!IsWrong(record.candidate) ||
+        !Chooses(table, record.specialisation, configuration)) {
+      continue;
+    }
+    return absl::StrCat("it chooses ", Format(table, configuration),
+                        ", which computes wrong results");
+  }
+  return std::nullopt;
+}
+
 void WithdrawWrongTables(SampleStore& samples, TableCatalog& tables,
                          const std::function<void(const std::string&)>& warn) {
   const std::shared_ptr<const TableSnapshot> snapshot = tables.snapshot();
@@ -70,7 +68,7 @@ void WithdrawWrongTables(SampleStore& samples, TableCatalog& tables,
     const TableRecord& record = serving.record;
     const auto name =
         absl::StrCat("table ", record.digest, " of kernel ", record.key.kernel);
-    const auto why = WhyWrong(samples, serving);
+    const auto why = WhyWrong(samples, record.key, serving.table->table());
     if (!why.ok()) {
       warn(absl::StrCat(name, " was not compared with its profile: ",
                         why.status().message()));

@@ -22,6 +22,13 @@ namespace wavetune {
 bool Chooses(const Table& table, const std::string& specialisation,
              const Configuration& configuration);
 
+// Returns why a table must not serve for `key`: it chooses what the newest
+// generation of samples shows wrong. Nothing where nothing speaks against it.
+// Errors: the store's.
+absl::StatusOr<std::optional<std::string>> WhyWrong(SampleStore& samples,
+                                                    const ProfileKey& key,
+                                                    const Table& table);
+
 // Withdraws every serving table that chooses what the newest profile of its key
 // has excluded as wrong; `warn` hears of each, and of profiles that cannot be
 // read. To be called when a daemon starts. Cost: reads the candidates of every
