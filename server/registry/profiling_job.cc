@@ -258,6 +258,21 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
   input_.incumbent = nullptr;
 }
 
+absl::Status ProfilingJob::Prepare(
+    const std::string& specialisation,
+    const std::vector<Configuration>& configurations,
+    const std::function<void(CandidateRecord&)>& take) {
+  absl::Status prepared = device_.Prepare(
+      specialisation, configurations,
+      DeclaredCorrectnessProblems(kernel_->spec, specialisation), take);
+  // Once more, now that all is stored: a job on an alike device that has
+  // promoted since either sees what is stored, or is seen here.
+  for (const CandidateRecord& record : control_->record().excluded) {
+    WithdrawIfWrong(record);
+  }
+  return prepared;
+}
+
 std::string ProfilingJob::Remarks() const {
   return absl::StrCat(failed_pairs_.Text(), device_.UnpreparedText(),
                       DefaultText(kernel_->spec, input_.candidates),
@@ -283,13 +298,10 @@ absl::Status ProfilingJob::Compile() {
       },
       JobControl::Persist::kLazily);
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(
-        device_.Prepare(names[i], missing[i],
-                        DeclaredCorrectnessProblems(kernel_->spec, names[i]),
-                        [&](const CandidateRecord& record) {
-                          TakeRecord(record);
-                          control_->Update([](JobRecord& job) { ++job.done; });
-                        }));
+    RETURN_IF_ERROR(Prepare(names[i], missing[i], [&](CandidateRecord& record) {
+      TakeRecord(record);
+      control_->Update([](JobRecord& job) { ++job.done; });
+    }));
   }
   return absl::OkStatus();
 }
@@ -345,9 +357,7 @@ absl::Status ProfilingJob::Recheck() {
             job.seconds_left = -1;
           },
           JobControl::Persist::kLazily);
-      RETURN_IF_ERROR(device_.Prepare(
-          names[i], due, DeclaredCorrectnessProblems(kernel_->spec, names[i]),
-          take));
+      RETURN_IF_ERROR(Prepare(names[i], due, take));
     }
     if (const size_t left = DueForRecheck(i).size(); left > 0) {
       return absl::UnavailableError(absl::StrCat(
@@ -570,8 +580,23 @@ absl::Status ProfilingJob::Promote(const Table& table,
     job.digest = promoted->digest;
     job.message = reason;
   });
+  RETURN_IF_ERROR(WithdrawIfFoundWrongSince(*promoted, table));
   ForgetOldSamples(key);
   return absl::OkStatus();
+}
+
+absl::Status ProfilingJob::WithdrawIfFoundWrongSince(
+    const TableRecord& promoted, const Table& table) {
+  ASSIGN_OR_RETURN(const auto wrong,
+                   WhyWrong(*services_.samples, promoted.key, table));
+  if (!wrong) return absl::OkStatus();
+  control_->Update([&](JobRecord& job) {
+    absl::StrAppend(&job.message,
+                    "; withdrawn, as another job found its choice wrong "
+                    "meanwhile: ",
+                    *wrong);
+  });
+  return services_.tables->Withdraw(promoted.key, promoted, *wrong);
 }
 
 void ProfilingJob::ForgetOldSamples(const ProfileKey& key) {

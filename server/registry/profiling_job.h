@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -77,6 +78,15 @@ class ProfilingJob {
   void TakeRecord(const CandidateRecord& record);
   // Ends the serving of a table that chooses what was just shown wrong.
   void WithdrawIfWrong(const CandidateRecord& record);
+  // Has candidates prepared and hands out each record; then withdraws what
+  // serves by now and chooses one that is wrong.
+  absl::Status Prepare(const std::string& specialisation,
+                       const std::vector<Configuration>& configurations,
+                       const std::function<void(CandidateRecord&)>& take);
+  // Between the last look and the promotion a job on an alike device may have
+  // found a choice of the table wrong.
+  absl::Status WithdrawIfFoundWrongSince(const TableRecord& promoted,
+                                         const Table& table);
   // Returns what an outcome has to mention whatever it is.
   std::string Remarks() const;
   void ReportProgress(const ProfileStep& step, int64_t started_us,
