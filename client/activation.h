@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "model/kernel/configuration.h"
 
 namespace wavetune {

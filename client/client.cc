@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
 #include "client/client_settings.h"
 #include "client/daemon_link.h"
 #include "client/event_log.h"
@@ -20,8 +22,6 @@
 #include "client/table_watcher.h"
 #include "client/tuner_slots.h"
 #include "client/usage/usage_reporter.h"
-#include "model/status_macros.h"
-#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
 #include "client/endpoint.h"
-#include "model/status_macros.h"
-#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -2,11 +2,11 @@
 #include <memory>
 #include <string>
 
+#include "base/digest.h"
 #include "client/client.h"
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table/digest.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune {

@@ -5,12 +5,12 @@
 #include <string>
 #include <thread>
 
+#include "base/digest.h"
+#include "base/whole_file.h"
 #include "client/client.h"
 #include "client/fake_node.h"
-#include "client/whole_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table/digest.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune {

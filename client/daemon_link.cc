@@ -10,16 +10,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/socket_diagnosis.h"
+#include "base/status_macros.h"
 #include "client/usage/grpc_usage_sender.h"
+#include "formats/status.h"
 #include "grpc/grpc.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
-#include "model/status_macros.h"
-#include "proto/convert/socket_diagnosis.h"
-#include "proto/convert/status.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "proto/convert/socket_paths.h"
+#include "base/socket_paths.h"
 
 namespace wavetune {
 namespace {

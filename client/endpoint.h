@@ -5,13 +5,13 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "proto/convert/cache_paths.h"
+#include "base/cache_paths.h"
 
 namespace wavetune {
 
 // Returns the gRPC target of the reader socket: `explicit_endpoint` if not
 // empty, else WAVETUNE_ENDPOINT, else the default socket: that of the user's
-// own daemon if it is there, else the system's (proto/convert/socket_paths.h).
+// own daemon if it is there, else the system's (base/socket_paths.h).
 // A plain path becomes unix:path. Reads the environment; cannot fail.
 std::string ReaderEndpoint(absl::string_view explicit_endpoint = "");
 
@@ -23,7 +23,7 @@ std::string SiblingEndpoint(absl::string_view reader_endpoint,
                             absl::string_view role);
 
 // Returns the default folder for cached tables: $WAVETUNE_CACHE_DIR, else that
-// of proto/convert/cache_paths.h. Reads the environment; cannot fail.
+// of base/cache_paths.h. Reads the environment; cannot fail.
 CacheDir DefaultCacheDir();
 
 }  // namespace wavetune

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "formats/kernel_folder.h"
+#include "formats/kernel_spec.h"
 #include "model/kernel/device_space.h"
-#include "model/status_macros.h"
-#include "proto/convert/kernel_folder.h"
-#include "proto/convert/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"

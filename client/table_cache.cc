@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/whole_file.h"
-#include "model/status_macros.h"
-#include "model/table/digest.h"
+#include "base/digest.h"
+#include "base/own_files.h"
+#include "base/status_macros.h"
+#include "base/whole_file.h"
 #include "model/table/table_codec.h"
-#include "proto/convert/own_files.h"
 
 namespace wavetune {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/whole_file.h"
 #include "client/verified_table.h"
-#include "client/whole_file.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {

@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
 #include "client/verified_table.h"
+#include "formats/types.h"
 #include "model/kernel/key_difference.h"
-#include "model/printable_text.h"
-#include "model/status_macros.h"
-#include "proto/convert/types.h"
 
 namespace wavetune {
 namespace {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "model/table/digest.h"
+#include "base/digest.h"
 
 namespace wavetune {
 

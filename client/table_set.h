@@ -5,7 +5,7 @@
 //   std::string identity = set.Digest();
 //
 // The same function as the daemon's table-set digest: SHA-256 over the text
-// below (model/table/digest.h).
+// below (base/digest.h).
 #ifndef WAVETUNE_CLIENT_TABLE_SET_H_
 #define WAVETUNE_CLIENT_TABLE_SET_H_
 

@@ -1,8 +1,8 @@
 #include "client/table_set.h"
 
+#include "base/digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

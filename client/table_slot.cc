@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "model/kernel/key_difference.h"
-#include "model/status_macros.h"
 
 namespace wavetune {
 namespace {

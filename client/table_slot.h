@@ -30,7 +30,7 @@
 #include "client/snapshot_cell.h"
 #include "client/table_state.h"
 #include "client/usage/usage_recorder.h"
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem.h"
 

@@ -5,9 +5,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table/digest.h"
 #include "model/table/table_codec.h"
 #include "tests/lib/tiny_table.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "client/usage/usage_recorder.h"
-#include "model/decision/compiled_table.h"
-#include "model/decision/decision.h"
+#include "model/decide/compiled_table.h"
+#include "model/decide/decision.h"
 #include "model/kernel/configuration.h"
 #include "model/kernel/problem.h"
 

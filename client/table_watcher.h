@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/backoff.h"
+#include "base/backoff.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 
 namespace wavetune {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
-#include "model/table/digest.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/table_cache.h"
-#include "model/decision/compiled_table.h"
+#include "model/decide/compiled_table.h"
 
 namespace wavetune {
 

@@ -49,7 +49,7 @@ if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
     CL_HPP_MINIMUM_OPENCL_VERSION=200)  # the opencl.hpp of Debian 12 does not compile without it
 endif()
 
-# CUDA: only profiler_agent/cuda, client/launch and cuda_launch use it, through NVRTC and the driver API; no nvcc step is needed. Headers only:
+# CUDA: only profiler_agent/cuda and launch use it, through NVRTC and the driver API; no nvcc step is needed. Headers only:
 # the libraries are loaded at run time, so that one agent starts on every machine.
 set(WAVETUNE_HAVE_CUDA OFF)
 if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)

@@ -2,7 +2,7 @@
 #
 #   wavetune_embed_text(
 #     OUTPUT report_assets.cc                     # in the binary folder of the caller
-#     HEADER client/cli/report/report_assets.h    # declares the constants: extern const absl::string_view
+#     HEADER cli/report/report_assets.h    # declares the constants: extern const absl::string_view
 #     NAMESPACE wavetune::cli::report_assets
 #     kPage page.html                             # a constant and its file,
 #     kScript first.js second.js)                 # or several, one after the other

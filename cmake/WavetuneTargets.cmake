@@ -1,22 +1,65 @@
-# Functions that declare targets, so that a folder's CMakeLists.txt is a list of files.
+# Functions that declare targets, so that a folder's CMakeLists.txt says what a room holds and what it stands on.
 #
 #   wavetune_library(NAME model
-#     HDRS mapping.h wave_model.h        # public headers, included as "model/kernel/mapping.h"
-#     SRCS mapping.cc wave_model.cc
+#     FOLDERS kernel table               # every source in them, but tests, doubles and main.cc
+#     EXCLUDE rocksdb_                   # ... whose names do not begin so; INCLUDE: that do
+#     HDRS mapping.h SRCS mapping.cc     # and these
 #     DEPS absl::status wavetune::proto  # part of the interface
 #     PRIVATE_DEPS ZLIB::ZLIB            # used by the .cc files only
 #     OPTIONS -ffp-contract=off)         # extra compile options, private
+#   wavetune_tests(NAME model_kernel_test FOLDERS kernel DEPS wavetune::model)  # every *_test.cc in one program
 #   wavetune_binary(NAME wavetuned SRCS main.cc DEPS wavetune::server)
 #   wavetune_test(NAME mapping_test SRCS mapping_test.cc DEPS wavetune::model [LABELS gpu] [TIMEOUT 300])
 #   wavetune_benchmark(NAME resolve_benchmark SRCS resolve_benchmark.cc DEPS wavetune::client)
 #
 # With no SRCS a library is an INTERFACE library and a binary, test or benchmark is not declared at all,
 # so that a folder can be laid out before its code is there.
+#
+# Folders are globbed: a new file needs no line here, and CMake looks again at each build (CONFIGURE_DEPENDS).
+
+# Returns the headers and sources of FOLDERS but tests, doubles and main.cc.
+function(wavetune_sources headers_result sources_result)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "FOLDERS;INCLUDE;EXCLUDE")
+  foreach(kind headers sources)
+    set(pattern "*.h")
+    if(kind STREQUAL "sources")
+      set(pattern "*.cc")
+    endif()
+    _wavetune_glob(files "${pattern}" "${ARG_FOLDERS}" "${ARG_INCLUDE}" "${ARG_EXCLUDE}")
+    list(FILTER files EXCLUDE REGEX "(^|/)(main[.]|fake_|faulty_|([^/]*_)?(test|benchmark|fixture)[_.])[^/]*$")
+    set(${${kind}_result} ${files} PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+function(_wavetune_glob result pattern folders include exclude)
+  set(files "")
+  foreach(folder IN LISTS folders)
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/${pattern}")
+    if(NOT IS_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
+      message(FATAL_ERROR "${CMAKE_CURRENT_SOURCE_DIR}/${folder}: no such folder")
+    endif()
+    list(APPEND files ${found})
+  endforeach()
+  if(include)
+    list(JOIN include "|" alternatives)
+    list(FILTER files INCLUDE REGEX "(^|/)(${alternatives})[^/]*$")
+  endif()
+  if(exclude)
+    list(JOIN exclude "|" alternatives)
+    list(FILTER files EXCLUDE REGEX "(^|/)(${alternatives})[^/]*$")
+  endif()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
 
 function(wavetune_library)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS;OPTIONS" )
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "FOLDERS;INCLUDE;EXCLUDE;HDRS;SRCS;DEPS;PRIVATE_DEPS;OPTIONS" )
   _wavetune_check_arguments(wavetune_library)
   set(target wavetune_${ARG_NAME})
+  if(ARG_FOLDERS)
+    wavetune_sources(headers sources FOLDERS ${ARG_FOLDERS} INCLUDE ${ARG_INCLUDE} EXCLUDE ${ARG_EXCLUDE})
+    list(APPEND ARG_HDRS ${headers})
+    list(APPEND ARG_SRCS ${sources})
+  endif()
 
   if(ARG_SRCS)
     add_library(${target} STATIC ${ARG_SRCS})
@@ -94,6 +137,23 @@ function(wavetune_test)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
     set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
   endif()
+endfunction()
+
+# One program of every *_test.cc of FOLDERS (default: this one), for one start and one link in place of many.
+function(wavetune_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;TIMEOUT" "FOLDERS;INCLUDE;EXCLUDE;SRCS;DEPS;LABELS;OPTIONS")
+  _wavetune_check_arguments(wavetune_tests)
+  if(NOT ARG_FOLDERS)
+    set(ARG_FOLDERS .)
+  endif()
+  _wavetune_glob(files "*_test.cc" "${ARG_FOLDERS}" "${ARG_INCLUDE}" "${ARG_EXCLUDE}")
+  set(more "")
+  foreach(argument TIMEOUT LABELS OPTIONS)
+    if(ARG_${argument})
+      list(APPEND more ${argument} ${ARG_${argument}})
+    endif()
+  endforeach()
+  wavetune_test(NAME ${ARG_NAME} SRCS ${files} ${ARG_SRCS} DEPS ${ARG_DEPS} ${more})
 endfunction()
 
 # Benchmarks are built with the tests so that they cannot rot, and run by hand or by scripts/soak.sh:

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "client/client.h"
-#include "client/launch/exported_kernel.h"
+#include "launch/exported_kernel.h"
 
 namespace {
 

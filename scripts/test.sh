@@ -22,7 +22,7 @@ build_and_test() {
 }
 
 # The pure core without its tests: the whole tree takes too long here (scripts/soak.sh does it).
-tidy_core() { check_tidy 'model/*.cc' ':!model/*_test.cc'; }
+tidy_core() { check_tidy 'base/*.cc' 'model/*.cc' 'fit/*.cc' 'usage/*.cc' ':!*_test.cc'; }
 
 stage install scripts/install_dependencies.sh
 stage dev scripts/build.sh dev

@@ -18,15 +18,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/registry/clock.h"
-#include "server/registry/device_store.h"
-#include "server/registry/job_store.h"
-#include "server/registry/profiling_functions.h"
-#include "server/registry/sample_store.h"
-#include "server/registry/table_store.h"
-#include "server/registry/usage_refiner.h"
-#include "server/registry/usage_store.h"
-#include "server/status_handler.h"
+#include "base/clock.h"
+#include "server/jobs/profiling_functions.h"
+#include "server/rpc/status_handler.h"
+#include "server/store/device_store.h"
+#include "server/store/job_store.h"
+#include "server/store/sample_store.h"
+#include "server/store/table_store.h"
+#include "server/store/usage_store.h"
+#include "server/usage/usage_refiner.h"
 
 namespace wavetune {
 

@@ -20,11 +20,11 @@
 #include "proto/wavetune/v1/decision_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "server/agents/scripted_agent.h"
 #include "server/daemon.h"
-#include "server/registry/fake_profiling.h"
-#include "server/registry/fake_stores.h"
-#include "server/registry/fake_usage_store.h"
-#include "server/scripted_agent.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/store/fake_stores.h"
+#include "server/store/fake_usage_store.h"
 #include "server/test_folder.h"
 
 namespace wavetune {

@@ -16,8 +16,8 @@
 #include "absl/strings/match.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
 #include "server/daemon_fixture.h"
-#include "server/registry/faulty_stores.h"
-#include "server/usage_handler.h"
+#include "server/rpc/usage_handler.h"
+#include "server/store/faulty_stores.h"
 
 namespace wavetune {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/daemon_fixture.h"
-#include "server/sample_handler.h"
+#include "server/rpc/sample_handler.h"
 
 namespace wavetune {
 namespace {

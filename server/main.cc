@@ -14,18 +14,18 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
-#include "proto/convert/descriptor_limit.h"
-#include "proto/convert/library_log.h"
-#include "proto/convert/lifeline.h"
-#include "proto/convert/number_range.h"
-#include "proto/convert/process_signals.h"
-#include "proto/convert/socket_paths.h"
-#include "proto/convert/standard_output.h"
+#include "base/descriptor_limit.h"
+#include "base/library_log.h"
+#include "base/lifeline.h"
+#include "base/log.h"
+#include "base/number_range.h"
+#include "base/process_signals.h"
+#include "base/socket_paths.h"
+#include "base/standard_output.h"
+#include "base/status_macros.h"
 #include "server/daemon.h"
-#include "server/log.h"
 #include "server/maintenance_commands.h"
-#include "server/rocksdb_store.h"
+#include "server/store/rocksdb_store.h"
 
 namespace wavetune {
 namespace {

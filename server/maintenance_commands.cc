@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
-#include "server/rocksdb_maintenance.h"
-#include "server/rocksdb_store.h"
+#include "base/status_macros.h"
+#include "server/store/rocksdb_maintenance.h"
+#include "server/store/rocksdb_store.h"
 
 namespace wavetune {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "model/printable_text.h"
+#include "base/printable_text.h"
 
 namespace wavetune::c_api {
 namespace {

@@ -6,13 +6,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/digest.h"
 #include "client/c/test_handles.h"
 #include "client/c/wavetune.h"
 #include "client/client.h"
 #include "client/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table/digest.h"
 #include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
 

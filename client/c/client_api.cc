@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "client/activation.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
@@ -15,7 +16,6 @@
 #include "client/c/output_buffer.h"
 #include "client/c/wavetune.h"
 #include "client/client_options.h"
-#include "model/status_macros.h"
 
 namespace {
 

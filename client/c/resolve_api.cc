@@ -8,7 +8,7 @@
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
 #include "client/c/wavetune.h"
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 
 namespace {
 

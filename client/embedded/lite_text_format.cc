@@ -7,10 +7,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/embedded/api_descriptors.h"
+#include "formats/text_format.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/dynamic_message.h"
-#include "proto/convert/text_format.h"
 
 namespace wavetune {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 
 namespace wavetune {
 namespace {

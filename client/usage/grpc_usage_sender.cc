@@ -5,10 +5,10 @@
 #include <mutex>
 #include <utility>
 
+#include "base/printable_text.h"
+#include "formats/status.h"
+#include "formats/types.h"
 #include "grpcpp/client_context.h"
-#include "model/printable_text.h"
-#include "proto/convert/status.h"
-#include "proto/convert/types.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
 
 namespace wavetune {

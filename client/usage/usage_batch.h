@@ -8,7 +8,7 @@
 
 #include "client/usage/usage_recorder.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/samples/heavy_hitters.h"
+#include "usage/heavy_hitters.h"
 
 namespace wavetune {
 

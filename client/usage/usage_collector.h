@@ -21,7 +21,7 @@
 
 #include "client/usage/usage_batch.h"
 #include "client/usage/usage_recorder.h"
-#include "model/samples/heavy_hitters.h"
+#include "usage/heavy_hitters.h"
 
 namespace wavetune {
 

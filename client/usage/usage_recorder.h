@@ -31,10 +31,10 @@
 #include <vector>
 
 #include "client/usage/thread_slot.h"
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem.h"
-#include "model/samples/usage_weights.h"
+#include "usage/usage_weights.h"
 
 namespace wavetune {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping_inverse.h"
-#include "model/status_macros.h"
 
 namespace wavetune {
 

@@ -39,7 +39,7 @@ struct DeviceFacts {
 struct DeviceState {
   int64_t looked_at_us = 0;  // Since the Unix epoch; 0: never.
   int32_t sm_clock_mhz = 0;
-  uint32_t throttle_reasons = 0;  // Bits: model/samples/throttling.h.
+  uint32_t throttle_reasons = 0;  // Bits: model/kernel/throttling.h.
   // Our own work included.
   std::optional<int32_t> utilisation_percent;
   // Without our own workers; absent where they cannot be told apart.

@@ -2,7 +2,7 @@
 // indices.
 //
 // Why: planning, fitting and deciding work on indices; names matter only where
-// people read or write. proto/convert/kernel_spec.h builds this from the
+// people read or write. formats/kernel_spec.h builds this from the
 // manifest and reports unknown names; model/kernel/kernel_validation.h checks
 // what the fields mean together.
 //

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/status_macros.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/fold.h"
-#include "model/status_macros.h"
 
 namespace wavetune {
 namespace {

@@ -9,9 +9,9 @@
 // needs (mapping, predicates, candidates), so that its payload's digest
 // determines every answer.
 //
-// Written by FitTable (model/profile/profile.h), encoded by
+// Written by FitTable (fit/profile.h), encoded by
 // model/table/table_codec.h, read through CompiledTable
-// (model/decision/compiled_table.h). Source: arXiv 2604.10187, section 4.4
+// (model/decide/compiled_table.h). Source: arXiv 2604.10187, section 4.4
 // (dual-table retrieval). Deviations: rows are also split by row regime and
 // capacity; docs/architecture.md says why.
 #ifndef WAVETUNE_MODEL_TABLE_TABLE_H_
@@ -120,7 +120,7 @@ struct LayerSpan {
 
 // What measurements of one layer say of it. A layer: problems that differ in
 // the rows' extent alone, as those of a linear layer do that sees more or fewer
-// tokens (model/table_fit/layer_choices.h).
+// tokens (fit/build/layer_choices.h).
 struct LayerChoices {
   std::vector<int64_t> extents;  // Of all dimensions; 0 for the rows'.
   int64_t first = 0;             // The first span begins here.

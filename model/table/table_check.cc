@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/digest.h"
 #include "model/kernel/fold.h"
-#include "model/table/digest.h"
 
 namespace wavetune {
 namespace {

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/profile/profile.h"
 
 namespace wavetune::testing {
 

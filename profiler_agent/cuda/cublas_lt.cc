@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "model/kernel/element_type.h"
-#include "model/status_macros.h"
-#include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/shared_library.h"
+#include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
 namespace {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
-#include "profiler_agent/agent_log.h"
-#include "profiler_agent/buffer_values.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
 namespace {

@@ -19,7 +19,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_memory.h"
-#include "profiler_agent/slice_rotation.h"
+#include "profiler_agent/measure/slice_rotation.h"
 
 namespace wavetune {
 

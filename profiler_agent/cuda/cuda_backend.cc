@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_compile_device.h"
 #include "profiler_agent/cuda/cuda_device.h"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

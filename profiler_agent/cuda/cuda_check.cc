@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
 

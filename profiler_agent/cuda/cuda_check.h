@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_handle.h"
-#include "profiler_agent/result_check.h"
+#include "profiler_agent/measure/result_check.h"
 
 namespace wavetune {
 

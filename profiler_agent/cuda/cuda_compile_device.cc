@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/nvrtc.h"
-#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler_agent/backend.h"
 #include "profiler_agent/cuda/cuda_compiler.h"
 #include "profiler_agent/cuda/cuda_program.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profiler_agent/commands/compile_command.h"
 #include "profiler_agent/cuda/nvrtc.h"
-#include "profiler_agent/session/compile_command.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {

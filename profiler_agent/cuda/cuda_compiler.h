@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/nvrtc.h"
-#include "profiler_agent/program_cache.h"
+#include "profiler_agent/measure/program_cache.h"
 
 namespace wavetune {
 

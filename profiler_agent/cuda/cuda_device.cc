@@ -5,18 +5,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
-#include "model/status_macros.h"
-#include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_arguments.h"
 #include "profiler_agent/cuda/cuda_status.h"
-#include "profiler_agent/kernel_checks.h"
-#include "profiler_agent/monotonic_clock.h"
-#include "profiler_agent/output_comparison.h"
+#include "profiler_agent/measure/buffer_values.h"
+#include "profiler_agent/measure/kernel_checks.h"
+#include "profiler_agent/measure/monotonic_clock.h"
+#include "profiler_agent/measure/output_comparison.h"
 
 namespace wavetune {
 namespace {

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "profiler_agent/backend.h"
 #include "profiler_agent/cuda/cublas_lt.h"
 #include "profiler_agent/cuda/cuda_arena.h"
 #include "profiler_agent/cuda/cuda_check.h"
@@ -28,7 +27,8 @@
 #include "profiler_agent/cuda/cuda_timer.h"
 #include "profiler_agent/cuda/launch_shape.h"
 #include "profiler_agent/cuda/throttle_watch.h"
-#include "profiler_agent/result_check.h"
+#include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/result_check.h"
 
 namespace wavetune {
 

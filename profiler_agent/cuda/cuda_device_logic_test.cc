@@ -11,12 +11,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/fake_cuda_driver.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/measure/backend_contract_test.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
 

@@ -13,8 +13,8 @@
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_validation.h"
-#include "profiler_agent/backend_contract_test.h"
 #include "profiler_agent/cuda/cuda_backend.h"
+#include "profiler_agent/measure/backend_contract_test.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
 

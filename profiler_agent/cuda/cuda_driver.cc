@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_status.h"
 #include "profiler_agent/cuda/shared_library.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_status.h"
 

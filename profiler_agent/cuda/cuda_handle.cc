@@ -1,6 +1,6 @@
 #include "profiler_agent/cuda/cuda_handle.h"
 
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_status.h"
 
 namespace wavetune {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cuda_launch/launch_config.h"
+#include "base/status_macros.h"
+#include "launch/launch_config.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/mapping.h"
-#include "model/status_macros.h"
-#include "profiler_agent/buffer_values.h"
 #include "profiler_agent/cuda/cuda_status.h"
+#include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
 

@@ -10,7 +10,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profiler_agent/candidate_failure.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_arguments.h"
 #include "profiler_agent/cuda/cuda_driver.h"
@@ -21,7 +20,8 @@
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/cuda/throttle_watch.h"
-#include "profiler_agent/fake_monotonic_clock.h"
+#include "profiler_agent/measure/candidate_failure.h"
+#include "profiler_agent/measure/fake_monotonic_clock.h"
 
 namespace wavetune {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "model/kernel/device_space.h"
-#include "model/status_macros.h"
-#include "profiler_agent/compile_options.h"
-#include "profiler_agent/kernel_checks.h"
-#include "profiler_agent/output_comparison.h"
+#include "profiler_agent/measure/compile_options.h"
+#include "profiler_agent/measure/kernel_checks.h"
+#include "profiler_agent/measure/output_comparison.h"
 
 namespace wavetune {
 

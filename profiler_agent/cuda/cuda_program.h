@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "profiler_agent/backend.h"
 #include "profiler_agent/cuda/cuda_compiler.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "cuda_launch/tensor_map_encoding.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
+#include "launch/tensor_map_encoding.h"
 #include "profiler_agent/cuda/cuda_status.h"
 
 namespace wavetune {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cuda_launch/launch_config.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
+#include "launch/launch_config.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
 

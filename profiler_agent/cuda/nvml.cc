@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/cuda/shared_library.h"
 
 namespace wavetune {

@@ -70,7 +70,7 @@ class NvmlDevice {
   std::optional<int64_t> TotalMemoryBytes() const;
   // Enforced limit of the board, rounded to whole watts.
   std::optional<int32_t> PowerLimitW() const;
-  // Of the board, now; bits as in model/samples/throttling.h.
+  // Of the board, now; bits as in model/kernel/throttling.h.
   std::optional<uint32_t> ThrottleReasons() const;
   std::optional<int32_t> SmClockMhz() const;
   std::optional<NvmlMemory> Memory() const;

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "cuda_launch/launch_config.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
+#include "launch/launch_config.h"
 #include "profiler_agent/cuda/cuda_status.h"
 
 namespace wavetune {

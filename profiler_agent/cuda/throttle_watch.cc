@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/agent_log.h"
+#include "profiler_agent/measure/agent_log.h"
 
 namespace wavetune {
 namespace {

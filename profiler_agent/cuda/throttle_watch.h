@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "model/samples/throttling.h"
+#include "model/kernel/throttling.h"
 #include "profiler_agent/cuda/nvml.h"
-#include "profiler_agent/monotonic_clock.h"
+#include "profiler_agent/measure/monotonic_clock.h"
 
 namespace wavetune {
 

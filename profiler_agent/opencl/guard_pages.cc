@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/opencl/opencl_check.h"
 #include "profiler_agent/opencl/opencl_status.h"
 

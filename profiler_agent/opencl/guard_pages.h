@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "profiler_agent/measure/result_check.h"
 #include "profiler_agent/opencl/opencl_handle.h"
-#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 

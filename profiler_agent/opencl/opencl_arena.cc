@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/agent_log.h"
-#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/launch_descriptor.h"
-#include "model/status_macros.h"
 
 namespace wavetune {
 namespace {

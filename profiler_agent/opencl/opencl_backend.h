@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 #include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/program_folder.h"
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {

@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "profiler_agent/measure/result_check.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
-#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 

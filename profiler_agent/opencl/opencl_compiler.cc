@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/agent_log.h"
+#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
+#include "profiler_agent/measure/program_cache.h"
 #include "profiler_agent/opencl/opencl_handle.h"
-#include "profiler_agent/program_cache.h"
 
 namespace wavetune {
 

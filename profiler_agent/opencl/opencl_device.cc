@@ -5,18 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/status_macros.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
-#include "model/status_macros.h"
-#include "profiler_agent/buffer_values.h"
-#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/measure/buffer_values.h"
+#include "profiler_agent/measure/kernel_checks.h"
+#include "profiler_agent/measure/output_comparison.h"
 #include "profiler_agent/opencl/guard_pages.h"
 #include "profiler_agent/opencl/opencl_arguments.h"
 #include "profiler_agent/opencl/opencl_check.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
-#include "profiler_agent/output_comparison.h"
 
 namespace wavetune {
 

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/result_check.h"
 #include "profiler_agent/opencl/opencl_arena.h"
 #include "profiler_agent/opencl/opencl_compiler.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
-#include "profiler_agent/result_check.h"
 
 namespace wavetune {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profiler_agent/backend_contract_test.h"
+#include "profiler_agent/measure/backend_contract_test.h"
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/test_kernels.h"

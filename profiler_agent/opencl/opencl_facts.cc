@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "model/table/digest.h"
+#include "base/digest.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {

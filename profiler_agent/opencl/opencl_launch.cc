@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "model/kernel/element_type.h"
 #include "model/kernel/mapping.h"
-#include "profiler_agent/buffer_values.h"
+#include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {

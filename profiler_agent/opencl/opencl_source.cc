@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "profiler_agent/compile_options.h"
+#include "profiler_agent/measure/compile_options.h"
 #include "profiler_agent/opencl/opencl_arguments.h"
 
 namespace wavetune {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
+#include "base/status_macros.h"
+#include "formats/kernel_folder.h"
 #include "profiler_agent/replay/replay_device.h"
-#include "proto/convert/kernel_folder.h"
 
 namespace wavetune {
 namespace {

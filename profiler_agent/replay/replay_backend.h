@@ -1,6 +1,6 @@
 // ReplayBackend: answers from recorded traces, for deterministic tests.
 //
-// A trace is a folder (proto/convert/trace_folder.h, docs/traces.md). Anchors
+// A trace is a folder (formats/trace_folder.h, docs/traces.md). Anchors
 // and representative problems are answered; judged ones, so that nothing is
 // ever fitted to them by mistake, only when asked for. Where two files hold the
 // same (configuration, problem) the first of them counts. Nothing is compiled,
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

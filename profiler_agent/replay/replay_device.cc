@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "formats/kernel_folder.h"
+#include "model/kernel/exclusion.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/samples/exclusion.h"
-#include "model/status_macros.h"
-#include "profiler_agent/kernel_checks.h"
-#include "proto/convert/kernel_folder.h"
+#include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {
 namespace {

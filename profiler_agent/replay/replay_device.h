@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "profiler_agent/backend.h"
-#include "proto/convert/trace_folder.h"
+#include "formats/trace_folder.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

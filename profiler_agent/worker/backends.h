@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

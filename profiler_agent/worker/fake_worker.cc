@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "profiler_agent/fake_device.h"
+#include "profiler_agent/measure/fake_device.h"
 #include "profiler_agent/worker/worker_main.h"
 
 namespace wavetune {

@@ -3,11 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "base/status_macros.h"
+#include "formats/kernel_spec.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/status_macros.h"
-#include "proto/convert/kernel_spec.h"
 
 namespace wavetune {
 namespace {

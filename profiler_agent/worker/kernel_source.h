@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 
 namespace wavetune {

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/agent_log.h"
-#include "profiler_agent/environment_error.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/measure/environment_error.h"
 
 namespace wavetune {
 namespace {

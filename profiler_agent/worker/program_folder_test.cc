@@ -11,7 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profiler_agent/environment_error.h"
+#include "profiler_agent/measure/environment_error.h"
 
 namespace wavetune {
 namespace {

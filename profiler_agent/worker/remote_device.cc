@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "formats/types.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/status_macros.h"
-#include "profiler_agent/agent_log.h"
-#include "profiler_agent/candidate_failure.h"
-#include "profiler_agent/environment_error.h"
-#include "profiler_agent/kernel_checks.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/measure/candidate_failure.h"
+#include "profiler_agent/measure/environment_error.h"
+#include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/worker_error.h"
-#include "proto/convert/types.h"
 
 namespace wavetune {
 namespace {

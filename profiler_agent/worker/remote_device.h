@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler_agent/backend.h"
-#include "profiler_agent/monotonic_clock.h"
+#include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/monotonic_clock.h"
 #include "profiler_agent/worker/worker_process.h"
 
 namespace wavetune {

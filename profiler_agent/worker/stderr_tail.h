@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "profiler_agent/environment_error.h"
+#include "profiler_agent/measure/environment_error.h"
 
 namespace wavetune {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "formats/kernel_folder.h"
 #include "profiler_agent/worker/kernel_source.h"
-#include "proto/convert/kernel_folder.h"
 
 namespace wavetune {
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <string>
 
-#include "model/printable_text.h"
-#include "profiler_agent/environment_error.h"
+#include "base/printable_text.h"
+#include "profiler_agent/measure/environment_error.h"
 
 namespace wavetune {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "formats/foreign_text.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/worker_service.h"
-#include "proto/convert/foreign_text.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 
 namespace wavetune {
 

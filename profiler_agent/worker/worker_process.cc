@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/status_macros.h"
-#include "profiler_agent/environment_error.h"
-#include "profiler_agent/output_comparison.h"
+#include "base/status_macros.h"
+#include "profiler_agent/measure/environment_error.h"
+#include "profiler_agent/measure/output_comparison.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/stderr_tail.h"
 

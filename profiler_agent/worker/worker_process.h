@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "profiler_agent/reference_use.h"
+#include "profiler_agent/measure/reference_use.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {

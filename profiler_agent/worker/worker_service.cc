@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "model/status_macros.h"
-#include "profiler_agent/environment_error.h"
-#include "profiler_agent/kernel_checks.h"
+#include "base/status_macros.h"
+#include "formats/types.h"
+#include "profiler_agent/measure/environment_error.h"
+#include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/worker_error.h"
-#include "proto/convert/types.h"
 
 namespace wavetune {
 

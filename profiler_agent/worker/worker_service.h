@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "profiler_agent/backend.h"
+#include "profiler_agent/measure/backend.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {

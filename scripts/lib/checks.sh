@@ -9,7 +9,7 @@ check_format() {
 # where their toolkits are, the external project by its own test.
 check_sources_listed() {
   local file missing=0
-  for file in $(tracked_files '*.cc' | grep -v -E '^(client/(launch|python)|cuda_launch|profiler_agent/cuda|tests/(gpu|external/project))/|^(profiler_agent/session/export_command|tests/component/export)_test'); do
+  for file in $(tracked_files '*.cc' | grep -v -E '^(client/python|launch|profiler_agent/cuda|tests/(gpu|external/project))/|^(profiler_agent/commands/export_command|tests/component/export)_test'); do
     if ! grep -qF "\"file\": \"${repo_root}/${file}\"" build/dev/compile_commands.json; then
       printf '%s: in no CMakeLists.txt\n' "${file}"
       missing=1

@@ -21,7 +21,7 @@ using Extents = std::array<int64_t, 3>;
 inline constexpr size_t kProblems = 4096;
 
 // Returns the payload of a table with `groups` rows, with the axes that
-// FitTable gives tables (model/profile/row_regimes.h): four row regimes, two
+// FitTable gives tables (fit/models/row_regimes.h): four row regimes, two
 // wave regimes and ten loop anchors. Coefficients are random, so that any row
 // may win.
 std::string TablePayload(testing::TableKind kind, size_t groups, WaveForm form);

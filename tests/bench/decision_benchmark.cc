@@ -7,7 +7,7 @@
 //
 // Inputs vary, as they do in serving: with one problem over and over, the
 // branch predictor would learn the answer. NewProblem walks through 4,096
-// problems, 32 times what a thread remembers (model/decision/decision_memo.h);
+// problems, 32 times what a thread remembers (model/decide/decision_memo.h);
 // the figure includes reading them. NoOp is the same loop without the decision:
 // subtract it.
 //
@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/decision/compiled_table.h"
-#include "model/decision/simd_path.h"
+#include "model/decide/compiled_table.h"
+#include "model/decide/simd/simd_path.h"
 #include "tests/bench/bench_tables.h"
 
 namespace wavetune::bench {

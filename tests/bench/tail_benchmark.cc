@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "model/decision/compiled_table.h"
+#include "model/decide/compiled_table.h"
 #include "tests/bench/bench_tables.h"
 #include "tests/bench/tail.h"
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "model/decision/compiled_table.h"
-#include "model/decision/simd_path.h"
+#include "model/decide/compiled_table.h"
+#include "model/decide/simd/simd_path.h"
 #include "model/table/table_codec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
-#include "model/decision/compiled_table.h"
-#include "model/decision/simd_path.h"
-#include "model/table/digest.h"
+#include "base/digest.h"
+#include "model/decide/compiled_table.h"
+#include "model/decide/simd/simd_path.h"
 #include "model/table/table_codec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"

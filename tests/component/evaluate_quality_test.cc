@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "client/cli/command_line_fixture.h"
+#include "base/digest.h"
+#include "cli/command_line_fixture.h"
+#include "fit/plan/recording_plan.h"
+#include "formats/kernel_folder.h"
+#include "formats/trace_folder_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/plan/recording_plan.h"
-#include "model/table/digest.h"
 #include "model/testing/synthetic_device.h"
-#include "proto/convert/kernel_folder.h"
-#include "proto/convert/trace_folder_writer.h"
 #include "server/test_folder.h"
 #include "tests/lib/source_paths.h"
 
@@ -109,8 +109,8 @@ TEST_F(EvaluateQualityTest, ProblemsLargerThanAnyThatWasMeasuredAreDecided) {
   EXPECT_GE(json["oracle_fraction_min"].get<double>(), 0.88);
 }
 
-// The model as it stands (research/notebook.md); with 96 candidates the targets are
-// 0.99, 0.95 and 0.88. Floors leave room for what the luck of a few samples
+// The model as it stands (research/notebook.md); with 96 candidates the targets
+// are 0.99, 0.95 and 0.88. Floors leave room for what the luck of a few samples
 // moves.
 TEST_F(EvaluateQualityTest, ARecordedHopperGemmIsDecidedFromAReplayedProfile) {
   const std::string trace =

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "client/launch/exported_kernel.h"
+#include "formats/kernel_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "launch/exported_kernel.h"
 #include "model/table/table_codec.h"
 #include "nlohmann/json.hpp"
-#include "proto/convert/kernel_folder.h"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/source_paths.h"

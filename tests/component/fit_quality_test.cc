@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "model/decision/compiled_table.h"
-#include "model/profile/profile.h"
-#include "model/samples/trace.h"
+#include "fit/profile.h"
+#include "formats/kernel_folder.h"
+#include "formats/trace.h"
+#include "model/decide/compiled_table.h"
 #include "model/table/table_codec.h"
-#include "proto/convert/kernel_folder.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 using Prefixes = std::vector<std::string_view>;
 
 constexpr std::initializer_list<const char*> kFolders = {
-    "model",          "proto",  "cuda_launch", "server",
-    "profiler_agent", "client", "tests"};
+    "base",   "model",          "fit",    "usage", "proto", "formats", "launch",
+    "server", "profiler_agent", "client", "cli",   "tests"};
 
 // What the files of one layer may include. Standard and compiler headers are
 // always allowed.
@@ -30,57 +30,81 @@ struct Layer {
   Prefixes libraries = {};
 };
 
-const Layer kModel = {"model", {"model/"}, false, {"absl/", "openssl/"}};
-const Layer kWire = {
-    "wire",
-    {"proto/", "model/"},
+// Floors from the ground up (docs/architecture.md): each may use those below
+// it that it names.
+const Layer kBase = {
+    "base",
+    {"base/"},
     false,
-    // zlib: traces and manifests may be gzip files. The rest:
-    // whose a socket folder is, what is a file, and how
-    // many may be open.
-    {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/", "grpc/", "zlib.h",
-     "fcntl.h", "sys/resource.h", "sys/socket.h", "sys/stat.h", "sys/un.h",
-     "grp.h", "poll.h", "pwd.h", "signal.h", "unistd.h",
-     // The launch descriptors of an export.
-     "nlohmann/"}};
-// What measures and what launches share of CUDA; who else may include CUDA may
-// include this.
-const Layer kCudaLaunch = {"cuda_launch",
-                           {"cuda_launch/", "model/"},
-                           false,
-                           {"absl/", "cuda.h", "cuda_launch/"}};
-const Layer kRegistry = {
-    "registry", {"server/registry/", "model/"}, false, {"absl/"}};
-const Layer kAgent = {"agent", {"profiler_agent/", "model/"}, false, {"absl/"}};
-const Layer kServer = {"server", {"server/", "proto/", "model/"}, true};
-const Layer kAgentIo = {
-    "agent_io", {"profiler_agent/", "proto/", "model/"}, true};
-const Layer kClient = {"client", {"client/", "proto/", "model/"}, true};
-const Layer kTests = {
-    "tests",
-    {"tests/", "client/", "server/", "profiler_agent/", "proto/", "model/"},
+    // Files, sockets, signals and users of a Unix system, and
+    // the logs of the two libraries that write their own.
+    {"absl/", "openssl/", "fcntl.h", "sys/resource.h", "sys/socket.h",
+     "sys/stat.h", "sys/un.h", "grp.h", "poll.h", "pwd.h", "signal.h",
+     "unistd.h", "google/protobuf/stubs/", "grpc/support/"}};
+const Layer kModel = {"model", {"model/", "base/"}, false, {"absl/"}};
+const Layer kFit = {"fit", {"fit/", "model/", "base/"}, false, {"absl/"}};
+const Layer kUsage = {"usage", {"usage/", "model/", "base/"}, false, {"absl/"}};
+const Layer kFormats = {"formats",
+                        {"formats/", "proto/", "model/", "base/"},
+                        false,
+                        // zlib: traces and manifests may be gzip files.
+                        {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
+                         "zlib.h", "sys/stat.h", "unistd.h"}};
+const Layer kLaunch = {"launch",
+                       {"launch/", "model/", "base/"},
+                       false,
+                       {"absl/", "cuda.h", "dlfcn.h",
+                        // The launch descriptors of an export.
+                        "nlohmann/"}};
+const Layer kServerCore = {
+    "server_core",
+    {"server/catalog/", "server/jobs/", "server/store/", "server/usage/",
+     "fit/", "usage/", "model/", "base/"},
+    false,
+    {"absl/"}};
+const Layer kServer = {
+    "server",
+    {"server/", "formats/", "fit/", "usage/", "proto/", "model/", "base/"},
     true};
+const Layer kMeasure = {"measure",
+                        {"profiler_agent/measure/", "model/", "base/"},
+                        false,
+                        {"absl/"}};
+const Layer kAgent = {
+    "agent",
+    {"profiler_agent/", "formats/", "launch/", "proto/", "model/", "base/"},
+    true};
+const Layer kClient = {
+    "client",
+    {"client/", "formats/", "usage/", "proto/", "model/", "base/"},
+    true};
+const Layer kCli = {"cli",
+                    {"cli/", "client/", "formats/", "fit/", "usage/", "launch/",
+                     "proto/", "model/", "base/"},
+                    true};
+const Layer kTests = {"tests", {}, true};
 
-// The folders of model/: what the files of each may include besides those of
-// their own. What is straight in model/ may be included everywhere.
-struct ModelFolder {
+// All of ours; tests may use any of it.
+const Prefixes kOurs = {"base/",   "model/",          "fit/",    "usage/",
+                        "proto/",  "formats/",        "launch/", "server/",
+                        "client/", "profiler_agent/", "cli/",    "tests/",
+                        "kernels/"};
+
+// The folders of model/ and fit/: what of the same room the files of each may
+// include besides those of their own.
+struct Folder {
   std::string_view name;
   Prefixes others;
 };
-const ModelFolder kModelFolders[] = {
+const Folder kFolderFloors[] = {
     {"model/kernel/", {}},
     {"model/table/", {"model/kernel/"}},
-    {"model/decision/", {"model/kernel/", "model/table/"}},
-    {"model/samples/", {"model/kernel/"}},
-    {"model/fit/", {"model/kernel/", "model/table/", "model/samples/"}},
-    {"model/profile/",
-     {"model/kernel/", "model/table/", "model/samples/", "model/fit/"}},
-    {"model/plan/",
-     {"model/kernel/", "model/table/", "model/decision/", "model/samples/",
-      "model/fit/", "model/profile/"}},
-    {"model/table_fit/",
-     {"model/kernel/", "model/table/", "model/samples/", "model/fit/",
-      "model/profile/"}},
+    {"model/decide/", {"model/kernel/", "model/table/"}},
+    {"model/testing/", {"model/"}},
+    {"fit/samples/", {}},
+    {"fit/models/", {"fit/samples/", "fit/profile.h"}},
+    {"fit/plan/", {"fit/samples/", "fit/models/", "fit/profile.h"}},
+    {"fit/build/", {"fit/samples/", "fit/models/", "fit/profile.h"}},
 };
 
 bool StartsWithAny(std::string_view text, const Prefixes& prefixes) {
@@ -105,24 +129,30 @@ bool IsTestCode(std::string_view path) {
          base.find("benchmark") != base.npos;
 }
 
-// Files straight in profiler_agent/ are the logic; its subfolders and main.cc
-// touch the world.
-bool IsAgentCore(std::string_view path) {
-  constexpr std::string_view kFolder = "profiler_agent/";
-  return path.starts_with(kFolder) &&
-         path.find('/', kFolder.size()) == path.npos &&
-         BaseName(path) != "main.cc";
+// Of the daemon's pure folders these touch the world: RocksDB, protobuf, or
+// what is attached.
+bool IsServerCore(std::string_view path) {
+  return StartsWithAny(path, {"server/catalog/", "server/jobs/",
+                              "server/store/", "server/usage/"}) &&
+         !StartsWithAny(BaseName(path),
+                        {"rocksdb_", "stored_format", "stored_records",
+                         "stored_usage", "disk_kernel_catalog",
+                         "staleness_watch", "table_judge", "table_lookup"});
 }
 
 const Layer& LayerOf(std::string_view path) {
+  if (path.starts_with("base/")) return kBase;
   if (path.starts_with("model/")) return kModel;
-  if (path.starts_with("proto/")) return kWire;
-  if (path.starts_with("cuda_launch/")) return kCudaLaunch;
-  if (path.starts_with("server/registry/")) return kRegistry;
+  if (path.starts_with("fit/")) return kFit;
+  if (path.starts_with("usage/")) return kUsage;
+  if (StartsWithAny(path, {"formats/", "proto/"})) return kFormats;
+  if (path.starts_with("launch/")) return kLaunch;
+  if (IsServerCore(path)) return kServerCore;
   if (path.starts_with("server/")) return kServer;
-  if (IsAgentCore(path)) return kAgent;
-  if (path.starts_with("profiler_agent/")) return kAgentIo;
+  if (path.starts_with("profiler_agent/measure/")) return kMeasure;
+  if (path.starts_with("profiler_agent/")) return kAgent;
   if (path.starts_with("client/")) return kClient;
+  if (path.starts_with("cli/")) return kCli;
   return kTests;
 }
 
@@ -143,7 +173,12 @@ bool IsIoHeader(std::string_view include) {
 // The layers built for ThreadSanitizer. There the packaged absl::Mutex is not
 // instrumented: every use of it looks like a data race.
 bool IsSanitizedForThreads(const Layer& layer) {
-  return &layer == &kModel || &layer == &kRegistry || &layer == &kAgent;
+  return &layer == &kModel || &layer == &kFit || &layer == &kUsage ||
+         &layer == &kServerCore || &layer == &kMeasure;
+}
+
+bool IsPure(const Layer& layer) {
+  return &layer == &kModel || &layer == &kFit || &layer == &kUsage;
 }
 
 bool IsCudaHeader(std::string_view include) {
@@ -152,21 +187,27 @@ bool IsCudaHeader(std::string_view include) {
   return std::regex_match(include.begin(), include.end(), *kCuda);
 }
 
-// Whether a file of one folder of model/ includes another that it may not.
-bool BreaksModelFolders(std::string_view path, std::string_view include) {
-  constexpr std::string_view kModelPrefix = "model/";
-  if (!include.starts_with(kModelPrefix) ||
-      include.find('/', kModelPrefix.size()) == include.npos) {
-    return false;
+// Whether a file of one folder of model/ or fit/ includes another that it may
+// not.
+bool BreaksFolderFloors(std::string_view path, std::string_view include) {
+  for (const Folder& folder : kFolderFloors) {
+    if (!path.starts_with(folder.name)) continue;
+    const std::string_view room = folder.name.substr(0, folder.name.find('/'));
+    return include.starts_with(room) && !include.starts_with(folder.name) &&
+           !StartsWithAny(include, folder.others);
   }
-  for (const ModelFolder& folder : kModelFolders) {
-    if (path.starts_with(folder.name)) {
-      return !include.starts_with(folder.name) &&
-             !StartsWithAny(include, folder.others);
-    }
-  }
-  // Straight in model/, or in a folder that is not in the list.
-  return path.starts_with(kModelPrefix);
+  // What stands straight in fit/ is for all of it. A folder that is not in the
+  // list, and a file straight in model/, may include nothing of their room.
+  return StartsWithAny(path, {"model/", "fit/"}) && path != "fit/profile.h" &&
+         include.starts_with(path.substr(0, path.find('/') + 1));
+}
+
+// Tests may use all of their own component, and every room that is no
+// component's.
+bool TestsMayInclude(std::string_view path, std::string_view include) {
+  return StartsWithAny(include, {"base/", "model/", "fit/", "usage/", "proto/",
+                                 "formats/"}) ||
+         include.starts_with(path.substr(0, path.find('/') + 1));
 }
 
 // Returns what is wrong with `include` in the file `path`, or nothing.
@@ -174,23 +215,17 @@ std::string Judge(const std::string& path, const std::string& include,
                   bool quoted) {
   const Layer& layer = LayerOf(path);
   const bool test_code = IsTestCode(path);
-  const Prefixes ours = {"model/",  "proto/", "server/", "profiler_agent/",
-                         "client/", "tests/", "kernels/"};
 
-  if (StartsWithAny(include, ours)) {
+  if (StartsWithAny(include, kOurs)) {
     if (test_code && include.starts_with("tests/lib/")) return "";
-    // The agent's logic shares its folder with what does I/O: it may not reach
-    // into the subfolders.
-    const bool reaches_down = &layer == &kAgent &&
-                              include.starts_with("profiler_agent/") &&
-                              !IsAgentCore(include);
-    if (!test_code && BreaksModelFolders(path, include)) {
-      return "this folder of model/ may not include that one (kModelFolders in "
+    if (!test_code && BreaksFolderFloors(path, include)) {
+      return "this folder may not include that one (kFolderFloors in "
              "tests/component/include_boundary.cc, docs/architecture.md)";
     }
-    if (StartsWithAny(include, layer.own) && !reaches_down) return "";
+    if (&layer == &kTests || StartsWithAny(include, layer.own)) return "";
+    if (test_code && TestsMayInclude(path, include)) return "";
     return "layer '" + std::string(layer.name) +
-           "' may not include this; components meet only in proto/";
+           "' may not include this (docs/architecture.md has the floors)";
   }
   // Confined libraries, whatever the layer.
   if (include.starts_with("rocksdb/") &&
@@ -198,9 +233,8 @@ std::string Judge(const std::string& path, const std::string& include,
     return "only rocksdb_* files include RocksDB";
   }
   if (IsCudaHeader(include) &&
-      !StartsWithAny(path, {"cuda_launch/", "profiler_agent/cuda/",
-                            "client/launch/", "tests/gpu/"})) {
-    return "only cuda_launch/, profiler_agent/cuda/ and client/launch/ include "
+      !StartsWithAny(path, {"launch/", "profiler_agent/cuda/", "tests/gpu/"})) {
+    return "only launch/ and profiler_agent/cuda/ include "
            "CUDA";
   }
   if (include.starts_with("CL/") &&
@@ -216,8 +250,8 @@ std::string Judge(const std::string& path, const std::string& include,
            "and gives false ThreadSanitizer reports";
   }
   if (IsStandardHeader(include)) {
-    if (&layer == &kModel && !test_code && IsIoHeader(include)) {
-      return "model does no I/O and starts no threads";
+    if (IsPure(layer) && !test_code && IsIoHeader(include)) {
+      return "the pure rooms do no I/O and start no threads";
     }
     return "";
   }

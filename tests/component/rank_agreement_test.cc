@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/table/digest.h"
 #include "model/table/table_codec.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/table_node.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/command_line_fixture.h"
+#include "cli/command_line_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/source_paths.h"

@@ -13,7 +13,7 @@ missing=0
 for file in bin/wavetuned bin/wavetune-agent bin/wavetune \
   'lib*/libwavetune.so.1' 'lib*/libwavetune_client.a' 'lib*/pkgconfig/wavetune.pc' \
   'lib*/cmake/wavetune/wavetuneConfig.cmake' 'lib*/cmake/wavetune/wavetuneConfigVersion.cmake' \
-  include/wavetune/wavetune.h include/wavetune/client/client.h include/wavetune/model/decision/decision.h \
+  include/wavetune/wavetune.h include/wavetune/client/client.h include/wavetune/model/decide/decision.h \
   share/wavetune/kernels/gemm_f32/manifest.textproto share/wavetune/kernels/gemm_bf16/gemm_bf16.cu \
   lib/systemd/system/wavetuned.service lib/systemd/system/wavetune-agent.service lib/sysusers.d/wavetune.conf \
   share/doc/wavetune/README.md share/doc/wavetune/docs/c-api.md; do

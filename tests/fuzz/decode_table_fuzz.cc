@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "model/decision/compiled_table.h"
+#include "model/decide/compiled_table.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "formats/trace.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/samples/trace.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "model/decision/compiled_table.h"
+#include "base/digest.h"
+#include "model/decide/compiled_table.h"
 #include "model/table/byte_io.h"
-#include "model/table/digest.h"
 #include "model/table/table_codec.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/golden_tables.h"

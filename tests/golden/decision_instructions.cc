@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "model/decision/compiled_table.h"
-#include "model/decision/simd_path.h"
+#include "model/decide/compiled_table.h"
+#include "model/decide/simd/simd_path.h"
 #include "tests/bench/bench_tables.h"
 
 namespace wavetune::bench {

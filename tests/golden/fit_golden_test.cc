@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "model/profile/profile.h"
+#include "base/digest.h"
+#include "fit/profile.h"
 #include "model/table/byte_io.h"
-#include "model/table/digest.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "model/testing/synthetic_device.h"

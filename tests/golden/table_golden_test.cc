@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "model/table/digest.h"
+#include "base/digest.h"
 #include "model/table/table_codec.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/golden_tables.h"

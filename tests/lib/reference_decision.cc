@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/digest.h"
 #include "model/kernel/mapping.h"
-#include "model/table/digest.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune::testing {

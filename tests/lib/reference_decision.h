@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "model/kernel/problem.h"
 #include "model/table/table.h"
 

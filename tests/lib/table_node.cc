@@ -6,12 +6,12 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "model/table/table_codec.h"
-#include "server/agent_directory.h"
-#include "server/registry/fake_measurement_executor.h"
-#include "server/registry/table_catalog.h"
-#include "server/rocksdb_store.h"
-#include "server/services.h"
-#include "server/table_handler.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/table_catalog.h"
+#include "server/jobs/fake_measurement_executor.h"
+#include "server/rpc/services.h"
+#include "server/rpc/table_handler.h"
+#include "server/store/rocksdb_store.h"
 
 namespace wavetune::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "model/kernel/configuration.h"
 #include "nanobind/nanobind.h"
 

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {

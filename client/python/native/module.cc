@@ -6,7 +6,7 @@
 #include "client/python/native/bound_tuner.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/empty_function.h"
-#include "model/decision/decision.h"
+#include "model/decide/decision.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {

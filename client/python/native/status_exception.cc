@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "model/printable_text.h"
+#include "base/printable_text.h"
 #include "nanobind/nanobind.h"
 
 namespace wavetune::python {

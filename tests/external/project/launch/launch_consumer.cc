@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "client/client.h"
-#include "client/launch/exported_kernel.h"
+#include "launch/exported_kernel.h"
 
 int main() {
   const auto client = wavetune::Client::Connect({});

@@ -1,0 +1,68 @@
+// ChildProcess: another program of ours, started and stopped by its process id.
+//
+//   auto daemon = ChildProcess::Start({FindProgram("wavetuned"), ...}, {});
+//   ...
+//   (*daemon)->Stop();  // Also by the destructor.
+//
+// Thread safety: one thread at a time.
+#ifndef WAVETUNE_CLI_CHILD_PROCESS_H_
+#define WAVETUNE_CLI_CHILD_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace wavetune::cli {
+
+// Returns the program beside this one, else its name (looked up in PATH).
+std::string FindProgram(const std::string& name);
+
+class ChildProcess {
+ public:
+  struct Options {
+    // Standard output and error are appended to this file; empty: inherited.
+    std::string log_path;
+    // A group of its own, so that Ctrl-C reaches only us and we stop the child
+    // in order.
+    bool own_group = false;
+    // Its standard input is a pipe that ends with us, even after kill -9: for
+    // programs started with --end-with-stdin.
+    bool ends_with_us = false;
+  };
+
+  // Errors: NOT_FOUND where there is no such program; INTERNAL with the
+  // system's words.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
+      const std::vector<std::string>& arguments, const Options& options);
+  // As Stop.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // Waits for the end and returns the exit code; 128 + signal for a signal.
+  // Passes an interrupt on to the child.
+  absl::StatusOr<int> Wait();
+
+  // Returns the exit code if the child has ended.
+  std::optional<int> Poll();
+
+  // Asks the child to end (SIGTERM), and after some seconds makes it. Cannot
+  // fail; does nothing once it has ended.
+  void Stop();
+
+ private:
+  ChildProcess(pid_t pid, int lifeline) : pid_(pid), lifeline_(lifeline) {}
+
+  pid_t pid_;
+  int lifeline_;  // The end of its standard input that is ours; -1: none.
+  std::optional<int> exit_code_;
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_CHILD_PROCESS_H_

@@ -1,0 +1,31 @@
+// CommandContext: what every command gets: where to print, how, and the daemon.
+#ifndef WAVETUNE_CLI_COMMAND_CONTEXT_H_
+#define WAVETUNE_CLI_COMMAND_CONTEXT_H_
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/daemon_connection.h"
+#include "client/endpoint.h"
+
+namespace wavetune::cli {
+
+struct CommandContext {
+  std::ostream* out = nullptr;  // Results.
+  std::ostream* err = nullptr;  // Progress and remarks.
+  bool terminal = false;        // `err` is a terminal.
+  bool json = false;            // Results as JSON.
+  std::string endpoint;         // As given; may be empty.
+  ConnectFunction connect;
+
+  // Returns the gRPC target of the reader socket.
+  std::string Endpoint() const { return ReaderEndpoint(endpoint); }
+  absl::StatusOr<DaemonConnection> Connect() const {
+    return connect(Endpoint());
+  }
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMAND_CONTEXT_H_

@@ -1,0 +1,46 @@
+#include "cli/command_registry.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace wavetune::cli {
+namespace {
+
+constexpr char kEndpointHelp[] =
+    "Reader socket of the daemon, unix:/path/reader.sock; default: "
+    "WAVETUNE_ENDPOINT, else the default socket";
+
+}  // namespace
+
+CommandRegistry::CommandRegistry(CLI::App* root, CommandContext* context)
+    : root_(root), context_(context) {
+  root_->add_flag("--json", context_->json, "Print results as JSON");
+  root_->add_option("--endpoint", context_->endpoint, kEndpointHelp);
+}
+
+CLI::App* CommandRegistry::AddGroup(const std::string& name,
+                                    const std::string& description) {
+  CLI::App* group = root_->add_subcommand(name, description);
+  group->require_subcommand(1);
+  return group;
+}
+
+CLI::App* CommandRegistry::Add(CLI::App* parent, const std::string& name,
+                               const std::string& description,
+                               const std::vector<std::string>& examples,
+                               Action action, bool needs_daemon) {
+  CLI::App* command = parent->add_subcommand(name, description);
+  command->add_flag("--json", context_->json, "Print the result as JSON");
+  if (needs_daemon)
+    command->add_option("--endpoint", context_->endpoint, kEndpointHelp);
+  command->footer(
+      absl::StrCat(examples.size() == 1 ? "Example:\n  " : "Examples:\n  ",
+                   absl::StrJoin(examples, "\n  ")));
+  command->callback([this, action = std::move(action)] { chosen_ = action; });
+  examples_.insert(examples_.end(), examples.begin(), examples.end());
+  return command;
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,295 @@
+// wavetune bench.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/commands/bench_report.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/job_text.h"
+#include "cli/commands/trace_recorder.h"
+#include "cli/commands/watch_job.h"
+#include "cli/kernel_lookup.h"
+#include "cli/local_node.h"
+#include "cli/number_option.h"
+#include "cli/progress.h"
+#include "cli/shapes_file.h"
+#include "fit/models/anchor_plan.h"
+#include "formats/kernel_folder.h"
+#include "formats/types.h"
+
+namespace wavetune::cli {
+namespace {
+
+constexpr int kDefaultAnchors = kGridAnchors;
+constexpr int kLeastAnchors = kMaxAnchors;
+constexpr int kMostAnchors = 1000;
+
+struct Options {
+  std::string kernel;
+  std::string shapes;
+  std::string device;
+  std::string specialisation;
+  bool exhaustive = false;
+  int leaders = 4;
+  int rounds = 3;
+  bool peers = false;
+  std::string record;  // Folder of the trace.
+  bool replace = false;
+  bool fresh = false;
+  int anchors = kDefaultAnchors;
+  bool even_if_busy = false;
+  bool local = false;
+  std::vector<std::string> kernels_dirs = {"kernels"};
+  double budget_s = 0;
+};
+
+v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
+                             const std::vector<Shape>& shapes) {
+  v1::MeasureRequest request;
+  request.set_kernel(spec.name);
+  request.set_device_uuid(options.device);
+  for (const Shape& shape : shapes)
+    *request.add_problems() = ProblemToProto(spec.dimensions, shape.problem);
+  request.set_chosen(true);
+  request.set_default_configuration(true);
+  request.set_exhaustive(options.exhaustive);
+  request.set_remeasure_leaders(options.leaders);
+  request.set_rounds(options.rounds);
+  request.set_peers(options.peers);
+  if (!options.record.empty()) {
+    request.set_record(true);
+    request.set_fresh(options.fresh);
+    request.set_anchors_per_candidate(options.anchors);
+  }
+  request.set_even_if_busy(options.even_if_busy);
+  return request;
+}
+
+// Runs the measuring job to its end. `recorder` may be nullptr.
+absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
+                                               JobControl& jobs,
+                                               const Options& options,
+                                               const KernelSpec& spec,
+                                               const std::vector<Shape>& shapes,
+                                               TraceRecorder* recorder) {
+  std::vector<BenchLine> lines;
+  absl::Status conversion;
+  v1::JobInfo job;
+  std::string waiting;
+  Progress progress(*context.err, context.terminal);
+  const absl::Status status = jobs.Measure(
+      ToRequest(options, spec, shapes), [&](const v1::MeasureResponse& event) {
+        if (event.has_job()) {
+          job = event.job();
+          ShowProgress(progress, *context.err, job, waiting);
+        } else if (event.has_result()) {
+          absl::StatusOr<BenchLine> line =
+              ToBenchLine(spec, shapes, event.result());
+          conversion.Update(line.status());
+          if (line.ok()) lines.push_back(*std::move(line));
+        } else if (recorder != nullptr) {
+          recorder->Take(event);
+        }
+      });
+  progress.Finish();
+  if (absl::IsCancelled(status))
+    return absl::CancelledError(
+        recorder == nullptr
+            ? "interrupted; the measuring job is cancelled, its samples are "
+              "kept"
+            : "interrupted; no trace is written. What was measured is kept: "
+              "the same command goes on from there");
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(conversion);
+  if (HasEnded(job)) RETURN_IF_ERROR(Outcome(job));
+  if (!job.message().empty()) *context.err << job.message() << "\n";
+  if (lines.empty())
+    return absl::NotFoundError(
+        absl::StrCat("the measuring job gave no results: ", job.message()));
+  return lines;
+}
+
+void Print(CommandContext& context, const KernelSpec& spec,
+           const std::vector<BenchLine>& lines,
+           const std::optional<RecordedTrace>& trace) {
+  if (context.json) {
+    Json json = BenchJson(spec, lines);
+    if (trace) json["trace"] = RecordedTraceJson(*trace);
+    PrintJson(*context.out, json);
+    return;
+  }
+  PrintBench(*context.out, spec, lines);
+  if (trace) PrintRecordedTrace(*context.out, *trace);
+}
+
+absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
+                        const Options& options) {
+  ASSIGN_OR_RETURN(KnownKernel kernel,
+                   FindKernel(*daemon.status, options.kernel));
+  ASSIGN_OR_RETURN(std::string csv, ReadNamedTextFile(options.shapes));
+  ASSIGN_OR_RETURN(std::vector<Shape> shapes,
+                   ParseShapes(kernel.spec, csv, options.specialisation));
+  std::unique_ptr<TraceRecorder> recorder;
+  if (!options.record.empty()) {
+    ASSIGN_OR_RETURN(
+        recorder, TraceRecorder::Open(options.record, options.replace, kernel));
+  }
+  ASSIGN_OR_RETURN(std::vector<BenchLine> lines,
+                   Measure(context, *daemon.jobs, options, kernel.spec, shapes,
+                           recorder.get()));
+  std::optional<RecordedTrace> trace;
+  if (recorder != nullptr) {
+    ASSIGN_OR_RETURN(trace, recorder->Commit());
+  }
+  Print(context, kernel.spec, lines, trace);
+  if (trace) RETURN_IF_ERROR(trace->CheckComplete());
+  if (lines.size() == shapes.size()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(shapes.size() - lines.size(), " of ",
+                                         shapes.size(),
+                                         " shapes were not measured"));
+}
+
+// Profiles the kernel; a fresh daemon has no tables.
+absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
+                            const Options& options) {
+  v1::ReprofileRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  request.set_budget_s(options.budget_s);
+  request.set_reason("bench --local");
+  request.set_even_if_busy(options.even_if_busy);
+  ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
+                   daemon.jobs->Reprofile(request));
+  for (const v1::JobInfo& job : queued.jobs()) {
+    absl::StatusOr<v1::JobInfo> ended =
+        WatchUntilEnd(context, *daemon.jobs, job.id());
+    // Leaving ends the daemon, and the job with it.
+    if (absl::IsCancelled(ended.status()))
+      return absl::CancelledError("interrupted");
+    RETURN_IF_ERROR(ended.status());
+    RETURN_IF_ERROR(Outcome(*ended));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunLocally(CommandContext& context, Options options) {
+  std::error_code error;
+  if (std::filesystem::is_directory(options.kernel, error)) {
+    ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel));
+    const std::filesystem::path path =
+        std::filesystem::absolute(options.kernel).lexically_normal();
+    options.kernels_dirs = {(path.has_filename() ? path : path.parent_path())
+                                .parent_path()
+                                .string()};
+    options.kernel = folder.spec.name;
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalNode> node,
+                   LocalNode::Start(options.kernels_dirs));
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.connect(node->endpoint()));
+  ASSIGN_OR_RETURN(std::string device, node->WaitForDevice(*daemon.status));
+  if (options.device.empty()) options.device = device;
+  *context.err << "device " << options.device << "\n";
+  RETURN_IF_ERROR(ProfileLocally(context, daemon, options));
+  return RunAgainst(context, daemon, options);
+}
+
+absl::Status Run(CommandContext& context, const Options& options) {
+  if (options.local) return RunLocally(context, options);
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  return RunAgainst(context, daemon, options);
+}
+
+}  // namespace
+
+void AddBenchCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = registry.Add(
+      registry.root(), "bench",
+      "Measures the table's choices and the default at given shapes, and with "
+      "--exhaustive every candidate (the leaders again, interleaved); prints "
+      "regret and speed-up. With --peers also vendor libraries. With --record "
+      "it also measures what profiling could ask for, and writes all of it as "
+      "a "
+      "trace that `wavetune evaluate` and the replay backend read.",
+      {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
+       "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
+       "wavetune bench gemm_bf16 --shapes shapes.csv --exhaustive --peers",
+       "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
+       "wavetune bench gemm_bf16 --shapes shapes.csv --record "
+       "traces/gemm_bf16"},
+      [options](CommandContext& context) { return Run(context, *options); });
+  command
+      ->add_option("KERNEL", options->kernel,
+                   "Kernel; with --local also a kernel folder")
+      ->required();
+  command
+      ->add_option("--shapes", options->shapes,
+                   "Comma-separated values: a first line with the kernel's "
+                   "dimensions (other columns are labels), a line per problem; "
+                   "a repeated dimension's elements are separated by spaces")
+      ->required();
+  command->add_flag("--exhaustive", options->exhaustive,
+                    "Measure every candidate that compiles");
+  command
+      ->add_option("--leaders", options->leaders,
+                   "Leaders of the exhaustive pass to measure again")
+      ->check(NumberIn(1, 10000))
+      ->capture_default_str();
+  command
+      ->add_option("--rounds", options->rounds,
+                   "Rounds in which the choice, the default, the leaders and "
+                   "vendor libraries are measured, in turns; the median counts")
+      ->check(NumberIn(1, 100))
+      ->capture_default_str();
+  command->add_flag(
+      "--peers", options->peers,
+      "Measure the vendor libraries that the kernel's manifest "
+      "names at the same shapes, in turns with the table's choice, "
+      "the default and, with --exhaustive, the leaders");
+  CLI::Option* record = command->add_option(
+      "--record", options->record,
+      "Write a trace to this folder: every candidate at the shapes (as with "
+      "--exhaustive), on a grid of anchors and at the manifest's "
+      "representative problems. An interrupted recording goes on where it was");
+  command
+      ->add_flag("--replace", options->replace,
+                 "With --record: replace the trace that the folder holds")
+      ->needs(record);
+  command
+      ->add_flag("--fresh", options->fresh,
+                 "With --record: measure everything anew, also what an earlier "
+                 "recording on this device measured")
+      ->needs(record);
+  command
+      ->add_option("--anchors", options->anchors,
+                   "With --record: anchors per candidate; fewer where the "
+                   "kernel has fewer problems")
+      ->needs(record)
+      ->check(NumberIn(kLeastAnchors, kMostAnchors))
+      ->capture_default_str();
+  command->add_option("--device", options->device,
+                      "Device UUID, where several are attached");
+  command->add_flag("--even-if-busy", options->even_if_busy,
+                    "Measure while others use the device, too");
+  command->add_option("--specialisation", options->specialisation,
+                      "Only shapes of this specialisation");
+  CLI::Option* local = command->add_flag(
+      "--local", options->local,
+      "Start a daemon and an agent for this command, on scratch "
+      "sockets, and profile the kernel first");
+  command
+      ->add_option("--kernels-dir", options->kernels_dirs,
+                   "With --local: folder of kernel folders")
+      ->needs(local)
+      ->capture_default_str();
+  command
+      ->add_option("--budget", options->budget_s,
+                   "With --local: device time for profiling in seconds")
+      ->needs(local)
+      ->check(NumberIn(kBudgetRange));
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,148 @@
+// wavetune bench on a fake daemon.
+#include <fstream>
+
+#include "cli/commands/bench_command_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BenchCommandTest : public BenchCommandFixture {};
+
+TEST_F(BenchCommandTest, PrintsRegretAndSpeedUp) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_TRUE(daemon_->measure_request.exhaustive());
+  EXPECT_TRUE(daemon_->measure_request.chosen());
+  EXPECT_EQ(daemon_->measure_request.problems_size(), 2);
+  EXPECT_THAT(out_.str(), HasSubstr("llama"));
+  EXPECT_THAT(out_.str(), HasSubstr("25.0%"));  // Regret of the second.
+  EXPECT_THAT(out_.str(), HasSubstr("2.00x"));
+  EXPECT_THAT(out_.str(), HasSubstr("of the exhaustive best"));
+}
+
+TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["shapes"][1]["label"], "qwen");
+  EXPECT_DOUBLE_EQ(json["shapes"][1]["regret"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(json["summary"]["oracle_fraction_min"].get<double>(), 0.8);
+  EXPECT_NEAR(json["summary"]["speed_up_over_default_geomean"].get<double>(),
+              1.41421, 1e-5);
+}
+
+TEST_F(BenchCommandTest, SaysWhatABestIsWorthThatOtherRoundsPicked) {
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("did not pick it")));
+  daemon_->measured[0].mutable_result()->set_held_out_fraction(1.02);
+  daemon_->measured[1].mutable_result()->set_held_out_fraction(0.9);
+  out_.str("");
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("95.8% of a best judged in rounds that did "
+                                    "not pick it"));
+  out_.str("");
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_DOUBLE_EQ(json["shapes"][1]["held_out_fraction"].get<double>(), 0.9);
+  EXPECT_DOUBLE_EQ(json["summary"]["held_out_fraction_min"].get<double>(), 0.9);
+}
+
+TEST_F(BenchCommandTest, SaysWhichPairsAreMissingAndWhere) {
+  v1::MeasuredProblem& second = *daemon_->measured[1].mutable_result();
+  for (const int64_t value : {1, 2}) {
+    v1::FailedConfiguration& failed = *second.add_failed();
+    *failed.mutable_configuration() = Measured(value, 1).configuration();
+    failed.set_reason("crashed: the worker was ended by SIGSEGV");
+  }
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("MISSING"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("2 pairs of candidate and shape could not be measured, "
+                        "at 1 shape: the best there is the best of the others; "
+                        "the first: "));
+  EXPECT_THAT(out_.str(), HasSubstr("at m=4 n=5 k=6: crashed: the worker was "
+                                    "ended by SIGSEGV"));
+  out_.str("");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_EQ(json["summary"]["missing_pairs"], 2);
+  EXPECT_EQ(json["summary"]["shapes_with_missing_pairs"], 1);
+  EXPECT_EQ(json["shapes"][0]["candidates_missing"], 0);
+  EXPECT_EQ(json["shapes"][1]["candidates_missing"], 2);
+}
+
+TEST_F(BenchCommandTest, ComparesWithVendorLibraries) {
+  v1::MeasuredPeer& fast = *daemon_->measured[0].mutable_result()->add_peers();
+  fast.set_library("cublaslt");
+  fast.set_latency_us(20);
+  v1::MeasuredPeer& failed =
+      *daemon_->measured[1].mutable_result()->add_peers();
+  failed.set_library("cublaslt");
+  failed.set_failure("no algorithm");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--peers"}), kExitOk)
+      << err_.str();
+  EXPECT_TRUE(daemon_->measure_request.peers());
+  EXPECT_THAT(out_.str(), HasSubstr("cublaslt us"));
+  EXPECT_THAT(out_.str(), HasSubstr("cublaslt at 1 shape: the best is 2.000x"));
+  EXPECT_THAT(out_.str(), HasSubstr("failed at 1: no algorithm"));
+  out_.str("");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  const Json json = Output();
+  EXPECT_DOUBLE_EQ(
+      json["summary"]["peers"][0]["best_speed_up_geomean"].get<double>(), 2);
+  EXPECT_EQ(json["shapes"][1]["peers"][0]["failure"], "no algorithm");
+}
+
+TEST_F(BenchCommandTest, ShowsClocksAndThatTheDeviceWasThrottled) {
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("throttled")));
+  v1::MeasuredProblem& result = *daemon_->measured[1].mutable_result();
+  result.mutable_chosen()->set_sm_clock_mhz(1980);
+  result.mutable_default_configuration()->set_sm_clock_mhz(1200);
+  result.mutable_default_configuration()->set_throttled(true);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("1200 throttled"));
+  EXPECT_THAT(out_.str(), HasSubstr("throttled at 1 of the shapes"));
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["shapes"][1]["throttled"], true);
+}
+
+TEST_F(BenchCommandTest, SaysNothingOfABestThatWasNotMeasured) {
+  daemon_->measured.clear();
+  AddResult({1, 2, 3}, 10, 20, 0);
+  AddResult({4, 5, 6}, 10, 20, 0);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("exhaustive best")));
+  EXPECT_THAT(out_.str(), HasSubstr("2.000x as fast as the default"));
+}
+
+TEST_F(BenchCommandTest, AFailedJobOrAMissingShapeIsAFailure) {
+  *daemon_->measured.back().mutable_job() = Job(9, v1::FAILED);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("because"));
+  daemon_->measured = {daemon_->measured[0]};
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("1 of 2 shapes were not measured"));
+}
+
+TEST_F(BenchCommandTest, WrongShapesAreWrongUsage) {
+  std::ofstream(shapes_) << "m,n,k\n1,2,0\n";
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("line 2"));
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", "/no/such/file"}),
+            kExitFailed);
+  EXPECT_EQ(Run({"bench", "nothing", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("gemm_f32"));
+}
+
+}  // namespace
+}  // namespace wavetune::cli

@@ -1,0 +1,24 @@
+// The command groups; each adds itself to the registry.
+#ifndef WAVETUNE_CLI_COMMANDS_COMMANDS_H_
+#define WAVETUNE_CLI_COMMANDS_COMMANDS_H_
+
+#include "cli/command_registry.h"
+
+namespace wavetune::cli {
+
+void AddStatusCommands(CommandRegistry& registry);   // status, devices
+void AddKernelsCommands(CommandRegistry& registry);  // kernels ...
+// kernels export; `kernels` is the group.
+void AddKernelsExportCommand(CommandRegistry& registry, CLI::App* kernels);
+void AddReprofileCommand(CommandRegistry& registry);  // reprofile
+void AddJobsCommands(CommandRegistry& registry);      // jobs ...
+void AddTablesCommands(CommandRegistry& registry);    // tables ...
+void AddResolveCommand(CommandRegistry& registry);    // resolve
+void AddExplainCommand(CommandRegistry& registry);    // explain
+void AddBenchCommand(CommandRegistry& registry);      // bench
+void AddEvaluateCommand(CommandRegistry& registry);   // evaluate
+void AddReportCommand(CommandRegistry& registry);     // report
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_COMMANDS_H_

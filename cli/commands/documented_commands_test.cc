@@ -1,0 +1,176 @@
+// Help texts, and what documents say of commands and files.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/command_line_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/lib/source_paths.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DocumentedCommandsTest : public CommandLineFixture {};
+
+// Splits as a shell does, as far as examples need it: words, single quotes.
+std::vector<std::string> ShellWords(const std::string& line) {
+  std::vector<std::string> words;
+  bool quoted = false;
+  bool in_word = false;
+  for (char c : line) {
+    if (c == ' ' && !quoted) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == '\'') {
+      quoted = !quoted;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+TEST_F(DocumentedCommandsTest, EveryExampleParses) {
+  const std::vector<std::string> examples = CommandLineExamples();
+  EXPECT_GT(examples.size(), 15u);
+  for (const std::string& example : examples) {
+    std::vector<std::string> words = ShellWords(example);
+    ASSERT_EQ(words[0], "wavetune") << example;
+    words.erase(words.begin());
+    CommandContext context = Context();
+    EXPECT_EQ(ParseCommandLine(words, context), kExitOk) << example << "\n"
+                                                         << err_.str();
+  }
+}
+
+TEST_F(DocumentedCommandsTest, EveryCommandExplainsItselfWithAnExample) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"status"},
+      {"devices"},
+      {"kernels", "list"},
+      {"kernels", "check"},
+      {"kernels", "compile"},
+      {"kernels", "export"},
+      {"reprofile"},
+      {"jobs", "list"},
+      {"jobs", "show"},
+      {"jobs", "cancel"},
+      {"tables", "list"},
+      {"tables", "save"},
+      {"tables", "show"},
+      {"resolve"},
+      {"explain"},
+      {"bench"},
+      {"evaluate"}};
+  for (std::vector<std::string> command : commands) {
+    command.push_back("--help");
+    EXPECT_EQ(Run(command), kExitOk);
+    EXPECT_THAT(out_.str(), HasSubstr("Example")) << command[0];
+    EXPECT_THAT(out_.str(), HasSubstr("--json")) << command[0];
+    EXPECT_THAT(out_.str(), HasSubstr("wavetune " + command[0]));
+  }
+}
+
+TEST_F(DocumentedCommandsTest, TheCommandsOfTheReadmeParse) {
+  std::ifstream readme(WAVETUNE_SOURCE_DIR "/README.md");
+  int found = 0;
+  for (std::string line; std::getline(readme, line);) {
+    if (!absl::StartsWith(line, "wavetune ")) continue;
+    line = line.substr(0, line.find(" #"));
+    std::vector<std::string> words = ShellWords(line);
+    words.erase(words.begin());
+    CommandContext context = Context();
+    EXPECT_EQ(ParseCommandLine(words, context), kExitOk) << line << "\n"
+                                                         << err_.str();
+    ++found;
+  }
+  EXPECT_GT(found, 0);
+}
+
+// README.md and docs/*.md.
+std::vector<std::string> Documents() {
+  std::vector<std::string> paths = {WAVETUNE_SOURCE_DIR "/README.md"};
+  for (const auto& entry :
+       std::filesystem::directory_iterator(WAVETUNE_SOURCE_DIR "/docs")) {
+    if (entry.path().extension() == ".md")
+      paths.push_back(entry.path().string());
+  }
+  return paths;
+}
+
+// What stands between backticks, outside of code blocks.
+std::vector<std::string> InlineCode(const std::string& path) {
+  std::vector<std::string> result;
+  std::ifstream file(path);
+  bool block = false;
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StrContains(line, "```")) block = !block;
+    if (block || absl::StrContains(line, "```")) continue;
+    const std::vector<std::string> parts = absl::StrSplit(line, '`');
+    for (size_t i = 1; i + 1 < parts.size(); i += 2) result.push_back(parts[i]);
+  }
+  return result;
+}
+
+// A mention need not be complete, but its command and options must be there.
+TEST_F(DocumentedCommandsTest, TheCommandsThatDocumentsMentionExist) {
+  int found = 0;
+  for (const std::string& document : Documents()) {
+    for (const std::string& code : InlineCode(document)) {
+      if (!absl::StartsWith(code, "wavetune ")) continue;
+      std::vector<std::string> command;
+      std::vector<std::string> flags;
+      for (const std::string& word : ShellWords(code)) {
+        if (absl::StartsWith(word, "--")) flags.push_back(word);
+        if (flags.empty()) command.push_back(word);
+      }
+      command.erase(command.begin());
+      command.push_back("--help");
+      EXPECT_EQ(Run(command), kExitOk) << document << ": " << code;
+      for (const std::string& flag : flags) {
+        EXPECT_TRUE(absl::StrContains(out_.str(), flag + " ") ||
+                    absl::StrContains(out_.str(), flag + "\n"))
+            << document << ": " << code;
+      }
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST_F(DocumentedCommandsTest, TheFilesThatDocumentsNameExist) {
+  const std::vector<std::string> folders = {
+      "client/", "cmake/",  "deploy/", "docs/",    "kernels/",       "model/",
+      "proto/",  "server/", "tests/",  "scripts/", "profiler_agent/"};
+  int found = 0;
+  for (const std::string& document : Documents()) {
+    for (const std::string& code : InlineCode(document)) {
+      // Patterns and commands are not paths.
+      if (code.find_first_of(" *<{") != std::string::npos) continue;
+      if (std::none_of(folders.begin(), folders.end(),
+                       [&code](const std::string& folder) {
+                         return absl::StartsWith(code, folder);
+                       }))
+        continue;
+      EXPECT_TRUE(
+          std::filesystem::exists(absl::StrCat(WAVETUNE_SOURCE_DIR, "/", code)))
+          << document << ": " << code;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 10);
+}
+
+}  // namespace
+}  // namespace wavetune::cli

@@ -1,0 +1,112 @@
+// wavetune explain.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/explanation.h"
+#include "cli/format.h"
+#include "cli/question.h"
+#include "cli/text_table.h"
+
+namespace wavetune::cli {
+namespace {
+
+std::string RemarkOf(const ExplainedRow& row) {
+  std::vector<std::string> remarks;
+  if (row.extrapolated) remarks.push_back("extrapolated");
+  if (row.of_layer) remarks.push_back("layer was measured");
+  if (row.rank_us != row.latency_us) {
+    remarks.push_back(
+        absl::StrCat("counts as ", FormatMicroseconds(row.rank_us)));
+  }
+  return absl::StrJoin(remarks, ", ");
+}
+
+void PrintRows(std::ostream& out, const Tuner& tuner,
+               const std::vector<ExplainedRow>& rows,
+               const ProblemView& problem) {
+  TextTable table({"", "CONFIGURATION", "G", "L", "W", "CAPACITY", "REGIME",
+                   "PREDICTED", "BOUND", "REMARK"});
+  for (const ExplainedRow& row : rows) {
+    table.AddRow(
+        {row.chosen ? "->" : "",
+         FormatConfiguration(tuner.parameters(), row.configuration),
+         absl::StrCat(row.coordinates.tiles),
+         absl::StrFormat("%.6g", row.coordinates.iterations),
+         absl::StrCat(row.waves), absl::StrCat(row.capacity),
+         FormatRowRegime(row.row_regime), FormatMicroseconds(row.latency_us),
+         FormatPercent(row.relative_bound),
+         row.legal ? RemarkOf(row)
+                   : absl::StrCat("excluded: ",
+                                  BrokenPredicates(*tuner.table(), problem,
+                                                   row.configuration))});
+  }
+  table.Print(out, "no rows: every answer is the default");
+}
+
+Json RowJson(const Tuner& tuner, const ExplainedRow& row,
+             const ProblemView& problem) {
+  return Json{
+      {"configuration", ToJson(tuner.parameters(), row.configuration)},
+      {"tiles", row.coordinates.tiles},
+      {"iterations", row.coordinates.iterations},
+      {"waves", row.waves},
+      {"capacity", row.capacity},
+      {"row_regime", FormatRowRegime(row.row_regime)},
+      {"latency_us", row.latency_us},
+      {"rank_us", row.rank_us},
+      {"relative_bound", row.relative_bound},
+      {"legal", row.legal},
+      {"chosen", row.chosen},
+      {"extrapolated", row.extrapolated},
+      {"of_layer", row.of_layer},
+      {"excluded_by", row.legal ? ""
+                                : BrokenPredicates(*tuner.table(), problem,
+                                                   row.configuration)}};
+}
+
+absl::Status Run(CommandContext& context, const ProblemOptions& options) {
+  ASSIGN_OR_RETURN(Question question, AskTuner(context, options));
+  RETURN_IF_ERROR(question.parsed.status());
+  const Tuner& tuner = question.tuner;
+  const ProblemView problem = question.parsed.problem.View();
+  const Decision decision = tuner.Resolve(problem);
+  const std::vector<ExplainedRow> rows = tuner.Explain(problem);
+  const std::string why = WhyItWon(tuner, decision, rows);
+  if (context.json) {
+    Json json = DecisionJson(tuner, decision);
+    json["problem"] = ToJson(tuner.dimensions(), question.parsed.problem);
+    json["why"] = why;
+    json["rows"] = Json::array();
+    for (const ExplainedRow& row : rows)
+      json["rows"].push_back(RowJson(tuner, row, problem));
+    PrintJson(*context.out, json);
+    return CheckStale(options, tuner);
+  }
+  PrintDecision(*context.out, tuner, decision);
+  *context.out << "why            " << why << "\n\n";
+  PrintRows(*context.out, tuner, rows, problem);
+  return CheckStale(options, tuner);
+}
+
+}  // namespace
+
+void AddExplainCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<ProblemOptions>();
+  CLI::App* command = registry.Add(
+      registry.root(), "explain",
+      "Decides for one problem and shows every row of the coefficient table: "
+      "work tiles G, main-loop iterations L, waves W, predicted latency, and "
+      "why the winner won.",
+      {"wavetune explain gemm_f32 m=128 n=4096 k=4096",
+       "wavetune explain gemm_f32 m=1 n=4096 k=4096 --json"},
+      [options](CommandContext& context) { return Run(context, *options); });
+  AddProblemOptions(command, *options);
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,117 @@
+#include "cli/commands/job_text.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/exit_code.h"
+#include "cli/format.h"
+#include "cli/text_table.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Long texts belong to `jobs show`.
+constexpr size_t kMessageWidth = 60;
+
+std::string FirstLine(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  if (line.size() > kMessageWidth) line = line.substr(0, kMessageWidth) + "...";
+  return line;
+}
+
+}  // namespace
+
+std::string PhaseName(v1::JobPhase phase) {
+  return absl::AsciiStrToLower(v1::JobPhase_Name(phase));
+}
+
+std::string StateName(v1::JobState state) {
+  return absl::AsciiStrToLower(v1::JobState_Name(state));
+}
+
+std::string ProgressLabel(const v1::JobInfo& job) {
+  return absl::StrCat(
+      "job ", job.id(), " ", job.kernel(), " ",
+      job.state() == v1::QUEUED ? "queued" : PhaseName(job.phase()));
+}
+
+bool HasEnded(const v1::JobInfo& job) {
+  return job.state() == v1::SUCCEEDED || job.state() == v1::FAILED ||
+         job.state() == v1::CANCELLED;
+}
+
+void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs) {
+  TextTable table({"JOB", "KIND", "KERNEL", "DEVICE", "STATE", "PHASE",
+                   "SAMPLES", "DEVICE TIME", "CREATED", "MESSAGE"});
+  for (const v1::JobInfo& job : jobs.jobs()) {
+    std::string phase = PhaseName(job.phase());
+    if (!HasEnded(job) && job.total() > 0)
+      absl::StrAppend(&phase, " ", job.done(), "/", job.total());
+    table.AddRow({absl::StrCat(job.id()), job.kind(), job.kernel(),
+                  job.device_uuid(), StateName(job.state()), phase,
+                  absl::StrCat(job.samples()),
+                  FormatMicroseconds(job.device_time_us()),
+                  FormatTime(job.created_at_us()), FirstLine(job.message())});
+  }
+  table.Print(out, "no jobs");
+}
+
+std::string StaleText(const v1::TableInfo& info) {
+  if (!info.stale()) return "serving";
+  return info.stale_reason().empty()
+             ? "STALE"
+             : absl::StrCat("STALE: ", info.stale_reason());
+}
+
+absl::Status CheckStale(const v1::ListTablesResponse& tables) {
+  std::vector<std::string> stale;
+  for (const v1::TableInfo& info : tables.tables()) {
+    if (!info.stale()) continue;
+    stale.push_back(absl::StrCat("\"", info.kernel(), "\" on ",
+                                 info.device_label(), " is ", StaleText(info)));
+  }
+  if (stale.empty()) return absl::OkStatus();
+  return StaleStatus(absl::StrCat(
+      stale.size(), " of ", tables.tables_size(), " tables are stale: ",
+      absl::StrJoin(stale, "; "), ". Profile them: wavetune reprofile"));
+}
+
+void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
+  TextTable table({"KERNEL", "DEVICE", "DIGEST", "FINGERPRINT", "PORTFOLIO",
+                   "SIZE", "EPOCH", "PROMOTED", "STATE"});
+  for (const v1::TableInfo& info : tables.tables()) {
+    table.AddRow({info.kernel(), info.device_label(),
+                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
+                  absl::StrCat(info.portfolio_size()),
+                  FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
+                  FormatTime(info.promoted_at_us()), StaleText(info)});
+  }
+  for (const v1::TableInfo& info : tables.withdrawn()) {
+    table.AddRow({info.kernel(), info.device_label(),
+                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
+                  absl::StrCat(info.portfolio_size()),
+                  FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
+                  FormatTime(info.promoted_at_us()), "WITHDRAWN"});
+  }
+  table.Print(out, "no tables: run `wavetune reprofile --kernel NAME --wait`");
+  for (const v1::TableInfo& info : tables.withdrawn()) {
+    out << "table " << info.digest().substr(0, 16) << " of " << info.kernel()
+        << " was withdrawn: " << info.withdrawn()
+        << "; decisions answer the default until another is promoted\n";
+  }
+}
+
+void PrintKernelFaults(std::ostream& out,
+                       const v1::ListKernelsResponse& kernels) {
+  for (const v1::KernelStatus& kernel : kernels.kernels()) {
+    for (const v1::DefaultFault& fault : kernel.default_faults()) {
+      out << "the default of " << kernel.spec().name();
+      if (!fault.specialisation().empty())
+        out << " [" << fault.specialisation() << "]";
+      out << " cannot be used on " << fault.device_uuid() << ": "
+          << FirstLine(fault.reason()) << "\n";
+    }
+  }
+}
+
+}  // namespace wavetune::cli

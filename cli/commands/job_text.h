@@ -1,0 +1,42 @@
+// Jobs and tables as people read them.
+#ifndef WAVETUNE_CLI_COMMANDS_JOB_TEXT_H_
+#define WAVETUNE_CLI_COMMANDS_JOB_TEXT_H_
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+#include "proto/wavetune/v1/types.pb.h"
+
+namespace wavetune::cli {
+
+void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs);
+// Those that serve, and those that were withdrawn, with the reasons.
+void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
+// On which devices which kernel's default cannot be used; nothing where all
+// can.
+void PrintKernelFaults(std::ostream& out,
+                       const v1::ListKernelsResponse& kernels);
+
+// "serving", or "STALE: " with what differs.
+std::string StaleText(const v1::TableInfo& info);
+
+// Returns an error that ends as kExitStale where a table is stale, for
+// --fail-stale.
+absl::Status CheckStale(const v1::ListTablesResponse& tables);
+
+// "sampling", "running": enum names in lower case.
+std::string PhaseName(v1::JobPhase phase);
+std::string StateName(v1::JobState state);
+
+// "job 12 gemm_f32 sampling", for a progress bar.
+std::string ProgressLabel(const v1::JobInfo& job);
+
+// Whether the job has ended.
+bool HasEnded(const v1::JobInfo& job);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_JOB_TEXT_H_

@@ -1,0 +1,156 @@
+// wavetune jobs list|show|cancel.
+#include <map>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/job_text.h"
+#include "cli/commands/watch_job.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/kernel_lookup.h"
+#include "cli/number_option.h"
+
+namespace wavetune::cli {
+namespace {
+
+struct Options {
+  uint64_t id = 0;
+  int32_t limit = 20;
+  bool wait = false;
+};
+
+absl::Status RunList(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs,
+                   daemon.status->ListJobs(options.limit));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(jobs));
+  } else {
+    PrintJobList(*context.out, jobs);
+  }
+  return absl::OkStatus();
+}
+
+// Names values where the daemon still knows the kernel.
+std::vector<std::string> ParametersOf(DaemonConnection& daemon,
+                                      const std::string& kernel) {
+  absl::StatusOr<KnownKernel> known = FindKernel(*daemon.status, kernel);
+  return known.ok() ? ParameterNames(known->spec) : std::vector<std::string>();
+}
+
+void PrintExcluded(std::ostream& out, const v1::JobInfo& job,
+                   const std::vector<std::string>& parameters) {
+  out << "excluded     " << job.excluded_size() << " candidates";
+  if (job.wrong_candidates() > 0)
+    out << ", " << job.wrong_candidates() << " of them with WRONG RESULTS";
+  out << "\n";
+  for (const v1::ExcludedCandidate& excluded : job.excluded()) {
+    const Configuration configuration(absl::MakeConstSpan(
+        excluded.configuration().values().data(),
+        static_cast<size_t>(excluded.configuration().values_size())));
+    out << "  " << FormatConfiguration(parameters, configuration) << ": "
+        << excluded.reason() << "\n";
+  }
+}
+
+void PrintJob(std::ostream& out, const v1::JobInfo& job,
+              const std::vector<std::string>& parameters) {
+  out << "job          " << job.id() << " (" << job.kind() << ")\n"
+      << "kernel       " << job.kernel() << "\n"
+      << "device       " << job.device_uuid() << "\n"
+      << "reason       " << job.reason() << "\n"
+      << "state        " << StateName(job.state()) << "\n"
+      << "phase        " << PhaseName(job.phase());
+  if (job.total() > 0) out << ", " << job.done() << " of " << job.total();
+  if (!HasEnded(job) && job.seconds_left() >= 0)
+    out << ", " << FormatSeconds(job.seconds_left()) << " left";
+  out << "\nsamples      " << job.samples();
+  if (job.throttled_samples() > 0)
+    out << ", " << job.throttled_samples() << " of a throttled device";
+  out << "\n"
+      << "device time  " << FormatMicroseconds(job.device_time_us()) << "\n"
+      << "created      " << FormatTime(job.created_at_us()) << "\n"
+      << "finished     " << FormatTime(job.finished_at_us()) << "\n";
+  if (!job.digest().empty()) out << "table        " << job.digest() << "\n";
+  if (!job.message().empty()) out << "message      " << job.message() << "\n";
+  for (const std::string& note : job.notes())
+    out << "note         " << note << "\n";
+  if (job.used_problems() > 0) {
+    out << "used         " << job.used_problems()
+        << " problems that clients ask for are measured and weighted\n";
+  }
+  if (job.not_meant_for_device() > 0) {
+    out << "not meant    " << job.not_meant_for_device()
+        << " configurations: the manifest's device_predicates keep them from "
+           "this device\n";
+  }
+  if (job.excluded_size() > 0) PrintExcluded(out, job, parameters);
+}
+
+absl::Status RunShow(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::JobInfo job, daemon.status->GetJob(options.id));
+  if (options.wait && !HasEnded(job)) {
+    ASSIGN_OR_RETURN(job, WatchUntilEnd(context, *daemon.jobs, options.id));
+  }
+  if (context.json) {
+    PrintJson(*context.out, ToJson(job));
+  } else {
+    PrintJob(*context.out, job,
+             job.excluded_size() > 0 ? ParametersOf(daemon, job.kernel())
+                                     : std::vector<std::string>());
+  }
+  return options.wait ? Outcome(job) : absl::OkStatus();
+}
+
+absl::Status RunCancel(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::JobInfo job, daemon.jobs->CancelJob(options.id));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(job));
+  } else {
+    *context.out << "job " << job.id() << ": "
+                 << (HasEnded(job) ? StateName(job.state())
+                                   : "ends with the current batch; its samples "
+                                     "are kept")
+                 << "\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddJobsCommands(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* jobs =
+      registry.AddGroup("jobs", "Lists, shows and cancels the daemon's jobs.");
+  CLI::App* list = registry.Add(
+      jobs, "list", "Lists jobs, newest first.",
+      {"wavetune jobs list", "wavetune jobs list --limit 100 --json"},
+      [options](CommandContext& context) {
+        return RunList(context, *options);
+      });
+  list->add_option("--limit", options->limit, "Most jobs to list")
+      ->check(NumberIn(1, 1e6))
+      ->capture_default_str();
+  CLI::App* show = registry.Add(
+      jobs, "show",
+      "Shows one job: phase, samples, device time, excluded candidates.",
+      {"wavetune jobs show 12", "wavetune jobs show 12 --wait"},
+      [options](CommandContext& context) {
+        return RunShow(context, *options);
+      });
+  show->add_option("ID", options->id, "The job")->required();
+  show->add_flag("--wait", options->wait, "Show progress until it ends");
+  CLI::App* cancel = registry.Add(
+      jobs, "cancel", "Cancels a job; what it measured is kept.",
+      {"wavetune jobs cancel 12"}, [options](CommandContext& context) {
+        return RunCancel(context, *options);
+      });
+  cancel->add_option("ID", options->id, "The job")->required();
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,153 @@
+#include "cli/commands/kernel_summary.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/format.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/edge_problems.h"
+#include "model/kernel/kernel_space.h"
+
+namespace wavetune::cli {
+namespace {
+
+constexpr int64_t kSampleExtent = 1024;
+
+Problem SampleProblem(const KernelSpec& spec) {
+  Problem problem;
+  if (!spec.representative_problems.empty())
+    problem = spec.representative_problems[0].problem;
+  if (problem.extents.empty()) {
+    for (const Dimension& dimension : spec.dimensions) {
+      const int64_t extent =
+          std::clamp(kSampleExtent, dimension.min, dimension.max);
+      problem.extents.push_back(extent);
+      if (dimension.repeated) problem.repeated = {extent};
+    }
+  }
+  if (problem.specialisation.empty())
+    problem.specialisation = spec.SpecialisationNames()[0];
+  return problem;
+}
+
+int64_t CountMacro(const KernelSpec& spec,
+                   const std::vector<Configuration>& configurations) {
+  std::set<std::vector<int64_t>> distinct;
+  for (const Configuration& configuration : configurations) {
+    std::vector<int64_t> macro;
+    for (size_t i = 0; i < spec.parameters.size(); ++i) {
+      if (spec.parameters[i].role == ParameterRole::kMacro)
+        macro.push_back(configuration[static_cast<int>(i)]);
+    }
+    distinct.insert(std::move(macro));
+  }
+  return static_cast<int64_t>(distinct.size());
+}
+
+void AddCorrectnessProblems(const KernelSpec& spec, KernelSummary& summary) {
+  if (!spec.correctness.has_value()) return;
+  for (const std::string& name : spec.SpecialisationNames()) {
+    for (const Problem& problem : DeclaredCorrectnessProblems(spec, name)) {
+      summary.declared_problems.push_back(
+          FormatProblem(spec.dimensions, problem));
+    }
+    for (const Problem& problem :
+         EdgeProblems(spec, name, spec.default_configuration)) {
+      summary.edge_problems.push_back(FormatProblem(spec.dimensions, problem));
+    }
+  }
+}
+
+void PrintProblems(std::ostream& out, const char* head,
+                   const std::vector<std::string>& problems, const char* what) {
+  out << head << (problems.empty() ? "nothing" : absl::StrJoin(problems, "; "))
+      << " (" << what << ")\n";
+}
+
+}  // namespace
+
+KernelSummary Summarise(const KernelSpec& spec) {
+  KernelSummary summary;
+  summary.name = spec.name;
+  for (const Dimension& dimension : spec.dimensions)
+    summary.dimensions.push_back(
+        absl::StrCat(dimension.name, dimension.repeated ? "[]" : ""));
+  summary.specialisations = spec.SpecialisationNames();
+  for (const Implementation& implementation : spec.implementations)
+    summary.backends.push_back(implementation.backend);
+  for (const Parameter& parameter : spec.parameters) {
+    (parameter.role == ParameterRole::kMacro ? summary.macro_parameters
+                                             : summary.micro_parameters)
+        .push_back(parameter.name);
+  }
+  const std::vector<Configuration> configurations =
+      EnumerateSpace(spec).configurations;
+  summary.configurations = static_cast<int64_t>(configurations.size());
+  summary.macro_configurations = CountMacro(spec, configurations);
+  summary.default_configuration =
+      FormatConfiguration(ParameterNames(spec), spec.default_configuration);
+  const Problem sample = SampleProblem(spec);
+  summary.sample_problem = FormatProblem(spec.dimensions, sample);
+  summary.sample_coordinates =
+      MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
+                 spec.default_configuration);
+  AddCorrectnessProblems(spec, summary);
+  return summary;
+}
+
+Json ToJson(const KernelSummary& summary) {
+  const Coordinates& at = summary.sample_coordinates;
+  return Json{{"name", summary.name},
+              {"dimensions", summary.dimensions},
+              {"specialisations", summary.specialisations},
+              {"backends", summary.backends},
+              {"macro_parameters", summary.macro_parameters},
+              {"micro_parameters", summary.micro_parameters},
+              {"configurations", summary.configurations},
+              {"macro_configurations", summary.macro_configurations},
+              {"default_configuration", summary.default_configuration},
+              {"sample",
+               {{"problem", summary.sample_problem},
+                {"tiles", at.tiles},
+                {"iterations", at.iterations},
+                {"total_iterations", at.total_iterations},
+                {"longest_loop", at.longest_loop},
+                {"rows", at.rows},
+                {"row_fill", at.row_fill}}},
+              {"checked_at",
+               {{"declared", summary.declared_problems},
+                {"edges_of_default", summary.edge_problems}}}};
+}
+
+void PrintSummary(std::ostream& out, const std::string& path,
+                  const KernelSummary& summary) {
+  const Coordinates& at = summary.sample_coordinates;
+  out << path << ": valid\n"
+      << "  kernel           " << summary.name << " ("
+      << absl::StrJoin(summary.dimensions, ", ") << ")\n";
+  if (summary.specialisations != std::vector<std::string>{""})
+    out << "  specialisations  " << absl::StrJoin(summary.specialisations, ", ")
+        << "\n";
+  out << "  backends         " << absl::StrJoin(summary.backends, ", ") << "\n"
+      << "  configurations   " << summary.configurations << ", "
+      << summary.macro_configurations << " macro\n"
+      << "  macro            " << absl::StrJoin(summary.macro_parameters, ", ")
+      << "\n"
+      << "  micro            " << absl::StrJoin(summary.micro_parameters, ", ")
+      << "\n"
+      << "  default          " << summary.default_configuration << "\n"
+      << "  sample           " << summary.sample_problem << ": G=" << at.tiles
+      << absl::StrFormat(" L=%.6g", at.iterations)
+      << " W=" << at.total_iterations << " longest loop=" << at.longest_loop
+      << " rows=" << at.rows << absl::StrFormat(" fill=%.3g", at.row_fill)
+      << "\n";
+  PrintProblems(out, "  checked at       ", summary.declared_problems,
+                "declared");
+  PrintProblems(out, "                   ", summary.edge_problems,
+                "edges of the default's tiles; every candidate has its own");
+}
+
+}  // namespace wavetune::cli

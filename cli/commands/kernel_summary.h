@@ -1,0 +1,44 @@
+// What `kernels check` says of a valid kernel.
+#ifndef WAVETUNE_CLI_COMMANDS_KERNEL_SUMMARY_H_
+#define WAVETUNE_CLI_COMMANDS_KERNEL_SUMMARY_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/json.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+
+namespace wavetune::cli {
+
+struct KernelSummary {
+  std::string name;
+  std::vector<std::string> dimensions;
+  std::vector<std::string> specialisations;  // One empty name where none.
+  std::vector<std::string> backends;
+  std::vector<std::string> macro_parameters;
+  std::vector<std::string> micro_parameters;
+  int64_t configurations = 0;
+  int64_t macro_configurations = 0;
+  std::string default_configuration;
+  std::string sample_problem;
+  Coordinates sample_coordinates;  // Of the default at the sample problem.
+  // Where results are checked: by the manifest, and at the edges of the
+  // default's tiles. Every candidate is checked at those of its own.
+  std::vector<std::string> declared_problems;
+  std::vector<std::string> edge_problems;
+};
+
+// `spec` is valid. The sample problem is the first representative one, else
+// extents of 1024 as far as ranges allow. Cannot fail.
+KernelSummary Summarise(const KernelSpec& spec);
+
+Json ToJson(const KernelSummary& summary);
+void PrintSummary(std::ostream& out, const std::string& path,
+                  const KernelSummary& summary);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_KERNEL_SUMMARY_H_

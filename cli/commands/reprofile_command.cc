@@ -1,0 +1,147 @@
+// wavetune reprofile.
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/job_text.h"
+#include "cli/commands/watch_job.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/number_option.h"
+#include "model/table/table_check.h"
+
+namespace wavetune::cli {
+namespace {
+
+struct Options {
+  std::string kernel;
+  std::string device;
+  double budget_s = 0;
+  std::string reason;
+  bool refit_only = false;
+  bool fresh = false;
+  bool even_if_busy = false;
+  bool promote_although_wrong = false;
+  int samples_per_candidate = 0;
+  int portfolio_size = 0;
+  bool wait = false;
+};
+
+v1::ReprofileRequest ToRequest(const Options& options) {
+  v1::ReprofileRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  request.set_budget_s(options.budget_s);
+  request.set_reason(options.reason);
+  request.set_refit_only(options.refit_only);
+  request.set_fresh(options.fresh);
+  request.set_even_if_busy(options.even_if_busy);
+  request.set_promote_although_wrong(options.promote_although_wrong);
+  request.set_samples_per_candidate(options.samples_per_candidate);
+  request.set_portfolio_size(options.portfolio_size);
+  return request;
+}
+
+void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
+  out << "job " << job.id() << " " << job.kernel() << " on "
+      << job.device_uuid() << ": " << StateName(job.state()) << ", "
+      << job.samples() << " samples, "
+      << FormatMicroseconds(job.device_time_us()) << " of device time";
+  if (!job.digest().empty()) out << ", table " << job.digest().substr(0, 16);
+  if (!job.message().empty()) out << "\n  " << job.message();
+  for (const std::string& note : job.notes()) out << "\n  note: " << note;
+  out << "\n";
+}
+
+absl::Status Run(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  const int64_t asked_at_us = absl::ToUnixMicros(absl::Now());
+  ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
+                   daemon.jobs->Reprofile(ToRequest(options)));
+  std::vector<v1::JobInfo> jobs(queued.jobs().begin(), queued.jobs().end());
+  if (!context.json) {
+    for (const v1::JobInfo& job : jobs) {
+      *context.out << "job " << job.id() << " " << job.kernel() << " on "
+                   << job.device_uuid() << ": " << StateName(job.state());
+      // The sockets are local, so that both clocks are one.
+      if (job.created_at_us() < asked_at_us)
+        *context.out << " (already there, with its own options; no second one "
+                        "is queued)";
+      *context.out << "\n";
+    }
+    context.out->flush();
+  }
+  absl::Status outcome;
+  if (options.wait) {
+    for (v1::JobInfo& job : jobs) {
+      ASSIGN_OR_RETURN(job, WatchUntilEnd(context, *daemon.jobs, job.id()));
+      if (!context.json) PrintOutcome(*context.out, job);
+      outcome.Update(Outcome(job));
+    }
+  } else if (!context.json && !jobs.empty()) {
+    *context.out << "follow with: wavetune jobs show " << jobs[0].id()
+                 << " --wait\n";
+  }
+  if (context.json) {
+    Json list = Json::array();
+    for (const v1::JobInfo& job : jobs) list.push_back(ToJson(job));
+    PrintJson(*context.out, Json{{"jobs", std::move(list)}});
+  }
+  return outcome;
+}
+
+}  // namespace
+
+void AddReprofileCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = registry.Add(
+      registry.root(), "reprofile",
+      "Queues profiling: measures, fits and, if it is better, promotes a "
+      "table.",
+      {"wavetune reprofile --kernel gemm_f32 --wait",
+       "wavetune reprofile --kernel gemm_f32 --device GPU-1 --budget 60 "
+       "--reason 'new driver'",
+       "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8"},
+      [options](CommandContext& context) { return Run(context, *options); });
+  command->add_option("--kernel", options->kernel,
+                      "Kernel; default: all valid kernels");
+  command->add_option("--device", options->device,
+                      "Device UUID; default: all attached devices");
+  command
+      ->add_option("--budget", options->budget_s,
+                   "Device time per job in seconds; default: the daemon's")
+      ->check(NumberIn(kBudgetRange));
+  command->add_option("--reason", options->reason, "Why; shown in jobs");
+  command
+      ->add_option("--samples-per-candidate", options->samples_per_candidate,
+                   "Largest average number of samples; default: 32")
+      ->check(NumberIn(1, 10000));
+  command
+      ->add_option("--portfolio", options->portfolio_size,
+                   "Largest number of candidates in the table; default: the "
+                   "kernel's (portfolio_size of its manifest)")
+      ->check(NumberIn(1, static_cast<int>(kMaxPortfolio)));
+  CLI::Option* refit =
+      command->add_flag("--refit-only", options->refit_only,
+                        "Fit stored samples again, measure nothing");
+  command
+      ->add_flag("--fresh", options->fresh,
+                 "Compile and measure everything anew, in a new generation of "
+                 "samples; older ones are kept")
+      ->excludes(refit);
+  command->add_flag("--even-if-busy", options->even_if_busy,
+                    "Measure while others use the device, too; otherwise the "
+                    "job waits. A waiting job with the same options goes on");
+  command->add_flag("--promote-although-wrong", options->promote_although_wrong,
+                    "Promote the candidates that passed their checks, also "
+                    "where more than a quarter of all compute wrong results");
+  command->add_flag("--wait", options->wait,
+                    "Show progress until the end; Ctrl-C detaches, the job "
+                    "goes on");
+}
+
+}  // namespace wavetune::cli

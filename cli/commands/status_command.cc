@@ -1,0 +1,177 @@
+// wavetune status, wavetune devices.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/job_text.h"
+#include "cli/commands/usage_text.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
+#include "model/kernel/throttling.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Jobs shown in `status`.
+constexpr int32_t kRecentJobs = 5;
+
+void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
+                 const std::string& endpoint) {
+  out << "daemon   wavetuned " << status.version() << " at " << endpoint
+      << ", up " << FormatSeconds(status.uptime_s()) << ", "
+      << FormatBytes(status.resident_bytes()) << " resident, "
+      << status.watchers() << " watchers\n"
+      << "store    " << status.store_path() << ", id " << status.store_id()
+      << ", schema " << status.schema_version() << ", revision "
+      << status.revision() << "\n"
+      << "samples  " << status.samples() << " ("
+      << FormatBytes(status.samples_bytes()) << ")";
+  if (status.corrupt_entries() > 0)
+    out << ", " << status.corrupt_entries()
+        << " CORRUPT ENTRIES skipped: the daemon's log names them";
+  if (!status.store_problem().empty())
+    out << "\nNOTHING CAN BE STORED: " << status.store_problem();
+  out << "\ndevices  " << status.devices_attached() << " attached of "
+      << status.devices_known() << " known\n"
+      << "kernels  " << status.kernels() << "\n"
+      << "jobs     " << status.jobs_running() << " running, "
+      << status.jobs_queued() << " queued\n"
+      << "tables   " << status.tables();
+  if (!status.table_set_digest().empty())
+    out << ", set " << status.table_set_digest().substr(0, 16);
+  if (status.tables_withdrawn() > 0)
+    out << ", " << status.tables_withdrawn()
+        << " WITHDRAWN: their kernels compute wrong results";
+  out << "\n";
+}
+
+std::string Clock(const v1::DeviceState& state) {
+  return state.sm_clock_mhz() > 0 ? absl::StrCat(state.sm_clock_mhz(), " MHz")
+                                  : "-";
+}
+
+std::string Utilisation(const v1::DeviceState& state) {
+  return state.has_utilisation_percent()
+             ? absl::StrCat(state.utilisation_percent(), "%")
+             : "-";
+}
+
+std::string Others(const v1::DeviceState& state) {
+  return state.has_other_processes() ? absl::StrCat(state.other_processes())
+                                     : "-";
+}
+
+// "attached, throttled (hardware thermal slowdown), busy" or "silent for 34 s".
+std::string StateOf(const v1::DeviceStatus& device) {
+  if (!device.problem().empty())
+    return absl::StrCat("unusable: ", device.problem());
+  if (!device.attached()) return "not attached";
+  if (device.silent_s() > 0)
+    return absl::StrCat("silent for ", static_cast<int64_t>(device.silent_s()),
+                        " s: is its agent stopped, or the host overloaded?");
+  const v1::DeviceState& state = device.state();
+  std::string text = "attached";
+  if (IsThrottled(state.throttle_reasons()))
+    absl::StrAppend(&text, ", throttled (",
+                    ThrottleText(state.throttle_reasons()), ")");
+  if (!state.busy().empty()) absl::StrAppend(&text, ", busy");
+  return text;
+}
+
+void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
+  TextTable table({"UUID", "LABEL", "BACKEND", "ARCH", "MP", "MEMORY", "MIG",
+                   "DRIVER", "CLOCK", "UTIL", "OTHERS", "STATE"});
+  for (const v1::DeviceStatus& device : devices.devices()) {
+    const v1::DeviceFacts& facts = device.facts();
+    table.AddRow(
+        {facts.uuid(), facts.label(), facts.backend(), facts.architecture(),
+         absl::StrCat(facts.multiprocessors()),
+         facts.memory_bytes() == 0 ? "-" : FormatBytes(facts.memory_bytes()),
+         facts.partition().empty() ? "-" : facts.partition(), facts.driver(),
+         Clock(device.state()), Utilisation(device.state()),
+         Others(device.state()), StateOf(device)});
+  }
+  table.Print(out, "no devices: start wavetune-agent on this node");
+}
+
+struct StatusOptions {
+  bool fail_stale = false;
+};
+
+absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::GetStatusResponse status, daemon.status->GetStatus());
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
+                   daemon.status->ListDevices());
+  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs,
+                   daemon.status->ListJobs(kRecentJobs));
+  ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
+                   daemon.tables->ListTables({}));
+  ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
+                   daemon.status->ListKernels());
+  // An older daemon knows of no use.
+  absl::StatusOr<v1::GetUsageResponse> usage = daemon.status->GetUsage(0);
+  if (absl::IsUnimplemented(usage.status())) usage = v1::GetUsageResponse();
+  RETURN_IF_ERROR(usage.status());
+  std::ostream& out = *context.out;
+  if (context.json) {
+    Json json = ToJson(status);
+    json["endpoint"] = context.Endpoint();
+    json["device_list"] = ToJson(devices)["devices"];
+    json["job_list"] = ToJson(jobs)["jobs"];
+    json["table_list"] = ToJson(tables)["tables"];
+    json["withdrawn_list"] = ToJson(tables)["withdrawn"];
+    json["usage"] = ToJson(*usage);
+    PrintJson(out, json);
+    return options.fail_stale ? CheckStale(tables) : absl::OkStatus();
+  }
+  PrintDaemon(out, status, context.Endpoint());
+  out << "\n";
+  PrintDevices(out, devices);
+  out << "\n";
+  PrintTableList(out, tables);
+  PrintKernelFaults(out, kernels);
+  out << "\n";
+  PrintJobList(out, jobs);
+  out << "\n";
+  PrintUsage(out, *usage);
+  return options.fail_stale ? CheckStale(tables) : absl::OkStatus();
+}
+
+absl::Status RunDevices(CommandContext& context) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
+                   daemon.status->ListDevices());
+  if (context.json) {
+    PrintJson(*context.out, ToJson(devices));
+    return absl::OkStatus();
+  }
+  PrintDevices(*context.out, devices);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStatusCommands(CommandRegistry& registry) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* status = registry.Add(
+      registry.root(), "status",
+      "Shows the daemon, its store, devices, tables, recent jobs, and how "
+      "good decisions were for what was asked for.",
+      {"wavetune status", "wavetune status --json",
+       "wavetune status --fail-stale"},
+      [options](CommandContext& context) {
+        return RunStatus(context, *options);
+      });
+  status->add_flag("--fail-stale", options->fail_stale,
+                   "Exit with 4 where a table is stale");
+  registry.Add(
+      registry.root(), "devices",
+      "Lists the devices seen so far, with what they do right now: clock, "
+      "utilisation (WaveTune's included), other processes.",
+      {"wavetune devices", "wavetune devices --json"}, RunDevices);
+}
+
+}  // namespace wavetune::cli

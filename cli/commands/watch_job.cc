@@ -1,0 +1,50 @@
+#include "cli/commands/watch_job.h"
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/job_text.h"
+
+namespace wavetune::cli {
+
+void ShowProgress(Progress& progress, std::ostream& err, const v1::JobInfo& job,
+                  std::string& waiting) {
+  const std::string reason =
+      job.phase() == v1::WAITING && !HasEnded(job) ? job.message() : "";
+  if (!reason.empty() && reason != waiting) {
+    progress.Finish();
+    err << "job " << job.id() << ": " << reason << std::endl;
+  }
+  waiting = reason;
+  progress.Update(ProgressLabel(job), job.done(), job.total(),
+                  job.seconds_left());
+}
+
+absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
+                                          JobControl& jobs, uint64_t id) {
+  v1::JobInfo last;
+  std::string waiting;
+  Progress progress(*context.err, context.terminal);
+  const absl::Status status = jobs.WatchJob(id, [&](const v1::JobInfo& job) {
+    last = job;
+    ShowProgress(progress, *context.err, job, waiting);
+  });
+  progress.Finish();
+  if (absl::IsCancelled(status)) {
+    return absl::CancelledError(absl::StrCat(
+        "detached; job ", id, " goes on. Watch it with `wavetune jobs show ",
+        id, " --wait`, cancel it with `wavetune jobs cancel ", id, "`"));
+  }
+  if (!status.ok()) return status;
+  if (!HasEnded(last))
+    return absl::AbortedError(
+        absl::StrCat("the daemon stopped reporting before job ", id,
+                     " ended; see `wavetune jobs show ", id, "`"));
+  return last;
+}
+
+absl::Status Outcome(const v1::JobInfo& job) {
+  if (job.state() == v1::SUCCEEDED) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(
+      "job ", job.id(), " ", StateName(job.state()), ": ", job.message()));
+}
+
+}  // namespace wavetune::cli

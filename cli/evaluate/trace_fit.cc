@@ -1,0 +1,78 @@
+#include "cli/evaluate/trace_fit.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "cli/evaluate/trace_profile.h"
+#include "formats/trace_candidates.h"
+#include "model/table/table_codec.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Empty where nothing is missing.
+std::string MissingNote(size_t missing) {
+  if (missing == 0) return "";
+  return absl::StrCat(
+      missing,
+      " planned samples were not recorded: the planner or the manifest has "
+      "changed since; record the kernel again, or fit every anchor (report "
+      "--all-anchors, evaluate without --profile)");
+}
+
+}  // namespace
+
+double TraceFit::SamplesPerCandidate() const {
+  return static_cast<double>(samples.size()) /
+         static_cast<double>(std::max<size_t>(candidates, 1));
+}
+
+std::vector<Sample> FittableSamples(const TraceFolder& trace,
+                                    TraceSamples from) {
+  std::vector<Sample> samples = trace.anchors;
+  if (from != TraceSamples::kAnchors)
+    samples.insert(samples.end(), trace.representative.begin(),
+                   trace.representative.end());
+  return samples;
+}
+
+absl::StatusOr<TraceFit> FitTrace(const TraceFolder& trace,
+                                  const TraceFitOptions& options) {
+  if (trace.anchors.empty())
+    return absl::NotFoundError(
+        "there are no anchors to fit (anchors.csv.gz of a trace): record the "
+        "kernel again");
+  ProfileInput input;
+  input.spec = &trace.spec;
+  input.fingerprint = Sha256Hex(trace.manifest);
+  input.device = trace.device;
+  input.candidates = UsableBySpecialisation(trace.spec, trace.candidates);
+  input.samples = FittableSamples(trace, options.from);
+  input.options = options.profile;
+  std::string note;
+  if (options.from == TraceSamples::kPlanned) {
+    TraceProfile profile = ProfileFromTrace(input, input.samples);
+    input.samples = std::move(profile.samples);
+    note = MissingNote(profile.missing.size());
+  }
+  absl::StatusOr<FitResult> result = FitTable(input);
+  if (!result.ok())
+    return absl::Status(result.status().code(),
+                        absl::StrCat(result.status().message(),
+                                     note.empty() ? "" : "; ", note));
+  TraceFit fit;
+  ASSIGN_OR_RETURN(const std::string payload, EncodeTable(result->table));
+  ASSIGN_OR_RETURN(fit.table, CompiledTable::Create(payload));
+  fit.report = std::move(result->report);
+  if (!note.empty()) fit.report.notes.push_back(note);
+  fit.samples = std::move(input.samples);
+  for (const std::vector<Candidate>& own : input.candidates)
+    fit.candidates += own.size();
+  return fit;
+}
+
+}  // namespace wavetune::cli

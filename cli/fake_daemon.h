@@ -1,0 +1,122 @@
+// FakeDaemon: the daemon's roles answered from plain fields.
+#ifndef WAVETUNE_CLI_FAKE_DAEMON_H_
+#define WAVETUNE_CLI_FAKE_DAEMON_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/daemon_connection.h"
+
+namespace wavetune::cli {
+
+class FakeDaemon : public StatusReader, public TableReader, public JobControl {
+ public:
+  // What is answered.
+  absl::Status error;  // Not OK: every call fails with it.
+  v1::GetStatusResponse status;
+  v1::ListDevicesResponse devices;
+  v1::ListKernelsResponse kernels;
+  v1::ListTablesResponse tables;
+  v1::GetUsageResponse usage;
+  absl::Status usage_error;  // Not OK: an older daemon, say.
+  std::vector<v1::GetTableResponse> payloads;
+  std::vector<v1::ListSamplesResponse> samples;
+  absl::Status samples_end;          // How ListSamples ends.
+  std::vector<v1::JobInfo> jobs;     // Newest first.
+  std::vector<v1::JobInfo> watched;  // What WatchJob reports, in order.
+  absl::Status watch_end;            // How WatchJob ends.
+  std::vector<v1::MeasureResponse> measured;
+  absl::Status measure_end;
+
+  // What was asked.
+  v1::ListSamplesRequest samples_request;
+  v1::ReprofileRequest reprofile_request;
+  v1::MeasureRequest measure_request;
+  std::vector<uint64_t> cancelled;
+
+  absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
+    return Answer(status);
+  }
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices() override {
+    return Answer(devices);
+  }
+  absl::StatusOr<v1::ListKernelsResponse> ListKernels() override {
+    return Answer(kernels);
+  }
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) override {
+    v1::ListJobsResponse response;
+    for (const v1::JobInfo& job : jobs) {
+      if (response.jobs_size() < limit) *response.add_jobs() = job;
+    }
+    return Answer(response);
+  }
+  absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) override {
+    for (const v1::JobInfo& job : jobs) {
+      if (job.id() == id) return Answer(job);
+    }
+    return absl::NotFoundError(absl::StrCat("no job ", id));
+  }
+  absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t) override {
+    if (!usage_error.ok()) return usage_error;
+    return Answer(usage);
+  }
+  absl::Status ListSamples(
+      const v1::ListSamplesRequest& request,
+      const std::function<void(const v1::ListSamplesResponse&)>& on_message)
+      override {
+    samples_request = request;
+    for (const v1::ListSamplesResponse& message : samples) on_message(message);
+    return error.ok() ? samples_end : error;
+  }
+  absl::StatusOr<v1::ListTablesResponse> ListTables(
+      const v1::ListTablesRequest&) override {
+    return Answer(tables);
+  }
+  absl::StatusOr<v1::GetTableResponse> GetTable(
+      const v1::GetTableRequest& request) override {
+    for (const v1::GetTableResponse& payload : payloads) {
+      if (payload.info().digest() == request.digest() ||
+          payload.info().kernel() == request.kernel())
+        return Answer(payload);
+    }
+    return absl::NotFoundError("no such table");
+  }
+  absl::StatusOr<v1::ReprofileResponse> Reprofile(
+      const v1::ReprofileRequest& request) override {
+    reprofile_request = request;
+    v1::ReprofileResponse response;
+    for (const v1::JobInfo& job : jobs) *response.add_jobs() = job;
+    return Answer(response);
+  }
+  absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {
+    cancelled.push_back(id);
+    return GetJob(id);
+  }
+  absl::Status WatchJob(
+      uint64_t,
+      const std::function<void(const v1::JobInfo&)>& on_job) override {
+    for (const v1::JobInfo& job : watched) on_job(job);
+    return watch_end;
+  }
+  absl::Status Measure(const v1::MeasureRequest& request,
+                       const std::function<void(const v1::MeasureResponse&)>&
+                           on_event) override {
+    measure_request = request;
+    if (!error.ok()) return error;
+    for (const v1::MeasureResponse& event : measured) on_event(event);
+    return measure_end;
+  }
+
+ private:
+  template <typename Response>
+  absl::StatusOr<Response> Answer(const Response& response) const {
+    if (!error.ok()) return error;
+    return response;
+  }
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_FAKE_DAEMON_H_

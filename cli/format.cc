@@ -1,0 +1,155 @@
+#include "cli/format.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+
+namespace wavetune::cli {
+namespace {
+
+std::string FormatTerms(const std::vector<Dimension>& dimensions,
+                        const std::vector<std::string>& parameters,
+                        const std::vector<Relation::Term>& terms) {
+  std::vector<std::string> sums;
+  for (const Relation::Term& term : terms) {
+    std::vector<std::string> factors;
+    if (term.coefficient != 1 ||
+        (term.parameters.empty() && term.dimensions.empty()))
+      factors.push_back(absl::StrCat(term.coefficient));
+    for (int32_t index : term.dimensions)
+      factors.push_back(dimensions[static_cast<size_t>(index)].name);
+    for (int32_t index : term.parameters)
+      factors.push_back(parameters[static_cast<size_t>(index)]);
+    sums.push_back(absl::StrJoin(factors, " * "));
+  }
+  return absl::StrJoin(sums, " + ");
+}
+
+const char* Symbol(Relation::Operator op) {
+  switch (op) {
+    case Relation::Operator::kEqual:
+      return "==";
+    case Relation::Operator::kNotEqual:
+      return "!=";
+    case Relation::Operator::kLess:
+      return "<";
+    case Relation::Operator::kLessOrEqual:
+      return "<=";
+    case Relation::Operator::kGreater:
+      return ">";
+    case Relation::Operator::kGreaterOrEqual:
+      return ">=";
+    case Relation::Operator::kMultipleOf:
+      return "%";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string FormatMicroseconds(double us) {
+  if (!std::isfinite(us)) return "-";
+  if (us < 1000) return absl::StrFormat("%.*f us", us < 100 ? 2 : 1, us);
+  if (us < 1e6) return absl::StrFormat("%.2f ms", us / 1e3);
+  return absl::StrFormat("%.2f s", us / 1e6);
+}
+
+std::string FormatSeconds(double seconds) {
+  // Above a century the number says nothing, and would not fit an integer.
+  if (!(seconds >= 0 && seconds < 3e9)) return "unknown";
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 60) return absl::StrCat(whole, " s");
+  if (whole < 3600)
+    return absl::StrFormat("%d min %02d s", whole / 60, whole % 60);
+  return absl::StrFormat("%d h %02d min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string FormatBytes(int64_t bytes) {
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  static constexpr std::array<const char*, 5> kUnits = {"KiB", "MiB", "GiB",
+                                                        "TiB", "PiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+std::string FormatPercent(double fraction) {
+  return absl::StrFormat("%.1f%%", fraction * 100);
+}
+
+std::string FormatTime(int64_t microseconds_since_epoch) {
+  if (microseconds_since_epoch <= 0) return "-";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S",
+                          absl::FromUnixMicros(microseconds_since_epoch),
+                          absl::LocalTimeZone());
+}
+
+std::string FormatProblem(const std::vector<Dimension>& dimensions,
+                          const Problem& problem) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (dimensions[i].repeated) {
+      parts.push_back(absl::StrCat(dimensions[i].name, "=",
+                                   absl::StrJoin(problem.repeated, ",")));
+    } else if (i < problem.extents.size()) {
+      parts.push_back(
+          absl::StrCat(dimensions[i].name, "=", problem.extents[i]));
+    }
+  }
+  if (!problem.specialisation.empty())
+    parts.push_back(absl::StrCat("specialisation=", problem.specialisation));
+  return absl::StrJoin(parts, " ");
+}
+
+std::string FormatConfiguration(const std::vector<std::string>& parameters,
+                                const Configuration& configuration) {
+  std::vector<std::string> parts;
+  for (int i = 0; i < configuration.size(); ++i) {
+    const auto index = static_cast<size_t>(i);
+    parts.push_back(
+        absl::StrCat(index < parameters.size() ? parameters[index] : "?", "=",
+                     configuration[i]));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+std::string FormatRelation(const std::vector<Dimension>& dimensions,
+                           const std::vector<std::string>& parameters,
+                           const Relation& relation) {
+  const std::string left = FormatTerms(dimensions, parameters, relation.left);
+  const std::string right = FormatTerms(dimensions, parameters, relation.right);
+  const bool multiple = relation.op == Relation::Operator::kMultipleOf;
+  const auto group = [&](const std::string& text) {
+    const bool simple = text.find(' ') == std::string::npos;
+    return multiple && !simple ? absl::StrCat("(", text, ")") : text;
+  };
+  return absl::StrCat(group(left), " ", Symbol(relation.op), " ", group(right),
+                      multiple ? " == 0" : "");
+}
+
+std::string FormatRowRegime(const RowRegime& regime) {
+  std::vector<std::string> parts;
+  if (regime.max_rows != std::numeric_limits<int64_t>::max())
+    parts.push_back(absl::StrCat("rows<=", regime.max_rows));
+  if (regime.max_fill < 1)
+    parts.push_back(absl::StrCat("fill<=", regime.max_fill));
+  return parts.empty() ? "any rows" : absl::StrJoin(parts, " ");
+}
+
+std::vector<std::string> ParameterNames(const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : spec.parameters)
+    names.push_back(parameter.name);
+  return names;
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,270 @@
+#include "cli/grpc_daemon.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/socket_diagnosis.h"
+#include "base/status_macros.h"
+#include "cli/interrupt.h"
+#include "client/endpoint.h"
+#include "formats/foreign_text.h"
+#include "formats/status.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "proto/wavetune/v1/admin_service.grpc.pb.h"
+#include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "proto/wavetune/v1/usage_service.grpc.pb.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Cancels a call when the user interrupts: a signal handler may not do it, and
+// the thread that reads the stream is blocked.
+class CancelOnInterrupt {
+ public:
+  explicit CancelOnInterrupt(grpc::ClientContext* context)
+      : thread_([this, context] {
+          while (!done_.load()) {
+            if (InterruptRequested()) {
+              context->TryCancel();
+              return;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          }
+        }) {}
+  ~CancelOnInterrupt() {
+    done_.store(true);
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+// Lists of a full store pass gRPC's 4 MiB; no answer is meant to pass this.
+constexpr int kMaxResponseBytes = 64 << 20;
+
+std::shared_ptr<grpc::Channel> CreateChannel(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxResponseBytes);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+// One socket of the daemon. Arguments may be in any encoding: requests are sent
+// without foreign text, so that the daemon can say what it does not know.
+class Socket {
+ public:
+  Socket(std::string endpoint, double timeout_s)
+      : endpoint_(std::move(endpoint)),
+        timeout_s_(timeout_s),
+        channel_(CreateChannel(endpoint_)) {}
+
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  void SetDeadline(grpc::ClientContext* context) const {
+    context->set_deadline(
+        std::chrono::system_clock::now() +
+        std::chrono::microseconds(static_cast<int64_t>(timeout_s_ * 1e6)));
+  }
+
+  // Says what to do where the daemon is not there at all.
+  absl::Status Convert(const grpc::Status& grpc_status) const {
+    absl::Status status = FromGrpcStatus(grpc_status);
+    const bool connected =
+        channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+    if (absl::IsDeadlineExceeded(status) ||
+        (absl::IsUnavailable(status) && !connected)) {
+      return absl::Status(status.code(), WhyNotReached(status));
+    }
+    return status;
+  }
+
+ private:
+  std::string WhyNotReached(const absl::Status& status) const {
+    using Kind = SocketDiagnosis::Kind;
+    const SocketDiagnosis why = DiagnoseSocket(endpoint_);
+    const std::string what =
+        absl::StrCat("cannot reach wavetuned at ", endpoint_, ": ",
+                     why.text.empty() ? status.message() : why.text);
+    const bool runs = why.kind == Kind::kNoPermission ||
+                      why.kind == Kind::kRefused || why.kind == Kind::kSilent;
+    if (runs) return what;
+    return absl::StrCat(what,
+                        ". Is wavetuned running? Start it with `wavetuned`, or "
+                        "say where it listens with --endpoint or "
+                        "WAVETUNE_ENDPOINT");
+  }
+
+  std::string endpoint_;
+  double timeout_s_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// Reads a stream to its end.
+template <typename Response, typename Function>
+absl::Status ReadStream(const Socket& socket, grpc::ClientContext* context,
+                        std::unique_ptr<grpc::ClientReader<Response>> reader,
+                        const Function& on_response) {
+  CancelOnInterrupt cancel(context);
+  Response response;
+  while (reader->Read(&response)) on_response(response);
+  return socket.Convert(reader->Finish());
+}
+
+class GrpcReader : public StatusReader, public TableReader {
+ public:
+  explicit GrpcReader(Socket socket)
+      : socket_(std::move(socket)),
+        status_(v1::StatusService::NewStub(socket_.channel())),
+        tables_(v1::TableService::NewStub(socket_.channel())),
+        usage_(v1::UsageService::NewStub(socket_.channel())) {}
+
+  absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
+    return Call<v1::GetStatusResponse>(
+        *status_, &v1::StatusService::Stub::GetStatus, v1::GetStatusRequest());
+  }
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices() override {
+    return Call<v1::ListDevicesResponse>(*status_,
+                                         &v1::StatusService::Stub::ListDevices,
+                                         v1::ListDevicesRequest());
+  }
+  absl::StatusOr<v1::ListKernelsResponse> ListKernels() override {
+    return Call<v1::ListKernelsResponse>(*status_,
+                                         &v1::StatusService::Stub::ListKernels,
+                                         v1::ListKernelsRequest());
+  }
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) override {
+    v1::ListJobsRequest request;
+    request.set_limit(limit);
+    return Call<v1::ListJobsResponse>(
+        *status_, &v1::StatusService::Stub::ListJobs, request);
+  }
+  absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) override {
+    v1::GetJobRequest request;
+    request.set_id(id);
+    ASSIGN_OR_RETURN(v1::GetJobResponse response,
+                     Call<v1::GetJobResponse>(
+                         *status_, &v1::StatusService::Stub::GetJob, request));
+    return response.job();
+  }
+  absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t problems) override {
+    v1::GetUsageRequest request;
+    request.set_problems(problems);
+    return Call<v1::GetUsageResponse>(
+        *usage_, &v1::UsageService::Stub::GetUsage, request);
+  }
+  absl::Status ListSamples(
+      const v1::ListSamplesRequest& request,
+      const std::function<void(const v1::ListSamplesResponse&)>& on_message)
+      override {
+    grpc::ClientContext context;
+    return ReadStream<v1::ListSamplesResponse>(
+        socket_, &context,
+        status_->ListSamples(&context, WithoutForeignText(request)),
+        on_message);
+  }
+  absl::StatusOr<v1::ListTablesResponse> ListTables(
+      const v1::ListTablesRequest& request) override {
+    return Call<v1::ListTablesResponse>(
+        *tables_, &v1::TableService::Stub::ListTables, request);
+  }
+  absl::StatusOr<v1::GetTableResponse> GetTable(
+      const v1::GetTableRequest& request) override {
+    return Call<v1::GetTableResponse>(
+        *tables_, &v1::TableService::Stub::GetTable, request);
+  }
+
+ private:
+  template <typename Response, typename Stub, typename Method, typename Request>
+  absl::StatusOr<Response> Call(Stub& stub, Method method,
+                                const Request& request) {
+    grpc::ClientContext context;
+    socket_.SetDeadline(&context);
+    Response response;
+    RETURN_IF_ERROR(socket_.Convert(
+        (stub.*method)(&context, WithoutForeignText(request), &response)));
+    return response;
+  }
+
+  Socket socket_;
+  std::unique_ptr<v1::StatusService::Stub> status_;
+  std::unique_ptr<v1::TableService::Stub> tables_;
+  std::unique_ptr<v1::UsageService::Stub> usage_;
+};
+
+class GrpcJobControl : public JobControl {
+ public:
+  explicit GrpcJobControl(Socket socket)
+      : socket_(std::move(socket)),
+        admin_(v1::AdminService::NewStub(socket_.channel())) {}
+
+  absl::StatusOr<v1::ReprofileResponse> Reprofile(
+      const v1::ReprofileRequest& request) override {
+    grpc::ClientContext context;
+    socket_.SetDeadline(&context);
+    v1::ReprofileResponse response;
+    RETURN_IF_ERROR(socket_.Convert(
+        admin_->Reprofile(&context, WithoutForeignText(request), &response)));
+    return response;
+  }
+  absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {
+    grpc::ClientContext context;
+    socket_.SetDeadline(&context);
+    v1::CancelJobRequest request;
+    request.set_id(id);
+    v1::CancelJobResponse response;
+    RETURN_IF_ERROR(
+        socket_.Convert(admin_->CancelJob(&context, request, &response)));
+    return response.job();
+  }
+  absl::Status WatchJob(
+      uint64_t id,
+      const std::function<void(const v1::JobInfo&)>& on_job) override {
+    grpc::ClientContext context;
+    v1::WatchJobRequest request;
+    request.set_id(id);
+    return ReadStream<v1::WatchJobResponse>(
+        socket_, &context, admin_->WatchJob(&context, request),
+        [&](const v1::WatchJobResponse& response) { on_job(response.job()); });
+  }
+  absl::Status Measure(const v1::MeasureRequest& request,
+                       const std::function<void(const v1::MeasureResponse&)>&
+                           on_event) override {
+    grpc::ClientContext context;
+    return ReadStream<v1::MeasureResponse>(
+        socket_, &context,
+        admin_->Measure(&context, WithoutForeignText(request)), on_event);
+  }
+
+ private:
+  Socket socket_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+}  // namespace
+
+absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
+    const std::string& reader_endpoint, double timeout_s) {
+  Socket reader(reader_endpoint, timeout_s);
+  Socket admin(SiblingEndpoint(reader_endpoint, "admin"), timeout_s);
+  if (reader.channel() == nullptr || admin.channel() == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("endpoint \"", reader_endpoint,
+                     "\" is not valid; give unix:/path/to/reader.sock"));
+  }
+  auto both = std::make_shared<GrpcReader>(std::move(reader));
+  return DaemonConnection{
+      .status = both,
+      .tables = both,
+      .jobs = std::make_shared<GrpcJobControl>(std::move(admin))};
+}
+
+}  // namespace wavetune::cli

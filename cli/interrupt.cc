@@ -1,0 +1,26 @@
+#include "cli/interrupt.h"
+
+#include <signal.h>
+
+namespace wavetune::cli {
+namespace {
+
+volatile sig_atomic_t interrupted = 0;
+
+void OnSignal(int /*number*/) { interrupted = 1; }
+
+}  // namespace
+
+void CatchInterrupts() {
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  // The second signal finds the default action.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool InterruptRequested() { return interrupted != 0; }
+
+}  // namespace wavetune::cli

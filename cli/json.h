@@ -1,0 +1,39 @@
+// Results as JSON.
+#ifndef WAVETUNE_CLI_JSON_H_
+#define WAVETUNE_CLI_JSON_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/message.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "nlohmann/json.hpp"
+
+namespace wavetune::cli {
+
+// Keeps the order of insertion, so that output reads as it was written.
+using Json = nlohmann::ordered_json;
+
+// Returns every field of a message by its name in the .proto, defaults
+// included; enums by name, bytes as hex, 64-bit numbers as numbers (protobuf's
+// own JSON makes them strings, which scripts have to undo).
+Json ToJson(const google::protobuf::Message& message);
+
+// {"m": 1, "n": 2}; a repeated dimension is a list; "specialisation" where
+// there is one.
+Json ToJson(const std::vector<Dimension>& dimensions, const Problem& problem);
+
+// {"BLOCK_M": 64, ...}.
+Json ToJson(const std::vector<std::string>& parameters,
+            const Configuration& configuration);
+
+// Prints with an indentation of two and a line end. Bytes that are not UTF-8
+// are replaced; cannot fail.
+void PrintJson(std::ostream& out, const Json& json);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_JSON_H_

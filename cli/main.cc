@@ -1,0 +1,30 @@
+// wavetune: the command line of the node's tuning service.
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "base/library_log.h"
+#include "cli/command_line.h"
+#include "cli/grpc_daemon.h"
+#include "cli/interrupt.h"
+
+int main(int argc, char** argv) {
+  wavetune::cli::CatchInterrupts();
+  wavetune::RouteLibraryLogs(
+      [](wavetune::LibraryLogLevel, absl::string_view text) {
+        std::cerr << "wavetune: " << text << "\n";
+      });
+  wavetune::cli::CommandContext context;
+  context.out = &std::cout;
+  context.err = &std::cerr;
+  context.terminal = isatty(STDERR_FILENO) != 0;
+  context.connect = [](const std::string& endpoint) {
+    return wavetune::cli::ConnectGrpcDaemon(endpoint);
+  };
+  const int code = wavetune::cli::RunCommandLine(
+      std::vector<std::string>(argv + 1, argv + argc), context);
+  wavetune::FlushLibraryLogs();
+  return code;
+}

@@ -1,0 +1,54 @@
+// Progress: how far long work is, on standard error.
+//
+// On a terminal one line is redrawn; elsewhere a plain line is printed at most
+// every ten seconds, so that a log stays readable.
+//
+// Thread safety: one thread at a time.
+#ifndef WAVETUNE_CLI_PROGRESS_H_
+#define WAVETUNE_CLI_PROGRESS_H_
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+
+namespace wavetune::cli {
+
+class Progress {
+ public:
+  // Seconds of a monotonic clock.
+  using NowFunction = std::function<double()>;
+
+  Progress(std::ostream& err, bool terminal);
+  Progress(std::ostream& err, bool terminal, NowFunction now);
+  // As Finish.
+  ~Progress();
+
+  // `label` names the phase; a new label starts rates anew. `total` 0: unknown.
+  // `seconds_left` negative: estimated from the rate in this phase.
+  void Update(const std::string& label, int64_t done, int64_t total,
+              double seconds_left = -1);
+
+  // Leaves the last state on a line of its own.
+  void Finish();
+
+ private:
+  std::string Line(double now_s) const;
+
+  std::ostream& err_;
+  const bool terminal_;
+  NowFunction now_;
+  std::string label_;
+  int64_t done_ = 0;
+  int64_t total_ = 0;
+  double seconds_left_ = -1;
+  int64_t first_done_ = 0;
+  double first_s_ = 0;
+  double printed_s_ = 0;
+  bool printed_ = false;    // Something was printed at all.
+  bool up_to_date_ = true;  // The last state was printed.
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_PROGRESS_H_

@@ -1,0 +1,166 @@
+#include "cli/question.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status_macros.h"
+#include "cli/exit_code.h"
+#include "cli/format.h"
+#include "client/client.h"
+
+namespace wavetune::cli {
+namespace {
+
+std::string Explanation(const Tuner& tuner, const Decision& decision) {
+  switch (decision.source) {
+    case DecisionSource::kFitted:
+      return "inside the measured range";
+    case DecisionSource::kExtrapolated:
+      return "beyond the measured range";
+    case DecisionSource::kStale:
+      return absl::StrCat(
+          tuner.stale_reason().empty()
+              ? "measured in another environment or for another version of the "
+                "kernel"
+              : tuner.stale_reason(),
+          "; reprofile");
+    case DecisionSource::kDefault:
+      break;
+  }
+  switch (decision.reason) {
+    case DefaultReason::kNoTable:
+      return "no table yet; run `wavetune reprofile`";
+    case DefaultReason::kWrongDimensionCount:
+    case DefaultReason::kExtentOutOfRange:
+      return "not a problem of this kernel";
+    case DefaultReason::kNoLegalCandidate:
+      return "predicates exclude every candidate of the table";
+    case DefaultReason::kUnknownSpecialisation:
+      return "unknown specialisation";
+    case DefaultReason::kTableWithdrawn:
+      return "the table was withdrawn: its choices compute wrong results; "
+             "`wavetune tables list` says which";
+    case DefaultReason::kDefaultUnusable:
+      return "the default does not work on this device, do not launch it; "
+             "`wavetune kernels list` says why";
+    case DefaultReason::kNone:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+void AddProblemOptions(CLI::App* command, ProblemOptions& options) {
+  command->add_option("KERNEL", options.kernel, "Kernel")->required();
+  command
+      ->add_option("PROBLEM", options.problem,
+                   "dimension=extent ..., a repeated dimension as "
+                   "group_rows=5,0,7 (or with spaces or semicolons, as in "
+                   "files); specialisation=NAME where the kernel has several")
+      ->required();
+  command->add_option("--device", options.device,
+                      "Device UUID, where several classes have tables");
+  command->add_option("--fingerprint", options.fingerprint,
+                      "Fingerprint or prefix, where several versions serve");
+  command->add_option("--digest", options.digest,
+                      "Decide with this table, serving or not");
+  command->add_flag("--fail-stale", options.fail_stale,
+                    "Exit with 4 where the table is stale: measured in another "
+                    "environment, or for another version of the kernel");
+}
+
+absl::Status CheckStale(const ProblemOptions& options, const Tuner& tuner) {
+  if (!options.fail_stale || !tuner.stale()) return absl::OkStatus();
+  return StaleStatus(absl::StrCat(
+      "the table of kernel \"", tuner.kernel(), "\" is stale: ",
+      tuner.stale_reason().empty() ? "the daemon does not say why"
+                                   : tuner.stale_reason(),
+      ". Profile it: wavetune reprofile --kernel ", tuner.kernel()));
+}
+
+absl::StatusOr<Question> AskTuner(const CommandContext& context,
+                                  const ProblemOptions& options) {
+  ASSIGN_OR_RETURN(ProblemArguments arguments,
+                   SplitProblemArguments(options.problem));
+  ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
+                   Client::Connect({.endpoint = context.endpoint,
+                                    .watch = false,
+                                    // A person's question is no use.
+                                    .usage_feedback = false}));
+  ASSIGN_OR_RETURN(Tuner tuner,
+                   client->GetTuner(options.kernel,
+                                    {.device = options.device,
+                                     .fingerprint = options.fingerprint,
+                                     .specialisation = arguments.specialisation,
+                                     .digest = options.digest}));
+  ParsedProblem parsed = ParseProblem(tuner.dimensions(), arguments);
+  return Question{.tuner = std::move(tuner), .parsed = std::move(parsed)};
+}
+
+std::string OriginText(TableOrigin origin) {
+  switch (origin) {
+    case TableOrigin::kDaemon:
+      return "from the daemon";
+    case TableOrigin::kCache:
+      return "from the local cache";
+    case TableOrigin::kFile:
+      return "from a table file";
+    case TableOrigin::kDefaults:
+      return "none";
+  }
+  return "";
+}
+
+Json DecisionJson(const Tuner& tuner, const Decision& decision) {
+  return Json{
+      {"kernel", tuner.kernel()},
+      {"configuration", ToJson(tuner.parameters(), decision.configuration)},
+      {"latency_us", decision.latency_us},
+      {"relative_bound", decision.relative_bound},
+      {"source", std::string(ToString(decision.source))},
+      {"reason", std::string(ToString(decision.reason))},
+      {"explanation", Explanation(tuner, decision)},
+      {"digest", tuner.digest()},
+      {"stale", tuner.stale()},
+      {"stale_reason", tuner.stale_reason()},
+      {"origin", OriginText(tuner.origin())}};
+}
+
+std::string DecisionLine(const Tuner& tuner, const Decision& decision) {
+  std::string line =
+      FormatConfiguration(tuner.parameters(), decision.configuration);
+  if (decision.source != DecisionSource::kDefault)
+    absl::StrAppend(&line, "  ", FormatMicroseconds(decision.latency_us),
+                    " +- ", FormatPercent(decision.relative_bound));
+  absl::StrAppend(&line, "  ", std::string(ToString(decision.source)));
+  if (decision.source != DecisionSource::kFitted)
+    absl::StrAppend(&line, " (", Explanation(tuner, decision), ")");
+  if (!tuner.digest().empty())
+    absl::StrAppend(&line, "  table ", tuner.digest().substr(0, 16));
+  if (tuner.origin() == TableOrigin::kCache)
+    absl::StrAppend(&line, ", ", OriginText(tuner.origin()));
+  return line;
+}
+
+void PrintDecision(std::ostream& out, const Tuner& tuner,
+                   const Decision& decision) {
+  out << "configuration  "
+      << FormatConfiguration(tuner.parameters(), decision.configuration)
+      << "\n";
+  if (decision.source != DecisionSource::kDefault)
+    out << "predicted      " << FormatMicroseconds(decision.latency_us)
+        << " +- " << FormatPercent(decision.relative_bound) << "\n";
+  out << "source         " << ToString(decision.source) << ": "
+      << Explanation(tuner, decision) << "\n"
+      << "table          ";
+  if (tuner.digest().empty()) {
+    out << "none\n";
+  } else {
+    out << tuner.digest().substr(0, 16) << ", " << OriginText(tuner.origin())
+        << "\n";
+  }
+}
+
+}  // namespace wavetune::cli

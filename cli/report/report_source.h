@@ -1,0 +1,49 @@
+// Where a report's input comes from.
+//
+// Thread safety: none.
+#ifndef WAVETUNE_CLI_REPORT_REPORT_SOURCE_H_
+#define WAVETUNE_CLI_REPORT_REPORT_SOURCE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/daemon_connection.h"
+#include "cli/report/report_input.h"
+#include "fit/profile.h"
+#include "model/kernel/kernel_spec.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+
+namespace wavetune::cli {
+
+struct TraceReportOptions {
+  std::string folder;
+  // Fit every anchor, as `wavetune evaluate --trace FOLDER` does, in place of
+  // what profiling would measure (`--profile` there).
+  bool all_anchors = false;
+  ProfileOptions profile;
+};
+
+// Returns the manifest's representative problems: those of a grid that names no
+// specialisation for each of them. Cannot fail.
+std::vector<Problem> RepresentativeProblems(const KernelSpec& spec);
+
+// Moves samples at problems that the report's table knows, being fitted or
+// representative, from `judged` to `held_out`, and names the problems in
+// `known`. Cannot fail.
+void KeepApart(ReportInput& report);
+
+// Returns a recorded kernel with a table that is fitted from it. Errors: as
+// LoadTraceFolder and FitTrace.
+absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options);
+
+// Returns a table of the daemon with the samples behind it. What measuring jobs
+// measured at problems that are neither fitted nor representative may be
+// judged. Errors: as GetTable; FAILED_PRECONDITION for a daemon that does not
+// list samples yet; DATA_LOSS for a damaged answer.
+absl::StatusOr<ReportInput> ReportFromDaemon(
+    DaemonConnection& daemon, const v1::GetTableRequest& request);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_REPORT_REPORT_SOURCE_H_

@@ -1,0 +1,33 @@
+// TextTable: rows in aligned columns.
+//
+//   TextTable table({"ID", "KERNEL"});
+//   table.AddRow({"1", "gemm_f32"});
+//   table.Print(out);
+#ifndef WAVETUNE_CLI_TEXT_TABLE_H_
+#define WAVETUNE_CLI_TEXT_TABLE_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace wavetune::cli {
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header)
+      : rows_{std::move(header)} {}
+
+  // Missing cells are empty, superfluous ones are dropped.
+  void AddRow(std::vector<std::string> cells);
+
+  // Columns are two spaces apart; one that holds only numbers is right-aligned.
+  // Prints `when_empty` where there are no rows.
+  void Print(std::ostream& out, const std::string& when_empty = "none") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;  // The header first.
+};
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_TEXT_TABLE_H_

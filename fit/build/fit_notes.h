@@ -1,0 +1,46 @@
+// What a fit has to say, in clear words.
+#ifndef WAVETUNE_FIT_BUILD_FIT_NOTES_H_
+#define WAVETUNE_FIT_BUILD_FIT_NOTES_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "fit/models/candidate_model.h"
+#include "fit/models/error_bounds.h"
+#include "fit/models/profile_state.h"
+#include "model/table/table.h"
+
+namespace wavetune {
+
+struct FitNote {
+  std::string text;
+  // How much it speaks against the table: 0 informs only. Of equals the first
+  // counts more.
+  double severity = 0;
+};
+
+// Returns the texts of those that speak against the table, the worst first, and
+// of many the first kMostWarnings and a line that counts the rest. Cannot fail.
+std::vector<std::string> Warnings(std::vector<FitNote> notes);
+inline constexpr size_t kMostWarnings = 4;
+
+// Return what goes to FitReport::notes. Cannot fail.
+//
+// Of the samples: dropped, merged, doubted.
+std::vector<FitNote> NotesOnSamples(const ProfileState& state);
+
+// Of one specialisation's table: portfolio and rows, candidates left out,
+// models of the serving table that stay,
+// segments without samples of their own, bounds, a poor fit, no candidate that
+// is legal for every problem. `members` index the candidates.
+std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
+                                  const std::vector<CandidateModel>& models,
+                                  const std::vector<bool>& eligible,
+                                  const std::vector<size_t>& members,
+                                  const SubTable& sub_table,
+                                  const BoundRule& rule);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_BUILD_FIT_NOTES_H_

@@ -1,0 +1,172 @@
+#include "fit/build/sub_table_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "fit/models/latency_matrix.h"
+#include "model/kernel/fold.h"
+#include "model/table/wave_arithmetic.h"
+#include "model/table/wave_model.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kProbes = 4;
+
+class Builder {
+ public:
+  Builder(const KernelSpec& spec, const SpecialisationState& specialisation,
+          const std::vector<CandidateModel>& models,
+          const std::vector<size_t>& members, const BoundRule& rule)
+      : spec_(spec),
+        state_(specialisation),
+        models_(models),
+        members_(members),
+        rule_(rule),
+        sub_(specialisation.axes) {
+    sub_.specialisation = specialisation.name;
+    sub_.mapping = *specialisation.mapping;
+  }
+
+  SubTable Build() {
+    for (const size_t i : members_) {
+      const Candidate& c = *state_.candidates[i].candidate;
+      sub_.portfolio.push_back(
+          {.configuration = c.configuration,
+           .capacity = c.capacity,
+           .registers = std::max(0, c.registers),
+           .local_memory_bytes = std::max<int64_t>(0, c.local_memory_bytes)});
+    }
+    for (const std::vector<size_t>& group : Groups()) AddGroup(group);
+    return sub_;
+  }
+
+ private:
+  bool ShareRow(size_t a, size_t b) const {
+    const CandidateState& x = state_.candidates[members_[a]];
+    const CandidateState& y = state_.candidates[members_[b]];
+    return x.macro_class == y.macro_class &&
+           x.candidate->capacity == y.candidate->capacity &&
+           SameMacroGroup(sub_.mapping, spec_.problem_predicates,
+                          x.candidate->configuration,
+                          y.candidate->configuration);
+  }
+
+  // Portfolio indices by group, both ascending.
+  std::vector<std::vector<size_t>> Groups() const {
+    std::vector<std::vector<size_t>> groups;
+    for (size_t m = 0; m < members_.size(); ++m) {
+      const auto fits = [&](const std::vector<size_t>& group) {
+        return ShareRow(group[0], m);
+      };
+      const auto group = std::find_if(groups.begin(), groups.end(), fits);
+      if (group == groups.end()) {
+        groups.push_back({m});
+      } else {
+        group->push_back(m);
+      }
+    }
+    return groups;
+  }
+
+  const CandidateModel& ModelOf(size_t member) const {
+    return models_[members_[member]];
+  }
+
+  // Grids at which members are compared: within the first wave, or beyond.
+  static std::array<int64_t, kProbes> Probes(int64_t capacity, size_t wave) {
+    if (wave > 0)
+      return {capacity + 1, 2 * capacity, 4 * capacity, 8 * capacity};
+    const auto quarter = [&](int64_t n) {
+      return std::max<int64_t>(1, capacity * n / 4);
+    };
+    return {quarter(1), quarter(2), quarter(3), capacity};
+  }
+
+  // The member for one cell of the micro table.
+  size_t FastestMember(const std::vector<size_t>& group, size_t row,
+                       size_t wave, double iterations) const {
+    const auto loop = static_cast<int64_t>(std::max(1.0, iterations));
+    const int64_t capacity = ModelOf(group[0]).capacity;
+    std::vector<double> cost(group.size());
+    for (const int64_t tiles : Probes(capacity, wave)) {
+      std::vector<double> rank_us;
+      for (const size_t m : group) {
+        const WaveSegment& segment = ModelOf(m).rows[row].segments[wave];
+        const double predicted_us = PredictLatencyUs(
+            sub_.form, capacity, segment,
+            {.tiles = tiles,
+             .iterations = iterations,
+             .longest_loop = loop,
+             .row_share = TypicalRowShare(sub_.row_regimes[row])});
+        rank_us.push_back(
+            RankOf(sub_.form, segment, predicted_us, /*extrapolated=*/false));
+      }
+      const double best = *std::min_element(rank_us.begin(), rank_us.end());
+      for (size_t i = 0; i < group.size(); ++i) cost[i] += rank_us[i] / best;
+    }
+    const double limit =
+        *std::min_element(cost.begin(), cost.end()) * (1 + kMicroTie);
+    for (size_t i = 0; i < group.size(); ++i) {
+      const bool incumbent = state_.candidates[members_[group[i]]].incumbent;
+      if (incumbent && cost[i] <= limit) return group[i];
+    }
+    size_t first = 0;
+    while (!(cost[first] <= limit)) ++first;
+    return group[first];
+  }
+
+  void AddGroup(const std::vector<size_t>& group) {
+    std::vector<size_t> cells(members_.size());
+    std::vector<std::vector<std::vector<uint8_t>>> micro(
+        sub_.row_regimes.size());
+    for (size_t r = 0; r < sub_.row_regimes.size(); ++r) {
+      micro[r].resize(sub_.max_waves.size());
+      for (size_t w = 0; w < sub_.max_waves.size(); ++w) {
+        for (const double anchor : sub_.loop_anchors) {
+          const size_t member = FastestMember(group, r, w, anchor);
+          micro[r][w].push_back(static_cast<uint8_t>(member));
+          ++cells[member];
+        }
+      }
+    }
+    size_t owner = group[0];
+    for (const size_t m : group) {
+      if (cells[m] > cells[owner]) owner = m;
+    }
+    const CandidateModel& model = ModelOf(owner);
+    MacroGroup& out = sub_.groups.emplace_back();
+    out.lead = static_cast<uint8_t>(group[0]);
+    out.capacity = model.capacity;
+    out.rows = model.rows;
+    for (size_t r = 0; r < out.rows.size(); ++r) {
+      for (size_t w = 0; w < out.rows[r].segments.size(); ++w) {
+        WaveSegment& segment = out.rows[r].segments[w];
+        const SegmentQuality& quality = model.quality[r][w];
+        segment.relative_bound = RelativeBound(rule_, r, w, quality);
+        segment.extrapolated_bound = ExtrapolatedBound(rule_, r, w, quality);
+        segment.micro = micro[r][w];
+      }
+    }
+  }
+
+  const KernelSpec& spec_;
+  const SpecialisationState& state_;
+  const std::vector<CandidateModel>& models_;
+  const std::vector<size_t>& members_;
+  const BoundRule& rule_;
+  SubTable sub_;
+};
+
+}  // namespace
+
+SubTable BuildSubTable(const KernelSpec& spec,
+                       const SpecialisationState& specialisation,
+                       const std::vector<CandidateModel>& models,
+                       std::vector<size_t> members, const BoundRule& rule) {
+  std::sort(members.begin(), members.end());
+  return Builder(spec, specialisation, models, members, rule).Build();
+}
+
+}  // namespace wavetune

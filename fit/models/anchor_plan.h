@@ -1,0 +1,72 @@
+// Anchor plan: where one candidate is measured so that its wave model can be
+// fitted.
+//
+// Anchors lie along the wave structure, at a low and a high loop count each: a
+// few tiles, half a wave, exactly one wave, just past it, two waves, eight, and
+// on towards the 90th percentile of what clients ask for; in a square grid, and
+// a few in each other row regime. Ranges follow the representative problems:
+// what they never reach gets no more than an anchor or two.
+//
+// What the H200 Triton GEMM trace says (2026-11): 22 anchors choose as well as
+// all 144 (98.9 % of the best); without the few-tiles one 79-87 %, without the
+// one just past a wave below 80 %; half a wave and one wave are needed in every
+// row regime, a small and a large loop count everywhere.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_FIT_MODELS_ANCHOR_PLAN_H_
+#define WAVETUNE_FIT_MODELS_ANCHOR_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fit/models/profile_state.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping_inverse.h"
+
+namespace wavetune {
+
+// The first anchors of a plan, enough to tell hopeless candidates.
+inline constexpr size_t kScreeningAnchors = 8;
+// Most anchors of a plan; leaves a quarter of 32 samples to refinement.
+inline constexpr size_t kMaxAnchors = 24;
+// Anchors of a recording (fit/plan/recording_plan.h): a plan and the grid
+// around it, dense enough to choose other plans from.
+inline constexpr size_t kGridAnchors = 120;
+
+// One wanted point.
+struct Anchor {
+  MappingTarget target;
+  size_t row_regime = 0;  // Of the specialisation's axes.
+};
+
+// Returns a candidate's anchors, the most telling first: the first
+// kScreeningAnchors are for screening. At most kMaxAnchors. None asks for more
+// waves times iterations than the largest representative problem of its row
+// regime, so that no launch is absurdly long. Cannot fail.
+// Source: arXiv 2604.10187, section 4.3 (sparse wave-aware sampling).
+std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
+                                const CandidateState& candidate);
+
+// Returns a candidate's whole grid: PlanAnchors, then the points around them.
+// More wave boundaries (at and just past each), fractions of the first wave,
+// far waves, loop counts in between, every row regime that the specialisation
+// has, at several fills. As in a plan nothing is more work than what clients
+// ask for. Some hundreds; the most telling first. Cannot fail.
+std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
+                                   const CandidateState& candidate);
+
+// Returns the problems of the first `count` anchors, distinct; those that no
+// problem lands on within the kernel's limits are left out. A problem never
+// lies on the wrong side of the first wave's end, nor in another row regime
+// where that can be helped. Above kMaxAnchors the rest comes from the grid,
+// until there are `count` problems where it has as many: so the problems of
+// every smaller count are among them. Deterministic; cost some 10 us an anchor.
+std::vector<Problem> AnchorProblems(const KernelSpec& spec,
+                                    const SpecialisationState& specialisation,
+                                    const CandidateState& candidate,
+                                    size_t count);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_MODELS_ANCHOR_PLAN_H_

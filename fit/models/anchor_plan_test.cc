@@ -1,0 +1,239 @@
+#include "fit/models/anchor_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "model/table/wave_model.h"
+#include "model/testing/kernels.h"
+#include "model/testing/synthetic_device.h"
+
+namespace wavetune {
+namespace {
+
+using testing::SyntheticDevice;
+
+KernelSpec SpecWith(std::vector<Problem> problems) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.representative_problems.clear();
+  for (Problem& p : problems) {
+    spec.representative_problems.push_back({.problem = std::move(p)});
+  }
+  return spec;
+}
+
+class AnchorPlanTest : public ::testing::Test {
+ protected:
+  void Plan(std::vector<Problem> problems, int32_t multiprocessors,
+            int32_t blocks = 1) {
+    device_ = std::make_unique<SyntheticDevice>(
+        SpecWith(std::move(problems)),
+        testing::SyntheticDeviceOptions{.multiprocessors = multiprocessors,
+                                        .blocks = blocks});
+    input_ = device_->Input();
+    state_ = MakeProfileState(input_).value();
+  }
+
+  const SpecialisationState& State() const { return state_.specialisations[0]; }
+
+  // Coordinates of a candidate's anchors.
+  std::vector<Coordinates> Places(size_t candidate) const {
+    const CandidateState& c = State().candidates[candidate];
+    std::vector<Coordinates> places;
+    for (const Problem& problem :
+         AnchorProblems(*input_.spec, State(), c, kMaxAnchors)) {
+      places.push_back(MapProblem(*State().mapping, problem.View(),
+                                  c.candidate->configuration));
+    }
+    return places;
+  }
+
+  std::unique_ptr<SyntheticDevice> device_;
+  ProfileInput input_;
+  ProfileState state_;
+};
+
+TEST_F(AnchorPlanTest, LandsExactlyAtAndJustPastTheFirstWave) {
+  Plan({{{2048, 4096, 1024}, {}, {}}, {{512, 2048, 4096}, {}, {}}}, 132);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const int64_t c = State().candidates[i].candidate->capacity;
+    std::set<int64_t> tiles;
+    for (const Coordinates& at : Places(i)) tiles.insert(at.tiles);
+    EXPECT_EQ(tiles.count(c), 1u) << c;
+    const auto past = tiles.upper_bound(c);
+    ASSERT_NE(past, tiles.end());
+    EXPECT_LE(*past, c + c / 8);
+  }
+}
+
+TEST_F(AnchorPlanTest, MeasuresEachRowRegimeThatIsAskedFor) {
+  Plan({{{1, 4096, 1024}, {}, {}},
+        {{100, 4096, 1024}, {}, {}},
+        {{2048, 4096, 1024}, {}, {}}},
+       132);
+  EXPECT_GE(State().axes.row_regimes.size(), 3u);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    std::set<int> regimes;
+    for (const Coordinates& at : Places(i)) {
+      regimes.insert(RowRegimeIndex(State().axes, at.rows, at.row_fill));
+    }
+    EXPECT_GE(regimes.size(), 2u);
+  }
+}
+
+TEST_F(AnchorPlanTest, SpreadsTowardsManyWavesOnASmallDevice) {
+  Plan({{{64, 4096, 512}, {}, {}}, {{512, 4096, 512}, {}, {}}}, 2);
+  const std::vector<Coordinates> places = Places(0);
+  const auto beyond_8_waves = std::count_if(
+      places.begin(), places.end(),
+      [](const Coordinates& at) { return Waves(at.tiles, 2) > 8; });
+  EXPECT_GE(beyond_8_waves, 3);
+}
+
+TEST_F(AnchorPlanTest, NoAnchorIsMoreWorkThanTheLargestProblemOfItsRows) {
+  Plan({{{1, 512, 512}, {}, {}}, {{512, 1024, 2048}, {}, {}}}, 2);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const CandidateState& c = State().candidates[i];
+    const auto work = [&](const Coordinates& at) {
+      return static_cast<double>(Waves(at.tiles, c.candidate->capacity)) *
+             at.iterations;
+    };
+    const auto regime = [&](const Coordinates& at) {
+      return RowRegimeIndex(State().axes, at.rows, at.row_fill);
+    };
+    // The square grid serves all regimes where it has no problems of its own.
+    double most_of_all = 0;
+    std::map<int, double> most;
+    for (const Coordinates& at : c.at) {
+      most[regime(at)] = std::max(most[regime(at)], work(at));
+      most_of_all = std::max(most_of_all, work(at));
+    }
+    for (const Coordinates& at : Places(i)) {
+      const bool own = most.contains(regime(at));
+      EXPECT_LE(work(at), 1.2 * (own ? most[regime(at)] : most_of_all));
+    }
+  }
+}
+
+TEST_F(AnchorPlanTest, GridsAreAsWideAsWhatIsAskedFor) {
+  // 960 columns; a square grid of as many tiles would have 2,048 or 1,024.
+  Plan({{{64, 960, 512}, {}, {}}, {{1024, 960, 512}, {}, {}}}, 1);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const CandidateState& c = State().candidates[i];
+    const std::vector<Problem> anchors =
+        AnchorProblems(*input_.spec, State(), c, kMaxAnchors);
+    const auto as_wide = std::count_if(
+        anchors.begin(), anchors.end(), [&](const Problem& anchor) {
+          return anchor.extents[1] >= 960 && anchor.extents[1] < 960 + 256;
+        });
+    EXPECT_GE(as_wide, 4) << anchors.size();
+  }
+}
+
+TEST_F(AnchorPlanTest, LoopsSpanWhatIsAskedFor) {
+  Plan({{{512, 1024, 512}, {}, {}}, {{512, 1024, 8192}, {}, {}}}, 132);
+  double low = 1e9;
+  double high = 0;
+  for (const Coordinates& at : Places(0)) {
+    low = std::min(low, at.iterations);
+    high = std::max(high, at.iterations);
+  }
+  EXPECT_LE(low, 512 / 16);
+  EXPECT_GE(high, 8192 / 16);
+}
+
+TEST_F(AnchorPlanTest, StaysWithinItsSizeAndRepeatsNothing) {
+  Plan({{{1, 4096, 1024}, {}, {}}, {{2048, 4096, 1024}, {}, {}}}, 132, 2);
+  for (const CandidateState& c : State().candidates) {
+    const auto problems = AnchorProblems(*input_.spec, State(), c, kMaxAnchors);
+    EXPECT_LE(problems.size(), kMaxAnchors);
+    EXPECT_EQ(std::set<Problem>(problems.begin(), problems.end()).size(),
+              problems.size());
+    const auto screening =
+        AnchorProblems(*input_.spec, State(), c, kScreeningAnchors);
+    EXPECT_TRUE(
+        std::equal(screening.begin(), screening.end(), problems.begin()));
+  }
+}
+
+// What a recording measures.
+std::vector<Problem> Grid(const ProfileInput& input,
+                          const SpecialisationState& specialisation,
+                          size_t candidate) {
+  return AnchorProblems(*input.spec, specialisation,
+                        specialisation.candidates[candidate], kGridAnchors);
+}
+
+TEST_F(AnchorPlanTest, AGridHasTheWholePlanFirst) {
+  Plan({{{1, 4096, 1024}, {}, {}},
+        {{100, 4096, 1024}, {}, {}},
+        {{2048, 4096, 1024}, {}, {}}},
+       132, 2);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const std::vector<Problem> plan = AnchorProblems(
+        *input_.spec, State(), State().candidates[i], kMaxAnchors);
+    const std::vector<Problem> grid = Grid(input_, State(), i);
+    ASSERT_GE(grid.size(), plan.size());
+    EXPECT_TRUE(std::equal(plan.begin(), plan.end(), grid.begin()));
+  }
+}
+
+TEST_F(AnchorPlanTest, AGridHasAHundredPointsAndMoreAlongTheWaves) {
+  Plan({{{1, 4096, 1024}, {}, {}},
+        {{2048, 4096, 512}, {}, {}},
+        {{4096, 8192, 8192}, {}, {}}},
+       132);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const Candidate& candidate = *State().candidates[i].candidate;
+    const int64_t c = candidate.capacity;
+    const std::vector<Problem> grid = Grid(input_, State(), i);
+    EXPECT_EQ(grid.size(), kGridAnchors);
+    EXPECT_EQ(std::set<Problem>(grid.begin(), grid.end()).size(), grid.size());
+    std::set<int64_t> tiles;
+    std::set<double> loops;
+    std::map<int, std::set<double>> fills;  // By row regime.
+    for (const Problem& problem : grid) {
+      const Coordinates at =
+          MapProblem(*State().mapping, problem.View(), candidate.configuration);
+      tiles.insert(at.tiles);
+      loops.insert(at.iterations);
+      fills[RowRegimeIndex(State().axes, at.rows, at.row_fill)].insert(
+          at.row_fill);
+    }
+    for (const int64_t waves : {1, 2, 4}) {
+      EXPECT_EQ(tiles.count(waves * c), 1u) << waves << " of " << c;
+      const auto past = tiles.upper_bound(waves * c);
+      ASSERT_NE(past, tiles.end());
+      EXPECT_LE(*past, waves * c + c / 8) << waves << " of " << c;
+    }
+    EXPECT_GE(std::distance(tiles.begin(), tiles.lower_bound(c)), 4);
+    EXPECT_GE(loops.size(), 4u);
+    EXPECT_EQ(fills.size(), State().axes.row_regimes.size());
+    // Decode: a single row, nearly empty to full.
+    EXPECT_GE(fills[0].size(), 2u);
+  }
+}
+
+TEST_F(AnchorPlanTest, AGridIsNoMoreWorkThanWhatIsAskedFor) {
+  Plan({{{1, 512, 512}, {}, {}}, {{512, 1024, 2048}, {}, {}}}, 2);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const CandidateState& c = State().candidates[i];
+    const auto work = [&](const Coordinates& at) {
+      return static_cast<double>(Waves(at.tiles, c.candidate->capacity)) *
+             at.iterations;
+    };
+    double most = 0;
+    for (const Coordinates& at : c.at) most = std::max(most, work(at));
+    for (const Problem& problem : Grid(input_, State(), i)) {
+      EXPECT_LE(work(MapProblem(*State().mapping, problem.View(),
+                                c.candidate->configuration)),
+                1.2 * most);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,324 @@
+#include "fit/models/candidate_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "fit/models/overlap_fit.h"
+#include "fit/models/robust_fit.h"
+#include "model/table/wave_arithmetic.h"
+#include "model/table/wave_model.h"
+
+namespace wavetune {
+namespace {
+
+// Weight of observations of other row regimes: enough to say how costs grow
+// where a regime has few of its own, too little to outvote these. 0.05, 0.1 and
+// 0.2 chose at 98.7, 98.6 and 98.7 % of the best on the H200 Triton GEMM trace,
+// and at 90.0, 90.0 and 82.9 % on a GEMM of two CPU cores, where one row of
+// tiles streams cold weights (2026-11).
+constexpr double kOtherRowsWeight = 0.05;
+// In the first wave regime, where they have far more tiles than any of the row
+// regime's own: there they alone say how multiprocessors slow down as they fill
+// up. With 0.05 a fit of that trace to m <= 2,048, whose square grids end at
+// half a wave, chose at 96.1 % of the best beyond, with 0.2 to 1 at 98.1 %; 0.5
+// and 1 cost causal attention 0.2 %. In later wave regimes it lost 3 %
+// (2026-11).
+constexpr double kBeyondOwnWeight = 0.25;
+constexpr int kFewestOfWaveRegime = 3;
+constexpr double kFloorShare = 0.5;
+// A model is trusted this much beyond the largest and below the smallest.
+constexpr double kRangeAbove = 1.25;
+constexpr double kRangeBelow = 0.5;
+// A launch that took so much more than the model says does not widen its range.
+// Tiles of 96 rows of gemm_bf16, whose blocks drift apart in launches of 70
+// waves and more on an H200, take 1.3 to 2 times as long (2026-11); healthy
+// ones are within 15 %. Other values were not tried.
+constexpr double kContradicted = 1.25;
+
+TermVector TermsOf(const Coordinates& at, int64_t step_tiles) {
+  const double s = static_cast<double>(Waves(at.tiles, step_tiles));
+  const double longest = static_cast<double>(at.longest_loop);
+  const double g = static_cast<double>(at.tiles);
+  return {1, s, longest, s * longest, g, g * at.iterations};
+}
+
+WaveCoefficients CoefficientsOf(const TermVector& theta) {
+  return {.delta = theta[0],
+          .delta_w = theta[1],
+          .gamma = theta[2],
+          .gamma_w = theta[3],
+          .beta = theta[4],
+          .alpha = theta[5]};
+}
+
+// One observation with the regimes that it belongs to.
+struct Placed {
+  const Observation* observation;
+  size_t row_regime;
+  size_t wave_regime;
+};
+
+double FitWeight(const Observation& observation) {
+  return observation.weight * observation.relevance;
+}
+
+std::vector<Placed> Place(const SubTable& axes, int64_t capacity,
+                          absl::Span<const Observation> observations) {
+  std::vector<Placed> placed;
+  placed.reserve(observations.size());
+  for (const Observation& o : observations) {
+    const SegmentPlace place = PlaceAt(axes, capacity, o.at);
+    placed.push_back({&o, place.row_regime, place.wave_regime});
+  }
+  return placed;
+}
+
+// The observations that a segment is fitted to.
+std::vector<Placed> OfWaveRegime(const std::vector<Placed>& all, size_t wave) {
+  std::vector<Placed> chosen;
+  for (const Placed& p : all) {
+    if (p.wave_regime == wave) chosen.push_back(p);
+  }
+  return chosen.size() < kFewestOfWaveRegime ? all : chosen;
+}
+
+// What counts as far beyond a regime's own observations.
+double OwnReach(const std::vector<Placed>& placed, size_t row_regime) {
+  int64_t most_tiles = 0;
+  for (const Placed& p : placed) {
+    if (p.row_regime != row_regime) continue;
+    most_tiles = std::max(most_tiles, p.observation->at.tiles);
+  }
+  return static_cast<double>(most_tiles) * kRangeAbove;
+}
+
+std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
+                           size_t wave_regime, int64_t step_tiles) {
+  const double own_reach = OwnReach(placed, row_regime);
+  const auto share_of = [&](const Placed& p) {
+    const bool any_own = own_reach > 0;
+    if (p.row_regime == row_regime || !any_own) return 1.0;
+    const bool below_a_wave = wave_regime == 0 && p.wave_regime == 0;
+    const bool beyond =
+        static_cast<double>(p.observation->at.tiles) > own_reach;
+    return below_a_wave && beyond ? kBeyondOwnWeight : kOtherRowsWeight;
+  };
+  std::vector<FitRow> rows;
+  rows.reserve(placed.size());
+  for (const Placed& p : placed) {
+    rows.push_back({.terms = TermsOf(p.observation->at, step_tiles),
+                    .latency_us = p.observation->latency_us,
+                    .weight = FitWeight(*p.observation) * share_of(p)});
+  }
+  return rows;
+}
+
+// Row regimes of equal rows share memory terms, however full the rows are; so
+// do those beyond the last class.
+std::vector<size_t> MemoryClasses(const SubTable& axes) {
+  std::vector<size_t> classes;
+  for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
+    const bool same = r > 0 && axes.row_regimes[r].max_rows ==
+                                   axes.row_regimes[r - 1].max_rows;
+    const size_t next = r == 0 ? 0 : classes.back() + (same ? 0 : 1);
+    classes.push_back(std::min(next, kMemoryClasses - 1));
+  }
+  return classes;
+}
+
+std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
+                                      const std::vector<size_t>& classes,
+                                      int64_t capacity, int64_t step_tiles) {
+  std::vector<OverlapRow> rows;
+  rows.reserve(placed.size());
+  for (const Placed& p : placed) {
+    const Coordinates& at = p.observation->at;
+    rows.push_back(
+        {.waves = LaunchWavesOf(at.tiles, capacity, step_tiles),
+         .loop = {at.iterations, static_cast<double>(at.longest_loop),
+                  at.row_share},
+         .memory_class = classes[p.row_regime],
+         .latency_us = p.observation->latency_us,
+         .weight = FitWeight(*p.observation)});
+  }
+  return rows;
+}
+
+// Half of the fastest.
+double FloorOf(const std::vector<Placed>& used) {
+  if (used.empty()) return 1;
+  double fastest_us = used[0].observation->latency_us;
+  for (const Placed& p : used) {
+    fastest_us = std::min(fastest_us, p.observation->latency_us);
+  }
+  return fastest_us * kFloorShare;
+}
+
+SegmentQuality Judge(WaveForm form, int64_t capacity,
+                     const std::vector<Placed>& placed,
+                     const WaveSegment& segment, size_t row, size_t wave) {
+  SegmentQuality quality;
+  double own_sum = 0;
+  double sum = 0;
+  for (const Placed& p : placed) {
+    const Coordinates& at = p.observation->at;
+    const double residual =
+        std::abs(PredictLatencyUs(form, capacity, segment, at) /
+                     p.observation->latency_us -
+                 1);
+    sum += residual;
+    if (p.wave_regime != wave) continue;
+    ++quality.wave;
+    if (p.row_regime != row) continue;
+    ++quality.own;
+    own_sum += residual;
+  }
+  if (quality.own > 0) {
+    quality.mean_residual = own_sum / quality.own;
+  } else if (!placed.empty()) {
+    quality.mean_residual = sum / static_cast<double>(placed.size());
+  }
+  return quality;
+}
+
+void JudgeAll(const SubTable& axes, const std::vector<Placed>& all,
+              CandidateModel& model) {
+  model.quality.assign(model.rows.size(), {});
+  for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+    const std::vector<Placed> used = OfWaveRegime(all, w);
+    for (size_t r = 0; r < model.rows.size(); ++r) {
+      model.quality[r].push_back(Judge(axes.form, model.capacity, used,
+                                       model.rows[r].segments[w], r, w));
+    }
+  }
+}
+
+// Where the segment counts as measured.
+void SetRange(WaveForm form, const std::vector<Placed>& all,
+              const CandidateModel& model, size_t row, size_t wave,
+              WaveSegment& segment) {
+  segment.min_wave = segment.max_wave = 1;
+  segment.min_iterations = segment.max_iterations = 0;
+  if (model.quality[row][wave].own == 0) return;
+  int64_t most_tiles = 1;
+  bool first = true;
+  for (const Placed& p : all) {
+    const double iterations = p.observation->at.iterations;
+    if (first || iterations < segment.min_iterations) {
+      segment.min_iterations = iterations;
+    }
+    segment.max_iterations = std::max(segment.max_iterations, iterations);
+    first = false;
+    if (p.wave_regime != wave) continue;
+    const Coordinates& at = p.observation->at;
+    const WaveSegment& own = model.rows[p.row_regime].segments[wave];
+    if (p.observation->latency_us >
+        kContradicted * PredictLatencyUs(form, model.capacity, own, at)) {
+      continue;
+    }
+    most_tiles = std::max(most_tiles, at.tiles);
+  }
+  segment.min_iterations *= kRangeBelow;
+  segment.max_iterations *= kRangeAbove;
+  const auto reach =
+      static_cast<int64_t>(static_cast<double>(most_tiles) * kRangeAbove);
+  segment.max_wave = Waves(reach, model.capacity);
+}
+
+}  // namespace
+
+CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
+                            int64_t multiprocessors,
+                            absl::Span<const Observation> observations) {
+  CandidateModel model;
+  model.capacity = capacity;
+  model.observations = static_cast<int>(observations.size());
+  const int64_t spread =
+      std::min(capacity, std::max<int64_t>(1, multiprocessors));
+  const std::vector<Placed> all = Place(axes, capacity, observations);
+  const std::vector<size_t> classes = MemoryClasses(axes);
+  std::array<WaveCoefficients, kMemoryClasses> overlap;
+  if (axes.form == WaveForm::kOverlap) {
+    overlap = FitOverlap(OverlapRowsOf(all, classes, capacity, spread));
+  }
+  for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
+    TableRow& row = model.rows.emplace_back();
+    for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+      const std::vector<Placed> used = OfWaveRegime(all, w);
+      WaveSegment& segment = row.segments.emplace_back();
+      if (axes.form == WaveForm::kOverlap) {
+        segment.step_tiles = spread;
+        segment.coefficients = overlap[classes[r]];
+      } else {
+        segment.step_tiles = w == 0 ? spread : capacity;
+        segment.coefficients =
+            CoefficientsOf(FitRelative(RowsOf(used, r, w, segment.step_tiles)));
+      }
+      segment.floor_us = FloorOf(used);
+    }
+  }
+  JudgeAll(axes, all, model);
+  for (size_t r = 0; r < model.rows.size(); ++r) {
+    for (size_t w = 0; w < axes.max_waves.size(); ++w) {
+      SetRange(axes.form, all, model, r, w, model.rows[r].segments[w]);
+    }
+  }
+  return model;
+}
+
+void SetQuality(const SubTable& axes,
+                absl::Span<const Observation> observations,
+                CandidateModel& model) {
+  JudgeAll(axes, Place(axes, model.capacity, observations), model);
+}
+
+SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
+                     const Coordinates& at) {
+  return {
+      static_cast<size_t>(RowRegimeIndex(axes, at.rows, at.row_fill)),
+      static_cast<size_t>(WaveRegimeIndex(axes, Waves(at.tiles, capacity)))};
+}
+
+const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
+                             const Coordinates& at) {
+  const SegmentPlace place = PlaceAt(axes, model.capacity, at);
+  return model.rows[place.row_regime].segments[place.wave_regime];
+}
+
+const SegmentQuality& QualityAt(const SubTable& axes,
+                                const CandidateModel& model,
+                                const Coordinates& at) {
+  const SegmentPlace place = PlaceAt(axes, model.capacity, at);
+  return model.quality[place.row_regime][place.wave_regime];
+}
+
+double PredictUs(const SubTable& axes, const CandidateModel& model,
+                 const Coordinates& at) {
+  return PredictLatencyUs(axes.form, model.capacity, SegmentAt(axes, model, at),
+                          at);
+}
+
+double RankUs(const SubTable& axes, const CandidateModel& model,
+              const Coordinates& at) {
+  return RankOf(axes.form, SegmentAt(axes, model, at),
+                PredictUs(axes, model, at), /*extrapolated=*/false);
+}
+
+WeightedError ErrorOf(const SubTable& axes, const CandidateModel& model,
+                      absl::Span<const Observation> observations,
+                      const SustainedLoad& load) {
+  WeightedError error;
+  for (const Observation& o : observations) {
+    const FitRow row{.terms = {},
+                     .latency_us = SustainedUs(load, o.latency_us)};
+    const double predicted_us = SustainedUs(load, PredictUs(axes, model, o.at));
+    const double counts = o.weight * o.relevance;
+    error.sum += counts * RobustErrorOf(row, predicted_us).error;
+    error.weight += counts;
+  }
+  return error;
+}
+
+}  // namespace wavetune

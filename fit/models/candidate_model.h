@@ -1,0 +1,112 @@
+// CandidateModel: the wave models of one candidate, one per (row regime, wave
+// regime).
+//
+//   CandidateModel model = FitCandidate(axes, capacity, multiprocessors, seen);
+//   double latency_us = PredictUs(axes, model, MapProblem(...));
+//
+// `axes` is a sub-table of which only form, row_regimes and max_waves are
+// read.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_FIT_MODELS_CANDIDATE_MODEL_H_
+#define WAVETUNE_FIT_MODELS_CANDIDATE_MODEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "fit/samples/observation.h"
+#include "model/table/sustained_load.h"
+#include "model/table/table.h"
+
+namespace wavetune {
+
+// How well one segment fits what was measured in it.
+struct SegmentQuality {
+  int own = 0;               // Observations of this row and wave regime.
+  int wave = 0;              // Observations of this wave regime.
+  double mean_residual = 0;  // Mean |predicted / measured - 1|, of the own ones
+                             // where there are any, else of all used.
+};
+
+struct CandidateModel {
+  int64_t capacity = 1;
+  int observations = 0;
+  // The coefficients are the serving table's (fit/models/incumbent_model.h).
+  bool of_incumbent = false;
+  // [row regime]; segments [wave regime]. The micro tables and bounds are left
+  // for SubTableBuilder, the rank margins for SetRankMargins.
+  std::vector<TableRow> rows;
+  std::vector<std::vector<SegmentQuality>> quality;
+};
+
+// Returns the model of a candidate.
+//
+// As a sum, per segment: the observations of its wave regime, all of the
+// candidate where those are fewer than three; those of other row regimes weigh
+// 0.05, in the first wave regime 0.25 where they have more than 1.25 times as
+// many tiles as any of its own. As an overlap all observations are fitted
+// together, and the segments of equal rows have equal coefficients
+// (fit/models/overlap_fit.h). The floor is half of the fastest observation of
+// the wave regime. The measured range is that of the wave regime's
+// observations, a quarter wider; [0, 0] iterations where nothing was measured
+// in the segment itself. Its last wave is that of the largest launch that took
+// at most a quarter more than predicted.
+//
+// Shapes: observations in canonical order (their sum is order dependent); none
+// gives a model that predicts a floor of 1 us. Cannot fail.
+// Source: arXiv 2604.10187, section 4.3. Deviations: row regimes share
+// observations; below a full device the step is one tile per multiprocessor.
+CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
+                            int64_t multiprocessors,
+                            absl::Span<const Observation> observations);
+
+// Sets `model.quality` to how well its segments predict the observations.
+// Cannot fail.
+void SetQuality(const SubTable& axes,
+                absl::Span<const Observation> observations,
+                CandidateModel& model);
+
+// Returns the predicted latency in microseconds, > 0 and finite. Cannot fail.
+double PredictUs(const SubTable& axes, const CandidateModel& model,
+                 const Coordinates& at);
+
+// Where coordinates lie in the tables of a candidate.
+struct SegmentPlace {
+  size_t row_regime;
+  size_t wave_regime;
+};
+SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
+                     const Coordinates& at);
+
+// Returns what a candidate competes with where it has been measured: the
+// prediction, and the rank margin of its segment on top. Cannot fail.
+double RankUs(const SubTable& axes, const CandidateModel& model,
+              const Coordinates& at);
+
+// The error of a model over observations, each by weight times relevance.
+struct WeightedError {
+  double sum = 0;  // Of RobustErrorOf (fit/models/robust_fit.h).
+  double weight = 0;
+
+  double Mean() const { return weight > 0 ? sum / weight : 0; }
+};
+
+// Returns the error of predicting `observations`, both as launches take under
+// `load`. Shapes: latencies of short launches; axes and model as for
+// SetQuality. Cannot fail.
+WeightedError ErrorOf(const SubTable& axes, const CandidateModel& model,
+                      absl::Span<const Observation> observations,
+                      const SustainedLoad& load = {});
+
+// Returns the segment that predicts `at`, and its quality. Cannot fail.
+const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
+                             const Coordinates& at);
+const SegmentQuality& QualityAt(const SubTable& axes,
+                                const CandidateModel& model,
+                                const Coordinates& at);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_MODELS_CANDIDATE_MODEL_H_

@@ -1,0 +1,29 @@
+// Decision models: the models that decide, fitted to all samples.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_FIT_MODELS_DECISION_MODELS_H_
+#define WAVETUNE_FIT_MODELS_DECISION_MODELS_H_
+
+#include <vector>
+
+#include "fit/models/candidate_model.h"
+#include "fit/models/profile_state.h"
+#include "fit/profile.h"
+
+namespace wavetune {
+
+// Returns one model per candidate, as a table would have them: fitted by how
+// relevant each measurement is (fit/models/relevance.h), with rank margins
+// (fit/models/rank_margins.h); without rows where a candidate has too few
+// observations. Sets the relevance of the observations, which must be as
+// MakeProfileState left them. Cannot fail. Cost: three fits of every candidate
+// and what SetRelevance predicts; as a sum one fit.
+//
+// What refinement measures next is planned with them, too: without relevance
+// and margins it looked after leaders that the table would not choose.
+std::vector<CandidateModel> FitDecisionModels(
+    const ProfileInput& input, SpecialisationState& specialisation);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_MODELS_DECISION_MODELS_H_

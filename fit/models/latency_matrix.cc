@@ -1,0 +1,42 @@
+#include "fit/models/latency_matrix.h"
+
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "fit/models/incumbent_model.h"
+
+namespace wavetune {
+
+std::vector<CandidateModel> FitCandidates(
+    const SpecialisationState& specialisation, int64_t multiprocessors,
+    int fewest) {
+  std::vector<CandidateModel> models(specialisation.candidates.size());
+  for (size_t i = 0; i < models.size(); ++i) {
+    const CandidateState& c = specialisation.candidates[i];
+    if (static_cast<int>(c.observations.size()) < fewest) continue;
+    models[i] = FitCandidate(specialisation.axes, c.candidate->capacity,
+                             multiprocessors, c.observations);
+    if (c.incumbent_model == nullptr) continue;
+    models[i] = PreferIncumbent(specialisation.axes, *c.incumbent_model,
+                                c.observations, std::move(models[i]));
+  }
+  return models;
+}
+
+LatencyMatrix PredictMatrix(const SpecialisationState& specialisation,
+                            const std::vector<CandidateModel>& models) {
+  LatencyMatrix matrix(models.size());
+  for (size_t i = 0; i < models.size(); ++i) {
+    const CandidateState& c = specialisation.candidates[i];
+    matrix[i].assign(c.at.size(), std::numeric_limits<double>::infinity());
+    if (models[i].rows.empty()) continue;
+    for (size_t p = 0; p < c.at.size(); ++p) {
+      if (!c.legal[p]) continue;
+      matrix[i][p] = RankUs(specialisation.axes, models[i], c.at[p]);
+    }
+  }
+  return matrix;
+}
+
+}  // namespace wavetune

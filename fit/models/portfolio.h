@@ -1,0 +1,41 @@
+// Portfolio selection: the few candidates that a table may choose from.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_FIT_MODELS_PORTFOLIO_H_
+#define WAVETUNE_FIT_MODELS_PORTFOLIO_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "fit/models/latency_matrix.h"
+#include "fit/models/profile_state.h"
+
+namespace wavetune {
+
+// Returns how many candidates a table may have at most: what the options say,
+// else the kernel, within the format's limit. Cannot fail.
+size_t PortfolioSize(const ProfileInput& input);
+
+// Returns the indices of at most `size` of the `eligible` candidates, in the
+// order in which they were chosen, most useful first: each is the one that
+// lowers the weighted mean of the regret (capped at 100 %) over the
+// representative problems most; an incumbent is taken instead where the
+// mean regret at this pick comes out as low within 0.4 %. Ends early where
+// nothing is gained.
+//
+// Among candidates of one macro configuration an incumbent, else the lowest
+// index, within kMicroTie takes the best prediction and the others pay the
+// margin.
+//
+// Where a candidate legal for every problem is eligible the portfolio has one,
+// in the place of the least useful if need be; where none is eligible the
+// result has none. Empty only if nothing is eligible. Cannot fail.
+// Source: arXiv 2604.10187, section 4.4. Deviation: greedy on expected regret.
+std::vector<size_t> SelectPortfolio(const SpecialisationState& specialisation,
+                                    const LatencyMatrix& latencies,
+                                    const std::vector<bool>& eligible,
+                                    size_t size);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_MODELS_PORTFOLIO_H_

@@ -1,0 +1,46 @@
+// Axes of a sub-table: row regimes, wave regimes and loop anchors, chosen from
+// what clients ask for.
+//
+// Why row regimes: a single row of tiles (decode) streams weights once and is
+// bound by memory; the same G from a square grid reuses them in cache; a nearly
+// empty row differs again. On the H200 Triton GEMM trace none, {1}, {1},{2} and
+// {1, half full},{1},{2} chose at 97.3, 98.1, 99.0 and 98.9 % of the best.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_FIT_MODELS_ROW_REGIMES_H_
+#define WAVETUNE_FIT_MODELS_ROW_REGIMES_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "model/kernel/mapping.h"
+#include "model/table/table.h"
+
+namespace wavetune {
+
+// Coordinates of the representative problems under one candidate.
+struct RepresentativeView {
+  absl::Span<const Coordinates> at;
+  absl::Span<const double> weights;  // As many, > 0.
+};
+
+// Returns the row regimes in the order of a sub-table, the last without limits.
+// {1 row}, {2 rows} are there where at least 2 % of the weight falls into them
+// under some candidate; {1 row, a quarter full} where that holds under every
+// candidate, so that no choice of tile avoids it. Without representative
+// problems {1}, {2}; only the last where `has_rows` is false. Cannot fail.
+std::vector<RowRegime> ChooseRowRegimes(
+    bool has_rows, absl::Span<const RepresentativeView> candidates);
+
+// Returns {1, no limit}: below and above one full wave. A third regime beyond
+// 4 waves gained nothing. Cannot fail.
+std::vector<int64_t> WaveRegimes();
+
+// Returns the powers of two that span the representative mean loops, 1 to 512
+// without representative problems. Cannot fail.
+std::vector<double> ChooseLoopAnchors(
+    absl::Span<const RepresentativeView> candidates);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_MODELS_ROW_REGIMES_H_

@@ -1,0 +1,243 @@
+// PlanNext (fit/profile.h): what to measure next, from the samples
+// alone.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fit/models/anchor_plan.h"
+#include "fit/models/neighbours.h"
+#include "fit/models/profile_state.h"
+#include "fit/plan/refinement.h"
+#include "fit/plan/screening.h"
+#include "fit/profile.h"
+
+namespace wavetune {
+namespace {
+
+// Long enough to keep an agent busy, short enough to notice a cancellation.
+constexpr size_t kBatch = 128;
+constexpr size_t kRefinementBatch = 48;
+// Kept for verification: three configurations at twelve points.
+constexpr int64_t kVerificationSamples = 36;
+// Fewest survivors of screening, whatever the budget.
+constexpr size_t kLeastSurvivors = 8;
+
+using Problems = std::vector<std::vector<Problem>>;  // Per candidate.
+
+// One specialisation's part of the plan.
+class Planner {
+ public:
+  Planner(const ProfileInput& input, const SpecialisationState& specialisation,
+          const std::vector<MeasureItem>& failed)
+      : input_(input),
+        state_(specialisation),
+        failed_(specialisation.candidates.size()) {
+    std::map<Configuration, size_t> index;
+    for (size_t i = 0; i < state_.candidates.size(); ++i) {
+      index[state_.candidates[i].candidate->configuration] = i;
+    }
+    for (const MeasureItem& item : failed) {
+      const auto found = index.find(item.configuration);
+      if (found == index.end()) continue;
+      failed_[found->second].push_back(item.problem);
+    }
+    for (auto& problems : failed_) std::sort(problems.begin(), problems.end());
+  }
+
+  // Sets phase, items and the estimate; kDone where nothing is left.
+  ProfileStep Next() {
+    Problems screening = Anchors(AllCandidates(), kScreeningAnchors);
+    ProfileStep step{.phase = ProfilePhase::kScreening};
+    step.items = Missing(screening, AnchorRoom());
+    int64_t planned = Used() + CountMissing(screening);
+    if (!step.items.empty()) {
+      planned += SamplingEstimate(state_.candidates.size() / 2) +
+                 RefinementBudget(input_, state_);
+      step.samples_planned = std::min(planned, Budget());
+      return step;
+    }
+    const std::vector<size_t> survivors =
+        Survivors(WithNeighbours(input_, state_), screening,
+                  input_.device.multiprocessors, SurvivorLimit(screening));
+    const Problems sampling = Anchors(survivors, kMaxAnchors);
+    step.items = Missing(sampling, AnchorRoom());
+    step.phase = ProfilePhase::kSampling;
+    if (!step.items.empty()) {
+      planned += CountMissing(sampling) + RefinementBudget(input_, state_);
+      step.samples_planned = std::min(planned, Budget());
+      return step;
+    }
+    const int64_t refined = IsRefinement()
+                                ? CountRepresentative()
+                                : Used() - CountMeasured(screening, sampling);
+    const RefinementRoom room{
+        .leaders = RefinementBudget(input_, state_) - refined,
+        .challenges = Budget() - Used() - kVerificationSamples};
+    step.items =
+        RefinementItems(input_, state_, failed_, room, kRefinementBatch);
+    step.phase =
+        step.items.empty() ? ProfilePhase::kDone : ProfilePhase::kRefining;
+    step.samples_planned = Used() + static_cast<int64_t>(step.items.size());
+    return step;
+  }
+
+  int64_t Used() const {
+    int64_t used = 0;
+    for (const CandidateState& c : state_.candidates) {
+      used += static_cast<int64_t>(c.measured.size());
+    }
+    return used;
+  }
+
+  int64_t Budget() const {
+    return static_cast<int64_t>(state_.candidates.size()) *
+           input_.options.samples_per_candidate;
+  }
+
+ private:
+  std::vector<size_t> AllCandidates() const {
+    std::vector<size_t> all(state_.candidates.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    return all;
+  }
+
+  Problems Anchors(const std::vector<size_t>& candidates, size_t count) const {
+    Problems problems(state_.candidates.size());
+    for (const size_t i : candidates) {
+      problems[i] =
+          AnchorProblems(*input_.spec, state_, state_.candidates[i], count);
+    }
+    return problems;
+  }
+
+  bool IsMissing(size_t i, const Problem& problem) const {
+    return !IsMeasured(state_.candidates[i], problem) &&
+           !std::binary_search(failed_[i].begin(), failed_[i].end(), problem);
+  }
+
+  // The first missing anchor of every candidate, then the second, ...
+  std::vector<MeasureItem> Missing(const Problems& problems,
+                                   size_t most) const {
+    std::vector<MeasureItem> items;
+    size_t longest = 0;
+    for (const auto& own : problems) longest = std::max(longest, own.size());
+    for (size_t k = 0; k < longest; ++k) {
+      for (size_t i = 0; i < problems.size(); ++i) {
+        if (k >= problems[i].size() || !IsMissing(i, problems[i][k])) continue;
+        if (items.size() == most) return items;
+        items.push_back(
+            {state_.candidates[i].candidate->configuration, problems[i][k]});
+      }
+    }
+    return items;
+  }
+
+  int64_t CountMissing(const Problems& problems) const {
+    int64_t count = 0;
+    for (size_t i = 0; i < problems.size(); ++i) {
+      for (const Problem& p : problems[i]) count += IsMissing(i, p) ? 1 : 0;
+    }
+    return count;
+  }
+
+  bool IsRefinement() const { return input_.options.refinement_samples > 0; }
+
+  // Anchors that may be measured now. Other representative problems move the
+  // anchors: without a share of its own refinement would get nothing.
+  size_t AnchorRoom() const {
+    if (!IsRefinement()) return kBatch;
+    const int64_t kept = static_cast<int64_t>(state_.candidates.size()) *
+                         input_.options.refinement_samples;
+    return static_cast<size_t>(std::clamp<int64_t>(
+        Budget() - kept - Used(), 0, static_cast<int64_t>(kBatch)));
+  }
+
+  // Samples at representative problems. What else an earlier profile measured
+  // beside today's anchors was yesterday's anchors, mostly.
+  int64_t CountRepresentative() const {
+    int64_t count = 0;
+    for (const CandidateState& c : state_.candidates) {
+      for (const Problem& p : state_.representatives) {
+        count += IsMeasured(c, p) ? 1 : 0;
+      }
+    }
+    return count;
+  }
+
+  // Measured anchors; a candidate's sampling anchors begin with its screening
+  // anchors.
+  int64_t CountMeasured(const Problems& screening,
+                        const Problems& sampling) const {
+    int64_t count = 0;
+    for (size_t i = 0; i < screening.size(); ++i) {
+      const auto& own = sampling[i].empty() ? screening[i] : sampling[i];
+      for (const Problem& p : own) {
+        count += IsMeasured(state_.candidates[i], p) ? 1 : 0;
+      }
+    }
+    return count;
+  }
+
+  static int64_t SamplingEstimate(size_t survivors) {
+    return static_cast<int64_t>(survivors * (kMaxAnchors - kScreeningAnchors));
+  }
+
+  // As many as the budget can sample fully beside refinement.
+  size_t SurvivorLimit(const Problems& screening) const {
+    int64_t screened = 0;
+    for (const auto& own : screening) {
+      screened += static_cast<int64_t>(own.size());
+    }
+    const int64_t left = Budget() - screened - RefinementBudget(input_, state_);
+    const int64_t most = std::max<int64_t>(0, left) / SamplingEstimate(1);
+    return std::max(kLeastSurvivors, static_cast<size_t>(most));
+  }
+
+  const ProfileInput& input_;
+  const SpecialisationState& state_;
+  FailedProblems failed_;
+};
+
+}  // namespace
+
+ProfileStep PlanNext(const ProfileInput& input,
+                     const std::vector<MeasureItem>& failed) {
+  const absl::StatusOr<ProfileState> state = MakeProfileState(input);
+  if (!state.ok()) return {};
+  const auto used = static_cast<int64_t>(input.samples.size());
+  ProfileStep done{.samples_planned = used};
+  const int64_t budget = state->compiled * input.options.samples_per_candidate;
+  const double time_budget_us = input.options.device_time_budget_us;
+  if (time_budget_us > 0 && state->device_time_us >= time_budget_us) {
+    return done;
+  }
+  // All specialisations advance phase by phase: of those with the earliest
+  // phase the first goes on.
+  ProfileStep best = done;
+  int64_t planned = 0;
+  for (const SpecialisationState& s : state->specialisations) {
+    if (s.candidates.empty()) continue;
+    Planner planner(input, s, failed);
+    ProfileStep step = planner.Next();
+    const int64_t room =
+        std::min(planner.Budget() - planner.Used(), budget - used);
+    if (static_cast<int64_t>(step.items.size()) > room) {
+      step.items.resize(static_cast<size_t>(std::max<int64_t>(0, room)));
+    }
+    if (step.items.empty()) {
+      planned += planner.Used();
+      continue;
+    }
+    planned += std::max(step.samples_planned, planner.Used());
+    if (best.items.empty() || step.phase < best.phase) best = std::move(step);
+  }
+  if (best.items.empty()) return done;
+  best.samples_planned = std::max(planned, used);
+  return best;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,180 @@
+#include "fit/plan/refinement.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "fit/models/decision_models.h"
+#include "fit/models/eligibility.h"
+#include "fit/models/expected_regret.h"
+#include "fit/models/held_out.h"
+#include "fit/models/latency_matrix.h"
+#include "fit/models/neighbours.h"
+#include "fit/models/portfolio.h"
+#include "fit/plan/challenges.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kLeastShortlist = 64;
+constexpr size_t kLeaders = 12;
+constexpr double kLeaderMargin = 0.2;
+constexpr size_t kMostPerProblem = 24;
+// Refinement's share of the profile's samples, and what it always may take.
+constexpr int64_t kBudgetShare = 4;
+constexpr int64_t kLeastBudget = 96;
+
+bool Contains(const std::vector<Problem>& sorted, const Problem& problem) {
+  return std::binary_search(sorted.begin(), sorted.end(), problem);
+}
+
+std::vector<size_t> Sorted(std::vector<size_t> indices) {
+  std::sort(indices.begin(), indices.end());
+  return indices;
+}
+
+class Refiner {
+ public:
+  // A copy of the specialisation: its observations get a relevance.
+  Refiner(const ProfileInput& input, SpecialisationState specialisation,
+          const FailedProblems& failed)
+      : state_(std::move(specialisation)),
+        wider_(WithNeighbours(input, state_)),
+        failed_(failed),
+        models_(FitDecisionModels(input, state_)),
+        latencies_(PredictMatrix(wider_, models_)),
+        portfolio_size_(PortfolioSize(input)),
+        best_first_(
+            SelectPortfolio(wider_, latencies_, EligibleCandidates(state_),
+                            std::max(kLeastShortlist, portfolio_size_))),
+        shortlist_(Sorted(best_first_)) {}
+
+  // Over the problems that may be measured: the others cannot improve.
+  bool BelowTarget(double target) const {
+    double regret = 0;
+    double weight = 0;
+    const size_t count = state_.representatives.size();
+    for (size_t p = 0; p < count; ++p) {
+      if (IsHeldOut(p, count)) continue;
+      regret += state_.weights[p] *
+                ExpectedRegretAt(state_, models_, latencies_, shortlist_, p);
+      weight += state_.weights[p];
+    }
+    return weight == 0 || regret / weight < target;
+  }
+
+  std::vector<MeasureItem> Items(size_t most) const {
+    struct Uncertain {
+      double regret;  // Times weight.
+      size_t problem;
+      std::vector<size_t> leaders;  // Not measured yet.
+    };
+    std::vector<Uncertain> problems;
+    const size_t count = state_.representatives.size();
+    for (size_t p = 0; p < count; ++p) {
+      if (IsHeldOut(p, count)) continue;
+      std::vector<size_t> leaders = MissingLeaders(p);
+      if (leaders.empty()) continue;
+      const double regret =
+          state_.weights[p] *
+          ExpectedRegretAt(state_, models_, latencies_, shortlist_, p);
+      if (regret > 0) problems.push_back({regret, p, std::move(leaders)});
+    }
+    std::stable_sort(problems.begin(), problems.end(),
+                     [](const Uncertain& a, const Uncertain& b) {
+                       return a.regret > b.regret;
+                     });
+    std::vector<MeasureItem> items;
+    for (const Uncertain& u : problems) {
+      if (items.size() + u.leaders.size() > most) break;
+      for (const size_t i : u.leaders) {
+        items.push_back({state_.candidates[i].candidate->configuration,
+                         state_.representatives[u.problem]});
+      }
+    }
+    return items;
+  }
+
+  // Among those that a table would choose from, but for its stand-in where no
+  // other is legal.
+  std::vector<MeasureItem> Challenges(size_t most) const {
+    if (state_.axes.form != WaveForm::kOverlap) return {};
+    std::vector<size_t> members = best_first_;
+    members.resize(std::min(members.size(), portfolio_size_));
+    return ChallengeItems(wider_, state_.representatives.size(), latencies_,
+                          Sorted(std::move(members)), failed_, most);
+  }
+
+ private:
+  std::vector<size_t> MissingLeaders(size_t p) const {
+    const Problem& problem = state_.representatives[p];
+    std::vector<size_t> order;
+    for (const size_t i : shortlist_) {
+      if (latencies_[i][p] < std::numeric_limits<double>::infinity()) {
+        order.push_back(i);
+      }
+    }
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return latencies_[a][p] < latencies_[b][p];
+    });
+    const auto is_near = [&](size_t i) {
+      return latencies_[i][p] <= latencies_[order[0]][p] * (1 + kLeaderMargin);
+    };
+    // Each round of samples can bring new leaders: not for ever.
+    size_t measured = 0;
+    for (const size_t i : order) {
+      measured += is_near(i) && IsMeasured(state_.candidates[i], problem);
+    }
+    std::vector<size_t> missing;
+    for (size_t k = 0; k < std::min(kLeaders, order.size()); ++k) {
+      const size_t i = order[k];
+      if (!is_near(i)) break;
+      if (measured + missing.size() >= kMostPerProblem) break;
+      if (IsMeasured(state_.candidates[i], problem) ||
+          Contains(failed_[i], problem)) {
+        continue;
+      }
+      missing.push_back(i);
+    }
+    return missing;
+  }
+
+  SpecialisationState state_;
+  SpecialisationState wider_;  // The same representatives first.
+  const FailedProblems& failed_;
+  std::vector<CandidateModel> models_;
+  LatencyMatrix latencies_;  // [candidate][representative of wider_]
+  size_t portfolio_size_;
+  std::vector<size_t> best_first_;
+  std::vector<size_t> shortlist_;
+};
+
+}  // namespace
+
+int64_t RefinementBudget(const ProfileInput& input,
+                         const SpecialisationState& specialisation) {
+  if (!specialisation.representatives_given) return 0;
+  const auto compiled = static_cast<int64_t>(specialisation.candidates.size());
+  const int64_t share =
+      compiled * input.options.samples_per_candidate / kBudgetShare;
+  const auto useful = static_cast<int64_t>(
+      specialisation.representatives.size() * kMostPerProblem);
+  return std::min(std::max(share, kLeastBudget), useful);
+}
+
+std::vector<MeasureItem> RefinementItems(
+    const ProfileInput& input, const SpecialisationState& specialisation,
+    const FailedProblems& failed, const RefinementRoom& room, size_t most) {
+  if (!specialisation.representatives_given) return {};
+  if (room.leaders <= 0 && room.challenges <= 0) return {};
+  const Refiner refiner(input, specialisation, failed);
+  if (refiner.BelowTarget(input.options.target_regret)) return {};
+  const auto at_most = [most](int64_t samples) {
+    return std::min(most, static_cast<size_t>(std::max<int64_t>(0, samples)));
+  };
+  std::vector<MeasureItem> items = refiner.Items(at_most(room.leaders));
+  if (!items.empty()) return items;
+  return refiner.Challenges(at_most(room.challenges));
+}
+
+}  // namespace wavetune

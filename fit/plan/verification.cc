@@ -1,0 +1,309 @@
+// PlanVerification and JudgeVerification (fit/profile.h): a new table
+// against the serving one, at problems that no fit has seen.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "fit/models/profile_state.h"
+#include "fit/profile.h"
+#include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/table/table_codec.h"
+
+namespace wavetune {
+namespace {
+
+constexpr double kNoise = 0.01;      // Of a geometric mean over some points.
+constexpr double kWorstLoss = 0.03;  // Of a single point.
+constexpr double kWorstSpreads = 3;
+
+std::unique_ptr<const CompiledTable> Compile(const Table& table) {
+  const absl::StatusOr<std::string> payload = EncodeTable(table);
+  if (!payload.ok()) return nullptr;
+  auto compiled = CompiledTable::Create(*payload);
+  return compiled.ok() ? *std::move(compiled) : nullptr;
+}
+
+// What can be measured at a problem: candidates that compiled and are legal.
+bool IsMeasurable(const KernelSpec& spec,
+                  const SpecialisationState& specialisation,
+                  const Configuration& configuration, const Problem& problem) {
+  const bool compiled = std::any_of(
+      specialisation.candidates.begin(), specialisation.candidates.end(),
+      [&](const CandidateState& c) {
+        return c.candidate->configuration == configuration;
+      });
+  return compiled && IsLegal(spec, configuration, problem.View());
+}
+
+// The serving table's choice, if its parameters mean the same.
+const CompiledTable* Comparable(const CompiledTable* table, const Table& like) {
+  if (table == nullptr || table->table().parameters != like.parameters ||
+      table->table().dimensions.size() != like.dimensions.size()) {
+    return nullptr;
+  }
+  return table;
+}
+
+Configuration ChoiceOf(const CompiledTable& table, const Problem& problem) {
+  return table
+      .Resolve(table.SubTableIndex(problem.specialisation), problem.View())
+      .configuration;
+}
+
+// Representative problems in the order of preference: the least measured first;
+// among those evenly spread over their order, so that sizes mix.
+std::vector<size_t> Preferred(const ProfileInput& input,
+                              const SpecialisationState& specialisation,
+                              size_t most) {
+  std::map<Problem, int> samples;
+  for (const Sample& sample : input.samples) ++samples[sample.problem];
+  const auto count = [&](size_t p) {
+    const auto found = samples.find(specialisation.representatives[p]);
+    return found == samples.end() ? 0 : found->second;
+  };
+  std::vector<size_t> order;
+  for (size_t p = 0; p < specialisation.representatives.size(); ++p) {
+    order.push_back(p);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return count(a) < count(b); });
+  const auto unseen = static_cast<size_t>(std::count_if(
+      order.begin(), order.end(), [&](size_t p) { return count(p) == 0; }));
+  // Fewer points that nobody has seen are worth more than many.
+  const size_t from =
+      2 * unseen >= most ? unseen : std::min(most, order.size());
+  const size_t take = std::min(most, from);
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < take; ++i) {
+    chosen.push_back(order[(2 * i + 1) * from / (2 * take)]);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+void AddItem(const Configuration& configuration, const Problem& problem,
+             std::vector<MeasureItem>& items) {
+  MeasureItem item{configuration, problem};
+  if (std::find(items.begin(), items.end(), item) == items.end()) {
+    items.push_back(std::move(item));
+  }
+}
+
+// One point's measurements; chosen is nullptr where any is missing.
+struct Trio {
+  const Sample* chosen = nullptr;
+  const Sample* incumbent = nullptr;
+  const Sample* standard = nullptr;
+};
+
+class Measurements {
+ public:
+  Measurements(const VerificationPlan& plan,
+               const std::vector<Sample>& measured) {
+    for (size_t i = 0; i < std::min(plan.items.size(), measured.size()); ++i) {
+      const Sample& sample = measured[i];
+      if (!std::isfinite(sample.latency_us) || sample.latency_us <= 0) continue;
+      if (sample.throttled) {  // Under other clocks than those beside it.
+        ++throttled_;
+        continue;
+      }
+      by_item_[{plan.items[i].configuration, plan.items[i].problem}] = &sample;
+    }
+  }
+
+  Trio At(const VerificationPlan::Point& point) const {
+    const Trio trio{Find(point.chosen, point), Find(point.incumbent, point),
+                    Find(point.standard, point)};
+    const bool all = trio.chosen != nullptr && trio.incumbent != nullptr &&
+                     trio.standard != nullptr;
+    return all ? trio : Trio{};
+  }
+
+  int throttled() const { return throttled_; }
+
+ private:
+  const Sample* Find(const Configuration& configuration,
+                     const VerificationPlan::Point& point) const {
+    const auto found = by_item_.find({configuration, point.problem});
+    return found == by_item_.end() ? nullptr : found->second;
+  }
+
+  std::map<std::pair<Configuration, Problem>, const Sample*> by_item_;
+  int throttled_ = 0;
+};
+
+double SpreadOf(const Sample& a, const Sample& b) {
+  const double larger = std::max(a.relative_spread, b.relative_spread);
+  return std::isfinite(larger) ? std::max(0.0, larger) : 0;
+}
+
+// What the points say together. Logarithms are no risk to agreement: a verdict
+// is made once, by one daemon.
+struct Tally {
+  size_t points = 0;
+  size_t with_incumbent = 0;  // Of them.
+  size_t with_default = 0;
+  bool too_slow = false;  // A point lost more than it may.
+  Verdict verdict;
+};
+
+Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
+  Tally tally;
+  double weight = 0;
+  double log_incumbent = 0;
+  double standard_weight = 0;
+  double log_standard = 0;
+  for (const VerificationPlan::Point& point : plan.points) {
+    const Trio trio = measurements.At(point);
+    if (trio.chosen == nullptr || !(point.weight > 0)) continue;
+    const double against_incumbent =
+        trio.incumbent->latency_us / trio.chosen->latency_us;
+    weight += point.weight;
+    log_incumbent += point.weight * std::log(against_incumbent);
+    tally.with_incumbent += point.has_incumbent;
+    if (point.has_default) {
+      ++tally.with_default;
+      standard_weight += point.weight;
+      log_standard += point.weight * std::log(trio.standard->latency_us /
+                                              trio.chosen->latency_us);
+    }
+    const double limit = std::max(
+        kWorstLoss, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
+    const bool too_slow = 1 / against_incumbent > 1 + limit;
+    if (tally.points == 0 ||
+        against_incumbent < tally.verdict.worst_vs_incumbent) {
+      tally.verdict.worst_vs_incumbent = against_incumbent;
+    }
+    tally.too_slow = tally.too_slow || too_slow;
+    ++tally.points;
+  }
+  if (tally.points > 0) {
+    tally.verdict.geomean_vs_incumbent = std::exp(log_incumbent / weight);
+  }
+  if (tally.with_default > 0) {
+    tally.verdict.geomean_vs_default = std::exp(log_standard / standard_weight);
+  }
+  return tally;
+}
+
+// "1.100 times as fast as the incumbent and 1.300 times as fast as the default
+// over 12 points (geometric mean), worst point 0.990": only of what was
+// measured.
+std::string Figures(const Tally& tally) {
+  std::vector<std::string> compared;
+  if (tally.with_incumbent > 0) {
+    compared.push_back(absl::StrFormat("%.3f times as fast as the incumbent",
+                                       tally.verdict.geomean_vs_incumbent));
+  }
+  if (tally.with_default > 0) {
+    compared.push_back(absl::StrFormat("%.3f times as fast as the default",
+                                       tally.verdict.geomean_vs_default));
+  }
+  std::string text =
+      compared.empty()
+          ? absl::StrFormat("measured at %d points", tally.points)
+          : absl::StrFormat(
+                "%s over %d points (geometric mean), worst point %.3f",
+                absl::StrJoin(compared, " and "), tally.points,
+                tally.verdict.worst_vs_incumbent);
+  if (tally.with_default == 0) {
+    absl::StrAppend(&text,
+                    "; the default cannot be measured, so that nothing is "
+                    "compared with it");
+  }
+  return text;
+}
+
+}  // namespace
+
+VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
+                                  const Table* incumbent, int max_points) {
+  VerificationPlan plan;
+  const absl::StatusOr<ProfileState> state = MakeProfileState(input);
+  const auto compiled = Compile(table);
+  if (!state.ok() || compiled == nullptr || max_points < 1) return plan;
+  const auto serving = incumbent == nullptr ? nullptr : Compile(*incumbent);
+  const CompiledTable* const comparable = Comparable(serving.get(), table);
+  const Configuration& standard = input.spec->default_configuration;
+  size_t left = static_cast<size_t>(max_points);
+  size_t specialisations = state->specialisations.size();
+  for (const SpecialisationState& s : state->specialisations) {
+    const size_t share = (left + specialisations - 1) / specialisations;
+    --specialisations;
+    for (const size_t p : Preferred(input, s, share)) {
+      const Problem& problem = s.representatives[p];
+      const auto measurable = [&](const Configuration& configuration) {
+        return IsMeasurable(*input.spec, s, configuration, problem);
+      };
+      VerificationPlan::Point point{.problem = problem, .weight = s.weights[p]};
+      point.chosen = ChoiceOf(*compiled, problem);
+      if (!measurable(point.chosen)) continue;
+      // What cannot run any more cannot be lost to.
+      point.has_default = measurable(standard);
+      point.standard = point.has_default ? standard : point.chosen;
+      point.has_incumbent = false;
+      point.incumbent = point.standard;
+      if (comparable != nullptr) {
+        const Configuration choice = ChoiceOf(*comparable, problem);
+        if (measurable(choice)) {
+          point.incumbent = choice;
+          point.has_incumbent = true;
+        }
+      }
+      for (const Configuration* c :
+           {&point.chosen, &point.incumbent, &point.standard}) {
+        AddItem(*c, problem, plan.items);
+      }
+      plan.points.push_back(std::move(point));
+      --left;
+    }
+  }
+  return plan;
+}
+
+Verdict JudgeVerification(const VerificationPlan& plan,
+                          const std::vector<Sample>& measured) {
+  const Measurements measurements(plan, measured);
+  const Tally tally = TallyUp(plan, measurements);
+  Verdict verdict = tally.verdict;
+  if (tally.points == 0 || 2 * tally.points < plan.points.size()) {
+    verdict.reason = absl::StrFormat(
+        "refused: only %d of %d verification points were measured; at least "
+        "half are needed",
+        tally.points, plan.points.size());
+    if (measurements.throttled() > 0) {
+      absl::StrAppendFormat(
+          &verdict.reason,
+          "; the device was throttled for %d of %d measurements: let it cool, "
+          "then reprofile",
+          measurements.throttled(), plan.items.size());
+    }
+    return verdict;
+  }
+  const std::string figures = Figures(tally);
+  if (tally.with_incumbent > 0 && verdict.geomean_vs_incumbent < 1 - kNoise) {
+    verdict.reason = "refused: slower than the incumbent: " + figures;
+  } else if (verdict.geomean_vs_default < 1 - kNoise) {
+    verdict.reason = "refused: slower than the default: " + figures;
+  } else if (tally.too_slow) {
+    verdict.reason =
+        "refused: a point loses more than 3 % and three times its spread: " +
+        figures;
+  } else {
+    verdict.promote = true;
+    verdict.reason = "promoted: " + figures;
+  }
+  return verdict;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "fit/profile.h"
+#include "model/testing/kernels.h"
+#include "model/testing/synthetic_device.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::SyntheticDevice;
+
+const Configuration kChosen = {16, 32, 16, 1, 1};
+const Configuration kIncumbent = {64, 32, 16, 1, 1};
+const Configuration kStandard = {64, 32, 32, 2, 1};
+
+// Points of equal weight with the given latencies, and the samples for them.
+class JudgeTest : public ::testing::Test {
+ protected:
+  void AddPoint(double chosen_us, double incumbent_us, double standard_us,
+                double spread = 0.005) {
+    const Problem problem{
+        {static_cast<int64_t>(plan_.points.size()) + 1, 64, 64}, {}, {}};
+    plan_.points.push_back({.problem = problem,
+                            .chosen = kChosen,
+                            .incumbent = kIncumbent,
+                            .standard = kStandard});
+    const auto add = [&](const Configuration& c, double latency_us) {
+      plan_.items.push_back({c, problem});
+      measured_.push_back({.configuration = c,
+                           .problem = problem,
+                           .latency_us = latency_us,
+                           .relative_spread = spread});
+    };
+    add(kChosen, chosen_us);
+    add(kIncumbent, incumbent_us);
+    add(kStandard, standard_us);
+  }
+
+  Verdict Judge() const { return JudgeVerification(plan_, measured_); }
+
+  VerificationPlan plan_;
+  std::vector<Sample> measured_;
+};
+
+TEST_F(JudgeTest, PromotesWhatIsFaster) {
+  AddPoint(80, 100, 160);
+  AddPoint(100, 100, 100);
+  const Verdict verdict = Judge();
+  EXPECT_TRUE(verdict.promote) << verdict.reason;
+  EXPECT_NEAR(verdict.geomean_vs_incumbent, 1.118, 1e-3);
+  EXPECT_NEAR(verdict.geomean_vs_default, 1.414, 1e-3);
+  EXPECT_EQ(verdict.worst_vs_incumbent, 1);
+}
+
+TEST_F(JudgeTest, PromotesWhatIsEqualUpToNoise) {
+  AddPoint(100.5, 100, 100);
+  AddPoint(100.5, 100, 100);
+  EXPECT_TRUE(Judge().promote);
+}
+
+TEST_F(JudgeTest, RefusesWhatIsSlowerOnTheWhole) {
+  AddPoint(102, 100, 120);
+  AddPoint(102, 100, 120);
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason, HasSubstr("slower than the incumbent"));
+}
+
+TEST_F(JudgeTest, RefusesWhatIsSlowerThanTheDefault) {
+  AddPoint(100, 120, 95);
+  AddPoint(100, 120, 95);
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason, HasSubstr("slower than the default"));
+}
+
+TEST_F(JudgeTest, RefusesASinglePointThatLosesTooMuch) {
+  AddPoint(50, 100, 100);
+  AddPoint(104, 100, 110);
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason, HasSubstr("a point loses more"));
+}
+
+TEST_F(JudgeTest, ALossWithinThreeSpreadsIsNoise) {
+  AddPoint(50, 100, 100);
+  AddPoint(104, 100, 110, /*spread=*/0.02);
+  EXPECT_TRUE(Judge().promote);
+}
+
+TEST_F(JudgeTest, LeavesOutMissingMeasurementsAndRefusesWithTooFew) {
+  AddPoint(90, 100, 100);
+  AddPoint(90, 100, 100);
+  AddPoint(90, 100, 100);
+  measured_[3].latency_us = 0;
+  EXPECT_TRUE(Judge().promote);
+  measured_[7].latency_us = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason, HasSubstr("only 1 of 3"));
+  measured_.clear();
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_FALSE(JudgeVerification({}, {}).promote);
+}
+
+TEST_F(JudgeTest, RefusesWhereTheDeviceWasThrottled) {
+  AddPoint(90, 100, 100);
+  AddPoint(90, 100, 100);
+  measured_[0].throttled = true;
+  EXPECT_TRUE(Judge().promote);  // Half of the points are left.
+  measured_[4].throttled = true;
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason,
+              HasSubstr("throttled for 2 of 6 measurements: let it cool"));
+}
+
+TEST_F(JudgeTest, ClaimsNothingOfADefaultThatDidNotRun) {
+  AddPoint(100, 120, 100);
+  AddPoint(100, 120, 100);
+  for (VerificationPlan::Point& point : plan_.points) {
+    point.standard = point.chosen;
+    point.has_default = false;
+  }
+  const Verdict verdict = Judge();
+  EXPECT_TRUE(verdict.promote) << verdict.reason;
+  EXPECT_THAT(verdict.reason,
+              HasSubstr("1.200 times as fast as the incumbent"));
+  EXPECT_THAT(verdict.reason, Not(HasSubstr("times as fast as the default")));
+  EXPECT_THAT(verdict.reason, HasSubstr("the default cannot be measured"));
+}
+
+TEST_F(JudgeTest, ClaimsNothingOfAnIncumbentThatDoesNotExist) {
+  AddPoint(100, 130, 130);
+  plan_.points[0].has_incumbent = false;
+  const Verdict verdict = Judge();
+  EXPECT_TRUE(verdict.promote) << verdict.reason;
+  EXPECT_THAT(verdict.reason, HasSubstr("1.300 times as fast as the default"));
+  EXPECT_THAT(verdict.reason, Not(HasSubstr("incumbent")));
+  plan_.points[0].has_default = false;
+  EXPECT_THAT(Judge().reason, HasSubstr("measured at 1 points"));
+  EXPECT_THAT(Judge().reason, Not(HasSubstr("times as fast")));
+}
+
+class PlanVerificationTest : public ::testing::Test {
+ protected:
+  PlanVerificationTest()
+      : device_(testing::GemmSpec(), {}),
+        input_(Profile(device_, device_.Input())),
+        table_(FitTable(input_).value().table) {}
+
+  const SyntheticDevice device_;
+  ProfileInput input_;
+  Table table_;
+};
+
+TEST_F(PlanVerificationTest, FallsBackToTheLeastMeasuredProblems) {
+  const VerificationPlan plan = PlanVerification(input_, table_, nullptr);
+  EXPECT_EQ(plan.points.size(), 3u);  // All that the kernel has.
+  EXPECT_EQ(PlanVerification(input_, table_, nullptr, 2).points.size(), 2u);
+  EXPECT_TRUE(PlanVerification(input_, table_, nullptr, 0).points.empty());
+}
+
+TEST_F(PlanVerificationTest, EachPairIsMeasuredOnce) {
+  const VerificationPlan plan = PlanVerification(input_, table_, &table_);
+  for (size_t i = 0; i < plan.items.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) EXPECT_FALSE(plan.items[i] == plan.items[j]);
+  }
+  for (const VerificationPlan::Point& point : plan.points) {
+    EXPECT_EQ(point.incumbent, point.chosen);
+    EXPECT_EQ(point.standard, device_.spec().default_configuration);
+  }
+}
+
+TEST_F(PlanVerificationTest, AnIncumbentThatCannotRunIsReplacedByTheDefault) {
+  Table other = table_;
+  other.parameters[3] = "DEPTH";  // The kernel has changed.
+  for (const auto& point : PlanVerification(input_, table_, &other).points) {
+    EXPECT_EQ(point.incumbent, device_.spec().default_configuration);
+  }
+}
+
+TEST_F(PlanVerificationTest, WithoutADefaultThatCompiledThereIsStillAPlan) {
+  for (Candidate& c : input_.candidates[0]) {
+    if (c.configuration == device_.spec().default_configuration) {
+      c.excluded_reason = "does not compile";
+    }
+  }
+  const Table table = FitTable(input_).value().table;
+  const VerificationPlan plan = PlanVerification(input_, table, nullptr);
+  EXPECT_EQ(plan.points.size(), 3u);
+  for (const auto& point : plan.points) {
+    EXPECT_EQ(point.standard, point.chosen);
+  }
+}
+
+TEST_F(PlanVerificationTest, ADefaultThatIsExcludedIsNotMeasured) {
+  for (Candidate& candidate : input_.candidates[0]) {
+    if (candidate.configuration == device_.spec().default_configuration) {
+      candidate.excluded_reason = "does not compile: line 3";
+    }
+  }
+  const VerificationPlan plan = PlanVerification(
+      input_, FitTable(input_).value().table, /*incumbent=*/nullptr);
+  ASSERT_FALSE(plan.points.empty());
+  for (const VerificationPlan::Point& point : plan.points) {
+    EXPECT_FALSE(point.has_default);
+    EXPECT_FALSE(point.has_incumbent);
+  }
+  for (const MeasureItem& item : plan.items) {
+    EXPECT_NE(item.configuration, device_.spec().default_configuration);
+  }
+}
+
+}  // namespace
+}  // namespace wavetune

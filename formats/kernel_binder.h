@@ -1,0 +1,96 @@
+// KernelBinder: the working parts of KernelSpecFromProto. Nothing else includes
+// this.
+#ifndef WAVETUNE_FORMATS_KERNEL_BINDER_H_
+#define WAVETUNE_FORMATS_KERNEL_BINDER_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_spec.h"
+#include "proto/wavetune/v1/kernel.pb.h"
+
+namespace wavetune {
+
+// Collects faults with the path of the field, so that an author sees all of
+// them at once. Used once; not thread-safe.
+class KernelBinder {
+ public:
+  // `proto` must outlive the binder.
+  explicit KernelBinder(const v1::KernelSpec& proto) : proto_(proto) {}
+
+  // Returns the spec; worth something only while there are no faults.
+  KernelSpec Bind();
+  const std::vector<std::string>& faults() const { return faults_; }
+
+ private:
+  // What a relation may name beside parameters.
+  enum class Scope { kParameters, kDimensions, kDevice };
+
+  void Fault(const std::string& path, const std::string& what) {
+    faults_.push_back(absl::StrCat(path, ": ", what));
+  }
+
+  template <typename Names>
+  void IndexNames(const Names& names, const std::string& path,
+                  std::map<std::string, int>* index) {
+    for (int i = 0; i < names.size(); ++i) {
+      if (!index->emplace(names[i].name(), i).second) {
+        Fault(absl::StrCat(path, "[", i, "].name"),
+              absl::StrCat("\"", names[i].name(),
+                           "\" is declared twice; rename one"));
+      }
+    }
+  }
+
+  // Returns 0 and adds a fault where the name is unknown.
+  int Find(const std::map<std::string, int>& index, const std::string& name,
+           const std::string& path, const char* kind);
+  int DimensionOf(const std::string& name, const std::string& path) {
+    return Find(dimensions_, name, path, "dimension");
+  }
+  int ParameterOf(const std::string& name, const std::string& path) {
+    return Find(parameters_, name, path, "parameter");
+  }
+
+  Expression BindExpression(const v1::Expression& e, const std::string& path);
+  Mapping BindMapping(const v1::Mapping& mapping, const std::string& path);
+  // `scope` says which names a relation may use beside parameters.
+  Relation BindRelation(const v1::Relation& relation, const std::string& path,
+                        Scope scope);
+  std::vector<Relation> BindRelations(
+      const google::protobuf::RepeatedPtrField<v1::Relation>& relations,
+      const std::string& path, Scope scope);
+  std::vector<Relation::Term> BindTerms(
+      const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
+      const std::string& path, Scope scope);
+  void BindFactor(const std::string& name, const std::string& path, Scope scope,
+                  Relation::Term* term);
+  std::vector<Expression> BindExpressions(
+      const google::protobuf::RepeatedPtrField<v1::Expression>& expressions,
+      const std::string& path);
+  std::optional<Expression> BindOptional(bool present, const v1::Expression& e,
+                                         const std::string& path);
+  Implementation BindImplementation(const v1::Implementation& implementation,
+                                    const std::string& path);
+  TensorMap BindTensorMap(const v1::TensorMap& map, const std::string& path);
+  Peer BindPeer(const v1::Peer& peer, const std::string& path);
+  Argument BindArgument(const v1::Argument& argument, const std::string& path);
+  Configuration BindDefault();
+  // Multiplies a grid out and appends its problems, each with an equal share of
+  // the grid's weight.
+  void BindGrid(const v1::ProblemGrid& grid, const std::string& path,
+                std::vector<WeightedProblem>* out);
+
+  const v1::KernelSpec& proto_;
+  std::map<std::string, int> dimensions_;
+  std::map<std::string, int> parameters_;
+  std::map<std::string, int> arguments_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FORMATS_KERNEL_BINDER_H_

@@ -1,0 +1,287 @@
+#include "formats/kernel_spec.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+v1::KernelSpec ParseSpec(const std::string& text) {
+  v1::KernelSpec proto;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &proto));
+  return proto;
+}
+
+constexpr char kSpec[] = R"(
+name: "gemm" dimensions { name: "m" } dimensions { name: "n" } dimensions { name: "k" max: 4096 }
+parameters { name: "BM" role: MACRO values: [16, 32] } parameters { name: "V" role: MICRO values: [1, 4] }
+mapping {
+  tiles { product { factors { ceil_div { numerator { dimension: "m" } denominator { parameter: "BM" } } } factors { dimension: "n" } } }
+  iterations_per_tile { dimension: "k" }
+  rows { dimension: "m" tile: "BM" }
+}
+default_configuration { key: "BM" value: 16 } default_configuration { key: "V" value: 4 }
+)";
+
+TEST(KernelSpecConversionTest, BindsNamesToIndicesAndFillsDefaults) {
+  const KernelSpec spec = KernelSpecFromProto(ParseSpec(kSpec)).value();
+  EXPECT_EQ(spec.dimensions[0].max, kDefaultMaxExtent);
+  EXPECT_EQ(spec.dimensions[2].max, 4096);
+  EXPECT_EQ(spec.default_configuration, Configuration({16, 4}));
+  EXPECT_EQ(spec.mapping.rows->tile, 0);
+  EXPECT_EQ(MapProblem(spec.mapping, {33, 5, 7}, spec.default_configuration),
+            (Coordinates{.tiles = 15,
+                         .iterations = 7,
+                         .total_iterations = 105,
+                         .longest_loop = 7,
+                         .rows = 3,
+                         .row_fill = 1.0 / 16,
+                         .row_share = 1.0 / 3}));
+}
+
+TEST(KernelSpecConversionTest, MultipliesGridsOutAndSharesTheirWeight) {
+  const KernelSpec spec = KernelSpecFromProto(ParseSpec(std::string(kSpec) + R"(
+    representative_problems { weight: 3
+      axes { dimension: "n" values: [10, 20] } axes { dimension: "m" values: [1, 2, 3] } axes { dimension: "k" values: 7 } })"))
+                              .value();
+  ASSERT_EQ(spec.representative_problems.size(), 6u);
+  EXPECT_EQ(spec.representative_problems[5].problem.extents,
+            (std::vector<int64_t>{3, 20, 7}));
+  EXPECT_DOUBLE_EQ(spec.representative_problems[5].weight, 0.5);
+}
+
+// A grouped GEMM: an expert may be without tokens.
+TEST(KernelSpecConversionTest, ElementsOfARepeatedDimensionMayBeZero) {
+  const auto range_of = [](const std::string& range) {
+    return KernelSpecFromProto(
+               ParseSpec(std::string(kSpec) +
+                         "dimensions { name: \"rows\" repeated: true " + range +
+                         " }"))
+        .value()
+        .dimensions.back();
+  };
+  EXPECT_EQ(range_of("").min, 0);
+  EXPECT_EQ(range_of("min: 0").min, 0);
+  EXPECT_EQ(range_of("min: 1").min, 1);
+  EXPECT_EQ(range_of("min: 1").max, kDefaultMaxExtent);
+}
+
+TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
+  KernelSpec spec = KernelSpecFromProto(ParseSpec(std::string(kSpec) + R"(
+          dimensions { name: "h" min: 0 max: 0 }
+          limits { max_elements: 0 }
+          constraints { left { coefficient: 0 factors: "V" } op: EQUAL right { coefficient: 0 } }
+          constraints { left { factors: "V" } op: GREATER right { coefficient: 0 } })"))
+                        .value();
+  // Both are faults that validation names.
+  EXPECT_EQ(spec.dimensions.back().min, 0);
+  EXPECT_EQ(spec.dimensions.back().max, 0);
+  EXPECT_EQ(spec.limits.max_elements, 0);
+  EXPECT_EQ(spec.constraints[0].left[0].coefficient, 0);
+  EXPECT_EQ(spec.constraints[0].right[0].coefficient, 0);
+  EXPECT_EQ(spec.constraints[1].left[0].coefficient, 1);
+  EXPECT_TRUE(
+      Holds(spec.constraints[1], ProblemView(), spec.default_configuration));
+}
+
+TEST(KernelSpecConversionTest, ReportsContradictions) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"parameters { name: \"BM\" role: MACRO values: 1 }", "declared twice"},
+      {"parameters { name: \"X\" values: 1 } default_configuration { key: "
+       "\"X\" value: 1 }",
+       "give MACRO or MICRO"},
+      {"constraints { left { factors: \"m\" } op: EQUAL right { coefficient: 1 "
+       "} }",
+       "problems belong to problem_predicates"},
+      {"constraints { left { factors: \"BM\" } right { coefficient: 1 } }",
+       "op: is missing"},
+      {"default_configuration { key: \"Z\" value: 1 }",
+       "unknown parameter \"Z\""},
+      {"representative_problems { axes { dimension: \"m\" values: 1 } }",
+       "no values for dimension \"n\""},
+      {"representative_problems { weight: 0 axes { dimension: \"m\" values: 1 "
+       "} axes { dimension: \"n\" values: 1 } axes { dimension: \"k\" values: "
+       "1 "
+       "} }",
+       "weight: is 0; give a finite number above 0"},
+      {"portfolio_size: 129", "must be 0 to 128"},
+      {"portfolio_size: -1", "must be 0 to 128"},
+      {"wave_form: 7", "give WAVE_SUM or WAVE_OVERLAP"},
+      {"arguments { name: \"s\" role: SCALAR type: INT32 elements { dimension: "
+       "\"m\" } }",
+       "a scalar has a value"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const absl::Status status =
+        KernelSpecFromProto(ParseSpec(kSpec + text)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(expected)) << text;
+  }
+}
+
+TEST(KernelSpecConversionTest, WantsOneKindOfLoopCount) {
+  std::string both = kSpec;
+  const std::string loop = "iterations_per_tile { dimension: \"k\" }";
+  const size_t at = both.find(loop);
+  ASSERT_NE(at, std::string::npos);
+  std::string none = both;
+  none.erase(at, loop.size());
+  both.insert(at, "total_iterations { dimension: \"k\" } ");
+  for (const std::string& text : {both, none}) {
+    EXPECT_THAT(
+        std::string(KernelSpecFromProto(ParseSpec(text)).status().message()),
+        HasSubstr("exactly one of iterations_per_tile and total_iterations"));
+  }
+}
+
+constexpr char kCuda[] = R"(
+arguments { name: "a" role: INPUT type: BFLOAT16 elements { dimension: "m" } }
+arguments { name: "b" role: INPUT type: BFLOAT16 elements { dimension: "n" } }
+implementations {
+  backend: "cuda"
+  group_size { sum { terms { constant: 128 } terms { product { factors { constant: 4 } factors { parameter: "V" } } } } }
+  cluster_size { parameter: "V" }
+  persistent_if { left { factors: "V" } op: LESS right { coefficient: 4 } }
+  tensor_maps {
+    argument: "b" swizzle: SWIZZLE_64B l2_promotion_bytes: 128 enabled_by: "V"
+    extents { dimension: "k" } extents { dimension: "n" }
+    box { constant: 64 } box { parameter: "BM" }
+  }
+  tensor_maps {
+    argument: "a"
+    extents { dimension: "k" } extents { dimension: "m" }
+    box { constant: 32 } box { constant: 8 }
+  }
+  device_predicates { left { coefficient: 90 factors: "V" } op: EQUAL right { factors: ["V", "compute_capability"] } }
+}
+)";
+
+Implementation BindCuda() {
+  return KernelSpecFromProto(ParseSpec(std::string(kSpec) + kCuda))
+      .value()
+      .implementations.at(0);
+}
+
+TEST(KernelSpecConversionTest, BindsTheSizesOfALaunch) {
+  const Implementation cuda = BindCuda();
+  EXPECT_EQ(
+      cuda.group_size,
+      Expression::Sum({Expression::Constant(128),
+                       Expression::Product({Expression::Constant(4),
+                                            Expression::OfParameter(1)})}));
+  EXPECT_EQ(cuda.cluster_size, Expression::OfParameter(1));
+  EXPECT_THAT(cuda.persistent_if,
+              ElementsAre(Relation{.left = {{.parameters = {1}}},
+                                   .op = Relation::Operator::kLess,
+                                   .right = {{.coefficient = 4}}}));
+}
+
+TEST(KernelSpecConversionTest, ADevicePredicateNamesFactsOfTheDevice) {
+  EXPECT_THAT(
+      BindCuda().device_predicates,
+      ElementsAre(Relation{.left = {{.coefficient = 90, .parameters = {1}}},
+                           .op = Relation::Operator::kEqual,
+                           .right = {{.parameters = {1},
+                                      .dimensions = {static_cast<int32_t>(
+                                          DeviceFact::kComputeCapability)}}}}));
+}
+
+TEST(KernelSpecConversionTest, BindsTensorMapsInTheirOrder) {
+  const TensorMap of_b{
+      .argument = 1,
+      .extents = {Expression::OfDimension(2), Expression::OfDimension(1)},
+      .box = {Expression::Constant(64), Expression::OfParameter(0)},
+      .swizzle = TensorMap::Swizzle::k64Bytes,
+      .l2_promotion_bytes = 128,
+      .enabled_by = 1};
+  const TensorMap of_a{
+      .argument = 0,
+      .extents = {Expression::OfDimension(2), Expression::OfDimension(0)},
+      .box = {Expression::Constant(32), Expression::Constant(8)}};
+  EXPECT_THAT(BindCuda().tensor_maps, ElementsAre(of_b, of_a));
+}
+
+TEST(KernelSpecConversionTest, BindsAPeersProduct) {
+  const KernelSpec spec =
+      KernelSpecFromProto(
+          ParseSpec(std::string(kSpec) + kCuda +
+                    "implementations { backend: \"cuda\" peers { library: "
+                    "\"cublaslt\" matrix_product { a: \"b\" b: \"a\" out: "
+                    "\"a\" m: \"n\" n: \"m\" k: \"k\" b_transposed: true } "
+                    "} }"))
+          .value();
+  EXPECT_THAT(spec.implementations.at(1).peers,
+              ElementsAre(Peer{.library = "cublaslt",
+                               .product = {.a = 1,
+                                           .b = 0,
+                                           .out = 0,
+                                           .m = 1,
+                                           .n = 0,
+                                           .k = 2,
+                                           .b_transposed = true}}));
+}
+
+TEST(KernelSpecConversionTest, AnImplementationWithoutLaunchFieldsHasNone) {
+  const Implementation plain =
+      KernelSpecFromProto(ParseSpec(std::string(kSpec) +
+                                    "implementations { backend: \"opencl\" }"))
+          .value()
+          .implementations.at(0);
+  EXPECT_FALSE(plain.cluster_size.has_value());
+  EXPECT_TRUE(plain.persistent_if.empty());
+  EXPECT_TRUE(plain.tensor_maps.empty());
+  EXPECT_TRUE(plain.device_predicates.empty());
+}
+
+TEST(KernelSpecConversionTest, ReportsFaultsOfLaunchFieldsWithTheirPlace) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"group_size { sum {} }",
+       "implementations[0].group_size.sum.terms: needs at least one entry"},
+      {"group_size { sum { terms { parameter: \"W\" } } }",
+       "group_size.sum.terms[0]: unknown parameter \"W\""},
+      {"cluster_size {}", "implementations[0].cluster_size: is empty"},
+      {"persistent_if { left { factors: \"m\" } op: LESS right { coefficient: "
+       "4 } }",
+       "persistent_if[0].left[0].factors: names dimension \"m\""},
+      {"persistent_if { left { factors: \"compute_capability\" } op: LESS "
+       "right { coefficient: 90 } }",
+       "\"compute_capability\" is neither a parameter nor a dimension"},
+      {"device_predicates { left { factors: \"m\" } op: LESS right { "
+       "coefficient: 4 } }",
+       "device_predicates[0].left[0].factors: \"m\" is neither a parameter of "
+       "this kernel nor compute_capability"},
+      {"tensor_maps { argument: \"z\" extents { dimension: \"k\" } box { "
+       "constant: 8 } }",
+       "tensor_maps[0].argument: unknown argument \"z\""},
+      {"tensor_maps { extents { dimension: \"k\" } }",
+       "tensor_maps[0].box: needs at least one entry"},
+      {"peers { library: \"cublaslt\" }",
+       "peers[0]: says no operation; give matrix_product"},
+      {"peers { matrix_product { a: \"z\" } }",
+       "peers[0].matrix_product.a: unknown argument \"z\""},
+      {"peers { matrix_product { k: \"z\" } }",
+       "peers[0].matrix_product.k: unknown dimension \"z\""},
+      {"tensor_maps { enabled_by: \"m\" }",
+       "tensor_maps[0].enabled_by: unknown parameter \"m\""},
+  };
+  for (const auto& [field, expected] : cases) {
+    const absl::Status status =
+        KernelSpecFromProto(ParseSpec(std::string(kSpec) +
+                                      "implementations { backend: \"cuda\" " +
+                                      field + " }"))
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << field;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(expected)) << field;
+  }
+}
+
+}  // namespace
+}  // namespace wavetune

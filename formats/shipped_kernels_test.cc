@@ -1,0 +1,89 @@
+// What the folders under kernels/ declare, beyond being valid
+// (kernel_folder_test.cc).
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/kernel_folder.h"
+#include "gtest/gtest.h"
+#include "model/kernel/device_space.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping_inverse.h"
+#include "tests/lib/source_paths.h"
+
+namespace wavetune {
+namespace {
+
+// What a CUDA worker is given: names bound, 209 configurations for Hopper and
+// 24 for every GPU.
+TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
+  const absl::StatusOr<KernelFolder> folder =
+      LoadKernelFolder(std::string(WAVETUNE_SOURCE_DIR) + "/kernels/gemm_bf16");
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  const KernelSpec& spec = folder->spec;
+  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  EXPECT_EQ(space.size(), 233u);
+  const DeviceFacts h200{.backend = "cuda", .architecture = "sm_90"};
+  const DeviceFacts a100{.backend = "cuda", .architecture = "sm_80"};
+  EXPECT_EQ(CountNotMeantFor(spec, h200), 0);
+  EXPECT_EQ(CountNotMeantFor(spec, a100), 209);
+  EXPECT_EQ(SpecForDevice(spec, h200)->default_configuration,
+            spec.default_configuration);
+  const DeviceFacts t4{.backend = "cuda", .architecture = "sm_75"};
+  EXPECT_EQ(CountNotMeantFor(spec, t4), 233);
+  EXPECT_EQ(SpecForDevice(spec, t4).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const KernelSpec older = SpecForDevice(spec, a100).value();
+  EXPECT_TRUE(IsLegalForEveryProblem(older, older.default_configuration));
+  EXPECT_EQ(older.default_configuration[spec.ParameterIndex("HOPPER")], 0);
+
+  const Implementation* cuda = spec.ImplementationOf("cuda");
+  ASSERT_NE(cuda, nullptr);
+  const auto at_default = [&](const Expression& expression) {
+    return Evaluate(expression, ProblemView(), spec.default_configuration);
+  };
+  EXPECT_EQ(at_default(*cuda->group_size), 128 * 2 + 128);
+  EXPECT_EQ(at_default(*cuda->local_memory_bytes),
+            2048 + 2 * 64 * 6 * (128 + 128) + 8192 * 2);
+  EXPECT_EQ(at_default(*cuda->cluster_size), 1);
+  ASSERT_EQ(cuda->tensor_maps.size(), 3u);
+  EXPECT_EQ(
+      spec.arguments[static_cast<size_t>(cuda->tensor_maps[1].argument)].name,
+      "b");
+  EXPECT_EQ(cuda->tensor_maps[1].enabled_by, spec.ParameterIndex("HOPPER"));
+  EXPECT_EQ(at_default(cuda->tensor_maps[1].box[1]), 128);
+}
+
+// Every candidate gets problems that land on wanted coordinates: clusters, and
+// products of splits, rows and columns, are inverted.
+TEST(ShippedKernelsTest, GemmBf16CanBePlanned) {
+  const KernelFolder folder =
+      LoadKernelFolder(std::string(WAVETUNE_SOURCE_DIR) + "/kernels/gemm_bf16")
+          .value();
+  const KernelSpec& spec = folder.spec;
+  const auto value = [&](const Configuration& configuration, const char* name) {
+    return configuration[spec.ParameterIndex(name)];
+  };
+  for (const Configuration& c : EnumerateConfigurations(spec)) {
+    SCOPED_TRACE(FormatConfiguration(spec, c));
+    const int64_t step =
+        value(c, "CLUSTER_M") * value(c, "CLUSTER_N") * value(c, "SPLIT_K");
+    for (const int64_t rows : {0, 1, 2}) {
+      const auto problem = InvertMapping(
+          spec, "", c, {.tiles = 132, .iterations = 8, .rows = rows});
+      ASSERT_TRUE(problem.ok()) << problem.status();
+      EXPECT_TRUE(IsLegal(spec, c, problem->View()));
+      const Coordinates at = MapProblem(spec.mapping, problem->View(), c);
+      EXPECT_GE(at.tiles, 132);
+      EXPECT_EQ(at.tiles % step, 0);
+      EXPECT_EQ(at.iterations, 8);
+      if (rows > 0) {
+        EXPECT_EQ(at.rows, rows);
+        EXPECT_LT(at.tiles, 132 + step * rows);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,322 @@
+#include "formats/trace.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+#include "formats/trace_cells.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int kAbsent = TraceCells::kAbsent;
+
+// Where a line's values stand.
+struct Columns {
+  std::vector<int> dimensions;
+  std::vector<int> parameters;  // Empty: `candidate` stands for them.
+  int candidate = kAbsent;
+  int latency = kAbsent;
+  int minimum = kAbsent;
+  int spread = kAbsent;
+  int suspect = kAbsent;
+  int blocks_per_sm = kAbsent;
+  int registers = kAbsent;
+  int shared_memory = kAbsent;
+};
+
+// A specialisation, with the columns of its defines.
+struct Variant {
+  std::string name;
+  std::vector<std::pair<int, std::string>> values;
+};
+
+class Parser {
+ public:
+  Parser(const KernelSpec& spec, const DeviceFacts& device,
+         absl::string_view csv, const std::vector<TraceCandidate>* candidates)
+      : spec_(spec),
+        device_(device),
+        listed_(candidates),
+        specialisations_(spec.SpecialisationNames()),
+        cells_(csv),
+        seen_by_specialisation_(specialisations_.size()) {
+    result_.candidates_by_specialisation.resize(specialisations_.size());
+  }
+
+  absl::StatusOr<Trace> Run() {
+    if (!cells_.Next()) {
+      return cells_.Fault("there is no line with column names; give one");
+    }
+    RETURN_IF_ERROR(ReadHeader());
+    while (cells_.Next()) RETURN_IF_ERROR(ReadLine());
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status ReadHeader() {
+    RETURN_IF_ERROR(cells_.CheckNames());
+    for (const Dimension& dimension : spec_.dimensions) {
+      RETURN_IF_ERROR(
+          cells_.Require(dimension.name, columns_.dimensions.emplace_back()));
+    }
+    RETURN_IF_ERROR(FindCandidateColumns());
+    columns_.latency = cells_.Find("latency_us_median");
+    if (columns_.latency == kAbsent) {
+      columns_.latency = cells_.Find("latency_us");
+    }
+    if (columns_.latency == kAbsent) {
+      return cells_.Fault(
+          "column 'latency_us_median' or 'latency_us' is missing; add one");
+    }
+    columns_.minimum = cells_.Find("latency_us_min");
+    columns_.spread = cells_.Find("relative_spread");
+    columns_.suspect = cells_.Find("suspect");
+    columns_.blocks_per_sm = cells_.Find("blocks_per_sm");
+    columns_.registers = cells_.Find("registers_per_thread");
+    columns_.shared_memory = cells_.Find("shared_memory_bytes");
+    FindVariants();
+    return absl::OkStatus();
+  }
+
+  absl::Status FindCandidateColumns() {
+    columns_.candidate = cells_.Find("candidate");
+    if (listed_ != nullptr && columns_.candidate != kAbsent) {
+      return absl::OkStatus();
+    }
+    for (const Parameter& parameter : spec_.parameters) {
+      RETURN_IF_ERROR(
+          cells_.Require(parameter.name, columns_.parameters.emplace_back()));
+    }
+    return absl::OkStatus();
+  }
+
+  // A specialisation with a define that has no column can match no line.
+  void FindVariants() {
+    for (const Specialisation& specialisation : spec_.specialisations) {
+      Variant variant{.name = specialisation.name, .values = {}};
+      bool complete = true;
+      for (const auto& [macro, value] : specialisation.defines) {
+        variant.values.emplace_back(cells_.Find(macro), value);
+        complete &= variant.values.back().first != kAbsent;
+      }
+      if (complete) variants_.push_back(std::move(variant));
+    }
+  }
+
+  absl::Status ReadLine() {
+    RETURN_IF_ERROR(cells_.CheckWidth());
+    Sample sample;
+    Candidate candidate;
+    RETURN_IF_ERROR(ReadProblem(sample.problem));
+    if (columns_.parameters.empty()) {
+      RETURN_IF_ERROR(
+          ReadListedCandidate(sample.problem.specialisation, candidate));
+    } else {
+      sample.problem.specialisation = SpecialisationOfLine();
+      RETURN_IF_ERROR(ReadCandidate(candidate));
+    }
+    sample.configuration = candidate.configuration;
+    RETURN_IF_ERROR(ReadLatency(sample));
+    AddCandidate(candidate, sample.problem.specialisation);
+    result_.samples.push_back(std::move(sample));
+    return absl::OkStatus();
+  }
+
+  std::string SpecialisationOfLine() const {
+    for (const Variant& variant : variants_) {
+      if (std::all_of(variant.values.begin(), variant.values.end(),
+                      [this](const std::pair<int, std::string>& value) {
+                        return cells_.cell(value.first) == value.second;
+                      })) {
+        return variant.name;
+      }
+    }
+    return "";
+  }
+
+  absl::Status ReadExtent(size_t dimension, absl::string_view text,
+                          int64_t& extent) const {
+    const Dimension& declared = spec_.dimensions[dimension];
+    const int column = columns_.dimensions[dimension];
+    if (!absl::SimpleAtoi(text, &extent)) {
+      return cells_.CellFault(column, "is no whole number; correct it");
+    }
+    if (extent >= declared.min && extent <= declared.max) {
+      return absl::OkStatus();
+    }
+    return cells_.CellFault(
+        column, absl::StrCat("is outside of ", declared.min, "..", declared.max,
+                             "; correct it or the range"));
+  }
+
+  absl::Status ReadProblem(Problem& problem) const {
+    for (size_t i = 0; i < spec_.dimensions.size(); ++i) {
+      const int column = columns_.dimensions[i];
+      const absl::string_view cell = cells_.cell(column);
+      problem.extents.push_back(0);
+      if (!spec_.dimensions[i].repeated) {
+        RETURN_IF_ERROR(ReadExtent(i, cell, problem.extents.back()));
+        continue;
+      }
+      for (const absl::string_view part : SplitExtents(cell)) {
+        int64_t extent = 0;
+        RETURN_IF_ERROR(ReadExtent(i, part, extent));
+        problem.repeated.push_back(extent);
+      }
+      if (problem.repeated.empty()) {
+        return cells_.CellFault(
+            column, "has no extents; give them separated by spaces");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadListedCandidate(std::string& specialisation,
+                                   Candidate& candidate) const {
+    int64_t number = 0;
+    RETURN_IF_ERROR(cells_.ReadInteger(columns_.candidate, number));
+    if (number < 0 || number >= static_cast<int64_t>(listed_->size())) {
+      return cells_.CellFault(
+          columns_.candidate,
+          absl::StrCat("is no candidate; ", listed_->size(), " are listed"));
+    }
+    const TraceCandidate& listed = (*listed_)[static_cast<size_t>(number)];
+    if (listed.candidate.excluded()) {
+      return cells_.CellFault(
+          columns_.candidate,
+          absl::StrCat("is excluded (", listed.candidate.excluded_reason,
+                       "); drop the line"));
+    }
+    specialisation = listed.specialisation;
+    candidate = listed.candidate;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadCandidate(Candidate& candidate) const {
+    RETURN_IF_ERROR(cells_.ReadConfiguration(spec_, columns_.parameters,
+                                             candidate.configuration));
+    int64_t blocks = 0;
+    int64_t registers = 0;
+    RETURN_IF_ERROR(cells_.ReadCount(columns_.blocks_per_sm, blocks));
+    RETURN_IF_ERROR(cells_.ReadCount(columns_.registers, registers));
+    RETURN_IF_ERROR(
+        cells_.ReadCount(columns_.shared_memory, candidate.local_memory_bytes));
+    candidate.registers = static_cast<int32_t>(registers);
+    candidate.blocks_per_multiprocessor =
+        static_cast<int32_t>(std::max<int64_t>(1, blocks));
+    candidate.capacity = int64_t{std::max(1, device_.multiprocessors)} *
+                         candidate.blocks_per_multiprocessor;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadLatency(Sample& sample) const {
+    RETURN_IF_ERROR(
+        cells_.ReadMicroseconds(columns_.latency, sample.latency_us));
+    sample.min_us = sample.latency_us;
+    sample.device_time_us = sample.latency_us;
+    if (columns_.minimum != kAbsent) {
+      RETURN_IF_ERROR(cells_.ReadMicroseconds(columns_.minimum, sample.min_us));
+      sample.relative_spread = std::max(
+          0.0, (sample.latency_us - sample.min_us) / sample.latency_us);
+    }
+    if (columns_.spread != kAbsent) {
+      RETURN_IF_ERROR(
+          cells_.ReadRatio(columns_.spread, sample.relative_spread));
+    }
+    if (columns_.suspect != kAbsent) {
+      RETURN_IF_ERROR(cells_.ReadFlag(columns_.suspect, sample.suspect));
+    }
+    return absl::OkStatus();
+  }
+
+  void AddCandidate(const Candidate& candidate,
+                    const std::string& specialisation) {
+    if (seen_.insert(candidate.configuration).second) {
+      result_.candidates.push_back(candidate);
+    }
+    for (size_t i = 0; i < specialisations_.size(); ++i) {
+      if (specialisations_[i] == specialisation &&
+          seen_by_specialisation_[i].insert(candidate.configuration).second) {
+        result_.candidates_by_specialisation[i].push_back(candidate);
+      }
+    }
+  }
+
+  const KernelSpec& spec_;
+  const DeviceFacts& device_;
+  const std::vector<TraceCandidate>* const listed_;  // May be nullptr.
+  const std::vector<std::string> specialisations_;
+  TraceCells cells_;
+  Columns columns_;
+  std::vector<Variant> variants_;
+  std::set<Configuration> seen_;
+  std::vector<std::set<Configuration>> seen_by_specialisation_;
+  Trace result_;
+};
+
+std::string ProblemCells(const KernelSpec& spec, const Problem& problem) {
+  std::string cells;
+  for (size_t i = 0; i < spec.dimensions.size(); ++i) {
+    absl::StrAppend(&cells, ",",
+                    spec.dimensions[i].repeated
+                        ? absl::StrJoin(problem.repeated, " ")
+                        : absl::StrCat(problem.extents[i]));
+  }
+  return cells;
+}
+
+}  // namespace
+
+absl::StatusOr<Trace> ParseTrace(
+    const KernelSpec& spec, const DeviceFacts& device, absl::string_view csv,
+    const std::vector<TraceCandidate>* candidates) {
+  return Parser(spec, device, csv, candidates).Run();
+}
+
+std::string FormatTrace(const KernelSpec& spec,
+                        const std::vector<TraceCandidate>& candidates,
+                        const std::vector<Sample>& samples) {
+  std::map<std::pair<std::string, Configuration>, size_t> numbers;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].candidate.excluded()) continue;
+    numbers[{candidates[i].specialisation,
+             candidates[i].candidate.configuration}] = i;
+  }
+  std::vector<std::pair<size_t, const Sample*>> lines;
+  for (const Sample& sample : samples) {
+    const auto number =
+        numbers.find({sample.problem.specialisation, sample.configuration});
+    if (number == numbers.end()) continue;
+    lines.emplace_back(number->second, &sample);
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) {
+                     return std::tie(a.second->problem, a.first) <
+                            std::tie(b.second->problem, b.first);
+                   });
+  std::string csv = "candidate";
+  for (const Dimension& dimension : spec.dimensions) {
+    absl::StrAppend(&csv, ",", dimension.name);
+  }
+  absl::StrAppend(&csv, ",latency_us,latency_us_min,relative_spread,suspect\n");
+  for (const auto& [number, sample] : lines) {
+    absl::StrAppend(&csv, number, ProblemCells(spec, sample->problem));
+    absl::StrAppendFormat(&csv, ",%.5g,%.5g,%.2g,%d\n", sample->latency_us,
+                          sample->min_us, sample->relative_spread,
+                          sample->suspect ? 1 : 0);
+  }
+  return csv;
+}
+
+}  // namespace wavetune

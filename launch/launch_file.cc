@@ -1,0 +1,328 @@
+#include "launch/launch_file.h"
+
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "launch/launch_expression.h"
+#include "launch/launch_json_reader.h"
+#include "model/kernel/element_type.h"
+#include "nlohmann/json.hpp"
+
+namespace wavetune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Dimensions = std::vector<Dimension>;
+
+constexpr char kFormat[] = "wavetune.launch";
+
+// An expression's own limit (launch_expression.cc) and what is around it. The
+// JSON library parses any depth, but its dump() exhausts the stack.
+constexpr int kMaxNesting = 64;
+
+Json DimensionsToJson(const Dimensions& dimensions) {
+  Json json = Json::array();
+  for (const Dimension& dimension : dimensions) {
+    json.push_back({{"name", dimension.name},
+                    {"repeated", dimension.repeated},
+                    {"min", dimension.min},
+                    {"max", dimension.max}});
+  }
+  return json;
+}
+
+Json TensorMapToJson(const TensorMapDescriptor& map, const Argument& argument,
+                     const Dimensions& dimensions) {
+  Json json = {{"kind", "tensor_map"}, {"buffer", argument.name}};
+  json["enabled"] = map.enabled;
+  json["type"] = ElementTypeName(argument.type);
+  json["extents"] = Json::array();
+  for (const Expression& extent : map.extents) {
+    json["extents"].push_back(ExpressionToJson(extent, dimensions));
+  }
+  json["box"] = map.box;
+  json["element_strides"] = {1, 1};
+  json["swizzle_bytes"] = SwizzleBytes(map.swizzle);
+  json["l2_promotion_bytes"] = map.l2_promotion_bytes;
+  return json;
+}
+
+Json ArgumentToJson(const Argument& argument, const Dimensions& dimensions) {
+  const bool scalar = argument.role == ArgumentRole::kScalar;
+  Json json = {{"kind", scalar ? "scalar" : "buffer"}, {"name", argument.name}};
+  json["type"] = ElementTypeName(argument.type);
+  if (scalar) {
+    json["value"] = ExpressionToJson(argument.size, dimensions);
+    return json;
+  }
+  json["access"] = argument.role == ArgumentRole::kInput ? "input" : "output";
+  json["elements"] = ExpressionToJson(argument.size, dimensions);
+  json["alignment"] = kBufferAlignment;
+  return json;
+}
+
+Json CandidateToJson(const LaunchFile& file, const LaunchCandidate& candidate) {
+  const LaunchDescriptor& launch = candidate.launch;
+  Json values = Json::object();
+  for (size_t i = 0; i < file.parameters.size(); ++i) {
+    values[file.parameters[i]] = candidate.configuration[static_cast<int>(i)];
+  }
+  Json parameters = Json::array();
+  for (const TensorMapDescriptor& map : launch.tensor_maps) {
+    parameters.push_back(TensorMapToJson(
+        map, launch.arguments[static_cast<size_t>(map.argument)],
+        file.dimensions));
+  }
+  for (const Argument& argument : launch.arguments) {
+    parameters.push_back(ArgumentToJson(argument, file.dimensions));
+  }
+  Json legal_if = Json::array();
+  for (const Relation& predicate : launch.problem_predicates) {
+    legal_if.push_back(RelationToJson(predicate, file.dimensions));
+  }
+  return Json{
+      {"specialisation", candidate.specialisation},
+      {"configuration", std::move(values)},
+      {"portfolio_index", candidate.portfolio_index},
+      {"default", candidate.is_default},
+      {"cubin", candidate.cubin},
+      {"sha256", candidate.sha256},
+      {"size_bytes", candidate.size_bytes},
+      {"entry", launch.entry},
+      {"block", {launch.group_size, 1, 1}},
+      {"cluster", {launch.cluster_size, 1, 1}},
+      {"dynamic_shared_bytes",
+       ExpressionToJson(launch.shared_bytes, file.dimensions)},
+      {"grid", {ExpressionToJson(launch.groups, file.dimensions), 1, 1}},
+      {"persistent", launch.persistent},
+      {"legal_if", std::move(legal_if)},
+      {"parameters", std::move(parameters)}};
+}
+
+void ReadDimensions(JsonReader& reader, const Json& json,
+                    Dimensions& dimensions) {
+  for (const Json& entry : reader.List(json, "dimensions")) {
+    dimensions.push_back({.name = reader.Text(entry, "name"),
+                          .repeated = reader.Flag(entry, "repeated"),
+                          .min = reader.Number(entry, "min", 0),
+                          .max = reader.Number(entry, "max", 0)});
+  }
+  reader.Check(dimensions.size() <= kMaxDimensions, "dimensions",
+               "there are too many");
+}
+
+// The first element of [x, 1, 1].
+const Json& FirstOfThree(JsonReader& reader, const Json& json,
+                         const char* name) {
+  const Json& list = reader.List(json, name);
+  const bool sound = list.size() == 3 && list[1] == 1 && list[2] == 1;
+  reader.Check(sound, name, "is no [x, 1, 1]");
+  return sound ? list[0] : reader.nothing();
+}
+
+Argument ReadArgument(JsonReader& reader, const Json& json,
+                      const Dimensions& dimensions) {
+  Argument argument;
+  argument.name = reader.Text(json, "name");
+  argument.type = reader.Type(json, "type");
+  const bool scalar = reader.Text(json, "kind") == "scalar";
+  if (scalar) {
+    argument.role = ArgumentRole::kScalar;
+  } else {
+    const std::string access = reader.Text(json, "access");
+    reader.Check(access == "input" || access == "output", "access",
+                 "is neither input nor output");
+    argument.role =
+        access == "output" ? ArgumentRole::kOutput : ArgumentRole::kInput;
+  }
+  const char* size = scalar ? "value" : "elements";
+  argument.size =
+      reader.Take(size, ExpressionFromJson(reader.Get(json, size), dimensions));
+  return argument;
+}
+
+TensorMapDescriptor ReadTensorMap(JsonReader& reader, const Json& json,
+                                  const Dimensions& dimensions) {
+  TensorMapDescriptor map;
+  for (const Json& extent : reader.List(json, "extents")) {
+    map.extents.push_back(
+        reader.Take("extents", ExpressionFromJson(extent, dimensions)));
+  }
+  const Json& box = reader.List(json, "box");
+  reader.Check(map.extents.size() == 2 && box.size() == 2, "tensor_map",
+               "is not two-dimensional");
+  reader.Check(reader.List(json, "element_strides") == Json({1, 1}),
+               "element_strides", "are not 1");
+  for (size_t i = 0; i < 2 && i < box.size(); ++i) {
+    map.box[i] =
+        reader.NumberIn(box[i], "box", 1, std::numeric_limits<int32_t>::max());
+  }
+  map.swizzle = reader.Swizzle(json, "swizzle_bytes");
+  map.l2_promotion_bytes = static_cast<int32_t>(reader.NumberIn(
+      reader.Get(json, "l2_promotion_bytes"), "l2_promotion_bytes", 0, 256));
+  map.enabled = reader.Flag(json, "enabled");
+  return map;
+}
+
+void ReadParameters(JsonReader& reader, const Json& json,
+                    const Dimensions& dimensions, LaunchDescriptor& launch) {
+  std::vector<std::string> mapped;
+  for (const Json& parameter : reader.List(json, "parameters")) {
+    const std::string kind = reader.Text(parameter, "kind");
+    if (kind == "tensor_map") {
+      reader.Check(launch.arguments.empty(), "parameters",
+                   "a tensor map follows an argument");
+      launch.tensor_maps.push_back(
+          ReadTensorMap(reader, parameter, dimensions));
+      mapped.push_back(reader.Text(parameter, "buffer"));
+    } else {
+      reader.Check(kind == "buffer" || kind == "scalar", "kind",
+                   absl::StrCat("'", kind, "' is unknown"));
+      launch.arguments.push_back(ReadArgument(reader, parameter, dimensions));
+    }
+  }
+  for (size_t i = 0; i < mapped.size(); ++i) {
+    launch.tensor_maps[i].argument = -1;
+    for (size_t j = 0; j < launch.arguments.size(); ++j) {
+      if (launch.arguments[j].name == mapped[i] &&
+          launch.arguments[j].role != ArgumentRole::kScalar) {
+        launch.tensor_maps[i].argument = static_cast<int32_t>(j);
+      }
+    }
+    reader.Check(launch.tensor_maps[i].argument >= 0, "buffer",
+                 absl::StrCat("'", mapped[i], "' is no buffer"));
+  }
+}
+
+LaunchDescriptor ReadLaunch(JsonReader& reader, const Json& json,
+                            const Dimensions& dimensions) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  LaunchDescriptor launch;
+  launch.entry = reader.Text(json, "entry");
+  launch.group_size =
+      reader.NumberIn(FirstOfThree(reader, json, "block"), "block", 1, kMost);
+  launch.cluster_size = reader.NumberIn(FirstOfThree(reader, json, "cluster"),
+                                        "cluster", 1, kMost);
+  launch.groups = reader.Take(
+      "grid",
+      ExpressionFromJson(FirstOfThree(reader, json, "grid"), dimensions));
+  launch.shared_bytes = reader.Take(
+      "dynamic_shared_bytes",
+      ExpressionFromJson(reader.Get(json, "dynamic_shared_bytes"), dimensions));
+  launch.persistent = reader.Flag(json, "persistent");
+  for (const Json& relation : reader.List(json, "legal_if")) {
+    launch.problem_predicates.push_back(
+        reader.Take("legal_if", RelationFromJson(relation, dimensions)));
+  }
+  ReadParameters(reader, json, dimensions, launch);
+  return launch;
+}
+
+Configuration ReadConfiguration(JsonReader& reader, const Json& json,
+                                const std::vector<std::string>& parameters) {
+  const Json& given = reader.Get(json, "configuration");
+  reader.Check(given.is_object() && given.size() == parameters.size(),
+               "configuration", "does not give every parameter");
+  std::vector<int64_t> values;
+  for (const std::string& name : parameters) {
+    values.push_back(reader.Number(given, name.c_str(), 0));
+  }
+  return Configuration(values);
+}
+
+LaunchCandidate ReadCandidate(JsonReader& reader, const Json& json,
+                              const LaunchFile& file) {
+  LaunchCandidate candidate;
+  candidate.specialisation = reader.Text(json, "specialisation");
+  candidate.configuration = ReadConfiguration(reader, json, file.parameters);
+  candidate.portfolio_index = static_cast<int32_t>(reader.NumberIn(
+      reader.Get(json, "portfolio_index"), "portfolio_index", -1, 255));
+  candidate.is_default = reader.Flag(json, "default");
+  candidate.cubin = reader.Text(json, "cubin");
+  // It is opened: it must not lead elsewhere.
+  reader.Check(!candidate.cubin.empty() && candidate.cubin[0] != '.' &&
+                   candidate.cubin.find('/') == std::string::npos,
+               "cubin", "is no file of the same folder");
+  candidate.sha256 = reader.Text(json, "sha256");
+  candidate.size_bytes = reader.Number(json, "size_bytes", 0);
+  candidate.launch = ReadLaunch(reader, json, file.dimensions);
+  return candidate;
+}
+
+}  // namespace
+
+std::string FormatLaunchFile(const LaunchFile& file) {
+  Json candidates = Json::array();
+  for (const LaunchCandidate& candidate : file.candidates) {
+    candidates.push_back(CandidateToJson(file, candidate));
+  }
+  const Json json = {{"format", kFormat},
+                     {"version", kLaunchFileVersion},
+                     {"kernel", file.kernel},
+                     {"fingerprint", file.fingerprint},
+                     {"table_digest", file.table_digest},
+                     {"table_fingerprint", file.table_fingerprint},
+                     {"silicon_key", file.silicon_key},
+                     {"environment_key", file.environment_key},
+                     {"architecture", file.architecture},
+                     {"compiler", file.compiler},
+                     {"dimensions", DimensionsToJson(file.dimensions)},
+                     {"parameters", file.parameters},
+                     {"candidates", std::move(candidates)}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::StatusOr<LaunchFile> ParseLaunchFile(absl::string_view text) {
+  bool too_deep = false;
+  const Json json = Json::parse(
+      text.begin(), text.end(),
+      [&](int depth, Json::parse_event_t, Json&) {
+        too_deep |= depth > kMaxNesting;
+        return depth <= kMaxNesting;  // Deeper parts are dropped.
+      },
+      /*allow_exceptions=*/false);
+  if (too_deep) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "launch.json is nested more than ", kMaxNesting, " levels deep"));
+  }
+  JsonReader reader;
+  if (reader.Text(json, "format") != kFormat) {
+    return absl::InvalidArgumentError(
+        "this is no launch.json of `wavetune kernels export`");
+  }
+  const int64_t version = reader.Number(json, "version", 0);
+  if (reader.status().ok() && version != kLaunchFileVersion) {
+    return absl::UnimplementedError(
+        absl::StrCat("launch.json has version ", version,
+                     ", this program reads ", kLaunchFileVersion,
+                     "; export the kernel again with this version of "
+                     "WaveTune"));
+  }
+  LaunchFile file;
+  file.kernel = reader.Text(json, "kernel");
+  file.fingerprint = reader.Text(json, "fingerprint");
+  file.table_digest = reader.Text(json, "table_digest");
+  file.table_fingerprint = reader.Text(json, "table_fingerprint");
+  file.silicon_key = reader.Text(json, "silicon_key");
+  file.environment_key = reader.Text(json, "environment_key");
+  file.architecture = reader.Text(json, "architecture");
+  file.compiler = reader.Text(json, "compiler");
+  ReadDimensions(reader, json, file.dimensions);
+  for (const Json& name : reader.List(json, "parameters")) {
+    file.parameters.push_back(reader.TextOf(name, "parameters"));
+  }
+  reader.Check(file.parameters.size() <= kMaxParameters, "parameters",
+               "there are too many");
+  if (!reader.status().ok()) return reader.status();
+  for (const Json& candidate : reader.List(json, "candidates")) {
+    file.candidates.push_back(ReadCandidate(reader, candidate, file));
+    if (!reader.status().ok()) break;
+  }
+  if (!reader.status().ok()) return reader.status();
+  return file;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,310 @@
+#include "model/decide/compiled_sub_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "absl/base/optimization.h"
+#include "model/decide/exact_quotient.h"
+#include "model/kernel/fold.h"
+#include "model/kernel/mapping.h"
+#include "model/table/table_check.h"
+
+namespace wavetune {
+namespace {
+
+static_assert(kMaxLanes == kMaxGroups);
+static_assert(
+    kMaxWaveRegimes <= 16 && kMaxLoopAnchors <= 32,
+    "kMaxWaveBounds, kMaxAnchorLanes (model/decide/simd/row_kernel_impl.h)");
+static_assert(kLaneLimit == kExactQuotientLimit);
+
+int RepeatedDimension(const Table& table) {
+  for (size_t i = 0; i < table.dimensions.size(); ++i) {
+    if (table.dimensions[i].repeated) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<int> AddClasses(const SubTable& sub, RowClasses& classes) {
+  std::vector<int> class_of_group;
+  for (const MacroGroup& group : sub.groups) {
+    class_of_group.push_back(
+        classes.Add(sub.portfolio[group.lead].configuration));
+  }
+  return class_of_group;
+}
+
+// Returns the groups' tiles along the rows, where an extent gives the regime.
+std::vector<int64_t> TilesOfExtents(const RowClasses& classes,
+                                    const std::vector<int>& class_of_group) {
+  std::vector<int64_t> tiles;
+  if (!classes.varies() || classes.repeated()) return tiles;
+  for (const int row_class : class_of_group) {
+    tiles.push_back(classes.tile(row_class));
+  }
+  return tiles;
+}
+
+// Excludes all groups but one, unless that one is excluded; returns whether it
+// does.
+bool PreferGroup(int group, uint64_t* excluded) {
+  const uint64_t own[2] = {group < 64 ? uint64_t{1} << group : 0,
+                           group < 64 ? 0 : uint64_t{1} << (group - 64)};
+  if (((excluded[0] & own[0]) | (excluded[1] & own[1])) != 0) {
+    return false;
+  }
+  excluded[0] = ~own[0];
+  excluded[1] = ~own[1];
+  return true;
+}
+
+}  // namespace
+
+CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
+                                   SimdPath path)
+    : source_(&table.sub_tables[index]),
+      kernel_(FindRowKernel(path)),
+      layers_(*source_),
+      part_tiles_(*source_),
+      predicates_(RepeatedDimension(table)),
+      classes_(*source_, RepeatedDimension(table)),
+      class_of_group_(AddClasses(*source_, classes_)),
+      program_(static_cast<int>(table.dimensions.size()),
+               RepeatedDimension(table)),
+      planes_(*source_, classes_.share(),
+              TilesOfExtents(classes_, class_of_group_)),
+      integer_rows_(table, *source_, classes_, part_tiles_, class_of_group_,
+                    RepeatedDimension(table)) {
+  for (size_t i = 0; i < source_->groups.size(); ++i) {
+    const Configuration& lead =
+        source_->portfolio[source_->groups[i].lead].configuration;
+    for (const Relation& relation : table.problem_predicates) {
+      predicates_.Add(FoldRelation(relation, lead), i);
+    }
+  }
+  AddCoordinates();
+  AddConstants(table);
+  in_lanes_ = program_.fits();
+  for (const Dimension& dimension : table.dimensions) {
+    if (dimension.repeated && dimension.max > kExactQuotientLimit) {
+      in_lanes_ = false;
+    }
+  }
+  quick_ = std::make_unique<const QuickRows>(
+      QuickRows::Parts{.table = table,
+                       .sub = *source_,
+                       .predicates = predicates_,
+                       .classes = classes_,
+                       .program = program_,
+                       .part_tiles = part_tiles_,
+                       .layout = layout_,
+                       .planes = planes_,
+                       .kernel = *kernel_});
+}
+
+void CompiledSubTable::AddCoordinates() {
+  std::vector<Mapping> mappings;
+  for (const MacroGroup& group : source_->groups) {
+    mappings.push_back(FoldMapping(
+        source_->mapping, source_->portfolio[group.lead].configuration));
+  }
+  const auto add = [&](const auto& expression_of) {
+    std::vector<Expression> rows;
+    for (const Mapping& mapping : mappings) {
+      rows.push_back(expression_of(mapping));
+    }
+    return program_.Add(rows);
+  };
+  layout_.loop_is_total = source_->mapping.total_iterations.has_value();
+  layout_.has_longest = source_->mapping.longest_loop.has_value();
+  layout_.tiles = add([](const Mapping& m) { return m.tiles; });
+  layout_.loop = add([](const Mapping& m) {
+    return m.total_iterations ? *m.total_iterations : *m.iterations_per_tile;
+  });
+  if (layout_.has_longest) {
+    layout_.longest = add([](const Mapping& m) { return *m.longest_loop; });
+  }
+  if (classes_.varies() && classes_.repeated()) {
+    for (size_t i = 0; i < classes_.size(); ++i) {
+      sum_of_class_.push_back(
+          program_.AddSum(classes_.tile(static_cast<int>(i))));
+    }
+  }
+  program_.Seal();
+}
+
+void CompiledSubTable::AddConstants(const Table& table) {
+  std::vector<double> capacity;
+  std::vector<double> inverse;
+  std::vector<double> row_tile;
+  std::vector<double> inverse_row_tile;
+  for (size_t i = 0; i < source_->groups.size(); ++i) {
+    const int64_t own = source_->groups[i].capacity;
+    const int64_t tile = classes_.tile(class_of_group_[i]);
+    capacity.push_back(static_cast<double>(own));
+    inverse.push_back(InverseBelow(own));
+    row_tile.push_back(static_cast<double>(tile));
+    inverse_row_tile.push_back(InverseBelow(tile));
+  }
+  capacity_ = ToLanes(capacity);
+  inverse_capacity_ = ToLanes(inverse);
+  row_tile_ = ToLanes(row_tile);
+  inverse_row_tile_ = ToLanes(inverse_row_tile);
+  std::vector<double> anchors = source_->loop_anchors;
+  anchors.resize((anchors.size() + kBlockLanes - 1) / kBlockLanes * kBlockLanes,
+                 std::numeric_limits<double>::infinity());
+  loop_anchors_ = ToLanes(anchors);
+  layout_.lanes = static_cast<int>(capacity_.size()) * kBlockLanes;
+  layout_.capacity = capacity_.data()->lane;
+  layout_.inverse_capacity = inverse_capacity_.data()->lane;
+  layout_.row_tile = row_tile_.data()->lane;
+  layout_.inverse_row_tile = inverse_row_tile_.data()->lane;
+  layout_.anchors = loop_anchors_.data()->lane;
+  layout_.anchor_lanes = static_cast<int>(loop_anchors_.size()) * kBlockLanes;
+  layout_.overlaps = source_->form == WaveForm::kOverlap;
+  layout_.max_waves = planes_.max_waves().data();
+  layout_.tie_factor = 1 + table.near_tie;
+}
+
+bool CompiledSubTable::FindRegimes(const ProblemView& problem,
+                                   const LaneScratch& scratch,
+                                   uint8_t* regimes) const noexcept {
+  if (!sum_of_class_.empty()) {
+    bool all_last = true;
+    for (const int sum : sum_of_class_) {
+      all_last &= classes_.InLastRegime(scratch.sums[sum]);
+    }
+    if (all_last) {
+      regimes[0] = static_cast<uint8_t>(source_->row_regimes.size() - 1);
+      return true;
+    }
+  }
+  uint8_t of_class[kMaxGroups];
+  if (sum_of_class_.empty()) {
+    classes_.FindRegimes(problem, of_class);
+  } else {
+    for (size_t i = 0; i < sum_of_class_.size(); ++i) {
+      of_class[i] = classes_.RegimeOfSum(
+          static_cast<int>(i), scratch.sums[sum_of_class_[i]], problem);
+    }
+  }
+  bool alike = true;
+  for (size_t i = 0; i < classes_.size(); ++i) {
+    alike = alike && of_class[i] == of_class[0];
+  }
+  regimes[0] = of_class[0];
+  if (alike) return true;
+  for (size_t i = 0; i < class_of_group_.size(); ++i) {
+    regimes[i] = of_class[class_of_group_[i]];
+  }
+  return false;
+}
+
+inline void CompiledSubTable::Answer(const ProblemView& problem,
+                                     const RowChoice& row, size_t row_regime,
+                                     bool of_layer,
+                                     RowAnswer& answer) const noexcept {
+  const auto group = static_cast<size_t>(row.lane);
+  const SegmentRecord& record =
+      planes_.Record(group, row_regime, planes_.WaveRegimeOf(row.waves));
+  const bool extrapolated =
+      record.IsOutside(row.waves, row.iterations) ||
+      (!of_layer && part_tiles_.AreOf(group, problem.extents.data()));
+  answer.latency_us = row.latency_us;
+  answer.relative_bound = record.bounds[extrapolated ? 1 : 0];
+  answer.pick = RowPick::Of(static_cast<unsigned>(row.lane),
+                            record.micro[row.anchor], extrapolated ? 1 : 0);
+}
+
+bool CompiledSubTable::FindInputs(const ProblemView& problem,
+                                  LaneScratch& scratch,
+                                  LaneInputs& inputs) const noexcept {
+  if (!program_.Run(problem, *kernel_, scratch)) return false;
+  inputs.values = scratch.values;
+  inputs.lane_values = scratch.lane_values;
+  if (!layout_.overlaps || !classes_.share()) return true;
+  const int64_t extent =
+      problem.extents[static_cast<size_t>(classes_.dimension())];
+  inputs.row_extent = static_cast<double>(extent);
+  return extent >= 1 && extent <= kExactQuotientLimit;
+}
+
+bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
+                                     const uint64_t* excluded, bool of_layer,
+                                     RowAnswer& answer) const noexcept {
+  LaneScratch scratch;  // Not initialised: only what has been written is read.
+  LaneInputs inputs;
+  if (!FindInputs(problem, scratch, inputs)) return false;
+  if (!planes_.has_intervals()) {
+    return ChooseByRegimes(problem, scratch, inputs, excluded, of_layer,
+                           answer);
+  }
+  const int plane = planes_.PlaneAt(
+      *kernel_,
+      static_cast<double>(
+          problem.extents[static_cast<size_t>(classes_.dimension())]));
+  RowChoice row;
+  if (!kernel_->choose(layout_, inputs, planes_.Plane(plane), excluded, row)) {
+    return false;
+  }
+  if (row.lane >= 0) {
+    Answer(problem, row, planes_.RegimeOf(plane, static_cast<size_t>(row.lane)),
+           of_layer, answer);
+  }
+  return true;
+}
+
+bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
+                                       const LaneScratch& scratch,
+                                       const LaneInputs& inputs,
+                                       const uint64_t* excluded, bool of_layer,
+                                       RowAnswer& answer) const noexcept {
+  uint8_t regimes[kMaxGroups];
+  LaneBlock assembled[RowPlanes::kMaxAssembled];
+  SegmentPlane segments;
+  const bool alike = FindRegimes(problem, scratch, regimes);
+  if (alike) std::fill_n(regimes + 1, class_of_group_.size() - 1, regimes[0]);
+  const int plane = alike ? planes_.UniformPlane(regimes[0]) : -1;
+  if (plane >= 0) {
+    segments = planes_.Plane(plane);
+  } else {
+    alignas(64) double waves[kMaxLanes];
+    if (!kernel_->locate(layout_, inputs, waves)) return false;
+    segments = planes_.Assemble(regimes, waves, assembled);
+  }
+  RowChoice row;
+  if (!kernel_->choose(layout_, inputs, segments, excluded, row)) return false;
+  if (row.lane >= 0) {
+    Answer(problem, row, regimes[row.lane], of_layer, answer);
+  }
+  return true;
+}
+
+void CompiledSubTable::Choose(const ProblemView& problem,
+                              RowAnswer& answer) const noexcept {
+  uint64_t excluded[2] = {0, 0};
+  predicates_.Run(problem, excluded);
+  const int known = layers_.GroupAt(problem.extents.data());
+  uint64_t others[2] = {excluded[0], excluded[1]};
+  if (known >= 0 && PreferGroup(known, others)) {
+    ChooseAmong(problem, others, /*of_layer=*/true, answer);
+    if (!answer.pick.none()) return;
+    // Its counts have saturated.
+  }
+  ChooseAmong(problem, excluded, /*of_layer=*/false, answer);
+}
+
+void CompiledSubTable::ChooseAmong(const ProblemView& problem,
+                                   const uint64_t* excluded, bool of_layer,
+                                   RowAnswer& answer) const noexcept {
+  answer.pick = {};
+  if (quick_->ChooseAmong(problem, excluded, answer)) return;
+  if (in_lanes_ &&
+      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, of_layer, answer))) {
+    return;
+  }
+  answer = integer_rows_.Choose(problem, excluded, of_layer);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,215 @@
+#include "model/decide/compiled_table.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/base/optimization.h"
+#include "base/digest.h"
+#include "model/decide/compiled_sub_table.h"
+#include "model/decide/layer_index.h"
+#include "model/decide/quick_rows.h"
+#include "model/decide/simd/row_kernel.h"
+#include "model/table/table_codec.h"
+
+namespace wavetune {
+
+absl::StatusOr<std::unique_ptr<const CompiledTable>> CompiledTable::Create(
+    absl::string_view payload, SimdPath path) {
+  absl::StatusOr<Table> table = DecodeTable(payload);
+  if (!table.ok()) return table.status();
+  // Not make_unique: the constructor is private.
+  return std::unique_ptr<const CompiledTable>(
+      new CompiledTable(*std::move(table), Sha256Hex(payload),
+                        std::string(payload.data(), payload.size()), path));
+}
+
+CompiledTable::CompiledTable(Table table, std::string digest,
+                             std::string payload, SimdPath path)
+    : table_(std::move(table)),
+      digest_(std::move(digest)),
+      payload_(std::move(payload)),
+      kernel_(FindRowKernel(path)),
+      dimensions_(static_cast<int>(table_.dimensions.size())) {
+  for (size_t i = 0; i < table_.dimensions.size(); ++i) {
+    const Dimension& dimension = table_.dimensions[i];
+    if (dimension.repeated) {
+      repeated_dimension_ = static_cast<int>(i);
+      min_element_ = dimension.min;
+      max_element_ = dimension.max;
+    } else {
+      ranges_[i] = {static_cast<uint64_t>(dimension.min),
+                    static_cast<uint64_t>(dimension.max - dimension.min)};
+    }
+  }
+  for (size_t i = 0; i < table_.sub_tables.size(); ++i) {
+    sub_tables_.push_back(
+        std::make_unique<const CompiledSubTable>(table_, i, path));
+  }
+  if (repeated_dimension_ < 0 &&
+      table_.dimensions.size() <= MemoKey::kMaxExtents) {
+    remembered_dimensions_ = table_.dimensions.size();
+  }
+  default_answer_.configuration = table_.default_configuration;
+  default_answer_.digest_prefix = DigestPrefix(digest_);
+  for (const SubTable& sub : table_.sub_tables) {
+    std::vector<Decision>& answers = answers_.emplace_back();
+    for (const TableCandidate& candidate : sub.portfolio) {
+      Decision& answer = answers.emplace_back(default_answer_);
+      answer.configuration = candidate.configuration;
+      answer.candidate = static_cast<uint8_t>(answers.size() - 1);
+    }
+  }
+  const uint64_t number = NewTableNumber();
+  launch_count_ = sub_tables_.size();
+  launches_ = std::make_unique<Launch[]>(launch_count_);
+  for (size_t i = 0; i < launch_count_; ++i) {
+    launches_[i] = {.number = MemoKey::TableOf(number, i),
+                    .quick = &sub_tables_[i]->quick(),
+                    .layers = sub_tables_[i]->layers().empty()
+                                  ? nullptr
+                                  : &sub_tables_[i]->layers(),
+                    .answers = answers_[i].data(),
+                    .table = this,
+                    .sustained = table_.sub_tables[i].sustained};
+  }
+}
+
+CompiledTable::~CompiledTable() = default;
+
+int CompiledTable::SubTableIndex(absl::string_view specialisation) const {
+  for (size_t i = 0; i < table_.sub_tables.size(); ++i) {
+    if (table_.sub_tables[i].specialisation == specialisation) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+DefaultReason CompiledTable::CheckProblem(
+    int sub_table, const ProblemView& problem) const noexcept {
+  if (sub_table < 0 || sub_table >= static_cast<int>(sub_tables_.size())) {
+    return DefaultReason::kUnknownSpecialisation;
+  }
+  const bool has_repeated = repeated_dimension_ >= 0;
+  if (problem.extents.size() != static_cast<size_t>(dimensions_) ||
+      has_repeated == problem.repeated.empty()) {
+    return DefaultReason::kWrongDimensionCount;
+  }
+  bool outside = false;
+  for (size_t i = 0; i < static_cast<size_t>(dimensions_); ++i) {
+    // What is below the minimum wraps around to above the span.
+    outside |= static_cast<uint64_t>(problem.extents[i]) - ranges_[i].min >
+               ranges_[i].span;
+  }
+  if (outside) return DefaultReason::kExtentOutOfRange;
+  if (!has_repeated) return DefaultReason::kNone;
+  return kernel_->all_in_range(problem.repeated.data(), problem.repeated.size(),
+                               min_element_, max_element_)
+             ? DefaultReason::kNone
+             : DefaultReason::kExtentOutOfRange;
+}
+
+DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
+                                    RowAnswer& answer) const noexcept {
+  const DefaultReason reason = CheckProblem(sub_table, problem);
+  if (reason != DefaultReason::kNone) return reason;
+  const auto index = static_cast<size_t>(sub_table);
+  sub_tables_[index]->Choose(problem, answer);
+  answer.latency_us =
+      SustainedUs(launches_[index].sustained, answer.latency_us);
+  return answer.pick.none() ? DefaultReason::kNoLegalCandidate
+                            : DefaultReason::kNone;
+}
+
+Decision CompiledTable::Default(DefaultReason reason,
+                                TableOrigin origin) const noexcept {
+  Decision decision = default_answer_;
+  decision.reason = reason;
+  decision.origin = origin;
+  return decision;
+}
+
+namespace {
+
+// Returns the answer in full. `answers` is what its candidates always say.
+inline Decision Spell(const Decision* answers, const RowAnswer& answer,
+                      bool stale, TableOrigin origin) {
+  static_assert(static_cast<int>(DecisionSource::kFitted) + 1 ==
+                static_cast<int>(DecisionSource::kExtrapolated));
+  const int source = static_cast<int>(DecisionSource::kFitted) +
+                     static_cast<int>(answer.pick.extrapolated());
+  Decision decision = answers[answer.pick.candidate()];
+  decision.latency_us = answer.latency_us;
+  decision.relative_bound = answer.relative_bound;
+  decision.source =
+      stale ? DecisionSource::kStale : static_cast<DecisionSource>(source);
+  decision.origin = origin;
+  return decision;
+}
+
+}  // namespace
+
+Decision CompiledTable::ResolveAnew(int sub_table, const ProblemView& problem,
+                                    bool stale,
+                                    TableOrigin origin) const noexcept {
+  RowAnswer answer;
+  const DefaultReason reason = Decide(sub_table, problem, answer);
+  if (reason != DefaultReason::kNone) return Default(reason, origin);
+  return Spell(launches_[static_cast<size_t>(sub_table)].answers, answer, stale,
+               origin);
+}
+
+Decision CompiledTable::ResolveNew(const Launch& launch,
+                                   const ProblemView& problem, MemoEntry& entry,
+                                   bool stale, TableOrigin origin) noexcept {
+  const int64_t* const extents = problem.extents.data();
+  if (launch.layers != nullptr && launch.layers->GroupAt(extents) >= 0) {
+    return ResolveOther(launch, problem, entry, stale, origin);
+  }
+  double latency_us = 0;
+  const QuickAnswer quick = launch.quick->Choose(extents, latency_us);
+  if (ABSL_PREDICT_FALSE(quick.pick.none())) {
+    return ResolveOther(launch, problem, entry, stale, origin);
+  }
+  const RowAnswer answer = {
+      .latency_us = SustainedUs(launch.sustained, latency_us),
+      .pick = quick.pick,
+      .relative_bound = quick.relative_bound};
+  entry.Keep(MemoKey(launch.number, extents, QuickRows::kExtents), answer);
+  return Spell(launch.answers, answer, stale, origin);
+}
+
+Decision CompiledTable::ResolveOther(const Launch& launch,
+                                     const ProblemView& problem,
+                                     MemoEntry& entry, bool stale,
+                                     TableOrigin origin) noexcept {
+  const CompiledTable& table = *launch.table;
+  RowAnswer answer;
+  const DefaultReason reason = table.Decide(
+      static_cast<int>(&launch - table.launches_.get()), problem, answer);
+  // Not kept: it is found out about as quickly.
+  if (reason != DefaultReason::kNone) return table.Default(reason, origin);
+  entry.Keep(
+      MemoKey(launch.number, problem.extents.data(), problem.extents.size()),
+      answer);
+  return Spell(launch.answers, answer, stale, origin);
+}
+
+Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
+                                bool stale, TableOrigin origin) const noexcept {
+  const size_t count = problem.extents.size();
+  if (ABSL_PREDICT_FALSE(!problem.repeated.empty() ||
+                         count != remembered_dimensions_ ||
+                         static_cast<size_t>(sub_table) >= launch_count_)) {
+    return ResolveAnew(sub_table, problem, stale, origin);
+  }
+  const Launch& launch = launches_[static_cast<size_t>(sub_table)];
+  const MemoKey key(launch.number, problem.extents.data(), count);
+  MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
+  if (!entry.Holds(key)) {
+    return ResolveNew(launch, problem, entry, stale, origin);
+  }
+  return Spell(launch.answers, entry.answer, stale, origin);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,185 @@
+// CompiledTable: a table laid out for deciding. Immutable; built once per
+// table.
+//
+//   auto table = CompiledTable::Create(payload);  // Verifies and compiles.
+//   int sub_table = (*table)->SubTableIndex("causal");
+//   Decision d = (*table)->Resolve(sub_table, {m, n, k});
+//
+// Why out of line: every rank must get the same bits, so the arithmetic is
+// compiled once, without contraction, whatever the caller's flags.
+//
+// Thread safety: immutable after Create; any number of threads may Resolve.
+#ifndef WAVETUNE_MODEL_DECIDE_COMPILED_TABLE_H_
+#define WAVETUNE_MODEL_DECIDE_COMPILED_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/decide/decision.h"
+#include "model/decide/decision_memo.h"
+#include "model/decide/row_answer.h"
+#include "model/decide/simd/simd_path.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/problem.h"
+#include "model/table/table.h"
+
+namespace wavetune {
+
+// One line of an explanation: a macro group's row at a problem.
+struct ExplainedRow {
+  Configuration configuration;  // Stage II's choice for the row.
+  Coordinates coordinates;
+  int64_t waves = 1;
+  int64_t capacity = 1;
+  RowRegime row_regime;
+  double latency_us = 0;
+  double rank_us = 0;  // What it competes with: more where little or nothing
+                       // was measured and the form says so
+                       // (model/kernel/wave_form.h).
+  double relative_bound = 0;
+  bool legal = true;  // False: a predicate excludes the row for this problem,
+                      // or its counts saturate (Coordinates::saturated).
+  bool chosen = false;
+  bool extrapolated = false;
+  bool of_layer = false;  // Chosen since measurements of the problem's layer
+                          // say so (SubTable::layers), whatever the ranks.
+};
+
+class CompiledSubTable;
+class LayerIndex;
+class QuickRows;
+struct RowKernel;
+
+class CompiledTable {
+ public:
+  ~CompiledTable();
+  CompiledTable(const CompiledTable&) = delete;
+  CompiledTable& operator=(const CompiledTable&) = delete;
+
+  // Decodes, checks and compiles a payload. Errors: as DecodeTable. Answers do
+  // not depend on `path`, which this CPU must run (SupportedSimdPaths).
+  static absl::StatusOr<std::unique_ptr<const CompiledTable>> Create(
+      absl::string_view payload, SimdPath path = DefaultSimdPath());
+
+  // The decoded table; its digest as 64 hex digits; the payload it came from.
+  const Table& table() const { return table_; }
+  const std::string& digest() const { return digest_; }
+  const std::string& payload() const { return payload_; }
+
+  // Returns the index of a specialisation's sub-table, or -1.
+  int SubTableIndex(absl::string_view specialisation) const;
+
+  // Returns the configuration with the lowest predicted latency for `problem`.
+  //
+  // Shapes:  problem.extents as the kernel's dimensions, each in [min, max].
+  // Units:   Decision::latency_us is predicted device time of one launch in
+  //          microseconds.
+  // Errors:  cannot fail. An unknown sub-table (-1) or an illegal problem
+  //          answers the default configuration with source kDefault:
+  //          kWrongDimensionCount also for an empty list of the repeated
+  //          dimension, or a list where none is repeated; kExtentOutOfRange
+  //          also for one element of the list. The slot of the repeated
+  //          dimension in problem.extents is ignored.
+  // Ties:    with R the lowest rank of a legal group (its prediction, slower
+  //          where WaveForm says so), the first legal group ranked at or below
+  //          R * (1 + Table::near_tie) wins.
+  // Layers:  where SubTable::layers has a legal group for the problem it wins.
+  // Counts:  a group of which tiles or iterations exceed kExpressionLimit is
+  //          not legal: too little would be predicted for it.
+  // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
+  //          or iterations lie outside of the chosen segment's measured range,
+  //          or the problem fills less than half of a tile
+  //          (model/decide/part_tiles.h) and is of no measured layer;
+  //          else kFitted with relative_bound; `stale` turns both into kStale.
+  //          Predictions are finite and never below the segment's floor_us > 0.
+  // Cost:    O(macro groups), for a repeated dimension plus its elements times
+  //          distinct tiles; a problem that repeats, a look-up
+  //          (model/decide/decision_memo.h). No lock, allocation or system
+  //          call. Thread-safe.
+  // Source:  arXiv 2604.10187, section 4.4. Deviation: rows also depend on the
+  //          row regime; capacity counts resident blocks.
+  // `origin` is what Decision::origin says; an argument, since a caller that
+  // wrote it would copy the decision.
+  Decision Resolve(int sub_table, const ProblemView& problem,
+                   bool stale = false,
+                   TableOrigin origin = TableOrigin::kDefaults) const noexcept;
+
+  // Returns every group's row at `problem`, lowest rank first, illegal rows
+  // last; empty where Resolve answers kDefault for the problem itself. The
+  // chosen row is not the first one where a near-tie went to an earlier group,
+  // or the problem's layer was measured.
+  std::vector<ExplainedRow> Explain(int sub_table,
+                                    const ProblemView& problem) const;
+
+ private:
+  // Extents of a dimension; those of the repeated one are not looked at here.
+  struct Range {
+    uint64_t min = 0;
+    uint64_t span = ~uint64_t{0};
+  };
+
+  CompiledTable(Table table, std::string digest, std::string payload,
+                SimdPath path);
+
+  // What deciding in one sub-table reads first, together.
+  struct Launch {
+    uint64_t number = 0;                 // MemoKey::table.
+    const QuickRows* quick = nullptr;    // The usual problem's.
+    const LayerIndex* layers = nullptr;  // Null: none are known.
+    const Decision* answers = nullptr;   // [candidate], less what a problem
+                                         // gives.
+    const CompiledTable* table = nullptr;
+    SustainedLoad sustained;
+  };
+
+  // Returns kNone for a problem that the sub-tables can be asked about.
+  DefaultReason CheckProblem(int sub_table,
+                             const ProblemView& problem) const noexcept;
+  // Writes the answer and returns kNone, or returns why there is none. Not
+  // inline, as the next: Resolve is mostly a look-up or a call of QuickRows.
+  ABSL_ATTRIBUTE_NOINLINE DefaultReason
+  Decide(int sub_table, const ProblemView& problem,
+         RowAnswer& answer) const noexcept;
+  // Decide and put the answer into the memo: the usual problem, and any other.
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveOther(
+      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+      bool stale, TableOrigin origin) noexcept;
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveNew(
+      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+      bool stale, TableOrigin origin) noexcept;
+  ABSL_ATTRIBUTE_NOINLINE Decision
+  ResolveAnew(int sub_table, const ProblemView& problem, bool stale,
+              TableOrigin origin) const noexcept;
+  Decision Default(DefaultReason reason, TableOrigin origin) const noexcept;
+
+  // Of problems that the memo keeps.
+  static constexpr size_t kNone = ~size_t{0};  // No problem has so many.
+  size_t remembered_dimensions_ = kNone;
+  size_t launch_count_ = 0;
+  std::unique_ptr<Launch[]> launches_;  // As table_.sub_tables.
+  Table table_;
+  std::string digest_;
+  std::string payload_;
+  const RowKernel* kernel_ = nullptr;
+  int repeated_dimension_ = -1;
+  int dimensions_ = 0;
+  std::array<Range, kMaxDimensions> ranges_{};
+  int64_t min_element_ = 0;  // Of the repeated dimension.
+  int64_t max_element_ = 0;
+  // As table_.sub_tables, which they refer to.
+  std::vector<std::unique_ptr<const CompiledSubTable>> sub_tables_;
+  // What decisions look like, less the problem's numbers:
+  // [sub-table][candidate] and the default.
+  std::vector<std::vector<Decision>> answers_;
+  Decision default_answer_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_DECIDE_COMPILED_TABLE_H_

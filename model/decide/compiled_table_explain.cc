@@ -1,0 +1,90 @@
+// CompiledTable::Explain: a decision's rows, for people. Walks the decoded
+// table with MapProblem and Holds, not the compiled one: slow, obvious, and the
+// same bits (tests/component/decision_differential_test.cc compares them).
+#include <algorithm>
+#include <cstddef>
+
+#include "model/decide/compiled_sub_table.h"
+#include "model/decide/compiled_table.h"
+#include "model/table/wave_arithmetic.h"
+#include "model/table/wave_model.h"
+
+namespace wavetune {
+namespace {
+
+bool IsLegal(const Table& table, const ProblemView& problem,
+             const Configuration& configuration, int repeated_dimension) {
+  return std::all_of(
+      table.problem_predicates.begin(), table.problem_predicates.end(),
+      [&](const Relation& relation) {
+        return Holds(relation, problem, configuration, repeated_dimension);
+      });
+}
+
+// `part_tiles`: the problem fills less than half of a tile of the group.
+ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
+                          const ProblemView& problem, bool part_tiles) {
+  ExplainedRow row;
+  row.coordinates =
+      MapProblem(sub.mapping, problem, sub.portfolio[group.lead].configuration);
+  const Coordinates& at = row.coordinates;
+  row.capacity = group.capacity;
+  row.waves = Waves(at.tiles, group.capacity);
+  const auto regime =
+      static_cast<size_t>(RowRegimeIndex(sub, at.rows, at.row_fill));
+  row.row_regime = sub.row_regimes[regime];
+  const WaveSegment& segment =
+      group.rows[regime]
+          .segments[static_cast<size_t>(WaveRegimeIndex(sub, row.waves))];
+  const auto anchor = static_cast<size_t>(LoopAnchorIndex(sub, at.iterations));
+  row.configuration = sub.portfolio[segment.micro[anchor]].configuration;
+  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
+  row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
+  row.rank_us = RankOf(sub.form, segment, row.latency_us, row.extrapolated);
+  row.latency_us = SustainedUs(sub.sustained, row.latency_us);
+  row.rank_us = SustainedUs(sub.sustained, row.rank_us);
+  row.extrapolated |= part_tiles;
+  row.relative_bound =
+      row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;
+  return row;
+}
+
+}  // namespace
+
+std::vector<ExplainedRow> CompiledTable::Explain(
+    int sub_table, const ProblemView& problem) const {
+  std::vector<ExplainedRow> rows;
+  if (CheckProblem(sub_table, problem) != DefaultReason::kNone) return rows;
+  const auto index = static_cast<size_t>(sub_table);
+  const SubTable& sub = table_.sub_tables[index];
+  const int of_layer =
+      sub_tables_[index]->layers().GroupAt(problem.extents.data());
+  for (size_t i = 0; i < sub.groups.size(); ++i) {
+    const MacroGroup& group = sub.groups[i];
+    const bool part_tiles =
+        static_cast<int>(i) != of_layer &&
+        sub_tables_[index]->part_tiles().AreOf(i, problem.extents.data());
+    ExplainedRow& row =
+        rows.emplace_back(ExplainGroup(sub, group, problem, part_tiles));
+    row.legal =
+        !row.coordinates.saturated &&
+        IsLegal(table_, problem, sub.portfolio[group.lead].configuration,
+                repeated_dimension_);
+  }
+  RowAnswer answer;
+  sub_tables_[index]->Choose(problem, answer);
+  const int group = answer.pick.group();
+  if (group >= 0) {
+    ExplainedRow& row = rows[static_cast<size_t>(group)];
+    row.chosen = true;
+    row.of_layer = of_layer == group;
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ExplainedRow& a, const ExplainedRow& b) {
+                     if (a.legal != b.legal) return a.legal;
+                     return a.rank_us < b.rank_us;
+                   });
+  return rows;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,274 @@
+#include "model/decide/compiled_table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "model/table/table_codec.h"
+#include "tests/lib/tiny_table.h"
+
+namespace wavetune {
+namespace {
+
+using testing::TinyTable;
+using testing::TwoRowTable;
+
+std::unique_ptr<const CompiledTable> Compile(const Table& table) {
+  auto compiled = CompiledTable::Create(EncodeTable(table).value());
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+  return *std::move(compiled);
+}
+
+double& Delta(Table& table, size_t group) {
+  return table.sub_tables[0]
+      .groups[group]
+      .rows[0]
+      .segments[0]
+      .coefficients.delta;
+}
+
+TEST(CompiledTableTest, KeepsTableDigestAndPayload) {
+  const std::string payload = EncodeTable(TinyTable()).value();
+  const auto compiled = CompiledTable::Create(payload).value();
+  EXPECT_EQ(compiled->payload(), payload);
+  EXPECT_EQ(compiled->digest(), Sha256Hex(payload));
+  EXPECT_EQ(compiled->table(), TinyTable());
+  EXPECT_EQ(compiled->Resolve(0, {100}).digest_prefix,
+            DigestPrefix(compiled->digest()));
+}
+
+TEST(CompiledTableTest, RefusesWhatTheDecoderRefuses) {
+  EXPECT_EQ(CompiledTable::Create("").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(CompiledTableTest, PredictsFromTheCoefficients) {
+  const auto compiled = Compile(TinyTable());
+  const Decision decision = compiled->Resolve(0, {1024});  // G = 4, w = 1.
+  EXPECT_EQ(decision.latency_us, 2 + 0.25 * 4);
+  EXPECT_EQ(decision.configuration, (Configuration{256}));
+  EXPECT_EQ(decision.source, DecisionSource::kFitted);
+  EXPECT_EQ(decision.relative_bound, 0.125);
+  EXPECT_EQ(decision.candidate, 0);
+}
+
+// Tiles of 64 and of 128; whoever counts fewer of them would win.
+Table TableOfHugeProblems() {
+  Table table = TwoRowTable();
+  for (Dimension& dimension : table.dimensions) {
+    dimension.max = kExpressionLimit;
+  }
+  for (MacroGroup& group : table.sub_tables[0].groups) {
+    for (WaveSegment& segment : group.rows[0].segments) {
+      segment.coefficients.beta = 1;
+    }
+    group.rows[0].segments[1].coefficients.delta = 0;
+  }
+  return table;
+}
+
+TEST(CompiledTableTest, CountsThatSaturateNeverWin) {
+  Table table = TableOfHugeProblems();
+  // Small tiles are slightly faster each, so that they would win at 2^52 tiles,
+  // where there really are four times as many.
+  table.sub_tables[0].groups[0].rows[0].segments[1].coefficients.beta = 0.9;
+  const auto compiled = Compile(table);
+  const int64_t side = int64_t{1} << 33;  // 2^52 tiles of 128, 2^54 of 64.
+  const Decision decision = compiled->Resolve(0, {side, side, 64});
+  EXPECT_EQ(decision.configuration, (Configuration{128, 2}));
+  EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+}
+
+TEST(CompiledTableTest, WhatNobodyCanCountIsDefault) {
+  const auto compiled = Compile(TableOfHugeProblems());
+  const int64_t side = int64_t{1} << 40;
+  const Decision decision = compiled->Resolve(0, {side, side, 64});
+  EXPECT_EQ(decision.source, DecisionSource::kDefault);
+  EXPECT_EQ(decision.reason, DefaultReason::kNoLegalCandidate);
+  for (const ExplainedRow& row : compiled->Explain(0, {side, side, 64})) {
+    EXPECT_FALSE(row.legal);
+    EXPECT_FALSE(row.chosen);
+  }
+}
+
+TEST(CompiledTableTest, LessThanHalfATileIsExtrapolated) {
+  const auto compiled = Compile(TwoRowTable());
+  EXPECT_EQ(compiled->Resolve(0, {5, 64, 128}).source, DecisionSource::kFitted);
+  for (const std::vector<int64_t>& extents :
+       {std::vector<int64_t>{5, 5, 5}, {5, 31, 128}, {5, 64, 31}}) {
+    const Decision decision =
+        compiled->Resolve(0, absl::MakeConstSpan(extents));
+    EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+    EXPECT_EQ(decision.relative_bound, 0.5);
+    const auto rows = compiled->Explain(0, absl::MakeConstSpan(extents));
+    EXPECT_TRUE(rows[0].extrapolated);
+  }
+}
+
+TEST(CompiledTableTest, AMeasuredLayerIsFittedHoweverSmall) {
+  Table table = TwoRowTable();
+  table.sub_tables[0].form = WaveForm::kOverlap;
+  table.sub_tables[0].layers = {
+      {.extents = {0, 16, 16}, .first = 1, .spans = {{.last = 8, .group = 0}}}};
+  const auto compiled = Compile(table);
+  EXPECT_EQ(compiled->Resolve(0, {5, 16, 16}).source, DecisionSource::kFitted);
+  EXPECT_EQ(compiled->Resolve(0, {9, 16, 16}).source,
+            DecisionSource::kExtrapolated);
+}
+
+TEST(CompiledTableTest, TheFastestRowWins) {
+  Table table = TwoRowTable();
+  Delta(table, 1) = 9;
+  EXPECT_EQ(Compile(table)->Resolve(0, {64, 64, 512}).configuration,
+            (Configuration{128, 2}));
+}
+
+TEST(CompiledTableTest, ExactTiesGoToTheEarlierRow) {
+  EXPECT_EQ(Compile(TwoRowTable())->Resolve(0, {64, 64, 512}).configuration,
+            (Configuration{64, 2}));
+}
+
+TEST(CompiledTableTest, NearTiesGoToTheEarlierRowUpToTheMargin) {
+  Table table = TwoRowTable();
+  table.near_tie = 0.25;
+  Delta(table, 1) = 8;  // 10 == 8 * 1.25: still a near-tie.
+  EXPECT_EQ(Compile(table)->Resolve(0, {64, 64, 512}).configuration,
+            (Configuration{64, 2}));
+  Delta(table, 1) = 7.9;
+  EXPECT_EQ(Compile(table)->Resolve(0, {64, 64, 512}).configuration,
+            (Configuration{128, 2}));
+}
+
+TEST(CompiledTableTest, TheMicroTableIsReadAtTheNearestLoopAnchor) {
+  const auto compiled = Compile(TwoRowTable());
+  // 20 iterations lie half-way between the anchors 8 and 32: the lower.
+  EXPECT_EQ(compiled->Resolve(0, {64, 64, 64 * 20}).configuration,
+            (Configuration{64, 2}));
+  EXPECT_EQ(compiled->Resolve(0, {64, 64, 64 * 21}).configuration,
+            (Configuration{64, 4}));
+}
+
+TEST(CompiledTableTest, IsExtrapolatedOutsideOfTheMeasuredRange) {
+  const auto compiled = Compile(TwoRowTable());
+  const Decision inside = compiled->Resolve(0, {64, 64, 64 * 64});
+  EXPECT_EQ(inside.source, DecisionSource::kFitted);
+  EXPECT_EQ(inside.relative_bound, 0.125);
+  const Decision loop = compiled->Resolve(0, {64, 64, 64 * 65});
+  EXPECT_EQ(loop.source, DecisionSource::kExtrapolated);
+  EXPECT_EQ(loop.relative_bound, 0.5);
+  const Decision waves = compiled->Resolve(0, {64 * 401, 64, 512});
+  EXPECT_EQ(waves.source, DecisionSource::kExtrapolated);
+}
+
+TEST(CompiledTableTest, StaleReplacesFittedAndExtrapolatedOnly) {
+  const auto compiled = Compile(TwoRowTable());
+  EXPECT_EQ(compiled->Resolve(0, {64, 64, 512}, /*stale=*/true).source,
+            DecisionSource::kStale);
+  EXPECT_EQ(compiled->Resolve(0, {64, 64, 1 << 20}, /*stale=*/true).source,
+            DecisionSource::kStale);
+  EXPECT_EQ(compiled->Resolve(0, {64}, /*stale=*/true).source,
+            DecisionSource::kDefault);
+}
+
+TEST(CompiledTableTest, IllegalProblemsAnswerTheDefaultWithTheReason) {
+  const auto compiled = Compile(TwoRowTable());
+  const auto reason = [&](int sub, const ProblemView& problem) {
+    const Decision decision = compiled->Resolve(sub, problem);
+    EXPECT_EQ(decision.source, DecisionSource::kDefault);
+    EXPECT_EQ(decision.configuration, (Configuration{32, 1}));
+    EXPECT_EQ(decision.candidate, 0xff);
+    EXPECT_EQ(decision.latency_us, 0);
+    EXPECT_TRUE(compiled->Explain(sub, problem).empty());
+    return decision.reason;
+  };
+  const std::vector<int64_t> extents = {1, 1, 1};
+  EXPECT_EQ(reason(-1, {1, 1, 1}), DefaultReason::kUnknownSpecialisation);
+  EXPECT_EQ(reason(1, {1, 1, 1}), DefaultReason::kUnknownSpecialisation);
+  EXPECT_EQ(reason(0, {1, 1}), DefaultReason::kWrongDimensionCount);
+  EXPECT_EQ(reason(0, {1, 1, 1, 1}), DefaultReason::kWrongDimensionCount);
+  EXPECT_EQ(reason(0, {extents, extents}), DefaultReason::kWrongDimensionCount);
+  EXPECT_EQ(reason(0, {1, 0, 1}), DefaultReason::kExtentOutOfRange);
+  EXPECT_EQ(reason(0, {1, 1, std::numeric_limits<int64_t>::max()}),
+            DefaultReason::kExtentOutOfRange);
+}
+
+TEST(CompiledTableTest, ARepeatedDimensionNeedsElementsInRange) {
+  Table table = TwoRowTable();
+  table.dimensions[0].repeated = true;
+  Mapping& mapping = table.sub_tables[0].mapping;
+  mapping.tiles = Expression::SumOver(0, mapping.tiles);
+  const auto compiled = Compile(table);
+  const std::vector<int64_t> extents = {-7, 64, 512};  // Slot 0 is ignored.
+  const std::vector<int64_t> good = {1, 200};
+  const std::vector<int64_t> bad = {1, 0};
+  EXPECT_EQ(compiled->Resolve(0, {extents, good}).reason, DefaultReason::kNone);
+  EXPECT_EQ(compiled->Resolve(0, {extents, bad}).reason,
+            DefaultReason::kExtentOutOfRange);
+  EXPECT_EQ(compiled->Resolve(0, {extents, {}}).reason,
+            DefaultReason::kWrongDimensionCount);
+  EXPECT_EQ(compiled->Resolve(0, ProblemView()).reason,
+            DefaultReason::kWrongDimensionCount);
+}
+
+TEST(CompiledTableTest, PredicatesExcludeRowsAndMayExcludeAll) {
+  Table table = TwoRowTable();
+  table.problem_predicates = {{.left = {{1, {}, {2}}},
+                               .op = Relation::Operator::kMultipleOf,
+                               .right = {{1, {0}, {}}}}};
+  const auto compiled = Compile(table);
+  Delta(table, 0) = 8;
+  const Decision both = compiled->Resolve(0, {64, 64, 128});
+  EXPECT_EQ(both.configuration, (Configuration{64, 2}));
+  const auto rows = compiled->Explain(0, {64, 64, 64});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0].legal && rows[0].chosen);
+  EXPECT_FALSE(rows[1].legal || rows[1].chosen);
+  EXPECT_EQ(compiled->Resolve(0, {64, 64, 65}).reason,
+            DefaultReason::kNoLegalCandidate);
+}
+
+TEST(CompiledTableTest, HugeProblemsStayFinite) {
+  Table table = TwoRowTable();
+  for (Dimension& dimension : table.dimensions) {
+    dimension.max = kExpressionLimit;
+  }
+  for (MacroGroup& group : table.sub_tables[0].groups) {
+    for (WaveSegment& segment : group.rows[0].segments) {
+      segment.coefficients = {1e30, 1e30, 1e30, 1e30, 1e30, 1e30};
+    }
+  }
+  const Decision decision =
+      Compile(table)->Resolve(0, {kExpressionLimit, 64, kExpressionLimit});
+  EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+  EXPECT_LT(decision.latency_us, std::numeric_limits<double>::infinity());
+}
+
+TEST(CompiledTableTest, FindsSubTablesByName) {
+  Table table = TwoRowTable();
+  table.sub_tables.push_back(table.sub_tables[0]);
+  table.sub_tables[0].specialisation = "causal";
+  table.sub_tables[1].specialisation = "full";
+  const auto compiled = Compile(table);
+  EXPECT_EQ(compiled->SubTableIndex("full"), 1);
+  EXPECT_EQ(compiled->SubTableIndex("causal"), 0);
+  EXPECT_EQ(compiled->SubTableIndex(""), -1);
+}
+
+TEST(CompiledTableTest, ExplainGivesTheFactsOfEveryRow) {
+  const auto rows = Compile(TwoRowTable())->Explain(0, {640, 640, 512});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0].chosen);
+  EXPECT_EQ(rows[0].coordinates.tiles, 100);
+  EXPECT_EQ(rows[0].coordinates.rows, 10);
+  EXPECT_EQ(rows[0].waves, 1);
+  EXPECT_EQ(rows[0].capacity, 100);
+  EXPECT_EQ(rows[1].coordinates.tiles, 25);
+  EXPECT_EQ(rows[1].relative_bound, 0.125);
+  EXPECT_FALSE(rows[1].extrapolated);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,24 @@
+#ifndef WAVETUNE_MODEL_KERNEL_MEASURE_ITEM_H_
+#define WAVETUNE_MODEL_KERNEL_MEASURE_ITEM_H_
+
+#include <string>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// One (candidate, problem) to measure.
+struct MeasureItem {
+  Configuration configuration;
+  Problem problem;
+  // Not empty: this vendor library (Implementation::peers) instead of the
+  // configuration. Planning never asks for one.
+  std::string peer = {};
+
+  friend bool operator==(const MeasureItem&, const MeasureItem&) = default;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_MEASURE_ITEM_H_

@@ -1,0 +1,50 @@
+// Sample and candidate: what was measured.
+#ifndef WAVETUNE_MODEL_KERNEL_SAMPLE_H_
+#define WAVETUNE_MODEL_KERNEL_SAMPLE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// One compiled configuration with its measured facts, or the reason why it may
+// not be used.
+struct Candidate {
+  Configuration configuration;
+  int64_t capacity = 1;                   // C: tiles in flight, >= 1.
+  int32_t blocks_per_multiprocessor = 1;  // Residency, >= 1.
+  int32_t registers = 0;                  // Per work item; 0 if unknown.
+  int64_t local_memory_bytes = 0;         // Per work group.
+  std::string excluded_reason;            // Not empty: excluded.
+
+  bool excluded() const { return !excluded_reason.empty(); }
+  friend bool operator==(const Candidate&, const Candidate&) = default;
+};
+
+// One (candidate, problem) timed to the stopping rule.
+struct Sample {
+  Configuration configuration;
+  Problem problem;
+  double latency_us = 0;  // Robust estimate of one launch's device time.
+  double min_us = 0;      // Fastest launch.
+  double relative_spread = 0;
+  int32_t launches = 1;  // Timings; short launches are timed several at once.
+  // Of all launches, warm-up and bursts that did not count included.
+  double device_time_us = 0;
+  bool suspect = false;  // Throttled, or never stable.
+  // Clock of the multiprocessors meanwhile, of the slowest burst; at the power
+  // limit the one that the latency was taken to. 0 if unknown.
+  int32_t sm_clock_mhz = 0;
+  // Throttled also when measured again; then suspect, too.
+  bool throttled = false;
+  uint32_t throttle_reasons = 0;  // Bits: model/kernel/throttling.h.
+
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_SAMPLE_H_

@@ -1,0 +1,137 @@
+#include "profiler_agent/commands/export_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+#include "model/kernel/device.h"
+#include "profiler_agent/measure/kernel_checks.h"
+
+namespace wavetune {
+namespace {
+
+constexpr char kBackend[] = "cuda";
+
+absl::Status CheckTableIsOf(const KernelSpec& spec, const Table& table) {
+  if (table.kernel != spec.name) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the table is for kernel \"", table.kernel,
+                     "\", the folder has \"", spec.name, "\""));
+  }
+  std::vector<std::string> names;
+  for (const Parameter& parameter : spec.parameters) {
+    names.push_back(parameter.name);
+  }
+  if (names == table.parameters && table.dimensions == spec.dimensions) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the table of kernel \"", table.kernel, "\" has parameters ",
+      absl::StrJoin(table.parameters, ", "), ", its manifest ",
+      absl::StrJoin(names, ", "),
+      ", or their dimensions differ: the table is of another version of the "
+      "kernel; reprofile it"));
+}
+
+std::string CubinName(const std::string& specialisation, int portfolio_index) {
+  return absl::StrCat(specialisation, specialisation.empty() ? "" : ".",
+                      portfolio_index < 0
+                          ? "default"
+                          : absl::StrFormat("%02d", portfolio_index),
+                      ".cubin");
+}
+
+class ExportPlanner {
+ public:
+  ExportPlanner(const KernelSpec& spec, const Implementation& implementation,
+                const Table& table)
+      : spec_(spec), implementation_(implementation), table_(table) {}
+
+  absl::Status AddAll(const SubTable& sub, LaunchFile& file) const {
+    bool has_default = false;
+    for (size_t i = 0; i < sub.portfolio.size(); ++i) {
+      const Configuration& configuration = sub.portfolio[i].configuration;
+      has_default |= configuration == table_.default_configuration;
+      RETURN_IF_ERROR(Add(sub, configuration, static_cast<int>(i), file));
+    }
+    if (has_default) return absl::OkStatus();
+    return Add(sub, table_.default_configuration, -1, file);
+  }
+
+ private:
+  absl::Status Add(const SubTable& sub, const Configuration& configuration,
+                   int portfolio_index, LaunchFile& file) const {
+    if (const absl::Status fault = CheckConfiguration(spec_, configuration);
+        !fault.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the table's portfolio does not fit the kernel's manifest: ",
+          fault.message(), "; reprofile the kernel"));
+    }
+    file.candidates.push_back(
+        {.specialisation = sub.specialisation,
+         .configuration = configuration,
+         .portfolio_index = portfolio_index,
+         .is_default = configuration == table_.default_configuration,
+         .cubin = CubinName(sub.specialisation, portfolio_index),
+         .launch = DescribeLaunch(spec_, implementation_, sub.specialisation,
+                                  configuration)});
+    return absl::OkStatus();
+  }
+
+  const KernelSpec& spec_;
+  const Implementation& implementation_;
+  const Table& table_;
+};
+
+}  // namespace
+
+absl::StatusOr<int> CapabilityOf(const Table& table) {
+  constexpr absl::string_view kArchitecture = "arch=";
+  bool cuda = false;
+  DeviceFacts facts;
+  for (const absl::string_view part : absl::StrSplit(table.silicon_key, ';')) {
+    cuda |= part == "backend=cuda";
+    if (absl::StartsWith(part, kArchitecture)) {
+      facts.architecture = std::string(part.substr(kArchitecture.size()));
+    }
+  }
+  const int capability = ComputeCapability(facts);
+  if (cuda && capability > 0) return capability;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the table is for ", table.silicon_key,
+                   "; only tables of NVIDIA GPUs can be exported"));
+}
+
+absl::StatusOr<LaunchFile> PlanExport(const KernelSpec& spec,
+                                      const Table& table,
+                                      const std::string& specialisation) {
+  ASSIGN_OR_RETURN(const Implementation* const implementation,
+                   FindImplementation(spec, kBackend));
+  RETURN_IF_ERROR(CheckTableIsOf(spec, table));
+  LaunchFile file{.kernel = spec.name,
+                  .table_fingerprint = table.fingerprint,
+                  .silicon_key = table.silicon_key,
+                  .environment_key = table.environment_key,
+                  .dimensions = spec.dimensions,
+                  .parameters = table.parameters};
+  const ExportPlanner planner(spec, *implementation, table);
+  std::vector<std::string> known;
+  for (const SubTable& sub : table.sub_tables) {
+    known.push_back(absl::StrCat("\"", sub.specialisation, "\""));
+    if (!specialisation.empty() && sub.specialisation != specialisation) {
+      continue;
+    }
+    RETURN_IF_ERROR(planner.AddAll(sub, file));
+  }
+  if (!file.candidates.empty()) return file;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the table has no specialisation \"", specialisation,
+                   "\"; it has: ", absl::StrJoin(known, ", ")));
+}
+
+}  // namespace wavetune

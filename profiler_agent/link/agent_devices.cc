@@ -1,0 +1,136 @@
+#include "profiler_agent/link/agent_devices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "profiler_agent/link/device_monitor.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/worker/host_resources.h"
+#include "profiler_agent/worker/remote_device.h"
+
+namespace wavetune {
+namespace {
+
+// A device that was found, and how to reach it.
+struct Found {
+  DeviceFacts facts;
+  std::vector<std::string> command;        // Of its workers.
+  std::shared_ptr<DeviceMonitor> monitor;  // nullptr: it does not say.
+};
+
+std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
+                                       const Found& found, int workers,
+                                       const ReportSink& report) {
+  DeviceHostOptions host;
+  for (int i = 0; i < workers; ++i) {
+    host.workers.push_back(std::make_unique<RemoteDevice>(
+        RemoteDeviceOptions{.command = found.command,
+                            .facts = found.facts,
+                            .cache_dir = options.backend.cache_dir,
+                            .prepare_timeout = options.prepare_timeout,
+                            .measure_timeout = options.measure_timeout}));
+  }
+  // The probe runs on the thread that otherwise uses the worker.
+  auto* first = static_cast<RemoteDevice*>(host.workers.front().get());
+  host.probe = [first] { return first->Reopen(); };
+  if (found.monitor != nullptr) {
+    host.look = [monitor = found.monitor, uuid = found.facts.uuid] {
+      return monitor->Look(uuid);
+    };
+  }
+  return std::make_unique<DeviceHost>(std::move(host), report);
+}
+
+std::vector<std::unique_ptr<DeviceHost>> CreateHosts(
+    const AgentDevicesOptions& options, const std::vector<Found>& found,
+    const ReportSink& report) {
+  std::vector<std::unique_ptr<DeviceHost>> hosts;
+  if (found.empty()) return hosts;
+  const int workers =
+      PrepareWorkers(options.prepare_workers, static_cast<int>(found.size()));
+  AgentLog(AgentLogLevel::kInfo,
+           absl::StrCat(workers, " workers per device", MemoryLimitText()));
+  for (const Found& device : found) {
+    hosts.push_back(CreateHost(options, device, workers, report));
+  }
+  return hosts;
+}
+
+Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
+                               const std::string& backend) {
+  RemoteDevice worker({.command = WorkerCommand(options, backend)});
+  absl::StatusOr<Backend::Enumeration> found = worker.Enumerate();
+  if (found.ok()) return *std::move(found);
+  return {.note = absl::StrCat("looking for devices failed: ",
+                               found.status().message())};
+}
+
+}  // namespace
+
+int PrepareWorkers(int wanted, int devices) {
+  return wanted > 0 ? wanted : WorkersThatFit(ReadHostResources(), devices);
+}
+
+std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
+                                       const std::string& backend) {
+  std::vector<std::string> command = {options.program, "worker", "--backend",
+                                      backend};
+  if (!options.backend.cache_dir.empty()) {
+    command.insert(command.end(), {"--cache-dir", options.backend.cache_dir});
+  }
+  for (const std::string& folder : options.backend.replay_traces) {
+    command.insert(command.end(), {"--replay-trace", folder});
+  }
+  if (options.backend.replay_judged) command.emplace_back("--replay-judged");
+  command.insert(command.end(),
+                 {"--memory-cap", absl::StrCat(options.backend.memory_cap)});
+  if (options.backend.skip_nvidia_opencl) {
+    command.emplace_back("--skip-nvidia-opencl");
+  }
+  if (options.backend.guard_pages) command.emplace_back("--guard-pages");
+  if (!options.backend.compile_only_architecture.empty()) {
+    command.insert(command.end(),
+                   {"--arch", options.backend.compile_only_architecture});
+  }
+  return command;
+}
+
+std::vector<std::unique_ptr<DeviceHost>> FindDevices(
+    AgentDevicesOptions options, const ReportSink& report) {
+  std::vector<Found> all;
+  // CUDA first, as OpenCL leaves out what it has.
+  std::stable_partition(options.backends.begin(), options.backends.end(),
+                        [](const std::string& b) { return b == "cuda"; });
+  for (const std::string& backend : options.backends) {
+    if (!IsBuiltIn(backend)) {
+      AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": not built in"));
+      continue;
+    }
+    const Backend::Enumeration found = Enumerate(options, backend);
+    if (!found.note.empty()) {
+      AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": ", found.note));
+    }
+    std::shared_ptr<DeviceMonitor> monitor;
+    if (found.watches && !found.devices.empty()) {
+      monitor =
+          std::make_shared<DeviceMonitor>(WorkerCommand(options, backend));
+    }
+    for (const DeviceFacts& facts : found.devices) {
+      AgentLog(AgentLogLevel::kInfo,
+               absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
+                            facts.multiprocessors, " multiprocessors, ",
+                            facts.driver, ")"));
+      all.push_back({.facts = facts,
+                     .command = WorkerCommand(options, backend),
+                     .monitor = monitor});
+    }
+    // NVIDIA's OpenCL lists the same GPUs again.
+    if (backend == "cuda" && !found.devices.empty()) {
+      options.backend.skip_nvidia_opencl = true;
+    }
+  }
+  return CreateHosts(options, all, report);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,44 @@
+// Finds the machine's devices and puts each behind its workers.
+//
+// Enumerating happens in a worker, too: a driver that crashes or hangs when it
+// is loaded must not take the agent with it.
+#ifndef WAVETUNE_PROFILER_AGENT_LINK_AGENT_DEVICES_H_
+#define WAVETUNE_PROFILER_AGENT_LINK_AGENT_DEVICES_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/link/device_host.h"
+#include "profiler_agent/worker/backends.h"
+
+namespace wavetune {
+
+struct AgentDevicesOptions {
+  std::string program;  // This binary, to start workers with.
+  // In order. What "cuda" finds is left out of "opencl" behind it.
+  std::vector<std::string> backends;
+  BackendOptions backend;
+  // Per device; 0: as many as cores and memory allow (host_resources.h).
+  int prepare_workers = 1;
+  std::chrono::milliseconds prepare_timeout{120'000};
+  std::chrono::milliseconds measure_timeout{60'000};
+};
+
+// Returns `wanted`, or for 0 how many workers each of `devices` devices may
+// have on this machine now.
+int PrepareWorkers(int wanted, int devices);
+
+// Returns the command line of a worker for a backend.
+std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
+                                       const std::string& backend);
+
+// Returns a host per usable device. What is missing (a backend that is not
+// built in, no driver, no device) is one log line each. Cannot fail.
+std::vector<std::unique_ptr<DeviceHost>> FindDevices(
+    AgentDevicesOptions options, const ReportSink& report);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_LINK_AGENT_DEVICES_H_

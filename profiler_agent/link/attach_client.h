@@ -1,0 +1,38 @@
+// StayAttached: keeps the agent attached to its daemon over gRPC.
+//
+// Thread safety: one call at a time.
+#ifndef WAVETUNE_PROFILER_AGENT_LINK_ATTACH_CLIENT_H_
+#define WAVETUNE_PROFILER_AGENT_LINK_ATTACH_CLIENT_H_
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "profiler_agent/link/agent_stream.h"
+
+namespace wavetune {
+
+struct AttachClientOptions {
+  std::string endpoint;  // "unix:///run/wavetune/agent.sock", or a path.
+  AgentStreamOptions stream;
+  std::chrono::milliseconds first_backoff{100};  // Doubles up to max_backoff.
+  std::chrono::milliseconds max_backoff{5'000};
+  // How long a stop waits for running bursts and for the daemon's goodbye.
+  std::chrono::milliseconds goodbye{2'000};
+};
+
+// Attaches, serves and attaches again, until `stop`; a daemon that goes away
+// kills the batches, not the agent. On stop running batches are cancelled and
+// reported before the stream is closed.
+void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
+                  const std::vector<std::unique_ptr<DeviceHost>>& hosts,
+                  const std::stop_token& stop);
+
+// Returns the gRPC target of an endpoint: a plain path becomes "unix:path".
+std::string GrpcTarget(const std::string& endpoint);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_LINK_ATTACH_CLIENT_H_

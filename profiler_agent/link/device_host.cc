@@ -1,0 +1,233 @@
+#include "profiler_agent/link/device_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "formats/types.h"
+#include "profiler_agent/link/busy_rule.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/measure/candidate_failure.h"
+#include "profiler_agent/measure/stop_wait.h"
+
+namespace wavetune {
+
+using SteadyClock = std::chrono::steady_clock;
+
+DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
+    : workers_(std::move(options.workers)),
+      probe_(std::move(options.probe)),
+      probe_interval_(options.probe_interval),
+      look_(std::move(options.look)),
+      quiet_period_(options.quiet_period),
+      quiet_look_interval_(options.quiet_look_interval),
+      report_(std::move(report)),
+      width_(workers_.size()),
+      facts_(workers_.front()->facts()) {
+  for (const std::unique_ptr<Device>& worker : workers_) {
+    pool_.push_back(worker.get());
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+}
+
+DeviceHost::~DeviceHost() {
+  CancelAll();
+  thread_.request_stop();
+  thread_.join();
+}
+
+DeviceFacts DeviceHost::facts() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return facts_;
+}
+
+std::string DeviceHost::problem() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return problem_;
+}
+
+void DeviceHost::Submit(v1::PrepareBatch batch) {
+  const uint64_t id = batch.batch_id();
+  Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
+    return ExecutePrepare(pool_, batch, width_, report_, cancel);
+  });
+}
+
+void DeviceHost::Submit(v1::MeasureBatch batch) {
+  const uint64_t id = batch.batch_id();
+  Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
+    // The others hold memory of host and device that a measurement may need.
+    for (size_t i = 1; i < pool_.size(); ++i) pool_[i]->Release();
+    return ExecuteMeasure(*pool_.front(), batch, history_, report_, cancel);
+  });
+}
+
+void DeviceHost::Enqueue(
+    uint64_t batch_id,
+    std::function<absl::Status(const std::stop_token&)> run) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (waiting_.size() < kMaxWaitingBatches) {
+      waiting_.push_back({.batch_id = batch_id, .run = std::move(run)});
+      changed_.notify_all();
+      return;
+    }
+  }
+  ReportDone(batch_id,
+             absl::ResourceExhaustedError(absl::StrCat(
+                 kMaxWaitingBatches, " batches wait for this device already")),
+             report_);
+}
+
+void DeviceHost::Cancel(uint64_t batch_id) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (busy_ && running_.batch_id == batch_id) running_.cancel.request_stop();
+    const auto dropped = std::erase_if(waiting_, [batch_id](const Job& job) {
+      return job.batch_id == batch_id;
+    });
+    if (dropped == 0) return;
+    changed_.notify_all();
+  }
+  ReportDone(batch_id, absl::CancelledError("the batch was cancelled"),
+             report_);
+}
+
+void DeviceHost::CancelAll() {
+  std::vector<uint64_t> ids;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (busy_) ids.push_back(running_.batch_id);
+    for (const Job& job : waiting_) ids.push_back(job.batch_id);
+  }
+  for (const uint64_t id : ids) Cancel(id);
+}
+
+void DeviceHost::WaitUntilIdle() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return !busy_ && waiting_.empty(); });
+}
+
+void DeviceHost::Work(const std::stop_token& stop) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop.stop_requested()) {
+    const auto has_work = [this] { return !waiting_.empty(); };
+    if (problem_.empty()) {
+      changed_.wait(lock, stop, has_work);
+    } else {
+      changed_.wait_for(lock, stop, probe_interval_, has_work);
+    }
+    if (stop.stop_requested()) return;
+    if (waiting_.empty()) {
+      lock.unlock();
+      if (probe_().ok()) SetProblem("");
+      lock.lock();
+      continue;
+    }
+    running_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    WatchQuietly(running_.cancel.get_token());
+    SetLaunching(true);
+    const absl::Status status = running_.run(running_.cancel.get_token());
+    SetLaunching(false);
+    SetProblem(IsDeviceLost(status) ? std::string(status.message()) : "");
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void DeviceHost::SetProblem(const std::string& problem) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (problem_ == problem) return;
+    problem_ = problem;
+  }
+  AgentLog(AgentLogLevel::kWarning,
+           absl::StrCat("device ", facts().uuid,
+                        problem.empty() ? " is usable again" : ": ", problem));
+  v1::AttachRequest message;
+  message.mutable_device()->set_device_uuid(facts().uuid);
+  message.mutable_device()->set_problem(problem);
+  report_(message);
+}
+
+void DeviceHost::SetLaunching(bool launching) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  launching_ = launching;
+  launched_at_ = SteadyClock::now();
+}
+
+bool DeviceHost::Quiet() const {
+  return !launching_ && (!launched_at_.has_value() ||
+                         SteadyClock::now() - *launched_at_ >= quiet_period_);
+}
+
+bool DeviceHost::TakePowerLimit(const DeviceState& state) {
+  if (state.power_limit_w <= 0 || state.power_limit_w == facts_.power_limit_w) {
+    return false;
+  }
+  facts_.power_limit_w = state.power_limit_w;
+  return true;
+}
+
+void DeviceHost::Watch() {
+  if (!look_) return;
+  bool quiet = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    quiet = Quiet();
+  }
+  absl::StatusOr<DeviceState> state = look_();
+  if (!state.ok()) {
+    AgentLog(AgentLogLevel::kDebug,
+             absl::StrCat("looking at the device: ", state.status().message()));
+    return;
+  }
+  v1::AttachRequest changed;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // A batch may have begun while we looked.
+    quiet = quiet && Quiet();
+    others_hidden_ = !state->other_processes.has_value() &&
+                     state->utilisation_percent.has_value();
+    // Our own launches hide theirs: what was seen last still counts.
+    if (quiet || !others_hidden_) {
+      busy_reason_ = BusyReason(facts_.uuid, *state, quiet);
+    }
+    state->busy = busy_reason_;
+    if (quiet) quiet_look_at_ = SteadyClock::now();
+    if (TakePowerLimit(*state)) {
+      changed.mutable_device()->set_device_uuid(facts_.uuid);
+      changed.mutable_device()->set_problem(problem_);
+      *changed.mutable_device()->mutable_facts() = DeviceFactsToProto(facts_);
+    }
+  }
+  if (changed.has_device()) report_(changed);
+  v1::AttachRequest message;
+  message.mutable_state()->set_device_uuid(facts().uuid);
+  *message.mutable_state()->mutable_state() = DeviceStateToProto(*state);
+  report_(message);
+}
+
+void DeviceHost::WatchQuietly(const std::stop_token& cancel) {
+  SteadyClock::duration pause{};
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const SteadyClock::time_point now = SteadyClock::now();
+    const bool recent = quiet_look_at_.has_value() &&
+                        now - *quiet_look_at_ < quiet_look_interval_;
+    // Before the first batch somebody must have looked.
+    const bool needed = others_hidden_ || !quiet_look_at_.has_value();
+    if (!look_ || !needed || recent) return;
+    if (launched_at_.has_value()) pause = *launched_at_ + quiet_period_ - now;
+  }
+  // Rounded up, so that it is quiet then.
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pause);
+  if (wait.count() > 0 && SleepOrStop(wait, cancel)) return;
+  Watch();
+}
+
+}  // namespace wavetune

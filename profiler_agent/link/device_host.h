@@ -1,0 +1,126 @@
+// DeviceHost: one device, its workers and the batches waiting for it.
+//
+// Batches of a device run one after the other, on a thread of their own.
+// Preparing uses all workers, measuring the first only while the others are
+// released, so nothing of ours competes with a measurement on the same device.
+// A device that was lost is probed until it is back; the daemon is told both.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_PROFILER_AGENT_LINK_DEVICE_HOST_H_
+#define WAVETUNE_PROFILER_AGENT_LINK_DEVICE_HOST_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiler_agent/link/batch_executor.h"
+#include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/power_cap_history.h"
+
+namespace wavetune {
+
+struct DeviceHostOptions {
+  // The same device, in several workers; the first measures. At least one.
+  std::vector<std::unique_ptr<Device>> workers;
+  // Tries to bring a lost device back.
+  std::function<absl::Status()> probe = [] { return absl::OkStatus(); };
+  std::chrono::milliseconds probe_interval{5'000};
+  // Says what the device does; empty for a kind that does not.
+  std::function<absl::StatusOr<DeviceState>()> look;
+  // After our last launch utilisation is ours for so long.
+  std::chrono::milliseconds quiet_period{2'000};
+  // Where others' processes cannot be seen, a batch waits for a quiet look when
+  // the last one is older: a pause of two seconds in thirty.
+  std::chrono::milliseconds quiet_look_interval{30'000};
+};
+
+class DeviceHost {
+ public:
+  // A daemon sends one batch at a time for a device; each carries sources.
+  static constexpr size_t kMaxWaitingBatches = 16;
+
+  DeviceHost(DeviceHostOptions options, ReportSink report);
+  // Cancels everything and waits for the running burst.
+  ~DeviceHost();
+
+  // As enumerated, but for a power limit that changed since.
+  DeviceFacts facts() const;
+
+  // Why the device cannot be used now; empty when it can.
+  std::string problem() const;
+
+  // Queues a batch; its reports go to the sink. Where kMaxWaitingBatches wait
+  // it is reported as done with that as its error.
+  void Submit(v1::PrepareBatch batch);
+  void Submit(v1::MeasureBatch batch);
+
+  // Cancels a batch: one that waits is done at once, the running one after the
+  // current burst. Unknown ids are ignored (it may just be done).
+  void Cancel(uint64_t batch_id);
+  void CancelAll();
+
+  // Looks at what the device does, and reports it, and a changed power limit;
+  // nothing where the device does not say.
+  void Watch();
+
+  // Blocks until nothing runs or waits.
+  void WaitUntilIdle();
+
+ private:
+  struct Job {
+    uint64_t batch_id = 0;
+    std::function<absl::Status(const std::stop_token&)> run;
+    std::stop_source cancel;
+  };
+
+  void Enqueue(uint64_t batch_id,
+               std::function<absl::Status(const std::stop_token&)> run);
+  void Work(const std::stop_token& stop);
+  void SetProblem(const std::string& problem);
+  void SetLaunching(bool launching);
+  // No launch of ours for the quiet period. Holds mutex_.
+  bool Quiet() const;
+  // Looks while nothing of ours runs, where that is the way to see others.
+  void WatchQuietly(const std::stop_token& cancel);
+  // Takes the limit that `state` tells; returns whether it changed. Holds
+  // mutex_.
+  bool TakePowerLimit(const DeviceState& state);
+
+  std::vector<std::unique_ptr<Device>> workers_;
+  std::vector<Device*> pool_;
+  PowerCapHistory history_;  // Of batches, which run on thread_.
+  std::function<absl::Status()> probe_;
+  std::chrono::milliseconds probe_interval_;
+  std::function<absl::StatusOr<DeviceState>()> look_;
+  std::chrono::milliseconds quiet_period_;
+  std::chrono::milliseconds quiet_look_interval_;
+  ReportSink report_;
+  PrepareWidth width_;  // Of batches, as history_.
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Job> waiting_;
+  Job running_;
+  bool busy_ = false;
+  std::string problem_;
+  DeviceFacts facts_;
+  bool launching_ = false;
+  // Of our last launch, and of the last look without any; none yet.
+  std::optional<std::chrono::steady_clock::time_point> launched_at_;
+  std::optional<std::chrono::steady_clock::time_point> quiet_look_at_;
+  bool others_hidden_ = false;  // Only utilisation tells of them.
+  std::string busy_reason_;
+  std::jthread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_LINK_DEVICE_HOST_H_

@@ -1,0 +1,216 @@
+#include "profiler_agent/link/device_host.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/types.h"
+#include "gtest/gtest.h"
+#include "profiler_agent/measure/fake_device.h"
+#include "profiler_agent/worker/test_kernels.h"
+#include "tests/lib/source_paths.h"
+
+namespace wavetune {
+namespace {
+
+const char kColumnSum[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
+const Configuration kConfiguration = {16, 8, 0};
+
+class DeviceHostTest : public ::testing::Test {
+ protected:
+  DeviceHostTest() { script_->facts.backend = "opencl"; }
+
+  std::unique_ptr<DeviceHost> Create() {
+    DeviceHostOptions options;
+    options.workers.push_back(std::make_unique<FakeDevice>(script_));
+    options.probe = [this] { return probe_; };
+    options.probe_interval = std::chrono::milliseconds(1);
+    if (state_.has_value()) options.look = [this] { return Look(); };
+    options.quiet_period = std::chrono::milliseconds(0);
+    options.quiet_look_interval = std::chrono::milliseconds(0);
+    return std::make_unique<DeviceHost>(
+        std::move(options), [this](const v1::AttachRequest& message) {
+          const std::lock_guard<std::mutex> lock(mutex_);
+          reports_.push_back(message);
+          changed_.notify_all();
+        });
+  }
+
+  static v1::PrepareBatch Batch(uint64_t id) {
+    v1::PrepareBatch batch;
+    batch.set_batch_id(id);
+    *batch.mutable_kernel() = TestKernelSource(kColumnSum);
+    *batch.add_configurations() = ConfigurationToProto(kConfiguration);
+    return batch;
+  }
+
+  // Waits for the next report.
+  v1::AttachRequest Next() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const bool came = changed_.wait_for(lock, std::chrono::seconds(60), [this] {
+      return reports_.size() > taken_;
+    });
+    EXPECT_TRUE(came);
+    return came ? reports_[taken_++] : v1::AttachRequest();
+  }
+
+  absl::StatusOr<DeviceState> Look() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++looks_;
+    return *state_;
+  }
+  void SetState(const DeviceState& state) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_ = state;
+  }
+
+  std::optional<DeviceState> state_;  // None: the device does not say.
+  int looks_ = 0;
+  std::shared_ptr<FakeDeviceScript> script_ =
+      std::make_shared<FakeDeviceScript>();
+  absl::Status probe_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<v1::AttachRequest> reports_;
+  size_t taken_ = 0;
+};
+
+TEST_F(DeviceHostTest, RunsABatchAndReportsItsEnd) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(7));
+  EXPECT_EQ(Next().candidate().facts().capacity(), 4);
+  const v1::AttachRequest done = Next();
+  EXPECT_EQ(done.done().batch_id(), 7u);
+  EXPECT_EQ(done.done().error(), "");
+}
+
+TEST_F(DeviceHostTest, TellsThatADeviceIsLostAndThatItIsBack) {
+  script_->prepare_errors[kConfiguration] = absl::UnavailableError("gone");
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(1));
+  EXPECT_EQ(Next().done().error(), "gone");
+  const v1::AttachRequest lost = Next();
+  EXPECT_EQ(lost.device().device_uuid(), "fake-0");
+  EXPECT_EQ(lost.device().problem(), "gone");
+  const v1::AttachRequest back = Next();
+  EXPECT_TRUE(back.has_device());
+  EXPECT_EQ(back.device().problem(), "");
+  EXPECT_EQ(host->problem(), "");
+}
+
+TEST_F(DeviceHostTest, ABatchThatWaitsIsDoneAsSoonAsItIsCancelled) {
+  std::mutex blocked;
+  blocked.lock();
+  script_->on_call = [&blocked](const Configuration&) {
+    const std::lock_guard<std::mutex> wait(blocked);
+  };
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(1));
+  host->Submit(Batch(2));
+  host->Cancel(2);
+  const v1::AttachRequest done = Next();
+  EXPECT_EQ(done.done().batch_id(), 2u);
+  EXPECT_TRUE(done.done().cancelled());
+  blocked.unlock();
+  host->WaitUntilIdle();
+  EXPECT_TRUE(Next().has_candidate());
+}
+
+TEST_F(DeviceHostTest, AKernelThatMakesNoSenseEndsItsBatchOnly) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  v1::PrepareBatch broken = Batch(1);
+  broken.mutable_kernel()->mutable_spec()->clear_mapping();
+  host->Submit(broken);
+  EXPECT_NE(Next().done().error(), "");
+  host->Submit(Batch(2));
+  EXPECT_TRUE(Next().has_candidate());
+}
+
+TEST_F(DeviceHostTest, ReportsWhatTheDeviceDoesAndWhetherOthersUseIt) {
+  SetState({.sm_clock_mhz = 1980, .other_processes = 2});
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  const v1::AttachRequest report = Next();
+  EXPECT_EQ(report.state().device_uuid(), "fake-0");
+  EXPECT_EQ(report.state().state().sm_clock_mhz(), 1980);
+  EXPECT_EQ(report.state().state().busy(),
+            "fake-0 is used by 2 other processes");
+}
+
+TEST_F(DeviceHostTest, SaysNothingOfADeviceThatDoesNot) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  host->Submit(Batch(1));
+  EXPECT_TRUE(Next().has_candidate());
+}
+
+TEST_F(DeviceHostTest, LooksBetweenBatchesWhereOnlyUtilisationTellsOfOthers) {
+  SetState({.utilisation_percent = 93, .own_workers = 1});
+  const std::unique_ptr<DeviceHost> host = Create();
+  script_->on_call = [&](const Configuration&) { host->Watch(); };
+  host->Watch();
+  EXPECT_FALSE(Next().state().state().busy().empty());
+  SetState({.utilisation_percent = 0, .own_workers = 1});
+  host->Submit(Batch(1));
+  EXPECT_TRUE(Next().state().state().busy().empty());  // Before the batch.
+  // While ours runs its own launches count for nothing.
+  EXPECT_TRUE(Next().state().state().busy().empty());
+  EXPECT_TRUE(Next().has_candidate());
+  EXPECT_TRUE(Next().has_done());
+}
+
+TEST_F(DeviceHostTest, OurOwnLaunchesDoNotHideWhatWasSeenBefore) {
+  SetState({.utilisation_percent = 93, .own_workers = 1});
+  const std::unique_ptr<DeviceHost> host = Create();
+  script_->on_call = [&](const Configuration&) { host->Watch(); };
+  host->Watch();
+  Next();
+  host->Submit(Batch(1));
+  Next();                                               // Before the batch.
+  EXPECT_FALSE(Next().state().state().busy().empty());  // In the middle.
+}
+
+TEST_F(DeviceHostTest, TellsOfAnotherPowerLimit) {
+  script_->facts.power_limit_w = 700;
+  SetState({.power_limit_w = 700});
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  EXPECT_TRUE(Next().has_state());
+  SetState({.power_limit_w = 500});
+  host->Watch();
+  const v1::AttachRequest report = Next();
+  ASSERT_TRUE(report.has_device());
+  EXPECT_EQ(report.device().facts().power_limit_w(), 500);
+  EXPECT_EQ(report.device().facts().uuid(), "fake-0");
+  EXPECT_TRUE(report.device().problem().empty());
+  EXPECT_EQ(host->facts().power_limit_w, 500);
+}
+
+TEST_F(DeviceHostTest, TwoDevicesMeasureAtTheSameTime) {
+  std::mutex mutex;
+  std::condition_variable met;
+  int running = 0;
+  bool together = true;
+  // Each waits for the other: one after the other they would never meet.
+  script_->on_call = [&](const Configuration&) {
+    std::unique_lock<std::mutex> lock(mutex);
+    ++running;
+    met.notify_all();
+    together &= met.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return running == 2; });
+  };
+  const std::unique_ptr<DeviceHost> first = Create();
+  const std::unique_ptr<DeviceHost> second = Create();
+  first->Submit(Batch(1));
+  second->Submit(Batch(2));
+  first->WaitUntilIdle();
+  second->WaitUntilIdle();
+  EXPECT_TRUE(together);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,44 @@
+// DeviceMonitor: what devices of one backend do right now, asked of a worker
+// process of its own.
+//
+// Why a process: management libraries hang when a GPU is lost, and they must
+// not take the agent with them. It opens no device, so it takes none of its
+// memory and is in no list of its processes.
+//
+// Thread safety: thread-safe; calls take turns.
+#ifndef WAVETUNE_PROFILER_AGENT_LINK_DEVICE_MONITOR_H_
+#define WAVETUNE_PROFILER_AGENT_LINK_DEVICE_MONITOR_H_
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/kernel/device.h"
+#include "profiler_agent/worker/worker_process.h"
+
+namespace wavetune {
+
+class DeviceMonitor {
+ public:
+  // `command` of the worker.
+  explicit DeviceMonitor(
+      std::vector<std::string> command,
+      std::chrono::milliseconds timeout = std::chrono::milliseconds(5'000));
+
+  // Returns the state of a device, without `busy`. Starts the worker where it
+  // does not run. Errors: as WorkerProcess::Call; the backend's.
+  absl::StatusOr<DeviceState> Look(const std::string& device_uuid);
+
+ private:
+  const std::vector<std::string> command_;
+  const std::chrono::milliseconds timeout_;
+  std::mutex mutex_;
+  std::unique_ptr<WorkerProcess> worker_;  // Guarded by mutex_.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_LINK_DEVICE_MONITOR_H_

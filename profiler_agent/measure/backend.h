@@ -1,0 +1,154 @@
+// Backend and Device: how a worker process reaches hardware (or a recorded
+// trace).
+//
+// A worker runs one Device for its whole life (worker/worker_main.h
+// speaks the pipe); implementations are CudaBackend, OpenClBackend and
+// ReplayBackend. A Device may crash or hang its process: the agent restarts it
+// and excludes the candidate at fault. Contract suite:
+// profiler_agent/measure/backend_contract_test.h.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_BACKEND_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_BACKEND_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "model/kernel/sample.h"
+#include "profiler_agent/measure/reference_use.h"
+
+namespace wavetune {
+
+// A kernel as a worker needs it.
+struct LoadedKernel {
+  KernelSpec spec;
+  std::string fingerprint;
+  std::map<std::string, std::string>
+      files;  // Name relative to the kernel's folder -> content.
+  std::string specialisation;
+  // The serialized v1::KernelSource that all of this came from: what a device
+  // in another process (worker/remote_device.h) passes on. Empty for the
+  // others.
+  std::string source_bytes;
+};
+
+// Device times of launches.
+struct LaunchTimes {
+  // Device time of one launch; one value per timing, in order.
+  std::vector<double> launch_us;
+  // Launches in a row that a timing is the mean of: more than one where a
+  // launch is so short that the marks around it would count.
+  int launches_per_timing = 1;
+  double warmup_us = 0;  // Device time of the warm-up.
+  bool throttled = false;
+  uint32_t throttle_reasons = 0;  // Bits: model/kernel/throttling.h.
+  // Mean clock of the multiprocessors while they ran; 0 if unknown.
+  int32_t sm_clock_mhz = 0;
+  // Launches began before all were enqueued: times may hold the host's pauses.
+  bool host_stalled = false;
+  bool suspect = false;  // A recording's sample that was: not to be trusted.
+
+  // Returns the device time of all launches and of the warm-up, where that is
+  // known, in microseconds.
+  double DeviceTimeUs() const;
+
+  // Whether a burst is worth another one.
+  bool disturbed() const { return throttled || host_stalled; }
+};
+
+// One opened device. Used by one thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceFacts& facts() const = 0;
+
+  // Takes a kernel; later calls refer to it. Errors: INVALID_ARGUMENT when this
+  // backend cannot run it (says why).
+  virtual absl::Status Load(LoadedKernel kernel) = 0;
+
+  // Compiles a configuration (or takes it from the cache) and compares its
+  // results with the reference at each problem (result_check.h): several
+  // launches on poisoned outputs, on random data and on such as cancels, within
+  // the tolerance in norm and in each element, nothing written or read outside
+  // of an argument. Errors: INVALID_ARGUMENT does not compile
+  // (with the compiler's log); FAILED_PRECONDITION cannot be launched here
+  // (resources); DATA_LOSS wrong results; ABORTED a launch failed while it ran;
+  // UNAVAILABLE device lost; RESOURCE_EXHAUSTED out of memory; UNIMPLEMENTED
+  // nothing can be checked (the reference is missing or broken, no problem was
+  // given), whatever the candidate.
+  virtual absl::StatusOr<Candidate> Prepare(
+      const Configuration& configuration,
+      const std::vector<Problem>& correctness_problems) = 0;
+
+  // Warms up with `warmup` launches at least and returns `launches` timings.
+  // Errors: as Prepare; OUT_OF_RANGE for a problem that is not
+  // legal; NOT_FOUND for one that was not recorded (replay).
+  virtual absl::StatusOr<LaunchTimes> Measure(
+      const Configuration& configuration, const Problem& problem, int warmup,
+      int launches) = 0;
+
+  // Does the same with a vendor library that the manifest names as a peer, on
+  // the buffers that Measure uses; compares its result with the reference
+  // first, once a kernel. Errors: as Measure; INVALID_ARGUMENT where the
+  // manifest names no such peer; UNIMPLEMENTED where the library is not there
+  // (says what to install).
+  virtual absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
+                                                  const Problem& problem,
+                                                  int warmup, int launches);
+
+  // Tells `observer` from now on when a reference runs in this process. Cannot
+  // fail; those without references never tell.
+  virtual void ObserveReference(ReferenceObserver /*observer*/) {}
+
+  // Gives back what its process holds, where it has one of its own; the next
+  // call starts it anew. Cannot fail.
+  virtual void Release() {}
+};
+
+// A kind of device.
+class Backend {
+ public:
+  struct Enumeration {
+    std::vector<DeviceFacts> devices;
+    // Why there are none, or fewer than there might be; for people.
+    std::string note;
+    bool watches = false;  // Look() answers.
+  };
+
+  virtual ~Backend() = default;
+
+  // "opencl", "cuda" or "replay".
+  virtual std::string name() const = 0;
+
+  // Lists what can be opened. Cannot fail: a missing driver is a note.
+  virtual Enumeration Enumerate() = 0;
+
+  // Opens a device. `cache_dir` keeps compiled programs (empty: none). Errors:
+  // NOT_FOUND for an unknown UUID, UNAVAILABLE.
+  virtual absl::StatusOr<std::unique_ptr<Device>> Open(
+      const std::string& device_uuid, const std::string& cache_dir) = 0;
+
+  // Says what a device does right now, without opening it; `busy` is left
+  // empty. Errors: UNIMPLEMENTED where this kind does not say; NOT_FOUND;
+  // UNAVAILABLE.
+  virtual absl::StatusOr<DeviceState> Look(const std::string& /*device_uuid*/) {
+    return absl::UnimplementedError(name() + " does not watch devices");
+  }
+
+  // Returns whether this process still has what compiling and launching need of
+  // the host; asked after a failure, which then is not the candidate's. Errors:
+  // RESOURCE_EXHAUSTED (environment_error.h).
+  virtual absl::Status CheckHost() { return absl::OkStatus(); }
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_BACKEND_H_

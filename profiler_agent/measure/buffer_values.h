@@ -1,0 +1,86 @@
+// What goes into a kernel's buffers, and what is read out of them.
+//
+// Every backend fills inputs, poisons outputs and compares results alike, so
+// that "correct" means the same everywhere.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_BUFFER_VALUES_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_BUFFER_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// SplitMix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom
+// number generators, OOPSLA 2014): a hash, the same everywhere.
+constexpr uint64_t SplitMixHash(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// Returns the bytes of `make(i)` for i from 0 to `elements` - 1.
+template <typename T, typename Make>
+std::string GenerateValues(size_t elements, Make make) {
+  std::string bytes(elements * sizeof(T), '\0');
+  for (size_t i = 0; i < elements; ++i) {
+    const T value = make(i);
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return bytes;
+}
+
+// Returns `elements` random elements: floats uniform in [-1, 1), integers in
+// [0, 8). Equal seeds give equal bytes on every machine. Cost: about 1 ns an
+// element.
+std::string RandomValues(ElementType type, size_t elements, uint64_t seed);
+
+// Returns random values with which to fill a memory of `bytes` over and over:
+// as many, or a prime number of elements below 2^22, so that no two rows of a
+// matrix are equal.
+std::string RandomPattern(ElementType type, size_t bytes, uint64_t seed);
+
+// Returns the content of an input argument: random values, but for an integer
+// input that is named as the kernel's repeated dimension: it holds that
+// dimension's elements (tokens per expert), as the kernel cannot know them
+// otherwise.
+std::string InputValues(const KernelSpec& spec, const Argument& argument,
+                        const Problem& problem, size_t elements, uint64_t seed);
+
+// Returns `elements` elements that no kernel computes: NaN, or the least
+// integer. An output that is not written, or written in part, fails the
+// comparison.
+std::string PoisonValues(ElementType type, size_t elements);
+
+bool IsInteger(ElementType type);
+
+// Returns `elements` elements of another poison, of an integer type: integers
+// have no value that cannot be computed, but what is computed is the same
+// whatever its place held before.
+std::string OtherPoison(ElementType type, size_t elements);
+
+// Returns the index of the first integer that depends on what its place held,
+// or -1: a byte of it was left alone, or it or a half of it was added to.
+// `after_poison` was computed on PoisonValues, `after_other` on OtherPoison.
+// Equal sizes.
+int64_t FirstThatFollowsPoison(ElementType type, absl::string_view after_poison,
+                               absl::string_view after_other);
+
+// Returns the bytes of a buffer argument at a problem. Errors:
+// RESOURCE_EXHAUSTED when they exceed what one launch may use (the evaluation
+// saturated).
+absl::StatusOr<size_t> BufferBytes(const Argument& argument,
+                                   const Problem& problem,
+                                   const Configuration& configuration);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_BUFFER_VALUES_H_

@@ -1,0 +1,52 @@
+// Whose fault a failed Prepare or Measure is.
+//
+// Device's error codes (backend.h) and those a worker's death adds
+// (worker/remote_device.h: ABORTED for a crash, DEADLINE_EXCEEDED for a hang)
+// become decisions here, once.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_CANDIDATE_FAILURE_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_CANDIDATE_FAILURE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace wavetune {
+
+// Returns whether the device itself is gone, so that the rest of a batch cannot
+// be done on it.
+bool IsDeviceLost(const absl::Status& status);
+
+// Returns whether no candidate of the kernel can be checked, so that the batch
+// ends and nobody is excluded.
+bool IsReferenceBroken(const absl::Status& status);
+
+// Returns whether the same request may well succeed alone: something ran out
+// beside other workers, the worker crashed (which it may have done for want of
+// memory), or the error says nothing about the candidate.
+bool MayPass(const absl::Status& status);
+
+// Marks an error that came before the candidate was tried: no worker could be
+// started for it.
+absl::Status NotTried(absl::Status status);
+bool WasTried(const absl::Status& status);
+
+// Returns whether the candidate must not be used again: it does not compile,
+// computes wrong results, crashed or hung. False for what only this problem or
+// this moment is to blame for (out of memory, cannot be launched, not
+// recorded).
+bool ExcludesCandidate(const absl::Status& status);
+
+// What a reason may take of what a compiler or driver said: a few screens.
+inline constexpr size_t kMaxFailureBytes = size_t{16} << 10;
+
+// Returns the reason for people: "does not compile: ...", with what to do where
+// something ran out; as UTF-8 and of bounded length (base/printable_text.h).
+// `status` is not OK.
+std::string FailureReason(const absl::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_CANDIDATE_FAILURE_H_

@@ -1,0 +1,48 @@
+// What the inputs of a checked launch hold.
+//
+// Random data alone does not show everything: where the sums of random data are
+// wrong in part, the rest hides it. So candidates are checked on data whose
+// partial sums cancel, too.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_CHECK_INPUTS_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_CHECK_INPUTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+enum class CheckData : uint8_t {
+  // Floats uniform in [-1, 1), as InputValues.
+  kRandom,
+  // Multiples of 1/8 in [-1, 1] that are nowhere 0. Along the loop's dimension
+  // the second half is the first one mirrored, and in the first input that has
+  // this dimension of the other sign: what the two halves of a sum of products
+  // give is large, and together they give only what the middle of the loop
+  // does. All products and sums of two such inputs are exact in fp32 and tf32,
+  // in any order, so that a kernel with sums in fp32 is not off by anything;
+  // one
+  // that rounds or loses a part of a split sum is off by more than the result.
+  kCancelling,
+};
+
+// Returns the content of input number `argument` of `elements` elements.
+// Integers are as InputValues. A buffer is taken for row-major in the order in
+// which its manifest multiplies dimensions; where the loop's dimension is no
+// such factor of any input, the whole of the first one is mirrored. Equal seeds
+// give equal bytes on every machine.
+std::string CheckInput(const KernelSpec& spec, size_t argument,
+                       const Problem& problem, size_t elements, CheckData data,
+                       uint64_t seed);
+
+// Returns `content` with the sign of every float taken away.
+std::string Magnitudes(ElementType type, std::string content);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_CHECK_INPUTS_H_

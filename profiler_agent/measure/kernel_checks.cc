@@ -1,0 +1,92 @@
+#include "profiler_agent/measure/kernel_checks.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "model/kernel/kernel_validation.h"
+
+namespace wavetune {
+
+absl::StatusOr<const Implementation*> FindImplementation(
+    const KernelSpec& spec, const std::string& backend) {
+  const Implementation* implementation = spec.ImplementationOf(backend);
+  if (implementation != nullptr) return implementation;
+  std::vector<std::string> backends;
+  for (const Implementation& other : spec.implementations) {
+    backends.push_back(other.backend);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "kernel ", spec.name, " has no implementation for the backend '", backend,
+      "' (it has: ", absl::StrJoin(backends, ", "),
+      "); add one to its manifest, or profile it on another device"));
+}
+
+absl::StatusOr<const Peer*> FindPeer(const Implementation& implementation,
+                                     const std::string& library) {
+  std::vector<std::string> known;
+  for (const Peer& peer : implementation.peers) {
+    if (peer.library == library) return &peer;
+    known.push_back(peer.library);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the manifest names no peer '", library, "' for the backend '",
+      implementation.backend,
+      "'; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
+}
+
+absl::Status NoKernelLoaded() {
+  return absl::FailedPreconditionError(
+      "no kernel is loaded; a load must come before prepare and measure");
+}
+
+absl::Status CheckConfiguration(const KernelSpec& spec,
+                                const Configuration& configuration) {
+  if (InSpace(spec, configuration)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "configuration [", absl::StrJoin(configuration.values(), ", "),
+      "] is outside the space of kernel ", spec.name));
+}
+
+absl::Status CheckLaunch(const KernelSpec& spec,
+                         const Configuration& configuration,
+                         const Problem& problem, int launches) {
+  RETURN_IF_ERROR(CheckConfiguration(spec, configuration));
+  if (launches < 1) {
+    return absl::OutOfRangeError(
+        absl::StrCat("asked for ", launches, " launches; ask for at least 1"));
+  }
+  if (absl::Status status = CheckProblem(spec, problem); !status.ok()) {
+    return absl::OutOfRangeError(status.message());
+  }
+  if (!IsLegal(spec, configuration, problem.View())) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "problem ", FormatProblem(spec, problem), " is not legal for ",
+        FormatConfiguration(spec, configuration),
+        " (a problem predicate excludes it)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Problem>> ProblemsToCheckAt(
+    const KernelSpec& spec, const Configuration& configuration,
+    const std::vector<Problem>& problems) {
+  const bool must_check = spec.correctness.has_value();
+  if (must_check && problems.empty()) {
+    return absl::UnimplementedError(
+        "no problem was given at which to check results");
+  }
+  std::vector<Problem> legal;
+  for (const Problem& problem : problems) {
+    if (CheckLaunch(spec, configuration, problem, 1).ok()) {
+      legal.push_back(problem);
+    }
+  }
+  if (must_check && legal.empty()) {
+    return absl::FailedPreconditionError(
+        "none of the problems at which results are checked is legal for it; "
+        "add one to the manifest's correctness_problems");
+  }
+  return legal;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,241 @@
+#include "profiler_agent/measure/output_comparison.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/kernel_validation.h"
+
+namespace wavetune {
+namespace {
+
+// How elements of a type are stored, and the relative distance of neighbours.
+struct Float32 {
+  using Stored = float;
+  static double Value(Stored stored) { return stored; }
+};
+struct Bfloat16 {
+  using Stored = uint16_t;
+  static double Value(Stored stored) {
+    return std::bit_cast<float>(static_cast<uint32_t>(stored) << 16);
+  }
+};
+struct Int32 {
+  using Stored = int32_t;
+  static double Value(Stored stored) { return stored; }
+};
+struct Int64 {
+  using Stored = int64_t;
+  static double Value(Stored stored) { return static_cast<double>(stored); }
+};
+
+double StepOf(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return 0x1p-22;  // Two.
+    case ElementType::kBfloat16:
+      return 0x1p-7;
+    case ElementType::kInt32:
+    case ElementType::kInt64:
+      return 0;
+  }
+  return 0;
+}
+
+template <typename Type>
+double Element(absl::string_view bytes, size_t index) {
+  typename Type::Stored stored;
+  std::memcpy(&stored, bytes.data() + index * sizeof(stored), sizeof(stored));
+  return Type::Value(stored);
+}
+
+// Calls `visit` with the type of the elements.
+template <typename Visit>
+auto WithType(ElementType type, Visit visit) {
+  switch (type) {
+    case ElementType::kInt32:
+      return visit(Int32());
+    case ElementType::kInt64:
+      return visit(Int64());
+    case ElementType::kBfloat16:
+      return visit(Bfloat16());
+    case ElementType::kFloat32:
+      break;
+  }
+  return visit(Float32());
+}
+
+// Returns the elements in double; those that are not finite or larger than
+// `most` count as 0 and `most`.
+std::vector<double> Terms(ElementType type, absl::string_view magnitudes,
+                          double most) {
+  return WithType(type, [&](auto stored) {
+    using Type = decltype(stored);
+    std::vector<double> terms(magnitudes.size() /
+                              sizeof(typename Type::Stored));
+    for (size_t i = 0; i < terms.size(); ++i) {
+      const double term = std::abs(Element<Type>(magnitudes, i));
+      terms[i] = std::isfinite(term) ? std::min(term, most) : 0;
+    }
+    return terms;
+  });
+}
+
+double Norm(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum);
+}
+
+template <typename Type>
+std::vector<double> Values(absl::string_view bytes) {
+  std::vector<double> values(bytes.size() / sizeof(typename Type::Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = Element<Type>(bytes, i);
+  }
+  return values;
+}
+
+// Where and how an output is wrong.
+struct Difference {
+  double norm = 0;
+  size_t wrong = 0;  // Elements.
+  size_t first = 0;
+};
+
+// Compares with `factor` times each element's limit.
+template <typename Type>
+Difference Compare(const ExpectedOutput& expected, absl::string_view out,
+                   double factor) {
+  Difference difference;
+  double sum = 0;
+  for (size_t i = 0; i < expected.limits.size(); ++i) {
+    const double off =
+        Element<Type>(out, i) - Element<Type>(expected.content, i);
+    sum += off * off;
+    if (std::abs(off) <= factor * expected.limits[i]) continue;  // Not NaN.
+    if (difference.wrong++ == 0) difference.first = i;
+  }
+  difference.norm = std::sqrt(sum);
+  return difference;
+}
+
+// Returns why one element is wrong.
+std::string Explain(double is, double should_be) {
+  return absl::StrCat(
+      " (", is, " where ", should_be, " is right",
+      std::isnan(is) ? "; NaN is what is not written, or what is computed from "
+                       "outside of an input"
+                     : "",
+      ")");
+}
+
+}  // namespace
+
+ExpectedOutput ExpectedFrom(ElementType type, std::string content,
+                            absl::string_view magnitudes,
+                            const ComparisonRule& rule) {
+  const std::vector<double> values = WithType(
+      type, [&](auto stored) { return Values<decltype(stored)>(content); });
+  const std::vector<double> terms =
+      Terms(type, magnitudes, rule.most_magnitude);
+  const double count = std::max<double>(1, static_cast<double>(values.size()));
+  const double root = std::sqrt(count);
+  const double step = StepOf(type);
+  const double sum_error = step == 0 ? 0 : rule.sum_error;
+  ExpectedOutput expected;
+  expected.norm = Norm(values);
+  const double terms_norm = Norm(terms);
+  // Where the reference is 0 throughout, the tolerance is absolute.
+  const double rms = expected.norm == 0 ? 1 : expected.norm / root;
+  double largest = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double own = std::abs(values[i]);
+    largest = std::max(largest, own);
+    const double share =
+        terms_norm == 0 ? 1 : std::max(1.0, terms[i] * root / terms_norm);
+    expected.limits.push_back(
+        static_cast<float>(kElementToleranceFactor * rule.relative_tolerance *
+                               std::max(own, rms * share) +
+                           step * own + sum_error * terms[i]));
+  }
+  expected.norm_limit =
+      rule.relative_tolerance * (expected.norm == 0 ? 1 : expected.norm) +
+      step * largest + sum_error * terms_norm;
+  expected.content = std::move(content);
+  return expected;
+}
+
+absl::Status CompareOutput(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem,
+                           const ExpectedOutput& expected,
+                           absl::string_view out) {
+  if (out == expected.content) return absl::OkStatus();
+  return WithType(argument.type, [&](auto stored) -> absl::Status {
+    using Type = decltype(stored);
+    Difference difference = Compare<Type>(expected, out, 1);
+    const bool norm_holds = difference.norm <= expected.norm_limit;
+    if (norm_holds && difference.wrong == 0) return absl::OkStatus();
+    if (difference.wrong == 0) {  // Each is off by a little.
+      difference = Compare<Type>(expected, out, 1 / kElementToleranceFactor);
+    }
+    std::string where = "no element is off by much, but many are";
+    if (difference.wrong > 0) {
+      where = absl::StrCat(
+          "first wrong at ", PlaceOf(argument, problem, difference.first), "; ",
+          WithCommas(difference.wrong), " of ",
+          WithCommas(expected.limits.size()),
+          Explain(Element<Type>(out, difference.first),
+                  Element<Type>(expected.content, difference.first)));
+    }
+    return absl::DataLossError(absl::StrCat(
+        "output '", argument.name, "' at ", FormatProblem(spec, problem), ": ",
+        where, "; relative error ",
+        difference.norm / (expected.norm == 0 ? 1 : expected.norm),
+        ", tolerance ", spec.correctness->relative_tolerance));
+  });
+}
+
+int64_t FirstNotFinite(ElementType type, absl::string_view content) {
+  return WithType(type, [&](auto stored) -> int64_t {
+    using Type = decltype(stored);
+    const size_t count = content.size() / sizeof(typename Type::Stored);
+    for (size_t i = 0; i < count; ++i) {
+      if (!std::isfinite(Element<Type>(content, i))) {
+        return static_cast<int64_t>(i);
+      }
+    }
+    return -1;
+  });
+}
+
+std::string PlaceOf(const Argument& argument, const Problem& problem,
+                    size_t index) {
+  const Expression& size = argument.size;
+  const bool is_matrix =
+      size.kind == Expression::Kind::kProduct && size.children.size() == 2 &&
+      size.children[0].kind == Expression::Kind::kDimension &&
+      size.children[1].kind == Expression::Kind::kDimension;
+  if (!is_matrix) return absl::StrCat("element ", index);
+  const auto columns = static_cast<size_t>(std::max<int64_t>(
+      1, problem.extents[static_cast<size_t>(size.children[1].value)]));
+  return absl::StrCat("row ", index / columns, ", column ", index % columns);
+}
+
+absl::Status BrokenReference(const absl::Status& status) {
+  if (status.ok() || absl::IsUnavailable(status) ||
+      absl::IsResourceExhausted(status)) {
+    return status;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the reference kernel is broken: ", status.message()));
+}
+
+}  // namespace wavetune

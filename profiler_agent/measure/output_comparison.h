@@ -1,0 +1,82 @@
+// How a candidate's outputs are judged against the reference's, on every
+// backend.
+//
+// Two rules. The norm: ||out - reference||_2 <= tolerance ||reference||_2. Each
+// element: |out - reference| <= 8 tolerance * what an element is, which is the
+// larger of its own value and the outputs' root mean square (where the terms of
+// its sum are larger than others', so much more). In 10^6 elements one may be
+// off by twice the root mean square before the norm of a bf16 kernel (2e-3)
+// shows it; the second rule shows it at once. Errors that a norm within the
+// tolerance allows are alike in size, so that 8 times the tolerance is eight
+// standard deviations or more.
+//
+// Both rules allow, beside the tolerance, what no kernel can help: one step of
+// the output's type (two sums that round apart), and what sums in fp32 lose,
+// which is proportional to the sum of the magnitudes of the terms. Small
+// problems need that: a single output may be small by chance.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_OUTPUT_COMPARISON_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_OUTPUT_COMPARISON_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+
+namespace wavetune {
+
+// Each element against the tolerance; see above.
+inline constexpr double kElementToleranceFactor = 8;
+
+// What the reference computed, and how far a candidate may be from it.
+struct ExpectedOutput {
+  std::string content;
+  std::vector<float> limits;  // By element.
+  double norm = 0;
+  double norm_limit = 0;
+};
+
+struct ComparisonRule {
+  double relative_tolerance = 0;
+  // Of the sum of the magnitudes of an element's terms: what sums in fp32 lose.
+  double sum_error = 0;
+  // No element's terms sum up to more.
+  double most_magnitude = 0;
+};
+
+// Returns what to compare with. `magnitudes` is what the reference computes
+// from the magnitudes of its inputs (what a sum's terms are together), in the
+// same type; what is not finite there counts as 0. Sizes are equal.
+ExpectedOutput ExpectedFrom(ElementType type, std::string content,
+                            absl::string_view magnitudes,
+                            const ComparisonRule& rule);
+
+// Compares an output with what is expected; equal sizes. Errors: DATA_LOSS
+// naming the output, where it is first wrong, how many elements are, and both
+// values there.
+absl::Status CompareOutput(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem,
+                           const ExpectedOutput& expected,
+                           absl::string_view out);
+
+// Returns the index of the first element that is NaN or infinite, or -1.
+int64_t FirstNotFinite(ElementType type, absl::string_view content);
+
+// Returns "row 3, column 7" of an output whose manifest multiplies two
+// dimensions, "element 7" of others. Cannot fail.
+std::string PlaceOf(const Argument& argument, const Problem& problem,
+                    size_t index);
+
+// Returns the error of a reference that cannot be compiled or run, which is not
+// the candidate's fault: UNIMPLEMENTED, or `status` where the device is lost or
+// out of memory.
+absl::Status BrokenReference(const absl::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_OUTPUT_COMPARISON_H_

@@ -1,0 +1,92 @@
+// Compiles and checks many candidates on several workers of one device at once.
+//
+// Why several: a compile takes a third of a second of one core (PoCL) up to
+// seconds (NVRTC), and a space has a hundred candidates. The workers share the
+// cache of compiled programs, so the one that measures later finds what the
+// others compiled.
+//
+// Thread safety: one call per device at a time.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_PREPARE_BATCH_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_PREPARE_BATCH_H_
+
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/problem.h"
+#include "model/kernel/sample.h"
+#include "profiler_agent/measure/backend.h"
+
+namespace wavetune {
+
+// How many workers of a device prepare at once, from batch to batch: half as
+// many each time that something ran out beside others, one more after a batch
+// in which nothing did.
+class PrepareWidth {
+ public:
+  explicit PrepareWidth(size_t most) : most_(most), now_(most) {}
+
+  size_t now() const { return now_; }
+  void Halve() { now_ = now_ > 1 ? now_ / 2 : 1; }
+  void Grow() { now_ = now_ < most_ ? now_ + 1 : most_; }
+
+ private:
+  size_t most_;
+  size_t now_;
+};
+
+struct PrepareBatch {
+  LoadedKernel kernel;
+  std::vector<Configuration> configurations;
+  // Where every candidate for which they are legal is checked, as the manifest
+  // declares them.
+  std::vector<Problem> correctness_problems;
+  // Checks each candidate at the edges of its own tiles, too
+  // (model/kernel/correctness_problems.h). Not where nothing is launched.
+  bool check_edges = true;
+};
+
+// Called once per configuration, in any order, from one thread at a time. A
+// failure is a Candidate with an excluded_reason.
+using CandidateCallback =
+    std::function<void(size_t index, const Candidate& candidate)>;
+
+// Called in place of CandidateCallback, in the same way, for a configuration of
+// which nothing is known: something of the environment ran out, also when it
+// was tried alone. `reason` says what, and what to do.
+using EnvironmentCallback =
+    std::function<void(size_t index, const std::string& reason)>;
+
+struct PrepareOptions {
+  // Empty: such a configuration is a Candidate with an excluded_reason, too.
+  EnvironmentCallback on_environment;
+  PrepareWidth* width = nullptr;  // nullptr: all devices, at first.
+};
+
+// Prepares every configuration on `devices` (>= 1), one thread each; blocks
+// until all are reported. What ran out of something, crashed or failed by an
+// internal error is tried again at the end, alone: in a fresh process, with
+// those of the other devices ended. What fails so once more is excluded, unless
+// something ran out: that is the environment's fault. Where that happens three
+// times in a row the rest is not tried. From the first such failure on fewer
+// devices are used at once. A configuration with which a
+// device was lost is tried again behind the others, and excluded when that
+// happens once more while the device is in order otherwise. Errors: CANCELLED;
+// UNAVAILABLE when every device was lost; INVALID_ARGUMENT when the kernel
+// cannot be loaded; UNIMPLEMENTED when its reference is missing or broken. What
+// was reported stays valid.
+absl::Status RunPrepareBatch(absl::Span<Device* const> devices,
+                             const PrepareBatch& batch,
+                             const CandidateCallback& on_candidate,
+                             const std::stop_token& cancel,
+                             const PrepareOptions& options = {});
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_PREPARE_BATCH_H_

@@ -1,0 +1,486 @@
+#include "profiler_agent/measure/result_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "model/kernel/element_type.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping.h"
+#include "profiler_agent/measure/buffer_values.h"
+
+namespace wavetune {
+
+// One argument: where it lies, and what it held at first, guards included.
+struct CheckedArgument {
+  std::unique_ptr<CheckBuffer> buffer;
+  Guards guards;
+  std::string initial;
+};
+
+// What is alike for all candidates with these sizes.
+struct ResultChecker::Entry {
+  // By argument; empty where the reference says nothing of such data.
+  std::map<size_t, ExpectedOutput> expected;
+  std::vector<BufferSet> buffers;  // By candidate memory.
+  bool was_used = false;           // A candidate ran on it.
+  size_t bytes = 0;
+  uint64_t last_use = 0;
+};
+
+namespace {
+
+// Outputs left alone after the first launch, or a race, show in three.
+constexpr int kLaunchesOnRandom = 3;
+constexpr int kLaunchesOnCancelling = 1;
+// On the other poison: an integer that is left alone may be right on the usual
+// one.
+constexpr int kLaunchOnOtherPoison = kLaunchesOnRandom - 1;
+
+// Outputs with more elements are checked on random data alone: references are
+// slow, and how sums are split does not depend on the number of outputs.
+constexpr int64_t kMostCancellingElements = int64_t{1} << 20;
+
+// What sums in fp32 lose, relative to the sum of the magnitudes of the terms.
+// Of random terms two epsilons: seven standard deviations of a sum one after
+// another, however long. Where partial sums are as large as those of
+// cancelling data, rounding grows with the root of the length; this is enough
+// for 60,000 terms, and a hundredth of what partial sums in bf16 lose.
+constexpr double kSumErrorOnRandom = 0x1p-22;
+constexpr double kSumErrorOnCancelling = 0x1p-17;
+
+double SumError(CheckData data) {
+  return data == CheckData::kRandom ? kSumErrorOnRandom : kSumErrorOnCancelling;
+}
+
+bool IsInput(const KernelSpec& spec, size_t argument) {
+  return spec.arguments[argument].role == ArgumentRole::kInput;
+}
+
+CheckBuffers Addresses(const BufferSet& buffers) {
+  CheckBuffers addresses;
+  for (const auto& [argument, checked] : buffers) {
+    addresses[argument] = checked.buffer.get();
+  }
+  return addresses;
+}
+
+// A seed of its own for each argument of each problem.
+uint64_t SeedOf(const Problem& problem, size_t argument) {
+  uint64_t seed = argument + 1;
+  for (const int64_t extent : problem.extents) {
+    seed = seed * 0x100000001b3u + static_cast<uint64_t>(extent);
+  }
+  for (const int64_t extent : problem.repeated) {
+    seed = seed * 0x100000001b3u + static_cast<uint64_t>(extent);
+  }
+  return seed;
+}
+
+absl::StatusOr<BufferSet> MakeBuffers(const CheckTask& task, CheckData data,
+                                      CheckMemory& memory) {
+  BufferSet buffers;
+  for (size_t i = 0; i < task.spec.arguments.size(); ++i) {
+    const Argument& argument = task.spec.arguments[i];
+    if (argument.role == ArgumentRole::kScalar) continue;
+    ASSIGN_OR_RETURN(const size_t bytes,
+                     BufferBytes(argument, task.problem, task.configuration));
+    const size_t elements = bytes / ElementBytes(argument.type);
+    const std::string content =
+        argument.role == ArgumentRole::kOutput
+            ? PoisonValues(argument.type, elements)
+            : CheckInput(task.spec, i, task.problem, elements, data,
+                         SeedOf(task.problem, i));
+    CheckedArgument checked{.guards = memory.GuardsOf(bytes)};
+    checked.initial = Guarded(argument.type, checked.guards, content);
+    ASSIGN_OR_RETURN(checked.buffer, memory.Allocate(argument, bytes));
+    RETURN_IF_ERROR(checked.buffer->Write(checked.initial));
+    buffers.emplace(i, std::move(checked));
+  }
+  return buffers;
+}
+
+absl::Status PoisonOutputs(const KernelSpec& spec, const BufferSet& buffers) {
+  for (const auto& [i, checked] : buffers) {
+    if (IsInput(spec, i)) continue;
+    RETURN_IF_ERROR(checked.buffer->Restore(checked.initial));
+  }
+  return absl::OkStatus();
+}
+
+// Errors: DATA_LOSS where an input was written.
+absl::Status CheckInputs(const CheckTask& task, const BufferSet& buffers) {
+  for (const auto& [i, checked] : buffers) {
+    if (!IsInput(task.spec, i)) continue;
+    ASSIGN_OR_RETURN(const std::string whole, checked.buffer->Read());
+    RETURN_IF_ERROR(CheckInputUnchanged(task.spec, task.spec.arguments[i],
+                                        task.problem, checked.guards,
+                                        checked.initial, whole));
+  }
+  return absl::OkStatus();
+}
+
+// Runs the reference once; returns the outputs by argument.
+absl::StatusOr<std::map<size_t, std::string>> RunReference(
+    const CheckTask& task, const BufferSet& buffers) {
+  RETURN_IF_ERROR(PoisonOutputs(task.spec, buffers));
+  RETURN_IF_ERROR(task.reference(Addresses(buffers)));
+  std::map<size_t, std::string> outputs;
+  for (const auto& [i, checked] : buffers) {
+    if (IsInput(task.spec, i)) continue;
+    ASSIGN_OR_RETURN(const std::string whole, checked.buffer->Read());
+    RETURN_IF_ERROR(CheckGuards(task.spec, task.spec.arguments[i], task.problem,
+                                checked.guards, checked.initial, whole));
+    outputs[i] = std::string(WithoutGuards(checked.guards, whole));
+  }
+  return outputs;
+}
+
+// Returns what the reference computes from the magnitudes of its inputs, which
+// are put back.
+absl::StatusOr<std::map<size_t, std::string>> RunOnMagnitudes(
+    const CheckTask& task, const BufferSet& buffers) {
+  for (const auto& [i, checked] : buffers) {
+    if (!IsInput(task.spec, i)) continue;
+    const ElementType type = task.spec.arguments[i].type;
+    RETURN_IF_ERROR(checked.buffer->Write(
+        Guarded(type, checked.guards,
+                Magnitudes(type, std::string(WithoutGuards(
+                                     checked.guards, checked.initial))))));
+  }
+  ASSIGN_OR_RETURN(auto outputs, RunReference(task, buffers));
+  for (const auto& [i, checked] : buffers) {
+    if (!IsInput(task.spec, i)) continue;
+    RETURN_IF_ERROR(checked.buffer->Write(checked.initial));
+  }
+  return outputs;
+}
+
+// Returns the argument and the index of the first output of the reference that
+// is not finite.
+std::optional<std::pair<size_t, size_t>> NotFinite(
+    const KernelSpec& spec, const std::map<size_t, std::string>& outputs) {
+  for (const auto& [i, content] : outputs) {
+    const int64_t at = FirstNotFinite(spec.arguments[i].type, content);
+    if (at >= 0) return std::make_pair(i, static_cast<size_t>(at));
+  }
+  return std::nullopt;
+}
+
+bool IsIntegerOutput(const KernelSpec& spec, size_t argument) {
+  return !IsInput(spec, argument) && IsInteger(spec.arguments[argument].type);
+}
+
+bool HasIntegerOutput(const KernelSpec& spec) {
+  return std::any_of(spec.arguments.begin(), spec.arguments.end(),
+                     [](const Argument& argument) {
+                       return argument.role == ArgumentRole::kOutput &&
+                              IsInteger(argument.type);
+                     });
+}
+
+// Fills the outputs for a look at what does not depend on that: integers with
+// the other poison. Guards are as ever.
+absl::Status PoisonOtherwise(const KernelSpec& spec, const BufferSet& buffers) {
+  for (const auto& [i, checked] : buffers) {
+    if (IsInput(spec, i)) continue;
+    if (!IsIntegerOutput(spec, i)) {
+      RETURN_IF_ERROR(checked.buffer->Restore(checked.initial));
+      continue;
+    }
+    const ElementType type = spec.arguments[i].type;
+    const size_t bytes = WithoutGuards(checked.guards, checked.initial).size();
+    RETURN_IF_ERROR(checked.buffer->Write(Guarded(
+        type, checked.guards, OtherPoison(type, bytes / ElementBytes(type)))));
+  }
+  return absl::OkStatus();
+}
+
+// Runs the reference a second time where an output has integers, which say of
+// no value that it was left unwritten; `outputs` are those of the first time.
+// Errors: DATA_LOSS where one depends on what its place held.
+absl::Status CheckIntegersWritten(
+    const CheckTask& task, const BufferSet& buffers,
+    const std::map<size_t, std::string>& outputs) {
+  if (!HasIntegerOutput(task.spec)) return absl::OkStatus();
+  RETURN_IF_ERROR(PoisonOtherwise(task.spec, buffers));
+  RETURN_IF_ERROR(task.reference(Addresses(buffers)));
+  for (const auto& [i, content] : outputs) {
+    if (!IsIntegerOutput(task.spec, i)) continue;
+    const CheckedArgument& checked = buffers.at(i);
+    const Argument& argument = task.spec.arguments[i];
+    ASSIGN_OR_RETURN(const std::string whole, checked.buffer->Read());
+    const int64_t at = FirstThatFollowsPoison(
+        argument.type, content, WithoutGuards(checked.guards, whole));
+    if (at < 0) continue;
+    return absl::DataLossError(
+        absl::StrCat("its output '", argument.name, "' is as it was before at ",
+                     PlaceOf(argument, task.problem, static_cast<size_t>(at)),
+                     " of ", FormatProblem(task.spec, task.problem),
+                     ": it leaves it unwritten, or adds to what is there"));
+  }
+  return absl::OkStatus();
+}
+
+// No sum has more terms than an input has elements, none larger than 1.
+double MostMagnitude(const KernelSpec& spec, const BufferSet& buffers) {
+  size_t most = 1;
+  for (const auto& [i, checked] : buffers) {
+    if (!IsInput(spec, i)) continue;
+    most =
+        std::max(most, WithoutGuards(checked.guards, checked.initial).size() /
+                           ElementBytes(spec.arguments[i].type));
+  }
+  return static_cast<double>(most);
+}
+
+bool TakesCancelling(const CheckTask& task) {
+  if (!task.on_cancelling) return false;
+  for (const Argument& argument : task.spec.arguments) {
+    if (argument.role != ArgumentRole::kOutput) continue;
+    const int64_t elements =
+        Evaluate(argument.size, task.problem.View(), task.configuration);
+    if (elements > kMostCancellingElements) return false;
+  }
+  return true;
+}
+
+// Returns what to compare candidates with; nothing where the reference says
+// nothing of such data. Errors: as BrokenReference.
+absl::StatusOr<std::map<size_t, ExpectedOutput>> Expect(
+    const CheckTask& task, CheckData data, const BufferSet& buffers) {
+  ASSIGN_OR_RETURN(auto outputs, RunReference(task, buffers));
+  RETURN_IF_ERROR(CheckInputs(task, buffers));
+  std::map<size_t, ExpectedOutput> expected;
+  if (const auto found = NotFinite(task.spec, outputs)) {
+    // It may well overflow where all terms are large.
+    if (data == CheckData::kCancelling) return expected;
+    const Argument& argument = task.spec.arguments[found->first];
+    return absl::DataLossError(
+        absl::StrCat("its output '", argument.name, "' is not finite at ",
+                     PlaceOf(argument, task.problem, found->second), " of ",
+                     FormatProblem(task.spec, task.problem),
+                     ": it leaves it unwritten, or reads outside of an input"));
+  }
+  if (data == CheckData::kRandom) {
+    RETURN_IF_ERROR(CheckIntegersWritten(task, buffers, outputs));
+  }
+  ASSIGN_OR_RETURN(auto magnitudes, RunOnMagnitudes(task, buffers));
+  for (auto& [i, content] : outputs) {
+    expected[i] = ExpectedFrom(
+        task.spec.arguments[i].type, std::move(content), magnitudes[i],
+        {.relative_tolerance = task.spec.correctness->relative_tolerance,
+         .sum_error = SumError(data),
+         .most_magnitude = MostMagnitude(task.spec, buffers)});
+  }
+  return expected;
+}
+
+// "In which launch", where that is not clear.
+std::string LaunchName(const KernelSpec& spec, CheckData data, int launch) {
+  if (data == CheckData::kCancelling) {
+    return " (on inputs whose partial sums cancel)";
+  }
+  if (launch == 0) return "";
+  return absl::StrCat(" (in launch ", launch + 1,
+                      " of the same; launches before it were right",
+                      launch == kLaunchOnOtherPoison && HasIntegerOutput(spec)
+                          ? ", and found other values in integer outputs)"
+                          : ")");
+}
+
+absl::Status Annotated(const absl::Status& status, const std::string& note) {
+  return absl::Status(status.code(), absl::StrCat(status.message(), note));
+}
+
+// Judges the outputs of one launch. `first` has those of the first one: the
+// same bytes need no other look.
+absl::Status JudgeOutputs(const CheckTask& task,
+                          const std::map<size_t, ExpectedOutput>& expected,
+                          const BufferSet& buffers,
+                          std::map<size_t, std::string>& first) {
+  for (const auto& [i, checked] : buffers) {
+    if (IsInput(task.spec, i)) continue;
+    const Argument& argument = task.spec.arguments[i];
+    ASSIGN_OR_RETURN(std::string whole, checked.buffer->Read());
+    if (const auto seen = first.find(i);
+        seen != first.end() && seen->second == whole) {
+      continue;
+    }
+    RETURN_IF_ERROR(CheckGuards(task.spec, argument, task.problem,
+                                checked.guards, checked.initial, whole));
+    RETURN_IF_ERROR(CompareOutput(task.spec, argument, task.problem,
+                                  expected.at(i),
+                                  WithoutGuards(checked.guards, whole)));
+    first.emplace(i, std::move(whole));
+  }
+  return absl::OkStatus();
+}
+
+// Runs and judges the candidate's launches on one kind of data.
+absl::Status LaunchCandidate(const CheckTask& task, CheckData data,
+                             const std::map<size_t, ExpectedOutput>& expected,
+                             const BufferSet& buffers) {
+  const int launches =
+      data == CheckData::kRandom ? kLaunchesOnRandom : kLaunchesOnCancelling;
+  std::map<size_t, std::string> first;
+  for (int launch = 0; launch < launches; ++launch) {
+    RETURN_IF_ERROR(launch == kLaunchOnOtherPoison
+                        ? PoisonOtherwise(task.spec, buffers)
+                        : PoisonOutputs(task.spec, buffers));
+    RETURN_IF_ERROR(task.candidate(Addresses(buffers)));
+    absl::Status judged = JudgeOutputs(task, expected, buffers, first);
+    if (judged.ok()) continue;
+    return absl::IsDataLoss(judged)
+               ? Annotated(judged, LaunchName(task.spec, data, launch))
+               : judged;
+  }
+  return absl::OkStatus();
+}
+
+size_t BytesOf(const BufferSet& buffers) {
+  size_t bytes = 0;
+  for (const auto& [i, checked] : buffers) bytes += 2 * checked.initial.size();
+  return bytes;
+}
+
+}  // namespace
+
+ResultChecker::ResultChecker(ResultCheckerOptions options)
+    : options_(std::move(options)) {}
+
+ResultChecker::~ResultChecker() = default;
+
+void ResultChecker::Forget() { entries_.clear(); }
+
+template <typename Attempt>
+absl::Status ResultChecker::WithRoom(const Attempt& attempt) {
+  absl::Status status = attempt();
+  if (!absl::IsResourceExhausted(status) || entries_.empty()) return status;
+  Forget();  // What is kept may be what is in the way.
+  return attempt();
+}
+
+absl::Status ResultChecker::Check(const CheckTask& task) {
+  return WithRoom([&] { return CheckOnce(task); });
+}
+
+absl::Status ResultChecker::RunReference(const CheckTask& task) {
+  return WithRoom([&]() -> absl::Status {
+    RETURN_IF_ERROR(Find(task, CheckData::kRandom).status());
+    if (!TakesCancelling(task)) return absl::OkStatus();
+    return Find(task, CheckData::kCancelling).status();
+  });
+}
+
+absl::Status ResultChecker::CheckOnce(const CheckTask& task) {
+  for (const CheckData data : {CheckData::kRandom, CheckData::kCancelling}) {
+    if (data == CheckData::kCancelling && !TakesCancelling(task)) break;
+    for (size_t i = 0; i < options_.candidate_memories.size(); ++i) {
+      RETURN_IF_ERROR(CheckIn(task, data, i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResultChecker::CheckIn(const CheckTask& task, CheckData data,
+                                    size_t memory) {
+  for (;;) {
+    ASSIGN_OR_RETURN(Entry* const entry, Find(task, data));
+    if (entry->expected.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(BufferSet* const buffers,
+                     BuffersIn(task, data, memory, *entry));
+    const bool was_used = std::exchange(entry->was_used, true);
+    reference_watch_.CandidateRuns();
+    absl::Status wrong = LaunchCandidate(task, data, entry->expected, *buffers);
+    absl::Status written = wrong.ok() || absl::IsDataLoss(wrong)
+                               ? CheckInputs(task, *buffers)
+                               : absl::OkStatus();
+    if (wrong.ok() && written.ok()) return absl::OkStatus();
+    // Whoever fails may have written anywhere.
+    Forget();
+    if (written.ok()) return wrong;
+    if (!was_used || !absl::IsDataLoss(written)) return written;
+    // A candidate before it may have written into what was kept: once more.
+  }
+}
+
+ResultChecker::Key ResultChecker::KeyOf(const CheckTask& task, CheckData data) {
+  std::vector<int64_t> values;
+  for (const Argument& argument : task.spec.arguments) {
+    values.push_back(
+        Evaluate(argument.size, task.problem.View(), task.configuration));
+  }
+  values.push_back(Evaluate(task.spec.correctness->work_items,
+                            task.problem.View(), task.configuration));
+  return {task.problem, std::move(values),
+          task.spec.correctness->relative_tolerance, static_cast<int>(data)};
+}
+
+absl::StatusOr<ResultChecker::Entry*> ResultChecker::Find(const CheckTask& task,
+                                                          CheckData data) {
+  const Key key = KeyOf(task, data);
+  auto found = entries_.find(key);
+  if (found == entries_.end()) {
+    ASSIGN_OR_RETURN(Entry made, Make(task, data));
+    found = entries_.emplace(key, std::move(made)).first;
+    found->second.last_use = ++uses_;
+    MakeRoom();
+  }
+  found->second.last_use = ++uses_;
+  return &found->second;
+}
+
+absl::StatusOr<ResultChecker::Entry> ResultChecker::Make(const CheckTask& task,
+                                                         CheckData data) const {
+  CheckMemory* const memory = options_.reference_memory;
+  ASSIGN_OR_RETURN(BufferSet buffers, MakeBuffers(task, data, *memory));
+  absl::StatusOr<std::map<size_t, ExpectedOutput>> expected = [&] {
+    const ReferenceWatch::Scope running(reference_watch_);
+    return Expect(task, data, buffers);
+  }();
+  if (!expected.ok()) return BrokenReference(expected.status());
+  Entry entry;
+  entry.buffers.resize(options_.candidate_memories.size());
+  entry.bytes = BytesOf(buffers) * entry.buffers.size();
+  for (const auto& [argument, output] : *expected) {
+    entry.bytes += output.content.size() + 4 * output.limits.size();
+  }
+  entry.expected = *std::move(expected);
+  for (size_t i = 0; i < entry.buffers.size(); ++i) {
+    if (options_.candidate_memories[i] != memory) continue;
+    entry.buffers[i] = std::move(buffers);
+    break;
+  }
+  return entry;
+}
+
+absl::StatusOr<BufferSet*> ResultChecker::BuffersIn(const CheckTask& task,
+                                                    CheckData data,
+                                                    size_t memory,
+                                                    Entry& entry) const {
+  BufferSet& buffers = entry.buffers[memory];
+  if (buffers.empty()) {
+    ASSIGN_OR_RETURN(
+        buffers, MakeBuffers(task, data, *options_.candidate_memories[memory]));
+  }
+  return &buffers;
+}
+
+void ResultChecker::MakeRoom() {
+  size_t bytes = 0;
+  for (const auto& [key, entry] : entries_) bytes += entry.bytes;
+  while (bytes > options_.most_kept_bytes && entries_.size() > 1) {
+    const auto oldest = std::min_element(
+        entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+          return a.second.last_use < b.second.last_use;
+        });
+    bytes -= oldest->second.bytes;
+    entries_.erase(oldest);
+  }
+}
+
+}  // namespace wavetune

@@ -1,0 +1,149 @@
+// The correctness check: a candidate and the manifest's reference on the same
+// inputs. What differs between backends is memory and how they launch.
+//
+// What it finds: outputs that are wrong, anywhere, in norm or in one element;
+// outputs that are not written, also in launches after the first, and integers
+// that are what their place held before only by luck; writes
+// outside of an output, or into an input; reads outside of an input (they give
+// NaN); races, where one of three launches shows them; sums that are wrong only
+// where they cancel.
+//
+// What is alike for many candidates is made once: inputs, and what the
+// reference computes from them, are kept for the problems to come.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_RESULT_CHECK_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_RESULT_CHECK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/kernel/configuration.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/problem.h"
+#include "profiler_agent/measure/argument_guards.h"
+#include "profiler_agent/measure/check_inputs.h"
+#include "profiler_agent/measure/output_comparison.h"
+#include "profiler_agent/measure/reference_use.h"
+
+namespace wavetune {
+
+// Buffers of a checked launch, by argument.
+struct CheckedArgument;
+using BufferSet = std::map<size_t, CheckedArgument>;
+
+// Memory of one argument with its guards. Errors of all: as Device::Prepare.
+class CheckBuffer {
+ public:
+  virtual ~CheckBuffer() = default;
+
+  // Fills all of it: guard, argument, guard.
+  virtual absl::Status Write(absl::string_view whole) = 0;
+
+  // Does the same, with the same content in each call, whatever was written
+  // meanwhile: may be faster.
+  virtual absl::Status Restore(absl::string_view whole) { return Write(whole); }
+
+  // Returns all of it.
+  virtual absl::StatusOr<std::string> Read() = 0;
+};
+
+// Where arguments of checked launches lie.
+class CheckMemory {
+ public:
+  virtual ~CheckMemory() = default;
+
+  // Returns the guards that an argument of `bytes` gets.
+  virtual Guards GuardsOf(size_t /*bytes*/) const { return kUsualGuards; }
+
+  // Allocates an argument of `bytes` with its guards. Errors: as
+  // Device::Prepare.
+  virtual absl::StatusOr<std::unique_ptr<CheckBuffer>> Allocate(
+      const Argument& argument, size_t bytes) = 0;
+};
+
+// By argument.
+using CheckBuffers = std::map<size_t, CheckBuffer*>;
+
+// Launches on buffers and waits. Errors: as Device::Prepare.
+using CheckedLaunch = std::function<absl::Status(const CheckBuffers&)>;
+
+// One thing to check. All outlive the check.
+struct CheckTask {
+  const KernelSpec& spec;
+  const Configuration& configuration;
+  const Problem& problem;
+  CheckedLaunch candidate;
+  CheckedLaunch reference;
+  // Also on data whose partial sums cancel. Not for a vendor's library: it may
+  // round partial sums to the output's type.
+  bool on_cancelling = true;
+};
+
+struct ResultCheckerOptions {
+  // A candidate is checked in each of them.
+  std::vector<CheckMemory*> candidate_memories;
+  CheckMemory* reference_memory = nullptr;
+  // Of inputs, outputs and what is expected, host and device together.
+  size_t most_kept_bytes = size_t{64} << 20;
+};
+
+// Used by one thread.
+class ResultChecker {
+ public:
+  explicit ResultChecker(ResultCheckerOptions options);
+  ~ResultChecker();
+
+  // Forgets what was kept: another kernel comes.
+  void Forget();
+
+  // Launches the candidate on poisoned outputs, three times on random inputs
+  // (the third with another poison in integer outputs) and, where outputs have
+  // up to 2^20 elements, once on such as cancel, and judges each launch.
+  // Errors: DATA_LOSS
+  // naming the argument and where it is wrong; those of the candidate's launch;
+  // those of the reference's, as BrokenReference says them.
+  absl::Status Check(const CheckTask& task);
+
+  // Runs the reference on all inputs on which Check runs it, and keeps what it
+  // computes. Where no candidate has run yet, what becomes of the process shows
+  // the reference's faults. Errors: as Check's, of the reference alone.
+  absl::Status RunReference(const CheckTask& task);
+
+  // Whoever runs references or candidates besides the checker says so there.
+  ReferenceWatch& reference_watch() { return reference_watch_; }
+
+ private:
+  struct Entry;
+  // Returns what `attempt` does, and once more without what is kept where
+  // something ran out.
+  template <typename Attempt>
+  absl::Status WithRoom(const Attempt& attempt);
+  // Problem, sizes of arguments, tolerance, kind of data.
+  using Key = std::tuple<Problem, std::vector<int64_t>, double, int>;
+
+  absl::Status CheckOnce(const CheckTask& task);
+  absl::Status CheckIn(const CheckTask& task, CheckData data, size_t memory);
+  static Key KeyOf(const CheckTask& task, CheckData data);
+  absl::StatusOr<Entry*> Find(const CheckTask& task, CheckData data);
+  absl::StatusOr<Entry> Make(const CheckTask& task, CheckData data) const;
+  absl::StatusOr<BufferSet*> BuffersIn(const CheckTask& task, CheckData data,
+                                       size_t memory, Entry& entry) const;
+  void MakeRoom();
+
+  const ResultCheckerOptions options_;
+  std::map<Key, Entry> entries_;
+  uint64_t uses_ = 0;
+  ReferenceWatch reference_watch_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_RESULT_CHECK_H_

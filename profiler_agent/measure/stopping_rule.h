@@ -1,0 +1,64 @@
+// StoppingRule: when a measurement is good enough. Pure arithmetic.
+//
+// Why a rule and not a fixed number of launches: a 10 us launch on a quiet GPU
+// is known to 1 % after five launches; a launch on a busy CPU needs more, and a
+// one-second launch cannot be afforded twenty times.
+//
+// Thread safety: plain values, pure functions.
+#ifndef WAVETUNE_PROFILER_AGENT_MEASURE_STOPPING_RULE_H_
+#define WAVETUNE_PROFILER_AGENT_MEASURE_STOPPING_RULE_H_
+
+#include "profiler_agent/measure/latency_estimate.h"
+
+namespace wavetune {
+
+// Defaults: with five launches the quartile's interval spans the fastest four,
+// so one disturbed launch costs nothing; the rest keeps a sample at about 0.03
+// s of device time (120 candidates x 32 samples in two minutes on a CPU).
+// Longer samples buy little there: the fit averages over samples.
+struct StoppingRule {
+  int min_launches = 5;
+  int max_launches = 40;
+  double target_relative_error = 0.02;
+  double max_device_time_us = 30e3;
+
+  // Returns the rule with every value <= 0 replaced by the default, and
+  // max_launches >= min_launches. Cannot fail.
+  StoppingRule WithDefaults() const;
+};
+
+// What was measured so far.
+struct MeasurementProgress {
+  int launches = 0;  // Timings.
+  int launches_per_timing = 1;
+  double device_time_us = 0;  // Warm-up included.
+  LatencyEstimate estimate;   // Meaningless before the first launch.
+};
+
+enum class StopReason {
+  kGoOn,          // Not enough yet.
+  kTargetMet,     // The interval is narrow enough.
+  kMaxLaunches,   // Launched as often as allowed.
+  kMaxDeviceTime  // Used as much device time as allowed.
+};
+
+// Decides after a burst. A narrow interval wins over the limits. Before
+// min_launches nothing stops but two launches that took twice the device time
+// of a sample: the slowest candidates must not cost most of a profile. `rule`
+// has its defaults filled in. Cannot fail.
+StopReason Judge(const StoppingRule& rule, const MeasurementProgress& progress);
+
+// Returns how many launches the next burst takes, >= 1: min_launches first,
+// then as many as there were so far (the interval shrinks with the square root,
+// so smaller steps rarely change the verdict), within both limits.
+int NextBurstLaunches(const StoppingRule& rule,
+                      const MeasurementProgress& progress);
+
+// Returns whether the launches look disturbed, so that a narrow interval is not
+// trusted before a later burst agrees: the quartiles lie far apart, or a launch
+// took much longer than the median.
+bool LooksDisturbed(const LatencyEstimate& estimate);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_MEASURE_STOPPING_RULE_H_

@@ -1,0 +1,412 @@
+#include "server/agents/agent_device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
+#include "formats/types.h"
+#include "server/agents/agent_limits.h"
+
+namespace wavetune {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// How often a waiting batch looks at the clock.
+constexpr std::chrono::milliseconds kPollInterval{200};
+// How long an agent may take to end a cancelled batch before the job goes on
+// without it: the current launch sequence or compilation has to end first.
+constexpr std::chrono::seconds kCancelGrace{30};
+
+// The kernel as the wire has it, and its dimensions.
+struct WireKernel {
+  v1::KernelSource source;
+  std::vector<Dimension> dimensions;
+};
+
+absl::StatusOr<WireKernel> ToWire(const KernelFiles& kernel) {
+  WireKernel wire;
+  if (!wire.source.mutable_spec()->ParseFromString(kernel.spec_bytes)) {
+    return absl::InternalError(
+        absl::StrCat("kernel ", kernel.name, " has no readable spec"));
+  }
+  wire.source.set_fingerprint(kernel.fingerprint);
+  for (const KernelFiles::File& file : kernel.files) {
+    v1::SourceFile* const entry = wire.source.add_files();
+    entry->set_name(file.name);
+    entry->set_content(file.content);
+  }
+  for (const v1::Dimension& dimension : wire.source.spec().dimensions()) {
+    wire.dimensions.push_back(
+        {.name = dimension.name(), .repeated = dimension.repeated()});
+  }
+  return wire;
+}
+
+Sample ToSample(const MeasureItem& item, const v1::Sample& proto) {
+  // What was asked for counts, whatever the agent echoes.
+  Sample sample{.configuration = item.configuration, .problem = item.problem};
+  sample.latency_us = proto.latency_us();
+  sample.min_us = proto.min_us();
+  sample.relative_spread = proto.relative_spread();
+  sample.launches = proto.launches();
+  sample.device_time_us = proto.device_time_us();
+  sample.suspect = proto.suspect();
+  sample.sm_clock_mhz = proto.sm_clock_mhz();
+  sample.throttled = proto.throttled();
+  sample.throttle_reasons = proto.throttle_reasons();
+  return sample;
+}
+
+bool Usable(const Sample& sample) {
+  return std::isfinite(sample.latency_us) && sample.latency_us > 0 &&
+         std::isfinite(sample.min_us) &&
+         std::isfinite(sample.relative_spread) &&
+         std::isfinite(sample.device_time_us) && sample.device_time_us >= 0;
+}
+
+absl::Status SilentError(const AgentDevice::Stream& stream) {
+  return absl::UnavailableError(absl::StrCat("agent ", stream.agent_name,
+                                             " sent nothing for ",
+                                             stream.heartbeat_timeout_s, " s"));
+}
+
+// Which items of a batch were reported: the first report of each counts.
+class Reported {
+ public:
+  explicit Reported(size_t items) : reported_(items) {}
+
+  // Returns whether `index` is an item's, and the report its first.
+  bool Take(int32_t index) {
+    if (index < 0 || static_cast<size_t>(index) >= reported_.size()) {
+      return false;
+    }
+    auto reported = reported_[static_cast<size_t>(index)];
+    if (reported) return false;
+    reported = true;
+    return true;
+  }
+
+ private:
+  std::vector<bool> reported_;
+};
+
+// Cuts what an agent says of any length.
+void BoundTexts(v1::AttachRequest& report) {
+  const auto bound = [](std::string* text) {
+    if (text->size() > kMaxReasonBytes) {
+      *text = BoundedText(*text, kMaxReasonBytes);
+    }
+  };
+  if (report.has_candidate()) {
+    bound(report.mutable_candidate()->mutable_excluded_reason());
+  }
+  if (report.has_failure()) bound(report.mutable_failure()->mutable_reason());
+  if (report.has_done()) bound(report.mutable_done()->mutable_error());
+}
+
+}  // namespace
+
+void AgentDevice::Stream::Touch() {
+  last_message.store(SteadyClock::now().time_since_epoch().count());
+}
+
+double AgentDevice::Stream::SilentForS() const {
+  const SteadyClock::duration silence =
+      SteadyClock::now().time_since_epoch() -
+      SteadyClock::duration(last_message.load());
+  return std::chrono::duration<double>(silence).count();
+}
+
+bool AgentDevice::Stream::Silent() const {
+  return ended.load() || SilentForS() > heartbeat_timeout_s;
+}
+
+AgentDevice::AgentDevice(DeviceFacts facts, std::shared_ptr<Stream> stream)
+    : stream_(std::move(stream)), facts_(std::move(facts)) {}
+
+absl::Status AgentDevice::Prepare(
+    const KernelFiles& kernel, const std::string& specialisation,
+    const std::vector<Configuration>& configurations,
+    const std::vector<Problem>& correctness_problems, IfBusy if_busy,
+    const CandidateCallback& on_candidate) {
+  ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
+  const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
+  v1::AttachResponse request;
+  v1::PrepareBatch* const batch = request.mutable_prepare();
+  batch->set_batch_id(batch_id);
+  batch->set_device_uuid(device().uuid);
+  *batch->mutable_kernel() = std::move(wire.source);
+  batch->set_specialisation(specialisation);
+  for (const Configuration& configuration : configurations) {
+    *batch->add_configurations() = ConfigurationToProto(configuration);
+  }
+  for (const Problem& problem : correctness_problems) {
+    *batch->add_correctness_problems() =
+        ProblemToProto(wire.dimensions, problem);
+  }
+  Reported reported(configurations.size());
+  return RunBatch(batch_id, std::move(request), configurations.size(), if_busy,
+                  [&](const v1::AttachRequest& report) {
+                    if (!report.has_candidate()) return true;
+                    const v1::CandidateReport& proto = report.candidate();
+                    if (!reported.Take(proto.index())) return true;
+                    Preparation prepared{
+                        .candidate = CandidateFromProto(
+                            configurations[static_cast<size_t>(proto.index())],
+                            proto.facts()),
+                        .environment = proto.environment()};
+                    prepared.candidate.excluded_reason =
+                        proto.excluded_reason();
+                    return on_candidate(prepared);
+                  });
+}
+
+absl::Status AgentDevice::Measure(const KernelFiles& kernel,
+                                  const std::vector<MeasureItem>& items,
+                                  IfBusy if_busy,
+                                  const OutcomeCallback& on_outcome) {
+  ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
+  const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
+  v1::AttachResponse request;
+  v1::MeasureBatch* const batch = request.mutable_measure();
+  batch->set_batch_id(batch_id);
+  batch->set_device_uuid(device().uuid);
+  *batch->mutable_kernel() = std::move(wire.source);
+  for (const MeasureItem& item : items) {
+    v1::MeasureItem* const entry = batch->add_requests();
+    if (item.peer.empty()) {
+      *entry->mutable_configuration() =
+          ConfigurationToProto(item.configuration);
+    }
+    entry->set_peer(item.peer);
+    *entry->mutable_problem() = ProblemToProto(wire.dimensions, item.problem);
+  }
+  Reported reported(items.size());
+  return RunBatch(
+      batch_id, std::move(request), items.size(), if_busy,
+      [&](const v1::AttachRequest& report) {
+        Outcome outcome;
+        Sample sample;
+        if (report.has_sample() && reported.Take(report.sample().index())) {
+          outcome.index = static_cast<size_t>(report.sample().index());
+          sample = ToSample(items[outcome.index], report.sample().sample());
+          if (Usable(sample)) {
+            outcome.sample = &sample;
+          } else {
+            outcome.failure = absl::StrCat("the agent reported a latency of ",
+                                           sample.latency_us, " us");
+          }
+          return on_outcome(outcome);
+        }
+        if (report.has_failure() && reported.Take(report.failure().index())) {
+          outcome.index = static_cast<size_t>(report.failure().index());
+          outcome.failure = report.failure().reason();
+          outcome.exclude = report.failure().exclude_candidate();
+          return on_outcome(outcome);
+        }
+        return true;
+      });
+}
+
+absl::Status AgentDevice::RunBatch(uint64_t batch_id,
+                                   v1::AttachResponse request, size_t items,
+                                   IfBusy if_busy,
+                                   const ReportHandler& handler) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_.empty()) return absl::UnavailableError(closed_);
+    if (!problem_.empty()) return absl::UnavailableError(problem_);
+    batch_id_ = last_batch_id_ = batch_id;
+    inbox_.clear();
+    reports_left_ = ReportsAllowed(items);
+    cancelling_ = false;
+    if_busy_ = if_busy;
+    yielded_.clear();
+  }
+  stream_->send(std::move(request));
+  absl::Status result;
+  for (;;) {
+    v1::AttachRequest report;
+    result = NextReport(&report);
+    if (!result.ok()) break;
+    if (report.has_done()) {
+      if (report.done().kernel_broken()) {
+        result = absl::FailedPreconditionError(report.done().error());
+      } else if (!report.done().error().empty()) {
+        result = absl::UnavailableError(report.done().error());
+      } else if (report.done().cancelled()) {
+        result = absl::UnavailableError("the agent cancelled the batch");
+      }
+      break;
+    }
+    // What arrives while the agent winds a cancelled batch up counts, too.
+    if (!handler(report)) CancelBatch();
+  }
+  std::lock_guard lock(mutex_);
+  batch_id_ = 0;
+  if (!yielded_.empty() && (result.ok() || absl::IsUnavailable(result) ||
+                            absl::IsCancelled(result))) {
+    return absl::ResourceExhaustedError(yielded_);
+  }
+  if (cancelling_ && (result.ok() || absl::IsUnavailable(result))) {
+    return absl::CancelledError("batch cancelled");
+  }
+  return result;
+}
+
+absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!inbox_.empty()) {
+      *report = std::move(inbox_.front());
+      inbox_.pop_front();
+      return absl::OkStatus();
+    }
+    if (!closed_.empty()) return absl::UnavailableError(closed_);
+    if (!problem_.empty()) return absl::UnavailableError(problem_);
+    const DeviceState* const state = FreshState();
+    if (if_busy_ == IfBusy::kYield && !cancelling_ && state != nullptr &&
+        !state->busy.empty()) {
+      yielded_ = state->busy;
+      CancelBatchLocked();
+    }
+    if (cancelling_ && SteadyClock::now() - cancelled_at_ > kCancelGrace) {
+      return absl::CancelledError("the agent did not end the batch in time");
+    }
+    if (stream_->Silent()) break;
+    changed_.wait_for(lock, kPollInterval);
+  }
+  lock.unlock();
+  EndIfSilent();
+  return SilentError(*stream_);
+}
+
+bool AgentDevice::EndIfSilent() {
+  if (!stream_->Silent()) return false;
+  // For good: what it says now comes too late, as the stream is being ended.
+  stream_->ended.store(true);
+  stream_->end(SilentError(*stream_));
+  return true;
+}
+
+void AgentDevice::AcknowledgeStored(int64_t count) {
+  v1::AttachResponse message;
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_.empty()) return;
+    message.mutable_stored()->set_batch_id(last_batch_id_);
+  }
+  message.mutable_stored()->set_count(count);
+  stream_->send(std::move(message));
+}
+
+void AgentDevice::CancelBatch() {
+  std::lock_guard lock(mutex_);
+  yielded_.clear();  // Whoever cancels does not want it to go on later.
+  CancelBatchLocked();
+}
+
+void AgentDevice::CancelBatchLocked() {
+  if (batch_id_ == 0 || cancelling_ || !closed_.empty()) return;
+  cancelling_ = true;
+  cancelled_at_ = SteadyClock::now();
+  v1::AttachResponse message;
+  message.mutable_cancel()->set_batch_id(batch_id_);
+  stream_->send(std::move(message));
+}
+
+DeviceFacts AgentDevice::device() const {
+  std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+void AgentDevice::SetFacts(DeviceFacts facts) {
+  std::lock_guard lock(mutex_);
+  facts_ = std::move(facts);
+}
+
+const DeviceState* AgentDevice::FreshState() const {
+  const std::chrono::duration<double> age = SteadyClock::now() - state_at_;
+  if (!state_.has_value() || age.count() > stream_->heartbeat_timeout_s) {
+    return nullptr;
+  }
+  return &*state_;
+}
+
+std::optional<DeviceState> AgentDevice::state() const {
+  std::lock_guard lock(mutex_);
+  const DeviceState* const state = FreshState();
+  if (state == nullptr) return std::nullopt;
+  return *state;
+}
+
+void AgentDevice::SetState(DeviceState state) {
+  std::lock_guard lock(mutex_);
+  state_at_ = SteadyClock::now();
+  if (!state.busy.empty()) {
+    last_busy_ = state.busy;
+    busy_at_ = state_at_;
+  }
+  state_ = std::move(state);
+  changed_.notify_all();
+}
+
+std::string AgentDevice::BusyNow() const {
+  if (!closed_.empty() || !problem_.empty() || FreshState() == nullptr) {
+    return "";
+  }
+  if (!state_->busy.empty()) return state_->busy;
+  const std::chrono::duration<double> idle = SteadyClock::now() - busy_at_;
+  return idle.count() < stream_->idle_grace_s ? last_busy_ : "";
+}
+
+std::string AgentDevice::AwaitIdle(double timeout_s) {
+  std::unique_lock lock(mutex_);
+  const auto until =
+      SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
+                               std::chrono::duration<double>(timeout_s));
+  while (!BusyNow().empty() && SteadyClock::now() < until) {
+    changed_.wait_until(lock,
+                        std::min(until, SteadyClock::now() + kPollInterval));
+  }
+  return BusyNow();
+}
+
+absl::StatusOr<bool> AgentDevice::Deliver(uint64_t batch_id,
+                                          v1::AttachRequest report) {
+  BoundTexts(report);
+  std::lock_guard lock(mutex_);
+  if (batch_id != batch_id_) return false;
+  if (reports_left_ == 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "agent ", stream_->agent_name, " reports more of batch ", batch_id,
+        " on device ", facts_.uuid, " than the batch has items"));
+  }
+  --reports_left_;
+  inbox_.push_back(std::move(report));
+  changed_.notify_all();
+  return true;
+}
+
+std::string AgentDevice::problem() const {
+  std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+void AgentDevice::SetProblem(const std::string& problem) {
+  std::lock_guard lock(mutex_);
+  problem_ = problem;
+  changed_.notify_all();
+}
+
+void AgentDevice::Close(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  if (closed_.empty()) closed_ = why;
+  changed_.notify_all();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,125 @@
+// AgentDirectory: which devices have an agent now, and which were ever seen.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_AGENTS_AGENT_DIRECTORY_H_
+#define WAVETUNE_SERVER_AGENTS_AGENT_DIRECTORY_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/repeated_lines.h"
+#include "server/agents/agent_device.h"
+#include "server/jobs/measurement_executor.h"
+#include "server/store/device_store.h"
+
+namespace wavetune {
+
+class AgentDirectory : public ExecutorDirectory {
+ public:
+  struct Known {
+    DeviceRecord record;
+    bool attached = false;
+    // Since an attached agent's last message, where that is a while ago; else
+    // 0.
+    double silent_s = 0;
+    std::string problem;               // Why an attached device cannot be used.
+    std::optional<DeviceState> state;  // What an attached device does.
+  };
+
+  // Does something soon, on a thread that may wait for a disk.
+  using Later = std::function<void(std::function<void()>)>;
+
+  // Store and clock outlive the directory. What is stored is stored `later`, as
+  // agents' messages come on threads that must not wait; empty: at once.
+  AgentDirectory(DeviceStore* store, Clock* clock, Later later = nullptr);
+
+  // Reads the devices seen before. Errors: the store's.
+  absl::Status Load();
+
+  // Attaches all devices of a stream, or none. Errors: ALREADY_EXISTS where
+  // another live agent has one of them; INVALID_ARGUMENT for a device without
+  // a UUID or named twice; RESOURCE_EXHAUSTED where more than
+  // kMaxAttachedDevices would be attached.
+  absl::Status Attach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  // Returns what Attach would, and changes nothing.
+  absl::Status Check(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  void Detach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  // A device's problem has changed.
+  void Notify();
+  // Remembers an attached device as it is now.
+  void See(const std::shared_ptr<AgentDevice>& device);
+  // By the directory's clock.
+  int64_t NowUs() { return clock_->NowUs(); }
+  // Logs a warning about a device; repetitions are summed up, `kind` by kind.
+  void Warn(const std::string& kind, const std::string& text);
+  // Logs the sums that are due. To be called now and then.
+  void LogDue();
+  // Stores the devices that could not be stored when they were seen.
+  void SaveDevices();
+
+  // Returns every device ever seen, sorted by UUID.
+  std::vector<Known> List();
+
+  // Returns the facts of a device by UUID. Errors: NOT_FOUND naming the known
+  // ones.
+  absl::StatusOr<DeviceFacts> Facts(const std::string& device_uuid);
+
+  // Returns the device meant where none is named: any of the attached ones, or
+  // where none is, of those ever seen, if all have the same silicon and
+  // environment keys.
+  std::optional<DeviceFacts> ImpliedDevice();
+
+  std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
+                                            double timeout_s) override;
+  std::string WhyUnusable(const std::string& device_uuid) override;
+  std::vector<std::string> Attached() override;
+
+ private:
+  // As Check. Holds mutex_.
+  absl::Status CheckFree(
+      const std::vector<std::shared_ptr<AgentDevice>>& devices) const;
+  // Returns a usable attached device, or nullptr; ends the stream of an agent
+  // that has hung. Holds mutex_.
+  std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
+  void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
+  // Has the store learn of a device what is known then: soon, and once however
+  // often it is asked for meanwhile.
+  void StoreLater(const std::string& uuid);
+  void Store(const DeviceRecord& record);
+  // Removes the devices seen longest ago where there are too many, and returns
+  // their UUIDs. Holds mutex_.
+  std::vector<std::string> ForgetOldest();
+
+  DeviceStore* const store_;
+  Clock* const clock_;
+  const Later later_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
+  std::map<std::string, DeviceRecord> seen_;
+  std::set<std::string> unsaved_;  // Of those seen.
+  std::set<std::string> pending_;  // Will be stored, or forgotten, later.
+  std::mutex lines_mutex_;
+  RepeatedLines lines_;  // Guarded by lines_mutex_.
+};
+
+// Returns those of the devices for which `wanted` holds that are attached; all
+// of them where none is.
+std::vector<DeviceFacts> AttachedElseSeen(
+    const std::vector<AgentDirectory::Known>& known,
+    const std::function<bool(const DeviceFacts&)>& wanted);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_AGENTS_AGENT_DIRECTORY_H_

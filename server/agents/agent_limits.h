@@ -1,0 +1,40 @@
+// What one agent may bring into the daemon. Agents are programs of the node's
+// operator, but of any version, and in containers of others.
+#ifndef WAVETUNE_SERVER_AGENTS_AGENT_LIMITS_H_
+#define WAVETUNE_SERVER_AGENTS_AGENT_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wavetune {
+
+// Devices attached at once, of all agents: 16 GPUs of 7 instances each are 112.
+// Each may have a thread of its own while a job runs on it.
+inline constexpr size_t kMaxAttachedDevices = 128;
+// Devices ever seen. The one seen longest ago makes room.
+inline constexpr size_t kMaxSeenDevices = 1024;
+// Of a device's UUID, which names it everywhere, and of all its facts.
+inline constexpr size_t kMaxUuidBytes = 256;
+inline constexpr size_t kMaxFactsBytes = size_t{8} << 10;
+// Of an agent's name and of why a device is busy.
+inline constexpr size_t kMaxAgentNameBytes = 256;
+// Of the reason for an exclusion, a failure or a device's problem, as it is
+// kept: what compilers say first is what counts.
+inline constexpr size_t kMaxReasonBytes = size_t{4} << 10;
+
+// Reports of a batch: one for each item and the end. An agent of another
+// version may say something more.
+inline constexpr uint64_t ReportsAllowed(size_t items) {
+  return 2 * uint64_t{items} + 16;
+}
+
+// Reports of devices' facts and problems, within kDeviceReportsS: an agent
+// sends one where something changes.
+inline constexpr int64_t kDeviceReportsS = 10;
+inline constexpr size_t DeviceReportsAllowed(size_t devices) {
+  return 16 * devices + 64;
+}
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_AGENTS_AGENT_LIMITS_H_

@@ -1,0 +1,87 @@
+#include "server/catalog/staleness_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/table/table_codec.h"
+#include "model/testing/kernels.h"
+#include "server/jobs/fake_measurement_executor.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/store/fake_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class StalenessWatchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SetDriver("580");
+    const ProfileKey key{spec_.name, std::string(64, 'a'), SiliconKey(device_),
+                         EnvironmentKey(device_)};
+    const auto payload =
+        EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
+    ASSERT_TRUE(tables_.Promote({.key = key}, *payload).ok());
+  }
+
+  void SetDriver(const std::string& driver) {
+    device_.driver = driver;
+    ASSERT_TRUE(device_store_.Put({.facts = device_}).ok());
+    ASSERT_TRUE(devices_.Load().ok());
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  DeviceFacts device_ = testing::H200();
+  FakeTableStore store_;
+  FakeDeviceStore device_store_;
+  SystemClock clock_;
+  TableCatalog tables_{&store_, [](const std::string&) {}};
+  AgentDirectory devices_{&device_store_, &clock_};
+  FakeKernelCatalog kernels_;
+  TableJudge judge_{&devices_, &kernels_};
+  std::vector<std::string> log_;
+  StalenessWatch watch_{&tables_, &judge_, [this](const std::string& line) {
+                          log_.push_back(line);
+                        }};
+};
+
+TEST_F(StalenessWatchTest, SaysNothingOfACurrentTable) {
+  watch_.Look();
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+TEST_F(StalenessWatchTest, WritesOneLineForEachChange) {
+  SetDriver("590");
+  watch_.Look();
+  watch_.Look();
+  ASSERT_THAT(log_, ElementsAre(HasSubstr("driver \"580\", now \"590\"")));
+  SetDriver("600");
+  watch_.Look();
+  SetDriver("580");
+  watch_.Look();
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("590"), HasSubstr("600"),
+                                HasSubstr("is current again")));
+}
+
+TEST_F(StalenessWatchTest, TellsWhoWatchesTables) {
+  std::vector<std::string> heard;
+  const TableCatalog::Watch watch =
+      tables_.Subscribe(0, [&heard](const TableChange& change) {
+        EXPECT_EQ(change.kind, TableChange::Kind::kRemarked);
+        heard.push_back(change.stale_reason);
+      });
+  SetDriver("590");
+  watch_.Look();
+  SetDriver("580");
+  watch_.Look();
+  EXPECT_THAT(heard, ElementsAre(HasSubstr("590"), IsEmpty()));
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,201 @@
+// TableCatalog: the serving tables in memory, ready to decide and to be sent.
+//
+// Requests never touch the disk but for tables that were replaced. Matching a
+// table to a device is here too: equal silicon keys are required; where the
+// environment key or the kernel's fingerprint differs the table is served as
+// stale (server/catalog/table_staleness.h), because yesterday's table beats
+// the default on the morning after a driver upgrade.
+//
+//   TableCatalog catalog(&store, warn);
+//   RETURN_IF_ERROR(catalog.Load());
+//   ASSIGN_OR_RETURN(TableMatch match, catalog.Find({.kernel = "gemm"}));
+//
+// Thread safety: thread-safe. Promotions are serialised.
+#ifndef WAVETUNE_SERVER_CATALOG_TABLE_CATALOG_H_
+#define WAVETUNE_SERVER_CATALOG_TABLE_CATALOG_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "model/decide/compiled_table.h"
+#include "model/kernel/device.h"
+#include "server/jobs/listeners.h"
+#include "server/store/records.h"
+#include "server/store/table_store.h"
+
+namespace wavetune {
+
+// A table that serves, or served; `table` may be nullptr where a list says so.
+struct ServingTable {
+  TableRecord record;
+  std::shared_ptr<const CompiledTable> table;
+};
+
+// What serves at one revision.
+struct TableSnapshot {
+  std::vector<ServingTable> tables;  // Sorted by key.
+  // What was withdrawn and not replaced since; sorted by key. The tables are in
+  // memory, as they say what their kernel's default is; nullptr: unreadable.
+  std::vector<ServingTable> withdrawn;
+  uint64_t revision = 0;
+};
+
+// Which table is wanted.
+struct TableQuery {
+  std::string kernel;
+  std::optional<DeviceFacts> device;  // Absent: any.
+  std::string fingerprint;            // Hex, or a prefix; empty: any.
+  // Returns the fingerprint that the kernel has now, empty where that is not
+  // known. Asked only where no fingerprint is given and several fit.
+  std::function<std::string()> current_fingerprint = nullptr;
+};
+
+struct TableMatch {
+  ServingTable serving;
+  std::string stale_reason;  // What differs; empty: nothing.
+
+  bool stale() const { return !stale_reason.empty(); }
+};
+
+struct TableChange {
+  // Retired for a reason where `table.withdrawn` is not empty.
+  // kRemarked: it became stale, or current again; what it holds is the same.
+  enum class Kind { kPromoted, kRetired, kRemarked };
+  Kind kind = Kind::kPromoted;
+  TableRecord table;
+  uint64_t revision = 0;
+  std::string stale_reason = "";  // Of kRemarked; empty: current.
+};
+
+class TableCatalog {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+  using Listener = Listeners<TableChange>::Listener;
+  using Handle = Listeners<TableChange>::Handle;
+
+  // Changes that a late watcher can catch up with.
+  static constexpr size_t kChangesKept = 1024;
+  // Shortest fingerprint prefix that selects.
+  static constexpr size_t kMinFingerprintPrefix = 8;
+
+  // Where a watch starts.
+  struct Watch {
+    std::shared_ptr<const TableSnapshot> snapshot;
+    // Changes since the revision asked for, where these are still known;
+    // absent: the watcher needs the snapshot.
+    std::optional<std::vector<TableChange>> changes;
+    Handle handle;  // Drop to end.
+  };
+
+  // `store` outlives the catalog. `warn` hears of tables left out.
+  TableCatalog(TableStore* store, Warn warn);
+
+  // Reads what serves. A corrupt table is left out with a warning. Errors: the
+  // store's, when the list itself cannot be read.
+  absl::Status Load();
+
+  // Returns what serves now.
+  std::shared_ptr<const TableSnapshot> snapshot() const;
+
+  // Returns the table for `query`. Of several that fit, those of the kernel's
+  // current fingerprint are preferred, then those of the device's environment,
+  // then the one promoted last: an edited kernel keeps its old table. What was
+  // withdrawn competes with the others, so that no older table takes its place.
+  // Errors: NOT_FOUND naming what is there instead, or why what would answer
+  // was withdrawn; FAILED_PRECONDITION listing the choices where they differ in
+  // silicon, or in fingerprint under a prefix; INVALID_ARGUMENT for a
+  // fingerprint prefix that is too short.
+  absl::StatusOr<TableMatch> Find(const TableQuery& query) const;
+
+  // Returns what Find would answer with, had it not been withdrawn; nothing
+  // where that is not why it finds nothing.
+  std::optional<ServingTable> FindWithdrawn(const TableQuery& query) const;
+
+  // Returns a table by digest, serving or not. Errors: as TableStore::Get;
+  // INVALID_ARGUMENT for something that is no digest.
+  absl::StatusOr<ServingTable> Get(absl::string_view digest) const;
+
+  // Returns the table that a new one for `key` has to beat: same kernel name
+  // and silicon key; the same fingerprint is preferred, then the same
+  // environment, then the newest: what Find answers with. None where that was
+  // withdrawn.
+  std::optional<ServingTable> Incumbent(const ProfileKey& key) const;
+
+  // Stores a table and makes it serve. `verified_against` is the digest of the
+  // incumbent that it was found to beat, empty for none; without it, it is
+  // compared with nothing. Errors: as CompiledTable::Create and
+  // TableStore::Promote; ABORTED where another incumbent serves by now, or
+  // where that one does no longer; then nothing changed.
+  absl::StatusOr<TableRecord> Promote(
+      TableRecord record, const std::string& payload,
+      const std::optional<std::string>& verified_against = std::nullopt);
+
+  // Notes that `table` computes wrong results for `key`: it serves no longer
+  // there, and no older one takes its place until another is promoted. `why`
+  // says which configuration; for people. Nothing where another table serves
+  // for just that key by now: it is not what was meant. Errors: as
+  // TableStore::Withdraw; then it is withdrawn all the same, and
+  // SaveWithdrawals has to store it.
+  absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
+                        const std::string& why);
+
+  // Stores the withdrawals that the store could not take. Errors: as
+  // TableStore::Withdraw; what is left is tried with the next call. Cheap where
+  // there are none.
+  absl::Status SaveWithdrawals();
+
+  // Ends serving. Errors: as TableStore::Retire.
+  absl::Status Retire(const ProfileKey& key);
+
+  // Tells watchers that a table became stale, or current again where `reason`
+  // is empty. Not among the changes that a late watcher catches up with: it is
+  // told how each table is. The snapshot is another one afterwards, with the
+  // same tables: whoever keeps what is to be said of one says it anew.
+  void Remark(const TableRecord& table, const std::string& stale_reason);
+
+  // Subscribes to changes after the returned snapshot. Listeners are called in
+  // the order of revisions, from the promoting thread.
+  Watch Subscribe(uint64_t from_revision, Listener listener);
+
+ private:
+  // Returns a table, of the store only where it is not in memory.
+  absl::StatusOr<std::shared_ptr<const CompiledTable>> TableOf(
+      const std::string& digest) const;
+  // Makes `next` the snapshot, at the change's revision, and tells watchers.
+  // Holds change_mutex_.
+  void Publish(TableSnapshot next, TableChange change);
+  // The same for a table that was withdrawn.
+  void PublishWithdrawn(const TableRecord& record);
+
+  TableStore* const store_;
+  const Warn warn_;
+  std::mutex change_mutex_;  // Serialises promotions; taken before mutex_.
+  // Withdrawals that are not stored yet. Guarded by change_mutex_.
+  std::map<ProfileKey, TableRecord> unsaved_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<const TableSnapshot> snapshot_;
+  std::deque<TableChange> changes_;  // Ascending revisions, no gaps.
+  uint64_t changes_from_ = 0;  // All changes after this revision are kept.
+  Listeners<TableChange> listeners_;
+};
+
+// Return {kernel -> digest} of `tables`, and its digest; where a kernel has
+// several, the last promoted counts. Cannot fail.
+std::map<std::string, std::string> TableSetOf(
+    const std::vector<ServingTable>& tables);
+std::string TableSetDigestOf(const std::vector<ServingTable>& tables);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_CATALOG_TABLE_CATALOG_H_

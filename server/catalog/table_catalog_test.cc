@@ -1,0 +1,359 @@
+#include "server/catalog/table_catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/table/table_codec.h"
+#include "model/testing/kernels.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/store/fake_stores.h"
+#include "server/store/faulty_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kOther[] =
+    "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+class TableCatalogTest : public ::testing::Test {
+ protected:
+  ProfileKey Key(const DeviceFacts& device,
+                 const std::string& fingerprint = std::string(64, 'a')) {
+    return {spec_.name, fingerprint, SiliconKey(device),
+            EnvironmentKey(device)};
+  }
+
+  TableRecord Promote(TableCatalog& catalog, const ProfileKey& key,
+                      double latency_us = 10) {
+    const Table table =
+        FixedTable(spec_, key, spec_.default_configuration, latency_us);
+    const auto payload = EncodeTable(table);
+    EXPECT_TRUE(payload.ok()) << payload.status();
+    TableRecord record{.key = key};
+    record.device_label = "label";
+    const auto promoted = catalog.Promote(record, *payload);
+    EXPECT_TRUE(promoted.ok()) << promoted.status();
+    return *promoted;
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  const DeviceFacts device_ = testing::H200();
+  FakeTableStore store_;
+  std::vector<std::string> warnings_;
+  TableCatalog catalog_{
+      &store_, [this](const std::string& w) { warnings_.push_back(w); }};
+};
+
+TEST_F(TableCatalogTest, NamesWhatThereIsWhenNothingFits) {
+  EXPECT_THAT(catalog_.Find({.kernel = "nope"}).status().message(),
+              HasSubstr("no kernel has one yet"));
+  Promote(catalog_, Key(device_));
+  const auto missing = catalog_.Find({.kernel = "nope"});
+  EXPECT_TRUE(absl::IsNotFound(missing.status()));
+  EXPECT_THAT(missing.status().message(), HasSubstr(spec_.name));
+}
+
+TEST_F(TableCatalogTest, ServesStaleWhenOnlyTheEnvironmentDiffers) {
+  const TableRecord promoted = Promote(catalog_, Key(device_));
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = upgraded});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_TRUE(match->stale());
+  EXPECT_THAT(match->stale_reason, HasSubstr("now \"999.1\""));
+  EXPECT_EQ(match->serving.record.digest, promoted.digest);
+
+  DeviceFacts other = device_;
+  other.multiprocessors = 66;
+  EXPECT_TRUE(absl::IsNotFound(
+      catalog_.Find({.kernel = spec_.name, .device = other}).status()));
+}
+
+TEST_F(TableCatalogTest, PrefersTheSameEnvironment) {
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog_, Key(upgraded), 11);
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = device_});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_FALSE(match->stale());
+  EXPECT_EQ(match->serving.record.digest, old_table.digest);
+  // Without a device the newest counts.
+  EXPECT_EQ(catalog_.Find({.kernel = spec_.name})->serving.record.digest,
+            new_table.digest);
+}
+
+TEST_F(TableCatalogTest, ListsTheChoicesOfAnAmbiguousRequest) {
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
+  Promote(catalog_, Key(device_), 10);
+  const TableRecord other = Promote(catalog_, Key(smaller, kOther), 11);
+  const auto match = catalog_.Find({.kernel = spec_.name});
+  EXPECT_TRUE(absl::IsFailedPrecondition(match.status()));
+  EXPECT_THAT(match.status().message(), HasSubstr(kOther));
+  EXPECT_THAT(match.status().message(), HasSubstr(std::string(64, 'a')));
+  const auto named =
+      catalog_.Find({.kernel = spec_.name, .fingerprint = "bbbbbbbb"});
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->serving.record.digest, other.digest);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      catalog_.Find({.kernel = spec_.name, .fingerprint = "bbb"}).status()));
+}
+
+TEST_F(TableCatalogTest, PrefersTheCurrentFingerprintThenTheNewest) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog_, Key(device_, kOther), 11);
+  TableQuery query{.kernel = spec_.name, .device = device_};
+  EXPECT_EQ(catalog_.Find(query)->serving.record.digest, new_table.digest);
+  query.current_fingerprint = [] { return std::string(64, 'a'); };
+  EXPECT_EQ(catalog_.Find(query)->serving.record.digest, old_table.digest);
+  query.current_fingerprint = [] { return std::string(64, 'c'); };
+  EXPECT_EQ(catalog_.Find(query)->serving.record.digest, new_table.digest);
+}
+
+TEST_F(TableCatalogTest, KeepsReplacedTablesReadableByDigest) {
+  const TableRecord first = Promote(catalog_, Key(device_), 10);
+  const TableRecord second = Promote(catalog_, Key(device_), 11);
+  EXPECT_EQ(catalog_.snapshot()->tables.size(), 1u);
+  EXPECT_TRUE(catalog_.Get(first.digest).ok());
+  EXPECT_TRUE(catalog_.Get(second.digest).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(catalog_.Get("xyz").status()));
+  EXPECT_TRUE(absl::IsNotFound(catalog_.Get(std::string(64, '0')).status()));
+}
+
+TEST_F(TableCatalogTest, LeavesCorruptTablesOutAndSaysSo) {
+  const TableRecord bad = Promote(catalog_, Key(device_), 10);
+  const TableRecord good = Promote(catalog_, Key(device_, kOther), 11);
+  store_.Corrupt(bad.digest);
+  TableCatalog reopened(
+      &store_, [this](const std::string& w) { warnings_.push_back(w); });
+  ASSERT_TRUE(reopened.Load().ok());
+  ASSERT_EQ(reopened.snapshot()->tables.size(), 1u);
+  EXPECT_EQ(reopened.snapshot()->tables[0].record.digest, good.digest);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("left out")));
+}
+
+TEST_F(TableCatalogTest, ChangesNothingWhenTheStoreIsFull) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord first = Promote(catalog, Key(device_), 10);
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  const auto payload = EncodeTable(
+      FixedTable(spec_, Key(device_), spec_.default_configuration, 12));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      catalog.Promote({.key = Key(device_)}, *payload).status()));
+  EXPECT_EQ(catalog.snapshot()->tables[0].record.digest, first.digest);
+  EXPECT_EQ(catalog.snapshot()->revision, first.revision);
+}
+
+TEST_F(TableCatalogTest, TellsWatchersInOrderAndOnlyWhileTheyListen) {
+  Promote(catalog_, Key(device_), 10);
+  std::vector<uint64_t> heard;
+  TableCatalog::Watch watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change.revision); });
+  EXPECT_EQ(watch.snapshot->revision, 1u);
+  Promote(catalog_, Key(device_, kOther), 11);
+  ASSERT_TRUE(catalog_.Retire(Key(device_)).ok());
+  EXPECT_THAT(heard, ElementsAre(2u, 3u));
+  watch.handle.reset();
+  Promote(catalog_, Key(device_), 12);
+  EXPECT_EQ(heard.size(), 2u);
+}
+
+TEST_F(TableCatalogTest, LateWatchersCatchUpWhereChangesAreKnown) {
+  Promote(catalog_, Key(device_), 10);
+  Promote(catalog_, Key(device_), 11);
+  const auto listen = [](const TableChange&) {};
+  const TableCatalog::Watch late = catalog_.Subscribe(1, listen);
+  ASSERT_TRUE(late.changes.has_value());
+  ASSERT_EQ(late.changes->size(), 1u);
+  EXPECT_EQ(late.changes->front().revision, 2u);
+  // A revision of the future, and one from before the start.
+  EXPECT_FALSE(catalog_.Subscribe(9, listen).changes.has_value());
+  TableCatalog reopened(&store_, [](const std::string&) {});
+  ASSERT_TRUE(reopened.Load().ok());
+  EXPECT_FALSE(reopened.Subscribe(1, listen).changes.has_value());
+  EXPECT_TRUE(reopened.Subscribe(2, listen).changes.has_value());
+}
+
+TEST_F(TableCatalogTest, AnyFingerprintOfTheKernelIsTheIncumbent) {
+  EXPECT_FALSE(catalog_.Incumbent(Key(device_)).has_value());
+  const TableRecord other = Promote(catalog_, Key(device_, kOther), 10);
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, other.digest);
+  const TableRecord own = Promote(catalog_, Key(device_), 11);
+  Promote(catalog_, Key(device_, kOther), 12);
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, own.digest);
+}
+
+TEST_F(TableCatalogTest, NoOlderTableTakesThePlaceOfAWithdrawnOne) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord current = Promote(catalog_, Key(device_, kOther), 11);
+  ASSERT_TRUE(
+      catalog_.Withdraw(current.key, current, "it chooses a wrong one").ok());
+  const TableQuery by_name{.kernel = spec_.name, .device = device_};
+  const auto found = catalog_.Find(by_name);
+  EXPECT_TRUE(absl::IsNotFound(found.status()));
+  EXPECT_THAT(std::string(found.status().message()),
+              HasSubstr("was withdrawn: it chooses a wrong one"));
+  ASSERT_TRUE(catalog_.FindWithdrawn(by_name).has_value());
+  EXPECT_EQ(catalog_.FindWithdrawn(by_name)->record.digest, current.digest);
+  EXPECT_FALSE(catalog_.Incumbent(current.key).has_value());
+  // Who asks for the older version means it.
+  const auto older = catalog_.Find(
+      {.kernel = spec_.name, .device = device_, .fingerprint = "aaaaaaaa"});
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ(older->serving.record.digest, old_table.digest);
+  // Another one ends it.
+  const TableRecord next = Promote(catalog_, Key(device_, kOther), 12);
+  EXPECT_EQ(catalog_.Find(by_name)->serving.record.digest, next.digest);
+}
+
+TEST_F(TableCatalogTest, AnOlderVersionsTableIsWithdrawnForTheEditedKernel) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  ASSERT_TRUE(
+      catalog_.Withdraw(Key(device_, kOther), served, "wrong now").ok());
+  EXPECT_TRUE(absl::IsNotFound(
+      catalog_.Find({.kernel = spec_.name, .device = device_}).status()));
+  TableQuery query{.kernel = spec_.name, .device = device_};
+  query.current_fingerprint = [] { return std::string(kOther); };
+  EXPECT_TRUE(catalog_.FindWithdrawn(query).has_value());
+  query.current_fingerprint = [] { return std::string(64, 'a'); };
+  EXPECT_TRUE(catalog_.Find(query).ok());
+}
+
+TEST_F(TableCatalogTest, ATableVerifiedAgainstAnotherIncumbentIsNotPromoted) {
+  const TableRecord serving = Promote(catalog_, Key(device_), 10);
+  const auto payload = EncodeTable(
+      FixedTable(spec_, Key(device_), spec_.default_configuration, 11));
+  const TableRecord record{.key = Key(device_)};
+  for (const std::string& verified : {std::string(), std::string(64, 'c')}) {
+    const auto refused = catalog_.Promote(record, *payload, verified);
+    EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+    EXPECT_THAT(std::string(refused.status().message()),
+                HasSubstr(serving.digest.substr(0, 8)));
+    EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, serving.digest);
+  }
+  EXPECT_TRUE(catalog_.Promote(record, *payload, serving.digest).ok());
+}
+
+TEST_F(TableCatalogTest, ATableThatWasWithdrawnMeanwhileIsNotBeaten) {
+  const TableRecord serving = Promote(catalog_, Key(device_), 10);
+  const auto payload = EncodeTable(
+      FixedTable(spec_, Key(device_), spec_.default_configuration, 11));
+  ASSERT_TRUE(catalog_.Withdraw(serving.key, serving, "it is wrong").ok());
+  const TableRecord record{.key = Key(device_)};
+  EXPECT_TRUE(absl::IsAborted(
+      catalog_.Promote(record, *payload, serving.digest).status()));
+  EXPECT_TRUE(catalog_.Promote(record, *payload, "").ok());
+}
+
+TEST_F(TableCatalogTest, AWithdrawalSparesTheTableThatCameAfter) {
+  const TableRecord first = Promote(catalog_, Key(device_), 10);
+  const TableRecord second = Promote(catalog_, Key(device_), 11);
+  ASSERT_TRUE(catalog_.Withdraw(first.key, first, "it is wrong").ok());
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, second.digest);
+}
+
+TEST_F(TableCatalogTest, WatchersHearOfAWithdrawalAndWhy) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  std::vector<TableChange> heard;
+  const auto watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change); });
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].kind, TableChange::Kind::kRetired);
+  EXPECT_EQ(heard[0].table.digest, served.digest);
+  EXPECT_EQ(heard[0].table.withdrawn, "it is wrong");
+  EXPECT_EQ(heard[0].revision, 2u);
+}
+
+TEST_F(TableCatalogTest, AWithdrawnTableIsInMemory) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  FaultyTableStore faulty(&store_);
+  TableCatalog restarted(&faulty, [](const std::string&) {});
+  ASSERT_TRUE(restarted.Load().ok());
+  faulty.reads().Fail(absl::UnavailableError("the disk is gone"));
+  for (TableCatalog* const catalog : {&catalog_, &restarted}) {
+    const auto withdrawn = catalog->FindWithdrawn({.kernel = spec_.name});
+    ASSERT_TRUE(withdrawn.has_value());
+    ASSERT_NE(withdrawn->table, nullptr);
+    EXPECT_EQ(withdrawn->table->table().default_configuration,
+              spec_.default_configuration);
+  }
+}
+
+TEST_F(TableCatalogTest, AWithdrawnTableThatCannotBeReadKeepsItsReason) {
+  const TableRecord served = Promote(catalog_, Key(device_));
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  FaultyTableStore faulty(&store_);
+  std::vector<std::string> warnings;
+  TableCatalog restarted(
+      &faulty, [&](const std::string& text) { warnings.push_back(text); });
+  // The two lists are read, the table is not.
+  faulty.reads().Fail(absl::DataLossError("corrupt"), /*skip=*/2);
+  ASSERT_TRUE(restarted.Load().ok());
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("cannot be read: corrupt")));
+  const auto withdrawn = restarted.FindWithdrawn({.kernel = spec_.name});
+  ASSERT_TRUE(withdrawn.has_value());
+  EXPECT_EQ(withdrawn->record.withdrawn, "it is wrong");
+  EXPECT_EQ(withdrawn->table, nullptr);
+}
+
+TEST_F(TableCatalogTest, AFullStoreKeepsNoWrongTableServing) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord served = Promote(catalog, Key(device_));
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      catalog.Withdraw(served.key, served, "it is wrong")));
+  EXPECT_TRUE(absl::IsNotFound(catalog.Find({.kernel = spec_.name}).status()));
+  EXPECT_EQ(catalog.snapshot()->withdrawn.size(), 1u);
+}
+
+TEST_F(TableCatalogTest, WhatAFullStoreCouldNotTakeIsWithdrawnInItLater) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord served = Promote(catalog, Key(device_));
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong").ok());
+  EXPECT_FALSE(catalog.SaveWithdrawals().ok());
+  EXPECT_THAT(*store_.ListServing(), SizeIs(1));
+  std::vector<TableChange> heard;
+  const auto watch = catalog.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change); });
+  faulty.writes().Heal();
+  ASSERT_TRUE(catalog.SaveWithdrawals().ok());
+  EXPECT_THAT(*store_.ListServing(), IsEmpty());
+  EXPECT_THAT(*store_.ListWithdrawn(), SizeIs(1));
+  EXPECT_THAT(catalog.snapshot()->withdrawn, SizeIs(1));
+  ASSERT_THAT(heard, SizeIs(1));
+  EXPECT_EQ(heard[0].revision, 2u);
+  // Once is enough.
+  ASSERT_TRUE(catalog.SaveWithdrawals().ok());
+  EXPECT_THAT(heard, SizeIs(1));
+}
+
+TEST_F(TableCatalogTest, WhatWasPromotedMeanwhileIsNotWithdrawnLater) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord served = Promote(catalog, Key(device_), 10);
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong").ok());
+  faulty.writes().Heal();
+  const TableRecord next = Promote(catalog, Key(device_), 11);
+  ASSERT_TRUE(catalog.SaveWithdrawals().ok());
+  ASSERT_THAT(catalog.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(catalog.snapshot()->tables[0].record.digest, next.digest);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,77 @@
+#include "server/catalog/table_staleness.h"
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/kernel/key_difference.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kShownDigits = 12;
+
+std::string Fingerprints(const std::string& then, const std::string& now) {
+  return absl::StrCat(" (fingerprint ", then.substr(0, kShownDigits), ", now ",
+                      now.substr(0, kShownDigits), ")");
+}
+
+// A fingerprint is one digest over all; which part differs shows when only one
+// of them is put back.
+std::string FingerprintDifference(const TableRecord& table,
+                                  const DeviceFacts& device,
+                                  const std::string& now,
+                                  KernelCatalog& kernels) {
+  const std::string& then = table.key.fingerprint;
+  if (table.compiler.empty()) {
+    return absl::StrCat("the kernel's manifest, sources or compiler are others",
+                        Fingerprints(then, now));
+  }
+  if (table.compiler == device.compiler) {
+    return absl::StrCat("the kernel's manifest or sources were edited",
+                        Fingerprints(then, now));
+  }
+  const std::string compilers = absl::StrCat(
+      "compiler \"", table.compiler, "\", now \"", device.compiler, "\"");
+  DeviceFacts with_its_compiler = device;
+  with_its_compiler.compiler = table.compiler;
+  const absl::StatusOr<std::string> same =
+      kernels.Fingerprint(table.key.kernel, with_its_compiler);
+  if (same.ok() && *same == then) return compilers;
+  return absl::StrCat(compilers,
+                      ", and the kernel's manifest or sources were edited",
+                      Fingerprints(then, now));
+}
+
+}  // namespace
+
+std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
+                        KernelCatalog& kernels) {
+  std::vector<std::string> differences;
+  if (std::string environment =
+          KeyDifference(table.key.environment_key, EnvironmentKey(device));
+      !environment.empty()) {
+    differences.push_back(std::move(environment));
+  }
+  const absl::StatusOr<std::string> fingerprint =
+      kernels.Fingerprint(table.key.kernel, device);
+  if (fingerprint.ok() && *fingerprint != table.key.fingerprint) {
+    differences.push_back(
+        FingerprintDifference(table, device, *fingerprint, kernels));
+  }
+  return absl::StrJoin(differences, "; ");
+}
+
+std::string StaleReason(const TableRecord& table,
+                        const std::vector<DeviceFacts>& devices,
+                        KernelCatalog& kernels) {
+  std::string first;
+  for (const DeviceFacts& device : devices) {
+    if (SiliconKey(device) != table.key.silicon_key) continue;
+    std::string reason = StaleReason(table, device, kernels);
+    if (reason.empty()) return "";
+    if (first.empty()) first = std::move(reason);
+  }
+  return first;
+}
+
+}  // namespace wavetune

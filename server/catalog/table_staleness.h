@@ -1,0 +1,37 @@
+// StaleReason: whether a table is still about what the node has.
+//
+// A table is of one silicon (else it is no answer at all), one environment
+// (driver, runtime, power limit) and one fingerprint (manifest, sources,
+// compile options, compiler). Where the environment or the fingerprint is
+// another one by now its predictions may be wrong: it goes on serving, because
+// it still beats the default, but says so everywhere.
+//
+// Thread safety: functions; as thread-safe as the catalog given.
+#ifndef WAVETUNE_SERVER_CATALOG_TABLE_STALENESS_H_
+#define WAVETUNE_SERVER_CATALOG_TABLE_STALENESS_H_
+
+#include <string>
+#include <vector>
+
+#include "model/kernel/device.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/store/records.h"
+
+namespace wavetune {
+
+// Returns what differs between what a table was measured with and `device` with
+// the kernel as `kernels` has it now, for people; empty where nothing does. Of
+// a kernel that is not there, or not valid, only the environment is compared.
+// Cannot fail.
+std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
+                        KernelCatalog& kernels);
+
+// Returns the same for a node: empty where the table is current on one of the
+// devices of its silicon, or there is none; else what differs on the first.
+std::string StaleReason(const TableRecord& table,
+                        const std::vector<DeviceFacts>& devices,
+                        KernelCatalog& kernels);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_CATALOG_TABLE_STALENESS_H_

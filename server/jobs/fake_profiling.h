@@ -1,0 +1,29 @@
+// FakeProfiling: profiling without a model, for tests of what is around it.
+//
+// Plans every usable candidate at every representative problem; fits a table
+// whose prediction is a candidate's mean latency; verifies at the
+// representative problems with the first extent plus one; promotes what is no
+// slower in sum.
+//
+//   JobServices services{..., .profiling = FakeProfiling(&spec)};
+#ifndef WAVETUNE_SERVER_JOBS_FAKE_PROFILING_H_
+#define WAVETUNE_SERVER_JOBS_FAKE_PROFILING_H_
+
+#include <string>
+
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table.h"
+#include "server/jobs/profiling_functions.h"
+#include "server/store/records.h"
+
+namespace wavetune {
+
+ProfilingFunctions FakeProfiling();
+
+// Returns a valid table of `spec` that always chooses `configuration`.
+Table FixedTable(const KernelSpec& spec, const ProfileKey& key,
+                 const Configuration& configuration, double latency_us);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_JOBS_FAKE_PROFILING_H_

@@ -1,0 +1,36 @@
+// The exhaustive best, judged in rounds that did not pick it.
+//
+//   const double fraction = HeldOutFraction(latencies_us, chosen);
+//
+// Of several equally fast configurations the one that was luckiest in some
+// rounds is the fastest of these rounds, and no search can keep that luck: its
+// time there says less of the best than of the noise, by 0.2 % in the mean of
+// 94 problems on an H200 (gemm_bf16, twelve leaders, five rounds, 2026-11).
+//
+// Thread safety: pure function.
+#ifndef WAVETUNE_SERVER_JOBS_HELD_OUT_BEST_H_
+#define WAVETUNE_SERVER_JOBS_HELD_OUT_BEST_H_
+
+#include <cstddef>
+#include <vector>
+
+namespace wavetune {
+
+// Fewest rounds that a best is picked from.
+inline constexpr size_t kFewestPickingRounds = 2;
+
+// Returns the latency of the best over that of the chosen configuration: the
+// mean over the rounds, the best of each being the configuration with the least
+// median in the other ones. Above 1 where the chosen one is faster than such a
+// pick; exactly 1 in rounds whose pick it is.
+//
+// Shapes: [configuration][round] latencies in microseconds, measured
+// interleaved, as many rounds for each; 0 where a measurement failed. Rivals
+// that failed in a round are left out. Returns 0 where the chosen one failed in
+// one, or there are fewer than kFewestPickingRounds + 1. Cannot fail.
+double HeldOutFraction(const std::vector<std::vector<double>>& latencies_us,
+                       size_t chosen);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_JOBS_HELD_OUT_BEST_H_

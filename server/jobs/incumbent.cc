@@ -1,0 +1,54 @@
+#include "server/jobs/incumbent.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/catalog/wrong_tables.h"
+
+namespace wavetune {
+namespace {
+
+std::vector<std::string> ParameterNames(const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : spec.parameters) {
+    names.push_back(parameter.name);
+  }
+  return names;
+}
+
+bool IsComparable(const KernelSpec& spec, const Table& table) {
+  if (table.parameters != ParameterNames(spec)) return false;
+  return std::equal(table.dimensions.begin(), table.dimensions.end(),
+                    spec.dimensions.begin(), spec.dimensions.end(),
+                    [](const Dimension& a, const Dimension& b) {
+                      return a.name == b.name && a.repeated == b.repeated;
+                    });
+}
+
+}  // namespace
+
+Incumbent::Incumbent(const KernelSpec& spec,
+                     std::optional<ServingTable> serving)
+    : serving_(std::move(serving)),
+      comparable_(serving_ && IsComparable(spec, serving_->table->table())) {}
+
+bool Incumbent::Chooses(const std::string& specialisation,
+                        const Configuration& configuration) const {
+  return comparable_ && wavetune::Chooses(serving_->table->table(),
+                                          specialisation, configuration);
+}
+
+bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {
+  return serving_ && serving_->record.key == key &&
+         serving_->record.digest == digest;
+}
+
+std::string Incumbent::ServesOnText() const {
+  if (!serving_) return "the default configuration serves on";
+  return absl::StrCat("table ", serving_->record.digest.substr(0, 8),
+                      " serves on");
+}
+
+}  // namespace wavetune

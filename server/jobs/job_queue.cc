@@ -1,0 +1,606 @@
+#include "server/jobs/job_queue.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
+#include "model/table/table_check.h"
+#include "server/jobs/profiling_job.h"
+#include "usage/usage_weights.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int32_t kDefaultSamplesPerCandidate = 32;
+// Eleven days of device time: more is a slip of the pen.
+constexpr double kMaxBudgetS = 1e6;
+constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
+// Unfinished jobs are few; so many are read back after a restart.
+constexpr int kJobsReadAtStart = 10000;
+// Finished jobs kept in memory, where they can be read while the disk is full.
+constexpr size_t kJobsInMemory = 256;
+// What a queued job says.
+constexpr char kWaitsForJob[] = "waits for job ";
+constexpr char kWaitsForThread[] = "waits for a thread: ";
+
+// What a job says at its end: stored, sent and shown. Enough for some dozen
+// candidates or faults of a manifest.
+constexpr size_t kMaxMessageBytes = size_t{4} << 10;
+
+std::string Uuids(const std::vector<DeviceFacts>& devices) {
+  return absl::StrJoin(
+      devices, ", ", [](std::string* out, const DeviceFacts& device) {
+        absl::StrAppend(out, device.uuid, " (", device.label, ")");
+      });
+}
+
+absl::Status CheckRequest(const ReprofileRequest& request) {
+  if (request.refit_only && request.fresh) {
+    return absl::InvalidArgumentError(
+        "refit-only and fresh exclude each other: a fresh generation has "
+        "nothing to refit");
+  }
+  // Not finite is not within it, either.
+  if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("budget_s must be 0 to ", kMaxBudgetS));
+  }
+  if (request.samples_per_candidate < 0) {
+    return absl::InvalidArgumentError(
+        "samples_per_candidate must be 0 or more");
+  }
+  if (request.portfolio_size < 0 ||
+      request.portfolio_size > kMaxPortfolioSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("portfolio_size must be 0 to ", kMaxPortfolioSize));
+  }
+  return absl::OkStatus();
+}
+
+std::string NoThreadText(const std::string& why) {
+  return absl::StrCat("no thread can be started for jobs (", why,
+                      "): raise the daemon's limit on processes (TasksMax= of "
+                      "its unit, --pids-limit of its container, ulimit -u)");
+}
+
+absl::Status AlreadyEnded(const JobRecord& record) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("job ", record.id, " has already ended: ", record.message));
+}
+
+}  // namespace
+
+JobQueue::JobQueue(JobServices services) : services_(std::move(services)) {}
+
+JobQueue::~JobQueue() { Stop(); }
+
+absl::Status JobQueue::Start() {
+  ASSIGN_OR_RETURN(std::vector<JobRecord> records,
+                   services_.jobs->List(kJobsReadAtStart));
+  std::reverse(records.begin(), records.end());  // Oldest first.
+  std::vector<std::shared_ptr<Job>> resumed;
+  for (JobRecord& record : records) {
+    if (record.finished()) continue;
+    auto job = std::make_shared<Job>();
+    const JobKind kind = record.kind;
+    const bool ran = record.state == JobState::kRunning;
+    job->control = std::make_shared<JobControl>(std::move(record),
+                                                services_.jobs, services_.warn);
+    if (kind == JobKind::kMeasure) {
+      Finish(*job, absl::AbortedError(
+                       "the daemon was restarted and nobody waits for the "
+                       "results any more: start the measurement again"));
+      continue;
+    }
+    job->control->Update(
+        [&](JobRecord& r) {
+          r.state = JobState::kQueued;
+          r.phase = JobPhase::kWaiting;
+          if (ran) r.message = "goes on after a restart of the daemon";
+        },
+        JobControl::Persist::kLazily);
+    resumed.push_back(std::move(job));
+  }
+  try {
+    std::lock_guard lock(mutex_);
+    spare_ = services_.start_thread([this] { RunSpare(); });
+  } catch (const std::system_error& error) {
+    return absl::UnavailableError(NoThreadText(error.what()));
+  }
+  for (std::shared_ptr<Job>& job : resumed) Enqueue(std::move(job));
+  return absl::OkStatus();
+}
+
+void JobQueue::Stop() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& [id, job] : jobs_) job->control->Stop();
+    for (auto& [device, worker] : workers_) {
+      if (worker->thread.joinable()) {
+        threads.push_back(std::move(worker->thread));
+      }
+    }
+    if (spare_.joinable()) threads.push_back(std::move(spare_));
+    if (ended_.joinable()) threads.push_back(std::move(ended_));
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  SaveJobs();
+}
+
+void JobQueue::SaveJobs() {
+  std::vector<std::shared_ptr<Job>> unsaved;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, job] : jobs_) {
+      if (job->control->unsaved()) unsaved.push_back(job);
+    }
+  }
+  for (const std::shared_ptr<Job>& job : unsaved) {
+    // The first that fails says what the others would.
+    if (!job->control->Save().ok()) return;
+  }
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> JobQueue::KnownDevices() {
+  std::map<std::string, DeviceFacts> known;
+  ASSIGN_OR_RETURN(const std::vector<DeviceRecord> stored,
+                   services_.devices->List());
+  for (const DeviceRecord& record : stored) {
+    known[record.facts.uuid] = record.facts;
+  }
+  for (const std::string& uuid : services_.executors->Attached()) {
+    const auto executor = services_.executors->Find(uuid, 0);
+    if (executor != nullptr) known[uuid] = executor->device();
+  }
+  std::vector<DeviceFacts> devices;
+  for (auto& [uuid, facts] : known) devices.push_back(std::move(facts));
+  return devices;
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> JobQueue::DevicesFor(
+    const std::string& device_uuid, bool refit_only) {
+  ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, KnownDevices());
+  if (device_uuid.empty()) {
+    if (!refit_only) {
+      const std::vector<std::string> attached = services_.executors->Attached();
+      std::erase_if(devices, [&](const DeviceFacts& device) {
+        return std::find(attached.begin(), attached.end(), device.uuid) ==
+               attached.end();
+      });
+    }
+    if (devices.empty()) {
+      return absl::FailedPreconditionError(
+          "no device is attached: start wavetune-agent on this node (it "
+          "connects to the agent socket), then try again");
+    }
+    return devices;
+  }
+  const std::string known = Uuids(devices);
+  std::erase_if(devices, [&](const DeviceFacts& device) {
+    return device.uuid != device_uuid;
+  });
+  if (devices.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("device \"", device_uuid, "\" is not known",
+                     known.empty() ? "; no agent was attached yet"
+                                   : absl::StrCat("; known: ", known)));
+  }
+  return devices;
+}
+
+absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
+    const ReprofileRequest& request) {
+  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+                   DevicesFor(request.device_uuid, request.refit_only));
+  std::vector<std::string> kernels = {request.kernel};
+  if (request.kernel.empty()) kernels = services_.kernels->Names();
+  std::vector<Pair> pairs;
+  absl::Status refused = absl::FailedPreconditionError(
+      "there is no valid kernel: see `wavetune kernels list` for what is "
+      "wrong, or "
+      "start the daemon with --kernels-dir");
+  for (const std::string& kernel : kernels) {
+    for (const DeviceFacts& device : devices) {
+      const auto tunable = services_.kernels->Get(kernel, device);
+      if (tunable.ok()) {
+        pairs.push_back({kernel, device});
+      } else {
+        refused = tunable.status();
+      }
+    }
+  }
+  if (pairs.empty()) return refused;
+  return pairs;
+}
+
+absl::StatusOr<std::vector<JobRecord>> JobQueue::Reprofile(
+    const ReprofileRequest& request) {
+  RETURN_IF_ERROR(CheckRequest(request));
+  if (request.fingerprint.empty()) services_.kernels->Reload();
+  ASSIGN_OR_RETURN(const std::vector<Pair> pairs, PairsFor(request));
+  std::vector<JobRecord> records;
+  for (const Pair& pair : pairs) {
+    ASSIGN_OR_RETURN(JobRecord record, QueueReprofile(request, pair));
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
+    const ReprofileRequest& request, const Pair& pair) {
+  ASSIGN_OR_RETURN(const auto kernel,
+                   services_.kernels->Get(pair.kernel, pair.device));
+  if (!request.fingerprint.empty() &&
+      kernel->files.fingerprint != request.fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel ", pair.kernel, " was edited: it has fingerprint ",
+        kernel->files.fingerprint, ", asked for was ", request.fingerprint));
+  }
+  JobRecord record;
+  record.kind = JobKind::kReprofile;
+  record.kernel = pair.kernel;
+  record.device_uuid = pair.device.uuid;
+  record.reason = BoundedText(request.reason, kMaxReasonBytes);
+  record.budget_s =
+      request.budget_s > 0 ? request.budget_s : services_.default_budget_s;
+  record.samples_per_candidate = request.samples_per_candidate > 0
+                                     ? request.samples_per_candidate
+                                     : kDefaultSamplesPerCandidate;
+  record.portfolio_size = request.portfolio_size > 0
+                              ? request.portfolio_size
+                              : kernel->spec.portfolio_size;
+  record.refit_only = request.refit_only;
+  record.refinement = request.refinement;
+  record.promote_although_wrong = request.promote_although_wrong;
+  for (WeightedProblem& used :
+       services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
+    if (record.used_problems.size() == kMostUsedProblems) break;
+    if (IsMeasurable(kernel->spec, used.problem)) {
+      record.used_problems.push_back(std::move(used));
+    }
+  }
+  record.even_if_busy = request.even_if_busy || services_.even_if_busy;
+  record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
+                EnvironmentKey(pair.device)};
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
+                   services_.samples->Generations(record.key));
+  const uint64_t latest = generations.empty() ? 0 : generations.back();
+  record.generation =
+      request.fresh ? latest + 1 : std::max<uint64_t>(1, latest);
+  record.created_at_us = services_.clock->NowUs();
+
+  std::lock_guard lock(create_mutex_);
+  if (const std::shared_ptr<Job> alike = FindAlike(record)) {
+    if (record.even_if_busy && !alike->control->record().even_if_busy) {
+      alike->control->Update([](JobRecord& job) { job.even_if_busy = true; },
+                             JobControl::Persist::kSynced);
+    }
+    return alike->control->record();
+  }
+  RETURN_IF_ERROR(CheckRoom());
+  ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
+  auto job = std::make_shared<Job>();
+  job->control =
+      std::make_shared<JobControl>(record, services_.jobs, services_.warn);
+  Enqueue(std::move(job));
+  return record;
+}
+
+absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
+                                            MeasureListener listener) {
+  if (request.problems.empty()) {
+    return absl::InvalidArgumentError("give at least one problem");
+  }
+  if (!request.chosen && !request.standard && !request.exhaustive &&
+      !request.record) {
+    return absl::InvalidArgumentError(
+        "say what to measure: chosen, default, exhaustive or record");
+  }
+  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+                   DevicesFor(request.device_uuid, /*refit_only=*/false));
+  if (devices.size() > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "several devices are attached, name one: ", Uuids(devices)));
+  }
+  request.device_uuid = devices.front().uuid;
+  ASSIGN_OR_RETURN(const auto kernel,
+                   services_.kernels->Get(request.kernel, devices.front()));
+  if (request.record) {
+    RETURN_IF_ERROR(CheckJudgedApart(kernel->spec, request.problems));
+  }
+  JobRecord record;
+  record.kind = JobKind::kMeasure;
+  record.kernel = request.kernel;
+  record.device_uuid = request.device_uuid;
+  record.even_if_busy = request.even_if_busy || services_.even_if_busy;
+  record.total = static_cast<int64_t>(request.problems.size());
+  record.created_at_us = services_.clock->NowUs();
+  RETURN_IF_ERROR(CheckRoom());
+  ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
+  auto job = std::make_shared<Job>();
+  job->measure = std::move(request);
+  job->listener = std::move(listener);
+  job->control =
+      std::make_shared<JobControl>(record, services_.jobs, services_.warn);
+  Enqueue(std::move(job));
+  return record;
+}
+
+std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, job] : jobs_) {
+    const JobRecord record = job->control->record();
+    if (!record.finished() && !job->control->cancelled() &&
+        record.kind == wanted.kind && record.kernel == wanted.kernel &&
+        record.device_uuid == wanted.device_uuid &&
+        record.refit_only == wanted.refit_only && record.key == wanted.key &&
+        record.budget_s == wanted.budget_s &&
+        record.samples_per_candidate == wanted.samples_per_candidate &&
+        record.portfolio_size == wanted.portfolio_size &&
+        record.refinement == wanted.refinement &&
+        record.promote_although_wrong == wanted.promote_although_wrong &&
+        record.generation == wanted.generation) {
+      return job;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<JobQueue::Job> JobQueue::Find(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : it->second;
+}
+
+absl::Status JobQueue::CheckRoom() {
+  std::lock_guard lock(mutex_);
+  const auto unfinished = static_cast<size_t>(
+      std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+        return !entry.second->control->record().finished();
+      }));
+  if (unfinished < kMaxUnfinished) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      unfinished,
+      " jobs wait or run: wait for some, or cancel them (wavetune jobs list, "
+      "wavetune jobs cancel)"));
+}
+
+void JobQueue::Enqueue(std::shared_ptr<Job> job) {
+  const JobRecord record = job->control->record();
+  std::lock_guard lock(mutex_);
+  if (stopping_) job->control->Stop();
+  ForgetOldJobs();
+  jobs_[record.id] = job;
+  std::unique_ptr<Worker>& worker = workers_[record.device_uuid];
+  if (worker == nullptr) worker = std::make_unique<Worker>();
+  worker->device_uuid = record.device_uuid;
+  ShowPlace(*worker, *job);
+  worker->queue.push_back(std::move(job));
+  StartThread(worker.get());
+  changed_.notify_all();
+}
+
+void JobQueue::ShowPlace(const Worker& worker, Job& job) {
+  const uint64_t before = worker.queue.empty()
+                              ? worker.running
+                              : worker.queue.back()->control->record().id;
+  if (before == 0) return;
+  job.control->Update([&](JobRecord& record) {
+    record.message = absl::StrCat(kWaitsForJob, before, " on the same device");
+  });
+}
+
+void JobQueue::StartThread(Worker* worker) {
+  if (worker->thread.joinable() || worker->on_spare || stopping_) return;
+  try {
+    worker->thread =
+        services_.start_thread([this, worker] { RunWorker(worker); });
+  } catch (const std::system_error& error) {
+    // The spare thread takes them: this one as soon as it is free.
+    const std::string text = NoThreadText(error.what());
+    services_.warn(text);
+    for (const std::shared_ptr<Job>& job : worker->queue) {
+      job->control->Update([&](JobRecord& record) {
+        record.message = absl::StrCat(kWaitsForThread, text);
+      });
+    }
+  }
+}
+
+JobQueue::Worker* JobQueue::Unserved() {
+  for (auto& [device, worker] : workers_) {
+    if (!worker->thread.joinable() && !worker->queue.empty()) {
+      return worker.get();
+    }
+  }
+  return nullptr;
+}
+
+void JobQueue::ForgetOldJobs() {
+  for (auto it = jobs_.begin();
+       it != jobs_.end() && jobs_.size() >= kJobsInMemory;) {
+    const JobControl& control = *it->second->control;
+    it = control.record().finished() && !control.unsaved() ? jobs_.erase(it)
+                                                           : std::next(it);
+  }
+}
+
+void JobQueue::RunWorker(Worker* worker) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ && !worker->queue.empty()) RunNext(worker, lock);
+  if (stopping_) return;  // Stop joins the thread.
+  std::thread ended = std::exchange(ended_, std::move(worker->thread));
+  workers_.erase(worker->device_uuid);
+  lock.unlock();
+  if (ended.joinable()) ended.join();
+}
+
+void JobQueue::RunSpare() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Worker* worker = nullptr;
+    changed_.wait(lock, [&] {
+      worker = Unserved();
+      return stopping_ || worker != nullptr;
+    });
+    if (stopping_) return;
+    StartThread(worker);  // There may be room by now.
+    if (worker->thread.joinable()) continue;
+    worker->on_spare = true;
+    RunNext(worker, lock);
+    worker->on_spare = false;
+  }
+}
+
+void JobQueue::RunNext(Worker* worker, std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<Job> job = std::move(worker->queue.front());
+  worker->queue.pop_front();
+  worker->running = job->control->record().id;
+  lock.unlock();
+  RunJob(*job);
+  lock.lock();
+  worker->running = 0;
+}
+
+void JobQueue::RunJob(Job& job) {
+  JobControl& control = *job.control;
+  bool runs = false;
+  control.Update(
+      [&](JobRecord& record) {
+        // Cancelled while it was queued: Cancel finished it.
+        if (record.finished()) return;
+        record.state = JobState::kRunning;
+        if (absl::StartsWith(record.message, kWaitsForJob) ||
+            absl::StartsWith(record.message, kWaitsForThread)) {
+          record.message.clear();
+        }
+        runs = true;
+      },
+      JobControl::Persist::kSynced);
+  if (!runs) return;
+  absl::Status status;
+  if (control.record().kind == JobKind::kMeasure) {
+    status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
+    job.listener = {};
+  } else {
+    status = ProfilingJob(services_, &control).Run();
+  }
+  if (!status.ok() && control.stopping() && !control.cancelled()) {
+    // Stays RUNNING on disk: the next start goes on with it.
+    control.Update([](JobRecord&) {}, JobControl::Persist::kSynced);
+    return;
+  }
+  Finish(job, status);
+}
+
+void JobQueue::Finish(Job& job, const absl::Status& status) {
+  const bool cancelled = job.control->cancelled();
+  job.control->Update(
+      [&](JobRecord& record) {
+        record.finished_at_us = services_.clock->NowUs();
+        record.seconds_left = 0;
+        if (status.ok()) {
+          record.state = JobState::kSucceeded;
+          record.phase = JobPhase::kDone;
+        } else if (cancelled) {
+          record.state = JobState::kCancelled;
+          record.message =
+              absl::StrCat("cancelled; ", record.samples,
+                           " samples are kept and used by the next job");
+        } else {
+          record.state = JobState::kFailed;
+          record.message = BoundedText(status.message(), kMaxMessageBytes);
+        }
+      },
+      JobControl::Persist::kSynced);
+  const JobRecord record = job.control->record();
+  if (record.state == JobState::kFailed) {
+    services_.warn(absl::StrCat("job ", record.id, " (kernel ", record.kernel,
+                                ", device ", record.device_uuid,
+                                ") failed: ", record.message));
+  }
+}
+
+absl::StatusOr<JobRecord> JobQueue::Cancel(uint64_t id) {
+  const std::shared_ptr<Job> job = Find(id);
+  if (job == nullptr) {
+    ASSIGN_OR_RETURN(const JobRecord record, services_.jobs->Get(id));
+    return AlreadyEnded(record);
+  }
+  JobControl& control = *job->control;
+  if (control.record().finished()) return AlreadyEnded(control.record());
+  control.Cancel(services_.clock->NowUs());
+  control.Update(
+      [&](JobRecord& record) {
+        if (record.state != JobState::kQueued) return;
+        record.state = JobState::kCancelled;
+        record.message = "cancelled before it ran";
+        record.finished_at_us = services_.clock->NowUs();
+      },
+      JobControl::Persist::kSynced);
+  return control.record();
+}
+
+absl::StatusOr<JobRecord> JobQueue::Get(uint64_t id) {
+  if (const std::shared_ptr<Job> job = Find(id)) return job->control->record();
+  return services_.jobs->Get(id);
+}
+
+bool JobQueue::InMemory(uint64_t id) { return Find(id) != nullptr; }
+
+absl::StatusOr<std::vector<JobRecord>> JobQueue::List(int limit) {
+  ASSIGN_OR_RETURN(std::vector<JobRecord> records, services_.jobs->List(limit));
+  // Memory knows more than the disk: progress, and states that a full disk
+  // refused.
+  for (JobRecord& record : records) {
+    if (const std::shared_ptr<Job> job = Find(record.id)) {
+      record = job->control->record();
+    }
+  }
+  return records;
+}
+
+absl::StatusOr<JobControl::Watch> JobQueue::Subscribe(
+    uint64_t id, JobControl::Listener listener) {
+  if (const std::shared_ptr<Job> job = Find(id)) {
+    return job->control->Subscribe(std::move(listener));
+  }
+  ASSIGN_OR_RETURN(JobRecord record, services_.jobs->Get(id));
+  return JobControl::Watch{std::move(record), nullptr};
+}
+
+JobQueue::Counts JobQueue::counts() {
+  std::lock_guard lock(mutex_);
+  Counts counts;
+  for (const auto& [id, job] : jobs_) {
+    const JobState state = job->control->record().state;
+    counts.running += state == JobState::kRunning ? 1 : 0;
+    counts.queued += state == JobState::kQueued ? 1 : 0;
+  }
+  return counts;
+}
+
+size_t JobQueue::workers() {
+  std::lock_guard lock(mutex_);
+  return workers_.size();
+}
+
+bool JobQueue::IsProfiling(const std::string& kernel,
+                           const std::string& device_uuid) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    const JobRecord record = entry.second->control->record();
+    return !record.finished() && record.kind == JobKind::kReprofile &&
+           record.kernel == kernel && record.device_uuid == device_uuid;
+  });
+}
+
+}  // namespace wavetune

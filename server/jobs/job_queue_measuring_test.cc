@@ -1,0 +1,210 @@
+// Jobs that measure problems for people.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/jobs/job_queue_fixture.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class JobQueueMeasuringTest : public JobQueueFixture {
+ protected:
+  // Measures to the end; returns the job, and what it found in `results`.
+  JobRecord Measure(JobQueue& queue, const MeasureRequest& request,
+                    std::vector<MeasuredProblem>* results) {
+    std::mutex mutex;
+    const auto queued = queue.Measure(
+        request, {.on_result = [&](const MeasuredProblem& result) {
+          std::lock_guard lock(mutex);
+          results->push_back(result);
+        }});
+    EXPECT_TRUE(queued.ok()) << queued.status();
+    return queued.ok() ? Wait(queue, queued->id) : JobRecord{};
+  }
+};
+
+TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
+  JobQueue& queue = StartQueue();
+  ASSERT_EQ(Run(queue).state, JobState::kSucceeded);
+  const int64_t samples_before = StoredSamples();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .exhaustive = true};
+  request.problems = {{.extents = {100, 512, 512}},
+                      {.extents = {1000, 512, 514}}};
+  const JobRecord job = Measure(queue, request, &results);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(2));
+  for (const MeasuredProblem& result : results) {
+    ASSERT_TRUE(result.best && result.chosen && result.standard);
+    EXPECT_TRUE(result.best->remeasured);
+    EXPECT_TRUE(result.chosen->remeasured);
+    EXPECT_GE(result.regret, 0);
+    // Three rounds: a best picked in two is judged in the third.
+    EXPECT_GT(result.held_out_fraction, 0.5);
+    EXPECT_LT(result.held_out_fraction, 1.5);
+    EXPECT_LE(result.best->latency_us, result.all.back().latency_us);
+    EXPECT_FALSE(result.digest.empty());
+  }
+  // Two rounds are too few to pick a best in some and judge it in others.
+  std::vector<MeasuredProblem> in_two;
+  MeasureRequest twice = request;
+  twice.rounds = 2;
+  ASSERT_EQ(Measure(queue, twice, &in_two).state, JobState::kSucceeded);
+  EXPECT_THAT(in_two, Each(Field(&MeasuredProblem::held_out_fraction, 0)));
+  // k = 514 is no multiple of 4: half of the space is not legal.
+  EXPECT_GT(results[0].all.size(), results[1].all.size());
+  EXPECT_GT(StoredSamples(), samples_before);
+  // No fit reads what quality is judged by.
+  EXPECT_THAT(samples_.Load(job.key, 1)->samples,
+              Each(Field(&SampleRecord::job_id, 1u)));
+}
+
+TEST_F(JobQueueMeasuringTest,
+       AProblemThatTakesEveryWorkerDownIsMissingThereAndNowhereElse) {
+  const Problem killer{.extents = {100, 512, 512}};
+  device_.CrashAt(killer);
+  MeasureRequest request{
+      .kernel = spec_.name, .standard = true, .exhaustive = true};
+  request.problems = {killer, {.extents = {1000, 512, 512}}};
+  JobQueue& queue = StartQueue();
+  // The second job finds nothing stored against the candidates.
+  for (int i = 0; i < 2; ++i) {
+    std::vector<MeasuredProblem> results;
+    const JobRecord job = Measure(queue, request, &results);
+    EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+    EXPECT_THAT(job.message,
+                HasSubstr(absl::StrCat(Candidates(), " pairs could not be")));
+    ASSERT_THAT(results, SizeIs(2));
+    EXPECT_FALSE(results[0].best.has_value());
+    EXPECT_FALSE(results[0].standard.has_value());
+    EXPECT_THAT(results[0].failed, SizeIs(Candidates()));
+    EXPECT_THAT(results[0].failed[0].reason, HasSubstr("signal 11"));
+    EXPECT_TRUE(results[1].best.has_value());
+    EXPECT_THAT(results[1].all, SizeIs(Candidates()));
+    EXPECT_THAT(results[1].failed, SizeIs(0));
+  }
+}
+
+TEST_F(JobQueueMeasuringTest,
+       ACandidateThatCrashesEverywhereIsNotTriedForEver) {
+  const Configuration bad = EnumerateConfigurations(spec_).back();
+  device_.CrashOn(bad);
+  MeasureRequest request{.kernel = spec_.name, .exhaustive = true};
+  for (const int64_t m : {64, 128, 256, 512, 1024}) {
+    request.problems.push_back({.extents = {m, 512, 512}});
+  }
+  std::vector<MeasuredProblem> results;
+  const JobRecord job = Measure(StartQueue(), request, &results);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(5));
+  for (const MeasuredProblem& result : results) {
+    ASSERT_THAT(result.failed, SizeIs(1));
+    EXPECT_EQ(result.failed[0].configuration, bad);
+  }
+  EXPECT_THAT(results[2].failed[0].reason, HasSubstr("signal 11"));
+  EXPECT_THAT(results[3].failed[0].reason, HasSubstr("not tried"));
+}
+
+TEST_F(JobQueueMeasuringTest, OfSeveralRoundsTheMedianCounts) {
+  // The default takes 10, 30, 20 us: neither the luckiest nor the last counts.
+  int measured = 0;
+  FakeMeasurementExecutor device(
+      {.facts = testing::H200(),
+       .latency_us = [&](const Configuration&, const Problem&) {
+         return std::array{10, 30, 20}[static_cast<size_t>(measured++ % 3)];
+       }});
+  directory_.Attach(&device);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 3};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const JobRecord job = Measure(queue, request, &results);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_DOUBLE_EQ(results[0].standard->latency_us, 20);
+  EXPECT_EQ(measured, 3);
+  EXPECT_EQ(StoredSamples(), 3);
+  queue_ = nullptr;  // Before its device.
+}
+
+TEST_F(JobQueueMeasuringTest, WhatCrashesIsNotMeasuredInALaterRound) {
+  device_.CrashOn(spec_.default_configuration);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 5};
+  request.problems = {{.extents = {100, 512, 512}}};
+  Measure(queue, request, &results);
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_FALSE(results[0].standard.has_value());
+  EXPECT_THAT(device_.items(), SizeIs(1));
+}
+
+TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
+  KernelSpec spec = spec_;
+  spec.implementations = {{.backend = device_.device().backend,
+                           .peers = {{.library = "cublaslt"}}}};
+  kernels_.Add(spec);
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const JobRecord job = Measure(queue, request, &results);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(1));
+  ASSERT_THAT(results[0].peers, SizeIs(1));
+  EXPECT_EQ(results[0].peers[0].library, "cublaslt");
+  EXPECT_DOUBLE_EQ(results[0].peers[0].latency_us, 42);
+  EXPECT_THAT(results[0].all, SizeIs(1));
+  EXPECT_EQ(StoredSamples(), 3);  // A round each.
+}
+
+TEST_F(JobQueueMeasuringTest, AKernelWithoutPeersSaysSo) {
+  JobQueue& queue = StartQueue();
+  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  const auto queued =
+      queue.Measure(request, {.on_result = [](const MeasuredProblem&) {}});
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  const JobRecord job = Wait(queue, queued->id);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("names no vendor library"));
+}
+
+TEST_F(JobQueueMeasuringTest, MeasuringWithoutATableStillMeasuresTheDefault) {
+  JobQueue& queue = StartQueue();
+  std::vector<MeasuredProblem> results;
+  MeasureRequest request{
+      .kernel = spec_.name, .chosen = true, .standard = true};
+  request.problems = {{.extents = {100, 512, 512}}};
+  EXPECT_EQ(Measure(queue, request, &results).state, JobState::kSucceeded);
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_FALSE(results[0].chosen.has_value());
+  EXPECT_TRUE(results[0].standard.has_value());
+  EXPECT_FALSE(results[0].best.has_value());
+}
+
+TEST_F(JobQueueMeasuringTest, AnInterruptedMeasuringJobFailsAfterARestart) {
+  JobRecord record{.kind = JobKind::kMeasure, .kernel = spec_.name};
+  record.device_uuid = device_.device().uuid;
+  record.state = JobState::kRunning;
+  const uint64_t id = fake_jobs_.Create(record)->id;
+  JobQueue& queue = StartQueue();
+  const JobRecord job = *queue.Get(id);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("start the measurement again"));
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,58 @@
+// JobServices: what jobs work with. All pointers outlive the jobs.
+#ifndef WAVETUNE_SERVER_JOBS_JOB_SERVICES_H_
+#define WAVETUNE_SERVER_JOBS_JOB_SERVICES_H_
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/kernel/kernel_spec.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/catalog/table_catalog.h"
+#include "server/jobs/measurement_executor.h"
+#include "server/jobs/profiling_functions.h"
+#include "server/store/device_store.h"
+#include "server/store/job_store.h"
+#include "server/store/sample_store.h"
+
+namespace wavetune {
+
+struct JobServices {
+  SampleStore* samples = nullptr;
+  JobStore* jobs = nullptr;
+  DeviceStore* devices = nullptr;
+  TableCatalog* tables = nullptr;
+  KernelCatalog* kernels = nullptr;
+  ExecutorDirectory* executors = nullptr;
+  Clock* clock = nullptr;
+  ProfilingFunctions profiling;
+  // Hears of what goes wrong beside a job's own result.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+  // Device time per job where the request names none.
+  double default_budget_s = 60;
+  // Every job measures even while others use its device.
+  bool even_if_busy = false;
+  // How long a job waits for its device's agent.
+  double agent_wait_s = 600;
+  // What clients ask for, by kernel name and silicon key (UsageLedger).
+  std::function<std::vector<WeightedProblem>(const std::string& kernel,
+                                             const std::string& silicon_key)>
+      used_problems = [](const std::string&, const std::string&) {
+        return std::vector<WeightedProblem>();
+      };
+  // Starts a thread, or throws std::system_error as std::thread does.
+  std::function<std::thread(std::function<void()>)> start_thread =
+      [](std::function<void()> run) { return std::thread(std::move(run)); };
+  // Hears that the candidates of a profile have changed.
+  std::function<void(const ProfileKey&)> candidates_changed =
+      [](const ProfileKey&) {};
+  // Generations of samples kept per kernel and device class.
+  int generations_kept = 3;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_JOBS_JOB_SERVICES_H_

@@ -1,0 +1,621 @@
+#include "server/jobs/profiling_job.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/exclusion.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/table/table_codec.h"
+#include "server/catalog/wrong_tables.h"
+#include "server/jobs/profile_candidates.h"
+#include "server/jobs/profile_texts.h"
+#include "server/jobs/stored_profile.h"
+#include "server/jobs/stored_verification.h"
+#include "usage/usage_weights.h"
+
+namespace wavetune {
+namespace {
+
+// Rounds of fit and verification: a candidate that crashes only when verified
+// is left out in the next one.
+constexpr int kMaxRounds = 4;
+
+// Samples per candidate that a refinement may add: a quarter of a profile's.
+constexpr int64_t kRefinementSamples = 8;
+
+// Times that a candidate is compared again where others of its kernel are
+// wrong. A race that is lost one time in three passes all nine checks one time
+// in forty.
+constexpr int32_t kRechecks = 8;
+
+// Of the reason for an exclusion with the job; the whole is with the samples.
+constexpr size_t kMaxShownReasonBytes = 1024;
+
+JobPhase ToJobPhase(ProfilePhase phase) {
+  switch (phase) {
+    case ProfilePhase::kScreening:
+      return JobPhase::kScreening;
+    case ProfilePhase::kSampling:
+      return JobPhase::kSampling;
+    case ProfilePhase::kRefining:
+      return JobPhase::kRefining;
+    case ProfilePhase::kDone:
+      break;
+  }
+  return JobPhase::kFitting;
+}
+
+int32_t LargestPortfolio(const Table& table) {
+  size_t size = 0;
+  for (const SubTable& sub : table.sub_tables) {
+    size = std::max(size, sub.portfolio.size());
+  }
+  return static_cast<int32_t>(size);
+}
+
+uint64_t LatestGeneration(const std::vector<uint64_t>& generations) {
+  return generations.empty() ? 0 : generations.back();
+}
+
+}  // namespace
+
+ProfilingJob::ProfilingJob(const JobServices& services, JobControl* control)
+    : services_(services), control_(control), device_(services, control) {}
+
+absl::Status ProfilingJob::Run() {
+  absl::Status status = RunSteps();
+  // What was excluded only while it was measured counts, too.
+  services_.candidates_changed(control_->record().key);
+  if (status.ok()) return status;
+  std::string wrong;
+  if (kernel_ != nullptr &&
+      !absl::StrContains(status.message(), "wrong results")) {
+    wrong = WrongText(CountChecked(kernel_->spec, input_.candidates));
+  }
+  if (wrong.empty() && withdrawn_.empty()) return status;
+  absl::Status whole(status.code(),
+                     absl::StrCat(status.message(), wrong, withdrawn_));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    whole.SetPayload(url, payload);
+  });
+  return whole;
+}
+
+absl::Status ProfilingJob::RunSteps() {
+  RETURN_IF_ERROR(Bind());
+  RETURN_IF_ERROR(LoadStored());
+  const bool measure = !control_->record().refit_only;
+  if (measure) {
+    RETURN_IF_ERROR(Compile());
+    RETURN_IF_ERROR(Recheck());
+    services_.candidates_changed(control_->record().key);
+  }
+  RETURN_IF_ERROR(CheckCandidates());
+  for (int round = 0; round < kMaxRounds; ++round) {
+    if (measure) RETURN_IF_ERROR(MeasurePlanned());
+    bool done = false;
+    RETURN_IF_ERROR(FitAndVerify(&done));
+    if (done) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckCandidates());
+  }
+  Keep(absl::StrCat("in each of ", kMaxRounds,
+                    " rounds another candidate crashed during verification; "
+                    "the excluded ones are listed with the job",
+                    Remarks()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeviceFacts> ProfilingJob::Facts() {
+  const JobRecord record = control_->record();
+  if (!record.refit_only) return device_.Acquire();
+  if (auto executor = services_.executors->Find(record.device_uuid, 0)) {
+    return executor->device();
+  }
+  ASSIGN_OR_RETURN(const std::vector<DeviceRecord> devices,
+                   services_.devices->List());
+  for (const DeviceRecord& device : devices) {
+    if (device.facts.uuid == record.device_uuid) return device.facts;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("device ", record.device_uuid,
+                   " was never seen: attach its agent, then reprofile"));
+}
+
+absl::Status ProfilingJob::Bind() {
+  const JobRecord record = control_->record();
+  ASSIGN_OR_RETURN(input_.device, Facts());
+  ASSIGN_OR_RETURN(kernel_,
+                   services_.kernels->Get(record.kernel, input_.device));
+  const ProfileKey key{record.kernel, kernel_->files.fingerprint,
+                       SiliconKey(input_.device),
+                       EnvironmentKey(input_.device)};
+  // Nobody asked for a refinement of anything else (usage_refiner.h).
+  if (record.refinement && key != record.key) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel ", record.key.kernel, " (fingerprint ", record.key.fingerprint,
+        ") or the device's driver changed since this refinement was queued; "
+        "it is now ",
+        key.fingerprint, " on ", key.environment_key,
+        ". Profile it: wavetune reprofile --kernel ", record.key.kernel));
+  }
+  uint64_t generation = record.generation;
+  // Kernel or device changed since the job was queued: what is measured now
+  // belongs to the new key.
+  if (generation == 0 || key != record.key) {
+    ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
+                     services_.samples->Generations(key));
+    generation = std::max<uint64_t>(1, LatestGeneration(generations));
+  }
+  control_->Update(
+      [&](JobRecord& job) {
+        job.key = key;
+        job.generation = generation;
+        job.not_meant_for_device = kernel_->not_meant_for_device;
+      },
+      JobControl::Persist::kSynced);
+  input_.spec = &kernel_->spec;
+  input_.fingerprint = key.fingerprint;
+  input_.options.samples_per_candidate = record.samples_per_candidate;
+  input_.options.portfolio_size = record.portfolio_size;
+  input_.representative_problems =
+      WithUsage(kernel_->spec, record.used_problems);
+  incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
+  if (const CompiledTable* const table = incumbent_.comparable()) {
+    input_.incumbent = &table->table();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProfilingJob::LoadStored() {
+  const JobRecord record = control_->record();
+  ASSIGN_OR_RETURN(StoredProfile stored,
+                   LoadStoredProfile(*services_.samples, record));
+  input_.candidates.assign(kernel_->spec.SpecialisationNames().size(), {});
+  for (const CandidateRecord& candidate : stored.candidates) {
+    TakeRecord(candidate);
+    rechecks_[{candidate.specialisation, candidate.candidate.configuration}] =
+        candidate.rechecks;
+  }
+  input_.samples = std::move(stored.samples);
+  input_.earlier_samples = std::move(stored.earlier_samples);
+  control_->Update([&](JobRecord& job) {
+    job.samples = stored.own.samples;
+    job.throttled_samples = stored.own.throttled_samples;
+    job.device_time_us = stored.own.device_time_us;
+  });
+  if (record.refinement) RaiseSampleLimit(stored.of_other_jobs.samples);
+  // The budget is the job's own: samples of earlier jobs come on top.
+  const double budget_us = record.budget_s * 1e6;
+  input_.options.device_time_budget_us =
+      budget_us > 0 ? budget_us + stored.of_other_jobs.device_time_us : 0;
+  device_.Bind(kernel_, record.key, record.generation);
+  device_.SetDeviceTimeLimit(budget_us);
+  return absl::OkStatus();
+}
+
+void ProfilingJob::RaiseSampleLimit(int64_t of_other_jobs) {
+  const int64_t usable = CountUsable(input_.candidates);
+  if (usable == 0) return;  // Nothing to refine: an ordinary profile.
+  const int64_t each = (of_other_jobs + usable - 1) / usable;
+  input_.options.samples_per_candidate =
+      static_cast<int>(each + kRefinementSamples);
+  input_.options.refinement_samples = static_cast<int>(kRefinementSamples / 2);
+}
+
+void ProfilingJob::TakeRecord(const CandidateRecord& record) {
+  if (!TakeCandidate(kernel_->spec, record, input_.candidates) ||
+      !record.candidate.excluded()) {
+    return;
+  }
+  control_->Update([&](JobRecord& job) {
+    const auto same = [&](const CandidateRecord& r) {
+      return r.specialisation == record.specialisation &&
+             r.candidate.configuration == record.candidate.configuration;
+    };
+    std::erase_if(job.excluded, same);
+    // The job is kept in memory and copied with each step of its progress.
+    CandidateRecord shown = record;
+    shown.candidate.excluded_reason =
+        BoundedText(record.candidate.excluded_reason, kMaxShownReasonBytes);
+    job.excluded.push_back(std::move(shown));
+  });
+  WithdrawIfWrong(record);
+}
+
+void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
+  const Candidate& candidate = record.candidate;
+  if (!IsWrong(candidate)) return;
+  // What serves now: a job on an alike device may have promoted meanwhile.
+  const Incumbent serving(kernel_->spec,
+                          services_.tables->Incumbent(control_->record().key));
+  if (!serving.Chooses(record.specialisation, candidate.configuration)) return;
+  const TableRecord table = *serving.record();
+  const std::string why =
+      absl::StrCat("it chooses ",
+                   FormatConfiguration(kernel_->spec, candidate.configuration),
+                   ", which computes wrong results");
+  const absl::Status stored =
+      services_.tables->Withdraw(control_->record().key, table, why);
+  if (!stored.ok()) {
+    services_.warn(
+        absl::StrCat("table ", table.digest, " of kernel ", table.key.kernel,
+                     " is withdrawn, which is stored as soon as it can be: ",
+                     stored.message()));
+  }
+  services_.warn(absl::StrCat("table ", table.digest, " of kernel ",
+                              table.key.kernel, " is withdrawn: ", why));
+  withdrawn_ = absl::StrCat("; table ", table.digest.substr(0, 8),
+                            " was withdrawn: ", why);
+  // Nobody is to be compared with it, nor to take anything over from it.
+  incumbent_ = Incumbent();
+  input_.incumbent = nullptr;
+}
+
+absl::Status ProfilingJob::Prepare(
+    const std::string& specialisation,
+    const std::vector<Configuration>& configurations,
+    const std::function<void(CandidateRecord&)>& take) {
+  absl::Status prepared = device_.Prepare(
+      specialisation, configurations,
+      DeclaredCorrectnessProblems(kernel_->spec, specialisation), take);
+  // Once more, now that all is stored: a job on an alike device that has
+  // promoted since either sees what is stored, or is seen here.
+  for (const CandidateRecord& record : control_->record().excluded) {
+    WithdrawIfWrong(record);
+  }
+  return prepared;
+}
+
+std::string ProfilingJob::Remarks() const {
+  return absl::StrCat(failed_pairs_.Text(), device_.UnpreparedText(),
+                      DefaultText(kernel_->spec, input_.candidates),
+                      WrongText(CountChecked(kernel_->spec, input_.candidates)),
+                      withdrawn_);
+}
+
+absl::Status ProfilingJob::Compile() {
+  const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
+  const std::vector<std::vector<Configuration>> missing =
+      MissingConfigurations(kernel_->spec, input_.candidates);
+  int64_t total = 0;
+  for (const auto& of_one : missing)
+    total += static_cast<int64_t>(of_one.size());
+  if (total == 0) return absl::OkStatus();
+  control_->Update(
+      [&](JobRecord& job) {
+        job.phase = JobPhase::kCompiling;
+        job.message.clear();
+        job.done = 0;
+        job.total = total;
+        job.seconds_left = -1;
+      },
+      JobControl::Persist::kLazily);
+  for (size_t i = 0; i < names.size(); ++i) {
+    RETURN_IF_ERROR(Prepare(names[i], missing[i], [&](CandidateRecord& record) {
+      TakeRecord(record);
+      control_->Update([](JobRecord& job) { ++job.done; });
+    }));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Configuration> ProfilingJob::DueForRecheck(
+    size_t specialisation) const {
+  const std::string name = kernel_->spec.SpecialisationNames()[specialisation];
+  // Where nothing will be promoted, what serves is still to be trusted or not.
+  const bool promotes =
+      PromotesAlthoughWrong() ||
+      !CountChecked(kernel_->spec, input_.candidates).many_wrong();
+  std::vector<Configuration> due;
+  for (const Candidate& candidate : input_.candidates[specialisation]) {
+    const Configuration& configuration = candidate.configuration;
+    const auto known = rechecks_.find({name, configuration});
+    const int32_t rechecks = known == rechecks_.end() ? 0 : known->second;
+    if (!candidate.excluded() && rechecks < kRechecks &&
+        (promotes || incumbent_.Chooses(name, configuration))) {
+      due.push_back(configuration);
+    }
+  }
+  return due;
+}
+
+absl::Status ProfilingJob::Recheck() {
+  if (CountChecked(kernel_->spec, input_.candidates).wrong == 0) {
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto take = [&](CandidateRecord& record) {
+      if (!record.candidate.excluded()) {
+        record.rechecks =
+            ++rechecks_[{names[i], record.candidate.configuration}];
+      }
+      TakeRecord(record);
+      control_->Update([](JobRecord& job) { ++job.done; });
+    };
+    // One batch a round: others run before, beside and behind each candidate,
+    // as a race shows under other timing.
+    for (int32_t round = 0; round < kRechecks; ++round) {
+      const std::vector<Configuration> due = DueForRecheck(i);
+      if (due.empty()) break;
+      control_->Update(
+          [&](JobRecord& job) {
+            job.phase = JobPhase::kCompiling;
+            job.message = absl::StrCat(
+                "some candidates compute wrong results: those that were right "
+                "are checked again, round ",
+                round + 1, " of ", kRechecks);
+            job.done = 0;
+            job.total = static_cast<int64_t>(due.size());
+            job.seconds_left = -1;
+          },
+          JobControl::Persist::kLazily);
+      RETURN_IF_ERROR(Prepare(names[i], due, take));
+    }
+    if (const size_t left = DueForRecheck(i).size(); left > 0) {
+      return absl::UnavailableError(absl::StrCat(
+          left, " candidates of kernel ", kernel_->spec.name,
+          ", of which others compute wrong results, could not be checked again",
+          device_.UnpreparedText(), ". Reprofile again"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool ProfilingJob::PromotesAlthoughWrong() const {
+  const JobRecord record = control_->record();
+  if (record.promote_although_wrong) return true;
+  // What a refinement refines was promoted by somebody's word.
+  const TableRecord* const serving = incumbent_.record();
+  return record.refinement && serving != nullptr && serving->key == record.key;
+}
+
+absl::Status ProfilingJob::CheckCandidates() const {
+  const absl::Status usable =
+      CheckAnyUsable(kernel_->spec, input_.device.uuid, input_.candidates);
+  if (!usable.ok() && !device_.unprepared().empty()) {
+    return absl::UnavailableError(
+        absl::StrCat("no candidate of kernel ", kernel_->spec.name,
+                     " can be used", device_.UnpreparedText()));
+  }
+  RETURN_IF_ERROR(usable);
+  if (!PromotesAlthoughWrong()) {
+    RETURN_IF_ERROR(CheckFewWrong(kernel_->spec, input_.candidates));
+  }
+  if (!control_->record().refit_only ||
+      CountChecked(kernel_->spec, input_.candidates).wrong == 0) {
+    return absl::OkStatus();
+  }
+  size_t due = 0;
+  for (size_t i = 0; i < input_.candidates.size(); ++i) {
+    due += DueForRecheck(i).size();
+  }
+  if (due == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "some candidates of kernel ", kernel_->spec.name,
+      " compute wrong results, and ", due,
+      " of the others were checked too seldom to be trusted: reprofile "
+      "it without refit-only"));
+}
+
+absl::Status ProfilingJob::MeasurePlanned() {
+  const int64_t started_us = services_.clock->NowUs();
+  const size_t samples_before = input_.samples.size();
+  for (;;) {
+    RETURN_IF_ERROR(control_->CheckGoOn());
+    const ProfileStep step = services_.profiling.plan_next(input_, failed_);
+    if (step.items.empty() || device_.budget_spent()) return absl::OkStatus();
+    ReportProgress(step, started_us, samples_before);
+    const auto on_result = [&](size_t index, const JobDevice::Result& result) {
+      const MeasureItem& item = step.items[index];
+      if (result.sample) {
+        input_.samples.push_back(*result.sample);
+      } else {
+        failed_.push_back(item);
+        failed_pairs_.Take(kernel_->spec, item, result);
+      }
+      if (result.excluded) {
+        Candidate crashed{.configuration = item.configuration};
+        crashed.excluded_reason =
+            result.failure.empty() ? "failed while measured" : result.failure;
+        TakeRecord({item.problem.specialisation, std::move(crashed)});
+      }
+      ReportProgress(step, started_us, samples_before);
+    };
+    RETURN_IF_ERROR(device_.Measure(step.items, on_result).status());
+  }
+}
+
+void ProfilingJob::ReportProgress(const ProfileStep& step, int64_t started_us,
+                                  size_t samples_before) {
+  const auto done = static_cast<int64_t>(input_.samples.size());
+  const int64_t total = std::max(step.samples_planned, done);
+  samples_planned_ = total;
+  const auto fresh = done - static_cast<int64_t>(samples_before);
+  const double elapsed_s =
+      static_cast<double>(services_.clock->NowUs() - started_us) * 1e-6;
+  control_->Update([&](JobRecord& job) {
+    job.phase = ToJobPhase(step.phase);
+    job.message.clear();
+    job.done = done;
+    job.total = total;
+    job.seconds_left = fresh > 0 ? elapsed_s / static_cast<double>(fresh) *
+                                       static_cast<double>(total - done)
+                                 : -1;
+  });
+}
+
+absl::Status ProfilingJob::FitAndVerify(bool* done) {
+  *done = true;
+  control_->Update(
+      [](JobRecord& job) {
+        job.phase = JobPhase::kFitting;
+        job.message.clear();
+        job.seconds_left = -1;
+      },
+      JobControl::Persist::kLazily);
+  const absl::StatusOr<FitResult> fitted =
+      services_.profiling.fit_table(input_);
+  if (!fitted.ok()) return FitFailed(fitted.status());
+  const FitResult& fit = *fitted;
+  control_->Update([&](JobRecord& job) { job.notes = fit.report.warnings; });
+  ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
+                   CompiledTable::Create(payload));
+  const std::string coverage =
+      CoverageText(fit.report, CountUsable(input_.candidates));
+  if (fit.report.throttled_share > kMostThrottledShare) {
+    Keep(ThrottledText(fit.report, input_.samples) + coverage + Remarks());
+    return absl::OkStatus();
+  }
+  const JobRecord record = control_->record();
+  if (incumbent_.Is(record.key, table->digest())) {
+    Keep("the fit gives the serving table again" + coverage + Remarks());
+    return absl::OkStatus();
+  }
+  const CompiledTable* const incumbent = incumbent_.comparable();
+  VerificationPlan plan;
+  std::vector<Sample> measured;
+  if (record.refit_only) {
+    plan = PlanStoredVerification(input_, *table, incumbent, &measured);
+  } else {
+    plan = services_.profiling.plan_verification(
+        input_, fit.table, incumbent ? &incumbent->table() : nullptr);
+    bool crashed = false;
+    RETURN_IF_ERROR(MeasureVerification(plan, &measured, &crashed));
+    if (crashed) {
+      *done = false;
+      return absl::OkStatus();
+    }
+  }
+  const Verdict verdict =
+      services_.profiling.judge_verification(plan, measured);
+  if (!verdict.promote) {
+    Keep(verdict.reason + coverage + Remarks());
+    return absl::OkStatus();
+  }
+  return Promote(fit.table, payload, verdict.reason + coverage + Remarks());
+}
+
+absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
+  const JobRecord job = control_->record();
+  const bool spent =
+      job.budget_s > 0 && job.device_time_us >= job.budget_s * 1e6;
+  if (!spent || !absl::IsFailedPrecondition(status)) return status;
+  return absl::FailedPreconditionError(
+      BudgetTooSmallText(job, samples_planned_, std::string(status.message())));
+}
+
+absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
+                                               std::vector<Sample>* measured,
+                                               bool* crashed) {
+  control_->Update([&](JobRecord& job) {
+    job.phase = JobPhase::kVerifying;
+    job.done = 0;
+    job.total = static_cast<int64_t>(plan.items.size());
+  });
+  measured->resize(plan.items.size());
+  const auto on_result = [&](size_t index, const JobDevice::Result& result) {
+    if (result.sample) {
+      (*measured)[index] = *result.sample;
+      input_.samples.push_back(*result.sample);
+    }
+    failed_pairs_.Take(kernel_->spec, plan.items[index], result);
+    if (result.excluded) {
+      *crashed = true;
+      const MeasureItem& item = plan.items[index];
+      Candidate candidate{.configuration = item.configuration};
+      candidate.excluded_reason =
+          absl::StrCat("crashed during verification: ", result.failure);
+      TakeRecord({item.problem.specialisation, std::move(candidate)});
+    }
+    control_->Update([](JobRecord& job) { ++job.done; });
+  };
+  // Verification is short and decides what serves: it may pass the budget.
+  device_.SetDeviceTimeLimit(0);
+  absl::Status status = device_.Measure(plan.items, on_result).status();
+  device_.SetDeviceTimeLimit(control_->record().budget_s * 1e6);
+  return status;
+}
+
+absl::Status ProfilingJob::Promote(const Table& table,
+                                   const std::string& payload,
+                                   const std::string& reason) {
+  // After this point a cancelled job would promote all the same.
+  RETURN_IF_ERROR(control_->CheckGoOn());
+  const ProfileKey key = control_->record().key;
+  // A job on an alike device stores what it finds wrong under the same key.
+  ASSIGN_OR_RETURN(const auto wrong, WhyWrong(*services_.samples, key, table));
+  if (wrong) {
+    Keep(absl::StrCat("another job found its choice wrong: ", *wrong,
+                      Remarks()));
+    return absl::OkStatus();
+  }
+  TableRecord record{.key = key};
+  record.promoted_at_us = services_.clock->NowUs();
+  record.portfolio_size = LargestPortfolio(table);
+  record.device_label = input_.device.label;
+  record.device_uuid = input_.device.uuid;
+  record.notes = control_->record().notes;
+  record.compiler = input_.device.compiler;
+  const TableRecord* const serving = incumbent_.record();
+  const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
+      std::move(record), payload, serving ? serving->digest : "");
+  if (absl::IsAborted(promoted.status())) {
+    // Alike devices are profiled at a time: what this job compared its table
+    // with is not what serves.
+    incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
+    Keep(absl::StrCat(promoted.status().message(), Remarks()));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(promoted.status());
+  control_->Update([&](JobRecord& job) {
+    job.digest = promoted->digest;
+    job.message = reason;
+  });
+  RETURN_IF_ERROR(WithdrawIfFoundWrongSince(*promoted, table));
+  ForgetOldSamples(key);
+  return absl::OkStatus();
+}
+
+absl::Status ProfilingJob::WithdrawIfFoundWrongSince(
+    const TableRecord& promoted, const Table& table) {
+  ASSIGN_OR_RETURN(const auto wrong,
+                   WhyWrong(*services_.samples, promoted.key, table));
+  if (!wrong) return absl::OkStatus();
+  control_->Update([&](JobRecord& job) {
+    absl::StrAppend(&job.message,
+                    "; withdrawn, as another job found its choice wrong "
+                    "meanwhile: ",
+                    *wrong);
+  });
+  return services_.tables->Withdraw(promoted.key, promoted, *wrong);
+}
+
+void ProfilingJob::ForgetOldSamples(const ProfileKey& key) {
+  const absl::Status pruned =
+      services_.samples->Prune(key, services_.generations_kept);
+  if (!pruned.ok()) {
+    services_.warn(absl::StrCat("old samples of kernel ", key.kernel,
+                                " stay: ", pruned.message()));
+  }
+}
+
+void ProfilingJob::Keep(const std::string& reason) {
+  control_->Update([&](JobRecord& job) {
+    job.message =
+        absl::StrCat("not promoted, ", incumbent_.ServesOnText(), ": ", reason);
+  });
+  // Whoever profiles afresh again and again without a better table would keep
+  // all of it, and read all of it each time.
+  ForgetOldSamples(control_->record().key);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,148 @@
+#include "server/rpc/admin_handler.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "fit/models/anchor_plan.h"
+#include "formats/types.h"
+#include "model/kernel/kernel_validation.h"
+#include "server/rpc/record_proto.h"
+
+namespace wavetune {
+namespace {
+
+constexpr auto kLeastRecordedAnchors = static_cast<int>(kMaxAnchors);
+
+absl::Status TakeRecording(const v1::MeasureRequest& request,
+                           MeasureRequest& wanted) {
+  wanted.record = request.record();
+  wanted.fresh = request.fresh();
+  wanted.anchors_per_candidate = request.anchors_per_candidate();
+  if (!wanted.record &&
+      (wanted.fresh || request.anchors_per_candidate() != 0)) {
+    return absl::InvalidArgumentError(
+        "fresh and anchors_per_candidate are for recordings: set record, too");
+  }
+  if (wanted.anchors_per_candidate == 0 ||
+      (wanted.anchors_per_candidate >= kLeastRecordedAnchors &&
+       wanted.anchors_per_candidate <= AdminHandler::kMaxRecordedAnchors)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "anchors_per_candidate must be ", kLeastRecordedAnchors, " to ",
+      AdminHandler::kMaxRecordedAnchors,
+      ", or 0 for the default: a profile may ask for ", kLeastRecordedAnchors));
+}
+
+MeasureListener ListenerOf(const std::shared_ptr<const KernelSpec>& spec,
+                           AdminHandler::MeasureSink sink) {
+  const auto shared =
+      std::make_shared<const AdminHandler::MeasureSink>(std::move(sink));
+  MeasureListener listener;
+  listener.on_result = [spec, shared](const MeasuredProblem& result) {
+    v1::MeasureResponse message;
+    *message.mutable_result() =
+        MeasuredProblemToProto(spec->dimensions, result);
+    (*shared)(std::move(message));
+  };
+  listener.on_recorded = [spec, shared](const RecordedSamples& recorded) {
+    v1::MeasureResponse message;
+    *message.mutable_recorded() =
+        RecordedSamplesToProto(spec->dimensions, recorded);
+    (*shared)(std::move(message));
+  };
+  listener.on_recording = [shared](const Recording& recording) {
+    v1::MeasureResponse message;
+    *message.mutable_recording() = RecordingToProto(recording);
+    (*shared)(std::move(message));
+  };
+  return listener;
+}
+
+}  // namespace
+
+absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
+                                     v1::ReprofileResponse* response) {
+  ReprofileRequest wanted;
+  wanted.kernel = request.kernel();
+  wanted.device_uuid = request.device_uuid();
+  wanted.budget_s = request.budget_s();
+  wanted.reason = request.reason();
+  wanted.refit_only = request.refit_only();
+  wanted.fresh = request.fresh();
+  wanted.even_if_busy = request.even_if_busy();
+  wanted.promote_although_wrong = request.promote_although_wrong();
+  wanted.samples_per_candidate = request.samples_per_candidate();
+  wanted.portfolio_size = request.portfolio_size();
+  ASSIGN_OR_RETURN(const std::vector<JobRecord> jobs, jobs_->Reprofile(wanted));
+  for (const JobRecord& job : jobs) {
+    *response->add_jobs() = JobRecordToProto(job);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdminHandler::CancelJob(const v1::CancelJobRequest& request,
+                                     v1::CancelJobResponse* response) {
+  ASSIGN_OR_RETURN(const JobRecord job, jobs_->Cancel(request.id()));
+  *response->mutable_job() = JobRecordToProto(job);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobControl::Watch> AdminHandler::WatchJob(
+    uint64_t id, JobControl::Listener listener) {
+  return jobs_->Subscribe(id, std::move(listener));
+}
+
+void AdminHandler::Abandon(uint64_t id) {
+  // FAILED_PRECONDITION: it has ended, which is what is wanted.
+  jobs_->Cancel(id).IgnoreError();
+}
+
+absl::StatusOr<JobRecord> AdminHandler::Measure(
+    const v1::MeasureRequest& request, MeasureSink sink) {
+  kernels_->Reload();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const KernelSpec> spec,
+                   kernels_->Spec(request.kernel()));
+  if (request.problems_size() > kMaxProblems) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("at most ", kMaxProblems, " problems, not ",
+                     request.problems_size(), ": split them"));
+  }
+  MeasureRequest wanted;
+  wanted.kernel = request.kernel();
+  wanted.device_uuid = request.device_uuid();
+  wanted.chosen = request.chosen();
+  wanted.standard = request.default_configuration();
+  wanted.exhaustive = request.exhaustive();
+  wanted.peers = request.peers();
+  wanted.even_if_busy = request.even_if_busy();
+  if (request.remeasure_leaders() < 0) {
+    return absl::InvalidArgumentError("remeasure_leaders must be 0 or more");
+  }
+  if (request.remeasure_leaders() > 0) {
+    wanted.remeasure_leaders = request.remeasure_leaders();
+  }
+  if (request.rounds() < 0 || request.rounds() > kMaxRounds) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rounds must be 0 to ", kMaxRounds));
+  }
+  if (request.rounds() > 0) wanted.rounds = request.rounds();
+  RETURN_IF_ERROR(TakeRecording(request, wanted));
+  for (int i = 0; i < request.problems_size(); ++i) {
+    absl::StatusOr<Problem> problem =
+        ProblemFromProto(spec->dimensions, request.problems(i));
+    absl::Status status = problem.status();
+    if (status.ok()) status = CheckProblem(*spec, *problem);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("problem ", i, ": ", status.message()));
+    }
+    wanted.problems.push_back(*std::move(problem));
+  }
+  return jobs_->Measure(std::move(wanted), ListenerOf(spec, std::move(sink)));
+}
+
+}  // namespace wavetune

@@ -1,0 +1,65 @@
+// AdminHandler: what AdminService does. Knows no gRPC.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_RPC_ADMIN_HANDLER_H_
+#define WAVETUNE_SERVER_RPC_ADMIN_HANDLER_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/jobs/job_control.h"
+#include "server/jobs/job_queue.h"
+
+namespace wavetune {
+
+class AdminHandler {
+ public:
+  // Hears of results and recorded samples, never of the job.
+  using MeasureSink = std::function<void(v1::MeasureResponse)>;
+
+  // Most problems of one measuring job.
+  static constexpr int kMaxProblems = 4096;
+  // Rounds that choices and leaders may be measured in.
+  static constexpr int kMaxRounds = 100;
+  // Anchors per candidate that a recording may ask for.
+  static constexpr int kMaxRecordedAnchors = 1000;
+
+  // Both outlive the handler.
+  AdminHandler(JobQueue* jobs, KernelCatalog* kernels)
+      : jobs_(jobs), kernels_(kernels) {}
+
+  absl::Status Reprofile(const v1::ReprofileRequest& request,
+                         v1::ReprofileResponse* response);
+  absl::Status CancelJob(const v1::CancelJobRequest& request,
+                         v1::CancelJobResponse* response);
+
+  // Returns the job with a handle on its changes. Reads the store where it is
+  // not in memory. Errors: NOT_FOUND.
+  absl::StatusOr<JobControl::Watch> WatchJob(uint64_t id,
+                                             JobControl::Listener listener);
+
+  // Queues a measuring job and returns it; `sink` hears of what it measures
+  // before the job ends. Errors: INVALID_ARGUMENT naming the problem at fault;
+  // else as JobQueue::Measure.
+  absl::StatusOr<JobRecord> Measure(const v1::MeasureRequest& request,
+                                    MeasureSink sink);
+
+  // As JobQueue::InMemory.
+  bool InMemory(uint64_t id) const { return jobs_->InMemory(id); }
+
+  // Nobody waits for a job's results any more: cancels it where it has not
+  // ended.
+  void Abandon(uint64_t id);
+
+ private:
+  JobQueue* const jobs_;
+  KernelCatalog* const kernels_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_ADMIN_HANDLER_H_

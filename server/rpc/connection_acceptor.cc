@@ -1,0 +1,384 @@
+#include "server/rpc/connection_acceptor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+
+namespace wavetune {
+namespace {
+
+// What an HTTP/2 client says first (RFC 9113, section 3.4).
+constexpr absl::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr int kAcceptedAtOnce = 64;
+// Where accepting fails for lack of memory or descriptors of the system.
+constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds kTick{1000};
+// For reading why a connection was refused.
+constexpr std::chrono::milliseconds kRefusalTime{1000};
+constexpr size_t kMostRefusedAtOnce = 32;
+
+FileDescriptor OpenReserve() {
+  return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+std::optional<ConnectionPeer> PeerOf(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return std::nullopt;
+  }
+  return ConnectionPeer{.user = peer.uid, .process = peer.pid};
+}
+
+// In HTTP/1.1, which every client can tell from HTTP/2: gRPC takes it for a
+// failed attempt and waits before the next. A GOAWAY in HTTP/2 would say that
+// the connection stood, and gRPC would connect anew at once, for ever.
+std::string Refusal(absl::string_view reason) {
+  return absl::StrCat(
+      "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\n"
+      "Content-Length: ",
+      reason.size(), "\r\nConnection: close\r\n\r\n", reason);
+}
+
+// What to do where epoll or an eventfd fails.
+absl::string_view WhatToRaise(int error) {
+  if (OutOfDescriptors(error)) return kMoreDescriptors;
+  if (error == ENOSPC) return ". Raise fs.epoll.max_user_watches";
+  return "";
+}
+
+enum class Speaks { kHttp2, kNotYet, kSomethingElse };
+
+Speaks WhatIsSpoken(int fd) {
+  std::array<char, kPreface.size()> bytes{};
+  const ssize_t size =
+      ::recv(fd, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Speaks::kNotYet;
+  if (size <= 0) return Speaks::kSomethingElse;
+  const absl::string_view said(bytes.data(), static_cast<size_t>(size));
+  if (said == kPreface) return Speaks::kHttp2;
+  return absl::StartsWith(kPreface, said) ? Speaks::kNotYet
+                                          : Speaks::kSomethingElse;
+}
+
+}  // namespace
+
+ConnectionAcceptor::ConnectionAcceptor(ListeningSocket socket, Options options)
+    : options_(std::move(options)),
+      socket_(std::move(socket)),
+      counts_(options_.bounds, ::geteuid()),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      reserve_(OpenReserve()),
+      path_(socket_.path()),
+      listening_(socket_.fd()) {}
+
+absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Start(
+    ListeningSocket socket, Options options) {
+  auto acceptor = std::unique_ptr<ConnectionAcceptor>(
+      new ConnectionAcceptor(std::move(socket), std::move(options)));
+  if (!acceptor->epoll_.valid() || !acceptor->wake_.valid() ||
+      !acceptor->Watch(acceptor->wake_.get(), EPOLLIN) ||
+      !acceptor->Watch(acceptor->socket_.fd(), EPOLLIN)) {
+    const int error = errno;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot watch ", acceptor->socket_.path(), ": ",
+                     std::strerror(error), WhatToRaise(error)));
+  }
+  acceptor->thread_ = std::thread([self = acceptor.get()] { self->Run(); });
+  // For people who look at a process that hangs. Cannot fail.
+  ::pthread_setname_np(acceptor->thread_.native_handle(), "acceptor");
+  return acceptor;
+}
+
+ConnectionAcceptor::~ConnectionAcceptor() { Stop(); }
+
+void ConnectionAcceptor::Stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  // Cannot fail: the counter is far from full.
+  [[maybe_unused]] const ssize_t written =
+      ::write(wake_.get(), &one, sizeof(one));
+  thread_.join();
+  for (const auto& [fd, connection] : connections_) ::close(fd);
+  connections_.clear();
+  socket_ = ListeningSocket();
+}
+
+absl::Status ConnectionAcceptor::Probe() {
+  // Where the socket is just opened anew this may be another descriptor: one
+  // look of many.
+  pollfd listening{.fd = listening_.load(), .events = POLLIN, .revents = 0};
+  const absl::Status deaf =
+      probe_.Look({.rounds = rounds_.load(),
+                   .tries = tries_.load(),
+                   .waiting = ::poll(&listening, 1, 0) == 1});
+  if (deaf.ok()) return deaf;
+  return absl::UnavailableError(absl::StrCat("nobody can connect to ", path_,
+                                             " any more: ", deaf.message()));
+}
+
+bool ConnectionAcceptor::Watch(int fd, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void ConnectionAcceptor::Run() {
+  Time next_look = std::chrono::steady_clock::now() + options_.look;
+  const auto tick = std::min({kTick, options_.silence, options_.look});
+  for (;;) {
+    rounds_.fetch_add(1);
+    std::array<epoll_event, 64> events{};
+    const int count = ::epoll_wait(epoll_.get(), events.data(),
+                                   static_cast<int>(events.size()),
+                                   static_cast<int>(tick.count()));
+    if (count < 0 && errno != EINTR) {
+      options_.give_up(
+          absl::StrCat("nobody can connect to ", socket_.path(),
+                       " any more: epoll_wait: ", std::strerror(errno)));
+      return;
+    }
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<size_t>(i)];
+      if (event.data.fd == wake_.get()) return;
+      if (event.data.fd == socket_.fd()) {
+        AcceptSome();
+      } else {
+        OnEvent(event.data.fd, event.events);
+      }
+    }
+    const Time now = std::chrono::steady_clock::now();
+    DropOverdue(now);
+    WarnDue();
+    if (now < next_look) continue;
+    next_look = now + options_.look;
+    if (!LookAtSocket()) return;
+  }
+}
+
+void ConnectionAcceptor::AcceptSome() {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    if (!AcceptOne()) return;
+  }
+}
+
+bool ConnectionAcceptor::AcceptOne() {
+  tries_.fetch_add(1);
+  FileDescriptor fd(
+      ::accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (fd.valid()) {
+    Add(std::move(fd));
+    return true;
+  }
+  const int error = errno;
+  if (error == EAGAIN) return false;
+  if (error == EINTR || error == ECONNABORTED) return true;
+  Warn("accept", absl::StrCat("cannot take a connection on ", socket_.path(),
+                              ": ", std::strerror(error),
+                              OutOfDescriptors(error) ? kMoreDescriptors : ""));
+  if (error == EMFILE && reserve_.valid()) {
+    // Without this the connection would wait, and the loop would spin.
+    reserve_.Close();
+    Refuse(FileDescriptor(::accept4(socket_.fd(), nullptr, nullptr,
+                                    SOCK_CLOEXEC | SOCK_NONBLOCK)),
+           "the daemon has no descriptors left");
+    reserve_ = OpenReserve();
+    return true;
+  }
+  if (!reserve_.valid()) reserve_ = OpenReserve();
+  std::this_thread::sleep_for(kPause);
+  return false;
+}
+
+void ConnectionAcceptor::Add(FileDescriptor fd) {
+  const std::optional<ConnectionPeer> peer = PeerOf(fd.get());
+  if (!peer) return;  // It has gone already.
+  absl::Status admitted = counts_.Admit(*peer);
+  if (!admitted.ok() && DropOldestSilent(peer->user)) {
+    admitted = counts_.Admit(*peer);
+  }
+  if (!admitted.ok()) {
+    Warn(absl::StrCat("bound ", peer->user),
+         absl::StrCat("a connection of user ", peer->user, " on ",
+                      socket_.path(), " is refused: ", admitted.message()));
+    Refuse(std::move(fd),
+           {admitted.message().data(), admitted.message().size()});
+    return;
+  }
+  // Edge-triggered: half a preface is looked at again when more comes.
+  if (!Watch(fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET)) {
+    counts_.Release(*peer);
+    return;
+  }
+  const bool speaks = WhatIsSpoken(fd.get()) == Speaks::kHttp2;
+  const auto added = connections_.insert_or_assign(
+      fd.Release(),
+      Connection{.peer = *peer, .since = std::chrono::steady_clock::now()});
+  if (speaks) HandOver(added.first);
+}
+
+void ConnectionAcceptor::Refuse(FileDescriptor fd, absl::string_view reason) {
+  const std::string text = Refusal(reason);
+  // Who does not hear the reason is refused all the same.
+  [[maybe_unused]] const ssize_t sent =
+      ::send(fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  ::shutdown(fd.get(), SHUT_WR);
+  // Closed now, what the other side is about to write would fail before it
+  // reads why.
+  if (refused_ >= kMostRefusedAtOnce || !Watch(fd.get(), EPOLLRDHUP)) return;
+  ++refused_;
+  connections_[fd.Release()] = {.state = Connection::State::kRefused,
+                                .since = std::chrono::steady_clock::now()};
+}
+
+void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
+  const auto it = connections_.find(fd);
+  if (it == connections_.end()) return;  // Dropped in this round.
+  if (it->second.state != Connection::State::kSilent ||
+      (events & (EPOLLHUP | EPOLLERR)) != 0) {
+    Drop(it);
+    return;
+  }
+  switch (WhatIsSpoken(fd)) {
+    case Speaks::kHttp2:
+      HandOver(it);
+      return;
+    case Speaks::kSomethingElse:
+      Drop(it);
+      return;
+    case Speaks::kNotYet:
+      return;
+  }
+}
+
+void ConnectionAcceptor::HandOver(Connections::iterator silent) {
+  const int fd = silent->first;
+  const ConnectionPeer peer = silent->second.peer;
+  const Time since = silent->second.since;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  FileDescriptor watched(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  // Without a second descriptor its end would never be seen.
+  if (!watched.valid() || !Watch(watched.get(), EPOLLRDHUP)) {
+    Warn("watch", absl::StrCat("a connection on ", socket_.path(),
+                               " is refused: the daemon has no descriptors "
+                               "left"));
+    Refuse(FileDescriptor(fd), "the daemon has no descriptors left");
+    counts_.Release(peer);
+    connections_.erase(silent);
+    return;
+  }
+  connections_.erase(silent);
+  connections_[watched.Release()] = {
+      .peer = peer, .state = Connection::State::kServed, .since = {}};
+  if (options_.peers != nullptr) {
+    options_.peers->Set(
+        fd, {.user = peer.user,
+             .since_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                             since.time_since_epoch())
+                             .count()});
+  }
+  options_.serve(fd, peer.user);
+}
+
+void ConnectionAcceptor::Drop(Connections::iterator connection) {
+  const int fd = connection->first;
+  // Not by closing alone: the other descriptor keeps the socket watched.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  ::close(fd);
+  if (connection->second.state == Connection::State::kRefused) {
+    --refused_;
+  } else {
+    counts_.Release(connection->second.peer);
+  }
+  connections_.erase(connection);
+}
+
+bool ConnectionAcceptor::DropOldestSilent(uid_t user) {
+  auto oldest = connections_.end();
+  for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+    if (it->second.state != Connection::State::kSilent ||
+        it->second.peer.user != user) {
+      continue;
+    }
+    if (oldest == connections_.end() ||
+        it->second.since < oldest->second.since) {
+      oldest = it;
+    }
+  }
+  if (oldest == connections_.end()) return false;
+  // Who has spoken meanwhile keeps the place.
+  if (WhatIsSpoken(oldest->first) == Speaks::kHttp2) {
+    HandOver(oldest);
+    return DropOldestSilent(user);
+  }
+  Drop(oldest);
+  return true;
+}
+
+void ConnectionAcceptor::DropOverdue(Time now) {
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    const auto next = std::next(it);
+    const Connection& connection = it->second;
+    const bool overdue = (connection.state == Connection::State::kSilent &&
+                          now - connection.since > options_.silence) ||
+                         (connection.state == Connection::State::kRefused &&
+                          now - connection.since > kRefusalTime);
+    if (overdue) Drop(it);
+    it = next;
+  }
+}
+
+bool ConnectionAcceptor::LookAtSocket() {
+  if (socket_.InPlace()) return true;
+  if (const absl::Status again = socket_.ListenAgain(); !again.ok()) {
+    // The next look tries again.
+    Warn("socket", absl::StrCat("nobody can connect any more: ", socket_.path(),
+                                " is not the daemon's socket any more, and ",
+                                again.message()));
+    return true;
+  }
+  listening_.store(socket_.fd());
+  // It is in place now: no look would find anything wrong.
+  if (!Watch(socket_.fd(), EPOLLIN)) {
+    const int error = errno;
+    options_.give_up(absl::StrCat(
+        "nobody can connect any more: ", socket_.path(),
+        " was removed, and cannot be watched anew: ", std::strerror(error),
+        WhatToRaise(error)));
+    return false;
+  }
+  Warn("socket", absl::StrCat(socket_.path(),
+                              " was removed; the daemon listens there anew"));
+  return true;
+}
+
+void ConnectionAcceptor::Warn(const std::string& kind,
+                              const std::string& text) {
+  for (const std::string& line : lines_.Admit(kind, text, SteadyNowUs())) {
+    options_.warn(line);
+  }
+}
+
+void ConnectionAcceptor::WarnDue() {
+  for (const std::string& line : lines_.Due(SteadyNowUs())) options_.warn(line);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,140 @@
+// ConnectionAcceptor: takes the connections of a unix socket and hands them to
+// who serves them.
+//
+// Why not gRPC's own listener: in 1.51 it gives a socket up for ever once
+// accept fails, as it does where there are no descriptors left; and it neither
+// counts connections nor asks whose they are. Here
+//
+//   - a full table of descriptors costs the connections that come meanwhile,
+//     never the socket: one descriptor is kept in reserve to refuse with;
+//   - connections are bounded in all and per user, and who is refused is told
+//     (an HTTP/1.1 answer, 429, with the reason as its text);
+//   - a connection costs a descriptor only until it has said that it speaks
+//     HTTP/2: one that stays silent is closed after a while, or as soon as
+//     another of the same user needs the place;
+//   - a socket whose file somebody removes is opened anew;
+//   - whether it hangs can be seen from outside (Probe).
+//
+// The end of a connection is seen on a second descriptor of the same socket:
+// both ends' shutdown raise it, however the server behind came to close it.
+//
+// Thread safety: a thread of its own; Stop from any other; Probe from one
+// other, which calls it no more once Stop is called.
+#ifndef WAVETUNE_SERVER_RPC_CONNECTION_ACCEPTOR_H_
+#define WAVETUNE_SERVER_RPC_CONNECTION_ACCEPTOR_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/file_descriptor.h"
+#include "base/repeated_lines.h"
+#include "server/rpc/connection_bounds.h"
+#include "server/rpc/deafness_probe.h"
+#include "server/rpc/peer_users.h"
+#include "server/rpc/unix_socket.h"
+
+namespace wavetune {
+
+class ConnectionAcceptor {
+ public:
+  struct Options {
+    ConnectionBounds bounds;
+    PeerUsers* peers = nullptr;  // Hears whose each is. Outlives the acceptor.
+    // Takes a non-blocking connection, and closes it. Called from the
+    // acceptor's thread.
+    std::function<void(int fd, uid_t user)> serve;
+    // Hears of refusals and trouble, summed up.
+    std::function<void(const std::string&)> warn;
+    // Hears why nobody can connect any more, which nothing here can mend; once.
+    std::function<void(const std::string&)> give_up;
+    // How long a connection may take to say that it speaks HTTP/2.
+    std::chrono::milliseconds silence{20000};
+    // How often the socket's file is looked at.
+    std::chrono::milliseconds look{5000};
+  };
+
+  // Accepts from now on. Errors: RESOURCE_EXHAUSTED where the system has not
+  // what it takes to watch the socket.
+  static absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> Start(
+      ListeningSocket socket, Options options);
+  ~ConnectionAcceptor();  // Stops.
+  ConnectionAcceptor(const ConnectionAcceptor&) = delete;
+  ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
+
+  // Ends accepting and removes the socket's file where it is still ours.
+  // Connections that were handed over stay.
+  void Stop();
+
+  // Looks whether connections are still taken; to be called every
+  // DeafnessProbe::kInterval. Errors: UNAVAILABLE, saying why nobody can
+  // connect any more: its thread hangs, in `serve` for instance, and nothing
+  // here can mend that.
+  absl::Status Probe();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Connection {
+    enum class State {
+      kSilent,   // Has not said yet what it speaks.
+      kServed,   // Handed over: this is a second descriptor of it.
+      kRefused,  // Was told why; not counted.
+    };
+    ConnectionPeer peer;
+    State state = State::kSilent;
+    Time since;
+  };
+  using Connections = std::map<int, Connection>;
+
+  ConnectionAcceptor(ListeningSocket socket, Options options);
+
+  void Run();
+  void AcceptSome();
+  // Returns whether there may be more to accept.
+  bool AcceptOne();
+  void Add(FileDescriptor fd);
+  // Says why, and gives the other side a moment to read that.
+  void Refuse(FileDescriptor fd, absl::string_view reason);
+  void OnEvent(int fd, uint32_t events);
+  void HandOver(Connections::iterator silent);
+  // Forgets a connection, and closes its descriptor here.
+  void Drop(Connections::iterator connection);
+  bool DropOldestSilent(uid_t user);
+  void DropOverdue(Time now);
+  // Returns false where nobody can connect any more.
+  bool LookAtSocket();
+  bool Watch(int fd, uint32_t events);
+  void Warn(const std::string& kind, const std::string& text);
+  void WarnDue();
+
+  const Options options_;
+  ListeningSocket socket_;
+  ConnectionCounts counts_;
+  FileDescriptor epoll_;
+  FileDescriptor wake_;
+  FileDescriptor reserve_;  // Closed to make room for a refusal.
+  Connections connections_;
+  size_t refused_ = 0;  // Of the connections.
+  RepeatedLines lines_;
+  // For Probe.
+  const std::string path_;
+  std::atomic<int> listening_;  // The socket's descriptor.
+  std::atomic<uint64_t> rounds_ = 0;
+  std::atomic<uint64_t> tries_ = 0;  // To accept.
+  DeafnessProbe probe_;
+  std::thread thread_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_CONNECTION_ACCEPTOR_H_

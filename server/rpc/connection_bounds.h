@@ -1,0 +1,79 @@
+// ConnectionBounds: how many connections a socket takes, in all and per user.
+//
+// Why: every connection costs the daemon two descriptors and some 30 KiB, and
+// the reader socket is open to everybody. Without bounds any user can take all
+// descriptors, and then nobody else gets in.
+//
+// Thread safety: functions are pure; ConnectionCounts is for one thread.
+#ifndef WAVETUNE_SERVER_RPC_CONNECTION_BOUNDS_H_
+#define WAVETUNE_SERVER_RPC_CONNECTION_BOUNDS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "absl/status/status.h"
+
+namespace wavetune {
+
+struct ConnectionBounds {
+  size_t in_all = 0;
+  size_t per_user = 0;
+};
+
+// Of the three sockets of a daemon.
+struct SocketBounds {
+  ConnectionBounds reader;
+  ConnectionBounds agent;
+  ConnectionBounds admin;
+};
+
+// Returns the bounds for a process that may open `descriptors`: those of
+// docs/limits.md, or fewer where there are not enough descriptors for them.
+// Cannot fail.
+SocketBounds BoundsFor(uint64_t descriptors);
+
+// Who is at the other end.
+struct ConnectionPeer {
+  uid_t user = 0;
+  pid_t process = 0;
+};
+
+// Counts the connections of one socket.
+class ConnectionCounts {
+ public:
+  // Kept for root and `own_user` beyond both bounds, one for each process: who
+  // has to look after the daemon gets in, also where other processes of the
+  // same user took all that this one may have.
+  static constexpr size_t kKeptForOwners = 16;
+
+  ConnectionCounts(ConnectionBounds bounds, uid_t own_user)
+      : bounds_(bounds), own_user_(own_user) {}
+
+  // Counts one more connection of `peer`. Errors: RESOURCE_EXHAUSTED saying
+  // which bound; then it is not counted.
+  absl::Status Admit(const ConnectionPeer& peer);
+  // Counts one less.
+  void Release(const ConnectionPeer& peer);
+
+  size_t in_all() const { return in_all_ + kept_.size(); }
+  size_t Of(uid_t user) const;
+
+ private:
+  // Takes a kept place where `peer` may have one.
+  bool TakeKept(const ConnectionPeer& peer);
+
+  const ConnectionBounds bounds_;
+  const uid_t own_user_;
+  // Within the bounds.
+  size_t in_all_ = 0;
+  std::map<uid_t, size_t> by_user_;
+  // In kept places, by process.
+  std::map<pid_t, uid_t> kept_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_CONNECTION_BOUNDS_H_

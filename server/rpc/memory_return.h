@@ -1,0 +1,47 @@
+// MemoryReturn: gives what a burst of streams took back to the system.
+//
+// Why: the C library keeps freed memory for later, of each of its arenas, so
+// that a daemon would look for months as it did in its worst minute. Once is
+// not enough: connections and their buffers go some time after their streams.
+//
+// Thread safety: for one thread, which looks now and then.
+#ifndef WAVETUNE_SERVER_RPC_MEMORY_RETURN_H_
+#define WAVETUNE_SERVER_RPC_MEMORY_RETURN_H_
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace wavetune {
+
+class MemoryReturn {
+ public:
+  // Streams that make a burst: fewer leave some MiB at most.
+  static constexpr size_t kBurst = 256;
+  // Looks in which memory is given back after a burst: each kEvery-th.
+  static constexpr int kLooks = 60;
+  static constexpr int kEvery = 10;
+
+  explicit MemoryReturn(std::function<void()> give_back)
+      : give_back_(std::move(give_back)) {}
+
+  // `ended`: the streams that have ended since the last look.
+  void Look(size_t ended) {
+    ended_ += ended;
+    if (looks_left_ == 0 && ended_ >= kBurst) {
+      ended_ = 0;
+      looks_left_ = kLooks;
+    }
+    if (looks_left_ == 0) return;
+    if (--looks_left_ % kEvery == 0) give_back_();
+  }
+
+ private:
+  const std::function<void()> give_back_;
+  size_t ended_ = 0;
+  int looks_left_ = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_MEMORY_RETURN_H_

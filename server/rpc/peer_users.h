@@ -1,0 +1,57 @@
+// PeerUsers: whose the connections are.
+//
+// gRPC names a connection that was handed to it "fd:<number>"; the kernel says
+// who is at its other end. A number is known from when its connection is handed
+// over until another connection has it.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_RPC_PEER_USERS_H_
+#define WAVETUNE_SERVER_RPC_PEER_USERS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace wavetune {
+
+class PeerUsers {
+ public:
+  struct Connection {
+    uid_t user = 0;
+    int64_t since_us = 0;  // When it was accepted: SteadyNowUs.
+  };
+
+  void Set(int fd, const Connection& connection) {
+    std::lock_guard lock(mutex_);
+    connections_[fd] = connection;
+  }
+
+  // Returns the connection of a call's peer (grpc::ServerContext::peer());
+  // nothing for a peer that came another way.
+  std::optional<Connection> Find(absl::string_view peer) const {
+    int fd = -1;
+    if (!absl::ConsumePrefix(&peer, "fd:") || !absl::SimpleAtoi(peer, &fd)) {
+      return std::nullopt;
+    }
+    std::lock_guard lock(mutex_);
+    const auto it = connections_.find(fd);
+    if (it == connections_.end()) return std::nullopt;
+    return it->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  // Guarded by mutex_. As many as there are descriptors.
+  std::map<int, Connection> connections_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_PEER_USERS_H_

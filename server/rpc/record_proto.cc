@@ -1,0 +1,235 @@
+#include "server/rpc/record_proto.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/printable_text.h"
+#include "formats/types.h"
+#include "model/kernel/exclusion.h"
+
+namespace wavetune {
+namespace {
+
+v1::JobState ToProto(JobState state) {
+  switch (state) {
+    case JobState::kQueued:
+      return v1::QUEUED;
+    case JobState::kRunning:
+      return v1::RUNNING;
+    case JobState::kSucceeded:
+      return v1::SUCCEEDED;
+    case JobState::kFailed:
+      return v1::FAILED;
+    case JobState::kCancelled:
+      return v1::CANCELLED;
+  }
+  return v1::JOB_STATE_UNSPECIFIED;
+}
+
+v1::JobPhase ToProto(JobPhase phase) {
+  switch (phase) {
+    case JobPhase::kWaiting:
+      return v1::WAITING;
+    case JobPhase::kCompiling:
+      return v1::COMPILING;
+    case JobPhase::kScreening:
+      return v1::SCREENING;
+    case JobPhase::kSampling:
+      return v1::SAMPLING;
+    case JobPhase::kRefining:
+      return v1::REFINING;
+    case JobPhase::kFitting:
+      return v1::FITTING;
+    case JobPhase::kVerifying:
+      return v1::VERIFYING;
+    case JobPhase::kMeasuring:
+      return v1::MEASURING;
+    case JobPhase::kDone:
+      return v1::DONE;
+  }
+  return v1::JOB_PHASE_UNSPECIFIED;
+}
+
+v1::DecisionSource ToProto(DecisionSource source) {
+  static_assert(static_cast<int>(DecisionSource::kFitted) == v1::FITTED);
+  static_assert(static_cast<int>(DecisionSource::kExtrapolated) ==
+                v1::EXTRAPOLATED);
+  static_assert(static_cast<int>(DecisionSource::kStale) == v1::STALE);
+  static_assert(static_cast<int>(DecisionSource::kDefault) == v1::DEFAULT);
+  return static_cast<v1::DecisionSource>(source);
+}
+
+v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
+  v1::MeasuredConfiguration proto;
+  *proto.mutable_configuration() = ConfigurationToProto(measured.configuration);
+  proto.set_latency_us(measured.latency_us);
+  proto.set_relative_spread(measured.relative_spread);
+  proto.set_remeasured(measured.remeasured);
+  proto.set_sm_clock_mhz(measured.sm_clock_mhz);
+  proto.set_throttled(measured.throttled);
+  return proto;
+}
+
+v1::RecordedSet ToProto(RecordedSet set) {
+  switch (set) {
+    case RecordedSet::kAnchors:
+      return v1::ANCHORS;
+    case RecordedSet::kRepresentative:
+      return v1::REPRESENTATIVE;
+    case RecordedSet::kJudged:
+      return v1::JUDGED;
+  }
+  return v1::RECORDED_SET_UNSPECIFIED;
+}
+
+}  // namespace
+
+std::string Shortened(const std::string& text) {
+  return ShortenedText(text, kMaxExcludedReasonBytes);
+}
+
+v1::JobInfo JobRecordToProto(const JobRecord& record) {
+  v1::JobInfo proto;
+  proto.set_id(record.id);
+  proto.set_kind(record.kind == JobKind::kMeasure ? "measure" : "reprofile");
+  proto.set_kernel(record.kernel);
+  proto.set_device_uuid(record.device_uuid);
+  proto.set_reason(record.reason);
+  proto.set_state(ToProto(record.state));
+  proto.set_phase(ToProto(record.phase));
+  proto.set_done(record.done);
+  proto.set_total(record.total);
+  proto.set_samples(record.samples);
+  proto.set_device_time_us(record.device_time_us);
+  proto.set_message(record.message);
+  proto.set_created_at_us(record.created_at_us);
+  proto.set_finished_at_us(record.finished_at_us);
+  proto.set_digest(record.digest);
+  proto.set_seconds_left(record.seconds_left);
+  proto.set_not_meant_for_device(record.not_meant_for_device);
+  proto.set_throttled_samples(record.throttled_samples);
+  proto.set_even_if_busy(record.even_if_busy);
+  proto.set_refinement(record.refinement);
+  proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
+  proto.set_promote_although_wrong(record.promote_although_wrong);
+  proto.set_wrong_candidates(static_cast<int32_t>(std::count_if(
+      record.excluded.begin(), record.excluded.end(),
+      [](const CandidateRecord& r) { return IsWrong(r.candidate); })));
+  proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  return proto;
+}
+
+v1::JobInfo DetailedJobRecordToProto(const JobRecord& record) {
+  v1::JobInfo proto = JobRecordToProto(record);
+  for (const CandidateRecord& excluded : record.excluded) {
+    v1::ExcludedCandidate* const entry = proto.add_excluded();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(excluded.candidate.configuration);
+    entry->set_reason(Shortened(excluded.candidate.excluded_reason));
+  }
+  return proto;
+}
+
+v1::TableInfo TableRecordToProto(const TableRecord& record,
+                                 const std::string& stale_reason) {
+  v1::TableInfo proto;
+  proto.set_kernel(record.key.kernel);
+  proto.set_fingerprint(record.key.fingerprint);
+  proto.set_silicon_key(record.key.silicon_key);
+  proto.set_environment_key(record.key.environment_key);
+  proto.set_digest(record.digest);
+  proto.set_epoch(record.epoch);
+  proto.set_size_bytes(record.size_bytes);
+  proto.set_promoted_at_us(record.promoted_at_us);
+  proto.set_stale(!stale_reason.empty());
+  proto.set_stale_reason(stale_reason);
+  proto.set_portfolio_size(record.portfolio_size);
+  proto.set_device_label(record.device_label);
+  proto.set_device_uuid(record.device_uuid);
+  proto.set_withdrawn(record.withdrawn);
+  proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  proto.set_compiler(record.compiler);
+  return proto;
+}
+
+v1::MeasuredProblem MeasuredProblemToProto(
+    const std::vector<Dimension>& dimensions, const MeasuredProblem& measured) {
+  v1::MeasuredProblem proto;
+  *proto.mutable_problem() = ProblemToProto(dimensions, measured.problem);
+  if (measured.chosen) *proto.mutable_chosen() = ToProto(*measured.chosen);
+  if (!measured.digest.empty()) {
+    proto.set_predicted_us(measured.predicted_us);
+    proto.set_relative_bound(measured.relative_bound);
+    proto.set_source(ToProto(measured.source));
+  }
+  if (measured.standard) {
+    *proto.mutable_default_configuration() = ToProto(*measured.standard);
+  }
+  if (measured.best) *proto.mutable_best() = ToProto(*measured.best);
+  proto.set_regret(measured.regret);
+  proto.set_held_out_fraction(measured.held_out_fraction);
+  for (const MeasuredConfiguration& entry : measured.all) {
+    *proto.add_all() = ToProto(entry);
+  }
+  proto.set_digest(measured.digest);
+  for (const MeasuredPeer& peer : measured.peers) {
+    v1::MeasuredPeer* const entry = proto.add_peers();
+    entry->set_library(peer.library);
+    entry->set_latency_us(peer.latency_us);
+    entry->set_relative_spread(peer.relative_spread);
+    entry->set_failure(peer.failure);
+    entry->set_sm_clock_mhz(peer.sm_clock_mhz);
+    entry->set_throttled(peer.throttled);
+  }
+  for (const FailedConfiguration& failed : measured.failed) {
+    v1::FailedConfiguration* const entry = proto.add_failed();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(failed.configuration);
+    entry->set_reason(Shortened(failed.reason));
+  }
+  return proto;
+}
+
+v1::RecordedSamples RecordedSamplesToProto(
+    const std::vector<Dimension>& dimensions, const RecordedSamples& recorded) {
+  v1::RecordedSamples proto;
+  proto.set_set(ToProto(recorded.set));
+  for (const Sample& sample : recorded.samples) {
+    *proto.add_samples() = SampleToProto(dimensions, sample);
+  }
+  for (const RecordedFailure& failure : recorded.failures) {
+    v1::RecordedFailure* const entry = proto.add_failures();
+    *entry->mutable_configuration() =
+        ConfigurationToProto(failure.item.configuration);
+    *entry->mutable_problem() =
+        ProblemToProto(dimensions, failure.item.problem);
+    entry->set_reason(Shortened(failure.reason));
+  }
+  return proto;
+}
+
+v1::RecordedCandidate CandidateRecordToProto(const CandidateRecord& record) {
+  v1::RecordedCandidate proto;
+  proto.set_specialisation(record.specialisation);
+  *proto.mutable_configuration() =
+      ConfigurationToProto(record.candidate.configuration);
+  if (record.candidate.excluded()) {
+    proto.set_excluded_reason(Shortened(record.candidate.excluded_reason));
+  } else {
+    *proto.mutable_facts() = CandidateFactsToProto(record.candidate);
+  }
+  return proto;
+}
+
+v1::Recording RecordingToProto(const Recording& recording) {
+  v1::Recording proto;
+  *proto.mutable_device() = DeviceFactsToProto(recording.device);
+  proto.set_fingerprint(recording.fingerprint);
+  for (const CandidateRecord& record : recording.candidates) {
+    *proto.add_candidates() = CandidateRecordToProto(record);
+  }
+  proto.set_samples_from_store(recording.samples_from_store);
+  return proto;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,35 @@
+// RequestBounds: what a request may cost, looked at before it is parsed.
+//
+// Why: two bytes on the wire can become a hundred in memory (an empty
+// submessage), so that a size alone bounds little. The cost is counted on the
+// bytes, in one pass, and counting ends where it is too high.
+//
+// Thread safety: a pure function. Includes no gRPC.
+#ifndef WAVETUNE_SERVER_RPC_REQUEST_BOUNDS_H_
+#define WAVETUNE_SERVER_RPC_REQUEST_BOUNDS_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/zero_copy_stream.h"
+
+namespace wavetune {
+
+struct RequestBounds {
+  size_t wire_bytes = 0;
+  // Of the parsed message, estimated from above.
+  size_t parsed_bytes = 0;
+};
+
+// Checks a message of `type` of `size` bytes that `input` holds. Errors:
+// RESOURCE_EXHAUSTED naming the message and the bound; INVALID_ARGUMENT for
+// what is no such message. OK does not say that it can be parsed. Cost: O(size)
+// time, no memory.
+absl::Status CheckRequest(const google::protobuf::Descriptor& type, size_t size,
+                          google::protobuf::io::ZeroCopyInputStream* input,
+                          const RequestBounds& bounds);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_REQUEST_BOUNDS_H_

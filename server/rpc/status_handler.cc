@@ -1,0 +1,162 @@
+#include "server/rpc/status_handler.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "formats/types.h"
+#include "server/rpc/record_proto.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int kDefaultJobs = 100;
+constexpr int kMaxJobs = 10000;
+
+// Returns the resident memory of this process; 0 where /proc is not there.
+int64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size_pages = 0;
+  int64_t resident_pages = 0;
+  if (!(statm >> size_pages >> resident_pages)) return 0;
+  return resident_pages * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+StatusHandler::StatusHandler(Options options)
+    : options_(std::move(options)),
+      lookup_(options_.tables, options_.devices, options_.kernels,
+              options_.default_faults),
+      judge_(options_.devices, options_.kernels),
+      started_us_(options_.clock->NowUs()) {}
+
+absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
+  const auto snapshot = options_.tables->snapshot();
+  response->set_version(options_.version);
+  response->set_store_id(options_.store.store_id);
+  response->set_store_path(options_.store.path);
+  response->set_schema_version(options_.store.schema_version);
+  response->set_revision(snapshot->revision);
+  // A clock that was set back would make it negative.
+  response->set_uptime_s(std::max(
+      0.0, static_cast<double>(options_.clock->NowUs() - started_us_) * 1e-6));
+  for (const AgentDirectory::Known& known : options_.devices->List()) {
+    response->set_devices_known(response->devices_known() + 1);
+    if (known.attached && known.silent_s == 0) {
+      response->set_devices_attached(response->devices_attached() + 1);
+    }
+  }
+  response->set_kernels(static_cast<int32_t>(options_.kernels->Names().size()));
+  response->set_tables(static_cast<int32_t>(snapshot->tables.size()));
+  response->set_tables_withdrawn(
+      static_cast<int32_t>(snapshot->withdrawn.size()));
+  const JobQueue::Counts jobs = options_.jobs->counts();
+  response->set_jobs_running(jobs.running);
+  response->set_jobs_queued(jobs.queued);
+  ASSIGN_OR_RETURN(const SampleStore::Stats stats,
+                   options_.samples->GetStats());
+  response->set_samples(stats.samples);
+  response->set_samples_bytes(stats.size_bytes);
+  response->set_corrupt_entries(options_.store.corrupt_entries());
+  response->set_store_problem(
+      std::string(options_.store.write_problem().message()));
+  response->set_table_set_digest(TableSetDigestOf(snapshot->tables));
+  response->set_resident_bytes(ResidentBytes());
+  response->set_watchers(options_.watchers());
+  return absl::OkStatus();
+}
+
+absl::Status StatusHandler::ListDevices(
+    v1::ListDevicesResponse* response) const {
+  for (const AgentDirectory::Known& known : options_.devices->List()) {
+    v1::DeviceStatus* const device = response->add_devices();
+    *device->mutable_facts() = DeviceFactsToProto(known.record.facts);
+    device->set_attached(known.attached);
+    device->set_problem(known.problem);
+    device->set_silent_s(known.silent_s);
+    device->set_silicon_key(SiliconKey(known.record.facts));
+    device->set_environment_key(EnvironmentKey(known.record.facts));
+    device->set_last_seen_us(known.record.last_seen_us);
+    if (known.state.has_value()) {
+      *device->mutable_state() = DeviceStateToProto(*known.state);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StatusHandler::ListKernels(
+    v1::ListKernelsResponse* response) const {
+  if (options_.refresh_kernels) options_.refresh_kernels();
+  const auto snapshot = options_.tables->snapshot();
+  for (std::string& problem : options_.kernels->Problems()) {
+    response->add_problems(std::move(problem));
+  }
+  for (const DiskKernelCatalog::Entry& entry : options_.kernels->List()) {
+    v1::KernelStatus* const kernel = response->add_kernels();
+    if (entry.folder != nullptr) {
+      *kernel->mutable_spec() = entry.folder->proto;
+    } else {
+      kernel->mutable_spec()->set_name(entry.name);
+    }
+    kernel->set_path(entry.path);
+    kernel->set_configurations(entry.configurations);
+    kernel->set_problem(entry.problem);
+    if (entry.folder == nullptr) continue;
+    for (const ServingTable& table : snapshot->tables) {
+      if (table.record.key.kernel == entry.name) {
+        *kernel->add_tables() =
+            TableRecordToProto(table.record, judge_.StaleReason(table.record));
+      }
+    }
+    for (const ServingTable& table : snapshot->withdrawn) {
+      if (table.record.key.kernel == entry.name) {
+        *kernel->add_withdrawn() = TableRecordToProto(table.record);
+      }
+    }
+    AddDefaultFaults(*kernel);
+  }
+  return absl::OkStatus();
+}
+
+void StatusHandler::AddDefaultFaults(v1::KernelStatus& kernel) const {
+  for (const AgentDirectory::Known& known : options_.devices->List()) {
+    if (!known.attached) continue;
+    const DeviceFacts& device = known.record.facts;
+    for (const auto& [specialisation, reason] :
+         lookup_.DefaultFaultsOn(kernel.spec().name(), device)) {
+      v1::DefaultFault* const fault = kernel.add_default_faults();
+      fault->set_device_uuid(device.uuid);
+      fault->set_specialisation(specialisation);
+      fault->set_reason(Shortened(reason));
+    }
+  }
+}
+
+absl::Status StatusHandler::ListJobs(const v1::ListJobsRequest& request,
+                                     v1::ListJobsResponse* response) const {
+  if (request.limit() < 0 || request.limit() > kMaxJobs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("limit must be 0 to ", kMaxJobs));
+  }
+  ASSIGN_OR_RETURN(const std::vector<JobRecord> jobs,
+                   options_.jobs->List(request.limit() > 0 ? request.limit()
+                                                           : kDefaultJobs));
+  for (const JobRecord& job : jobs) {
+    *response->add_jobs() = JobRecordToProto(job);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StatusHandler::GetJob(const v1::GetJobRequest& request,
+                                   v1::GetJobResponse* response) const {
+  ASSIGN_OR_RETURN(const JobRecord job, options_.jobs->Get(request.id()));
+  *response->mutable_job() = DetailedJobRecordToProto(job);
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune

@@ -1,0 +1,109 @@
+// TableHandler: what TableService does. Knows no gRPC.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_RPC_TABLE_HANDLER_H_
+#define WAVETUNE_SERVER_RPC_TABLE_HANDLER_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/catalog/table_catalog.h"
+#include "server/catalog/table_judge.h"
+#include "server/catalog/table_lookup.h"
+#include "server/catalog/table_sets.h"
+
+namespace wavetune {
+
+using TableNotice = std::shared_ptr<const v1::WatchTablesResponse>;
+using TableNotices = std::vector<TableNotice>;
+
+class TableHandler {
+ public:
+  // Where a watch's notices go. Calls come one at a time and must not block.
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    // Queues notices. Returns false, queueing none, where the watcher is too
+    // slow and its queue is full.
+    virtual bool Push(const TableNotices& notices) = 0;
+    // Forgets what is queued and queues these.
+    virtual void Replace(const TableNotices& notices) = 0;
+  };
+  // A running watch; drop it to end.
+  class Watch;
+
+  // All outlive the handler; `default_faults` as of TableLookup.
+  TableHandler(std::string store_id, TableCatalog* tables,
+               AgentDirectory* devices, KernelCatalog* kernels,
+               DefaultFaults* default_faults = nullptr);
+
+  absl::Status ListTables(const v1::ListTablesRequest& request,
+                          v1::ListTablesResponse* response) const;
+  absl::Status GetTable(const v1::GetTableRequest& request,
+                        v1::GetTableResponse* response) const;
+  // Whether a table serves: GetTable then needs no store.
+  bool Serves(const std::string& digest) const;
+
+  // Makes a set known. Errors: as TableSets::Announce.
+  absl::Status AnnounceTableSet(const v1::AnnounceTableSetRequest& request,
+                                v1::AnnounceTableSetResponse* response);
+  // Finds a set that was announced, or that serves: all tables, or those of one
+  // device class. Errors: NOT_FOUND; INVALID_ARGUMENT for what is no digest.
+  absl::Status GetTableSet(const v1::GetTableSetRequest& request,
+                           v1::GetTableSetResponse* response) const;
+
+  // Starts a watch: the snapshot or the missed changes, then every change.
+  // Notices are shared by all watchers: a thousand of them cost little memory.
+  // `sink` is held weakly.
+  std::shared_ptr<Watch> WatchTables(const v1::WatchTablesRequest& request,
+                                     std::weak_ptr<Sink> sink);
+
+  int watchers() const { return watchers_.load(); }
+
+ private:
+  // Returns why a table that serves nowhere was withdrawn; empty: it was not.
+  std::string WhyWithdrawn(const std::string& digest) const;
+  v1::TableInfo InfoOf(const TableRecord& table,
+                       const std::string& stale_reason) const;
+  TableNotice Notice(v1::WatchTablesResponse::Kind kind, uint64_t revision,
+                     const TableRecord* table = nullptr,
+                     const std::string& stale_reason = "") const;
+  TableNotice ChangeNotice(const TableChange& change);
+  TableNotice RemarkNotice(const TableChange& change);
+  // Appends to `notices` what is to be said of each serving table now.
+  void AddRemarks(const TableSnapshot& snapshot, TableNotices& notices) const;
+  // Appends to `notices` what is withdrawn now.
+  void AddWithdrawals(const TableSnapshot& snapshot,
+                      TableNotices& notices) const;
+  // Returns the notices of a full snapshot: what serves, SYNCED, what was
+  // withdrawn.
+  TableNotices SnapshotNotices(
+      const std::shared_ptr<const TableSnapshot>& snapshot);
+  void OnChange(Watch& watch, const TableChange& change);
+
+  const std::string store_id_;
+  TableCatalog* const tables_;
+  AgentDirectory* const devices_;
+  const TableLookup lookup_;
+  const TableJudge judge_;
+  TableSets sets_;
+  std::atomic<int> watchers_ = 0;
+  std::mutex mutex_;
+  // Guarded by mutex_: what the last watchers were sent.
+  std::shared_ptr<const TableSnapshot> noted_snapshot_;
+  TableNotices noted_;
+  TableNotice last_change_;
+  TableNotice last_remark_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_TABLE_HANDLER_H_

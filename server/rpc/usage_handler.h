@@ -1,0 +1,116 @@
+// UsageHandler: what UsageService does. Knows no gRPC.
+//
+// Everybody may report, so nothing that a report says is believed: sizes and
+// numbers are limited, kernels, devices and specialisations must be known,
+// problems legal, so many reports a second are read of each user, and a report
+// counts for as many decisions at most as a process can have made since its
+// last one, or since it connected; all of a user's together count for no more
+// than that, so that nobody gains by connecting anew. The worst that a
+// malicious local client can do is to shift the weights of problems as a busy
+// server would, and to have a refinement queued once in a while
+// (usage_refiner.h); both can be turned off.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_RPC_USAGE_HANDLER_H_
+#define WAVETUNE_SERVER_RPC_USAGE_HANDLER_H_
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "proto/wavetune/v1/usage_service.pb.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/catalog/table_catalog.h"
+#include "server/usage/token_buckets.h"
+#include "server/usage/usage_ledger.h"
+#include "server/usage/usage_refiner.h"
+
+namespace wavetune {
+
+class UsageHandler {
+ public:
+  // Limits of a request.
+  static constexpr int kMaxKernels = 64;
+  static constexpr int kMaxProblems = 64;
+  static constexpr int kMaxDimensions = 16;
+  static constexpr int kMaxValues = 1024;
+  static constexpr size_t kMaxNameBytes = 256;
+  static constexpr size_t kMaxKeyBytes = 1024;
+  static constexpr double kMaxDecisions = 1e12;
+  static constexpr double kMaxIntervalS = 1e6;
+  // Reports of a user, and of all: a thousand clients make 33 a second.
+  static constexpr double kReportsPerSecond = 100;
+  static constexpr double kReportsAtOnce = 1000;
+  static constexpr double kUsersAtOnce = 8;
+  // Decisions that a process makes in a second, and all of a user's on a node:
+  // one takes 40 to 100 ns, the launch that it is made for at least 1 µs of its
+  // thread and several of a GPU (docs/usage.md).
+  static constexpr double kDecisionsPerSecond = 1e6;
+  // What may have been gathered: clients report every 30 s, give or take a
+  // tenth.
+  static constexpr double kLongestIntervalS = 33;
+  // What a process may have gathered before it connected, in seconds: where the
+  // daemon was started anew it has decided meanwhile.
+  static constexpr double kBeforeConnectingS = 1;
+  // Of the answer to GetUsage.
+  static constexpr int kDefaultProblems = 10;
+
+  // All outlive the handler.
+  struct Services {
+    UsageLedger* ledger = nullptr;
+    UsageRefiner* refiner = nullptr;
+    TableCatalog* tables = nullptr;
+    AgentDirectory* devices = nullptr;
+    KernelCatalog* kernels = nullptr;
+    Clock* clock = nullptr;
+  };
+  // Who reports, as the kernel knows it: equal strings for equal ones.
+  struct Peer {
+    std::string user;
+    std::string process;  // Its connection.
+    // How long ago it connected; infinite: not known.
+    double connected_s = std::numeric_limits<double>::infinity();
+  };
+  explicit UsageHandler(const Services& services);
+
+  // Takes the turn of a report before anything of it is read. Errors:
+  // RESOURCE_EXHAUSTED where reports come too fast, of the user or of all.
+  absl::Status TakeTurn(const Peer& peer);
+  // Counts what is sound of a report that has had its turn. A report of more
+  // decisions than its process can have made counts for those that it can, and
+  // the response says so. Errors: INVALID_ARGUMENT naming what is above its
+  // limit or no number; then nothing was counted.
+  absl::Status ReportUsage(const v1::ReportUsageRequest& request,
+                           const Peer& peer, v1::ReportUsageResponse* response);
+  // Errors: INVALID_ARGUMENT for a number of problems that is out of range.
+  absl::Status GetUsage(const v1::GetUsageRequest& request,
+                        v1::GetUsageResponse* response) const;
+
+ private:
+  // Returns by what the report's numbers are to be multiplied: 1, or less where
+  // it claims too many decisions.
+  double Believable(const v1::ReportUsageRequest& request, const Peer& peer,
+                    v1::ReportUsageResponse* response);
+  // Returns the report as the ledger takes it. Errors say why the kernel is
+  // left out.
+  absl::StatusOr<UsageReport> Translate(const v1::ReportedUsage& usage,
+                                        double factor,
+                                        v1::ReportUsageResponse* response);
+  absl::StatusOr<std::string> SiliconKeyOf(
+      const v1::ReportedUsage& usage) const;
+
+  const Services services_;
+  // Reports, by user and of all; decisions, by process and by user.
+  TokenBuckets reports_of_user_;
+  TokenBuckets reports_;
+  TokenBuckets decisions_of_process_;
+  TokenBuckets decisions_of_user_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_USAGE_HANDLER_H_

@@ -1,0 +1,91 @@
+// UserServers: the gRPC servers behind one socket, so that users do not pay for
+// each other's messages.
+//
+// Why: gRPC receives a whole message before it looks at its size. A quota
+// bounds what that takes, but what gRPC ends where the quota is used up are the
+// oldest streams of the server, whoever caused it. Each user with connections
+// therefore has a server, and a quota, of their own; where there are more users
+// than servers some share one.
+//
+//   ASSIGN_OR_RETURN(auto servers, UserServers::Start(options, make_services));
+//   servers->Serve(fd, user);
+//
+// Thread safety: Serve from one thread; the rest from another. Includes gRPC.
+#ifndef WAVETUNE_SERVER_RPC_USER_SERVERS_H_
+#define WAVETUNE_SERVER_RPC_USER_SERVERS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/server.h"
+#include "server/rpc/services.h"
+
+namespace wavetune {
+
+// Which of `servers` a user's connections go to: the first is that of root and
+// of `own_user`. Not thread-safe.
+class UserPlaces {
+ public:
+  UserPlaces(size_t servers, uid_t own_user)
+      : servers_(servers), own_user_(own_user) {}
+
+  size_t Of(uid_t user);
+
+ private:
+  // Users remembered; others are spread by their number.
+  static constexpr size_t kMostUsers = 4096;
+
+  const size_t servers_;
+  const uid_t own_user_;
+  std::map<uid_t, size_t> places_;
+};
+
+class UserServers {
+ public:
+  struct Options {
+    size_t servers = 1;
+    size_t max_message_bytes = 0;  // Of any method.
+    size_t quota_bytes = 0;        // Of a server, for messages on their way.
+  };
+  using MakeServices = std::function<Services()>;
+
+  // Starts the servers, each with services of its own. Errors: INTERNAL where
+  // gRPC starts none.
+  static absl::StatusOr<std::unique_ptr<UserServers>> Start(
+      const Options& options, const MakeServices& make_services);
+  ~UserServers();
+
+  // Takes a non-blocking connection of a user.
+  void Serve(int fd, uid_t user);
+
+  // What grpc.health.v1 answers for `service`, or for all.
+  void SetServing(const std::string& service, bool serving);
+  void SetNothingServing();
+
+  // Ends all calls, those still running at `deadline` as cancelled. Returns
+  // when all have ended.
+  void Shutdown(std::chrono::system_clock::time_point deadline);
+
+ private:
+  struct Entry {
+    Services services;
+    std::unique_ptr<grpc::Server> server;
+  };
+
+  explicit UserServers(size_t servers);
+
+  UserPlaces places_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_USER_SERVERS_H_

@@ -1,0 +1,154 @@
+// Records: what the registry keeps, as plain values.
+#ifndef WAVETUNE_SERVER_STORE_RECORDS_H_
+#define WAVETUNE_SERVER_STORE_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/kernel/configuration.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/sample.h"
+
+namespace wavetune {
+
+// Identity of a set of samples and of the tables that follow from them: one
+// kernel fingerprint on one device class.
+struct ProfileKey {
+  std::string kernel;           // Name.
+  std::string fingerprint;      // Hex SHA-256.
+  std::string silicon_key;      // SiliconKey(facts).
+  std::string environment_key;  // EnvironmentKey(facts).
+
+  friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
+  friend auto operator<=>(const ProfileKey&, const ProfileKey&) = default;
+};
+
+// A sample with where, when and why it was taken.
+struct SampleRecord {
+  Sample sample;
+  std::string device_uuid;
+  int64_t measured_at_us = 0;  // Since the Unix epoch.
+  uint64_t job_id = 0;
+
+  friend bool operator==(const SampleRecord&, const SampleRecord&) = default;
+};
+
+// A candidate's facts or exclusion, per specialisation.
+struct CandidateRecord {
+  std::string specialisation;
+  Candidate candidate;
+  // How often it was found right again after its first check.
+  int32_t rechecks = 0;
+
+  friend bool operator==(const CandidateRecord&,
+                         const CandidateRecord&) = default;
+};
+
+// All of one generation of a profile key.
+struct SampleSet {
+  std::vector<CandidateRecord>
+      candidates;  // Sorted by specialisation, then configuration; the latest
+                   // record of each.
+  std::vector<SampleRecord>
+      samples;  // In the order in which they were appended.
+
+  friend bool operator==(const SampleSet&, const SampleSet&) = default;
+};
+
+// Identity and headline facts of a stored table.
+struct TableRecord {
+  ProfileKey key;
+  std::string digest;     // Hex SHA-256 of the payload: the identity.
+  uint64_t epoch = 0;     // Orders promotions within one store.
+  uint64_t revision = 0;  // Of the store when promoted.
+  int64_t promoted_at_us = 0;
+  int64_t size_bytes = 0;
+  int32_t portfolio_size = 0;
+  std::string device_label;
+  std::string device_uuid;
+  // Not empty: it serves no longer for `key`, as one of its choices was shown
+  // to compute wrong results there; says which.
+  std::string withdrawn;
+  // What the fit has to say against it, the worst first.
+  std::vector<std::string> notes;
+  std::string compiler;  // That it was measured with; empty: not recorded.
+
+  friend bool operator==(const TableRecord&, const TableRecord&) = default;
+};
+
+// A device seen at some time.
+struct DeviceRecord {
+  DeviceFacts facts;
+  int64_t last_seen_us = 0;
+
+  friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;
+};
+
+enum class JobKind { kReprofile, kMeasure };
+enum class JobState { kQueued, kRunning, kSucceeded, kFailed, kCancelled };
+enum class JobPhase {
+  kWaiting,
+  kCompiling,
+  kScreening,
+  kSampling,
+  kRefining,
+  kFitting,
+  kVerifying,
+  kMeasuring,
+  kDone
+};
+
+// A job: what was asked and where it stands.
+struct JobRecord {
+  uint64_t id = 0;
+  JobKind kind = JobKind::kReprofile;
+  std::string kernel;
+  std::string device_uuid;
+  std::string reason;
+  // What it was asked to do.
+  double budget_s = 0;
+  int32_t samples_per_candidate = 32;
+  int32_t portfolio_size = 16;
+  bool refit_only = false;
+  bool even_if_busy = false;  // Measures while others use the device, too.
+  // A few more samples where a profile was made before (usage_refiner.h).
+  bool refinement = false;
+  // Promotes although many candidates compute wrong results.
+  bool promote_although_wrong = false;
+  // What clients asked for when the job was queued: part of the request, so
+  // that the fit is a function of what is stored with it.
+  std::vector<WeightedProblem> used_problems;
+  // Bound when it first runs; a restart goes on with these.
+  ProfileKey key;
+  uint64_t generation = 0;
+  // Where it stands.
+  JobState state = JobState::kQueued;
+  JobPhase phase = JobPhase::kWaiting;
+  int64_t done = 0;
+  int64_t total = 0;
+  int64_t samples = 0;
+  int64_t throttled_samples = 0;  // Of them.
+  double device_time_us = 0;
+  double seconds_left = -1;
+  std::string message;
+  // What the fit has to say against its table, the worst first.
+  std::vector<std::string> notes;
+  std::vector<CandidateRecord> excluded;
+  int64_t not_meant_for_device = 0;  // Configurations: TunableKernel.
+  std::string digest;                // Of the promoted table.
+  int64_t created_at_us = 0;
+  int64_t finished_at_us = 0;
+
+  bool finished() const {
+    return state == JobState::kSucceeded || state == JobState::kFailed ||
+           state == JobState::kCancelled;
+  }
+
+  friend bool operator==(const JobRecord&, const JobRecord&) = default;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_STORE_RECORDS_H_

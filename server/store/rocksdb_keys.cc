@@ -1,0 +1,103 @@
+#include "server/store/rocksdb_keys.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace wavetune {
+namespace {
+
+void AppendBigEndian(uint64_t number, int bytes, std::string& key) {
+  for (int i = bytes - 1; i >= 0; --i) {
+    key.push_back(static_cast<char>((number >> (8 * i)) & 0xff));
+  }
+}
+
+void AppendText(absl::string_view text, std::string& key) {
+  AppendBigEndian(text.size(), 4, key);
+  absl::StrAppend(&key, text);
+}
+
+constexpr size_t kNumberBytes = 8;
+
+}  // namespace
+
+std::string BigEndian(uint64_t number) {
+  std::string bytes;
+  AppendBigEndian(number, kNumberBytes, bytes);
+  return bytes;
+}
+
+std::optional<uint64_t> TrailingNumber(absl::string_view key) {
+  if (key.size() < kNumberBytes) return std::nullopt;
+  uint64_t number = 0;
+  for (char byte : key.substr(key.size() - kNumberBytes)) {
+    number = number << 8 | static_cast<unsigned char>(byte);
+  }
+  return number;
+}
+
+std::string ProfileKeyPart(const ProfileKey& key) {
+  std::string part;
+  AppendText(key.kernel, part);
+  AppendText(key.fingerprint, part);
+  AppendText(key.silicon_key, part);
+  AppendText(key.environment_key, part);
+  return part;
+}
+
+std::string GenerationPrefix(const ProfileKey& key) {
+  return absl::StrCat(kGenerationsPrefix, ProfileKeyPart(key));
+}
+
+std::string GenerationKey(const ProfileKey& key, uint64_t generation) {
+  return absl::StrCat(GenerationPrefix(key), BigEndian(generation));
+}
+
+std::string EntryPrefix(const ProfileKey& key, uint64_t generation) {
+  return EntryPrefixOfGenerationKey(GenerationKey(key, generation));
+}
+
+std::string EntryPrefix(const ProfileKey& key, uint64_t generation,
+                        SampleEntry kind) {
+  return absl::StrCat(EntryPrefix(key, generation),
+                      std::string(1, static_cast<char>(kind)));
+}
+
+std::string EntryPrefixOfGenerationKey(absl::string_view generation_key) {
+  return absl::StrCat(kEntriesPrefix,
+                      generation_key.substr(kGenerationsPrefix.size()));
+}
+
+std::optional<SampleEntry> EntryKind(absl::string_view entry_key) {
+  if (entry_key.size() < kEntriesPrefix.size() + 1 + 2 * kNumberBytes) {
+    return std::nullopt;
+  }
+  const char kind = entry_key[entry_key.size() - kNumberBytes - 1];
+  if (kind == static_cast<char>(SampleEntry::kCandidate)) {
+    return SampleEntry::kCandidate;
+  }
+  if (kind == static_cast<char>(SampleEntry::kSample)) {
+    return SampleEntry::kSample;
+  }
+  return std::nullopt;
+}
+
+std::string ServingKey(const ProfileKey& key) {
+  return absl::StrCat(kServingPrefix, ProfileKeyPart(key));
+}
+
+std::string WithdrawnKey(const ProfileKey& key) {
+  return absl::StrCat(kWithdrawnPrefix, ProfileKeyPart(key));
+}
+
+std::string PayloadKey(absl::string_view digest) {
+  return absl::StrCat(kPayloadPrefix, digest);
+}
+
+std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key) {
+  std::string key(kUsagePrefix);
+  AppendText(kernel, key);
+  AppendText(silicon_key, key);
+  return key;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,72 @@
+// Maintenance of the store: check, backup, restore (docs/storage.md).
+//
+//   store->Check();                                  // RocksDbStore has both
+//   store->Backup("/backup/wavetune");               // while it is in use
+//   RestoreStore("/backup/wavetune", "/var/lib/wavetune/store");  // while not
+//
+// Thread safety: any number of threads; one backup directory is used by one
+// call at a time.
+#ifndef WAVETUNE_SERVER_STORE_ROCKSDB_MAINTENANCE_H_
+#define WAVETUNE_SERVER_STORE_ROCKSDB_MAINTENANCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace wavetune {
+
+class RocksDbDatabase;
+
+// What a walk over all entries found.
+struct StoreReport {
+  struct FamilyReport {
+    std::string family;
+    int64_t entries = 0;
+    int64_t size_bytes = 0;  // Keys and values, before compression.
+    int64_t corrupt = 0;     // Entries, or runs of entries, that are unusable.
+  };
+  std::vector<FamilyReport> families;
+  // One line for each thing that is wrong, at most kMaxProblems.
+  std::vector<std::string> problems;
+  int64_t corrupt = 0;
+
+  static constexpr size_t kMaxProblems = 100;
+
+  bool ok() const { return corrupt == 0; }
+  // For people; several lines.
+  std::string ToString() const;
+};
+
+// Reads every entry, checks what it means, and verifies the checksums of all
+// files. Errors: INTERNAL where reading fails for another reason than
+// damage. Cost: reads the whole store.
+absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database);
+
+// Adds a backup of the open store to `backup_path` (made if missing; not inside
+// of the store) and deletes all but the newest kBackupsKept. Files that the
+// last backup holds already are not copied again. Errors: as
+// RocksDbDatabase::Write.
+absl::Status BackupDatabase(RocksDbDatabase& database,
+                            const std::string& backup_path);
+inline constexpr int kBackupsKept = 3;
+
+// Makes a store at `store_path`, which must not exist or be empty, from the
+// newest backup. The restored store has an id of its own: its revision is lower
+// than what clients of the lost one may have seen, so they must start anew.
+// Errors: NOT_FOUND where there is no backup; DATA_LOSS where it is damaged;
+// FAILED_PRECONDITION where `store_path` holds something. On failure nothing is
+// left at `store_path`.
+absl::Status RestoreStore(const std::string& backup_path,
+                          const std::string& store_path,
+                          rocksdb::Env* env = nullptr);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_STORE_ROCKSDB_MAINTENANCE_H_

@@ -1,0 +1,29 @@
+// rocksdb::Status -> absl::Status, once.
+#ifndef WAVETUNE_SERVER_STORE_ROCKSDB_STATUS_H_
+#define WAVETUNE_SERVER_STORE_ROCKSDB_STATUS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "rocksdb/status.h"
+
+namespace wavetune {
+
+// Returns what `status` means to the caller; the message says what was tried
+// (`doing`, for example "write samples"), what RocksDB said, and what to do.
+// Codes: RESOURCE_EXHAUSTED on a full disk, a used-up quota, a file that may
+// not grow and without file descriptors; PERMISSION_DENIED where the
+// operating system refuses; DATA_LOSS on damaged files; NOT_FOUND; INTERNAL on
+// other I/O errors and for what only a bug can cause; never UNAVAILABLE, which
+// clients take for a daemon that does not answer. Cannot fail.
+absl::Status FromRocksDb(const rocksdb::Status& status,
+                         absl::string_view doing);
+
+// True where a disk, a quota, a file or the descriptors have run out.
+bool IsOutOfResource(const rocksdb::Status& status);
+
+// True where the operating system refused access (RocksDB has no code for it).
+bool IsPermissionDenied(const rocksdb::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_STORE_ROCKSDB_STATUS_H_

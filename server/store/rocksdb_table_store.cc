@@ -1,0 +1,156 @@
+#include "server/store/rocksdb_table_store.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "server/store/rocksdb_keys.h"
+#include "server/store/stored_records.h"
+
+namespace wavetune {
+namespace {
+
+constexpr absl::string_view kEpochName = "epoch";
+constexpr absl::string_view kRevisionName = "revision";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RocksDbTableStore>> RocksDbTableStore::Create(
+    RocksDbDatabase* database) {
+  std::unique_ptr<RocksDbTableStore> store(new RocksDbTableStore(database));
+  ASSIGN_OR_RETURN(store->epoch_, database->GetNumber(kEpochName));
+  ASSIGN_OR_RETURN(store->revision_, database->GetNumber(kRevisionName));
+  return store;
+}
+
+RocksDbTableStore::RocksDbTableStore(RocksDbDatabase* database)
+    : database_(database) {}
+
+absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
+    TableRecord record, absl::string_view payload) {
+  record.digest = Sha256Hex(payload);
+  record.size_bytes = static_cast<int64_t>(payload.size());
+  std::lock_guard lock(mutex_);
+  record.epoch = epoch_ + 1;
+  record.revision = revision_ + 1;
+  StoreBatch batch;
+  batch.Put(Family::kTables, PayloadKey(record.digest),
+            EncodeStoredTable(record, payload));
+  batch.Put(Family::kTables, ServingKey(record.key),
+            EncodeStoredTableRecord(record));
+  batch.Delete(Family::kTables, WithdrawnKey(record.key));
+  database_->PutNumber(kEpochName, record.epoch, batch);
+  database_->PutNumber(kRevisionName, record.revision, batch);
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "promote a table"));
+  epoch_ = record.epoch;
+  revision_ = record.revision;
+  return record;
+}
+
+absl::StatusOr<TableRecord> RocksDbTableStore::Withdraw(TableRecord record) {
+  std::lock_guard lock(mutex_);
+  record.epoch = epoch_ + 1;
+  record.revision = revision_ + 1;
+  StoreBatch batch;
+  batch.Delete(Family::kTables, ServingKey(record.key));
+  batch.Put(Family::kTables, WithdrawnKey(record.key),
+            EncodeStoredTableRecord(record));
+  database_->PutNumber(kEpochName, record.epoch, batch);
+  database_->PutNumber(kRevisionName, record.revision, batch);
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "withdraw a table"));
+  epoch_ = record.epoch;
+  revision_ = record.revision;
+  return record;
+}
+
+absl::StatusOr<bool> RocksDbTableStore::Has(const std::string& key) {
+  const absl::StatusOr<std::optional<std::string>> entry =
+      database_->Get(Family::kTables, key);
+  // A damaged entry can be retired, too.
+  if (absl::IsDataLoss(entry.status())) return true;
+  RETURN_IF_ERROR(entry.status());
+  return entry->has_value();
+}
+
+absl::StatusOr<uint64_t> RocksDbTableStore::Retire(const ProfileKey& key) {
+  std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(const bool serves, Has(ServingKey(key)));
+  ASSIGN_OR_RETURN(const bool withdrawn, Has(WithdrawnKey(key)));
+  if (!serves && !withdrawn) {
+    return absl::NotFoundError(absl::StrCat("no table serves for kernel '",
+                                            key.kernel, "', fingerprint ",
+                                            key.fingerprint));
+  }
+  const uint64_t revision = revision_ + 1;
+  StoreBatch batch;
+  batch.Delete(Family::kTables, ServingKey(key));
+  batch.Delete(Family::kTables, WithdrawnKey(key));
+  database_->PutNumber(kRevisionName, revision, batch);
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "retire a table"));
+  revision_ = revision;
+  return revision;
+}
+
+absl::StatusOr<StoredPayload> RocksDbTableStore::Get(absl::string_view digest) {
+  const std::string key = PayloadKey(digest);
+  const absl::StatusOr<std::optional<std::string>> bytes =
+      database_->Get(Family::kTables, key);
+  absl::Status damage = bytes.status();
+  if (bytes.ok()) {
+    if (!bytes->has_value()) {
+      return absl::NotFoundError(absl::StrCat(
+          "no table in the store has digest ", absl::CHexEscape(digest)));
+    }
+    absl::StatusOr<StoredPayload> table = DecodeStoredTable(**bytes);
+    if (table.ok() && table->record.digest == digest) return table;
+    damage = table.ok() ? absl::DataLossError(absl::StrCat(
+                              "it holds table ", table->record.digest))
+                        : table.status();
+  } else if (!absl::IsDataLoss(damage)) {
+    return damage;
+  }
+  database_->ReportCorrupt(Family::kTables, key, damage);
+  return absl::Status(
+      damage.code(),
+      absl::StrCat("table ", digest, " cannot be used: ", damage.message(),
+                   "; reprofile its kernel or restore a backup"));
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListServing() {
+  return List(kServingPrefix, ServingKey);
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListWithdrawn() {
+  return List(kWithdrawnPrefix, WithdrawnKey);
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::List(
+    absl::string_view prefix, std::string (*key_of)(const ProfileKey&)) {
+  std::vector<TableRecord> records;
+  RETURN_IF_ERROR(database_->Scan(
+      Family::kTables, prefix,
+      [&](absl::string_view key, absl::string_view value) {
+        absl::StatusOr<TableRecord> record = DecodeStoredTableRecord(value);
+        if (record.ok() && key_of(record->key) != key) {
+          record = absl::DataLossError("the entry belongs to another key");
+        }
+        if (record.ok()) {
+          records.push_back(*std::move(record));
+        } else {
+          database_->ReportCorrupt(Family::kTables, key, record.status());
+        }
+        return true;
+      }));
+  // Stored keys sort by the lengths of their parts first.
+  std::sort(
+      records.begin(), records.end(),
+      [](const TableRecord& a, const TableRecord& b) { return a.key < b.key; });
+  return records;
+}
+
+}  // namespace wavetune

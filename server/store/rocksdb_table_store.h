@@ -1,0 +1,55 @@
+// RocksDbTableStore: TableStore in column family tables; epoch and revision in
+// meta.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_STORE_ROCKSDB_TABLE_STORE_H_
+#define WAVETUNE_SERVER_STORE_ROCKSDB_TABLE_STORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/store/rocksdb_database.h"
+#include "server/store/table_store.h"
+
+namespace wavetune {
+
+class RocksDbTableStore : public TableStore {
+ public:
+  // `database` must outlive the store. Errors: as FromRocksDb.
+  static absl::StatusOr<std::unique_ptr<RocksDbTableStore>> Create(
+      RocksDbDatabase* database);
+
+  absl::StatusOr<TableRecord> Promote(TableRecord record,
+                                      absl::string_view payload) override;
+  absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
+  absl::StatusOr<TableRecord> Withdraw(TableRecord record) override;
+  absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;
+  // Also: FAILED_PRECONDITION for a table in a format newer than this
+  // program's (counted as corrupt).
+  absl::StatusOr<StoredPayload> Get(absl::string_view digest) override;
+  absl::StatusOr<std::vector<TableRecord>> ListServing() override;
+  uint64_t Revision() override { return revision_; }
+
+ private:
+  explicit RocksDbTableStore(RocksDbDatabase* database);
+  // Returns whether there is an entry, damaged or not.
+  absl::StatusOr<bool> Has(const std::string& key);
+  // Returns the records under one prefix, sorted by key; `key_of` gives the
+  // key that belongs to a record. What is damaged is counted and left out.
+  absl::StatusOr<std::vector<TableRecord>> List(
+      absl::string_view prefix, std::string (*key_of)(const ProfileKey&));
+
+  RocksDbDatabase* const database_;
+  std::mutex mutex_;    // Held while writing.
+  uint64_t epoch_ = 0;  // Guarded by mutex_.
+  std::atomic<uint64_t> revision_ = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_STORE_ROCKSDB_TABLE_STORE_H_

@@ -1,0 +1,394 @@
+#include "server/store/stored_records.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "proto/wavetune/v1/store.pb.h"
+#include "server/store/stored_format.h"
+#include "server/store/stored_usage.h"
+
+namespace wavetune {
+namespace {
+
+// Stored numbers are part of the format: they are not the enums' values.
+constexpr int kEnumOffset = 1;
+
+template <typename Enum>
+int32_t EnumToStored(Enum value) {
+  return static_cast<int32_t>(value) + kEnumOffset;
+}
+
+template <typename Enum>
+absl::StatusOr<Enum> EnumFromStored(int32_t stored, Enum last) {
+  const int32_t value = stored - kEnumOffset;
+  if (value < 0 || value > static_cast<int32_t>(last)) {
+    return absl::DataLossError(absl::StrCat("unknown enum value ", stored));
+  }
+  return static_cast<Enum>(value);
+}
+
+static_assert(static_cast<int>(JobKind::kMeasure) == 1 &&
+                  static_cast<int>(JobState::kCancelled) == 4 &&
+                  static_cast<int>(JobPhase::kDone) == 8,
+              "stored numbers follow the enums' order: see StoredJob");
+
+absl::StatusOr<Configuration> ConfigurationFromStored(
+    const google::protobuf::RepeatedField<int64_t>& values) {
+  if (values.size() > kMaxParameters) {
+    return absl::DataLossError(
+        absl::StrCat("a configuration of ", values.size(), " values"));
+  }
+  return Configuration(
+      absl::MakeConstSpan(values.data(), static_cast<size_t>(values.size())));
+}
+
+v1::StoredProfileKey KeyToStored(const ProfileKey& key) {
+  v1::StoredProfileKey stored;
+  stored.set_kernel(key.kernel);
+  stored.set_fingerprint(key.fingerprint);
+  stored.set_silicon_key(key.silicon_key);
+  stored.set_environment_key(key.environment_key);
+  return stored;
+}
+
+ProfileKey KeyFromStored(const v1::StoredProfileKey& stored) {
+  return {.kernel = stored.kernel(),
+          .fingerprint = stored.fingerprint(),
+          .silicon_key = stored.silicon_key(),
+          .environment_key = stored.environment_key()};
+}
+
+v1::StoredCandidate CandidateToStored(const CandidateRecord& record) {
+  const Candidate& candidate = record.candidate;
+  v1::StoredCandidate stored;
+  stored.set_format(kStoredFormat);
+  stored.set_specialisation(record.specialisation);
+  for (int64_t value : candidate.configuration.values()) {
+    stored.add_configuration(value);
+  }
+  stored.set_capacity(candidate.capacity);
+  stored.set_blocks_per_multiprocessor(candidate.blocks_per_multiprocessor);
+  stored.set_registers(candidate.registers);
+  stored.set_local_memory_bytes(candidate.local_memory_bytes);
+  stored.set_excluded_reason(candidate.excluded_reason);
+  stored.set_rechecks(record.rechecks);
+  return stored;
+}
+
+absl::StatusOr<CandidateRecord> CandidateFromStored(
+    const v1::StoredCandidate& stored) {
+  CandidateRecord record;
+  record.specialisation = stored.specialisation();
+  ASSIGN_OR_RETURN(record.candidate.configuration,
+                   ConfigurationFromStored(stored.configuration()));
+  record.candidate.capacity = stored.capacity();
+  record.candidate.blocks_per_multiprocessor =
+      stored.blocks_per_multiprocessor();
+  record.candidate.registers = stored.registers();
+  record.candidate.local_memory_bytes = stored.local_memory_bytes();
+  record.candidate.excluded_reason = stored.excluded_reason();
+  record.rechecks = stored.rechecks();
+  return record;
+}
+
+v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
+  v1::StoredTableRecord stored;
+  stored.set_format(kStoredFormat);
+  *stored.mutable_key() = KeyToStored(record.key);
+  stored.set_digest(record.digest);
+  stored.set_epoch(record.epoch);
+  stored.set_revision(record.revision);
+  stored.set_promoted_at_us(record.promoted_at_us);
+  stored.set_size_bytes(record.size_bytes);
+  stored.set_portfolio_size(record.portfolio_size);
+  stored.set_device_label(record.device_label);
+  stored.set_device_uuid(record.device_uuid);
+  stored.set_withdrawn(record.withdrawn);
+  stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  stored.set_compiler(record.compiler);
+  return stored;
+}
+
+TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
+  return {.key = KeyFromStored(stored.key()),
+          .digest = stored.digest(),
+          .epoch = stored.epoch(),
+          .revision = stored.revision(),
+          .promoted_at_us = stored.promoted_at_us(),
+          .size_bytes = stored.size_bytes(),
+          .portfolio_size = stored.portfolio_size(),
+          .device_label = stored.device_label(),
+          .device_uuid = stored.device_uuid(),
+          .withdrawn = stored.withdrawn(),
+          .notes = {stored.notes().begin(), stored.notes().end()},
+          .compiler = stored.compiler()};
+}
+
+// Sets what a job was asked to do.
+void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
+  stored.set_kind(EnumToStored(record.kind));
+  stored.set_kernel(record.kernel);
+  stored.set_device_uuid(record.device_uuid);
+  stored.set_reason(record.reason);
+  stored.set_budget_s(record.budget_s);
+  stored.set_samples_per_candidate(record.samples_per_candidate);
+  stored.set_portfolio_size(record.portfolio_size);
+  stored.set_refit_only(record.refit_only);
+  stored.set_even_if_busy(record.even_if_busy);
+  *stored.mutable_key() = KeyToStored(record.key);
+  stored.set_generation(record.generation);
+  stored.set_refinement(record.refinement);
+  stored.set_promote_although_wrong(record.promote_although_wrong);
+  for (const WeightedProblem& used : record.used_problems) {
+    *stored.add_used_problems() =
+        UsedProblemToStored({.problem = used.problem, .weight = used.weight});
+  }
+}
+
+absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
+  ASSIGN_OR_RETURN(record.kind,
+                   EnumFromStored(stored.kind(), JobKind::kMeasure));
+  record.kernel = stored.kernel();
+  record.device_uuid = stored.device_uuid();
+  record.reason = stored.reason();
+  record.budget_s = stored.budget_s();
+  record.samples_per_candidate = stored.samples_per_candidate();
+  record.portfolio_size = stored.portfolio_size();
+  record.refit_only = stored.refit_only();
+  record.even_if_busy = stored.even_if_busy();
+  record.key = KeyFromStored(stored.key());
+  record.generation = stored.generation();
+  record.refinement = stored.refinement();
+  record.promote_although_wrong = stored.promote_although_wrong();
+  for (const v1::StoredUsedProblem& used : stored.used_problems()) {
+    ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
+    record.used_problems.push_back({std::move(entry.problem), entry.weight});
+  }
+  return absl::OkStatus();
+}
+
+// Sets where a job stands.
+void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
+  stored.set_state(EnumToStored(record.state));
+  stored.set_phase(EnumToStored(record.phase));
+  stored.set_done(record.done);
+  stored.set_total(record.total);
+  stored.set_samples(record.samples);
+  stored.set_throttled_samples(record.throttled_samples);
+  stored.set_device_time_us(record.device_time_us);
+  stored.set_seconds_left(record.seconds_left);
+  stored.set_message(record.message);
+  stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  for (const CandidateRecord& candidate : record.excluded) {
+    *stored.add_excluded() = CandidateToStored(candidate);
+  }
+  stored.set_not_meant_for_device(record.not_meant_for_device);
+  stored.set_digest(record.digest);
+  stored.set_created_at_us(record.created_at_us);
+  stored.set_finished_at_us(record.finished_at_us);
+}
+
+absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
+  ASSIGN_OR_RETURN(record.state,
+                   EnumFromStored(stored.state(), JobState::kCancelled));
+  ASSIGN_OR_RETURN(record.phase,
+                   EnumFromStored(stored.phase(), JobPhase::kDone));
+  record.done = stored.done();
+  record.total = stored.total();
+  record.samples = stored.samples();
+  record.throttled_samples = stored.throttled_samples();
+  record.device_time_us = stored.device_time_us();
+  record.seconds_left = stored.seconds_left();
+  record.message = stored.message();
+  record.notes.assign(stored.notes().begin(), stored.notes().end());
+  for (const v1::StoredCandidate& excluded : stored.excluded()) {
+    ASSIGN_OR_RETURN(CandidateRecord candidate, CandidateFromStored(excluded));
+    record.excluded.push_back(std::move(candidate));
+  }
+  record.not_meant_for_device = stored.not_meant_for_device();
+  record.digest = stored.digest();
+  record.created_at_us = stored.created_at_us();
+  record.finished_at_us = stored.finished_at_us();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string EncodeStoredDevice(const DeviceRecord& record) {
+  const DeviceFacts& facts = record.facts;
+  v1::StoredDevice stored;
+  stored.set_format(kStoredFormat);
+  stored.set_uuid(facts.uuid);
+  stored.set_label(facts.label);
+  stored.set_backend(facts.backend);
+  stored.set_architecture(facts.architecture);
+  stored.set_multiprocessors(facts.multiprocessors);
+  stored.set_memory_bytes(facts.memory_bytes);
+  stored.set_partition(facts.partition);
+  stored.set_driver(facts.driver);
+  stored.set_runtime(facts.runtime);
+  stored.set_power_limit_w(facts.power_limit_w);
+  stored.set_compiler(facts.compiler);
+  stored.set_last_level_cache_bytes(facts.last_level_cache_bytes);
+  stored.set_max_group_size(facts.max_group_size);
+  stored.set_max_local_memory_bytes(facts.max_local_memory_bytes);
+  stored.set_last_seen_us(record.last_seen_us);
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredDevice stored,
+                   ParseStored<v1::StoredDevice>(bytes));
+  DeviceRecord record;
+  record.facts = {.uuid = stored.uuid(),
+                  .label = stored.label(),
+                  .backend = stored.backend(),
+                  .architecture = stored.architecture(),
+                  .multiprocessors = stored.multiprocessors(),
+                  .memory_bytes = stored.memory_bytes(),
+                  .partition = stored.partition(),
+                  .driver = stored.driver(),
+                  .runtime = stored.runtime(),
+                  .power_limit_w = stored.power_limit_w(),
+                  .compiler = stored.compiler(),
+                  .last_level_cache_bytes = stored.last_level_cache_bytes(),
+                  .max_group_size = stored.max_group_size(),
+                  .max_local_memory_bytes = stored.max_local_memory_bytes()};
+  record.last_seen_us = stored.last_seen_us();
+  return record;
+}
+
+std::string EncodeStoredSample(const SampleRecord& record) {
+  const Sample& sample = record.sample;
+  v1::StoredSample stored;
+  stored.set_format(kStoredFormat);
+  for (int64_t value : sample.configuration.values()) {
+    stored.add_configuration(value);
+  }
+  SetStoredProblem(sample.problem, stored);
+  stored.set_latency_us(sample.latency_us);
+  stored.set_min_us(sample.min_us);
+  stored.set_relative_spread(sample.relative_spread);
+  stored.set_launches(sample.launches);
+  stored.set_device_time_us(sample.device_time_us);
+  stored.set_suspect(sample.suspect);
+  stored.set_sm_clock_mhz(sample.sm_clock_mhz);
+  stored.set_throttled(sample.throttled);
+  stored.set_throttle_reasons(sample.throttle_reasons);
+  stored.set_device_uuid(record.device_uuid);
+  stored.set_measured_at_us(record.measured_at_us);
+  stored.set_job_id(record.job_id);
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredSample stored,
+                   ParseStored<v1::StoredSample>(bytes));
+  SampleRecord record;
+  Sample& sample = record.sample;
+  ASSIGN_OR_RETURN(sample.configuration,
+                   ConfigurationFromStored(stored.configuration()));
+  sample.problem = ProblemFromStored(stored);
+  if (!std::isfinite(stored.latency_us()) || !std::isfinite(stored.min_us())) {
+    return absl::DataLossError("StoredSample has no finite latency");
+  }
+  sample.latency_us = stored.latency_us();
+  sample.min_us = stored.min_us();
+  sample.relative_spread = stored.relative_spread();
+  sample.launches = stored.launches();
+  sample.device_time_us = stored.device_time_us();
+  sample.suspect = stored.suspect();
+  sample.sm_clock_mhz = stored.sm_clock_mhz();
+  sample.throttled = stored.throttled();
+  sample.throttle_reasons = stored.throttle_reasons();
+  record.device_uuid = stored.device_uuid();
+  record.measured_at_us = stored.measured_at_us();
+  record.job_id = stored.job_id();
+  return record;
+}
+
+std::string EncodeStoredCandidate(const CandidateRecord& record) {
+  return CandidateToStored(record).SerializeAsString();
+}
+
+absl::StatusOr<CandidateRecord> DecodeStoredCandidate(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredCandidate stored,
+                   ParseStored<v1::StoredCandidate>(bytes));
+  return CandidateFromStored(stored);
+}
+
+std::string EncodeStoredGeneration(const GenerationRecord& record) {
+  v1::StoredGeneration stored;
+  stored.set_format(kStoredFormat);
+  stored.set_samples(record.samples);
+  stored.set_size_bytes(record.size_bytes);
+  stored.set_next_sequence(record.next_sequence);
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<GenerationRecord> DecodeStoredGeneration(
+    absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredGeneration stored,
+                   ParseStored<v1::StoredGeneration>(bytes));
+  return GenerationRecord{.samples = stored.samples(),
+                          .size_bytes = stored.size_bytes(),
+                          .next_sequence = stored.next_sequence()};
+}
+
+std::string EncodeStoredTableRecord(const TableRecord& record) {
+  return TableRecordToStored(record).SerializeAsString();
+}
+
+absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredTableRecord stored,
+                   ParseStored<v1::StoredTableRecord>(bytes));
+  return TableRecordFromStored(stored);
+}
+
+std::string EncodeStoredTable(const TableRecord& record,
+                              absl::string_view payload) {
+  v1::StoredTable stored;
+  stored.set_format(kStoredFormat);
+  *stored.mutable_record() = TableRecordToStored(record);
+  stored.set_payload(payload.data(), payload.size());
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<StoredPayload> DecodeStoredTable(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredTable stored, ParseStored<v1::StoredTable>(bytes));
+  StoredPayload table = {.record = TableRecordFromStored(stored.record()),
+                         .payload = std::move(*stored.mutable_payload())};
+  const std::string digest = Sha256Hex(table.payload);
+  if (digest != table.record.digest) {
+    return absl::DataLossError(
+        absl::StrCat("the payload's digest is ", digest, ", not ",
+                     absl::CHexEscape(table.record.digest)));
+  }
+  return table;
+}
+
+std::string EncodeStoredJob(const JobRecord& record) {
+  v1::StoredJob stored;
+  stored.set_format(kStoredFormat);
+  stored.set_id(record.id);
+  AddRequest(record, stored);
+  AddProgress(record, stored);
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<JobRecord> DecodeStoredJob(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredJob stored, ParseStored<v1::StoredJob>(bytes));
+  JobRecord record;
+  record.id = stored.id();
+  RETURN_IF_ERROR(ReadRequest(stored, record));
+  RETURN_IF_ERROR(ReadProgress(stored, record));
+  return record;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,112 @@
+#include "server/store/stored_records.h"
+
+#include <string>
+
+#include "base/digest.h"
+#include "gtest/gtest.h"
+#include "proto/wavetune/v1/store.pb.h"
+#include "server/store/store_contract_test_records.h"
+
+namespace wavetune::testing {
+namespace {
+
+TEST(StoredRecordsTest, EveryRecordComesBackAsItWas) {
+  EXPECT_EQ(DecodeStoredDevice(EncodeStoredDevice(TestDevice("GPU"))).value(),
+            TestDevice("GPU"));
+  EXPECT_EQ(DecodeStoredSample(EncodeStoredSample(TestSample(1))).value(),
+            TestSample(1));
+  EXPECT_EQ(DecodeStoredCandidate(
+                EncodeStoredCandidate(TestCandidate(8, "hung", "x")))
+                .value(),
+            TestCandidate(8, "hung", "x"));
+  EXPECT_EQ(DecodeStoredJob(EncodeStoredJob(TestJob())).value(), TestJob());
+  EXPECT_EQ(
+      DecodeStoredTableRecord(EncodeStoredTableRecord(TestTable(TestKey())))
+          .value(),
+      TestTable(TestKey()));
+  const GenerationRecord generation = {
+      .samples = 1, .size_bytes = 2, .next_sequence = 3};
+  EXPECT_EQ(DecodeStoredGeneration(EncodeStoredGeneration(generation)).value(),
+            generation);
+}
+
+TEST(StoredRecordsTest, ASampleOfAnEarlierDaemonHasNoClockAndNoThrottling) {
+  v1::StoredSample stored;
+  stored.set_format(kStoredFormat);
+  stored.add_configuration(64);
+  stored.add_extents(1);
+  stored.set_latency_us(5);
+  const absl::StatusOr<SampleRecord> record =
+      DecodeStoredSample(stored.SerializeAsString());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->sample.sm_clock_mhz, 0);
+  EXPECT_EQ(record->sample.throttle_reasons, 0U);
+  EXPECT_FALSE(record->sample.throttled);
+}
+
+TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
+  JobRecord job = TestJob();
+  for (int state = 0; state <= 4; ++state) {
+    for (int phase = 0; phase <= 8; ++phase) {
+      job.state = static_cast<JobState>(state);
+      job.phase = static_cast<JobPhase>(phase);
+      EXPECT_EQ(DecodeStoredJob(EncodeStoredJob(job)).value(), job);
+    }
+  }
+}
+
+TEST(StoredRecordsTest, ATableIsVerifiedAgainstItsDigest) {
+  TableRecord record = TestTable(TestKey());
+  record.digest = Sha256Hex("payload");
+  EXPECT_EQ(DecodeStoredTable(EncodeStoredTable(record, "payload"))->payload,
+            "payload");
+  EXPECT_EQ(
+      DecodeStoredTable(EncodeStoredTable(record, "other")).status().code(),
+      absl::StatusCode::kDataLoss);
+}
+
+TEST(StoredRecordsTest, RefusesGarbageAndNoFormat) {
+  for (const std::string& bytes :
+       {std::string(), std::string("garbage"), std::string(100, '\xff')}) {
+    EXPECT_EQ(DecodeStoredSample(bytes).status().code(),
+              absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeStoredJob(bytes).status().code(),
+              absl::StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeStoredTable(bytes).status().code(),
+              absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST(StoredRecordsTest, SaysThatAFormatIsNewer) {
+  v1::StoredJob job;
+  job.set_format(kStoredFormat + 1);
+  const absl::Status status = DecodeStoredJob(job.SerializeAsString()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "StoredJob has format 2, this program knows 1: upgrade the daemon "
+            "to use it");
+}
+
+TEST(StoredRecordsTest, RefusesWhatARecordCannotHold) {
+  v1::StoredSample sample;
+  sample.set_format(kStoredFormat);
+  for (int i = 0; i <= kMaxParameters; ++i) sample.add_configuration(i);
+  EXPECT_EQ(DecodeStoredSample(sample.SerializeAsString()).status().code(),
+            absl::StatusCode::kDataLoss);
+  v1::StoredJob job;
+  job.set_format(kStoredFormat);
+  job.set_kind(1);
+  job.set_state(99);
+  EXPECT_EQ(DecodeStoredJob(job.SerializeAsString()).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(StoredRecordsTest, AnyPrefixOfARecordIsHandled) {
+  const std::string bytes = EncodeStoredJob(TestJob());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    DecodeStoredJob(absl::string_view(bytes).substr(0, size)).IgnoreError();
+  }
+}
+
+}  // namespace
+}  // namespace wavetune::testing

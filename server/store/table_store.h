@@ -1,0 +1,64 @@
+// TableStore: immutable payloads by digest, and which of them serves for each
+// profile key.
+//
+// Contract suite: server/store/table_store_contract_test.h.
+#ifndef WAVETUNE_SERVER_STORE_TABLE_STORE_H_
+#define WAVETUNE_SERVER_STORE_TABLE_STORE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/store/records.h"
+
+namespace wavetune {
+
+// A table with its payload (docs/table_format.md).
+struct StoredPayload {
+  TableRecord record;
+  std::string payload;
+};
+
+class TableStore {
+ public:
+  virtual ~TableStore() = default;
+
+  // Makes a payload serve for `record.key`, as one atomic synced batch:
+  // payload, serving entry, epoch and revision together. Sets epoch, revision,
+  // digest and size. The table that served before stays readable by its digest.
+  // Errors: RESOURCE_EXHAUSTED on a full disk, INTERNAL on other I/O errors;
+  // then nothing changed.
+  virtual absl::StatusOr<TableRecord> Promote(TableRecord record,
+                                              absl::string_view payload) = 0;
+
+  // Ends serving for a key, and forgets what was withdrawn for it. NOT_FOUND if
+  // there is neither. Returns the store's new revision.
+  virtual absl::StatusOr<uint64_t> Retire(const ProfileKey& key) = 0;
+
+  // Notes that the table `record.digest` does not serve for `record.key` any
+  // more, for the reason in `record.withdrawn`, as one atomic synced batch;
+  // what serves for that key serves no longer. A later promotion for the key
+  // takes its place. Sets epoch and revision. Errors: as Promote.
+  virtual absl::StatusOr<TableRecord> Withdraw(TableRecord record) = 0;
+
+  // Returns what was withdrawn and not replaced since, sorted by key.
+  virtual absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() = 0;
+
+  // Returns a table by digest. Errors: NOT_FOUND; DATA_LOSS where the stored
+  // bytes do not have that digest (counted as corrupt).
+  virtual absl::StatusOr<StoredPayload> Get(absl::string_view digest) = 0;
+
+  // Returns what serves now, sorted by key.
+  virtual absl::StatusOr<std::vector<TableRecord>> ListServing() = 0;
+
+  // Returns the revision of the last promotion or retirement; store-wide,
+  // monotonic, 0 in a new store.
+  virtual uint64_t Revision() = 0;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_STORE_TABLE_STORE_H_

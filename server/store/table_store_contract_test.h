@@ -1,0 +1,155 @@
+// What every TableStore promises. Use: as sample_store_contract_test.h.
+#ifndef WAVETUNE_SERVER_STORE_TABLE_STORE_CONTRACT_TEST_H_
+#define WAVETUNE_SERVER_STORE_TABLE_STORE_CONTRACT_TEST_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/store/store_contract_test_records.h"
+#include "server/store/table_store.h"
+
+namespace wavetune::testing {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// An empty store, and a way to damage a payload in it.
+class TableStoreUnderTest {
+ public:
+  virtual ~TableStoreUnderTest() = default;
+  virtual TableStore& store() = 0;
+  virtual void Corrupt(const std::string& digest) = 0;
+};
+using TableStoreFactory = std::unique_ptr<TableStoreUnderTest> (*)();
+
+class TableStoreContractTest
+    : public ::testing::TestWithParam<TableStoreFactory> {
+ protected:
+  TableStore& store() { return holder_->store(); }
+
+  const ProfileKey key_ = TestKey();
+  const std::unique_ptr<TableStoreUnderTest> holder_ = GetParam()();
+};
+
+TEST_P(TableStoreContractTest, IsEmptyAtFirst) {
+  EXPECT_THAT(store().ListServing().value(), IsEmpty());
+  EXPECT_EQ(store().Revision(), 0u);
+  EXPECT_EQ(store().Get("abc").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_P(TableStoreContractTest, ServesWhatWasPromoted) {
+  const std::string payload("\0payload\xff", 9);
+  const TableRecord record = store().Promote(TestTable(key_), payload).value();
+  EXPECT_EQ(record.digest, Sha256Hex(payload));
+  EXPECT_EQ(record.size_bytes, 9);
+  EXPECT_EQ(record.epoch, 1u);
+  EXPECT_EQ(record.revision, 1u);
+  EXPECT_EQ(record.device_label, "NVIDIA H200");
+  EXPECT_EQ(store().Revision(), 1u);
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(record));
+  const StoredPayload stored = store().Get(record.digest).value();
+  EXPECT_EQ(stored.payload, payload);
+  EXPECT_EQ(stored.record, record);
+}
+
+TEST_P(TableStoreContractTest, KeepsTheOldTableReadableByItsDigest) {
+  const TableRecord old = store().Promote(TestTable(key_), "old").value();
+  const TableRecord anew = store().Promote(TestTable(key_), "new").value();
+  EXPECT_GT(anew.epoch, old.epoch);
+  EXPECT_GT(anew.revision, old.revision);
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(anew));
+  EXPECT_EQ(store().Get(old.digest)->payload, "old");
+}
+
+TEST_P(TableStoreContractTest, RollsBackByPromotingAgain) {
+  ASSERT_TRUE(store().Promote(TestTable(key_), "old").ok());
+  ASSERT_TRUE(store().Promote(TestTable(key_), "new").ok());
+  const TableRecord again = store().Promote(TestTable(key_), "old").value();
+  EXPECT_EQ(again.epoch, 3u);
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(again));
+  EXPECT_EQ(store().Get(again.digest)->record, again);
+}
+
+TEST_P(TableStoreContractTest, ListsServingTablesSortedByKey) {
+  ProfileKey other_class = TestKey("b");
+  other_class.environment_key = "driver=1";
+  const TableRecord c = store().Promote(TestTable(TestKey("c")), "1").value();
+  const TableRecord bbb =
+      store().Promote(TestTable(TestKey("bbb")), "2").value();
+  const TableRecord b = store().Promote(TestTable(TestKey("b")), "3").value();
+  const TableRecord b1 = store().Promote(TestTable(other_class), "4").value();
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(b1, b, bbb, c));
+}
+
+TEST_P(TableStoreContractTest, OnePayloadMayServeForTwoKeys) {
+  const TableRecord a = store().Promote(TestTable(TestKey("a")), "x").value();
+  const TableRecord b = store().Promote(TestTable(TestKey("b")), "x").value();
+  EXPECT_EQ(a.digest, b.digest);
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(a, b));
+  ASSERT_TRUE(store().Retire(a.key).ok());
+  EXPECT_EQ(store().Get(b.digest)->payload, "x");
+}
+
+TEST_P(TableStoreContractTest, RetiresATable) {
+  const TableRecord record = store().Promote(TestTable(key_), "x").value();
+  EXPECT_EQ(store().Retire(key_).value(), 2u);
+  EXPECT_EQ(store().Revision(), 2u);
+  EXPECT_THAT(store().ListServing().value(), IsEmpty());
+  EXPECT_EQ(store().Get(record.digest)->payload, "x");
+  EXPECT_EQ(store().Retire(key_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store().Revision(), 2u);
+  // The epoch orders promotions, the revision everything.
+  const TableRecord again = store().Promote(TestTable(key_), "x").value();
+  EXPECT_EQ(again.epoch, 2u);
+  EXPECT_EQ(again.revision, 3u);
+}
+
+TEST_P(TableStoreContractTest, WithdrawsATableUntilAnotherIsPromoted) {
+  const TableRecord served = store().Promote(TestTable(key_), "x").value();
+  TableRecord record = served;
+  record.withdrawn = "it chooses BM=64, which computes wrong results";
+  const TableRecord withdrawn = store().Withdraw(record).value();
+  EXPECT_EQ(withdrawn.revision, 2u);
+  EXPECT_GT(withdrawn.epoch, served.epoch);
+  EXPECT_EQ(store().Revision(), 2u);
+  EXPECT_THAT(store().ListServing().value(), IsEmpty());
+  EXPECT_THAT(store().ListWithdrawn().value(), ElementsAre(withdrawn));
+  EXPECT_EQ(store().Get(served.digest)->payload, "x");
+  const TableRecord next = store().Promote(TestTable(key_), "y").value();
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(next));
+  EXPECT_THAT(store().ListWithdrawn().value(), IsEmpty());
+}
+
+TEST_P(TableStoreContractTest, WithdrawsATableForAKeyThatItDoesNotServe) {
+  // An edited kernel's profile has shown the older one's table wrong for it.
+  const TableRecord served = store().Promote(TestTable(key_), "x").value();
+  TableRecord record = served;
+  record.key.fingerprint = std::string(64, 'e');
+  record.withdrawn = "it chooses what is wrong now";
+  const TableRecord withdrawn = store().Withdraw(record).value();
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(served));
+  EXPECT_THAT(store().ListWithdrawn().value(), ElementsAre(withdrawn));
+  ASSERT_TRUE(store().Retire(record.key).ok());
+  EXPECT_THAT(store().ListWithdrawn().value(), IsEmpty());
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(served));
+}
+
+TEST_P(TableStoreContractTest, ReportsADamagedPayloadAndHealsByPromotion) {
+  const TableRecord record = store().Promote(TestTable(key_), "x").value();
+  const TableRecord other =
+      store().Promote(TestTable(TestKey("other")), "y").value();
+  holder_->Corrupt(record.digest);
+  EXPECT_EQ(store().Get(record.digest).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(store().Get(other.digest)->payload, "y");
+  ASSERT_TRUE(store().Promote(TestTable(key_), "x").ok());
+  EXPECT_EQ(store().Get(record.digest)->payload, "x");
+}
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_SERVER_STORE_TABLE_STORE_CONTRACT_TEST_H_
