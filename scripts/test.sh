@@ -2,7 +2,7 @@
 # Everything that must hold before a change is merged, from a clean clone, in at most 40 minutes on two cores.
 #
 #   scripts/test.sh               all stages
-#   scripts/test.sh asan format   some: install dev sources format tidy asan tsan golden instructions tests
+#   scripts/test.sh asan format   some: install dev sources format tidy asan tsan golden instructions slowest tests
 #
 # The tests of the dev build come last, so that CTest's summary closes the output. A stage that fails does not
 # stop the others. What takes longer is in scripts/soak.sh.
@@ -34,5 +34,6 @@ stage tsan build_and_test tsan
 # The dev build stands in for GCC's debug build; both debug builds are in the soak.
 stage golden scripts/cross_golden.sh gcc-release clang-release aarch64
 stage instructions scripts/decision_instructions.sh
+stage slowest print_slowest_steps
 stage tests ctest --preset dev -j "${jobs}" --progress
 finish_stages

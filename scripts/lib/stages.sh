@@ -2,6 +2,7 @@
 #
 #   . scripts/lib/stages.sh
 #   run_stage format check_format   # a function or command
+#   print_slowest_steps             # of all builds and tests that lie in build/
 #   finish_stages                   # prints what failed and how; its status is the script's
 
 failed_stages=()
@@ -28,6 +29,23 @@ run_stage() {
     printf '== %s: FAILED (%s)\n' "${name}" "$(format_seconds "$((SECONDS - started))")"
     failed_stages+=("${name}")
   fi
+}
+
+# Of what Ninja and CTest wrote down: the slowest ten files, links and tests, in seconds.
+print_slowest_steps() {
+  local log
+  {
+    for log in build/*/.ninja_log; do
+      if [ -e "${log}" ]; then
+        awk -v dir="${log%/.ninja_log}" 'NR > 1 { printf "%7.1f  %s/%s\n", ($2 - $1) / 1000, dir, $4 }' "${log}"
+      fi
+    done
+    for log in build/*/Testing/Temporary/CTestCostData.txt; do
+      if [ -e "${log}" ]; then
+        awk -v dir="${log%/Testing/*}" '/^---/ { exit } { printf "%7.1f  %s: test %s\n", $3, dir, $1 }' "${log}"
+      fi
+    done
+  } | sort -rn -u | head -n 10
 }
 
 finish_stages() {
