@@ -34,7 +34,7 @@ bool Eventually(const std::function<bool()>& condition) {
 }
 
 // TinyTable with a prediction of its own, so with a digest of its own.
-Table WithDelta(double delta) {
+Table ServedDelta(double delta) {
   Table table = TinyTable();
   table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
   return table;
@@ -81,9 +81,9 @@ class ClientWatchTest : public ::testing::Test {
         Eventually([&] { return tuner.digest() == second_.info.digest(); }));
   }
 
-  const FetchedTable first_ = Serve(WithDelta(2), "GPU-1", 1);
-  const FetchedTable second_ = Serve(WithDelta(3), "GPU-1", 2);
-  const FetchedTable third_ = Serve(WithDelta(4), "GPU-1", 3);
+  const FetchedTable first_ = Serve(ServedDelta(2), "GPU-1", 1);
+  const FetchedTable second_ = Serve(ServedDelta(3), "GPU-1", 2);
+  const FetchedTable third_ = Serve(ServedDelta(4), "GPU-1", 3);
   FakeNode node_;
   std::unique_ptr<Client> client_;
 };
@@ -223,7 +223,7 @@ TEST_F(ClientWatchTest, TheFirstTableOfAKernelReachesATunerOfDefaults) {
 
 TEST_F(ClientWatchTest, ATableThatIsNotItsDigestIsRefused) {
   const Tuner tuner = Start();
-  node_.Damage(Serve(WithDelta(9)).payload);
+  node_.Damage(Serve(ServedDelta(9)).payload);
   node_.Promote(second_);
   EXPECT_TRUE(Eventually([&] { return HasRefusal("announced was"); }));
   EXPECT_EQ(tuner.digest(), first_.info.digest());
@@ -261,13 +261,13 @@ TEST_F(ClientWatchTest, AFutureMajorVersionIsRefused) {
 }
 
 TEST_F(ClientWatchTest, AnotherFingerprintIsRefused) {
-  Table edited = WithDelta(3);
+  Table edited = ServedDelta(3);
   edited.fingerprint = std::string(64, '9');
   ExpectRefused(Serve(edited, "GPU-1", 2), "fingerprint 999999999999");
 }
 
 TEST_F(ClientWatchTest, OtherSiliconUnderOurKeyIsRefused) {
-  Table other = WithDelta(3);
+  Table other = ServedDelta(3);
   other.silicon_key = "backend=replay;mp=8";
   FetchedTable table = Serve(other, "GPU-1", 2);
   table.info.set_silicon_key(first_.info.silicon_key());
@@ -275,7 +275,7 @@ TEST_F(ClientWatchTest, OtherSiliconUnderOurKeyIsRefused) {
 }
 
 TEST_F(ClientWatchTest, ATableOfOtherSiliconIsAnotherDevicesBusiness) {
-  Table other = WithDelta(3);
+  Table other = ServedDelta(3);
   other.silicon_key = "backend=replay;mp=8";
   const Tuner tuner = Start();
   const int fetches = node_.fetches();
@@ -288,7 +288,7 @@ TEST_F(ClientWatchTest, ATableOfOtherSiliconIsAnotherDevicesBusiness) {
 }
 
 TEST_F(ClientWatchTest, AnotherEnvironmentWithoutACarryOverIsRefused) {
-  Table upgraded = WithDelta(3);
+  Table upgraded = ServedDelta(3);
   upgraded.environment_key = "driver=2";
   const Tuner tuner = Start({.device = "GPU-1", .prepares_on_demand = true});
   node_.Retire(first_.info.digest());
@@ -418,7 +418,7 @@ TEST_F(ClientWatchTest, ATableIsToldOnceToBeWrongAlsoWhereAStepHasToEnd) {
 }
 
 TEST_F(ClientWatchTest, NoOlderCachedTableTakesThePlaceOfAWithdrawnOne) {
-  Table other_driver = WithDelta(9);
+  Table other_driver = ServedDelta(9);
   other_driver.environment_key = "driver=0";
   const FetchedTable older = Serve(other_driver, "GPU-1", 0);
   ASSERT_TRUE(TableCache(node_.cache_dir()).Put(older).ok());
@@ -435,7 +435,7 @@ TEST_F(ClientWatchTest, NoOlderCachedTableTakesThePlaceOfAWithdrawnOne) {
 TEST_F(ClientWatchTest, NoFileTakesThePlaceOfAWithdrawnTable) {
   node_.AddKernel(testing::AddKernelStatus());
   const testing::TemporaryFolder folder;
-  const FetchedTable older = Serve(WithDelta(9));
+  const FetchedTable older = Serve(ServedDelta(9));
   const std::string file = folder.path() + "/older.table";
   ASSERT_TRUE(PublishWholeFile(file, older.payload).ok());
   const auto with_file = [&] {

@@ -10,7 +10,7 @@
 namespace wavetune {
 namespace {
 
-std::string Environment(const char* name) {
+std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
@@ -19,7 +19,7 @@ std::string Environment(const char* name) {
 
 std::string ReaderEndpoint(absl::string_view explicit_endpoint) {
   std::string endpoint(explicit_endpoint);
-  if (endpoint.empty()) endpoint = Environment("WAVETUNE_ENDPOINT");
+  if (endpoint.empty()) endpoint = Variable("WAVETUNE_ENDPOINT");
   if (endpoint.empty()) endpoint = DefaultSocketPath("reader");
   if (absl::StartsWith(endpoint, "/") || absl::StartsWith(endpoint, "."))
     endpoint = "unix:" + endpoint;
@@ -36,7 +36,7 @@ std::string SiblingEndpoint(absl::string_view reader_endpoint,
 }
 
 CacheDir DefaultCacheDir() {
-  if (const std::string dir = Environment("WAVETUNE_CACHE_DIR"); !dir.empty())
+  if (const std::string dir = Variable("WAVETUNE_CACHE_DIR"); !dir.empty())
     return {.path = dir};
   return DefaultCache();
 }

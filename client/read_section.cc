@@ -39,8 +39,8 @@ constinit std::array<ReaderRecord, kMaxReaders> records{};
 constinit std::atomic<int> records_used{0};
 // Threads without a record that are in a section.
 constinit std::atomic<int64_t> others_inside{0};
-pthread_key_t exit_key;
-bool has_exit_key = false;
+pthread_key_t record_key;
+bool has_record_key = false;
 
 bool Membarrier(int command) {
   return syscall(SYS_membarrier, command, 0) == 0;
@@ -66,7 +66,7 @@ void ReturnRecord(void* record) {
 namespace internal {
 
 ReaderRecord* ClaimRecord() noexcept {
-  for (int i = 0; has_exit_key && i < kMaxReaders; ++i) {
+  for (int i = 0; has_record_key && i < kMaxReaders; ++i) {
     ReaderRecord& record = records[static_cast<size_t>(i)];
     bool taken = record.taken.load(std::memory_order_relaxed);
     if (taken || !record.taken.compare_exchange_strong(
@@ -80,7 +80,7 @@ ReaderRecord* ClaimRecord() noexcept {
     this_reader = &record;
     // Allocates nothing: glibc keeps the values of the first keys in the
     // thread itself. A failure costs the record, not the answer.
-    (void)pthread_setspecific(exit_key, &record);
+    (void)pthread_setspecific(record_key, &record);
     return &record;
   }
   others_inside.fetch_add(1, std::memory_order_seq_cst);
@@ -95,7 +95,7 @@ void LeaveWithoutRecord() noexcept {
 
 void PrepareReaders() {
   static const bool prepared = [] {
-    has_exit_key = pthread_key_create(&exit_key, ReturnRecord) == 0;
+    has_record_key = pthread_key_create(&record_key, ReturnRecord) == 0;
     pthread_atfork(nullptr, nullptr, ForgetOtherThreads);
     internal::readers_need_no_fence.store(
         kMayUseMembarrier &&

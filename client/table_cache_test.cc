@@ -31,7 +31,7 @@ class TableCacheTest : public ::testing::Test {
   TableCache cache_{folder_.path() + "/cache"};
 };
 
-Table WithDelta(double delta) {
+Table TableWithDelta(double delta) {
   Table table = TinyTable();
   table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
   return table;
@@ -102,10 +102,10 @@ TEST_F(TableCacheTest, ALinkInPlaceOfAWithdrawalIsNotFollowed) {
 }
 
 TEST_F(TableCacheTest, AClockThatStepsBackDoesNotMakeAReplacedTableTheNewest) {
-  FetchedTable replaced = Serve(WithDelta(1), "GPU-1", 2000);
+  FetchedTable replaced = Serve(TableWithDelta(1), "GPU-1", 2000);
   replaced.info.set_store_id("store-1");
   replaced.info.set_epoch(7);
-  FetchedTable serving = Serve(WithDelta(2), "GPU-1", 1000);
+  FetchedTable serving = Serve(TableWithDelta(2), "GPU-1", 1000);
   serving.info.set_store_id("store-1");
   serving.info.set_epoch(8);
   ASSERT_TRUE(cache_.Put(replaced).ok());
@@ -119,10 +119,10 @@ TEST_F(TableCacheTest, AClockThatStepsBackDoesNotMakeAReplacedTableTheNewest) {
 }
 
 TEST_F(TableCacheTest, EpochsOfDifferentStoresAreNotCompared) {
-  FetchedTable old_store = Serve(WithDelta(1), "GPU-1", 1000);
+  FetchedTable old_store = Serve(TableWithDelta(1), "GPU-1", 1000);
   old_store.info.set_store_id("store-1");
   old_store.info.set_epoch(50);
-  FetchedTable new_store = Serve(WithDelta(2), "GPU-1", 2000);
+  FetchedTable new_store = Serve(TableWithDelta(2), "GPU-1", 2000);
   new_store.info.set_store_id("store-2");
   new_store.info.set_epoch(1);
   EXPECT_TRUE(IsOlder(old_store.info, new_store.info));
@@ -160,8 +160,10 @@ TEST_F(TableCacheTest, IgnoresADamagedInfo) {
 }
 
 TEST_F(TableCacheTest, ANewerTableReplacesTheOlderOneOfItsKind) {
-  const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
-  const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);
+  const FetchedTable old =
+      Serve(TableWithDelta(2), "GPU-1", /*promoted_at_us=*/1);
+  const FetchedTable young =
+      Serve(TableWithDelta(3), "GPU-1", /*promoted_at_us=*/2);
   ASSERT_TRUE(cache_.Put(old).ok());
   ASSERT_TRUE(cache_.Put(young).ok());
   ASSERT_EQ(cache_.List("add").size(), 1u);
@@ -170,8 +172,10 @@ TEST_F(TableCacheTest, ANewerTableReplacesTheOlderOneOfItsKind) {
 }
 
 TEST_F(TableCacheTest, KeepsTableSetsAndWhatTheyName) {
-  const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
-  const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);
+  const FetchedTable old =
+      Serve(TableWithDelta(2), "GPU-1", /*promoted_at_us=*/1);
+  const FetchedTable young =
+      Serve(TableWithDelta(3), "GPU-1", /*promoted_at_us=*/2);
   const TableSet set(TableSet::Tables{{"add", old.info.digest()}});
   ASSERT_TRUE(cache_.Put(old).ok());
   ASSERT_TRUE(cache_.PutSet(set).ok());
@@ -194,8 +198,10 @@ TEST_F(TableCacheTest, RemovesADamagedSet) {
 }
 
 TEST_F(TableCacheTest, APinnedOlderTableStandsBesideTheNewerOne) {
-  const FetchedTable old = Serve(WithDelta(2), "GPU-1", /*promoted_at_us=*/1);
-  const FetchedTable young = Serve(WithDelta(3), "GPU-1", /*promoted_at_us=*/2);
+  const FetchedTable old =
+      Serve(TableWithDelta(2), "GPU-1", /*promoted_at_us=*/1);
+  const FetchedTable young =
+      Serve(TableWithDelta(3), "GPU-1", /*promoted_at_us=*/2);
   ASSERT_TRUE(cache_.Put(young).ok());
   ASSERT_TRUE(cache_.Put(old).ok());
   ASSERT_EQ(cache_.List("add").size(), 1u);
@@ -236,8 +242,8 @@ TEST_F(TableCacheTest, SaysWhichFolderItCannotWrite) {
 }
 
 TEST_F(TableCacheTest, TwoProcessesMayShareIt) {
-  const FetchedTable first = Serve(WithDelta(2), "GPU-1", 1);
-  const FetchedTable second = Serve(WithDelta(3), "GPU-1", 2);
+  const FetchedTable first = Serve(TableWithDelta(2), "GPU-1", 1);
+  const FetchedTable second = Serve(TableWithDelta(3), "GPU-1", 2);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

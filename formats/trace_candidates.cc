@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxReason = 200;
 
-struct Columns {
+struct CandidateColumns {
   int number = TraceCells::kAbsent;
   int specialisation = TraceCells::kAbsent;
   std::vector<int> parameters;
@@ -26,9 +26,9 @@ struct Columns {
   int excluded = TraceCells::kAbsent;
 };
 
-absl::StatusOr<Columns> FindColumns(const KernelSpec& spec,
-                                    const TraceCells& cells) {
-  Columns columns;
+absl::StatusOr<CandidateColumns> FindColumns(const KernelSpec& spec,
+                                             const TraceCells& cells) {
+  CandidateColumns columns;
   RETURN_IF_ERROR(cells.CheckNames());
   RETURN_IF_ERROR(cells.Require("candidate", columns.number));
   if (!spec.specialisations.empty()) {
@@ -46,7 +46,7 @@ absl::StatusOr<Columns> FindColumns(const KernelSpec& spec,
   return columns;
 }
 
-absl::Status ReadFacts(const TraceCells& cells, const Columns& columns,
+absl::Status ReadFacts(const TraceCells& cells, const CandidateColumns& columns,
                        const DeviceFacts& device, Candidate& candidate) {
   int64_t blocks = 0;
   int64_t registers = 0;
@@ -71,7 +71,7 @@ absl::Status ReadFacts(const TraceCells& cells, const Columns& columns,
 absl::StatusOr<TraceCandidate> ReadLine(const KernelSpec& spec,
                                         const DeviceFacts& device,
                                         const TraceCells& cells,
-                                        const Columns& columns,
+                                        const CandidateColumns& columns,
                                         size_t expected) {
   RETURN_IF_ERROR(cells.CheckWidth());
   int64_t number = 0;
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<TraceCandidate>> ParseTraceCandidates(
   if (!cells.Next()) {
     return cells.Fault("there is no line with column names; give one");
   }
-  ASSIGN_OR_RETURN(const Columns columns, FindColumns(spec, cells));
+  ASSIGN_OR_RETURN(const CandidateColumns columns, FindColumns(spec, cells));
   std::vector<TraceCandidate> candidates;
   std::set<std::pair<std::string, Configuration>> seen;
   while (cells.Next()) {

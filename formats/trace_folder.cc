@@ -16,7 +16,7 @@
 namespace wavetune {
 namespace {
 
-absl::Status Annotate(const absl::Status& status, const std::string& path) {
+absl::Status AtPath(const absl::Status& status, const std::string& path) {
   return absl::Status(status.code(),
                       absl::StrCat(path, ": ", status.message()));
 }
@@ -66,7 +66,7 @@ class Loader {
     ASSIGN_OR_RETURN(trace_.manifest, ReadTextFile(path));
     const absl::StatusOr<v1::KernelSpec> kernel =
         ParseManifest(trace_.manifest);
-    if (!kernel.ok()) return Annotate(kernel.status(), path);
+    if (!kernel.ok()) return AtPath(kernel.status(), path);
     ASSIGN_OR_RETURN(trace_.spec, KernelSpecFromProto(*kernel));
     return absl::OkStatus();
   }
@@ -77,7 +77,7 @@ class Loader {
     ASSIGN_OR_RETURN(const std::string csv, ReadTextFile(path));
     absl::StatusOr<std::vector<TraceCandidate>> candidates =
         ParseTraceCandidates(trace_.spec, trace_.device, csv);
-    if (!candidates.ok()) return Annotate(candidates.status(), path);
+    if (!candidates.ok()) return AtPath(candidates.status(), path);
     trace_.candidates = *std::move(candidates);
     listed_ = true;
     return absl::OkStatus();
@@ -92,7 +92,7 @@ class Loader {
     absl::StatusOr<Trace> trace =
         ParseTrace(trace_.spec, trace_.device, csv,
                    listed_ ? &trace_.candidates : nullptr);
-    if (!trace.ok()) return Annotate(trace.status(), path);
+    if (!trace.ok()) return AtPath(trace.status(), path);
     samples = std::move(trace->samples);
     if (!listed_) AddCandidates(*trace);
     return absl::OkStatus();

@@ -64,8 +64,8 @@ double FitWeight(const Observation& observation) {
   return observation.weight * observation.relevance;
 }
 
-std::vector<Placed> Place(const SubTable& axes, int64_t capacity,
-                          absl::Span<const Observation> observations) {
+std::vector<Placed> PlaceAll(const SubTable& axes, int64_t capacity,
+                             absl::Span<const Observation> observations) {
   std::vector<Placed> placed;
   placed.reserve(observations.size());
   for (const Observation& o : observations) {
@@ -237,7 +237,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
   model.observations = static_cast<int>(observations.size());
   const int64_t spread =
       std::min(capacity, std::max<int64_t>(1, multiprocessors));
-  const std::vector<Placed> all = Place(axes, capacity, observations);
+  const std::vector<Placed> all = PlaceAll(axes, capacity, observations);
   const std::vector<size_t> classes = MemoryClasses(axes);
   std::array<WaveCoefficients, kMemoryClasses> overlap;
   if (axes.form == WaveForm::kOverlap) {
@@ -271,7 +271,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
 void SetQuality(const SubTable& axes,
                 absl::Span<const Observation> observations,
                 CandidateModel& model) {
-  JudgeAll(axes, Place(axes, model.capacity, observations), model);
+  JudgeAll(axes, PlaceAll(axes, model.capacity, observations), model);
 }
 
 SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,

@@ -15,10 +15,10 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kCapacity = 264;
-constexpr int64_t kMultiprocessors = 132;
+constexpr int64_t kIncumbentCapacity = 264;
+constexpr int64_t kIncumbentMultiprocessors = 132;
 
-SubTable Axes() {
+SubTable IncumbentAxes() {
   SubTable axes;
   axes.row_regimes = ChooseRowRegimes(true, {});
   axes.max_waves = WaveRegimes();
@@ -26,14 +26,16 @@ SubTable Axes() {
   return axes;
 }
 
-double TrueUs(const Coordinates& at) {
-  const int64_t step = at.tiles <= kCapacity ? kMultiprocessors : kCapacity;
+double IncumbentUs(const Coordinates& at) {
+  const int64_t step = at.tiles <= kIncumbentCapacity
+                           ? kIncumbentMultiprocessors
+                           : kIncumbentCapacity;
   return 4 +
          static_cast<double>(Waves(at.tiles, step)) * (1 + 0.4 * at.iterations);
 }
 
 // Every other launch takes `noise` longer, the others as much less.
-std::vector<Observation> Measured(double factor, double noise) {
+std::vector<Observation> MeasuredWith(double factor, double noise) {
   std::vector<Observation> seen;
   for (const int64_t tiles : {8, 32, 66, 100, 132, 200, 264, 265, 528, 2112}) {
     for (const int64_t loop : {16, 32, 64, 90, 128}) {
@@ -43,16 +45,18 @@ std::vector<Observation> Measured(double factor, double noise) {
                            .longest_loop = loop,
                            .rows = 16};
       const double sign = seen.size() % 2 == 0 ? 1 : -1;
-      seen.push_back({.problem = {},
-                      .at = at,
-                      .latency_us = TrueUs(at) * factor * (1 + sign * noise)});
+      seen.push_back(
+          {.problem = {},
+           .at = at,
+           .latency_us = IncumbentUs(at) * factor * (1 + sign * noise)});
     }
   }
   return seen;
 }
 
 CandidateModel Fit(const std::vector<Observation>& seen) {
-  return FitCandidate(Axes(), kCapacity, kMultiprocessors, seen);
+  return FitCandidate(IncumbentAxes(), kIncumbentCapacity,
+                      kIncumbentMultiprocessors, seen);
 }
 
 MacroGroup GroupOf(const CandidateModel& model) {
@@ -60,11 +64,11 @@ MacroGroup GroupOf(const CandidateModel& model) {
 }
 
 TEST(IncumbentModelTest, StaysWhereItExplainsWhatIsMeasuredAboutAsWell) {
-  const CandidateModel incumbent = Fit(Measured(1.001, 0.02));
-  const std::vector<Observation> seen = Measured(1, -0.02);
+  const CandidateModel incumbent = Fit(MeasuredWith(1.001, 0.02));
+  const std::vector<Observation> seen = MeasuredWith(1, -0.02);
   const CandidateModel fitted = Fit(seen);
   const CandidateModel kept =
-      PreferIncumbent(Axes(), GroupOf(incumbent), seen, fitted);
+      PreferIncumbent(IncumbentAxes(), GroupOf(incumbent), seen, fitted);
   EXPECT_TRUE(kept.of_incumbent);
   for (size_t r = 0; r < kept.rows.size(); ++r) {
     for (size_t w = 0; w < kept.rows[r].segments.size(); ++w) {
@@ -78,43 +82,44 @@ TEST(IncumbentModelTest, StaysWhereItExplainsWhatIsMeasuredAboutAsWell) {
 }
 
 TEST(IncumbentModelTest, ItsQualityIsThatOfWhatIsMeasuredNow) {
-  const CandidateModel incumbent = Fit(Measured(1, 0));
-  const std::vector<Observation> seen = Measured(1, 0.02);
+  const CandidateModel incumbent = Fit(MeasuredWith(1, 0));
+  const std::vector<Observation> seen = MeasuredWith(1, 0.02);
   const CandidateModel kept =
-      PreferIncumbent(Axes(), GroupOf(incumbent), seen, Fit(seen));
+      PreferIncumbent(IncumbentAxes(), GroupOf(incumbent), seen, Fit(seen));
   ASSERT_TRUE(kept.of_incumbent);
   const Coordinates& at = seen[0].at;
-  EXPECT_NEAR(QualityAt(Axes(), kept, at).mean_residual, 0.02, 0.005);
-  EXPECT_GT(QualityAt(Axes(), kept, at).own, 0);
+  EXPECT_NEAR(QualityAt(IncumbentAxes(), kept, at).mean_residual, 0.02, 0.005);
+  EXPECT_GT(QualityAt(IncumbentAxes(), kept, at).own, 0);
 }
 
 TEST(IncumbentModelTest, GoesWhereTheDeviceHasBecomeSlower) {
-  const CandidateModel incumbent = Fit(Measured(1, 0.02));
-  const std::vector<Observation> seen = Measured(1.1, 0.02);
+  const CandidateModel incumbent = Fit(MeasuredWith(1, 0.02));
+  const std::vector<Observation> seen = MeasuredWith(1.1, 0.02);
   const CandidateModel chosen =
-      PreferIncumbent(Axes(), GroupOf(incumbent), seen, Fit(seen));
+      PreferIncumbent(IncumbentAxes(), GroupOf(incumbent), seen, Fit(seen));
   EXPECT_FALSE(chosen.of_incumbent);
   EXPECT_EQ(chosen.rows, Fit(seen).rows);
 }
 
 TEST(IncumbentModelTest, GoesWhereLaunchesSplitIntoWavesInAnotherWay) {
-  const std::vector<Observation> seen = Measured(1, 0.02);
+  const std::vector<Observation> seen = MeasuredWith(1, 0.02);
   const CandidateModel fitted = Fit(seen);
   MacroGroup other_capacity = GroupOf(fitted);
   other_capacity.capacity = 132;
-  EXPECT_FALSE(
-      PreferIncumbent(Axes(), other_capacity, seen, fitted).of_incumbent);
+  EXPECT_FALSE(PreferIncumbent(IncumbentAxes(), other_capacity, seen, fitted)
+                   .of_incumbent);
   MacroGroup fewer_regimes = GroupOf(fitted);
   fewer_regimes.rows.pop_back();
-  EXPECT_FALSE(
-      PreferIncumbent(Axes(), fewer_regimes, seen, fitted).of_incumbent);
+  EXPECT_FALSE(PreferIncumbent(IncumbentAxes(), fewer_regimes, seen, fitted)
+                   .of_incumbent);
   MacroGroup other_steps = GroupOf(fitted);
   other_steps.rows[0].segments[0].step_tiles = 7;
-  EXPECT_FALSE(PreferIncumbent(Axes(), other_steps, seen, fitted).of_incumbent);
+  EXPECT_FALSE(
+      PreferIncumbent(IncumbentAxes(), other_steps, seen, fitted).of_incumbent);
 }
 
 TEST(IncumbentModelTest, AGroupHasTheCoefficientsOfTheMemberThatAnswersMost) {
-  SubTable table = Axes();
+  SubTable table = IncumbentAxes();
   table.portfolio = {{.configuration = {1}}, {.configuration = {2}}};
   MacroGroup& group = table.groups.emplace_back();
   group.rows.resize(1);

@@ -24,13 +24,14 @@ constexpr std::array<double, 9> kFactors = {
 };
 // Fractional parts of square roots of primes, times 2^32: multiples of them
 // spread evenly, each dimension on its own (a Kronecker sequence).
-constexpr std::array<uint32_t, 8> kSteps = {
+constexpr std::array<uint32_t, 8> kNeighbourSteps = {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
 
 double FactorOf(uint32_t index, size_t dimension) {
-  const uint32_t place = (index + 1) * kSteps[dimension % kSteps.size()];
+  const uint32_t place =
+      (index + 1) * kNeighbourSteps[dimension % kNeighbourSteps.size()];
   return kFactors[static_cast<size_t>(
       (static_cast<uint64_t>(place) * kFactors.size()) >> 32)];
 }

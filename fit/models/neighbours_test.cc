@@ -16,7 +16,7 @@ namespace {
 using ::testing::Each;
 using ::testing::Gt;
 
-KernelSpec SpecWith(const std::vector<std::vector<int64_t>>& problems) {
+KernelSpec NeighbourSpec(const std::vector<std::vector<int64_t>>& problems) {
   KernelSpec spec = testing::GemmSpec();
   spec.representative_problems.clear();
   for (const std::vector<int64_t>& extents : problems) {
@@ -35,7 +35,7 @@ const std::vector<std::vector<int64_t>> kProblems = {
 class NeighboursTest : public ::testing::Test {
  protected:
   NeighboursTest()
-      : device_(SpecWith(kProblems), {}),
+      : device_(NeighbourSpec(kProblems), {}),
         input_(device_.Input()),
         state_(MakeProfileState(input_).value()),
         narrow_(state_.specialisations[0]) {}
@@ -113,7 +113,7 @@ TEST_F(NeighboursTest, AnExpertWithoutTokensStaysWithout) {
 }
 
 TEST_F(NeighboursTest, WithoutNamedProblemsThereAreNone) {
-  const KernelSpec spec = SpecWith({});
+  const KernelSpec spec = NeighbourSpec({});
   input_.spec = &spec;
   const ProfileState state = MakeProfileState(input_).value();
   const SpecialisationState& only = state.specialisations[0];
@@ -121,7 +121,7 @@ TEST_F(NeighboursTest, WithoutNamedProblemsThereAreNone) {
 }
 
 TEST_F(NeighboursTest, ADimensionThatNeverVariesStays) {
-  const KernelSpec spec = SpecWith({{1, 4096, 4096}, {512, 2048, 4096}});
+  const KernelSpec spec = NeighbourSpec({{1, 4096, 4096}, {512, 2048, 4096}});
   input_.spec = &spec;
   const ProfileState state = MakeProfileState(input_).value();
   for (const Problem& problem :

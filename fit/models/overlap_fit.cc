@@ -44,7 +44,7 @@ struct Shares {
 };
 
 constexpr Shares kTile = {1, 0, 0};
-constexpr Shares kSteps = {0, 1, 0};
+constexpr Shares kShareSteps = {0, 1, 0};
 constexpr Shares kMemory = {0, 0, 1};
 constexpr Shares kTileAndMemory = {kOverlapLonger, 0, kOverlapShorter};
 constexpr Shares kStepsAndMemory = {0, kOverlapLonger, kOverlapShorter};
@@ -108,7 +108,7 @@ TermVector MemoryBound(const OverlapRow& row, const MostTiles& most) {
 
 TermVector ComputeBound(const OverlapRow& row, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
-    return x.steps > 1 ? kSteps : kTile;
+    return x.steps > 1 ? kShareSteps : kTile;
   };
   return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
 }

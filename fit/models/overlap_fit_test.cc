@@ -10,8 +10,8 @@
 namespace wavetune {
 namespace {
 
-constexpr int64_t kCapacity = 264;  // Two tiles for each of 132.
-constexpr int64_t kMultiprocessors = 132;
+constexpr int64_t kOverlapCapacity = 264;  // Two tiles for each of 132.
+constexpr int64_t kOverlapMultiprocessors = 132;
 
 // Memory delivers half as fast for a single row (class 0) as for several (2).
 WaveCoefficients Truth(size_t memory_class) {
@@ -26,14 +26,15 @@ WaveCoefficients Truth(size_t memory_class) {
 
 OverlapRow RowAt(int64_t tiles, double loop, size_t memory_class,
                  double row_share = 0) {
-  OverlapRow row{.waves = LaunchWavesOf(tiles, kCapacity, kMultiprocessors),
-                 .loop = {loop, loop, row_share},
-                 .memory_class = memory_class};
+  OverlapRow row{
+      .waves = LaunchWavesOf(tiles, kOverlapCapacity, kOverlapMultiprocessors),
+      .loop = {loop, loop, row_share},
+      .memory_class = memory_class};
   row.latency_us = OverlapLatencyUs(Truth(memory_class), row.waves, row.loop);
   return row;
 }
 
-std::vector<OverlapRow> Anchors(const std::vector<size_t>& classes) {
+std::vector<OverlapRow> OverlapAnchors(const std::vector<size_t>& classes) {
   std::vector<OverlapRow> rows;
   for (const size_t memory_class : classes) {
     for (const int64_t tiles : {8, 66, 132, 200, 264, 265, 528, 2112}) {
@@ -53,7 +54,7 @@ double Predict(const std::array<WaveCoefficients, kMemoryClasses>& fitted,
 }
 
 TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
-  const auto fitted = FitOverlap(Anchors({0, 2}));
+  const auto fitted = FitOverlap(OverlapAnchors({0, 2}));
   for (const int64_t tiles : {24, 48, 90, 133, 300, 700}) {
     for (const size_t memory_class : {size_t{0}, size_t{2}}) {
       for (const double row_share : {0.0, 0.25, 0.9}) {
@@ -67,7 +68,7 @@ TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
 }
 
 TEST(OverlapFitTest, OneWrongAnchorMovesLittle) {
-  std::vector<OverlapRow> rows = Anchors({0, 2});
+  std::vector<OverlapRow> rows = OverlapAnchors({0, 2});
   rows[5].latency_us *= 4;
   const auto fitted = FitOverlap(rows);
   const OverlapRow row = RowAt(100, 50, 0);
@@ -75,14 +76,14 @@ TEST(OverlapFitTest, OneWrongAnchorMovesLittle) {
 }
 
 TEST(OverlapFitTest, AClassWithoutRowsTakesTheMemoryTermsOfTheNext) {
-  const auto fitted = FitOverlap(Anchors({2}));
+  const auto fitted = FitOverlap(OverlapAnchors({2}));
   EXPECT_EQ(fitted[0], fitted[2]);
   EXPECT_EQ(fitted[1], fitted[2]);
 }
 
 TEST(OverlapFitTest, FewTilesAndAnchorsOfAnotherClassSayHowFastATileIs) {
   // One anchor of a single row; its pace is known from the others.
-  std::vector<OverlapRow> rows = Anchors({2});
+  std::vector<OverlapRow> rows = OverlapAnchors({2});
   rows.push_back(RowAt(264, 128, 0));
   const auto fitted = FitOverlap(rows);
   const OverlapRow row = RowAt(20, 64, 0);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostAsked = 64;
 constexpr int kFewestLong = 64;
-constexpr size_t kSteps = 9;      // Slowdowns of 0 to 1/2.
-constexpr size_t kFirstStep = 3;  // H200s had 2 to 4.
+constexpr size_t kFactorSteps = 9;  // Slowdowns of 0 to 1/2.
+constexpr size_t kFirstStep = 3;    // H200s had 2 to 4.
 
 bool IsLong(const Observation& observation) {
   return observation.latency_us > kLongUs;
@@ -53,7 +53,7 @@ class Search {
     size_t at = kFirstStep;
     while (at > 0 && ErrorAt(at - 1) <= ErrorAt(at)) --at;
     if (at < kFirstStep) return at;
-    while (at + 1 < kSteps && ErrorAt(at + 1) < ErrorAt(at)) ++at;
+    while (at + 1 < kFactorSteps && ErrorAt(at + 1) < ErrorAt(at)) ++at;
     return at;
   }
 
@@ -84,18 +84,18 @@ class Search {
   const SubTable& axes_;
   const int64_t multiprocessors_;
   const std::vector<Asked>& asked_;
-  std::array<std::optional<double>, kSteps> errors_;
+  std::array<std::optional<double>, kFactorSteps> errors_;
 };
 
-// The step of a serving table's slowdown; kSteps: none of ours.
+// The step of a serving table's slowdown; kFactorSteps: none of ours.
 size_t StepOf(const SustainedLoad& load) {
-  for (size_t step = 0; step < kSteps; ++step) {
+  for (size_t step = 0; step < kFactorSteps; ++step) {
     const double slowdown = kSlowdownStep * static_cast<double>(step);
     if (load.slowdown == slowdown && (step == 0 || load.from_us == kLongUs)) {
       return step;
     }
   }
-  return kSteps;
+  return kFactorSteps;
 }
 
 }  // namespace
@@ -107,16 +107,16 @@ SustainedLoad FitSustainedLoad(const SpecialisationState& specialisation,
   const std::vector<Asked> asked = WhomToAsk(specialisation);
   int long_ones = 0;
   for (const Asked& a : asked) long_ones += a.long_ones;
-  const size_t served = serving == nullptr ? kSteps : StepOf(*serving);
+  const size_t served = serving == nullptr ? kFactorSteps : StepOf(*serving);
   if (long_ones < kFewestLong) {
-    return served < kSteps ? *serving : SustainedLoad{};
+    return served < kFactorSteps ? *serving : SustainedLoad{};
   }
   Search search(specialisation.axes, multiprocessors, asked);
   size_t step = search.Best();
   // The walk may have ended before it came there. To ask for a gain of 1 or 2 %
   // lets a plan waver between both: replays of gemm_bf16 chose 0.1 % worse.
   if (search.ErrorAt(step) >= search.ErrorAt(0)) step = 0;
-  if (served < kSteps &&
+  if (served < kFactorSteps &&
       search.ErrorAt(served) <= search.ErrorAt(step) * (1 + kSlowdownTie)) {
     step = served;
   }

@@ -11,7 +11,7 @@
 namespace wavetune {
 namespace {
 
-constexpr size_t kNone = SIZE_MAX;
+constexpr size_t kNobody = SIZE_MAX;
 
 struct Challenge {
   double claim;
@@ -48,10 +48,10 @@ class Challenges {
   void AddOf(size_t p, std::vector<Challenge>& all) const {
     for (size_t q = FirstNeighbour(count_, p);
          q < FirstNeighbour(count_, p + 1); ++q) {
-      constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      size_t winner = kNone;
-      double least_us = kInfinity;
-      double known_us = kInfinity;
+      constexpr double kUnreached = std::numeric_limits<double>::infinity();
+      size_t winner = kNobody;
+      double least_us = kUnreached;
+      double known_us = kUnreached;
       for (const size_t i : members_) {
         if (latencies_[i][q] < least_us) {
           least_us = latencies_[i][q];
@@ -62,7 +62,7 @@ class Challenges {
         }
       }
       // Where nobody was measured the leaders come first.
-      if (known_us == kInfinity || !MayMeasure(winner, p)) continue;
+      if (known_us == kUnreached || !MayMeasure(winner, p)) continue;
       all.push_back({(known_us / least_us - 1) * wider_.weights[q], winner, p});
     }
   }

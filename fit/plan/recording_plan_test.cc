@@ -29,7 +29,7 @@ std::set<Pair> Recorded(const RecordingPlan& plan) {
   return pairs;
 }
 
-KernelSpec Gemm() {
+KernelSpec RecordedGemm() {
   KernelSpec spec = testing::GemmSpec();
   spec.representative_problems.clear();
   for (const int64_t m : {1, 3, 17, 64, 200, 900, 3000}) {
@@ -83,15 +83,16 @@ TEST_P(RecordingPlanTest, HasEverythingThatAProfileAsksFor) {
 INSTANTIATE_TEST_SUITE_P(
     Kernels, RecordingPlanTest,
     ::testing::Values(
-        Case{"Gemm", Gemm(), {}},
-        Case{"GemmOnFewMultiprocessors", Gemm(), {.multiprocessors = 2}},
+        Case{"RecordedGemm", RecordedGemm(), {}},
+        Case{
+            "GemmOnFewMultiprocessors", RecordedGemm(), {.multiprocessors = 2}},
         Case{"Attention", testing::CausalAttentionSpec(), {}},
         Case{"GroupedGemm", testing::GroupedGemmSpec(), {}},
         Case{"WithoutRepresentatives", WithoutRepresentatives(), {}}),
     [](const auto& of) { return of.param.name; });
 
 TEST(RecordingPlanSizeTest, TakesEveryCandidateAtEveryLegalRepresentative) {
-  const SyntheticDevice device(Gemm(), {});
+  const SyntheticDevice device(RecordedGemm(), {});
   const ProfileInput input = device.Input();
   const std::set<Pair> recorded = Recorded(PlanRecording(input).value());
   for (const Candidate& candidate : input.candidates[0]) {
@@ -102,7 +103,7 @@ TEST(RecordingPlanSizeTest, TakesEveryCandidateAtEveryLegalRepresentative) {
 }
 
 TEST(RecordingPlanSizeTest, KeepsToTheNumberOfAnchorsButNeverLessThanAPlan) {
-  const SyntheticDevice device(Gemm(), {});
+  const SyntheticDevice device(RecordedGemm(), {});
   const size_t candidates = device.Input().candidates[0].size();
   EXPECT_EQ(PlanRecording(device.Input()).value().anchors.size(),
             candidates * kGridAnchors);
@@ -114,7 +115,7 @@ TEST(RecordingPlanSizeTest, KeepsToTheNumberOfAnchorsButNeverLessThanAPlan) {
 }
 
 TEST(RecordingPlanSizeTest, LeavesOutWhatDoesNotCompile) {
-  const SyntheticDevice device(Gemm(), {});
+  const SyntheticDevice device(RecordedGemm(), {});
   ProfileInput input = device.Input();
   input.candidates[0][0].excluded_reason = "does not compile";
   const Configuration excluded = input.candidates[0][0].configuration;
@@ -125,7 +126,7 @@ TEST(RecordingPlanSizeTest, LeavesOutWhatDoesNotCompile) {
 }
 
 TEST(RecordingPlanSizeTest, ItsOrderHasTheItemsOfAProblemInARow) {
-  const SyntheticDevice device(Gemm(), {});
+  const SyntheticDevice device(RecordedGemm(), {});
   const RecordingPlan plan = PlanRecording(device.Input()).value();
   std::set<Problem> seen;
   const Problem* last = nullptr;

@@ -9,7 +9,7 @@
 namespace wavetune {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnpredicted = std::numeric_limits<double>::infinity();
 constexpr size_t kFewestForScreening = 3;
 
 // The candidate's model from its screening samples only.
@@ -34,13 +34,13 @@ CandidateModel CrudeModel(const SpecialisationState& specialisation,
 std::vector<double> ClosestRatios(const SpecialisationState& specialisation,
                                   const std::vector<CandidateModel>& models) {
   const LatencyMatrix latencies = PredictMatrix(specialisation, models);
-  std::vector<double> closest(models.size(), kInfinity);
+  std::vector<double> closest(models.size(), kUnpredicted);
   for (size_t p = 0; p < specialisation.representatives.size(); ++p) {
-    double best = kInfinity;
+    double best = kUnpredicted;
     for (const auto& of_candidate : latencies) {
       best = std::min(best, of_candidate[p]);
     }
-    if (best == kInfinity) continue;
+    if (best == kUnpredicted) continue;
     for (size_t i = 0; i < models.size(); ++i) {
       closest[i] = std::min(closest[i], latencies[i][p] / best);
     }
@@ -68,7 +68,7 @@ std::vector<size_t> Survivors(
   const std::vector<double> closest = ClosestRatios(specialisation, models);
   std::vector<size_t> order;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (closest[i] < kInfinity) order.push_back(i);
+    if (closest[i] < kUnpredicted) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return closest[a] < closest[b]; });

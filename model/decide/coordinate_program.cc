@@ -10,7 +10,7 @@ namespace wavetune {
 namespace {
 
 // Both factors in [0, kOverLimit].
-int64_t SaturatingProduct(int64_t a, int64_t b) {
+int64_t OverLimitProduct(int64_t a, int64_t b) {
   int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return kOverLimit;
   return std::min(product, kOverLimit);
@@ -67,7 +67,7 @@ int CoordinateProgram::AddProduct(const std::vector<Expression>& factors,
   int slot = -1;
   for (size_t i = begin; i < end; ++i) {
     if (factors[i].kind == Expression::Kind::kConstant) {
-      constant = SaturatingProduct(constant, factors[i].value);
+      constant = OverLimitProduct(constant, factors[i].value);
     } else {
       const int factor = Add(factors[i]);
       slot = slot < 0 ? factor : AddProductOf(slot, factor);
@@ -99,7 +99,7 @@ int CoordinateProgram::AddCeilDiv(const Expression& folded) {
   const auto split = static_cast<size_t>(folded.split);
   int64_t divisor = 1;
   for (size_t i = split; i < folded.children.size(); ++i) {
-    divisor = SaturatingProduct(divisor, folded.children[i].value);
+    divisor = OverLimitProduct(divisor, folded.children[i].value);
   }
   divisor = std::min(divisor, kExpressionLimit);  // The quotients are the same.
   const int numerator = AddProduct(folded.children, 0, split);
@@ -188,7 +188,7 @@ void CoordinateProgram::RunBatches(Phase phase, const ProblemView& problem,
       case Kind::kProduct:
         for (; operation != end; ++operation) {
           slots[operation->out] =
-              SaturatingProduct(slots[operation->a], slots[operation->b]);
+              OverLimitProduct(slots[operation->a], slots[operation->b]);
         }
         break;
       case Kind::kCausalBlocks:

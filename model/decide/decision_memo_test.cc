@@ -22,7 +22,7 @@ MemoKey Key(uint64_t table, const std::vector<int64_t>& extents) {
   return MemoKey(MemoKey::TableOf(table, 0), extents.data(), extents.size());
 }
 
-std::unique_ptr<const CompiledTable> Compile(const Table& table) {
+std::unique_ptr<const CompiledTable> CompileOne(const Table& table) {
   return CompiledTable::Create(EncodeTable(table).value()).value();
 }
 
@@ -77,7 +77,7 @@ TEST(DecisionMemoTest, ProblemsOfAModelHavePlacesOfTheirOwn) {
 }
 
 TEST(DecisionMemoTest, ARepeatedProblemHasTheSameAnswer) {
-  const auto table = Compile(TwoRowTable());
+  const auto table = CompileOne(TwoRowTable());
   const Decision first = table->Resolve(0, {640, 640, 512});
   EXPECT_EQ(table->Resolve(0, {640, 640, 512}), first);
   // Staleness is not part of what is kept.
@@ -88,7 +88,7 @@ TEST(DecisionMemoTest, ARepeatedProblemHasTheSameAnswer) {
 }
 
 TEST(DecisionMemoTest, AProblemThatIsNotLegalStaysSo) {
-  const auto table = Compile(TwoRowTable());
+  const auto table = CompileOne(TwoRowTable());
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(table->Resolve(0, {0, 640, 512}).reason,
               DefaultReason::kExtentOutOfRange);
@@ -97,8 +97,8 @@ TEST(DecisionMemoTest, AProblemThatIsNotLegalStaysSo) {
 }
 
 TEST(DecisionMemoTest, TablesDoNotAnswerForEachOther) {
-  const auto fast = Compile(SlowerTable(10));
-  const auto slow = Compile(SlowerTable(20));
+  const auto fast = CompileOne(SlowerTable(10));
+  const auto slow = CompileOne(SlowerTable(20));
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(fast->Resolve(0, {64, 64, 512}).latency_us + 10,
               slow->Resolve(0, {64, 64, 512}).latency_us);
@@ -110,9 +110,9 @@ TEST(DecisionMemoTest, ATableThatIsGoneAnswersForNoOther) {
   for (int i = 0; i < 50; ++i) {
     const double delta_us = 10 + i;
     const Decision decision =
-        Compile(SlowerTable(delta_us))->Resolve(0, {64, 64, 512});
+        CompileOne(SlowerTable(delta_us))->Resolve(0, {64, 64, 512});
     const Decision other =
-        Compile(SlowerTable(delta_us + 0.5))->Resolve(0, {64, 64, 512});
+        CompileOne(SlowerTable(delta_us + 0.5))->Resolve(0, {64, 64, 512});
     EXPECT_EQ(decision.latency_us + 0.5, other.latency_us);
     EXPECT_NE(decision.digest_prefix, other.digest_prefix);
   }
@@ -122,7 +122,7 @@ TEST(DecisionMemoTest, SubTablesDoNotAnswerForEachOther) {
   Table table = SlowerTable(10);
   table.sub_tables.push_back(SlowerTable(20).sub_tables[0]);
   table.sub_tables[1].specialisation = "slow";
-  const auto compiled = Compile(table);
+  const auto compiled = CompileOne(table);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(compiled->Resolve(0, {64, 64, 512}).latency_us + 10,
               compiled->Resolve(1, {64, 64, 512}).latency_us);
@@ -130,7 +130,7 @@ TEST(DecisionMemoTest, SubTablesDoNotAnswerForEachOther) {
 }
 
 TEST(DecisionMemoTest, ThreadsRememberApart) {
-  const auto table = Compile(TwoRowTable());
+  const auto table = CompileOne(TwoRowTable());
   const Decision here = table->Resolve(0, {64, 64, 512});
   const DecisionMemo* memo = nullptr;
   Decision there;

@@ -12,7 +12,7 @@
 namespace wavetune {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoRank = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -87,9 +87,9 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
   coordinates_.Run(problem, slots);
   classes_->FindRegimes(problem, regimes);
 
-  double best = kNever;
+  double best = kNoRank;
   for (size_t i = 0; i < groups_.size(); ++i) {
-    rank[i] = kNever;
+    rank[i] = kNoRank;
     if ((excluded[i / 64] >> (i % 64) & 1) != 0) continue;
     const Place place = Locate(i, problem, slots, regimes);
     if (place.at.saturated) continue;
@@ -98,7 +98,7 @@ RowAnswer IntegerRows::Choose(const ProblemView& problem,
         IsExtrapolated(*place.segment, place.at.iterations, place.waves));
     best = rank[i] < best ? rank[i] : best;
   }
-  if (best == kNever) return {};
+  if (best == kNoRank) return {};
   const double limit = best * tie_factor_;
   size_t chosen = 0;
   while (!(rank[chosen] <= limit)) ++chosen;

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-int64_t SaturatingProduct(int64_t a, int64_t b) {
+int64_t LimitedProduct(int64_t a, int64_t b) {
   int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return kExpressionLimit;
   return std::min(product, kExpressionLimit);
@@ -32,7 +32,7 @@ std::vector<int64_t> Divisors(const std::vector<const Expression*>& rows) {
     int64_t divisor = 1;
     for (size_t i = static_cast<size_t>(row->split); i < row->children.size();
          ++i) {
-      divisor = SaturatingProduct(divisor, row->children[i].value);
+      divisor = LimitedProduct(divisor, row->children[i].value);
     }
     divisors.push_back(std::max<int64_t>(1, divisor));
   }
@@ -108,8 +108,7 @@ void LaneProgram::Collect(const Rows& rows, Parts& parts) {
   switch (rows[0]->kind) {
     case Kind::kConstant:
       for (size_t i = 0; i < rows.size(); ++i) {
-        parts.constants[i] =
-            SaturatingProduct(parts.constants[i], rows[i]->value);
+        parts.constants[i] = LimitedProduct(parts.constants[i], rows[i]->value);
       }
       return;
     case Kind::kDimension:
@@ -143,7 +142,7 @@ void LaneProgram::CollectQuotient(const Rows& rows, Parts& parts) {
     if (factor[0]->kind == Kind::kDimension) {
       value.dimensions.push_back(static_cast<int32_t>(factor[0]->value));
     } else if (factor[0]->kind == Kind::kConstant && same) {
-      value.factor = SaturatingProduct(value.factor, factor[0]->value);
+      value.factor = LimitedProduct(value.factor, factor[0]->value);
     } else {
       return CollectSlots(rows, parts);
     }

@@ -16,16 +16,16 @@
 namespace wavetune {
 namespace {
 
+using testing::Dim;
 using ::testing::HasSubstr;
+using testing::Par;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::HopperGemmSpec;
 
 // Parameters of HopperGemmSpec.
 constexpr int kBlockM = 0;
-constexpr int kHopper = 5;
+constexpr int kHopperArchitecture = 5;
 
-Expression Dim(int index) { return Expression::OfDimension(index); }
-Expression Par(int index) { return Expression::OfParameter(index); }
 Expression Number(int64_t value) { return Expression::Constant(value); }
 
 Relation::Term Term(int64_t coefficient, std::vector<int32_t> parameters = {},
@@ -59,19 +59,21 @@ TEST_P(ImplementationFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
 std::vector<Fault> SizeFaults() {
   return {
       {"GroupSizeZeroSomewhere",
-       [](Implementation& i) { i.group_size = Par(kHopper); },
+       [](Implementation& i) { i.group_size = Par(kHopperArchitecture); },
        "group_size: is 0 with 'BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 NUM_STAGES=1 "
        "VECTOR=1 HOPPER=0 CLUSTER_M=1'"},
       {"SumOfZeros",
        [](Implementation& i) {
          i.group_size = Expression::Sum(
-             {Par(kHopper), Expression::Product({Number(32), Par(kHopper)})});
+             {Par(kHopperArchitecture),
+              Expression::Product({Number(32), Par(kHopperArchitecture)})});
        },
        "group_size: is 0 with"},
       {"ZeroDivisor",
        [](Implementation& i) {
          i.group_size = Expression::Sum(
-             {Number(1), Expression::CeilDiv({Number(8)}, {Par(kHopper)})});
+             {Number(1),
+              Expression::CeilDiv({Number(8)}, {Par(kHopperArchitecture)})});
        },
        "group_size: parameter 'HOPPER' can be 0 there"},
       {"GroupSizeOfADimension",
@@ -83,20 +85,21 @@ std::vector<Fault> SizeFaults() {
        [](Implementation& i) { i.cluster_size = Dim(0); },
        "cluster_size: names a dimension; use parameters and constants"},
       {"ClusterZeroSomewhere",
-       [](Implementation& i) { i.cluster_size = Par(kHopper); },
+       [](Implementation& i) { i.cluster_size = Par(kHopperArchitecture); },
        "cluster_size: is 0 with"},
       {"ClusterOfAnUnknownParameter",
        [](Implementation& i) { i.cluster_size = Par(9); },
        "cluster_size: parameter number 9 does not exist"},
       {"GroupsThatCanBeZero",
        [](Implementation& i) {
-         i.groups = Expression::Product({Dim(0), Par(kHopper)});
+         i.groups = Expression::Product({Dim(0), Par(kHopperArchitecture)});
        },
        "groups: parameter 'HOPPER' can be 0 there"},
       {"GroupsWithADivisorThatCanBeZero",
        [](Implementation& i) {
          i.groups = Expression::Sum(
-             {Dim(0), Expression::CeilDiv({Dim(1)}, {Par(kHopper)})});
+             {Dim(0),
+              Expression::CeilDiv({Dim(1)}, {Par(kHopperArchitecture)})});
        },
        "groups: parameter 'HOPPER' can be 0 there"},
   };
@@ -162,7 +165,7 @@ std::vector<Fault> TensorMapFaults() {
        "tensor_maps[0].box: a side has 512 elements with 'BLOCK_M=64"},
       {"EmptyBoxOfAMapThatIsAlwaysEncoded",
        [](Implementation& i) {
-         i.tensor_maps[0].box[1] = Par(kHopper);
+         i.tensor_maps[0].box[1] = Par(kHopperArchitecture);
          i.tensor_maps[0].enabled_by.reset();
        },
        "tensor_maps[0].box: a side has 0 elements with"},
@@ -238,7 +241,8 @@ TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
 
 TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
   KernelSpec spec = HopperGemmSpec();
-  const auto extra = Expression::Product({Number(64), Par(kHopper)});
+  const auto extra =
+      Expression::Product({Number(64), Par(kHopperArchitecture)});
   spec.implementations[0].groups = Expression::Sum({Dim(0), extra});
   spec.implementations[0].local_memory_bytes = Expression::Sum({extra});
   spec.arguments[0].size =
@@ -248,8 +252,8 @@ TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
 
 TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
   KernelSpec spec = HopperGemmSpec();
-  spec.implementations[0].group_size = Par(kHopper);
-  spec.constraints.push_back({.left = {Term(1, {kHopper})},
+  spec.implementations[0].group_size = Par(kHopperArchitecture);
+  spec.constraints.push_back({.left = {Term(1, {kHopperArchitecture})},
                               .op = Relation::Operator::kEqual,
                               .right = {Term(1)}});
   // HOPPER needs VECTOR = 4, which is legal for every problem only where every
@@ -261,7 +265,7 @@ TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
 
 TEST(ImplementationFaultsTest, AnUnusedTensorMapMayHaveAnEmptyBox) {
   KernelSpec spec = HopperGemmSpec();
-  spec.implementations[0].tensor_maps[0].box[1] = Par(kHopper);
+  spec.implementations[0].tensor_maps[0].box[1] = Par(kHopperArchitecture);
   EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
 }
 

@@ -19,8 +19,9 @@ using ::wavetune::testing::CausalAttentionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
 
-Relation::Term Term(int64_t coefficient, std::vector<int32_t> parameters = {},
-                    std::vector<int32_t> dimensions = {}) {
+Relation::Term LinearTerm(int64_t coefficient,
+                          std::vector<int32_t> parameters = {},
+                          std::vector<int32_t> dimensions = {}) {
   return {.coefficient = coefficient,
           .parameters = std::move(parameters),
           .dimensions = std::move(dimensions)};
@@ -62,9 +63,9 @@ TEST(EnumerateConfigurationsTest, PrunesALargeCrossProduct) {
                                .role = ParameterRole::kMacro,
                                .values = {1, 2, 3, 4, 5, 6, 7, 8}});
     if (i == 0) continue;
-    spec.constraints.push_back({.left = {Term(1, {i})},
+    spec.constraints.push_back({.left = {LinearTerm(1, {i})},
                                 .op = Relation::Operator::kEqual,
-                                .right = {Term(1, {i - 1})}});
+                                .right = {LinearTerm(1, {i - 1})}});
   }
   EXPECT_EQ(EnumerateConfigurations(spec).size(), 8u);
 }
@@ -111,50 +112,54 @@ bool AlwaysLegal(Relation predicate, int64_t min = 1, int64_t max = 1000) {
 
 TEST(IsLegalForEveryProblemTest, DecidesComparisonsAtTheEndsOfTheRanges) {
   using Op = Relation::Operator;
-  const auto k = Term(1, {}, {2});
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kGreaterOrEqual, {Term(1)}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kGreater, {Term(1)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLessOrEqual, {Term(1000)}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kLess, {Term(1000)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLess, {Term(16, {2, 4})}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kNotEqual, {Term(1001)}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kEqual, {Term(7)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kEqual, {Term(7)}}, 7, 7));
+  const auto k = LinearTerm(1, {}, {2});
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kGreaterOrEqual, {LinearTerm(1)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kGreater, {LinearTerm(1)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLessOrEqual, {LinearTerm(1000)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kLess, {LinearTerm(1000)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLess, {LinearTerm(16, {2, 4})}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kNotEqual, {LinearTerm(1001)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kEqual, {LinearTerm(7)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kEqual, {LinearTerm(7)}}, 7, 7));
   // -2 * k + 2000 >= 0
-  EXPECT_TRUE(AlwaysLegal(
-      {{Term(-2, {}, {2}), Term(2000)}, Op::kGreaterOrEqual, {Term(0)}}));
-  EXPECT_FALSE(AlwaysLegal(
-      {{Term(-2, {}, {2}), Term(1999)}, Op::kGreaterOrEqual, {Term(0)}}));
+  EXPECT_TRUE(AlwaysLegal({{LinearTerm(-2, {}, {2}), LinearTerm(2000)},
+                           Op::kGreaterOrEqual,
+                           {LinearTerm(0)}}));
+  EXPECT_FALSE(AlwaysLegal({{LinearTerm(-2, {}, {2}), LinearTerm(1999)},
+                            Op::kGreaterOrEqual,
+                            {LinearTerm(0)}}));
 }
 
 TEST(IsLegalForEveryProblemTest, DecidesMultiplesByTheConstantParts) {
   using Op = Relation::Operator;
-  const auto k = Term(1, {}, {2});
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {3})}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {4})}}));
+  const auto k = LinearTerm(1, {}, {2});
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1)}}));
+  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1, {3})}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1, {4})}}));
+  EXPECT_TRUE(AlwaysLegal(
+      {{LinearTerm(8, {}, {2})}, Op::kMultipleOf, {LinearTerm(1, {4})}}));
   EXPECT_TRUE(
-      AlwaysLegal({{Term(8, {}, {2})}, Op::kMultipleOf, {Term(1, {4})}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(1, {4})}}, 64, 64));
+      AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1, {4})}}, 64, 64));
   EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {k}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(2, {}, {2})}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {Term(0)}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(2, {}, {2})}}));
+  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(0)}}));
 }
 
 TEST(IsLegalForEveryProblemTest, PredicatesOverParametersAloneAreEvaluated) {
   using Op = Relation::Operator;
-  EXPECT_TRUE(AlwaysLegal({{Term(1, {4})}, Op::kEqual, {Term(4)}}));
-  EXPECT_FALSE(AlwaysLegal({{Term(1, {4})}, Op::kEqual, {Term(5)}}));
+  EXPECT_TRUE(AlwaysLegal({{LinearTerm(1, {4})}, Op::kEqual, {LinearTerm(4)}}));
+  EXPECT_FALSE(
+      AlwaysLegal({{LinearTerm(1, {4})}, Op::kEqual, {LinearTerm(5)}}));
 }
 
 TEST(IsLegalForEveryProblemTest, FoldsParametersBeforeItAddsLikeTerms) {
   using Op = Relation::Operator;
-  const auto k = Term(1, {}, {2});
+  const auto k = LinearTerm(1, {}, {2});
   // VECTOR * k - 3 * k is k.
-  EXPECT_TRUE(
-      AlwaysLegal({{Term(1, {4}, {2}), Term(-3, {}, {2})}, Op::kEqual, {k}}));
-  EXPECT_FALSE(
-      AlwaysLegal({{Term(1, {4}, {2}), Term(-2, {}, {2})}, Op::kEqual, {k}}));
+  EXPECT_TRUE(AlwaysLegal(
+      {{LinearTerm(1, {4}, {2}), LinearTerm(-3, {}, {2})}, Op::kEqual, {k}}));
+  EXPECT_FALSE(AlwaysLegal(
+      {{LinearTerm(1, {4}, {2}), LinearTerm(-2, {}, {2})}, Op::kEqual, {k}}));
 }
 
 TEST(CheckProblemTest, AnElementMayBeWithoutWorkButNotAll) {

@@ -17,13 +17,12 @@
 namespace wavetune {
 namespace {
 
+using testing::Dim;
 using ::testing::HasSubstr;
+using testing::Par;
 using ::wavetune::testing::CausalAttentionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
-
-Expression Dim(int index) { return Expression::OfDimension(index); }
-Expression Par(int index) { return Expression::OfParameter(index); }
 
 TEST(ValidateKernelSpecTest, AcceptsTheKernelsThatTestsShare) {
   for (const KernelSpec& spec :
@@ -45,13 +44,13 @@ TEST(ValidateKernelSpecTest, OnlyElementsOfARepeatedDimensionBeginAtZero) {
 }
 
 // One way to break the GEMM, and what the message must say of it.
-struct Fault {
+struct SpecFault {
   std::string name;
   std::function<void(KernelSpec&)> apply;
   std::string message;
 };
 
-class ValidateFaultTest : public ::testing::TestWithParam<Fault> {};
+class ValidateFaultTest : public ::testing::TestWithParam<SpecFault> {};
 
 TEST_P(ValidateFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
   KernelSpec spec = GemmSpec();
@@ -64,7 +63,7 @@ TEST_P(ValidateFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
       << status.message();
 }
 
-std::vector<Fault> NameFaults() {
+std::vector<SpecFault> NameFaults() {
   return {
       {"KernelName", [](KernelSpec& s) { s.name = "Gemm"; },
        "name: 'Gemm' is malformed"},
@@ -106,7 +105,7 @@ std::vector<Fault> NameFaults() {
   };
 }
 
-std::vector<Fault> RangeFaults() {
+std::vector<SpecFault> RangeFaults() {
   return {
       {"TooManyParameters",
        [](KernelSpec& s) {
@@ -149,7 +148,7 @@ std::vector<Fault> RangeFaults() {
   };
 }
 
-std::vector<Fault> SpaceFaults() {
+std::vector<SpecFault> SpaceFaults() {
   return {
       {"NothingLegalForEveryProblem",
        [](KernelSpec& s) {
@@ -203,7 +202,7 @@ std::vector<Fault> SpaceFaults() {
   };
 }
 
-std::vector<Fault> MappingFaults() {
+std::vector<SpecFault> MappingFaults() {
   return {
       {"NotInvertible",
        [](KernelSpec& s) {
@@ -248,7 +247,7 @@ std::vector<Fault> MappingFaults() {
   };
 }
 
-std::vector<Fault> ImplementationFaults() {
+std::vector<SpecFault> ImplementationFaults() {
   return {
       {"NoImplementation", [](KernelSpec& s) { s.implementations.clear(); },
        "implementations: there are none"},
@@ -284,7 +283,7 @@ std::vector<Fault> ImplementationFaults() {
   };
 }
 
-std::vector<Fault> ArgumentAndProblemFaults() {
+std::vector<SpecFault> ArgumentAndProblemFaults() {
   return {
       {"ArgumentWithoutASize",
        [](KernelSpec& s) { s.arguments[0].size = Expression::Product({}); },
@@ -325,24 +324,24 @@ std::vector<Fault> ArgumentAndProblemFaults() {
   };
 }
 
-std::string FaultName(const ::testing::TestParamInfo<Fault>& info) {
+std::string SpecFaultName(const ::testing::TestParamInfo<SpecFault>& info) {
   return info.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, ValidateFaultTest,
-                         ::testing::ValuesIn(NameFaults()), FaultName);
+                         ::testing::ValuesIn(NameFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Ranges, ValidateFaultTest,
-                         ::testing::ValuesIn(RangeFaults()), FaultName);
+                         ::testing::ValuesIn(RangeFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Space, ValidateFaultTest,
-                         ::testing::ValuesIn(SpaceFaults()), FaultName);
+                         ::testing::ValuesIn(SpaceFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Mapping, ValidateFaultTest,
-                         ::testing::ValuesIn(MappingFaults()), FaultName);
+                         ::testing::ValuesIn(MappingFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Implementations, ValidateFaultTest,
                          ::testing::ValuesIn(ImplementationFaults()),
-                         FaultName);
+                         SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(ArgumentsAndProblems, ValidateFaultTest,
                          ::testing::ValuesIn(ArgumentAndProblemFaults()),
-                         FaultName);
+                         SpecFaultName);
 
 TEST(ValidateKernelSpecTest, ReportsEveryFaultOneALine) {
   KernelSpec spec = GemmSpec();

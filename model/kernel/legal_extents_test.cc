@@ -18,7 +18,7 @@ Relation::Term Constant(int64_t value) {
   return {.coefficient = value, .parameters = {}, .dimensions = {}};
 }
 
-Relation::Term Dim(int32_t index, int64_t coefficient = 1) {
+Relation::Term ExtentTerm(int32_t index, int64_t coefficient = 1) {
   return {.coefficient = coefficient, .parameters = {}, .dimensions = {index}};
 }
 
@@ -38,20 +38,22 @@ std::vector<int64_t> Legal(std::vector<Relation> predicates,
 
 TEST(MakeLegalTest, LeavesALegalProblemAlone) {
   EXPECT_THAT(Legal({}), ElementsAre(10, 20, 30));
-  EXPECT_THAT(Legal({{{Dim(2)}, Operator::kMultipleOf, {Constant(6)}}}),
+  EXPECT_THAT(Legal({{{ExtentTerm(2)}, Operator::kMultipleOf, {Constant(6)}}}),
               ElementsAre(10, 20, 30));
 }
 
 TEST(MakeLegalTest, RoundsMultiplesUpOrDown) {
-  const Relation predicate{{Dim(2)}, Operator::kMultipleOf, {Constant(8)}};
+  const Relation predicate{
+      {ExtentTerm(2)}, Operator::kMultipleOf, {Constant(8)}};
   EXPECT_THAT(Legal({predicate}), ElementsAre(10, 20, 32));
   EXPECT_THAT(Legal({predicate}, true), ElementsAre(10, 20, 24));
 }
 
 TEST(MakeLegalTest, RoundsOnlyAsFarAsOtherFactorsDemand) {
   // 4 * k % 28 == 0 needs k % 7 == 0; n * m % 16 == 0 needs m % 4 == 0.
-  EXPECT_THAT(Legal({{{Dim(2, 4)}, Operator::kMultipleOf, {Constant(28)}}}),
-              ElementsAre(10, 20, 35));
+  EXPECT_THAT(
+      Legal({{{ExtentTerm(2, 4)}, Operator::kMultipleOf, {Constant(28)}}}),
+      ElementsAre(10, 20, 35));
   EXPECT_THAT(Legal({{{{.coefficient = 1, .dimensions = {0, 1}}},
                       Operator::kMultipleOf,
                       {Constant(16)}}}),
@@ -59,36 +61,38 @@ TEST(MakeLegalTest, RoundsOnlyAsFarAsOtherFactorsDemand) {
 }
 
 TEST(MakeLegalTest, MovesToTheNearestExtentThatFulfilsAComparison) {
-  EXPECT_THAT(Legal({{{Dim(2)}, Operator::kGreater, {Constant(40)}}}),
+  EXPECT_THAT(Legal({{{ExtentTerm(2)}, Operator::kGreater, {Constant(40)}}}),
               ElementsAre(10, 20, 41));
-  EXPECT_THAT(Legal({{{Dim(2)}, Operator::kLessOrEqual, {Constant(7)}}}),
+  EXPECT_THAT(Legal({{{ExtentTerm(2)}, Operator::kLessOrEqual, {Constant(7)}}}),
               ElementsAre(10, 20, 7));
-  EXPECT_THAT(Legal({{{Dim(2)}, Operator::kEqual, {Dim(0, 4)}}}),
+  EXPECT_THAT(Legal({{{ExtentTerm(2)}, Operator::kEqual, {ExtentTerm(0, 4)}}}),
               ElementsAre(10, 20, 40));
-  EXPECT_THAT(Legal({{{Dim(2)}, Operator::kNotEqual, {Dim(0, 3)}}}),
-              ElementsAre(10, 20, 31));
+  EXPECT_THAT(
+      Legal({{{ExtentTerm(2)}, Operator::kNotEqual, {ExtentTerm(0, 3)}}}),
+      ElementsAre(10, 20, 31));
 }
 
 TEST(MakeLegalTest, MeetsSeveralPredicatesTogether) {
-  EXPECT_THAT(Legal({{{Dim(2)}, Operator::kMultipleOf, {Constant(8)}},
-                     {{Dim(2)}, Operator::kGreater, {Constant(41)}},
-                     {{Dim(0)}, Operator::kMultipleOf, {Constant(4)}}}),
+  EXPECT_THAT(Legal({{{ExtentTerm(2)}, Operator::kMultipleOf, {Constant(8)}},
+                     {{ExtentTerm(2)}, Operator::kGreater, {Constant(41)}},
+                     {{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(4)}}}),
               ElementsAre(12, 20, 48));
 }
 
 TEST(MakeLegalTest, SaysWhereItCannot) {
   // n has no range.
   EXPECT_TRUE(
-      Legal({{{Dim(1)}, Operator::kMultipleOf, {Constant(3)}}}).empty());
+      Legal({{{ExtentTerm(1)}, Operator::kMultipleOf, {Constant(3)}}}).empty());
   EXPECT_TRUE(
-      Legal({{{Dim(2)}, Operator::kGreater, {Constant(1000)}}}).empty());
+      Legal({{{ExtentTerm(2)}, Operator::kGreater, {Constant(1000)}}}).empty());
   EXPECT_TRUE(
-      Legal({{{Dim(2)}, Operator::kMultipleOf, {Constant(0)}}}).empty());
+      Legal({{{ExtentTerm(2)}, Operator::kMultipleOf, {Constant(0)}}}).empty());
 }
 
 TEST(MakeLegalTest, MovesEveryElementOfARepeatedDimension) {
   KernelSpec spec = testing::GroupedGemmSpec();
-  spec.problem_predicates = {{{Dim(0)}, Operator::kMultipleOf, {Constant(8)}}};
+  spec.problem_predicates = {
+      {{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}}};
   Problem problem{.extents = {0, 20, 30}, .repeated = {3, 16, 17}};
   std::vector<ExtentRange> ranges;
   for (int32_t i = 0; i < 3; ++i) {

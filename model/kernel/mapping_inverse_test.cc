@@ -17,14 +17,13 @@
 namespace wavetune {
 namespace {
 
+using testing::Dim;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::Par;
 using ::wavetune::testing::CausalAttentionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
-
-Expression Dim(int index) { return Expression::OfDimension(index); }
-Expression Par(int index) { return Expression::OfParameter(index); }
 
 // The problem, or one without extents where there is none (which fails what
 // follows).
@@ -37,8 +36,8 @@ Problem Invert(const KernelSpec& spec, const Configuration& configuration,
   return problem.ok() ? *problem : Problem{};
 }
 
-Coordinates Map(const KernelSpec& spec, const Configuration& configuration,
-                const Problem& problem) {
+Coordinates MapOf(const KernelSpec& spec, const Configuration& configuration,
+                  const Problem& problem) {
   return MapProblem(spec.MappingOf(problem.specialisation), problem.View(),
                     configuration);
 }
@@ -60,7 +59,7 @@ TEST(InvertMappingTest, FillsTheLastRowAsWanted) {
       Invert(GemmSpec(), Small(),
              {.tiles = 20, .iterations = 2, .rows = 2, .row_fill = 0.25});
   EXPECT_THAT(problem.extents, ElementsAre(16 + 4, 10 * 32, 32));
-  EXPECT_EQ(Map(GemmSpec(), Small(), problem).row_fill, 0.25);
+  EXPECT_EQ(MapOf(GemmSpec(), Small(), problem).row_fill, 0.25);
 }
 
 TEST(InvertMappingTest, TheSmallestFillIsOneElement) {
@@ -73,13 +72,13 @@ TEST(InvertMappingTest, TheSmallestFillIsOneElement) {
 TEST(InvertMappingTest, RoundsTilesUpToAMultipleOfTheRows) {
   const Problem problem =
       Invert(GemmSpec(), Small(), {.tiles = 133, .iterations = 8, .rows = 2});
-  EXPECT_EQ(Map(GemmSpec(), Small(), problem).tiles, 134);
+  EXPECT_EQ(MapOf(GemmSpec(), Small(), problem).tiles, 134);
 }
 
 TEST(InvertMappingTest, SquareGridsAreExactWherePossible) {
   const Problem problem =
       Invert(GemmSpec(), Small(), {.tiles = 132, .iterations = 8, .rows = 0});
-  const Coordinates c = Map(GemmSpec(), Small(), problem);
+  const Coordinates c = MapOf(GemmSpec(), Small(), problem);
   EXPECT_EQ(c.tiles, 132);
   EXPECT_TRUE(c.rows == 11 || c.rows == 12) << c.rows;
   EXPECT_EQ(c.row_fill, 1);
@@ -87,16 +86,16 @@ TEST(InvertMappingTest, SquareGridsAreExactWherePossible) {
 
 TEST(InvertMappingTest, SquareGridsOfPrimesAreTheNextNearSquare) {
   // 131 is prime, 132 = 11 x 12.
-  EXPECT_EQ(Map(GemmSpec(), Small(),
-                Invert(GemmSpec(), Small(),
-                       {.tiles = 131, .iterations = 1, .rows = 0}))
+  EXPECT_EQ(MapOf(GemmSpec(), Small(),
+                  Invert(GemmSpec(), Small(),
+                         {.tiles = 131, .iterations = 1, .rows = 0}))
                 .tiles,
             132);
-  EXPECT_EQ(
-      Map(GemmSpec(), Small(),
-          Invert(GemmSpec(), Small(), {.tiles = 3, .iterations = 1, .rows = 0}))
-          .tiles,
-      3);
+  EXPECT_EQ(MapOf(GemmSpec(), Small(),
+                  Invert(GemmSpec(), Small(),
+                         {.tiles = 3, .iterations = 1, .rows = 0}))
+                .tiles,
+            3);
 }
 
 TEST(InvertMappingTest, TakesTheNearestWholeLoop) {
@@ -117,7 +116,7 @@ TEST(InvertMappingTest, ARepeatedDimensionGetsFewAlikeElements) {
       Invert(spec, Small(),
              {.tiles = 190, .iterations = 4, .rows = 19, .row_fill = 0.5});
   EXPECT_EQ(problem.repeated.size(), 8u);
-  const Coordinates c = Map(spec, Small(), problem);
+  const Coordinates c = MapOf(spec, Small(), problem);
   EXPECT_EQ(c.tiles, 190);
   EXPECT_EQ(c.rows, 19);
   EXPECT_DOUBLE_EQ(c.row_fill, 0.5);
@@ -129,7 +128,7 @@ TEST(InvertMappingTest, AGroupedProblemCanHaveOneRow) {
   const Problem problem =
       Invert(spec, Small(), {.tiles = 7, .iterations = 4, .rows = 1});
   EXPECT_THAT(problem.repeated, ElementsAre(16));
-  EXPECT_EQ(Map(spec, Small(), problem).tiles, 7);
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 7);
 }
 
 TEST(InvertMappingTest, AttentionSpreadsTilesOverBatchAndHeads) {
@@ -137,7 +136,7 @@ TEST(InvertMappingTest, AttentionSpreadsTilesOverBatchAndHeads) {
   const Configuration configuration({16, 32, 1});
   const Problem problem = Invert(
       spec, configuration, {.tiles = 132, .iterations = 8, .rows = 1}, "full");
-  const Coordinates c = Map(spec, configuration, problem);
+  const Coordinates c = MapOf(spec, configuration, problem);
   EXPECT_EQ(c.tiles, 132);
   EXPECT_EQ(c.iterations, 8);
   EXPECT_EQ(problem.extents[0] * problem.extents[1], 132);
@@ -161,7 +160,7 @@ TEST(InvertMappingTest, FindsTheKeysThatGiveACausalLoop) {
   const Problem problem =
       Invert(spec, configuration, {.tiles = 64, .iterations = 20, .rows = 4},
              "causal");
-  const Coordinates c = Map(spec, configuration, problem);
+  const Coordinates c = MapOf(spec, configuration, problem);
   EXPECT_EQ(c.tiles, 64);
   EXPECT_EQ(c.rows, 4);
   EXPECT_NEAR(c.iterations, 20, 0.5);
@@ -273,8 +272,8 @@ TEST(InvertMappingTest, LimitsShortenTheLoop) {
   KernelSpec spec = GemmSpec();
   spec.limits.max_total_iterations = 1000;
   const Coordinates c =
-      Map(spec, Small(),
-          Invert(spec, Small(), {.tiles = 100, .iterations = 50, .rows = 1}));
+      MapOf(spec, Small(),
+            Invert(spec, Small(), {.tiles = 100, .iterations = 50, .rows = 1}));
   EXPECT_EQ(c.tiles, 100);
   EXPECT_EQ(c.iterations, 10);
 }
@@ -298,8 +297,8 @@ TEST(InvertMappingTest, ANarrowAxisLeavesTilesToTheOthers) {
   KernelSpec spec = GemmSpec();
   spec.dimensions[1].max = 64;  // Two tiles.
   const Coordinates c =
-      Map(spec, Small(),
-          Invert(spec, Small(), {.tiles = 101, .iterations = 1, .rows = 0}));
+      MapOf(spec, Small(),
+            Invert(spec, Small(), {.tiles = 101, .iterations = 1, .rows = 0}));
   EXPECT_GE(c.tiles, 101);
   EXPECT_LE(c.tiles, 102);
 }
@@ -320,7 +319,7 @@ TEST(InvertMappingTest, SplitKMultipliesTheTiles) {
   const Configuration configuration({16, 32, 16, 4, 1});
   const Problem problem =
       Invert(spec, configuration, {.tiles = 133, .iterations = 3, .rows = 1});
-  const Coordinates c = Map(spec, configuration, problem);
+  const Coordinates c = MapOf(spec, configuration, problem);
   EXPECT_EQ(c.tiles, 136);  // The next multiple of 4.
   EXPECT_EQ(c.iterations, 3);
   EXPECT_EQ(problem.extents[2], 3 * 64);
@@ -331,7 +330,7 @@ TEST(InvertMappingTest, SplitKMultipliesTheTiles) {
 Coordinates MapClusters(const MappingTarget& target) {
   const KernelSpec spec = testing::HopperGemmSpec();
   const Configuration configuration({64, 32, 32, 2, 4, 1, 2});
-  return Map(spec, configuration, Invert(spec, configuration, target));
+  return MapOf(spec, configuration, Invert(spec, configuration, target));
 }
 
 TEST(InvertMappingTest, ClustersAreWholeAndRowsAreNot) {
@@ -359,8 +358,8 @@ TEST(InvertMappingTest, AKernelOfRowsOnlyTakesRowsFromItsTiles) {
   KernelSpec spec = GemmSpec();
   spec.mapping.tiles = Expression::CeilDiv({Dim(0)}, {Par(0)});
   const Coordinates c =
-      Map(spec, Small(),
-          Invert(spec, Small(), {.tiles = 50, .iterations = 2, .rows = 1}));
+      MapOf(spec, Small(),
+            Invert(spec, Small(), {.tiles = 50, .iterations = 2, .rows = 1}));
   EXPECT_EQ(c.tiles, 50);
   EXPECT_EQ(c.rows, 50);
 }

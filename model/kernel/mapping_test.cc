@@ -13,8 +13,8 @@
 namespace wavetune {
 namespace {
 
-Expression Dim(int index) { return Expression::OfDimension(index); }
-Expression Par(int index) { return Expression::OfParameter(index); }
+using testing::Dim;
+using testing::Par;
 
 // The definition in kernel.proto, tile by tile.
 int64_t CausalBlocksByLoop(int64_t seq_q, int64_t seq_kv, int64_t block_q,

@@ -12,21 +12,22 @@ namespace {
 using Operator = Relation::Operator;
 using Term = Relation::Term;
 
-Term Constant(int64_t value) {
+Term ConstantTerm(int64_t value) {
   return {.coefficient = value, .parameters = {}, .dimensions = {}};
 }
 
-Term Dim(int32_t index, int64_t coefficient = 1) {
+Term DimTerm(int32_t index, int64_t coefficient = 1) {
   return {.coefficient = coefficient, .parameters = {}, .dimensions = {index}};
 }
 
-Term Par(int32_t index, int64_t coefficient = 1) {
+Term ParTerm(int32_t index, int64_t coefficient = 1) {
   return {.coefficient = coefficient, .parameters = {index}, .dimensions = {}};
 }
 
 bool Compares(int64_t left, Operator op, int64_t right) {
-  return Holds({.left = {Constant(left)}, .op = op, .right = {Constant(right)}},
-               ProblemView(), Configuration());
+  return Holds(
+      {.left = {ConstantTerm(left)}, .op = op, .right = {ConstantTerm(right)}},
+      ProblemView(), Configuration());
 }
 
 TEST(HoldsTest, ComparesByEveryOperator) {
@@ -59,10 +60,10 @@ TEST(HoldsTest, AnUnknownOperatorNeverHolds) {
 TEST(HoldsTest, AddsUpProductsOfParametersAndDimensions) {
   // 2 * m + 3 * P0 * P1 == 10 + n
   const Relation relation{
-      .left = {Dim(0, 2),
+      .left = {DimTerm(0, 2),
                {.coefficient = 3, .parameters = {0, 1}, .dimensions = {}}},
       .op = Operator::kEqual,
-      .right = {Constant(10), Dim(1)}};
+      .right = {ConstantTerm(10), DimTerm(1)}};
   const Configuration configuration({2, 5});
   EXPECT_TRUE(Holds(relation, {4, 28}, configuration));
   EXPECT_FALSE(Holds(relation, {4, 29}, configuration));
@@ -70,7 +71,7 @@ TEST(HoldsTest, AddsUpProductsOfParametersAndDimensions) {
 
 TEST(HoldsTest, EveryElementOfTheRepeatedDimensionMustHold) {
   const Relation relation{
-      .left = {Dim(0)}, .op = Operator::kMultipleOf, .right = {Par(0)}};
+      .left = {DimTerm(0)}, .op = Operator::kMultipleOf, .right = {ParTerm(0)}};
   const Configuration configuration({8});
   const std::vector<int64_t> even = {8, 16, 64};
   const std::vector<int64_t> odd = {8, 17, 64};
@@ -80,14 +81,14 @@ TEST(HoldsTest, EveryElementOfTheRepeatedDimensionMustHold) {
 
 TEST(HoldsTest, IgnoresTheSlotOfTheRepeatedDimension) {
   const Relation relation{
-      .left = {Dim(0)}, .op = Operator::kLess, .right = {Constant(10)}};
+      .left = {DimTerm(0)}, .op = Operator::kLess, .right = {ConstantTerm(10)}};
   const std::vector<int64_t> elements = {1, 2};
   EXPECT_TRUE(Holds(relation, {{99, 1}, elements}, Configuration(), 0));
 }
 
 TEST(HoldsTest, ARelationWithoutTheRepeatedDimensionIsComparedOnce) {
   const Relation relation{
-      .left = {Dim(1)}, .op = Operator::kLess, .right = {Constant(10)}};
+      .left = {DimTerm(1)}, .op = Operator::kLess, .right = {ConstantTerm(10)}};
   EXPECT_FALSE(Holds(relation, {0, 11}, Configuration(), 0));
   EXPECT_TRUE(Holds(relation, {0, 9}, Configuration(), 0));
 }
@@ -101,15 +102,15 @@ TEST(HoldsTest, SaturatesInsteadOfOverflowing) {
                 .dimensions = {0, 0}}},
       .op = Operator::kLess,
       .right = {{.coefficient = kHuge, .parameters = {0, 0}, .dimensions = {0}},
-                Constant(kHuge)}};
+                ConstantTerm(kHuge)}};
   EXPECT_TRUE(Holds(relation, {kHuge}, Configuration({kHuge})));
 }
 
 TEST(HoldsTest, NegativeCoefficientsSubtract) {
   // n - m >= 0
-  const Relation relation{.left = {Dim(1), Dim(0, -1)},
+  const Relation relation{.left = {DimTerm(1), DimTerm(0, -1)},
                           .op = Operator::kGreaterOrEqual,
-                          .right = {Constant(0)}};
+                          .right = {ConstantTerm(0)}};
   EXPECT_TRUE(Holds(relation, {3, 3}, Configuration()));
   EXPECT_FALSE(Holds(relation, {4, 3}, Configuration()));
 }

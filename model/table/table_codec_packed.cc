@@ -104,7 +104,7 @@ WaveSegment ReadSegment(ByteReader& reader, const WaveSegment& before,
   return segment;
 }
 
-void WriteGroup(const MacroGroup& group, ByteWriter& writer) {
+void WritePackedGroup(const MacroGroup& group, ByteWriter& writer) {
   writer.U8(group.lead);
   writer.I64(group.capacity);
   WaveSegment before = Nothing();
@@ -116,7 +116,7 @@ void WriteGroup(const MacroGroup& group, ByteWriter& writer) {
   }
 }
 
-MacroGroup ReadGroup(ByteReader& reader, const SubTable& sub) {
+MacroGroup ReadPackedGroup(ByteReader& reader, const SubTable& sub) {
   MacroGroup group;
   group.lead = reader.U8();
   group.capacity = reader.I64();
@@ -139,7 +139,7 @@ void WritePackedSubTables(const Table& table, ByteWriter& writer) {
     WriteSubTableHead(sub, writer);
     writer.U8(static_cast<uint8_t>(sub.form));
     writer.U8(static_cast<uint8_t>(sub.groups.size()));
-    for (const MacroGroup& group : sub.groups) WriteGroup(group, writer);
+    for (const MacroGroup& group : sub.groups) WritePackedGroup(group, writer);
   }
 }
 
@@ -151,7 +151,7 @@ void ReadPackedSubTables(ByteReader& reader, Table& table) {
     sub.form = ReadForm(reader);
     const size_t groups = reader.U8();
     for (size_t g = 0; g < groups && reader.ok(); ++g) {
-      sub.groups.push_back(ReadGroup(reader, sub));
+      sub.groups.push_back(ReadPackedGroup(reader, sub));
     }
   }
 }

@@ -24,7 +24,7 @@ TEST(WaveModelTest, AddsUpTheTermsOfTheWaveForm) {
 }
 
 // Two tiles per multiprocessor of four: waves of eight.
-WaveSegment Overlapping() {
+WaveSegment OverlappingSegment() {
   WaveSegment segment;
   segment.floor_us = 0.5;
   segment.step_tiles = 4;
@@ -47,7 +47,7 @@ double OverlappingUs(const WaveSegment& segment, int64_t tiles,
 }
 
 TEST(WaveModelTest, OfWhatOverlapsTheSlowerDecides) {
-  WaveSegment segment = Overlapping();
+  WaveSegment segment = OverlappingSegment();
   // A tile's own pace: 0.5 * 16 = 8, against memory's 0.625 * 2.
   EXPECT_EQ(OverlappingUs(segment, 2), 1 + 8);
   // Two tiles on the busiest multiprocessor: 0.375 * 2 * 16 = 12, against 3.75.
@@ -57,7 +57,7 @@ TEST(WaveModelTest, OfWhatOverlapsTheSlowerDecides) {
 }
 
 TEST(WaveModelTest, WhatTakesEquallyLongDoesNotOverlapFully) {
-  WaveSegment segment = Overlapping();
+  WaveSegment segment = OverlappingSegment();
   segment.coefficients.beta = 0;
   segment.coefficients.alpha = 0.25;  // 0.25 * 8 * 6 = 12 of memory.
   EXPECT_EQ(OverlappingUs(segment, 6),
@@ -65,7 +65,7 @@ TEST(WaveModelTest, WhatTakesEquallyLongDoesNotOverlapFully) {
 }
 
 TEST(WaveModelTest, LoadsGoWithTheRowShare) {
-  WaveSegment segment = Overlapping();
+  WaveSegment segment = OverlappingSegment();
   segment.coefficients.alpha_row = 4;  // (0.125 + (0.0625 + 4 * 0.5) * 8) * 6.
   EXPECT_EQ(OverlappingUs(segment, 6, 0.5), 1 + 99.75);
   EXPECT_EQ(OverlappingUs(segment, 6, 0), 1 + 12);
@@ -79,7 +79,7 @@ TEST(WaveModelTest, ARegimeHasATypicalRowShare) {
 }
 
 TEST(WaveModelTest, FullWavesComeBeforeTheLastOne) {
-  const WaveSegment segment = Overlapping();
+  const WaveSegment segment = OverlappingSegment();
   // 19 tiles: two waves of 2 + 12, then three tiles.
   EXPECT_EQ(OverlappingUs(segment, 19), 1 + 2 * (2 + 12) + 8);
 }

@@ -7,9 +7,6 @@
 namespace wavetune::testing {
 namespace {
 
-Expression Dim(int index) { return Expression::OfDimension(index); }
-Expression Par(int index) { return Expression::OfParameter(index); }
-
 Argument Buffer(std::string name, ArgumentRole role, Expression elements,
                 bool cold = false) {
   return {.name = std::move(name),

@@ -9,6 +9,10 @@
 
 namespace wavetune::testing {
 
+// Expressions of a dimension and of a parameter, for mappings in tests.
+inline Expression Dim(int index) { return Expression::OfDimension(index); }
+inline Expression Par(int index) { return Expression::OfParameter(index); }
+
 // C[m, n] = A[m, k] * B[n, k]: dimensions m, n, k; parameters BLOCK_M, BLOCK_N,
 // BLOCK_K (macro), NUM_STAGES, VECTOR (micro); `k` must be a multiple of
 // VECTOR, of which one value is 1. 32 configurations less the constrained ones:

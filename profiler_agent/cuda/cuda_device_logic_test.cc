@@ -25,7 +25,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const char kFaults[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/cuda_faults";
+const char kFaultsKernel[] =
+    WAVETUNE_SOURCE_DIR "/tests/data/kernels/cuda_faults";
 
 // BLOCK_N, PERSISTENT, HOPPER, HUGE, FAULT.
 const Configuration kSound = {64, 0, 0, 0, 0};
@@ -163,7 +164,7 @@ class CudaDeviceLogicTest : public ::testing::Test {
         backend_.Open(found.devices[0].uuid, "");
     ASSERT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
-    ASSERT_TRUE(device_->Load(TestKernel(kFaults)).ok());
+    ASSERT_TRUE(device_->Load(TestKernel(kFaultsKernel)).ok());
   }
 
   absl::StatusOr<Candidate> Prepare(const Configuration& configuration) {
@@ -240,7 +241,7 @@ TEST_F(CudaDeviceLogicTest, FindsStraysSingleElementsAndLaterLaunches) {
 // Outputs are poisoned from a copy on the device: the other poison must come
 // past it, and go again.
 TEST_F(CudaDeviceLogicTest, FindsUnwrittenIntegersWhoseRightValueIsPoison) {
-  LoadedKernel kernel = TestKernel(kFaults);
+  LoadedKernel kernel = TestKernel(kFaultsKernel);
   kernel.spec.arguments[1].type = ElementType::kInt32;
   ASSERT_TRUE(device_->Load(std::move(kernel)).ok());
   backend_.gpu().computes_least_integers = true;
@@ -356,7 +357,7 @@ TEST_F(CudaDeviceLogicTest, AFaultOfAGpuThatIsLostIsTheDevicesFault) {
   const absl::StatusOr<std::unique_ptr<Device>> device =
       backend_.Open(device_->facts().uuid, "");
   ASSERT_TRUE(device.ok()) << device.status();
-  ASSERT_TRUE((*device)->Load(TestKernel(kFaults)).ok());
+  ASSERT_TRUE((*device)->Load(TestKernel(kFaultsKernel)).ok());
   backend_.gpu().fault = Fault::kIllegalAddress;
   const absl::Status status =
       (*device)->Prepare(kSound, {{.extents = {1, 37}}}).status();
@@ -437,7 +438,7 @@ INSTANTIATE_TEST_SUITE_P(
     FakeGpu, BackendContractTest,
     ::testing::Values(BackendContract{
         .create = [] { return std::make_unique<FakeGpuBackend>(); },
-        .kernel = [] { return TestKernel(kFaults); },
+        .kernel = [] { return TestKernel(kFaultsKernel); },
         .configuration = kSound,
         .problem = {.extents = {100, 37}},
         .correctness_problems = {{.extents = {100, 37}}}}));

@@ -56,8 +56,8 @@ Calls calls;
 const auto kHold = reinterpret_cast<CUfunction>(1);
 const auto kLook = reinterpret_cast<CUfunction>(2);
 
-CUresult FakeLaunch(const CUlaunchConfig* config, CUfunction function,
-                    void** parameters, void**) {
+CUresult LaunchOfFake(const CUlaunchConfig* config, CUfunction function,
+                      void** parameters, void**) {
   calls.log.push_back(function == kHold   ? "hold"
                       : function == kLook ? "look"
                                           : "launch");
@@ -95,7 +95,7 @@ CUresult FakeEncode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
 CudaDriver FakeDriver() {
   calls = {};
   CudaDriver driver;
-  driver.cuLaunchKernelEx = FakeLaunch;
+  driver.cuLaunchKernelEx = LaunchOfFake;
   driver.cuTensorMapEncodeTiled = FakeEncode;
   driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute attribute,
                                  int value) {

@@ -12,7 +12,7 @@
 
 namespace wavetune {
 
-using SteadyClock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
     : workers_(std::move(options.workers)),
@@ -157,12 +157,12 @@ void DeviceHost::SetProblem(const std::string& problem) {
 void DeviceHost::SetLaunching(bool launching) {
   const std::lock_guard<std::mutex> lock(mutex_);
   launching_ = launching;
-  launched_at_ = SteadyClock::now();
+  launched_at_ = Steady::now();
 }
 
 bool DeviceHost::Quiet() const {
   return !launching_ && (!launched_at_.has_value() ||
-                         SteadyClock::now() - *launched_at_ >= quiet_period_);
+                         Steady::now() - *launched_at_ >= quiet_period_);
 }
 
 bool DeviceHost::TakePowerLimit(const DeviceState& state) {
@@ -198,7 +198,7 @@ void DeviceHost::Watch() {
       busy_reason_ = BusyReason(facts_.uuid, *state, quiet);
     }
     state->busy = busy_reason_;
-    if (quiet) quiet_look_at_ = SteadyClock::now();
+    if (quiet) quiet_look_at_ = Steady::now();
     if (TakePowerLimit(*state)) {
       changed.mutable_device()->set_device_uuid(facts_.uuid);
       changed.mutable_device()->set_problem(problem_);
@@ -213,10 +213,10 @@ void DeviceHost::Watch() {
 }
 
 void DeviceHost::WatchQuietly(const std::stop_token& cancel) {
-  SteadyClock::duration pause{};
+  Steady::duration pause{};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const SteadyClock::time_point now = SteadyClock::now();
+    const Steady::time_point now = Steady::now();
     const bool recent = quiet_look_at_.has_value() &&
                         now - *quiet_look_at_ < quiet_look_interval_;
     // Before the first batch somebody must have looked.

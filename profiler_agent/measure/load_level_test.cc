@@ -22,22 +22,22 @@ KernelSpec Spec() {
   return spec;
 }
 
-Problem At(int64_t n, int64_t k) { return {{n, k}, {}, "plain"}; }
+Problem AtExtents(int64_t n, int64_t k) { return {{n, k}, {}, "plain"}; }
 
 TEST(LoadLevelTest, IsTheOctaveOfWorkTimesIntensity) {
   // 1 tile of 4 iterations over 4 * (64 * 128 + 64) bytes: 16 / 33,024.
-  EXPECT_EQ(LoadLevel(Spec(), At(64, 128)), -12);
+  EXPECT_EQ(LoadLevel(Spec(), AtExtents(64, 128)), -12);
   // Four times the work, four times the bytes.
-  EXPECT_EQ(LoadLevel(Spec(), At(256, 128)), -10);
+  EXPECT_EQ(LoadLevel(Spec(), AtExtents(256, 128)), -10);
 }
 
 TEST(LoadLevelTest, WhatNeedsLessMemoryIsHarder) {
   // One row: the tile is computed all the same, 4 over 4 * (128 + 1) bytes.
-  EXPECT_EQ(LoadLevel(Spec(), At(1, 128)), -6);
+  EXPECT_EQ(LoadLevel(Spec(), AtExtents(1, 128)), -6);
 }
 
 TEST(LoadLevelTest, WithoutBuffersThereIsALevelStill) {
-  EXPECT_EQ(LoadLevel(TinyKernel("fake").spec, At(64, 4096)), 14);
+  EXPECT_EQ(LoadLevel(TinyKernel("fake").spec, AtExtents(64, 4096)), 14);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ constexpr double kFirstTurnLaunches = 2;
 
 // So many bursts in a row for want of something, and the rest would fail alike:
 // each may cost the start of a process.
-constexpr int kMostInVain = 8;
+constexpr int kMostInARow = 8;
 
 // What ran out, over all groups of a batch.
 class Shortage {
@@ -42,7 +42,7 @@ class Shortage {
   // Takes how a burst ended.
   void Take(const absl::Status& status) {
     in_vain_ = ExhaustedResource(status).has_value() ? in_vain_ + 1 : 0;
-    if (in_vain_ == kMostInVain) lasting_ = status;
+    if (in_vain_ == kMostInARow) lasting_ = status;
   }
   // Returns OK, or what every further burst would end with.
   const absl::Status& lasting() const { return lasting_; }

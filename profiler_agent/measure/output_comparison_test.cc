@@ -17,8 +17,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr ElementType kTypes[] = {ElementType::kFloat32, ElementType::kInt32,
-                                  ElementType::kInt64, ElementType::kBfloat16};
+constexpr ElementType kComparedTypes[] = {
+    ElementType::kFloat32, ElementType::kInt32, ElementType::kInt64,
+    ElementType::kBfloat16};
 
 std::string Floats(const std::vector<float>& values) {
   std::string bytes(values.size() * 4, '\0');
@@ -66,7 +67,7 @@ class CompareOutputTest : public ::testing::Test {
 };
 
 TEST_F(CompareOutputTest, PoisonNeverPasses) {
-  for (const ElementType type : kTypes) {
+  for (const ElementType type : kComparedTypes) {
     argument_.type = type;
     const std::string reference = RandomValues(type, 100, 7);
     EXPECT_TRUE(Compare(reference, reference).ok());

@@ -67,7 +67,7 @@ absl::Status SetCheckBuffers(cl_kernel kernel, const CheckBuffers& buffers) {
 }
 
 absl::Status LaunchAndFinish(const OpenClSession& session, cl_kernel kernel,
-                             const LaunchShape& shape) {
+                             const OpenClLaunchShape& shape) {
   ASSIGN_OR_RETURN(const OpenClEvent event,
                    EnqueueLaunch(session, kernel, shape));
   RETURN_IF_ERROR(Finish(session));
@@ -92,7 +92,7 @@ absl::StatusOr<std::string> ReadOpenClBuffer(const OpenClSession& session,
   return content;
 }
 
-LaunchShape ReferenceShape(const OpenClSession& session, int64_t items) {
+OpenClLaunchShape ReferenceShape(const OpenClSession& session, int64_t items) {
   // One work item per index. On a CPU every other group size would be another
   // compilation (PoCL), so groups have one item there.
   const auto count = static_cast<size_t>(items);

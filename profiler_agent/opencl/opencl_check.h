@@ -44,7 +44,7 @@ absl::Status SetCheckBuffers(cl_kernel kernel, const CheckBuffers& buffers);
 
 // Launches and waits. Errors: as Finish and EnqueueLaunch.
 absl::Status LaunchAndFinish(const OpenClSession& session, cl_kernel kernel,
-                             const LaunchShape& shape);
+                             const OpenClLaunchShape& shape);
 
 // Copies, and returns when it is done. Errors: as OpenClStatus.
 absl::Status WriteOpenClBuffer(const OpenClSession& session, cl_mem buffer,
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> ReadOpenClBuffer(const OpenClSession& session,
                                              cl_mem buffer, size_t bytes);
 
 // Returns the launch of a reference of `items` work items. Pure.
-LaunchShape ReferenceShape(const OpenClSession& session, int64_t items);
+OpenClLaunchShape ReferenceShape(const OpenClSession& session, int64_t items);
 
 }  // namespace wavetune
 

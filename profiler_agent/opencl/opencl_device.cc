@@ -171,7 +171,7 @@ absl::StatusOr<LaunchTimes> OpenClDevice::Measure(
   RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
   const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
   if (!compiled.ok()) return compiled.status();
-  const absl::StatusOr<LaunchShape> shape =
+  const absl::StatusOr<OpenClLaunchShape> shape =
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
               configuration, problem, facts_);
   if (!shape.ok()) return shape.status();
@@ -269,11 +269,11 @@ absl::Status OpenClDevice::Check(const CompiledKernel* candidate,
   const bool first_use = !reference_.has_value();
   const absl::StatusOr<const CompiledKernel*> reference = CompileReference();
   if (!reference.ok()) return reference.status();
-  const absl::StatusOr<LaunchShape> shape =
+  const absl::StatusOr<OpenClLaunchShape> shape =
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
               configuration, problem, facts_);
   if (!shape.ok()) return shape.status();
-  const LaunchShape reference_shape =
+  const OpenClLaunchShape reference_shape =
       ReferenceShape(session_, Evaluate(kernel_->spec.correctness->work_items,
                                         problem.View(), configuration));
   const CheckTask task = {
@@ -297,7 +297,8 @@ absl::Status OpenClDevice::Check(const CompiledKernel* candidate,
 }
 
 absl::Status OpenClDevice::LaunchOn(const CheckBuffers& buffers,
-                                    cl_kernel kernel, const LaunchShape& shape,
+                                    cl_kernel kernel,
+                                    const OpenClLaunchShape& shape,
                                     const Configuration& configuration,
                                     const Problem& problem) const {
   RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));
@@ -335,8 +336,8 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
 }
 
 absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
-                                      const LaunchShape& shape, cl_event gate,
-                                      Burst& burst) {
+                                      const OpenClLaunchShape& shape,
+                                      cl_event gate, Burst& burst) {
   for (auto& [index, arena] : arenas_) {
     absl::StatusOr<OpenClBuffer> slice = arena.NextSlice(buffer_bytes_[index]);
     if (!slice.ok()) return slice.status();

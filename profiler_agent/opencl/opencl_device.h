@@ -61,12 +61,12 @@ class OpenClDevice : public Device {
                      const Problem& problem);
   // Launches on the buffers of a check, and waits.
   absl::Status LaunchOn(const CheckBuffers& buffers, cl_kernel kernel,
-                        const LaunchShape& shape,
+                        const OpenClLaunchShape& shape,
                         const Configuration& configuration,
                         const Problem& problem) const;
   absl::Status ReserveBuffers(const Configuration& configuration,
                               const Problem& problem);
-  absl::Status EnqueueOne(cl_kernel kernel, const LaunchShape& shape,
+  absl::Status EnqueueOne(cl_kernel kernel, const OpenClLaunchShape& shape,
                           cl_event gate, Burst& burst);
 
   DeviceFacts facts_;

@@ -30,12 +30,12 @@ absl::Status RunStatus(cl_int code, absl::string_view what) {
 
 }  // namespace
 
-absl::StatusOr<LaunchShape> ShapeOf(const KernelSpec& spec,
-                                    const Implementation& implementation,
-                                    const std::string& specialisation,
-                                    const Configuration& configuration,
-                                    const Problem& problem,
-                                    const DeviceFacts& facts) {
+absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
+                                          const Implementation& implementation,
+                                          const std::string& specialisation,
+                                          const Configuration& configuration,
+                                          const Problem& problem,
+                                          const DeviceFacts& facts) {
   const ProblemView view = problem.View();
   const int64_t groups =
       implementation.groups.has_value()
@@ -62,9 +62,10 @@ absl::StatusOr<LaunchShape> ShapeOf(const KernelSpec& spec,
     return absl::FailedPreconditionError(
         absl::StrCat("it wants ", groups, " groups of ", group_size));
   }
-  return LaunchShape{.groups = static_cast<size_t>(groups),
-                     .group_size = static_cast<size_t>(group_size),
-                     .local_memory_bytes = static_cast<size_t>(local_memory)};
+  return OpenClLaunchShape{
+      .groups = static_cast<size_t>(groups),
+      .group_size = static_cast<size_t>(group_size),
+      .local_memory_bytes = static_cast<size_t>(local_memory)};
 }
 
 absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
@@ -86,7 +87,7 @@ absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
 }
 
 absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
-                            const LaunchShape& shape) {
+                            const OpenClLaunchShape& shape) {
   if (shape.local_memory_bytes == 0) return absl::OkStatus();
   return OpenClStatus(
       clSetKernelArg(kernel, static_cast<cl_uint>(spec.arguments.size()),
@@ -102,7 +103,7 @@ absl::Status SetBuffer(cl_kernel kernel, size_t index, cl_mem buffer) {
 
 absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
                                           cl_kernel kernel,
-                                          const LaunchShape& shape,
+                                          const OpenClLaunchShape& shape,
                                           cl_event gate) {
   const size_t global = shape.groups * shape.group_size;
   cl_event event = nullptr;

@@ -16,7 +16,7 @@
 namespace wavetune {
 
 // One-dimensional.
-struct LaunchShape {
+struct OpenClLaunchShape {
   size_t groups = 1;
   size_t group_size = 1;
   // Dynamic local memory, passed as one more __local argument after the
@@ -26,12 +26,12 @@ struct LaunchShape {
 
 // Returns the shape of a launch: groups default to the mapping's tiles. Errors:
 // FAILED_PRECONDITION where the device's limits are exceeded (says which).
-absl::StatusOr<LaunchShape> ShapeOf(const KernelSpec& spec,
-                                    const Implementation& implementation,
-                                    const std::string& specialisation,
-                                    const Configuration& configuration,
-                                    const Problem& problem,
-                                    const DeviceFacts& facts);
+absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
+                                          const Implementation& implementation,
+                                          const std::string& specialisation,
+                                          const Configuration& configuration,
+                                          const Problem& problem,
+                                          const DeviceFacts& facts);
 
 // Sets all scalar arguments. Errors: FAILED_PRECONDITION, as OpenClStatus.
 absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
@@ -40,7 +40,7 @@ absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
 
 // Sets the dynamic local memory, if any.
 absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
-                            const LaunchShape& shape);
+                            const OpenClLaunchShape& shape);
 
 // Sets one buffer argument.
 absl::Status SetBuffer(cl_kernel kernel, size_t index, cl_mem buffer);
@@ -49,7 +49,7 @@ absl::Status SetBuffer(cl_kernel kernel, size_t index, cl_mem buffer);
 // OpenClStatus.
 absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
                                           cl_kernel kernel,
-                                          const LaunchShape& shape,
+                                          const OpenClLaunchShape& shape,
                                           cl_event gate = nullptr);
 
 // Waits for everything that was enqueued. Errors: UNAVAILABLE and

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::chrono::seconds kDeadline(240);
-constexpr std::chrono::milliseconds kPollInterval(20);
+constexpr std::chrono::milliseconds kLookInterval(20);
 constexpr int kExitNoDevice = 3;  // Of wavetune-agent.
 
 // Short, because a socket's path has at most 107 characters, and open to other
@@ -185,7 +185,7 @@ bool NodeFixture::WaitUntil(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kLookInterval);
   }
   return true;
 }
