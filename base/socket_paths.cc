@@ -49,8 +49,8 @@ std::string DefaultSocketDir(const SocketSurroundings& around) {
 std::string DefaultSocketPath(absl::string_view role,
                               const SocketSurroundings& around) {
   const std::string dir = DefaultSocketDir(around);
-  const std::string own = absl::StrCat(dir, "/", role, ".sock");
-  const std::string system =
+  std::string own = absl::StrCat(dir, "/", role, ".sock");
+  std::string system =
       absl::StrCat(around.system_dir, "/", role, ".sock");
   struct stat info {};
   const bool dir_exists = ::lstat(dir.c_str(), &info) == 0;
