@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "fit/plan/recording_plan.h"
+#include "fit/testing/synthetic_device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "fit/build/fit_notes.h"
 #include "fit/profile.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

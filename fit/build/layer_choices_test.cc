@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "fit/profile.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <set>
 
+#include "fit/testing/synthetic_device.h"
 #include "model/table/wave_model.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

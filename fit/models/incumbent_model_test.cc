@@ -5,8 +5,8 @@
 
 #include "fit/models/row_regimes.h"
 #include "fit/profile.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "fit/models/latency_matrix.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/table/wave_arithmetic.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

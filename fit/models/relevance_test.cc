@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "fit/testing/synthetic_device.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "fit/models/profile_state.h"
 #include "fit/profile.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "fit/models/held_out.h"
 #include "fit/models/neighbours.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

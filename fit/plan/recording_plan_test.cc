@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "fit/testing/synthetic_device.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

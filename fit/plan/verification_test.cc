@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "fit/profile.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 
 namespace wavetune {
 namespace {

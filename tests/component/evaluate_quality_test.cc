@@ -15,12 +15,12 @@
 #include "base/digest.h"
 #include "cli/command_line_fixture.h"
 #include "fit/plan/recording_plan.h"
+#include "fit/testing/synthetic_device.h"
 #include "formats/kernel_folder.h"
 #include "formats/trace_folder_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_validation.h"
-#include "model/testing/synthetic_device.h"
 #include "server/test_folder.h"
 #include "tests/lib/source_paths.h"
 

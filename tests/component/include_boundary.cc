@@ -101,6 +101,7 @@ const Folder kFolderFloors[] = {
     {"model/table/", {"model/kernel/"}},
     {"model/decide/", {"model/kernel/", "model/table/"}},
     {"model/testing/", {"model/"}},
+    {"fit/testing/", {"fit/"}},
     {"fit/samples/", {}},
     {"fit/models/", {"fit/samples/", "fit/profile.h"}},
     {"fit/plan/", {"fit/samples/", "fit/models/", "fit/profile.h"}},

@@ -9,10 +9,10 @@
 
 #include "base/digest.h"
 #include "fit/profile.h"
+#include "fit/testing/synthetic_device.h"
 #include "model/table/byte_io.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
-#include "model/testing/synthetic_device.h"
 #include "tests/golden/golden_file.h"
 
 namespace wavetune::testing {

@@ -1,4 +1,4 @@
-#include "model/testing/synthetic_device.h"
+#include "fit/testing/synthetic_device.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -10,8 +10,8 @@
 // reads weights once, more rows reuse them), plus an epilogue per tile. Noise
 // is multiplicative and a function of (configuration, problem, seed) alone, so
 // that measuring in another order gives the same samples.
-#ifndef WAVETUNE_MODEL_TESTING_SYNTHETIC_DEVICE_H_
-#define WAVETUNE_MODEL_TESTING_SYNTHETIC_DEVICE_H_
+#ifndef WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_
+#define WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_
 
 #include <cstdint>
 #include <vector>
@@ -64,4 +64,4 @@ ProfileInput Profile(const SyntheticDevice& device, ProfileInput input,
 
 }  // namespace wavetune::testing
 
-#endif  // WAVETUNE_MODEL_TESTING_SYNTHETIC_DEVICE_H_
+#endif  // WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_
