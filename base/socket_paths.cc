@@ -50,8 +50,7 @@ std::string DefaultSocketPath(absl::string_view role,
                               const SocketSurroundings& around) {
   const std::string dir = DefaultSocketDir(around);
   std::string own = absl::StrCat(dir, "/", role, ".sock");
-  std::string system =
-      absl::StrCat(around.system_dir, "/", role, ".sock");
+  std::string system = absl::StrCat(around.system_dir, "/", role, ".sock");
   struct stat info {};
   const bool dir_exists = ::lstat(dir.c_str(), &info) == 0;
   if (dir == around.private_dir && dir_exists && !CheckPrivateDir(dir).ok())
