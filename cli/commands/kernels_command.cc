@@ -46,6 +46,18 @@ std::string TablesText(const v1::KernelStatus& kernel) {
                     : absl::StrCat(kernel.tables_size(), ", ", stale, " stale");
 }
 
+// What makes each stale table differ from what is there now.
+void PrintStaleTables(std::ostream& out,
+                      const v1::ListKernelsResponse& kernels) {
+  for (const v1::KernelStatus& kernel : kernels.kernels()) {
+    for (const v1::TableInfo& info : kernel.tables()) {
+      if (!info.stale()) continue;
+      out << "table of " << kernel.spec().name() << " on "
+          << info.device_label() << ": " << StaleText(info) << "\n";
+    }
+  }
+}
+
 absl::Status RunList(CommandContext& context) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
@@ -69,6 +81,7 @@ absl::Status RunList(CommandContext& context) {
     table.Print(*context.out, "no kernels: see wavetuned --kernels-dir");
   for (const std::string& problem : kernels.problems())
     *context.out << problem << "\n";
+  PrintStaleTables(*context.out, kernels);
   PrintKernelFaults(*context.out, kernels);
   return absl::OkStatus();
 }

@@ -50,20 +50,24 @@ TEST_F(StatusCommandsTest, StatusShowsDaemonDevicesTablesAndJobs) {
 TEST_F(StatusCommandsTest, WhereverATableIsShownItSaysWhatMakesItStale) {
   const std::string why = "driver \"580\", now \"590\"";
   Serve(wavetune::testing::TinyTable());
-  for (v1::TableInfo* info : {daemon_->tables.mutable_tables(0),
-                              daemon_->payloads[0].mutable_info()}) {
+  for (v1::TableInfo* info :
+       {daemon_->tables.mutable_tables(0), daemon_->payloads[0].mutable_info(),
+        daemon_->kernels.add_kernels()->add_tables()}) {
     info->set_stale(true);
     info->set_stale_reason(why);
   }
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"status"},
         {"tables", "list"},
+        {"kernels", "list"},
         {"tables", "show", "add"}}) {
     EXPECT_EQ(Run(command), kExitOk);
     EXPECT_THAT(out_.str(), HasSubstr("STALE: " + why)) << command[0];
   }
   EXPECT_EQ(Run({"tables", "list", "--json"}), kExitOk);
   EXPECT_EQ(Output()["tables"][0]["stale_reason"], why);
+  EXPECT_EQ(Run({"kernels", "list", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["kernels"][0]["tables"][0]["stale_reason"], why);
   EXPECT_EQ(Run({"tables", "list", "--fail-stale"}), kExitStale);
   EXPECT_THAT(err_.str(), HasSubstr(why));
   EXPECT_EQ(Run({"status", "--fail-stale"}), kExitStale);
