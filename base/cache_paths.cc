@@ -3,22 +3,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/environment_variable.h"
 #include "base/socket_paths.h"
 
 namespace wavetune {
 namespace {
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Returns why nothing can be kept below a home; empty: it can.
 std::string HomeProblem(const std::string& home) {
@@ -51,8 +46,8 @@ CacheDir PrivateCache(const std::string& problem,
 }  // namespace
 
 CacheSurroundings CacheSurroundings::OfThisProcess() {
-  return {.xdg_cache_home = Variable("XDG_CACHE_HOME"),
-          .home = Variable("HOME"),
+  return {.xdg_cache_home = EnvironmentVariable("XDG_CACHE_HOME"),
+          .home = EnvironmentVariable("HOME"),
           .private_dir = absl::StrCat("/tmp/wavetune-cache-", ::geteuid())};
 }
 

@@ -97,4 +97,9 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path,
   }
 }
 
+absl::Status AtPath(const absl::Status& status, absl::string_view path) {
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
 }  // namespace wavetune

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace wavetune {
 
@@ -53,6 +54,9 @@ class InputFile {
 absl::StatusOr<std::string> ReadInputFile(const std::string& path,
                                           size_t max_bytes,
                                           InputKind kind = InputKind::kFile);
+
+// Returns a status with `path` before its message.
+absl::Status AtPath(const absl::Status& status, absl::string_view path);
 
 }  // namespace wavetune
 

@@ -1,6 +1,5 @@
 #include "client/client_settings.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/digest.h"
+#include "base/environment_variable.h"
 #include "base/status_macros.h"
 #include "client/endpoint.h"
 
@@ -129,11 +129,6 @@ absl::Status ReadTableFile(const ClientOptions& options,
 }
 
 }  // namespace
-
-std::string ProcessEnvironment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 absl::StatusOr<ClientSettings> ResolveSettings(const ClientOptions& options,
                                                const Environment& environment) {

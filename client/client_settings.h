@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/environment_variable.h"
 #include "client/client_options.h"
 #include "client/table_set.h"
 
@@ -34,13 +35,12 @@ struct ClientSettings {
 
 // Returns a variable's value, empty where it is not set.
 using Environment = std::function<std::string(const char* name)>;
-std::string ProcessEnvironment(const char* name);
 
 // Returns what to work with. Errors: INVALID_ARGUMENT naming the variable or
 // the option, its value and what is legal.
 absl::StatusOr<ClientSettings> ResolveSettings(
     const ClientOptions& options,
-    const Environment& environment = ProcessEnvironment);
+    const Environment& environment = EnvironmentVariable);
 
 // Returns the word for WAVETUNE_MODE: "auto", "replay", "off". Cannot fail.
 absl::string_view ToString(ClientMode mode);

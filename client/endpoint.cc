@@ -1,25 +1,17 @@
 #include "client/endpoint.h"
 
-#include <cstdlib>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/environment_variable.h"
 #include "base/socket_paths.h"
 
 namespace wavetune {
-namespace {
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string ReaderEndpoint(absl::string_view explicit_endpoint) {
   std::string endpoint(explicit_endpoint);
-  if (endpoint.empty()) endpoint = Variable("WAVETUNE_ENDPOINT");
+  if (endpoint.empty()) endpoint = EnvironmentVariable("WAVETUNE_ENDPOINT");
   if (endpoint.empty()) endpoint = DefaultSocketPath("reader");
   if (absl::StartsWith(endpoint, "/") || absl::StartsWith(endpoint, "."))
     endpoint = "unix:" + endpoint;
@@ -36,7 +28,8 @@ std::string SiblingEndpoint(absl::string_view reader_endpoint,
 }
 
 CacheDir DefaultCacheDir() {
-  if (const std::string dir = Variable("WAVETUNE_CACHE_DIR"); !dir.empty())
+  if (const std::string dir = EnvironmentVariable("WAVETUNE_CACHE_DIR");
+      !dir.empty())
     return {.path = dir};
   return DefaultCache();
 }

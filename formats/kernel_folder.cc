@@ -82,11 +82,6 @@ absl::StatusOr<std::string> ReadWithin(const std::string& folder,
   return ReadTextFile(*path, kMaxSourceBytes, kind);
 }
 
-absl::Status Annotate(const absl::Status& status, const std::string& where) {
-  return absl::Status(status.code(),
-                      absl::StrCat(where, ": ", status.message()));
-}
-
 }  // namespace
 
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
@@ -112,13 +107,13 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path,
   if (!manifest.ok()) return manifest.status();
   folder.manifest = *std::move(manifest);
   absl::StatusOr<v1::KernelSpec> proto = ParseManifest(folder.manifest);
-  if (!proto.ok()) return Annotate(proto.status(), manifest_path);
+  if (!proto.ok()) return AtPath(proto.status(), manifest_path);
   folder.proto = *std::move(proto);
   folder.spec = *KernelSpecFromProto(
       folder.proto);  // ParseManifest succeeded, so this does.
   for (const std::string& name : SourceNames(folder.proto)) {
     absl::StatusOr<std::string> content = ReadWithin(path, name, kind);
-    if (!content.ok()) return Annotate(content.status(), manifest_path);
+    if (!content.ok()) return AtPath(content.status(), manifest_path);
     v1::SourceFile file;
     file.set_name(name);
     file.set_content(*std::move(content));
@@ -154,7 +149,7 @@ absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path) {
   if (!text.ok()) return text.status();
   v1::DeviceFacts proto;
   if (absl::Status status = ParseTextFormat(*text, &proto); !status.ok())
-    return Annotate(status, path);
+    return AtPath(status, path);
   if (proto.multiprocessors() < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": multiprocessors must be at least 1"));

@@ -16,11 +16,6 @@
 namespace wavetune {
 namespace {
 
-absl::Status AtPath(const absl::Status& status, const std::string& path) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
 // Returns `folder`/`name`.csv.gz or .csv, whichever is there; else empty.
 std::string Find(const std::string& folder, const std::string& name) {
   for (const char* ending : {".csv.gz", ".csv"}) {

@@ -236,6 +236,11 @@ absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
   Sample sample;
   sample.configuration = *configuration;
   sample.problem = *std::move(problem);
+  TakeMeasured(proto, sample);
+  return sample;
+}
+
+void TakeMeasured(const v1::Sample& proto, Sample& sample) {
   sample.latency_us = proto.latency_us();
   sample.min_us = proto.min_us();
   sample.relative_spread = proto.relative_spread();
@@ -245,7 +250,6 @@ absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
   sample.sm_clock_mhz = proto.sm_clock_mhz();
   sample.throttled = proto.throttled();
   sample.throttle_reasons = proto.throttle_reasons();
-  return sample;
 }
 
 v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,

@@ -35,6 +35,7 @@
 #include "server/rpc/decision_handler.h"
 #include "server/rpc/memory_return.h"
 #include "server/rpc/peer_users.h"
+#include "server/rpc/request_bounds.h"
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/services.h"
 #include "server/rpc/socket_lock.h"
@@ -58,22 +59,21 @@ constexpr std::chrono::seconds kLogPatience{2};
 // beyond it gRPC ends streams. A thousand watchers take some 40 MiB of it. Who
 // may use agent and admin socket is trusted not to hurt others there. Together
 // 400 MiB: below what the unit may take (MemoryMax, deploy/systemd).
-constexpr size_t kOneMiB = size_t{1} << 20;
 constexpr UserServers::Options kReaderServers{
     .servers = 4,
     .max_message_bytes = kMaxReaderBytes,
-    .quota_bytes = 80 * kOneMiB};
+    .quota_bytes = 80 * kMiB};
 constexpr UserServers::Options kAgentServers{
     .servers = 1,
     .max_message_bytes = kMaxAgentBytes,
-    .quota_bytes = 48 * kOneMiB};
+    .quota_bytes = 48 * kMiB};
 constexpr UserServers::Options kAdminServers{
     .servers = 1,
     .max_message_bytes = kMaxAdminBytes,
-    .quota_bytes = 32 * kOneMiB};
+    .quota_bytes = 32 * kMiB};
 // Requests that may wait for the disk, of each kind, and a user's share.
-constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kOneMiB};
-constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kOneMiB};
+constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kMiB};
+constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
 
 // What grpc.health.v1 knows the store by: not serving while nothing can be
 // written to it.

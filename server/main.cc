@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/descriptor_limit.h"
+#include "base/environment_variable.h"
 #include "base/library_log.h"
 #include "base/lifeline.h"
 #include "base/log.h"
@@ -71,16 +71,11 @@ struct Arguments {
   bool end_with_stdin = false;
 };
 
-std::string Environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::string DefaultStore() {
   if (::geteuid() == 0) return "/var/lib/wavetune";
-  const std::string state = Environment("XDG_STATE_HOME");
+  const std::string state = EnvironmentVariable("XDG_STATE_HOME");
   if (!state.empty()) return state + "/wavetune";
-  const std::string home = Environment("HOME");
+  const std::string home = EnvironmentVariable("HOME");
   return home.empty() ? "" : home + "/.local/state/wavetune";
 }
 

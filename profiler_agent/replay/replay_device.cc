@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/input_file.h"
 #include "base/status_macros.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/exclusion.h"
@@ -71,8 +72,7 @@ absl::Status ReplayDevice::ReadTrace(const KernelSpec& spec) {
   ASSIGN_OR_RETURN(const TraceFolder trace,
                    LoadTraceFolder(folder, {.exhaustive = judged_}));
   if (absl::Status status = CheckSameKernel(trace.spec, spec); !status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(folder, ": ", status.message()));
+    return AtPath(status, folder);
   }
   candidates_.clear();
   latencies_.clear();

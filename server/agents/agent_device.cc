@@ -49,15 +49,7 @@ absl::StatusOr<WireKernel> ToWire(const KernelFiles& kernel) {
 Sample ToSample(const MeasureItem& item, const v1::Sample& proto) {
   // What was asked for counts, whatever the agent echoes.
   Sample sample{.configuration = item.configuration, .problem = item.problem};
-  sample.latency_us = proto.latency_us();
-  sample.min_us = proto.min_us();
-  sample.relative_spread = proto.relative_spread();
-  sample.launches = proto.launches();
-  sample.device_time_us = proto.device_time_us();
-  sample.suspect = proto.suspect();
-  sample.sm_clock_mhz = proto.sm_clock_mhz();
-  sample.throttled = proto.throttled();
-  sample.throttle_reasons = proto.throttle_reasons();
+  TakeMeasured(proto, sample);
   return sample;
 }
 

@@ -241,21 +241,27 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
       absl::StrCat("it chooses ",
                    FormatConfiguration(kernel_->spec, candidate.configuration),
                    ", which computes wrong results");
-  const absl::Status stored =
-      services_.tables->Withdraw(control_->record().key, table, why);
-  if (!stored.ok()) {
-    services_.warn(
-        absl::StrCat("table ", table.digest, " of kernel ", table.key.kernel,
-                     " is withdrawn, which is stored as soon as it can be: ",
-                     stored.message()));
-  }
-  services_.warn(absl::StrCat("table ", table.digest, " of kernel ",
-                              table.key.kernel, " is withdrawn: ", why));
+  Withdraw(table, why);
   withdrawn_ = absl::StrCat("; table ", table.digest.substr(0, 8),
                             " was withdrawn: ", why);
   // Nobody is to be compared with it, nor to take anything over from it.
   incumbent_ = Incumbent();
   input_.incumbent = nullptr;
+}
+
+void ProfilingJob::Withdraw(const TableRecord& table, const std::string& why) {
+  const std::string name =
+      absl::StrCat("table ", table.digest, " of kernel ", table.key.kernel);
+  const absl::Status stored =
+      services_.tables->Withdraw(control_->record().key, table, why);
+  if (!stored.ok()) {
+    services_.warn(
+        absl::StrCat(name,
+                     " is withdrawn, which is stored as soon as it can "
+                     "be: ",
+                     stored.message()));
+  }
+  services_.warn(absl::StrCat(name, " is withdrawn: ", why));
 }
 
 absl::Status ProfilingJob::Prepare(
@@ -596,7 +602,8 @@ absl::Status ProfilingJob::WithdrawIfFoundWrongSince(
                     "meanwhile: ",
                     *wrong);
   });
-  return services_.tables->Withdraw(promoted.key, promoted, *wrong);
+  Withdraw(promoted, *wrong);
+  return absl::OkStatus();
 }
 
 void ProfilingJob::ForgetOldSamples(const ProfileKey& key) {

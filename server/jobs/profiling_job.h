@@ -78,6 +78,9 @@ class ProfilingJob {
   void TakeRecord(const CandidateRecord& record);
   // Ends the serving of a table that chooses what was just shown wrong.
   void WithdrawIfWrong(const CandidateRecord& record);
+  // Ends the serving of a table, and says so; kept for later where the store
+  // cannot take it.
+  void Withdraw(const TableRecord& table, const std::string& why);
   // Has candidates prepared and hands out each record; then withdraws what
   // serves by now and chooses one that is wrong.
   absl::Status Prepare(const std::string& specialisation,

@@ -31,12 +31,13 @@ constexpr int kMaxDepth = 100;
 
 // "4 KiB", "12.5 MiB".
 std::string Size(size_t bytes) {
-  constexpr double kKiB = 1024, kMiB = kKiB * kKiB;
-  const auto size = static_cast<double>(bytes);
-  if (size >= kMiB)
-    return absl::StrCat(std::round(size / kMiB * 10) / 10, " MiB");
-  if (size >= kKiB)
-    return absl::StrCat(std::round(size / kKiB * 10) / 10, " KiB");
+  const auto in = [bytes](size_t unit) {
+    return std::round(static_cast<double>(bytes) / static_cast<double>(unit) *
+                      10) /
+           10;
+  };
+  if (bytes >= kMiB) return absl::StrCat(in(kMiB), " MiB");
+  if (bytes >= kKiB) return absl::StrCat(in(kKiB), " KiB");
   return absl::StrCat(bytes, " bytes");
 }
 

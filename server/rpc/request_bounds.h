@@ -16,6 +16,8 @@
 
 namespace wavetune {
 
+inline constexpr size_t kKiB = 1024, kMiB = kKiB * kKiB;
+
 struct RequestBounds {
   size_t wire_bytes = 0;
   // Of the parsed message, estimated from above.

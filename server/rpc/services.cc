@@ -43,7 +43,6 @@ constexpr QueueLimit kAgentLimit = {.messages = 4096,
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
 // Limits of requests (docs/limits.md): what they take on the wire, and parsed.
-constexpr size_t kKiB = 1024, kMiB = kKiB * kKiB;
 // A name or two, an id, a digest.
 constexpr RequestBounds kFewWords{4 * kKiB, 64 * kKiB};
 // Up to 256 kernels with their digests.
