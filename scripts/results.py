@@ -11,6 +11,7 @@ import argparse
 import datetime
 import json
 import pathlib
+import re
 import sys
 
 KEYS = ("id", "what", "target", "measured", "unit", "machine", "driver",
@@ -79,8 +80,11 @@ def page(folder):
                          f"{e['machine']}, {e['commit']}, {e['date']} |")
         lines.append("")
         for e in listed:
-            extra = f" {e['conditions']}" if e["conditions"] else ""
-            lines.append(f"- {e['what']}: `{e['command']}`.{extra}")
+            command = f": `{e['command']}`" if e["command"] else ""
+            lines.append(f"- {e['what']}{command}.")
+            # A sentence a line.
+            lines += [f"  {sentence}" for sentence
+                      in re.split(r"(?<=\.)\s+", e["conditions"]) if sentence]
         lines.append("")
     return "\n".join(lines)
 
