@@ -36,7 +36,7 @@ constexpr double kDrainIntervalS = 2;
 
 absl::StatusOr<Links> OpenLinks(const ClientSettings& settings) {
   Links links;
-  if (settings.mode == ClientMode::kReplay) return links;
+  if (settings.mode == ClientMode::kOffline) return links;
   for (const std::string& endpoint : settings.endpoints) {
     ASSIGN_OR_RETURN(std::unique_ptr<DaemonLink> link,
                      DaemonLink::Open(endpoint, settings.timeout_s));

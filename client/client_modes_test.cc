@@ -174,7 +174,7 @@ TEST_F(ClientModesTest, OffKnowsTheDefaultOfATableThatWasWithdrawn) {
 
 TEST_F(ClientModesTest, ReplayAsksNoDaemon) {
   node_.Promote(table_);
-  const auto client = Connect(ClientMode::kReplay);
+  const auto client = Connect(ClientMode::kOffline);
   const absl::Status nothing = client->GetTuner("add").status();
   EXPECT_TRUE(absl::IsNotFound(nothing)) << nothing;
   EXPECT_THAT(std::string(nothing.message()), HasSubstr(node_.cache_dir()));
@@ -187,7 +187,7 @@ TEST_F(ClientModesTest, ReplayAsksNoDaemon) {
 }
 
 TEST_F(ClientModesTest, ReplayTakesATableFile) {
-  ClientOptions options = Options(ClientMode::kReplay);
+  ClientOptions options = Options(ClientMode::kOffline);
   options.table_file = Write(table_);
   EXPECT_EQ(Connect(options)->GetTuner("add")->digest(), table_.info.digest());
   const absl::Status other = Connect(options)->GetTuner("gemm").status();
@@ -201,7 +201,7 @@ TEST_F(ClientModesTest, SeveralFilesThatFitAreAChoiceToMake) {
   const FetchedTable second = Serve(other, "GPU-9");
   Write(table_);
   Write(second);
-  ClientOptions options = Options(ClientMode::kReplay);
+  ClientOptions options = Options(ClientMode::kOffline);
   options.table_file = folder_.path();
   const auto client = Connect(options);
   const absl::Status status = client->GetTuner("add").status();
@@ -252,7 +252,7 @@ TEST_F(ClientModesTest, OffAnswersTheDefaultWhateverThereIs) {
 TEST_F(ClientModesTest, AManifestTellsTheDefaultWhereNothingElseDoes) {
   node_.Stop();
   for (const ClientMode mode :
-       {ClientMode::kAuto, ClientMode::kReplay, ClientMode::kOff}) {
+       {ClientMode::kAuto, ClientMode::kOffline, ClientMode::kOff}) {
     const auto client = Connect(mode);
     const auto tuner =
         client->GetTuner("gemm_f32", {.manifest = kGemmManifest});
@@ -300,7 +300,7 @@ TEST_F(ClientModesTest, ASetIsPinnedByItsDigestInReplay) {
   Table newer = TinyTable();
   newer.near_tie = 0.01;
   Cache(Serve(newer, "GPU-1", 2));  // Must not displace what is pinned.
-  ClientOptions options = Options(ClientMode::kReplay);
+  ClientOptions options = Options(ClientMode::kOffline);
   options.pin = digest;
   EXPECT_EQ(Connect(options)->GetTuner("add")->digest(), table_.info.digest());
   options.pin = std::string(64, 'a');

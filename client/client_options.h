@@ -28,7 +28,7 @@ enum class ClientMode {
   // Local files only: the pinned set's, else the cache, else the table file,
   // else the kernel's default. No daemon is asked and nothing changes while the
   // process runs.
-  kReplay,
+  kOffline,
   // The kernel's default, always. A table or a daemon is looked at only to
   // learn what the default is.
   kOff,

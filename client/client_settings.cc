@@ -44,7 +44,7 @@ absl::StatusOr<ClientMode> ModeOf(const ClientOptions& options,
   const Given given{environment("WAVETUNE_MODE"), "WAVETUNE_MODE"};
   if (given.value.empty()) return ClientMode::kAuto;
   for (const ClientMode mode :
-       {ClientMode::kAuto, ClientMode::kReplay, ClientMode::kOff}) {
+       {ClientMode::kAuto, ClientMode::kOffline, ClientMode::kOff}) {
     if (ToString(mode) == absl::string_view(given.value)) return mode;
   }
   return Illegal(given, given.value, "auto, replay or off");
@@ -166,7 +166,7 @@ absl::string_view ToString(ClientMode mode) {
   switch (mode) {
     case ClientMode::kAuto:
       return "auto";
-    case ClientMode::kReplay:
+    case ClientMode::kOffline:
       return "replay";
     case ClientMode::kOff:
       return "off";

@@ -53,7 +53,7 @@ TEST(ClientSettingsTest, ReportsOfUseAreTurnedOffByOptionEnvironmentOrMode) {
   EXPECT_FALSE(Resolve({.usage_feedback = false}, {{"WAVETUNE_USAGE", "on"}})
                    ->usage_feedback)
       << "the program said no";
-  EXPECT_FALSE(Resolve({.mode = ClientMode::kReplay}, {})->usage_feedback);
+  EXPECT_FALSE(Resolve({.mode = ClientMode::kOffline}, {})->usage_feedback);
   EXPECT_FALSE(Resolve({.mode = ClientMode::kOff}, {})->usage_feedback);
 }
 
@@ -75,7 +75,7 @@ TEST(ClientSettingsTest, TheEnvironmentSpeaksWhereTheProgramDoesNot) {
   const auto settings = Resolve({}, variables);
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_THAT(settings->endpoints, ElementsAre("unix:/a.sock", "node2:7000"));
-  EXPECT_EQ(settings->mode, ClientMode::kReplay);
+  EXPECT_EQ(settings->mode, ClientMode::kOffline);
   EXPECT_EQ(settings->table_file, "/tmp");
   EXPECT_EQ(settings->table_file_given_as, "WAVETUNE_TABLE_FILE");
   EXPECT_EQ(settings->pinned_set->tables().at("gemm"), digest);

@@ -20,7 +20,8 @@ using testing::TwoRowTable;
 
 Table WithDelta(double delta) {
   Table table = TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta =
+      delta;
   return table;
 }
 

@@ -36,7 +36,8 @@ bool Eventually(const std::function<bool()>& condition) {
 // TinyTable with a prediction of its own, so with a digest of its own.
 Table ServedDelta(double delta) {
   Table table = TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta =
+      delta;
   return table;
 }
 

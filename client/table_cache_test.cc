@@ -33,7 +33,8 @@ class TableCacheTest : public ::testing::Test {
 
 Table TableWithDelta(double delta) {
   Table table = TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta =
+      delta;
   return table;
 }
 

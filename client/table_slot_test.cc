@@ -29,7 +29,8 @@ OfferedTable Offered(const Table& table, bool stale = false) {
 // TinyTable with a prediction of its own, so with a digest of its own.
 Table WithDelta(double delta) {
   Table table = TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta =
+      delta;
   return table;
 }
 
@@ -310,7 +311,7 @@ TEST_F(TableSlotTest, EachTableCountsItsOwnDecisions) {
   DrainedUsage drained;
   ASSERT_EQ(recorders.size(), 2U);
   recorders[""]->Drain(&drained);
-  EXPECT_EQ(drained.counts, (UsageCounts{.standard = 2}));
+  EXPECT_EQ(drained.counts, (UsageCounts{.defaults = 2}));
   recorders[digest]->Drain(&drained);
   EXPECT_EQ(drained.counts, (UsageCounts{.fitted = 3, .stale = 1}));
 }

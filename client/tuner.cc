@@ -10,7 +10,7 @@ Decision Tuner::Resolve(const ProblemView& problem) const noexcept {
   return slot_->Resolve(problem);
 }
 
-std::vector<ExplainedRow> Tuner::Explain(const ProblemView& problem) const {
+std::vector<ExplainedGroup> Tuner::Explain(const ProblemView& problem) const {
   const std::shared_ptr<const TableState> state = slot_->current();
   if (state->table == nullptr) return {};
   return state->table->Explain(state->sub_table, problem);

@@ -58,7 +58,7 @@ class Tuner {
 
   // Returns each macro configuration's coordinates and prediction, best first.
   // Allocates; for people.
-  std::vector<ExplainedRow> Explain(const ProblemView& problem) const;
+  std::vector<ExplainedGroup> Explain(const ProblemView& problem) const;
 
   // Returns the portfolio: all configurations that Resolve can answer with the
   // current table for the specialisation, the default included. For compiling

@@ -139,11 +139,11 @@ struct VerificationPlan {
     Configuration chosen;  // Of the new table.
     Configuration
         incumbent;  // Of the serving table, the default where there is none.
-    Configuration standard;  // The default.
+    Configuration default_configuration;  // The default.
     // Another table's choice stands in `incumbent`.
     bool has_incumbent = true;
-    // The default stands in `standard`; false where it cannot be measured (it
-    // does not compile, is wrong, ...): then the chosen one does.
+    // The default stands in `default_configuration`; false where it cannot be
+    // measured (it does not compile, is wrong, ...): then the chosen one does.
     bool has_default = true;
   };
   std::vector<Point> points;

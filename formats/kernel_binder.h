@@ -76,7 +76,8 @@ class KernelBinder {
   Implementation BindImplementation(const v1::Implementation& implementation,
                                     const std::string& path);
   TensorMap BindTensorMap(const v1::TensorMap& map, const std::string& path);
-  Peer BindPeer(const v1::Peer& peer, const std::string& path);
+  VendorBaseline BindVendorBaseline(const v1::VendorBaseline& baseline,
+                                    const std::string& path);
   Argument BindArgument(const v1::Argument& argument, const std::string& path);
   Configuration BindDefault();
   // Multiplies a grid out and appends its problems, each with an equal share of

@@ -27,7 +27,7 @@ mapping {
   tiles { ceil_div { numerator { dimension: "n" } denominator { parameter: "BLOCK" } } }
   iterations_per_tile { ceil_div { numerator { dimension: "k" } denominator { parameter: "STEP" } } }
 }
-implementations { backend: "opencl" sources: "copy.cl" entry: "copy" group_size { constant: 1 } compile_options: "-O" }
+implementations { backend: "opencl" sources: "copy.cl" entry: "copy" block_size { constant: 1 } compile_options: "-O" }
 arguments { name: "in" role: INPUT type: FLOAT32 elements { dimension: "n" } }
 arguments { name: "out" role: OUTPUT type: FLOAT32 elements { dimension: "n" } }
 correctness { source: "reference.cl" entry: "reference" work_items { dimension: "n" } relative_tolerance: 1e-5 }

@@ -23,14 +23,14 @@ Implementation KernelBinder::BindImplementation(
   result.entry = implementation.entry();
   result.compile_options.assign(implementation.compile_options().begin(),
                                 implementation.compile_options().end());
-  result.group_size =
-      BindOptional(implementation.has_group_size(), implementation.group_size(),
-                   path + ".group_size");
-  result.groups = BindOptional(implementation.has_groups(),
-                               implementation.groups(), path + ".groups");
-  result.local_memory_bytes = BindOptional(
-      implementation.has_local_memory_bytes(),
-      implementation.local_memory_bytes(), path + ".local_memory_bytes");
+  result.block_size =
+      BindOptional(implementation.has_block_size(), implementation.block_size(),
+                   path + ".block_size");
+  result.blocks = BindOptional(implementation.has_blocks(),
+                               implementation.blocks(), path + ".blocks");
+  result.shared_memory_bytes = BindOptional(
+      implementation.has_shared_memory_bytes(),
+      implementation.shared_memory_bytes(), path + ".shared_memory_bytes");
   result.cluster_size =
       BindOptional(implementation.has_cluster_size(),
                    implementation.cluster_size(), path + ".cluster_size");
@@ -45,20 +45,22 @@ Implementation KernelBinder::BindImplementation(
   result.device_predicates =
       BindRelations(implementation.device_predicates(),
                     path + ".device_predicates", Scope::kDevice);
-  for (int i = 0; i < implementation.peers_size(); ++i) {
-    result.peers.push_back(BindPeer(implementation.peers(i),
-                                    absl::StrCat(path, ".peers[", i, "]")));
+  for (int i = 0; i < implementation.vendor_baselines_size(); ++i) {
+    result.vendor_baselines.push_back(
+        BindVendorBaseline(implementation.vendor_baselines(i),
+                           absl::StrCat(path, ".vendor_baselines[", i, "]")));
   }
   return result;
 }
 
-Peer KernelBinder::BindPeer(const v1::Peer& peer, const std::string& path) {
-  Peer result{.library = peer.library()};
-  if (!peer.has_matrix_product()) {
+VendorBaseline KernelBinder::BindVendorBaseline(
+    const v1::VendorBaseline& baseline, const std::string& path) {
+  VendorBaseline result{.library = baseline.library()};
+  if (!baseline.has_matrix_product()) {
     Fault(path, "says no operation; give matrix_product");
     return result;
   }
-  const v1::MatrixProduct& product = peer.matrix_product();
+  const v1::MatrixProduct& product = baseline.matrix_product();
   const std::string prefix = path + ".matrix_product.";
   const auto argument = [&](const std::string& name, const char* field) {
     return Find(arguments_, name, prefix + field, "argument");

@@ -147,7 +147,7 @@ arguments { name: "a" role: INPUT type: BFLOAT16 elements { dimension: "m" } }
 arguments { name: "b" role: INPUT type: BFLOAT16 elements { dimension: "n" } }
 implementations {
   backend: "cuda"
-  group_size { sum { terms { constant: 128 } terms { product { factors { constant: 4 } factors { parameter: "V" } } } } }
+  block_size { sum { terms { constant: 128 } terms { product { factors { constant: 4 } factors { parameter: "V" } } } } }
   cluster_size { parameter: "V" }
   persistent_if { left { factors: "V" } op: LESS right { coefficient: 4 } }
   tensor_maps {
@@ -173,7 +173,7 @@ Implementation BindCuda() {
 TEST(KernelSpecConversionTest, BindsTheSizesOfALaunch) {
   const Implementation cuda = BindCuda();
   EXPECT_EQ(
-      cuda.group_size,
+      cuda.block_size,
       Expression::Sum({Expression::Constant(128),
                        Expression::Product({Expression::Constant(4),
                                             Expression::OfParameter(1)})}));
@@ -212,21 +212,22 @@ TEST(KernelSpecConversionTest, BindsTensorMapsInTheirOrder) {
 TEST(KernelSpecConversionTest, BindsAPeersProduct) {
   const KernelSpec spec =
       KernelSpecFromProto(
-          ParseSpec(std::string(kSpec) + kCuda +
-                    "implementations { backend: \"cuda\" peers { library: "
-                    "\"cublaslt\" matrix_product { a: \"b\" b: \"a\" out: "
-                    "\"a\" m: \"n\" n: \"m\" k: \"k\" b_transposed: true } "
-                    "} }"))
+          ParseSpec(
+              std::string(kSpec) + kCuda +
+              "implementations { backend: \"cuda\" vendor_baselines { library: "
+              "\"cublaslt\" matrix_product { a: \"b\" b: \"a\" out: "
+              "\"a\" m: \"n\" n: \"m\" k: \"k\" b_transposed: true } "
+              "} }"))
           .value();
-  EXPECT_THAT(spec.implementations.at(1).peers,
-              ElementsAre(Peer{.library = "cublaslt",
-                               .product = {.a = 1,
-                                           .b = 0,
-                                           .out = 0,
-                                           .m = 1,
-                                           .n = 0,
-                                           .k = 2,
-                                           .b_transposed = true}}));
+  EXPECT_THAT(spec.implementations.at(1).vendor_baselines,
+              ElementsAre(VendorBaseline{.library = "cublaslt",
+                                         .product = {.a = 1,
+                                                     .b = 0,
+                                                     .out = 0,
+                                                     .m = 1,
+                                                     .n = 0,
+                                                     .k = 2,
+                                                     .b_transposed = true}}));
 }
 
 TEST(KernelSpecConversionTest, AnImplementationWithoutLaunchFieldsHasNone) {
@@ -243,10 +244,10 @@ TEST(KernelSpecConversionTest, AnImplementationWithoutLaunchFieldsHasNone) {
 
 TEST(KernelSpecConversionTest, ReportsFaultsOfLaunchFieldsWithTheirPlace) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"group_size { sum {} }",
-       "implementations[0].group_size.sum.terms: needs at least one entry"},
-      {"group_size { sum { terms { parameter: \"W\" } } }",
-       "group_size.sum.terms[0]: unknown parameter \"W\""},
+      {"block_size { sum {} }",
+       "implementations[0].block_size.sum.terms: needs at least one entry"},
+      {"block_size { sum { terms { parameter: \"W\" } } }",
+       "block_size.sum.terms[0]: unknown parameter \"W\""},
       {"cluster_size {}", "implementations[0].cluster_size: is empty"},
       {"persistent_if { left { factors: \"m\" } op: LESS right { coefficient: "
        "4 } }",
@@ -263,12 +264,12 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfLaunchFieldsWithTheirPlace) {
        "tensor_maps[0].argument: unknown argument \"z\""},
       {"tensor_maps { extents { dimension: \"k\" } }",
        "tensor_maps[0].box: needs at least one entry"},
-      {"peers { library: \"cublaslt\" }",
-       "peers[0]: says no operation; give matrix_product"},
-      {"peers { matrix_product { a: \"z\" } }",
-       "peers[0].matrix_product.a: unknown argument \"z\""},
-      {"peers { matrix_product { k: \"z\" } }",
-       "peers[0].matrix_product.k: unknown dimension \"z\""},
+      {"vendor_baselines { library: \"cublaslt\" }",
+       "vendor_baselines[0]: says no operation; give matrix_product"},
+      {"vendor_baselines { matrix_product { a: \"z\" } }",
+       "vendor_baselines[0].matrix_product.a: unknown argument \"z\""},
+      {"vendor_baselines { matrix_product { k: \"z\" } }",
+       "vendor_baselines[0].matrix_product.k: unknown dimension \"z\""},
       {"tensor_maps { enabled_by: \"m\" }",
        "tensor_maps[0].enabled_by: unknown parameter \"m\""},
   };

@@ -42,8 +42,8 @@ TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
   const auto at_default = [&](const Expression& expression) {
     return Evaluate(expression, ProblemView(), spec.default_configuration);
   };
-  EXPECT_EQ(at_default(*cuda->group_size), 128 * 2 + 128);
-  EXPECT_EQ(at_default(*cuda->local_memory_bytes),
+  EXPECT_EQ(at_default(*cuda->block_size), 128 * 2 + 128);
+  EXPECT_EQ(at_default(*cuda->shared_memory_bytes),
             2048 + 2 * 64 * 6 * (128 + 128) + 8192 * 2);
   EXPECT_EQ(at_default(*cuda->cluster_size), 1);
   ASSERT_EQ(cuda->tensor_maps.size(), 3u);

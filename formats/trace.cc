@@ -210,13 +210,13 @@ class Parser {
     int64_t registers = 0;
     RETURN_IF_ERROR(cells_.ReadCount(columns_.blocks_per_sm, blocks));
     RETURN_IF_ERROR(cells_.ReadCount(columns_.registers, registers));
-    RETURN_IF_ERROR(
-        cells_.ReadCount(columns_.shared_memory, candidate.local_memory_bytes));
+    RETURN_IF_ERROR(cells_.ReadCount(columns_.shared_memory,
+                                     candidate.shared_memory_bytes));
     candidate.registers = static_cast<int32_t>(registers);
     candidate.blocks_per_multiprocessor =
         static_cast<int32_t>(std::max<int64_t>(1, blocks));
-    candidate.capacity = int64_t{std::max(1, device_.multiprocessors)} *
-                         candidate.blocks_per_multiprocessor;
+    candidate.tiles_per_wave = int64_t{std::max(1, device_.multiprocessors)} *
+                               candidate.blocks_per_multiprocessor;
     return absl::OkStatus();
   }
 

@@ -19,7 +19,7 @@ struct CandidateColumns {
   int number = TraceCells::kAbsent;
   int specialisation = TraceCells::kAbsent;
   std::vector<int> parameters;
-  int capacity = TraceCells::kAbsent;
+  int tiles_per_wave = TraceCells::kAbsent;
   int blocks_per_sm = TraceCells::kAbsent;
   int registers = TraceCells::kAbsent;
   int shared_memory = TraceCells::kAbsent;
@@ -38,7 +38,7 @@ absl::StatusOr<CandidateColumns> FindColumns(const KernelSpec& spec,
     RETURN_IF_ERROR(
         cells.Require(parameter.name, columns.parameters.emplace_back()));
   }
-  columns.capacity = cells.Find("capacity");
+  columns.tiles_per_wave = cells.Find("capacity");
   columns.blocks_per_sm = cells.Find("blocks_per_sm");
   columns.registers = cells.Find("registers_per_thread");
   columns.shared_memory = cells.Find("shared_memory_bytes");
@@ -53,14 +53,15 @@ absl::Status ReadFacts(const TraceCells& cells, const CandidateColumns& columns,
   RETURN_IF_ERROR(cells.ReadCount(columns.blocks_per_sm, blocks));
   RETURN_IF_ERROR(cells.ReadCount(columns.registers, registers));
   RETURN_IF_ERROR(
-      cells.ReadCount(columns.shared_memory, candidate.local_memory_bytes));
-  RETURN_IF_ERROR(cells.ReadCount(columns.capacity, candidate.capacity));
+      cells.ReadCount(columns.shared_memory, candidate.shared_memory_bytes));
+  RETURN_IF_ERROR(
+      cells.ReadCount(columns.tiles_per_wave, candidate.tiles_per_wave));
   candidate.registers = static_cast<int32_t>(registers);
   candidate.blocks_per_multiprocessor =
       static_cast<int32_t>(std::max<int64_t>(1, blocks));
-  if (candidate.capacity < 1) {
-    candidate.capacity = int64_t{std::max(1, device.multiprocessors)} *
-                         candidate.blocks_per_multiprocessor;
+  if (candidate.tiles_per_wave < 1) {
+    candidate.tiles_per_wave = int64_t{std::max(1, device.multiprocessors)} *
+                               candidate.blocks_per_multiprocessor;
   }
   if (columns.excluded != TraceCells::kAbsent) {
     candidate.excluded_reason = std::string(cells.cell(columns.excluded));
@@ -150,11 +151,12 @@ std::string FormatTraceCandidates(
     const Candidate& candidate = candidates[i].candidate;
     absl::StrAppend(&csv, i);
     if (specialised) absl::StrAppend(&csv, ",", candidates[i].specialisation);
-    absl::StrAppend(
-        &csv, ",", absl::StrJoin(candidate.configuration.values(), ","), ",",
-        candidate.capacity, ",", candidate.blocks_per_multiprocessor, ",");
+    absl::StrAppend(&csv, ",",
+                    absl::StrJoin(candidate.configuration.values(), ","), ",",
+                    candidate.tiles_per_wave, ",",
+                    candidate.blocks_per_multiprocessor, ",");
     absl::StrAppend(&csv, candidate.registers, ",",
-                    candidate.local_memory_bytes, ",",
+                    candidate.shared_memory_bytes, ",",
                     Cell(candidate.excluded_reason), "\n");
   }
   return csv;

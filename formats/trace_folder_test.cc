@@ -47,7 +47,7 @@ TraceFolder SmallTrace() {
                   .architecture = "sm_90",
                   .multiprocessors = 132};
   const Configuration usable = trace.spec.default_configuration;
-  trace.candidates = {{"", {.configuration = usable, .capacity = 128}}};
+  trace.candidates = {{"", {.configuration = usable, .tiles_per_wave = 128}}};
   const auto sample = [&](std::vector<int64_t> extents, double latency_us) {
     Sample s{.configuration = usable,
              .problem = {.extents = std::move(extents)}};
@@ -139,7 +139,7 @@ TEST_F(TraceFolderTest, LinesThatSpellOutTheirParametersAreReadToo) {
   const auto trace = LoadTraceFolder(kRecorded);
   ASSERT_TRUE(trace.ok()) << trace.status();
   EXPECT_EQ(trace->candidates.size(), 176u);
-  EXPECT_GT(trace->candidates[0].candidate.capacity, 132);
+  EXPECT_GT(trace->candidates[0].candidate.tiles_per_wave, 132);
   EXPECT_EQ(trace->anchors.size(), 25359u);
   EXPECT_TRUE(trace->representative.empty());
   EXPECT_GT(trace->exhaustive.size(), 10000u);
@@ -262,7 +262,7 @@ TEST_F(TraceFolderTest, AWholeRecordingOfAGpuFitsIntoThreeMegabytes) {
   input.candidates.emplace_back();
   trace.candidates.clear();
   for (const Configuration& c : EnumerateConfigurations(trace.spec)) {
-    const Candidate candidate{.configuration = c, .capacity = 132};
+    const Candidate candidate{.configuration = c, .tiles_per_wave = 132};
     trace.candidates.push_back({"", candidate});
     input.candidates[0].push_back(candidate);
   }

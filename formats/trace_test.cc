@@ -71,11 +71,11 @@ TEST(ParseTraceTest, ReadsEachCandidateOnceWithItsFacts) {
   ASSERT_EQ(trace->candidates.size(), 2u);
   const Candidate& first = trace->candidates[0];
   EXPECT_EQ(first.configuration, Configuration({16, 64, 32, 2, 4}));
-  EXPECT_EQ(first.capacity, 1320);
+  EXPECT_EQ(first.tiles_per_wave, 1320);
   EXPECT_EQ(first.blocks_per_multiprocessor, 10);
   EXPECT_EQ(first.registers, 47);
-  EXPECT_EQ(first.local_memory_bytes, 5120);
-  EXPECT_EQ(trace->candidates[1].capacity, 264);
+  EXPECT_EQ(first.shared_memory_bytes, 5120);
+  EXPECT_EQ(trace->candidates[1].tiles_per_wave, 264);
   EXPECT_THAT(trace->candidates_by_specialisation,
               ElementsAre(trace->candidates));
 }
@@ -92,7 +92,7 @@ TEST(ParseTraceTest, DoesWithoutOptionalColumns) {
   EXPECT_EQ(trace->samples[0].latency_us, 159.019);
   EXPECT_EQ(trace->samples[0].min_us, 159.019);
   EXPECT_EQ(trace->samples[0].relative_spread, 0);
-  EXPECT_EQ(trace->candidates[0].capacity, 132);
+  EXPECT_EQ(trace->candidates[0].tiles_per_wave, 132);
 }
 
 TEST(ParseTraceTest, PrefersTheMedianOverAPlainLatency) {
@@ -119,8 +119,8 @@ TEST(ParseTraceTest, TellsSpecialisationsApartByTheirDefines) {
   EXPECT_EQ(trace->samples[2].problem.specialisation, "");
   EXPECT_EQ(trace->candidates.size(), 1u);
   ASSERT_EQ(trace->candidates_by_specialisation.size(), 2u);
-  EXPECT_EQ(trace->candidates_by_specialisation[0][0].capacity, 6 * 132);
-  EXPECT_EQ(trace->candidates_by_specialisation[1][0].capacity, 5 * 132);
+  EXPECT_EQ(trace->candidates_by_specialisation[0][0].tiles_per_wave, 6 * 132);
+  EXPECT_EQ(trace->candidates_by_specialisation[1][0].tiles_per_wave, 5 * 132);
 }
 
 TEST(ParseTraceTest, ADefineWithoutAColumnMatchesNoLine) {
@@ -227,10 +227,10 @@ TEST(TraceCandidatesTest, HaveTheirFactsAndWhyTheyAreExcluded) {
   const Candidate& first = candidates[0].candidate;
   EXPECT_EQ(first.configuration, Configuration({16, 64, 32, 2, 4}));
   // Not a multiple of the multiprocessors: whole clusters need not fill all.
-  EXPECT_EQ(first.capacity, 1312);
+  EXPECT_EQ(first.tiles_per_wave, 1312);
   EXPECT_EQ(first.blocks_per_multiprocessor, 10);
   EXPECT_EQ(first.registers, 47);
-  EXPECT_EQ(first.local_memory_bytes, 5120);
+  EXPECT_EQ(first.shared_memory_bytes, 5120);
   EXPECT_FALSE(first.excluded());
   EXPECT_EQ(candidates[2].candidate.excluded_reason, "crashed: exit code 1");
   EXPECT_EQ(UsableBySpecialisation(TritonGemmSpec(), candidates)[0].size(), 2u);
@@ -271,8 +271,8 @@ TEST(TraceCandidatesTest, NameTheirSpecialisationWhereThereAreSome) {
   ASSERT_TRUE(read.ok()) << read.status();
   const auto usable = UsableBySpecialisation(spec, *read);
   ASSERT_EQ(usable.size(), 2u);
-  EXPECT_EQ(usable[0][0].capacity, 6 * 132);
-  EXPECT_EQ(usable[1][0].capacity, 5 * 132);
+  EXPECT_EQ(usable[0][0].tiles_per_wave, 6 * 132);
+  EXPECT_EQ(usable[1][0].tiles_per_wave, 5 * 132);
   const auto trace =
       ParseTrace(spec, H200(),
                  "candidate,batch,heads,kv_heads,seq_q,seq_kv,latency_us\n"
@@ -322,7 +322,7 @@ TEST(ParseTraceTest, ReadsLinesThatNameTheirCandidateByNumber) {
   EXPECT_EQ(trace->samples[1].relative_spread, 0.3);
   EXPECT_TRUE(trace->samples[1].suspect);
   EXPECT_FALSE(trace->samples[0].suspect);
-  EXPECT_EQ(trace->candidates[1].capacity, 1312);
+  EXPECT_EQ(trace->candidates[1].tiles_per_wave, 1312);
 }
 
 TEST(ParseTraceTest, NamesACandidateThatIsNotListed) {

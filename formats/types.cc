@@ -141,7 +141,7 @@ DeviceFacts DeviceFactsFromProto(const v1::DeviceFacts& proto) {
   facts.compiler = proto.compiler();
   facts.last_level_cache_bytes = proto.last_level_cache_bytes();
   facts.max_group_size = proto.max_group_size();
-  facts.max_local_memory_bytes = proto.max_local_memory_bytes();
+  facts.max_shared_memory_bytes = proto.max_shared_memory_bytes();
   return facts;
 }
 
@@ -160,7 +160,7 @@ v1::DeviceFacts DeviceFactsToProto(const DeviceFacts& facts) {
   proto.set_compiler(facts.compiler);
   proto.set_last_level_cache_bytes(facts.last_level_cache_bytes);
   proto.set_max_group_size(facts.max_group_size);
-  proto.set_max_local_memory_bytes(facts.max_local_memory_bytes);
+  proto.set_max_shared_memory_bytes(facts.max_shared_memory_bytes);
   return proto;
 }
 
@@ -206,21 +206,22 @@ Candidate CandidateFromProto(const Configuration& configuration,
                              const v1::CandidateFacts& proto) {
   Candidate candidate;
   candidate.configuration = configuration;
-  candidate.capacity = proto.capacity() < 1 ? 1 : proto.capacity();
+  candidate.tiles_per_wave =
+      proto.tiles_per_wave() < 1 ? 1 : proto.tiles_per_wave();
   candidate.blocks_per_multiprocessor = proto.blocks_per_multiprocessor() < 1
                                             ? 1
                                             : proto.blocks_per_multiprocessor();
   candidate.registers = proto.registers();
-  candidate.local_memory_bytes = proto.local_memory_bytes();
+  candidate.shared_memory_bytes = proto.shared_memory_bytes();
   return candidate;
 }
 
 v1::CandidateFacts CandidateFactsToProto(const Candidate& candidate) {
   v1::CandidateFacts proto;
-  proto.set_capacity(candidate.capacity);
+  proto.set_tiles_per_wave(candidate.tiles_per_wave);
   proto.set_blocks_per_multiprocessor(candidate.blocks_per_multiprocessor);
   proto.set_registers(candidate.registers);
-  proto.set_local_memory_bytes(candidate.local_memory_bytes);
+  proto.set_shared_memory_bytes(candidate.shared_memory_bytes);
   return proto;
 }
 
@@ -289,14 +290,14 @@ v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
   return proto;
 }
 
-v1::ExplainedRow ExplainedRowToProto(const std::vector<std::string>& parameters,
-                                     const ExplainedRow& row) {
-  v1::ExplainedRow proto;
+v1::ExplainedGroup ExplainedRowToProto(
+    const std::vector<std::string>& parameters, const ExplainedGroup& row) {
+  v1::ExplainedGroup proto;
   AppendValues(parameters, row.configuration, proto.mutable_configuration());
   proto.set_tiles(row.coordinates.tiles);
   proto.set_iterations(row.coordinates.iterations);
   proto.set_waves(row.waves);
-  proto.set_capacity(row.capacity);
+  proto.set_tiles_per_wave(row.tiles_per_wave);
   std::string regime =
       row.row_regime.max_rows == std::numeric_limits<int64_t>::max()
           ? "any rows"

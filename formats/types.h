@@ -56,8 +56,8 @@ v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
 v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
                              const Decision& decision,
                              const std::string& stale_reason = "");
-v1::ExplainedRow ExplainedRowToProto(const std::vector<std::string>& parameters,
-                                     const ExplainedRow& row);
+v1::ExplainedGroup ExplainedRowToProto(
+    const std::vector<std::string>& parameters, const ExplainedGroup& row);
 
 }  // namespace wavetune
 

@@ -68,7 +68,7 @@ TEST(DeviceFactsConversionTest, RoundTrips) {
                     .compiler = "c",
                     .last_level_cache_bytes = 5,
                     .max_group_size = 6,
-                    .max_local_memory_bytes = 7};
+                    .max_shared_memory_bytes = 7};
   EXPECT_EQ(DeviceFactsFromProto(DeviceFactsToProto(facts)), facts);
 }
 

@@ -163,8 +163,8 @@ class ExportedKernelTest : public ::testing::Test {
              .parameters = {"BLOCK"}};
     LaunchDescriptor launch;
     launch.entry = "gemm";
-    launch.groups = Expression::CeilDiv({m}, {Expression::Constant(64)});
-    launch.group_size = 384;
+    launch.blocks = Expression::CeilDiv({m}, {Expression::Constant(64)});
+    launch.block_size = 384;
     launch.shared_bytes = Expression::Constant(100000);
     launch.persistent = true;
     launch.tensor_maps = {{.argument = 0,
@@ -183,7 +183,7 @@ class ExportedKernelTest : public ::testing::Test {
                                   .op = Relation::Operator::kMultipleOf,
                                   .right = {{.coefficient = 8}}}};
     Add({64}, "A", launch);
-    launch.groups = Expression::Product(
+    launch.blocks = Expression::Product(
         {Expression::CeilDiv({m}, {Expression::Constant(64)}),
          Expression::Constant(2)});
     launch.persistent = false;

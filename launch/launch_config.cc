@@ -2,11 +2,11 @@
 
 namespace wavetune {
 
-LaunchConfig::LaunchConfig(const LaunchShape& shape, int64_t groups,
+LaunchConfig::LaunchConfig(const LaunchShape& shape, int64_t blocks,
                            CUstream stream) {
-  config_.gridDimX = static_cast<unsigned>(groups);
+  config_.gridDimX = static_cast<unsigned>(blocks);
   config_.gridDimY = config_.gridDimZ = 1;
-  config_.blockDimX = static_cast<unsigned>(shape.group_size);
+  config_.blockDimX = static_cast<unsigned>(shape.block_size);
   config_.blockDimY = config_.blockDimZ = 1;
   config_.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
   config_.hStream = stream;

@@ -1,6 +1,6 @@
 // LaunchConfig: a CUlaunchConfig with its attributes.
 //
-//   const LaunchConfig config(shape, groups, stream);
+//   const LaunchConfig config(shape, blocks, stream);
 //   driver.cuLaunchKernelEx(config.get(), function, parameters, nullptr);
 //
 // What measures a kernel and what launches it in earnest launch it alike.
@@ -20,9 +20,9 @@ namespace wavetune {
 // Neither copied nor moved: it points into itself.
 class LaunchConfig {
  public:
-  // Launches `groups` groups, whatever shape.groups says: a multiple of
+  // Launches `blocks` blocks, whatever shape.blocks says: a multiple of
   // shape.cluster_size. Cannot fail.
-  LaunchConfig(const LaunchShape& shape, int64_t groups, CUstream stream);
+  LaunchConfig(const LaunchShape& shape, int64_t blocks, CUstream stream);
   LaunchConfig(const LaunchConfig&) = delete;
   LaunchConfig& operator=(const LaunchConfig&) = delete;
 

@@ -92,11 +92,11 @@ Json CandidateToJson(const LaunchFile& file, const LaunchCandidate& candidate) {
       {"sha256", candidate.sha256},
       {"size_bytes", candidate.size_bytes},
       {"entry", launch.entry},
-      {"block", {launch.group_size, 1, 1}},
+      {"block", {launch.block_size, 1, 1}},
       {"cluster", {launch.cluster_size, 1, 1}},
       {"dynamic_shared_bytes",
        ExpressionToJson(launch.shared_bytes, file.dimensions)},
-      {"grid", {ExpressionToJson(launch.groups, file.dimensions), 1, 1}},
+      {"grid", {ExpressionToJson(launch.blocks, file.dimensions), 1, 1}},
       {"persistent", launch.persistent},
       {"legal_if", std::move(legal_if)},
       {"parameters", std::move(parameters)}};
@@ -202,11 +202,11 @@ LaunchDescriptor ReadLaunch(JsonReader& reader, const Json& json,
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   LaunchDescriptor launch;
   launch.entry = reader.Text(json, "entry");
-  launch.group_size =
+  launch.block_size =
       reader.NumberIn(FirstOfThree(reader, json, "block"), "block", 1, kMost);
   launch.cluster_size = reader.NumberIn(FirstOfThree(reader, json, "cluster"),
                                         "cluster", 1, kMost);
-  launch.groups = reader.Take(
+  launch.blocks = reader.Take(
       "grid",
       ExpressionFromJson(FirstOfThree(reader, json, "grid"), dimensions));
   launch.shared_bytes = reader.Take(

@@ -37,10 +37,10 @@ LaunchFile File() {
                             .size_bytes = 1234};
   LaunchDescriptor& launch = candidate.launch;
   launch.entry = "gemm";
-  launch.groups = Expression::Product(
+  launch.blocks = Expression::Product(
       {Expression::CeilDiv({kM}, {Expression::Constant(64)}),
        Expression::Constant(2)});
-  launch.group_size = 384;
+  launch.block_size = 384;
   launch.shared_bytes = Expression::Constant(1000);
   launch.cluster_size = 2;
   launch.persistent = true;
@@ -85,8 +85,8 @@ TEST(LaunchFileTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(launch.problem_predicates,
             File().candidates[0].launch.problem_predicates);
   EXPECT_EQ(launch.arguments[1].role, ArgumentRole::kOutput);
-  EXPECT_EQ(ShapeOf(launch, {65, 8}), (LaunchShape{.groups = 4,
-                                                   .group_size = 384,
+  EXPECT_EQ(ShapeOf(launch, {65, 8}), (LaunchShape{.blocks = 4,
+                                                   .block_size = 384,
                                                    .shared_bytes = 1000,
                                                    .cluster_size = 2,
                                                    .persistent = true}));

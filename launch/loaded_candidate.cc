@@ -17,14 +17,14 @@ namespace {
 constexpr int64_t kPortableClusterSize = 8;
 
 // gridDim.x of every compute capability since 3.0.
-constexpr int64_t kMaxGroups = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
 
 absl::Status CheckGroups(const LaunchShape& shape) {
-  if (shape.groups <= kMaxGroups && shape.groups % shape.cluster_size == 0) {
+  if (shape.blocks <= kMaxBlocks && shape.blocks % shape.cluster_size == 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("the problem needs ", shape.groups,
+      absl::StrCat("the problem needs ", shape.blocks,
                    " blocks in clusters of ", shape.cluster_size,
                    "; at most 2^31 - 1 in whole clusters "
                    "will do"));
@@ -74,7 +74,7 @@ absl::Status LoadedCandidate::Admit() {
                                 CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function_),
       absl::StrCat("asking for the shared memory of ", candidate_.cubin)));
   const LaunchShape shape{
-      .group_size = launch.group_size,
+      .block_size = launch.block_size,
       .shared_bytes = constant ? Evaluate(launch.shared_bytes, ProblemView(),
                                           Configuration())
                                : target_.max_shared_bytes - static_bytes,
@@ -107,7 +107,7 @@ absl::StatusOr<int64_t> LoadedCandidate::Capacity(
   int blocks = 0;
   RETURN_IF_ERROR(driver.Check(
       driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, function_, static_cast<int>(shape.group_size),
+          &blocks, function_, static_cast<int>(shape.block_size),
           static_cast<size_t>(shape.shared_bytes)),
       absl::StrCat("asking for the residency of ", candidate_.cubin)));
   int clusters = 0;
@@ -118,12 +118,12 @@ absl::StatusOr<int64_t> LoadedCandidate::Capacity(
         driver.cuOccupancyMaxActiveClusters(&clusters, function_, config.get()),
         absl::StrCat("asking for the residency of ", candidate_.cubin)));
   }
-  const int64_t capacity =
+  const int64_t resident_blocks =
       CapacityOf(shape, target_.multiprocessors, blocks, clusters);
-  if (capacity > 0) return capacity;
+  if (resident_blocks > 0) return resident_blocks;
   return absl::FailedPreconditionError(absl::StrCat(
       "not one block of ", candidate_.cubin, " fits into this device: ",
-      shape.group_size, " threads, ", shape.shared_bytes,
+      shape.block_size, " threads, ", shape.shared_bytes,
       " bytes of shared memory, clusters of ", shape.cluster_size));
 }
 
@@ -142,23 +142,23 @@ absl::Status LoadedCandidate::Launch(CUstream stream,
   }
   const LaunchShape shape = ShapeOf(launch, problem);
   RETURN_IF_ERROR(CheckGroups(shape));
-  int64_t groups = shape.groups;
+  int64_t blocks = shape.blocks;
   if (shape.persistent) {
-    int64_t capacity = capacity_;
-    if (capacity == 0) {
-      ASSIGN_OR_RETURN(capacity, Capacity(shape));
+    int64_t resident_blocks = capacity_;
+    if (resident_blocks == 0) {
+      ASSIGN_OR_RETURN(resident_blocks, Capacity(shape));
     }
-    groups = GroupsToLaunch(shape, capacity);
+    blocks = BlocksToLaunch(shape, resident_blocks);
   }
   LaunchArguments arguments;
   RETURN_IF_ERROR(arguments.Fill(*target_.driver, launch, problem, buffers));
-  const LaunchConfig config(shape, groups, stream);
+  const LaunchConfig config(shape, blocks, stream);
   // The text is made for a failure only: this is a launch path.
   const CUresult code = target_.driver->cuLaunchKernelEx(
       config.get(), function_, arguments.pointers(), nullptr);
   if (code == CUDA_SUCCESS) return absl::OkStatus();
   return target_.driver->Check(
-      code, absl::StrCat("launching ", groups, " blocks of ", shape.group_size,
+      code, absl::StrCat("launching ", blocks, " blocks of ", shape.block_size,
                          " threads of ", candidate_.cubin));
 }
 

@@ -52,7 +52,7 @@ class LoadedCandidate {
   LaunchCandidate candidate_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
-  int64_t capacity_ = 0;  // 0: depends on the problem.
+  int64_t tiles_per_wave_ = 0;  // 0: depends on the problem.
 };
 
 }  // namespace wavetune

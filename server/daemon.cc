@@ -352,9 +352,10 @@ class Daemon::Impl {
   Defaults DefaultsInUse(bool only_attached,
                          const std::function<bool(const ProfileKey&)>& wanted) {
     Defaults defaults;
-    const auto add = [&](const ProfileKey& key, const Configuration& standard) {
+    const auto add = [&](const ProfileKey& key,
+                         const Configuration& default_configuration) {
       if (defaults.size() < DefaultFaults::kMostKept)
-        defaults.emplace(key, standard);
+        defaults.emplace(key, default_configuration);
     };
     for (const ServingTable& table : tables_.snapshot()->tables) {
       if (wanted(table.record.key))
@@ -384,9 +385,9 @@ class Daemon::Impl {
   // Reads what is known of defaults, before anybody asks.
   void LoadDefaultFaults() {
     const auto all = [](const ProfileKey&) { return true; };
-    for (const auto& [key, standard] :
+    for (const auto& [key, default_configuration] :
          DefaultsInUse(/*only_attached=*/false, all))
-      default_faults_.Load(key, standard);
+      default_faults_.Load(key, default_configuration);
     // Of what was withdrawn the kernel's folder may be gone.
     for (const ServingTable& withdrawn : tables_.snapshot()->withdrawn) {
       if (withdrawn.table == nullptr) continue;
@@ -401,9 +402,9 @@ class Daemon::Impl {
     const auto is_changed = [&](const ProfileKey& key) {
       return key == changed;
     };
-    for (const auto& [key, standard] :
+    for (const auto& [key, default_configuration] :
          DefaultsInUse(/*only_attached=*/false, is_changed))
-      default_faults_.Expect(key, standard);
+      default_faults_.Expect(key, default_configuration);
     default_faults_.Reload(changed);
   }
 
@@ -415,9 +416,9 @@ class Daemon::Impl {
       in_use.insert(key);
       return !expected_.contains(key);
     };
-    for (const auto& [key, standard] :
+    for (const auto& [key, default_configuration] :
          DefaultsInUse(/*only_attached=*/true, is_new))
-      default_faults_.Of(key, standard);
+      default_faults_.Of(key, default_configuration);
     expected_.swap(in_use);
     default_faults_.RetryFailed();
   }
@@ -473,7 +474,7 @@ class Daemon::Impl {
   StatusHandler status_handler_;
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
-  UsageRefiner refiner_;
+  UsageTopUps refiner_;
   UsageHandler usage_handler_;
   // Apart, so that watchers without end keep out neither agents nor people.
   StreamSet reader_streams_;

@@ -26,7 +26,7 @@
 #include "server/store/sample_store.h"
 #include "server/store/table_store.h"
 #include "server/store/usage_store.h"
-#include "server/usage/usage_refiner.h"
+#include "server/usage/usage_top_ups.h"
 
 namespace wavetune {
 
@@ -57,7 +57,7 @@ struct DaemonOptions {
   std::chrono::milliseconds store_look_interval{2000};
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
-  UsageRefiner::Options refine;  // When tables are refined by themselves.
+  UsageTopUps::Options refine;  // When tables are refined by themselves.
   // Files that the process may open (RaiseDescriptorLimit): bounds connections.
   uint64_t descriptors = 65536;
   // nullptr: the system's. Outlives the daemon.

@@ -84,7 +84,7 @@ TEST_F(DaemonMeasuringTest, RecordsAndStreamsEverySample) {
   // Those of the exhaustive pass, and the leaders again.
   EXPECT_EQ(samples[v1::JUDGED], 4 + 4);
   ASSERT_EQ(recording.candidates_size(), 4);
-  EXPECT_EQ(recording.candidates(0).facts().capacity(), 64);
+  EXPECT_EQ(recording.candidates(0).facts().tiles_per_wave(), 64);
   EXPECT_EQ(recording.device().uuid(), "CPU-1");
   EXPECT_FALSE(recording.fingerprint().empty());
 

@@ -132,12 +132,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_AUTO_REFINE")
       ->capture_default_str();
   app.add_option("--refine-budget", arguments.refine_budget_s,
-                 "Device time of such a refinement, in seconds")
+                 "Device time of such a top-up, in seconds")
       ->envname("WAVETUNE_REFINE_BUDGET")
       ->check(NumberIn(kBudgetRange))
       ->capture_default_str();
   app.add_option("--refine-interval-hours", arguments.refine_interval_h,
-                 "Least time between two refinements of a kernel on a kind of "
+                 "Least time between two top-ups of a kernel on a kind of "
                  "device, in hours")
       ->envname("WAVETUNE_REFINE_INTERVAL_HOURS")
       ->check(NumberIn({0, 87600}))

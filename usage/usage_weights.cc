@@ -69,17 +69,18 @@ void Append(const std::vector<WeightedProblem>& problems, double share,
 
 bool IsMeasurable(const KernelSpec& spec, const Problem& problem) {
   if (!CheckProblem(spec, problem).ok()) return false;
-  const Configuration& standard = spec.default_configuration;
+  const Configuration& default_configuration = spec.default_configuration;
   const ProblemView view = problem.View();
   for (const Argument& argument : spec.arguments) {
     if (argument.role == ArgumentRole::kScalar) continue;
-    const int64_t elements = Evaluate(argument.size, view, standard);
+    const int64_t elements =
+        Evaluate(argument.size, view, default_configuration);
     if (elements > spec.limits.max_elements) return false;
   }
   const int64_t most = spec.limits.max_total_iterations;
-  return most == 0 ||
-         MapProblem(spec.MappingOf(problem.specialisation), view, standard)
-                 .total_iterations <= most;
+  return most == 0 || MapProblem(spec.MappingOf(problem.specialisation), view,
+                                 default_configuration)
+                              .total_iterations <= most;
 }
 
 std::vector<WeightedProblem> WithUsage(

@@ -35,7 +35,7 @@ struct Options {
   bool exhaustive = false;
   int leaders = 4;
   int rounds = 3;
-  bool peers = false;
+  bool vendor_baselines = false;
   std::string record;  // Folder of the trace.
   bool replace = false;
   bool fresh = false;
@@ -58,7 +58,7 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
   request.set_exhaustive(options.exhaustive);
   request.set_remeasure_leaders(options.leaders);
   request.set_rounds(options.rounds);
-  request.set_peers(options.peers);
+  request.set_vendor_baselines(options.vendor_baselines);
   if (!options.record.empty()) {
     request.set_record(true);
     request.set_fresh(options.fresh);
@@ -245,7 +245,7 @@ void AddBenchCommand(CommandRegistry& registry) {
       ->check(NumberIn(1, 100))
       ->capture_default_str();
   command->add_flag(
-      "--peers", options->peers,
+      "--peers", options->vendor_baselines,
       "Measure the vendor libraries that the kernel's manifest "
       "names at the same shapes, in turns with the table's choice, "
       "the default and, with --exhaustive, the leaders");

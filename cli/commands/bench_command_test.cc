@@ -81,16 +81,17 @@ TEST_F(BenchCommandTest, SaysWhichPairsAreMissingAndWhere) {
 }
 
 TEST_F(BenchCommandTest, ComparesWithVendorLibraries) {
-  v1::MeasuredPeer& fast = *daemon_->measured[0].mutable_result()->add_peers();
+  v1::MeasuredVendorBaseline& fast =
+      *daemon_->measured[0].mutable_result()->add_vendor_baselines();
   fast.set_library("cublaslt");
   fast.set_latency_us(20);
-  v1::MeasuredPeer& failed =
-      *daemon_->measured[1].mutable_result()->add_peers();
+  v1::MeasuredVendorBaseline& failed =
+      *daemon_->measured[1].mutable_result()->add_vendor_baselines();
   failed.set_library("cublaslt");
   failed.set_failure("no algorithm");
   EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--peers"}), kExitOk)
       << err_.str();
-  EXPECT_TRUE(daemon_->measure_request.peers());
+  EXPECT_TRUE(daemon_->measure_request.vendor_baselines());
   EXPECT_THAT(out_.str(), HasSubstr("cublaslt us"));
   EXPECT_THAT(out_.str(), HasSubstr("cublaslt at 1 shape: the best is 2.000x"));
   EXPECT_THAT(out_.str(), HasSubstr("failed at 1: no algorithm"));

@@ -54,10 +54,10 @@ std::string SourceName(v1::DecisionSource source) {
 std::vector<std::string> Libraries(const std::vector<BenchLine>& lines) {
   std::vector<std::string> libraries;
   for (const BenchLine& line : lines) {
-    for (const PeerLatency& peer : line.peers) {
-      if (std::find(libraries.begin(), libraries.end(), peer.library) ==
+    for (const VendorBaselineLatency& baseline : line.vendor_baselines) {
+      if (std::find(libraries.begin(), libraries.end(), baseline.library) ==
           libraries.end()) {
-        libraries.push_back(peer.library);
+        libraries.push_back(baseline.library);
       }
     }
   }
@@ -65,29 +65,29 @@ std::vector<std::string> Libraries(const std::vector<BenchLine>& lines) {
 }
 
 double LatencyOf(const BenchLine& line, const std::string& library) {
-  for (const PeerLatency& peer : line.peers) {
-    if (peer.library == library) return peer.latency_us;
+  for (const VendorBaselineLatency& baseline : line.vendor_baselines) {
+    if (baseline.library == library) return baseline.latency_us;
   }
   return 0;
 }
 
-PeerSummary SummarisePeer(const std::vector<BenchLine>& lines,
-                          const std::string& library) {
-  PeerSummary summary{.library = library};
+VendorBaselineSummary SummariseVendorBaseline(
+    const std::vector<BenchLine>& lines, const std::string& library) {
+  VendorBaselineSummary summary{.library = library};
   std::vector<double> against_chosen;
   std::vector<double> against_best;
   for (const BenchLine& line : lines) {
-    for (const PeerLatency& peer : line.peers) {
-      if (peer.library != library) continue;
-      if (peer.latency_us <= 0) {
-        if (summary.failed++ == 0) summary.failure = peer.failure;
+    for (const VendorBaselineLatency& baseline : line.vendor_baselines) {
+      if (baseline.library != library) continue;
+      if (baseline.latency_us <= 0) {
+        if (summary.failed++ == 0) summary.failure = baseline.failure;
         continue;
       }
       ++summary.lines;
       if (line.chosen_us > 0)
-        against_chosen.push_back(peer.latency_us / line.chosen_us);
+        against_chosen.push_back(baseline.latency_us / line.chosen_us);
       if (line.best_us > 0)
-        against_best.push_back(peer.latency_us / line.best_us);
+        against_best.push_back(baseline.latency_us / line.best_us);
     }
   }
   summary.chosen_geomean = GeometricMean(against_chosen);
@@ -98,32 +98,34 @@ PeerSummary SummarisePeer(const std::vector<BenchLine>& lines,
   return summary;
 }
 
-Json PeersJson(const std::vector<PeerLatency>& peers) {
+Json VendorBaselinesJson(
+    const std::vector<VendorBaselineLatency>& vendor_baselines) {
   Json json = Json::array();
-  for (const PeerLatency& peer : peers) {
+  for (const VendorBaselineLatency& baseline : vendor_baselines) {
     json.push_back(
-        Json{{"library", peer.library},
-             {"latency_us",
-              peer.latency_us > 0 ? Json(peer.latency_us) : Json(nullptr)},
-             {"relative_spread", peer.relative_spread},
-             {"throttled", peer.throttled},
-             {"failure", peer.failure}});
+        Json{{"library", baseline.library},
+             {"latency_us", baseline.latency_us > 0 ? Json(baseline.latency_us)
+                                                    : Json(nullptr)},
+             {"relative_spread", baseline.relative_spread},
+             {"throttled", baseline.throttled},
+             {"failure", baseline.failure}});
   }
   return json;
 }
 
-Json PeerSummariesJson(const std::vector<PeerSummary>& summaries) {
+Json VendorBaselineSummariesJson(
+    const std::vector<VendorBaselineSummary>& summaries) {
   Json json = Json::array();
-  for (const PeerSummary& peer : summaries) {
-    json.push_back(Json{{"library", peer.library},
-                        {"shapes", peer.lines},
-                        {"failed", peer.failed},
-                        {"best_speed_up_geomean", peer.best_geomean},
-                        {"best_speed_up_p10", peer.best_p10},
-                        {"best_speed_up_min", peer.best_min},
-                        {"chosen_speed_up_geomean", peer.chosen_geomean},
-                        {"chosen_speed_up_p10", peer.chosen_p10},
-                        {"text", PeerLine(peer)}});
+  for (const VendorBaselineSummary& baseline : summaries) {
+    json.push_back(Json{{"library", baseline.library},
+                        {"shapes", baseline.lines},
+                        {"failed", baseline.failed},
+                        {"best_speed_up_geomean", baseline.best_geomean},
+                        {"best_speed_up_p10", baseline.best_p10},
+                        {"best_speed_up_min", baseline.best_min},
+                        {"chosen_speed_up_geomean", baseline.chosen_geomean},
+                        {"chosen_speed_up_p10", baseline.chosen_p10},
+                        {"text", VendorBaselineLine(baseline)}});
   }
   return json;
 }
@@ -168,13 +170,14 @@ absl::StatusOr<BenchLine> ToBenchLine(const KernelSpec& spec,
       line.sm_clock_mhz = mhz;
     line.throttled |= throttled;
   };
-  for (const v1::MeasuredPeer& peer : result.peers()) {
-    line.peers.push_back({.library = peer.library(),
-                          .latency_us = peer.latency_us(),
-                          .relative_spread = peer.relative_spread(),
-                          .throttled = peer.throttled(),
-                          .failure = peer.failure()});
-    saw(peer.sm_clock_mhz(), peer.throttled());
+  for (const v1::MeasuredVendorBaseline& baseline : result.vendor_baselines()) {
+    line.vendor_baselines.push_back(
+        {.library = baseline.library(),
+         .latency_us = baseline.latency_us(),
+         .relative_spread = baseline.relative_spread(),
+         .throttled = baseline.throttled(),
+         .failure = baseline.failure()});
+    saw(baseline.sm_clock_mhz(), baseline.throttled());
   }
   for (const v1::MeasuredConfiguration* measured :
        {&result.chosen(), &result.default_configuration(), &result.best()}) {
@@ -241,7 +244,7 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
   if (summary.predicted > 0)
     summary.within_bound = static_cast<double>(inside) / summary.predicted;
   for (const std::string& library : Libraries(lines))
-    summary.peers.push_back(SummarisePeer(lines, library));
+    summary.vendor_baselines.push_back(SummariseVendorBaseline(lines, library));
   return summary;
 }
 
@@ -282,7 +285,7 @@ std::string SummaryLine(const BenchSummary& summary) {
   return text;
 }
 
-std::string PeerLine(const PeerSummary& summary) {
+std::string VendorBaselineLine(const VendorBaselineSummary& summary) {
   std::string text = absl::StrCat(summary.library, " at ", summary.lines,
                                   summary.lines == 1 ? " shape" : " shapes");
   const char* separator = ": ";
@@ -353,7 +356,8 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
   table.Print(out);
   const BenchSummary summary = Summarise(lines);
   out << "\n" << SummaryLine(summary) << "\n";
-  for (const PeerSummary& peer : summary.peers) out << PeerLine(peer) << "\n";
+  for (const VendorBaselineSummary& baseline : summary.vendor_baselines)
+    out << VendorBaselineLine(baseline) << "\n";
 }
 
 Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
@@ -385,31 +389,32 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"candidates_remeasured", line.remeasured},
         {"candidates_missing", line.missing},
         {"first_missing", line.first_missing},
-        {"peers", PeersJson(line.peers)}});
+        {"peers", VendorBaselinesJson(line.vendor_baselines)}});
   }
   const BenchSummary summary = Summarise(lines);
-  return Json{{"kernel", spec.name},
-              {"shapes", std::move(shapes)},
-              {"summary",
-               {{"shapes", summary.lines},
-                {"compared_with_best", summary.compared_with_best},
-                {"oracle_fraction_geomean", summary.fraction_geomean},
-                {"oracle_fraction_p5", summary.fraction_p5},
-                {"oracle_fraction_min", summary.fraction_min},
-                {"held_out", summary.held_out},
-                {"held_out_fraction_geomean", summary.held_out_geomean},
-                {"held_out_fraction_p5", summary.held_out_p5},
-                {"held_out_fraction_min", summary.held_out_min},
-                {"default_fraction_geomean", summary.default_fraction_geomean},
-                {"speed_up_over_default_geomean", summary.speed_up_geomean},
-                {"speed_up_over_default_min", summary.speed_up_min},
-                {"within_bound", summary.within_bound},
-                {"peers", PeerSummariesJson(summary.peers)},
-                {"throttled", summary.throttled},
-                {"missing_pairs", summary.missing},
-                {"shapes_with_missing_pairs", summary.missing_lines},
-                {"first_missing", summary.first_missing},
-                {"text", SummaryLine(summary)}}}};
+  return Json{
+      {"kernel", spec.name},
+      {"shapes", std::move(shapes)},
+      {"summary",
+       {{"shapes", summary.lines},
+        {"compared_with_best", summary.compared_with_best},
+        {"oracle_fraction_geomean", summary.fraction_geomean},
+        {"oracle_fraction_p5", summary.fraction_p5},
+        {"oracle_fraction_min", summary.fraction_min},
+        {"held_out", summary.held_out},
+        {"held_out_fraction_geomean", summary.held_out_geomean},
+        {"held_out_fraction_p5", summary.held_out_p5},
+        {"held_out_fraction_min", summary.held_out_min},
+        {"default_fraction_geomean", summary.default_fraction_geomean},
+        {"speed_up_over_default_geomean", summary.speed_up_geomean},
+        {"speed_up_over_default_min", summary.speed_up_min},
+        {"within_bound", summary.within_bound},
+        {"peers", VendorBaselineSummariesJson(summary.vendor_baselines)},
+        {"throttled", summary.throttled},
+        {"missing_pairs", summary.missing},
+        {"shapes_with_missing_pairs", summary.missing_lines},
+        {"first_missing", summary.first_missing},
+        {"text", SummaryLine(summary)}}}};
 }
 
 }  // namespace wavetune::cli

@@ -15,7 +15,7 @@
 namespace wavetune::cli {
 
 // A vendor library at one shape.
-struct PeerLatency {
+struct VendorBaselineLatency {
   std::string library;
   double latency_us = 0;  // 0: failed.
   double relative_spread = 0;
@@ -42,7 +42,7 @@ struct BenchLine {
   std::string first_missing;
   // As MeasuredProblem::held_out_fraction.
   double held_out_fraction = 0;
-  std::vector<PeerLatency> peers;
+  std::vector<VendorBaselineLatency> vendor_baselines;
   // Lowest clock of the multiprocessors under the latencies above, in MHz; 0 if
   // unknown.
   int32_t sm_clock_mhz = 0;
@@ -55,7 +55,7 @@ struct BenchLine {
 };
 
 // A vendor library over all lines where it ran: its latency / ours.
-struct PeerSummary {
+struct VendorBaselineSummary {
   std::string library;
   int lines = 0;
   int failed = 0;
@@ -85,7 +85,7 @@ struct BenchSummary {
   double speed_up_min = 0;
   double default_fraction_geomean = 0;  // Best latency / default latency.
   double within_bound = 0;  // Share of chosen latencies inside their bounds.
-  std::vector<PeerSummary> peers;
+  std::vector<VendorBaselineSummary> vendor_baselines;
   int throttled = 0;  // Lines measured on a throttled device.
   // Pairs of candidate and shape that could not be measured, the lines that
   // they are of, and the first.
@@ -105,7 +105,7 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines);
 std::string SummaryLine(const BenchSummary& summary);
 
 // One sentence a library.
-std::string PeerLine(const PeerSummary& summary);
+std::string VendorBaselineLine(const VendorBaselineSummary& summary);
 
 void PrintBench(std::ostream& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines);

@@ -16,7 +16,7 @@
 namespace wavetune::cli {
 namespace {
 
-std::string RemarkOf(const ExplainedRow& row) {
+std::string RemarkOf(const ExplainedGroup& row) {
   std::vector<std::string> remarks;
   if (row.extrapolated) remarks.push_back("extrapolated");
   if (row.of_layer) remarks.push_back("layer was measured");
@@ -28,17 +28,17 @@ std::string RemarkOf(const ExplainedRow& row) {
 }
 
 void PrintRows(std::ostream& out, const Tuner& tuner,
-               const std::vector<ExplainedRow>& rows,
+               const std::vector<ExplainedGroup>& rows,
                const ProblemView& problem) {
   TextTable table({"", "CONFIGURATION", "G", "L", "W", "CAPACITY", "REGIME",
                    "PREDICTED", "BOUND", "REMARK"});
-  for (const ExplainedRow& row : rows) {
+  for (const ExplainedGroup& row : rows) {
     table.AddRow(
         {row.chosen ? "->" : "",
          FormatConfiguration(tuner.parameters(), row.configuration),
          absl::StrCat(row.coordinates.tiles),
          absl::StrFormat("%.6g", row.coordinates.iterations),
-         absl::StrCat(row.waves), absl::StrCat(row.capacity),
+         absl::StrCat(row.waves), absl::StrCat(row.tiles_per_wave),
          FormatRowRegime(row.row_regime), FormatMicroseconds(row.latency_us),
          FormatPercent(row.relative_bound),
          row.legal ? RemarkOf(row)
@@ -49,14 +49,14 @@ void PrintRows(std::ostream& out, const Tuner& tuner,
   table.Print(out, "no rows: every answer is the default");
 }
 
-Json RowJson(const Tuner& tuner, const ExplainedRow& row,
+Json RowJson(const Tuner& tuner, const ExplainedGroup& row,
              const ProblemView& problem) {
   return Json{
       {"configuration", ToJson(tuner.parameters(), row.configuration)},
       {"tiles", row.coordinates.tiles},
       {"iterations", row.coordinates.iterations},
       {"waves", row.waves},
-      {"capacity", row.capacity},
+      {"capacity", row.tiles_per_wave},
       {"row_regime", FormatRowRegime(row.row_regime)},
       {"latency_us", row.latency_us},
       {"rank_us", row.rank_us},
@@ -76,14 +76,14 @@ absl::Status Run(CommandContext& context, const ProblemOptions& options) {
   const Tuner& tuner = question.tuner;
   const ProblemView problem = question.parsed.problem.View();
   const Decision decision = tuner.Resolve(problem);
-  const std::vector<ExplainedRow> rows = tuner.Explain(problem);
+  const std::vector<ExplainedGroup> rows = tuner.Explain(problem);
   const std::string why = WhyItWon(tuner, decision, rows);
   if (context.json) {
     Json json = DecisionJson(tuner, decision);
     json["problem"] = ToJson(tuner.dimensions(), question.parsed.problem);
     json["why"] = why;
     json["rows"] = Json::array();
-    for (const ExplainedRow& row : rows)
+    for (const ExplainedGroup& row : rows)
       json["rows"].push_back(RowJson(tuner, row, problem));
     PrintJson(*context.out, json);
     return CheckStale(options, tuner);

@@ -11,9 +11,9 @@ namespace wavetune::cli {
 namespace {
 
 // Where rows compete slower than predicted.
-std::string MarginText(const std::vector<ExplainedRow>& rows) {
+std::string MarginText(const std::vector<ExplainedGroup>& rows) {
   const bool any =
-      std::any_of(rows.begin(), rows.end(), [](const ExplainedRow& row) {
+      std::any_of(rows.begin(), rows.end(), [](const ExplainedGroup& row) {
         return row.legal && row.rank_us != row.latency_us;
       });
   return any ? " (rows count slower than predicted where little or nothing was "
@@ -28,10 +28,10 @@ int RepeatedDimension(const std::vector<Dimension>& dimensions) {
   return -1;
 }
 
-std::string ExcludedText(const std::vector<ExplainedRow>& rows) {
+std::string ExcludedText(const std::vector<ExplainedGroup>& rows) {
   const auto excluded =
       std::count_if(rows.begin(), rows.end(),
-                    [](const ExplainedRow& row) { return !row.legal; });
+                    [](const ExplainedGroup& row) { return !row.legal; });
   if (excluded == 0) return "";
   return absl::StrCat("; predicates exclude ", excluded, " of ", rows.size(),
                       " rows");
@@ -52,12 +52,12 @@ std::string BrokenPredicates(const Table& table, const ProblemView& problem,
 }
 
 std::string WhyItWon(const Tuner& tuner, const Decision& decision,
-                     const std::vector<ExplainedRow>& rows) {
+                     const std::vector<ExplainedGroup>& rows) {
   if (tuner.table() == nullptr)
     return "the daemon has no table of this kernel yet: the default";
   const auto winner =
       std::find_if(rows.begin(), rows.end(),
-                   [](const ExplainedRow& row) { return row.chosen; });
+                   [](const ExplainedGroup& row) { return row.chosen; });
   if (decision.source == DecisionSource::kDefault || winner == rows.end())
     return absl::StrCat("no row can answer: the default", ExcludedText(rows));
   if (winner->of_layer)
@@ -66,7 +66,7 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
         "extents, this one is expected to be fastest, or as fast as the one "
         "that serves fewer rows (`wavetune tables show`)",
         ExcludedText(rows));
-  const ExplainedRow& fastest = rows[0];
+  const ExplainedGroup& fastest = rows[0];
   if (winner == rows.begin()) {
     std::string text =
         absl::StrCat("it has the lowest prediction", MarginText(rows));

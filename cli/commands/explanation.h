@@ -19,7 +19,7 @@ std::string BrokenPredicates(const Table& table, const ProblemView& problem,
 // Returns why the decision is what it is. `rows` as Tuner::Explain gives them.
 // Cannot fail.
 std::string WhyItWon(const Tuner& tuner, const Decision& decision,
-                     const std::vector<ExplainedRow>& rows);
+                     const std::vector<ExplainedGroup>& rows);
 
 }  // namespace wavetune::cli
 

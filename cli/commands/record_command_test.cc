@@ -41,7 +41,7 @@ class RecordCommandTest : public BenchCommandFixture {
     recording.set_fingerprint("abc123");
     v1::RecordedCandidate& candidate = *recording.add_candidates();
     *candidate.mutable_configuration() = ConfigurationToProto(usable_);
-    candidate.mutable_facts()->set_capacity(7);
+    candidate.mutable_facts()->set_tiles_per_wave(7);
     candidate.mutable_facts()->set_blocks_per_multiprocessor(1);
     *daemon_->measured.emplace_back().mutable_job() = done;
   }
@@ -83,7 +83,7 @@ TEST_F(RecordCommandTest, WritesWhatTheDaemonRecorded) {
   EXPECT_THAT(trace->manifest, HasSubstr("abc123"));
   EXPECT_EQ(trace->device.label, "a GPU");
   ASSERT_EQ(trace->candidates.size(), 1u);
-  EXPECT_EQ(trace->candidates[0].candidate.capacity, 7);
+  EXPECT_EQ(trace->candidates[0].candidate.tiles_per_wave, 7);
   EXPECT_EQ(trace->anchors.size(), 1u);
   EXPECT_EQ(trace->representative.size(), 1u);
   ASSERT_EQ(trace->exhaustive.size(), 2u);

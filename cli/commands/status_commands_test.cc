@@ -282,7 +282,7 @@ TEST_F(StatusCommandsTest, TablesShowSaysWhetherTheTableServes) {
 TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {
   Table table = wavetune::testing::TwoRowTable();
   SubTable& sub = table.sub_tables[0];
-  sub.sustained = {.from_us = 250, .slowdown = 0.1875};
+  sub.power_limit = {.from_us = 250, .slowdown = 0.1875};
   sub.layers = {
       {.extents = {0, 640, 512},
        .first = 1,

@@ -115,28 +115,29 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
              (candidate.configuration == table.default_configuration
                   ? " (default)"
                   : ""),
-         absl::StrCat(candidate.capacity), absl::StrCat(candidate.registers),
-         FormatBytes(candidate.local_memory_bytes)});
+         absl::StrCat(candidate.tiles_per_wave),
+         absl::StrCat(candidate.registers),
+         FormatBytes(candidate.shared_memory_bytes)});
   }
   portfolio.Print(out);
   out << "\ncoefficient table: T = " << FormText(sub.form)
       << ", in us; micro: candidate per loop anchor ("
       << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
-  if (sub.sustained.slowdown > 0) {
+  if (sub.power_limit.slowdown > 0) {
     out << absl::StrFormat(
         "of a launch what is beyond %.4g us of T takes %.4g times as long\n",
-        sub.sustained.from_us, 1 + sub.sustained.slowdown);
+        sub.power_limit.from_us, 1 + sub.power_limit.slowdown);
   }
   TextTable rows({"ROW", "CAPACITY", "REGIME", "DELTA", "DELTA_W", "GAMMA",
                   "GAMMA_W", "BETA", "ALPHA", "ALPHA_ROW", "BOUND", "BEYOND",
                   "MEASURED", "MICRO"});
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     const MacroGroup& group = sub.groups[g];
-    for (size_t r = 0; r < group.rows.size(); ++r) {
-      for (size_t w = 0; w < group.rows[r].segments.size(); ++w) {
-        const WaveSegment& segment = group.rows[r].segments[w];
+    for (size_t r = 0; r < group.models.size(); ++r) {
+      for (size_t w = 0; w < group.models[r].segments.size(); ++w) {
+        const WaveSegment& segment = group.models[r].segments[w];
         const WaveCoefficients& c = segment.coefficients;
-        rows.AddRow({absl::StrCat(g), absl::StrCat(group.capacity),
+        rows.AddRow({absl::StrCat(g), absl::StrCat(group.tiles_per_wave),
                      RegimeText(sub, r, w), Number(c.delta), Number(c.delta_w),
                      Number(c.gamma), Number(c.gamma_w), Number(c.beta),
                      Number(c.alpha), Number(c.alpha_row),
@@ -200,13 +201,13 @@ void PrintTable(std::ostream& out, const v1::TableInfo& info, bool serves,
 Json SegmentJson(const Table& table, const SubTable& sub, size_t group,
                  size_t row, size_t wave) {
   const MacroGroup& macro = sub.groups[group];
-  const WaveSegment& segment = macro.rows[row].segments[wave];
+  const WaveSegment& segment = macro.models[row].segments[wave];
   const WaveCoefficients& c = segment.coefficients;
   return Json{
       {"row", group},
       {"lead",
        ToJson(table.parameters, sub.portfolio[macro.lead].configuration)},
-      {"capacity", macro.capacity},
+      {"capacity", macro.tiles_per_wave},
       {"form", sub.form == WaveForm::kSum ? "sum" : "overlap"},
       {"max_rows", sub.row_regimes[row].max_rows},
       {"max_fill", sub.row_regimes[row].max_fill},
@@ -232,13 +233,13 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
   for (const TableCandidate& candidate : sub.portfolio)
     portfolio.push_back(
         {{"configuration", ToJson(table.parameters, candidate.configuration)},
-         {"capacity", candidate.capacity},
+         {"capacity", candidate.tiles_per_wave},
          {"registers", candidate.registers},
-         {"local_memory_bytes", candidate.local_memory_bytes}});
+         {"shared_memory_bytes", candidate.shared_memory_bytes}});
   Json rows = Json::array();
   for (size_t g = 0; g < sub.groups.size(); ++g) {
-    for (size_t r = 0; r < sub.groups[g].rows.size(); ++r) {
-      for (size_t w = 0; w < sub.groups[g].rows[r].segments.size(); ++w)
+    for (size_t r = 0; r < sub.groups[g].models.size(); ++r) {
+      for (size_t w = 0; w < sub.groups[g].models[r].segments.size(); ++w)
         rows.push_back(SegmentJson(table, sub, g, r, w));
     }
   }
@@ -255,8 +256,8 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
               {"portfolio", std::move(portfolio)},
               {"loop_anchors", sub.loop_anchors},
               {"sustained",
-               {{"from_us", sub.sustained.from_us},
-                {"slowdown", sub.sustained.slowdown}}},
+               {{"from_us", sub.power_limit.from_us},
+                {"slowdown", sub.power_limit.slowdown}}},
               {"layers", std::move(layers)},
               {"rows", std::move(rows)}};
 }

@@ -53,8 +53,10 @@ absl::StatusOr<JudgedProblem> Judge(const CompiledTable& table,
       [](const auto& a, const auto& b) { return a.second < b.second; });
   judged.best = best->first;
   judged.best_us = best->second;
-  const auto standard = recorded.find(table.table().default_configuration);
-  if (standard != recorded.end()) judged.default_us = standard->second;
+  const auto default_configuration =
+      recorded.find(table.table().default_configuration);
+  if (default_configuration != recorded.end())
+    judged.default_us = default_configuration->second;
   return judged;
 }
 

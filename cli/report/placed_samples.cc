@@ -20,9 +20,9 @@ class Placer {
                         input.representative.end()) {
     for (const TableCandidate& member : sub.portfolio) {
       AddCandidate({.configuration = member.configuration,
-                    .capacity = member.capacity,
+                    .tiles_per_wave = member.tiles_per_wave,
                     .registers = member.registers,
-                    .local_memory_bytes = member.local_memory_bytes});
+                    .shared_memory_bytes = member.shared_memory_bytes});
       groups_.push_back(GroupOf(sub, static_cast<int>(groups_.size())));
     }
     for (const TraceCandidate& known : input.candidates) {
@@ -81,7 +81,7 @@ class Placer {
   }
 
   std::optional<double> Residual(const Sample& sample) const {
-    for (const ExplainedRow& row :
+    for (const ExplainedGroup& row :
          table_.Explain(sub_table_, sample.problem.View())) {
       if (row.legal && row.configuration == sample.configuration)
         return sample.latency_us / row.latency_us - 1;
@@ -105,8 +105,8 @@ int GroupOf(const SubTable& sub, int candidate) {
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     const MacroGroup& group = sub.groups[g];
     if (group.lead == index) return static_cast<int>(g);
-    for (const TableRow& row : group.rows) {
-      for (const WaveSegment& segment : row.segments) {
+    for (const GroupModel& model : group.models) {
+      for (const WaveSegment& segment : model.segments) {
         if (std::find(segment.micro.begin(), segment.micro.end(), index) !=
             segment.micro.end())
           return static_cast<int>(g);

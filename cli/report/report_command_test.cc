@@ -53,7 +53,7 @@ class ReportCommandTest : public CommandLineFixture {
     v1::RecordedCandidate* const candidate =
         daemon_->samples.emplace_back().add_candidates();
     *candidate->mutable_configuration() = ConfigurationToProto(configuration);
-    candidate->mutable_facts()->set_capacity(100);
+    candidate->mutable_facts()->set_tiles_per_wave(100);
   }
 
   std::string Page() const {

@@ -129,9 +129,9 @@ class SubReport {
     for (size_t i = 0; i < sub_.portfolio.size(); ++i) {
       const TableCandidate& member = sub_.portfolio[i];
       json["facts"].push_back(
-          {{"capacity", member.capacity},
+          {{"capacity", member.tiles_per_wave},
            {"registers", member.registers},
-           {"local_memory_bytes", member.local_memory_bytes},
+           {"shared_memory_bytes", member.shared_memory_bytes},
            {"uses", uses[i]}});
     }
     json["representative"] = representative_.size();
@@ -154,7 +154,7 @@ class SubReport {
     return {{"row", curve.group},
             {"regime", curve.row_regime},
             {"iterations", Rounded(curve.iterations)},
-            {"capacity", curve.capacity},
+            {"capacity", curve.tiles_per_wave},
             {"members", std::move(members)},
             {"fit", std::move(fit)},
             {"measured", std::move(measured)}};
@@ -229,7 +229,7 @@ class SubReport {
       json["waves"].push_back(
           Rounded(static_cast<double>(placed.at.tiles) /
                   static_cast<double>(std::max<int64_t>(
-                      1, grid_.candidates[candidate].capacity))));
+                      1, grid_.candidates[candidate].tiles_per_wave))));
       json["iterations"].push_back(Rounded(placed.at.iterations));
       json["us"].push_back(Rounded(placed.sample->latency_us));
       json["residual"].push_back(

@@ -30,8 +30,8 @@ class ReportPageTest : public ::testing::Test {
     input_.device = "a GPU GPU-1";
     for (const Configuration& configuration :
          {Configuration{64, 2}, Configuration{128, 2}})
-      input_.candidates.push_back(
-          {.candidate = {.configuration = configuration, .capacity = 100}});
+      input_.candidates.push_back({.candidate = {.configuration = configuration,
+                                                 .tiles_per_wave = 100}});
     for (int64_t m = 64; m <= 640; m += 64) {
       input_.fitted.push_back(Measured({64, 2}, m, 10));
       input_.judged.push_back(Measured({64, 2}, m + 1, 10));

@@ -80,34 +80,34 @@ int64_t EndOfStep(int64_t tiles, int64_t step_tiles) {
 }
 
 void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
-  const TableRow& row = sub.groups[static_cast<size_t>(curve.group)]
-                            .rows[static_cast<size_t>(curve.row_regime)];
+  const GroupModel& model = sub.groups[static_cast<size_t>(curve.group)]
+                                .models[static_cast<size_t>(curve.row_regime)];
   const double row_share =
       TypicalRowShare(sub.row_regimes[static_cast<size_t>(curve.row_regime)]);
   const auto point = [&](const WaveSegment& segment, int64_t tiles) {
-    const bool outside =
-        IsExtrapolated(segment, curve.iterations, Waves(tiles, curve.capacity));
+    const bool outside = IsExtrapolated(segment, curve.iterations,
+                                        Waves(tiles, curve.tiles_per_wave));
     curve.fit.push_back(
         {.tiles = tiles,
-         .latency_us =
-             SustainedUs(sub.sustained,
-                         PredictLatencyUs(sub.form, curve.capacity, segment,
-                                          {.tiles = tiles,
-                                           .iterations = curve.iterations,
-                                           .longest_loop = curve.longest_loop,
-                                           .row_share = row_share})),
+         .latency_us = PowerLimitedUs(
+             sub.power_limit,
+             PredictLatencyUs(sub.form, curve.tiles_per_wave, segment,
+                              {.tiles = tiles,
+                               .iterations = curve.iterations,
+                               .longest_loop = curve.longest_loop,
+                               .row_share = row_share})),
          .relative_bound =
              outside ? segment.extrapolated_bound : segment.relative_bound,
          .extrapolated = outside});
   };
   int steps = 0;
   for (int64_t tiles = 1; tiles <= max_tiles; ++steps) {
-    const int64_t waves = Waves(tiles, curve.capacity);
+    const int64_t waves = Waves(tiles, curve.tiles_per_wave);
     const WaveSegment& segment =
-        row.segments[static_cast<size_t>(WaveRegimeIndex(sub, waves))];
+        model.segments[static_cast<size_t>(WaveRegimeIndex(sub, waves))];
     // A wave regime ends with a wave, within a step or not.
     const int64_t end = std::min(EndOfStep(tiles, segment.step_tiles),
-                                 EndOfStep(tiles, curve.capacity));
+                                 EndOfStep(tiles, curve.tiles_per_wave));
     point(segment, tiles);
     // A sum is straight within a step; what overlaps has a bend there.
     const int64_t pieces = sub.form == WaveForm::kSum ? 1 : kPieces;
@@ -126,18 +126,19 @@ void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
 
 StepCurve MakeCurve(const SubTable& sub, int group, int row_regime,
                     double iterations, Samples measured) {
-  StepCurve curve{.group = group,
-                  .row_regime = row_regime,
-                  .capacity = sub.groups[static_cast<size_t>(group)].capacity,
-                  .iterations = iterations,
-                  .longest_loop = LongestLoop(measured, iterations),
-                  .measured = std::move(measured)};
+  StepCurve curve{
+      .group = group,
+      .row_regime = row_regime,
+      .tiles_per_wave = sub.groups[static_cast<size_t>(group)].tiles_per_wave,
+      .iterations = iterations,
+      .longest_loop = LongestLoop(measured, iterations),
+      .measured = std::move(measured)};
   int64_t max_tiles =
-      curve.measured.empty() ? kWavesWithoutSamples * curve.capacity : 1;
+      curve.measured.empty() ? kWavesWithoutSamples * curve.tiles_per_wave : 1;
   for (const PlacedSample* sample : curve.measured)
     max_tiles = std::max(max_tiles, sample->at.tiles);
   // To the end of the wave, so that the last step can be seen.
-  AddFit(sub, EndOfStep(max_tiles, curve.capacity), curve);
+  AddFit(sub, EndOfStep(max_tiles, curve.tiles_per_wave), curve);
   return curve;
 }
 

@@ -25,7 +25,7 @@ struct FittedPoint {
 struct StepCurve {
   int group = 0;
   int row_regime = 0;
-  int64_t capacity = 1;
+  int64_t tiles_per_wave = 1;
   double iterations = 1;     // L
   int64_t longest_loop = 1;  // Lx
   // Both ends of every step, ascending; beyond kStepsDrawn steps only some.

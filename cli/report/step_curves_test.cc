@@ -17,11 +17,11 @@ namespace {
 Table SteppedTable() {
   Table table = wavetune::testing::TwoRowTable();
   for (MacroGroup& group : table.sub_tables[0].groups) {
-    for (WaveSegment& segment : group.rows[0].segments) {
+    for (WaveSegment& segment : group.models[0].segments) {
       segment.coefficients.delta_w = 5;
       segment.step_tiles = 100;
     }
-    group.rows[0].segments[0].step_tiles = 25;
+    group.models[0].segments[0].step_tiles = 25;
   }
   return table;
 }
@@ -88,7 +88,8 @@ TEST_F(StepCurvesTest, AgreesWithWhatTheTableAnswers) {
                    static_cast<int64_t>(curve.iterations) * lead[0], 1)
               .problem;
       bool found = false;
-      for (const ExplainedRow& row : input_.table->Explain(0, problem.View())) {
+      for (const ExplainedGroup& row :
+           input_.table->Explain(0, problem.View())) {
         if (row.configuration[0] != lead[0]) continue;
         found = true;
         EXPECT_EQ(row.coordinates.tiles, point.tiles);

@@ -70,7 +70,7 @@ function addPortfolioTable(parent, part) {
       ...shown.map((i) => [String(part.candidates[index][i]), 'number']),
       [facts.capacity.toLocaleString('en'), 'number'],
       [facts.registers > 0 ? String(facts.registers) : '–', 'number'],
-      [`${formatNumber(facts.local_memory_bytes / 1024)} KiB`, 'number'],
+      [`${formatNumber(facts.shared_memory_bytes / 1024)} KiB`, 'number'],
     ];
     if (part.representative > 0) row.push([String(facts.uses), 'number']);
     return row;

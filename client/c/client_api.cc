@@ -62,7 +62,7 @@ absl::StatusOr<std::optional<ClientMode>> ModeOf(int32_t number) {
     case WAVETUNE_MODE_AUTO:
       return ClientMode::kAuto;
     case WAVETUNE_MODE_REPLAY:
-      return ClientMode::kReplay;
+      return ClientMode::kOffline;
     case WAVETUNE_MODE_OFF:
       return ClientMode::kOff;
     default:

@@ -71,7 +71,7 @@ int wavetune_client_mode(const wavetune_client* client) {
   switch (client->client->mode()) {
     case ClientMode::kAuto:
       return WAVETUNE_MODE_AUTO;
-    case ClientMode::kReplay:
+    case ClientMode::kOffline:
       return WAVETUNE_MODE_REPLAY;
     case ClientMode::kOff:
       return WAVETUNE_MODE_OFF;

@@ -67,7 +67,7 @@ v1::ReportUsageRequest UsageBatchToProto(const UsageBatch& batch) {
     counts->set_extrapolated(static_cast<double>(kernel.counts.extrapolated));
     counts->set_stale(static_cast<double>(kernel.counts.stale));
     counts->set_default_configuration(
-        static_cast<double>(kernel.counts.standard));
+        static_cast<double>(kernel.counts.defaults));
     for (const HeavyHitters::Entry& entry : kernel.problems) {
       v1::UsedProblem* const used = usage->add_problems();
       *used->mutable_problem() =

@@ -31,7 +31,7 @@ UsageCounts& UsageCounts::operator+=(const UsageCounts& other) {
   fitted += other.fitted;
   extrapolated += other.extrapolated;
   stale += other.stale;
-  standard += other.standard;
+  defaults += other.defaults;
   return *this;
 }
 

@@ -45,10 +45,10 @@ struct UsageCounts {
   uint64_t fitted = 0;
   uint64_t extrapolated = 0;
   uint64_t stale = 0;
-  uint64_t standard = 0;  // DEFAULT.
+  uint64_t defaults = 0;  // DEFAULT.
 
   uint64_t total() const {
-    return wide_bound + fitted + extrapolated + stale + standard;
+    return wide_bound + fitted + extrapolated + stale + defaults;
   }
   UsageCounts& operator+=(const UsageCounts& other);
 

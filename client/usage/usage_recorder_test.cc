@@ -49,7 +49,7 @@ TEST(UsageRecorderTest, CountsEachDecisionOnceByKind) {
                                                  .fitted = 2,
                                                  .extrapolated = 2,
                                                  .stale = 1,
-                                                 .standard = 1}));
+                                                 .defaults = 1}));
   EXPECT_EQ(Drain(recorder).counts.total(), 0u);
 }
 

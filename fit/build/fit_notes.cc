@@ -125,7 +125,7 @@ std::vector<FitNote> NotesOnSamples(const ProfileState& state) {
   const auto add = [&](int64_t count, const char* what, double severity = 0) {
     if (count > 0) notes.push_back({absl::StrCat(count, " ", what), severity});
   };
-  add(state.strangers,
+  add(state.unmatched_samples,
       "samples dropped: of candidates that are unknown or excluded, or of "
       "problems that are not the kernel's");
   add(counts.absurd,

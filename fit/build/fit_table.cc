@@ -154,10 +154,10 @@ double MedianError(const std::vector<Fitted>& all) {
       if (!f.eligible[i]) continue;
       for (const Observation& o : f.state->candidates[i].observations) {
         const SubTable& axes = f.state->axes;
-        const double predicted_us =
-            SustainedUs(axes.sustained, PredictUs(axes, f.models[i], o.at));
+        const double predicted_us = PowerLimitedUs(
+            axes.power_limit, PredictUs(axes, f.models[i], o.at));
         errors.push_back(std::abs(
-            predicted_us / SustainedUs(axes.sustained, o.latency_us) - 1));
+            predicted_us / PowerLimitedUs(axes.power_limit, o.latency_us) - 1));
       }
     }
   }
@@ -171,8 +171,8 @@ double MedianError(const std::vector<Fitted>& all) {
 void CountSamples(const ProfileState& state, FitReport& report) {
   report.samples_used = state.counts.used + state.counts.merged;
   report.earlier_samples = state.earlier_samples;
-  report.samples_dropped =
-      state.strangers + state.counts.absurd + state.counts.contradictory;
+  report.samples_dropped = state.unmatched_samples + state.counts.absurd +
+                           state.counts.contradictory;
   if (state.counts.used > 0) {
     report.throttled_share = static_cast<double>(state.counts.throttled) /
                              static_cast<double>(state.counts.used);
@@ -181,7 +181,7 @@ void CountSamples(const ProfileState& state, FitReport& report) {
     for (const CandidateState& c : s.candidates) {
       for (const Observation& o : c.observations) {
         report.samples_within_8_waves +=
-            Waves(o.at.tiles, c.candidate->capacity) <= kFewWaves;
+            Waves(o.at.tiles, c.candidate->tiles_per_wave) <= kFewWaves;
       }
     }
   }

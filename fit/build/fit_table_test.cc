@@ -39,8 +39,8 @@ class FitTableTest : public ::testing::Test {
   static double LargestBound(const Table& table) {
     double largest = 0;
     for (const MacroGroup& group : table.sub_tables[0].groups) {
-      for (const TableRow& row : group.rows) {
-        for (const WaveSegment& segment : row.segments) {
+      for (const GroupModel& model : group.models) {
+        for (const WaveSegment& segment : model.segments) {
           largest = std::max(largest, segment.relative_bound);
         }
       }
@@ -51,8 +51,8 @@ class FitTableTest : public ::testing::Test {
   static double SmallestBound(const Table& table) {
     double smallest = 1;
     for (const MacroGroup& group : table.sub_tables[0].groups) {
-      for (const TableRow& row : group.rows) {
-        for (const WaveSegment& segment : row.segments) {
+      for (const GroupModel& model : group.models) {
+        for (const WaveSegment& segment : model.segments) {
           smallest = std::min(smallest, segment.relative_bound);
         }
       }
@@ -184,7 +184,7 @@ TEST_F(FitTableTest, RefusesInconsistentInput) {
   EXPECT_EQ(FitTable(input).status().code(),
             absl::StatusCode::kInvalidArgument);
   input = Done();
-  input.candidates[0][0].capacity = 0;
+  input.candidates[0][0].tiles_per_wave = 0;
   EXPECT_EQ(FitTable(input).status().code(),
             absl::StatusCode::kInvalidArgument);
   input = Done();
@@ -272,8 +272,8 @@ TEST_F(FitTableTest, RowsAreSharedOnlyByEqualPredicates) {
   const Table table = FitTable(Done()).value().table;
   const SubTable& sub = table.sub_tables[0];
   for (const MacroGroup& group : sub.groups) {
-    for (const TableRow& row : group.rows) {
-      for (const WaveSegment& segment : row.segments) {
+    for (const GroupModel& model : group.models) {
+      for (const WaveSegment& segment : model.segments) {
         for (const uint8_t member : segment.micro) {
           EXPECT_EQ(sub.portfolio[member].configuration[4],
                     sub.portfolio[group.lead].configuration[4]);

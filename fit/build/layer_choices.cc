@@ -53,14 +53,14 @@ Offer OfferOf(const SubTable& sub, const MacroGroup& group,
   Offer offer;
   offer.at =
       MapProblem(sub.mapping, problem, sub.portfolio[group.lead].configuration);
-  const int64_t waves = Waves(offer.at.tiles, group.capacity);
-  const SegmentPlace place = PlaceAt(sub, group.capacity, offer.at);
+  const int64_t waves = Waves(offer.at.tiles, group.tiles_per_wave);
+  const SegmentPlace place = PlaceAt(sub, group.tiles_per_wave, offer.at);
   const WaveSegment& segment =
-      group.rows[place.row_regime].segments[place.wave_regime];
+      group.models[place.row_regime].segments[place.wave_regime];
   offer.member = segment.micro[static_cast<size_t>(
       LoopAnchorIndex(sub, offer.at.iterations))];
   offer.latency_us =
-      PredictLatencyUs(sub.form, group.capacity, segment, offer.at);
+      PredictLatencyUs(sub.form, group.tiles_per_wave, segment, offer.at);
   offer.rank_us =
       RankOf(sub.form, segment, offer.latency_us, /*extrapolated=*/false);
   offer.extrapolated_rank_us =
@@ -111,8 +111,8 @@ class Chooser {
   void SetGroups() {
     group_of_.assign(sub_.portfolio.size(), sub_.groups.size());
     for (size_t g = 0; g < sub_.groups.size(); ++g) {
-      for (const TableRow& row : sub_.groups[g].rows) {
-        for (const WaveSegment& segment : row.segments) {
+      for (const GroupModel& model : sub_.groups[g].models) {
+        for (const WaveSegment& segment : model.segments) {
           for (const uint8_t member : segment.micro) group_of_[member] = g;
         }
       }

@@ -34,9 +34,9 @@ class Builder {
       const Candidate& c = *state_.candidates[i].candidate;
       sub_.portfolio.push_back(
           {.configuration = c.configuration,
-           .capacity = c.capacity,
+           .tiles_per_wave = c.tiles_per_wave,
            .registers = std::max(0, c.registers),
-           .local_memory_bytes = std::max<int64_t>(0, c.local_memory_bytes)});
+           .shared_memory_bytes = std::max<int64_t>(0, c.shared_memory_bytes)});
     }
     for (const std::vector<size_t>& group : Groups()) AddGroup(group);
     return sub_;
@@ -47,7 +47,7 @@ class Builder {
     const CandidateState& x = state_.candidates[members_[a]];
     const CandidateState& y = state_.candidates[members_[b]];
     return x.macro_class == y.macro_class &&
-           x.candidate->capacity == y.candidate->capacity &&
+           x.candidate->tiles_per_wave == y.candidate->tiles_per_wave &&
            SameMacroGroup(sub_.mapping, spec_.problem_predicates,
                           x.candidate->configuration,
                           y.candidate->configuration);
@@ -75,27 +75,29 @@ class Builder {
   }
 
   // Grids at which members are compared: within the first wave, or beyond.
-  static std::array<int64_t, kProbes> Probes(int64_t capacity, size_t wave) {
+  static std::array<int64_t, kProbes> Probes(int64_t tiles_per_wave,
+                                             size_t wave) {
     if (wave > 0)
-      return {capacity + 1, 2 * capacity, 4 * capacity, 8 * capacity};
+      return {tiles_per_wave + 1, 2 * tiles_per_wave, 4 * tiles_per_wave,
+              8 * tiles_per_wave};
     const auto quarter = [&](int64_t n) {
-      return std::max<int64_t>(1, capacity * n / 4);
+      return std::max<int64_t>(1, tiles_per_wave * n / 4);
     };
-    return {quarter(1), quarter(2), quarter(3), capacity};
+    return {quarter(1), quarter(2), quarter(3), tiles_per_wave};
   }
 
   // The member for one cell of the micro table.
   size_t FastestMember(const std::vector<size_t>& group, size_t row,
                        size_t wave, double iterations) const {
     const auto loop = static_cast<int64_t>(std::max(1.0, iterations));
-    const int64_t capacity = ModelOf(group[0]).capacity;
+    const int64_t tiles_per_wave = ModelOf(group[0]).tiles_per_wave;
     std::vector<double> cost(group.size());
-    for (const int64_t tiles : Probes(capacity, wave)) {
+    for (const int64_t tiles : Probes(tiles_per_wave, wave)) {
       std::vector<double> rank_us;
       for (const size_t m : group) {
-        const WaveSegment& segment = ModelOf(m).rows[row].segments[wave];
+        const WaveSegment& segment = ModelOf(m).models[row].segments[wave];
         const double predicted_us = PredictLatencyUs(
-            sub_.form, capacity, segment,
+            sub_.form, tiles_per_wave, segment,
             {.tiles = tiles,
              .iterations = iterations,
              .longest_loop = loop,
@@ -138,11 +140,11 @@ class Builder {
     const CandidateModel& model = ModelOf(owner);
     MacroGroup& out = sub_.groups.emplace_back();
     out.lead = static_cast<uint8_t>(group[0]);
-    out.capacity = model.capacity;
-    out.rows = model.rows;
-    for (size_t r = 0; r < out.rows.size(); ++r) {
-      for (size_t w = 0; w < out.rows[r].segments.size(); ++w) {
-        WaveSegment& segment = out.rows[r].segments[w];
+    out.tiles_per_wave = model.tiles_per_wave;
+    out.models = model.models;
+    for (size_t r = 0; r < out.models.size(); ++r) {
+      for (size_t w = 0; w < out.models[r].segments.size(); ++w) {
+        WaveSegment& segment = out.models[r].segments[w];
         const SegmentQuality& quality = model.quality[r][w];
         segment.relative_bound = RelativeBound(rule_, r, w, quality);
         segment.extrapolated_bound = ExtrapolatedBound(rule_, r, w, quality);

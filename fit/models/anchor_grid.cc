@@ -33,8 +33,8 @@ double Between(double low, double high, double share) {
 
 }  // namespace
 
-std::vector<int64_t> GridTiles(int64_t capacity, int64_t reach,
-                               const std::vector<int64_t>& also) {
+std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
+                                    const std::vector<int64_t>& also) {
   std::vector<int64_t> tiles;
   const auto add = [&](int64_t g) {
     if (g >= 1 && g <= reach &&
@@ -43,7 +43,7 @@ std::vector<int64_t> GridTiles(int64_t capacity, int64_t reach,
     }
   };
   for (const Step& step : kSteps) {
-    add(capacity * step.eighths / 8 + (step.past ? 1 : 0));
+    add(tiles_per_wave * step.eighths / 8 + (step.past ? 1 : 0));
   }
   for (const int64_t g : also) add(g);
   for (int step = 1; step < kLadderSteps; ++step) {

@@ -24,10 +24,10 @@ inline constexpr size_t kGridFillDelay = 4;
 
 // Returns distinct tile counts from 1 to `reach`, the most telling first: at
 // and just past the ends of waves, fractions of a wave, then those of `also`,
-// then a ladder over what is left. `capacity` is that of a wave, >= 1. Cannot
-// fail.
-std::vector<int64_t> GridTiles(int64_t capacity, int64_t reach,
-                               const std::vector<int64_t>& also);
+// then a ladder over what is left. `tiles_per_wave` is that of a wave, >= 1.
+// Cannot fail.
+std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
+                                    const std::vector<int64_t>& also);
 
 // Returns loop counts from `low` to `high` (> 0), evenly in ratio: both ends at
 // once, what lies between later. Cannot fail.

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::Le;
 
 TEST(AnchorGridTest, HasWaveEndsThePointsPastThemAndFractionsFirst) {
-  const std::vector<int64_t> tiles = GridTiles(132, 132 * 20, {});
+  const std::vector<int64_t> tiles = GridTileCounts(132, 132 * 20, {});
   EXPECT_EQ(tiles[0], 132);
   EXPECT_EQ(tiles[1], 133);
   EXPECT_EQ(tiles[2], 264);
@@ -29,9 +29,9 @@ TEST(AnchorGridTest, HasWaveEndsThePointsPastThemAndFractionsFirst) {
 }
 
 TEST(AnchorGridTest, GoesNoFurtherThanAskedFor) {
-  EXPECT_THAT(GridTiles(132, 200, {199, 5000}), Each(Le(200)));
-  EXPECT_THAT(GridTiles(132, 200, {199, 5000}), Contains(199));
-  EXPECT_THAT(GridTiles(132, 1, {}), ElementsAre(1));
+  EXPECT_THAT(GridTileCounts(132, 200, {199, 5000}), Each(Le(200)));
+  EXPECT_THAT(GridTileCounts(132, 200, {199, 5000}), Contains(199));
+  EXPECT_THAT(GridTileCounts(132, 1, {}), ElementsAre(1));
 }
 
 TEST(AnchorGridTest, LoopsSpanTheRangeEndsFirst) {

@@ -86,7 +86,7 @@ class Planner {
   Planner(const SpecialisationState& specialisation,
           const CandidateState& candidate)
       : state_(specialisation),
-        capacity_(candidate.candidate->capacity),
+        tiles_per_wave_(candidate.candidate->tiles_per_wave),
         last_(specialisation.axes.row_regimes.size() - 1) {
     for (size_t r = 0; r < last_; ++r) {
       least_rows_ = std::max(least_rows_,
@@ -102,7 +102,7 @@ class Planner {
           at.iterations,
           at.row_fill,
           state_.weights[p],
-          static_cast<double>(Waves(at.tiles, capacity_)) * at.iterations,
+          static_cast<double>(Waves(at.tiles, tiles_per_wave_)) * at.iterations,
           std::max<int64_t>(1, at.tiles / std::max<int64_t>(1, at.rows))};
       places[regime].push_back(place);
       all_.push_back(place);
@@ -187,7 +187,7 @@ class Planner {
 
   // Tile counts of the square grid, the most telling first.
   std::vector<int64_t> SquareTiles(const Demand& demand) const {
-    const int64_t c = capacity_;
+    const int64_t c = tiles_per_wave_;
     const int64_t few = std::clamp<int64_t>(c / 8, 1, kFewTiles);
     const int64_t far = demand.known ? demand.most_tiles : kManyWaves * c;
     const int64_t reach = demand.known ? demand.reach_tiles : far;
@@ -220,7 +220,7 @@ class Planner {
 
   // Tile counts of one or two rows: up to what clients ask for, or one wave.
   std::vector<int64_t> RowTiles(const Demand& demand) const {
-    const int64_t c = capacity_;
+    const int64_t c = tiles_per_wave_;
     const int64_t most = demand.most_tiles;
     const int64_t top = std::min(c, most + most / 4);
     std::vector<int64_t> tiles;
@@ -278,7 +278,8 @@ class Planner {
       for (size_t f = 0; f < fills.size(); ++f) {
         for (size_t t = 0; t < tiles.size(); ++t) {
           const double work =
-              static_cast<double>(Waves(tiles[t], capacity_)) * loop.iterations;
+              static_cast<double>(Waves(tiles[t], tiles_per_wave_)) *
+              loop.iterations;
           if (demand.known && work > demand.most_work) continue;
           const int64_t rows =
               square ? UsualRows(demand, tiles[t], loop.iterations)
@@ -303,11 +304,11 @@ class Planner {
   // Nothing beyond what clients ask for, but of the square grid always the
   // first four waves: they tell steps from tiles.
   std::vector<int64_t> GridTilesOf(const Demand& demand) const {
-    const int64_t reach =
-        std::max(demand.known ? demand.reach_tiles : kManyWaves * capacity_,
-                 demand.regime == last_ ? 4 * capacity_ : int64_t{1});
-    return GridTiles(
-        capacity_, reach,
+    const int64_t reach = std::max(
+        demand.known ? demand.reach_tiles : kManyWaves * tiles_per_wave_,
+        demand.regime == last_ ? 4 * tiles_per_wave_ : int64_t{1});
+    return GridTileCounts(
+        tiles_per_wave_, reach,
         {1, kFewTiles, demand.fewest_tiles, demand.most_tiles, reach});
   }
 
@@ -366,7 +367,7 @@ class Planner {
   std::vector<double> Loops(const Demand& demand, int64_t tiles) const {
     if (!demand.known) return {demand.low_loop, demand.high_loop};
     const double most =
-        demand.most_work / static_cast<double>(Waves(tiles, capacity_));
+        demand.most_work / static_cast<double>(Waves(tiles, tiles_per_wave_));
     if (most < demand.low_loop) return {};
     const double high = std::min(demand.high_loop, most);
     if (high < 2 * demand.low_loop) return {demand.low_loop};
@@ -410,7 +411,7 @@ class Planner {
   }
 
   const SpecialisationState& state_;
-  const int64_t capacity_;
+  const int64_t tiles_per_wave_;
   const size_t last_;
   int64_t least_rows_ = 1;  // Of the square grid's regime.
   std::vector<Place> all_;
@@ -423,7 +424,7 @@ absl::StatusOr<Problem> Land(const KernelSpec& spec,
                              const SpecialisationState& specialisation,
                              const Candidate& candidate, const Anchor& anchor) {
   MappingTarget target = anchor.target;
-  const bool sub_wave = target.tiles <= candidate.capacity;
+  const bool sub_wave = target.tiles <= candidate.tiles_per_wave;
   absl::StatusOr<Problem> first = absl::NotFoundError("no tiles left to try");
   for (int i = 0; i < kTriesOfTiles && target.tiles >= 1; ++i) {
     absl::StatusOr<Problem> problem = InvertMapping(
@@ -431,7 +432,7 @@ absl::StatusOr<Problem> Land(const KernelSpec& spec,
     if (!problem.ok()) return first.ok() ? first : problem;
     const Coordinates at = MapProblem(*specialisation.mapping, problem->View(),
                                       candidate.configuration);
-    const bool too_many = sub_wave && at.tiles > candidate.capacity;
+    const bool too_many = sub_wave && at.tiles > candidate.tiles_per_wave;
     const bool right_rows =
         RowRegimeIndex(specialisation.axes, at.rows, at.row_fill) ==
         static_cast<int>(anchor.row_regime);

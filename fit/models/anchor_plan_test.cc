@@ -59,7 +59,7 @@ class AnchorPlanTest : public ::testing::Test {
 TEST_F(AnchorPlanTest, LandsExactlyAtAndJustPastTheFirstWave) {
   Plan({{{2048, 4096, 1024}, {}, {}}, {{512, 2048, 4096}, {}, {}}}, 132);
   for (size_t i = 0; i < State().candidates.size(); ++i) {
-    const int64_t c = State().candidates[i].candidate->capacity;
+    const int64_t c = State().candidates[i].candidate->tiles_per_wave;
     std::set<int64_t> tiles;
     for (const Coordinates& at : Places(i)) tiles.insert(at.tiles);
     EXPECT_EQ(tiles.count(c), 1u) << c;
@@ -98,7 +98,7 @@ TEST_F(AnchorPlanTest, NoAnchorIsMoreWorkThanTheLargestProblemOfItsRows) {
   for (size_t i = 0; i < State().candidates.size(); ++i) {
     const CandidateState& c = State().candidates[i];
     const auto work = [&](const Coordinates& at) {
-      return static_cast<double>(Waves(at.tiles, c.candidate->capacity)) *
+      return static_cast<double>(Waves(at.tiles, c.candidate->tiles_per_wave)) *
              at.iterations;
     };
     const auto regime = [&](const Coordinates& at) {
@@ -188,7 +188,7 @@ TEST_F(AnchorPlanTest, AGridHasAHundredPointsAndMoreAlongTheWaves) {
        132);
   for (size_t i = 0; i < State().candidates.size(); ++i) {
     const Candidate& candidate = *State().candidates[i].candidate;
-    const int64_t c = candidate.capacity;
+    const int64_t c = candidate.tiles_per_wave;
     const std::vector<Problem> grid = Grid(input_, State(), i);
     EXPECT_EQ(grid.size(), kGridAnchors);
     EXPECT_EQ(std::set<Problem>(grid.begin(), grid.end()).size(), grid.size());
@@ -222,7 +222,7 @@ TEST_F(AnchorPlanTest, AGridIsNoMoreWorkThanWhatIsAskedFor) {
   for (size_t i = 0; i < State().candidates.size(); ++i) {
     const CandidateState& c = State().candidates[i];
     const auto work = [&](const Coordinates& at) {
-      return static_cast<double>(Waves(at.tiles, c.candidate->capacity)) *
+      return static_cast<double>(Waves(at.tiles, c.candidate->tiles_per_wave)) *
              at.iterations;
     };
     double most = 0;

@@ -61,15 +61,15 @@ struct Placed {
 };
 
 double FitWeight(const Observation& observation) {
-  return observation.weight * observation.relevance;
+  return observation.weight * observation.importance;
 }
 
-std::vector<Placed> PlaceAll(const SubTable& axes, int64_t capacity,
+std::vector<Placed> PlaceAll(const SubTable& axes, int64_t tiles_per_wave,
                              absl::Span<const Observation> observations) {
   std::vector<Placed> placed;
   placed.reserve(observations.size());
   for (const Observation& o : observations) {
-    const SegmentPlace place = PlaceAt(axes, capacity, o.at);
+    const SegmentPlace place = PlaceAt(axes, tiles_per_wave, o.at);
     placed.push_back({&o, place.row_regime, place.wave_regime});
   }
   return placed;
@@ -94,8 +94,9 @@ double OwnReach(const std::vector<Placed>& placed, size_t row_regime) {
   return static_cast<double>(most_tiles) * kRangeAbove;
 }
 
-std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
-                           size_t wave_regime, int64_t step_tiles) {
+std::vector<Equation> RowsOf(const std::vector<Placed>& placed,
+                             size_t row_regime, size_t wave_regime,
+                             int64_t step_tiles) {
   const double own_reach = OwnReach(placed, row_regime);
   const auto share_of = [&](const Placed& p) {
     const bool any_own = own_reach > 0;
@@ -105,7 +106,7 @@ std::vector<FitRow> RowsOf(const std::vector<Placed>& placed, size_t row_regime,
         static_cast<double>(p.observation->at.tiles) > own_reach;
     return below_a_wave && beyond ? kBeyondOwnWeight : kOtherRowsWeight;
   };
-  std::vector<FitRow> rows;
+  std::vector<Equation> rows;
   rows.reserve(placed.size());
   for (const Placed& p : placed) {
     rows.push_back({.terms = TermsOf(p.observation->at, step_tiles),
@@ -128,15 +129,16 @@ std::vector<size_t> MemoryClasses(const SubTable& axes) {
   return classes;
 }
 
-std::vector<OverlapRow> OverlapRowsOf(const std::vector<Placed>& placed,
-                                      const std::vector<size_t>& classes,
-                                      int64_t capacity, int64_t step_tiles) {
-  std::vector<OverlapRow> rows;
+std::vector<OverlapEquation> OverlapRowsOf(const std::vector<Placed>& placed,
+                                           const std::vector<size_t>& classes,
+                                           int64_t tiles_per_wave,
+                                           int64_t step_tiles) {
+  std::vector<OverlapEquation> rows;
   rows.reserve(placed.size());
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
     rows.push_back(
-        {.waves = LaunchWavesOf(at.tiles, capacity, step_tiles),
+        {.waves = LaunchWavesOf(at.tiles, tiles_per_wave, step_tiles),
          .loop = {at.iterations, static_cast<double>(at.longest_loop),
                   at.row_share},
          .memory_class = classes[p.row_regime],
@@ -156,7 +158,7 @@ double FloorOf(const std::vector<Placed>& used) {
   return fastest_us * kFloorShare;
 }
 
-SegmentQuality Judge(WaveForm form, int64_t capacity,
+SegmentQuality Judge(WaveForm form, int64_t tiles_per_wave,
                      const std::vector<Placed>& placed,
                      const WaveSegment& segment, size_t row, size_t wave) {
   SegmentQuality quality;
@@ -165,7 +167,7 @@ SegmentQuality Judge(WaveForm form, int64_t capacity,
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
     const double residual =
-        std::abs(PredictLatencyUs(form, capacity, segment, at) /
+        std::abs(PredictLatencyUs(form, tiles_per_wave, segment, at) /
                      p.observation->latency_us -
                  1);
     sum += residual;
@@ -185,12 +187,12 @@ SegmentQuality Judge(WaveForm form, int64_t capacity,
 
 void JudgeAll(const SubTable& axes, const std::vector<Placed>& all,
               CandidateModel& model) {
-  model.quality.assign(model.rows.size(), {});
+  model.quality.assign(model.models.size(), {});
   for (size_t w = 0; w < axes.max_waves.size(); ++w) {
     const std::vector<Placed> used = OfWaveRegime(all, w);
-    for (size_t r = 0; r < model.rows.size(); ++r) {
-      model.quality[r].push_back(Judge(axes.form, model.capacity, used,
-                                       model.rows[r].segments[w], r, w));
+    for (size_t r = 0; r < model.models.size(); ++r) {
+      model.quality[r].push_back(Judge(axes.form, model.tiles_per_wave, used,
+                                       model.models[r].segments[w], r, w));
     }
   }
 }
@@ -213,9 +215,9 @@ void SetRange(WaveForm form, const std::vector<Placed>& all,
     first = false;
     if (p.wave_regime != wave) continue;
     const Coordinates& at = p.observation->at;
-    const WaveSegment& own = model.rows[p.row_regime].segments[wave];
+    const WaveSegment& own = model.models[p.row_regime].segments[wave];
     if (p.observation->latency_us >
-        kContradicted * PredictLatencyUs(form, model.capacity, own, at)) {
+        kContradicted * PredictLatencyUs(form, model.tiles_per_wave, own, at)) {
       continue;
     }
     most_tiles = std::max(most_tiles, at.tiles);
@@ -224,27 +226,27 @@ void SetRange(WaveForm form, const std::vector<Placed>& all,
   segment.max_iterations *= kRangeAbove;
   const auto reach =
       static_cast<int64_t>(static_cast<double>(most_tiles) * kRangeAbove);
-  segment.max_wave = Waves(reach, model.capacity);
+  segment.max_wave = Waves(reach, model.tiles_per_wave);
 }
 
 }  // namespace
 
-CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
+CandidateModel FitCandidate(const SubTable& axes, int64_t tiles_per_wave,
                             int64_t multiprocessors,
                             absl::Span<const Observation> observations) {
   CandidateModel model;
-  model.capacity = capacity;
+  model.tiles_per_wave = tiles_per_wave;
   model.observations = static_cast<int>(observations.size());
   const int64_t spread =
-      std::min(capacity, std::max<int64_t>(1, multiprocessors));
-  const std::vector<Placed> all = PlaceAll(axes, capacity, observations);
+      std::min(tiles_per_wave, std::max<int64_t>(1, multiprocessors));
+  const std::vector<Placed> all = PlaceAll(axes, tiles_per_wave, observations);
   const std::vector<size_t> classes = MemoryClasses(axes);
   std::array<WaveCoefficients, kMemoryClasses> overlap;
   if (axes.form == WaveForm::kOverlap) {
-    overlap = FitOverlap(OverlapRowsOf(all, classes, capacity, spread));
+    overlap = FitOverlap(OverlapRowsOf(all, classes, tiles_per_wave, spread));
   }
   for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
-    TableRow& row = model.rows.emplace_back();
+    GroupModel& model = model.models.emplace_back();
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       const std::vector<Placed> used = OfWaveRegime(all, w);
       WaveSegment& segment = row.segments.emplace_back();
@@ -252,7 +254,7 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
         segment.step_tiles = spread;
         segment.coefficients = overlap[classes[r]];
       } else {
-        segment.step_tiles = w == 0 ? spread : capacity;
+        segment.step_tiles = w == 0 ? spread : tiles_per_wave;
         segment.coefficients =
             CoefficientsOf(FitRelative(RowsOf(used, r, w, segment.step_tiles)));
       }
@@ -260,9 +262,9 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
     }
   }
   JudgeAll(axes, all, model);
-  for (size_t r = 0; r < model.rows.size(); ++r) {
+  for (size_t r = 0; r < model.models.size(); ++r) {
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
-      SetRange(axes.form, all, model, r, w, model.rows[r].segments[w]);
+      SetRange(axes.form, all, model, r, w, model.models[r].segments[w]);
     }
   }
   return model;
@@ -271,33 +273,33 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
 void SetQuality(const SubTable& axes,
                 absl::Span<const Observation> observations,
                 CandidateModel& model) {
-  JudgeAll(axes, PlaceAll(axes, model.capacity, observations), model);
+  JudgeAll(axes, PlaceAll(axes, model.tiles_per_wave, observations), model);
 }
 
-SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
+SegmentPlace PlaceAt(const SubTable& axes, int64_t tiles_per_wave,
                      const Coordinates& at) {
-  return {
-      static_cast<size_t>(RowRegimeIndex(axes, at.rows, at.row_fill)),
-      static_cast<size_t>(WaveRegimeIndex(axes, Waves(at.tiles, capacity)))};
+  return {static_cast<size_t>(RowRegimeIndex(axes, at.rows, at.row_fill)),
+          static_cast<size_t>(
+              WaveRegimeIndex(axes, Waves(at.tiles, tiles_per_wave)))};
 }
 
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
                              const Coordinates& at) {
-  const SegmentPlace place = PlaceAt(axes, model.capacity, at);
-  return model.rows[place.row_regime].segments[place.wave_regime];
+  const SegmentPlace place = PlaceAt(axes, model.tiles_per_wave, at);
+  return model.models[place.row_regime].segments[place.wave_regime];
 }
 
 const SegmentQuality& QualityAt(const SubTable& axes,
                                 const CandidateModel& model,
                                 const Coordinates& at) {
-  const SegmentPlace place = PlaceAt(axes, model.capacity, at);
+  const SegmentPlace place = PlaceAt(axes, model.tiles_per_wave, at);
   return model.quality[place.row_regime][place.wave_regime];
 }
 
 double PredictUs(const SubTable& axes, const CandidateModel& model,
                  const Coordinates& at) {
-  return PredictLatencyUs(axes.form, model.capacity, SegmentAt(axes, model, at),
-                          at);
+  return PredictLatencyUs(axes.form, model.tiles_per_wave,
+                          SegmentAt(axes, model, at), at);
 }
 
 double RankUs(const SubTable& axes, const CandidateModel& model,
@@ -308,13 +310,14 @@ double RankUs(const SubTable& axes, const CandidateModel& model,
 
 WeightedError ErrorOf(const SubTable& axes, const CandidateModel& model,
                       absl::Span<const Observation> observations,
-                      const SustainedLoad& load) {
+                      const PowerLimitSlowdown& load) {
   WeightedError error;
   for (const Observation& o : observations) {
-    const FitRow row{.terms = {},
-                     .latency_us = SustainedUs(load, o.latency_us)};
-    const double predicted_us = SustainedUs(load, PredictUs(axes, model, o.at));
-    const double counts = o.weight * o.relevance;
+    const Equation row{.terms = {},
+                       .latency_us = PowerLimitedUs(load, o.latency_us)};
+    const double predicted_us =
+        PowerLimitedUs(load, PredictUs(axes, model, o.at));
+    const double counts = o.weight * o.importance;
     error.sum += counts * RobustErrorOf(row, predicted_us).error;
     error.weight += counts;
   }

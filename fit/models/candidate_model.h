@@ -17,7 +17,7 @@
 
 #include "absl/types/span.h"
 #include "fit/samples/observation.h"
-#include "model/table/sustained_load.h"
+#include "model/table/power_limit_slowdown.h"
 #include "model/table/table.h"
 
 namespace wavetune {
@@ -31,13 +31,13 @@ struct SegmentQuality {
 };
 
 struct CandidateModel {
-  int64_t capacity = 1;
+  int64_t tiles_per_wave = 1;
   int observations = 0;
   // The coefficients are the serving table's (fit/models/incumbent_model.h).
   bool of_incumbent = false;
   // [row regime]; segments [wave regime]. The micro tables and bounds are left
   // for SubTableBuilder, the rank margins for SetRankMargins.
-  std::vector<TableRow> rows;
+  std::vector<GroupModel> models;
   std::vector<std::vector<SegmentQuality>> quality;
 };
 
@@ -58,7 +58,7 @@ struct CandidateModel {
 // gives a model that predicts a floor of 1 us. Cannot fail.
 // Source: arXiv 2604.10187, section 4.3. Deviations: row regimes share
 // observations; below a full device the step is one tile per multiprocessor.
-CandidateModel FitCandidate(const SubTable& axes, int64_t capacity,
+CandidateModel FitCandidate(const SubTable& axes, int64_t tiles_per_wave,
                             int64_t multiprocessors,
                             absl::Span<const Observation> observations);
 
@@ -77,7 +77,7 @@ struct SegmentPlace {
   size_t row_regime;
   size_t wave_regime;
 };
-SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
+SegmentPlace PlaceAt(const SubTable& axes, int64_t tiles_per_wave,
                      const Coordinates& at);
 
 // Returns what a candidate competes with where it has been measured: the
@@ -85,7 +85,7 @@ SegmentPlace PlaceAt(const SubTable& axes, int64_t capacity,
 double RankUs(const SubTable& axes, const CandidateModel& model,
               const Coordinates& at);
 
-// The error of a model over observations, each by weight times relevance.
+// The error of a model over observations, each by weight times importance.
 struct WeightedError {
   double sum = 0;  // Of RobustErrorOf (fit/models/robust_fit.h).
   double weight = 0;
@@ -98,7 +98,7 @@ struct WeightedError {
 // SetQuality. Cannot fail.
 WeightedError ErrorOf(const SubTable& axes, const CandidateModel& model,
                       absl::Span<const Observation> observations,
-                      const SustainedLoad& load = {});
+                      const PowerLimitSlowdown& load = {});
 
 // Returns the segment that predicts `at`, and its quality. Cannot fail.
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,

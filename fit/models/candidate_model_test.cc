@@ -8,7 +8,7 @@
 namespace wavetune {
 namespace {
 
-constexpr int64_t kCapacity = 264;
+constexpr int64_t kTilesPerWave = 264;
 constexpr int64_t kMultiprocessors = 132;
 
 SubTable Axes() {
@@ -29,7 +29,8 @@ Coordinates At(int64_t tiles, int64_t loop, int64_t rows) {
 
 // Steps of one tile per multiprocessor below a wave; a single row pays twice.
 double TrueUs(const Coordinates& at) {
-  const int64_t step = at.tiles <= kCapacity ? kMultiprocessors : kCapacity;
+  const int64_t step =
+      at.tiles <= kTilesPerWave ? kMultiprocessors : kTilesPerWave;
   const double s = static_cast<double>(Waves(at.tiles, step));
   return 4 + s * (1 + 0.4 * at.iterations) * (at.rows == 1 ? 2 : 1);
 }
@@ -52,7 +53,7 @@ const std::vector<int64_t> kPlan = {8, 66, 132, 264, 265, 528, 2112};
 TEST(CandidateModelTest, PredictsStepsRowsAndLoopsThatItHasNotSeen) {
   const SubTable axes = Axes();
   const CandidateModel model =
-      FitCandidate(axes, kCapacity, kMultiprocessors, Anchors(kPlan));
+      FitCandidate(axes, kTilesPerWave, kMultiprocessors, Anchors(kPlan));
   for (const int64_t tiles : {100, 133, 200, 400, 1000}) {
     for (const int64_t rows : {1, 16}) {
       const Coordinates at = At(tiles, 50, rows);
@@ -64,17 +65,17 @@ TEST(CandidateModelTest, PredictsStepsRowsAndLoopsThatItHasNotSeen) {
 
 TEST(CandidateModelTest, StepsAreMultiprocessorsBelowAWaveAndCapacityAbove) {
   const CandidateModel model =
-      FitCandidate(Axes(), kCapacity, kMultiprocessors, Anchors(kPlan));
-  EXPECT_EQ(model.rows[0].segments[0].step_tiles, kMultiprocessors);
-  EXPECT_EQ(model.rows[0].segments[1].step_tiles, kCapacity);
+      FitCandidate(Axes(), kTilesPerWave, kMultiprocessors, Anchors(kPlan));
+  EXPECT_EQ(model.models[0].segments[0].step_tiles, kMultiprocessors);
+  EXPECT_EQ(model.models[0].segments[1].step_tiles, kTilesPerWave);
 }
 
 TEST(CandidateModelTest, WhatOverlapsIsFittedAcrossWavesAndRows) {
   SubTable axes = Axes();
   axes.form = WaveForm::kOverlap;
   const CandidateModel model =
-      FitCandidate(axes, kCapacity, kMultiprocessors, Anchors(kPlan));
-  const std::vector<TableRow>& rows = model.rows;
+      FitCandidate(axes, kTilesPerWave, kMultiprocessors, Anchors(kPlan));
+  const std::vector<GroupModel>& rows = model.models;
   EXPECT_EQ(rows[0].segments[0].coefficients, rows[0].segments[1].coefficients);
   EXPECT_EQ(rows[0].segments[1].step_tiles, kMultiprocessors);
   EXPECT_EQ(rows.front().segments[0].coefficients.gamma,
@@ -86,7 +87,7 @@ TEST(CandidateModelTest, WhatOverlapsIsFittedAcrossWavesAndRows) {
 TEST(CandidateModelTest, KnowsWhereItWasMeasured) {
   const SubTable axes = Axes();
   const CandidateModel model =
-      FitCandidate(axes, kCapacity, kMultiprocessors, Anchors(kPlan));
+      FitCandidate(axes, kTilesPerWave, kMultiprocessors, Anchors(kPlan));
   const WaveSegment& far = SegmentAt(axes, model, At(2112, 16, 16));
   EXPECT_FALSE(IsExtrapolated(far, 128, 10));
   EXPECT_TRUE(IsExtrapolated(far, 128, 11));
@@ -103,13 +104,13 @@ TEST(CandidateModelTest, WhatContradictsTheModelIsNoPartOfItsRange) {
   std::vector<Observation> seen =
       Anchors({8, 66, 132, 264, 265, 396, 528, 660, 792, 1056, 1584, 2112});
   const auto reach = [&] {
-    return FitCandidate(axes, kCapacity, kMultiprocessors, seen)
+    return FitCandidate(axes, kTilesPerWave, kMultiprocessors, seen)
         .rows.back()
         .segments.back()
         .max_wave;
   };
   const int64_t all = reach();
-  EXPECT_GE(all, 2112 / kCapacity);
+  EXPECT_GE(all, 2112 / kTilesPerWave);
   for (Observation& o : seen) {
     if (o.at.tiles == 2112) o.latency_us *= 1.1;
   }
@@ -123,8 +124,8 @@ TEST(CandidateModelTest, WhatContradictsTheModelIsNoPartOfItsRange) {
 
 TEST(CandidateModelTest, BorrowsAcrossWaveRegimesWhereOneIsUnsampled) {
   const SubTable axes = Axes();
-  const CandidateModel model =
-      FitCandidate(axes, kCapacity, kMultiprocessors, Anchors({8, 132, 264}));
+  const CandidateModel model = FitCandidate(
+      axes, kTilesPerWave, kMultiprocessors, Anchors({8, 132, 264}));
   const Coordinates at = At(600, 64, 16);
   EXPECT_GT(PredictUs(axes, model, at),
             PredictUs(axes, model, At(264, 64, 16)));
@@ -161,11 +162,11 @@ TEST(CandidateModelTest, OtherRowsSayHowADeviceFillsUp) {
 TEST(CandidateModelTest, OneSampleOrNoneStillPredictsSomethingPositive) {
   const SubTable axes = Axes();
   const CandidateModel none =
-      FitCandidate(axes, kCapacity, kMultiprocessors, {});
+      FitCandidate(axes, kTilesPerWave, kMultiprocessors, {});
   EXPECT_GT(PredictUs(axes, none, At(100, 50, 1)), 0);
   const Observation one{.problem = {}, .at = At(8, 16, 1), .latency_us = 20};
   const CandidateModel model =
-      FitCandidate(axes, kCapacity, kMultiprocessors, {&one, 1});
+      FitCandidate(axes, kTilesPerWave, kMultiprocessors, {&one, 1});
   EXPECT_NEAR(PredictUs(axes, model, one.at), 20, 1);
 }
 

@@ -1,15 +1,15 @@
 #include "fit/models/decision_models.h"
 
 #include "fit/models/eligibility.h"
+#include "fit/models/importance.h"
 #include "fit/models/latency_matrix.h"
 #include "fit/models/rank_margins.h"
-#include "fit/models/relevance.h"
 
 namespace wavetune {
 
 std::vector<CandidateModel> FitDecisionModels(
     const ProfileInput& input, SpecialisationState& specialisation) {
-  SetRelevance(input, specialisation);
+  SetImportance(input, specialisation);
   std::vector<CandidateModel> models = FitCandidates(
       specialisation, input.device.multiprocessors, kFewestObservations);
   SetRankMargins(specialisation, models);

@@ -52,16 +52,17 @@ void AddScores(const SpecialisationState& specialisation,
     }
     if (held_out.empty() || fitted.empty()) continue;
     const CandidateModel model = FitCandidate(
-        axes, candidate.candidate->capacity, multiprocessors, fitted);
+        axes, candidate.candidate->tiles_per_wave, multiprocessors, fitted);
     for (const Observation* o : held_out) {
       // As clients see them.
-      const double measured_us = SustainedUs(axes.sustained, o->latency_us);
+      const double measured_us =
+          PowerLimitedUs(axes.power_limit, o->latency_us);
       const double predicted_us =
-          SustainedUs(axes.sustained, PredictUs(axes, model, o->at));
+          PowerLimitedUs(axes.power_limit, PredictUs(axes, model, o->at));
       const double scale =
           std::max(kLeastScale, ScaleOf(QualityAt(axes, model, o->at)));
       scores.push_back({std::abs(measured_us / predicted_us - 1) / scale,
-                        PlaceAt(axes, model.capacity, o->at)});
+                        PlaceAt(axes, model.tiles_per_wave, o->at)});
     }
   }
 }

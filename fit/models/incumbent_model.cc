@@ -13,8 +13,8 @@ namespace {
 std::vector<size_t> CellsOf(const SubTable& sub_table,
                             const MacroGroup& group) {
   std::vector<size_t> cells(sub_table.portfolio.size());
-  for (const TableRow& row : group.rows) {
-    for (const WaveSegment& segment : row.segments) {
+  for (const GroupModel& model : group.models) {
+    for (const WaveSegment& segment : model.segments) {
       for (const uint8_t member : segment.micro) ++cells[member];
     }
   }
@@ -32,13 +32,13 @@ size_t OwnerOf(const SubTable& sub_table, const MacroGroup& group) {
 }
 
 bool HasShapeOf(const MacroGroup& group, const CandidateModel& model) {
-  if (group.capacity != model.capacity ||
-      group.rows.size() != model.rows.size()) {
+  if (group.tiles_per_wave != model.tiles_per_wave ||
+      group.models.size() != model.models.size()) {
     return false;
   }
-  for (size_t r = 0; r < model.rows.size(); ++r) {
-    const std::vector<WaveSegment>& ours = model.rows[r].segments;
-    const std::vector<WaveSegment>& theirs = group.rows[r].segments;
+  for (size_t r = 0; r < model.models.size(); ++r) {
+    const std::vector<WaveSegment>& ours = model.models[r].segments;
+    const std::vector<WaveSegment>& theirs = group.models[r].segments;
     if (ours.size() != theirs.size()) return false;
     for (size_t w = 0; w < ours.size(); ++w) {
       if (ours[w].step_tiles != theirs[w].step_tiles) return false;
@@ -66,11 +66,11 @@ CandidateModel PreferIncumbent(const SubTable& axes,
                                CandidateModel fitted) {
   if (!HasShapeOf(incumbent, fitted)) return fitted;
   CandidateModel kept = fitted;
-  for (size_t r = 0; r < kept.rows.size(); ++r) {
-    for (size_t w = 0; w < kept.rows[r].segments.size(); ++w) {
-      const WaveSegment& serving = incumbent.rows[r].segments[w];
-      kept.rows[r].segments[w].coefficients = serving.coefficients;
-      kept.rows[r].segments[w].floor_us = serving.floor_us;
+  for (size_t r = 0; r < kept.models.size(); ++r) {
+    for (size_t w = 0; w < kept.models[r].segments.size(); ++w) {
+      const WaveSegment& serving = incumbent.models[r].segments[w];
+      kept.models[r].segments[w].coefficients = serving.coefficients;
+      kept.models[r].segments[w].floor_us = serving.floor_us;
     }
   }
   const double most =

@@ -60,7 +60,8 @@ CandidateModel Fit(const std::vector<Observation>& seen) {
 }
 
 MacroGroup GroupOf(const CandidateModel& model) {
-  return {.lead = 0, .capacity = model.capacity, .rows = model.rows};
+  return {
+      .lead = 0, .tiles_per_wave = model.tiles_per_wave, .rows = model.models};
 }
 
 TEST(IncumbentModelTest, StaysWhereItExplainsWhatIsMeasuredAboutAsWell) {
@@ -70,13 +71,13 @@ TEST(IncumbentModelTest, StaysWhereItExplainsWhatIsMeasuredAboutAsWell) {
   const CandidateModel kept =
       PreferIncumbent(IncumbentAxes(), GroupOf(incumbent), seen, fitted);
   EXPECT_TRUE(kept.of_incumbent);
-  for (size_t r = 0; r < kept.rows.size(); ++r) {
-    for (size_t w = 0; w < kept.rows[r].segments.size(); ++w) {
-      const WaveSegment& segment = kept.rows[r].segments[w];
-      const WaveSegment& serving = incumbent.rows[r].segments[w];
+  for (size_t r = 0; r < kept.models.size(); ++r) {
+    for (size_t w = 0; w < kept.models[r].segments.size(); ++w) {
+      const WaveSegment& segment = kept.models[r].segments[w];
+      const WaveSegment& serving = incumbent.models[r].segments[w];
       EXPECT_EQ(segment.coefficients, serving.coefficients);
       EXPECT_EQ(segment.floor_us, serving.floor_us);
-      EXPECT_EQ(segment.max_wave, fitted.rows[r].segments[w].max_wave);
+      EXPECT_EQ(segment.max_wave, fitted.models[r].segments[w].max_wave);
     }
   }
 }
@@ -98,22 +99,22 @@ TEST(IncumbentModelTest, GoesWhereTheDeviceHasBecomeSlower) {
   const CandidateModel chosen =
       PreferIncumbent(IncumbentAxes(), GroupOf(incumbent), seen, Fit(seen));
   EXPECT_FALSE(chosen.of_incumbent);
-  EXPECT_EQ(chosen.rows, Fit(seen).rows);
+  EXPECT_EQ(chosen.models, Fit(seen).models);
 }
 
 TEST(IncumbentModelTest, GoesWhereLaunchesSplitIntoWavesInAnotherWay) {
   const std::vector<Observation> seen = MeasuredWith(1, 0.02);
   const CandidateModel fitted = Fit(seen);
   MacroGroup other_capacity = GroupOf(fitted);
-  other_capacity.capacity = 132;
+  other_capacity.tiles_per_wave = 132;
   EXPECT_FALSE(PreferIncumbent(IncumbentAxes(), other_capacity, seen, fitted)
                    .of_incumbent);
   MacroGroup fewer_regimes = GroupOf(fitted);
-  fewer_regimes.rows.pop_back();
+  fewer_regimes.models.pop_back();
   EXPECT_FALSE(PreferIncumbent(IncumbentAxes(), fewer_regimes, seen, fitted)
                    .of_incumbent);
   MacroGroup other_steps = GroupOf(fitted);
-  other_steps.rows[0].segments[0].step_tiles = 7;
+  other_steps.models[0].segments[0].step_tiles = 7;
   EXPECT_FALSE(
       PreferIncumbent(IncumbentAxes(), other_steps, seen, fitted).of_incumbent);
 }
@@ -122,9 +123,9 @@ TEST(IncumbentModelTest, AGroupHasTheCoefficientsOfTheMemberThatAnswersMost) {
   SubTable table = IncumbentAxes();
   table.portfolio = {{.configuration = {1}}, {.configuration = {2}}};
   MacroGroup& group = table.groups.emplace_back();
-  group.rows.resize(1);
-  group.rows[0].segments.resize(1);
-  group.rows[0].segments[0].micro = {0, 1, 1};
+  group.models.resize(1);
+  group.models[0].segments.resize(1);
+  group.models[0].segments[0].micro = {0, 1, 1};
   EXPECT_EQ(GroupFittedTo(table, {2}), &group);
   EXPECT_EQ(GroupFittedTo(table, {1}), nullptr);
   EXPECT_EQ(GroupFittedTo(table, {3}), nullptr);
@@ -158,7 +159,7 @@ TEST_F(SuccessiveProfilesTest, TheServingModelsStay) {
   size_t same = 0;
   for (const MacroGroup& group : fit.table.sub_tables[0].groups) {
     for (const MacroGroup& serving : incumbent_.sub_tables[0].groups) {
-      same += group.rows[0].segments[0].coefficients ==
+      same += group.models[0].segments[0].coefficients ==
               serving.rows[0].segments[0].coefficients;
     }
   }

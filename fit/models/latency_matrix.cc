@@ -15,7 +15,7 @@ std::vector<CandidateModel> FitCandidates(
   for (size_t i = 0; i < models.size(); ++i) {
     const CandidateState& c = specialisation.candidates[i];
     if (static_cast<int>(c.observations.size()) < fewest) continue;
-    models[i] = FitCandidate(specialisation.axes, c.candidate->capacity,
+    models[i] = FitCandidate(specialisation.axes, c.candidate->tiles_per_wave,
                              multiprocessors, c.observations);
     if (c.incumbent_model == nullptr) continue;
     models[i] = PreferIncumbent(specialisation.axes, *c.incumbent_model,
@@ -30,7 +30,7 @@ LatencyMatrix PredictMatrix(const SpecialisationState& specialisation,
   for (size_t i = 0; i < models.size(); ++i) {
     const CandidateState& c = specialisation.candidates[i];
     matrix[i].assign(c.at.size(), std::numeric_limits<double>::infinity());
-    if (models[i].rows.empty()) continue;
+    if (models[i].models.empty()) continue;
     for (size_t p = 0; p < c.at.size(); ++p) {
       if (!c.legal[p]) continue;
       matrix[i][p] = RankUs(specialisation.axes, models[i], c.at[p]);

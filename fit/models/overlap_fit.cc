@@ -64,8 +64,8 @@ Shares SharesAt(const WaveCoefficients& c, const StepTiles& x,
   return {tile ? compute : 0, tile ? 0 : compute, memory};
 }
 
-void AddTerms(const OverlapRow& row, const Shares& shares, const StepTiles& x,
-              double count, TermVector& terms) {
+void AddTerms(const OverlapEquation& row, const Shares& shares,
+              const StepTiles& x, double count, TermVector& terms) {
   const size_t memory = kOfMemory * row.memory_class;
   const double loads = count * shares.memory * x.tiles * row.loop.mean;
   terms[kGamma] += count * shares.tile * row.loop.longest;
@@ -75,7 +75,7 @@ void AddTerms(const OverlapRow& row, const Shares& shares, const StepTiles& x,
   terms[kAlphaRow + memory] += loads * row.loop.row_share;
 }
 
-TermVector TermsOf(const OverlapRow& row, const Shares& wave,
+TermVector TermsOf(const OverlapEquation& row, const Shares& wave,
                    const Shares& last) {
   TermVector terms{1, row.waves.full_waves};
   AddTerms(row, wave, row.waves.wave, row.waves.full_waves, terms);
@@ -86,9 +86,9 @@ TermVector TermsOf(const OverlapRow& row, const Shares& wave,
 // The most tiles that ran at once in each memory class.
 using MostTiles = std::array<double, kMemoryClasses>;
 
-MostTiles MostTilesOf(absl::Span<const OverlapRow> rows) {
+MostTiles MostTilesOf(absl::Span<const OverlapEquation> rows) {
   MostTiles most{};
-  for (const OverlapRow& row : rows) {
+  for (const OverlapEquation& row : rows) {
     const StepTiles& fullest =
         row.waves.full_waves > 0 ? row.waves.wave : row.waves.last;
     most[row.memory_class] = std::max(most[row.memory_class], fullest.tiles);
@@ -98,15 +98,15 @@ MostTiles MostTilesOf(absl::Span<const OverlapRow> rows) {
 
 // First guesses of what decides. A part that decides nowhere has no terms and
 // never comes back, so the guesses differ in what they leave out.
-using Guess = TermVector (*)(const OverlapRow&, const MostTiles&);
+using Guess = TermVector (*)(const OverlapEquation&, const MostTiles&);
 
 // Memory, but where less than half of the most tiles run.
-TermVector MemoryBound(const OverlapRow& row, const MostTiles& most) {
+TermVector MemoryBound(const OverlapEquation& row, const MostTiles& most) {
   const bool few = row.waves.last.tiles < most[row.memory_class] / 2;
   return TermsOf(row, kMemory, few ? kTile : kMemory);
 }
 
-TermVector ComputeBound(const OverlapRow& row, const MostTiles&) {
+TermVector ComputeBound(const OverlapEquation& row, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
     return x.steps > 1 ? kShareSteps : kTile;
   };
@@ -115,7 +115,7 @@ TermVector ComputeBound(const OverlapRow& row, const MostTiles&) {
 
 // Both everywhere, computing being the longer. Without this guess the memory
 // terms of a candidate that is nowhere bound by memory alone ended at zero.
-TermVector Balanced(const OverlapRow& row, const MostTiles&) {
+TermVector Balanced(const OverlapEquation& row, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
     return x.steps > 1 ? kStepsAndMemory : kTileAndMemory;
   };
@@ -135,7 +135,7 @@ size_t NearestSeen(const std::array<bool, kMemoryClasses>& seen,
 
 class Fit {
  public:
-  explicit Fit(absl::Span<const OverlapRow> rows)
+  explicit Fit(absl::Span<const OverlapEquation> rows)
       : rows_(rows),
         most_(MostTilesOf(rows)),
         linear_(rows.size()),
@@ -158,7 +158,7 @@ class Fit {
     const TermVector theta = SolveRelative(linear_, weight_);
     double error = 0;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      const OverlapRow& row = rows_[i];
+      const OverlapEquation& row = rows_[i];
       const WaveCoefficients c = CoefficientsOf(theta, row.memory_class);
       const double predicted_us = OverlapLatencyUs(c, row.waves, row.loop);
       const RobustError robust = RobustErrorOf(linear_[i], predicted_us);
@@ -174,9 +174,9 @@ class Fit {
     }
   }
 
-  absl::Span<const OverlapRow> rows_;
+  absl::Span<const OverlapEquation> rows_;
   const MostTiles most_;
-  std::vector<FitRow> linear_;
+  std::vector<Equation> linear_;
   std::vector<double> weight_;
   TermVector best_{};
   double least_error_ = 0;
@@ -186,13 +186,13 @@ class Fit {
 }  // namespace
 
 std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
-    absl::Span<const OverlapRow> rows) {
+    absl::Span<const OverlapEquation> rows) {
   Fit fit(rows);
   fit.From(MemoryBound);
   fit.From(ComputeBound);
   fit.From(Balanced);
   std::array<bool, kMemoryClasses> seen{};
-  for (const OverlapRow& row : rows) seen[row.memory_class] = true;
+  for (const OverlapEquation& row : rows) seen[row.memory_class] = true;
   std::array<WaveCoefficients, kMemoryClasses> coefficients;
   for (size_t m = 0; m < kMemoryClasses; ++m) {
     coefficients[m] = CoefficientsOf(fit.best(), NearestSeen(seen, m));

@@ -26,7 +26,7 @@
 namespace wavetune {
 
 // One observation.
-struct OverlapRow {
+struct OverlapEquation {
   LaunchWaves waves{0, {1, 1}, {1, 1}};
   LoopLengths loop{1, 1};
   size_t memory_class = 0;  // Of kMemoryClasses.
@@ -45,7 +45,7 @@ inline constexpr size_t kMemoryClasses = 3;
 // Shapes: any number of rows; without rows all are zero. Cannot fail. Cost: 27
 // solves.
 std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
-    absl::Span<const OverlapRow> rows);
+    absl::Span<const OverlapEquation> rows);
 
 }  // namespace wavetune
 

@@ -24,9 +24,9 @@ WaveCoefficients Truth(size_t memory_class) {
           .alpha_row = memory_class == 0 ? 0.003 : 0.002};
 }
 
-OverlapRow RowAt(int64_t tiles, double loop, size_t memory_class,
-                 double row_share = 0) {
-  OverlapRow row{
+OverlapEquation RowAt(int64_t tiles, double loop, size_t memory_class,
+                      double row_share = 0) {
+  OverlapEquation row{
       .waves = LaunchWavesOf(tiles, kOverlapCapacity, kOverlapMultiprocessors),
       .loop = {loop, loop, row_share},
       .memory_class = memory_class};
@@ -34,8 +34,9 @@ OverlapRow RowAt(int64_t tiles, double loop, size_t memory_class,
   return row;
 }
 
-std::vector<OverlapRow> OverlapAnchors(const std::vector<size_t>& classes) {
-  std::vector<OverlapRow> rows;
+std::vector<OverlapEquation> OverlapAnchors(
+    const std::vector<size_t>& classes) {
+  std::vector<OverlapEquation> rows;
   for (const size_t memory_class : classes) {
     for (const int64_t tiles : {8, 66, 132, 200, 264, 265, 528, 2112}) {
       for (const double loop : {16, 128}) {
@@ -49,7 +50,7 @@ std::vector<OverlapRow> OverlapAnchors(const std::vector<size_t>& classes) {
 }
 
 double Predict(const std::array<WaveCoefficients, kMemoryClasses>& fitted,
-               const OverlapRow& row) {
+               const OverlapEquation& row) {
   return OverlapLatencyUs(fitted[row.memory_class], row.waves, row.loop);
 }
 
@@ -58,7 +59,7 @@ TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
   for (const int64_t tiles : {24, 48, 90, 133, 300, 700}) {
     for (const size_t memory_class : {size_t{0}, size_t{2}}) {
       for (const double row_share : {0.0, 0.25, 0.9}) {
-        const OverlapRow row = RowAt(tiles, 50, memory_class, row_share);
+        const OverlapEquation row = RowAt(tiles, 50, memory_class, row_share);
         EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.02)
             << tiles << " tiles, class " << memory_class << ", row share "
             << row_share;
@@ -68,10 +69,10 @@ TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
 }
 
 TEST(OverlapFitTest, OneWrongAnchorMovesLittle) {
-  std::vector<OverlapRow> rows = OverlapAnchors({0, 2});
+  std::vector<OverlapEquation> rows = OverlapAnchors({0, 2});
   rows[5].latency_us *= 4;
   const auto fitted = FitOverlap(rows);
-  const OverlapRow row = RowAt(100, 50, 0);
+  const OverlapEquation row = RowAt(100, 50, 0);
   EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.03);
 }
 
@@ -83,10 +84,10 @@ TEST(OverlapFitTest, AClassWithoutRowsTakesTheMemoryTermsOfTheNext) {
 
 TEST(OverlapFitTest, FewTilesAndAnchorsOfAnotherClassSayHowFastATileIs) {
   // One anchor of a single row; its pace is known from the others.
-  std::vector<OverlapRow> rows = OverlapAnchors({2});
+  std::vector<OverlapEquation> rows = OverlapAnchors({2});
   rows.push_back(RowAt(264, 128, 0));
   const auto fitted = FitOverlap(rows);
-  const OverlapRow row = RowAt(20, 64, 0);
+  const OverlapEquation row = RowAt(20, 64, 0);
   EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.05);
 }
 

@@ -12,8 +12,8 @@
 #include "fit/models/anchor_plan.h"
 #include "fit/models/held_out.h"
 #include "fit/models/incumbent_model.h"
+#include "fit/models/power_limit_fit.h"
 #include "fit/models/row_regimes.h"
-#include "fit/models/sustained_load_fit.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
@@ -28,11 +28,12 @@ absl::Status CheckCandidate(const KernelSpec& spec, const Candidate& candidate,
         candidate.configuration.size(), " parameter values, the kernel has ",
         spec.parameters.size(), " parameters"));
   }
-  if (candidate.capacity < 1 || candidate.capacity > kExpressionLimit) {
+  if (candidate.tiles_per_wave < 1 ||
+      candidate.tiles_per_wave > kExpressionLimit) {
     return absl::InvalidArgumentError(absl::StrCat(
         "profile of ", spec.name, " [", specialisation, "]: candidate ",
         FormatConfiguration(spec, candidate.configuration), " has capacity ",
-        candidate.capacity, "; must be at least 1"));
+        candidate.tiles_per_wave, "; must be at least 1"));
   }
   return absl::OkStatus();
 }
@@ -82,9 +83,10 @@ std::vector<CandidateState> SortedCandidates(
     if (a.configuration != b.configuration) {
       return a.configuration < b.configuration;
     }
-    if (a.capacity != b.capacity) return a.capacity < b.capacity;
+    if (a.tiles_per_wave != b.tiles_per_wave)
+      return a.tiles_per_wave < b.tiles_per_wave;
     if (a.registers != b.registers) return a.registers < b.registers;
-    return a.local_memory_bytes < b.local_memory_bytes;
+    return a.shared_memory_bytes < b.shared_memory_bytes;
   };
   std::stable_sort(sorted.begin(), sorted.end(), less);
   const auto same = [](const CandidateState& x, const CandidateState& y) {
@@ -207,7 +209,7 @@ const SubTable* IncumbentOf(const ProfileInput& input,
 }
 
 bool HasAxesOf(const SubTable& a, const SubTable& b) {
-  return a.form == b.form && a.sustained == b.sustained &&
+  return a.form == b.form && a.power_limit == b.power_limit &&
          a.row_regimes == b.row_regimes && a.max_waves == b.max_waves;
 }
 
@@ -215,10 +217,10 @@ bool HasAxesOf(const SubTable& a, const SubTable& b) {
 void SetSustainedLoad(const ProfileInput& input,
                       SpecialisationState& specialisation) {
   const SubTable* const serving = IncumbentOf(input, specialisation);
-  const SustainedLoad load =
-      FitSustainedLoad(specialisation, input.device.multiprocessors,
-                       serving == nullptr ? nullptr : &serving->sustained);
-  specialisation.axes.sustained = load;
+  const PowerLimitSlowdown load = FitPowerLimitSlowdown(
+      specialisation, input.device.multiprocessors,
+      serving == nullptr ? nullptr : &serving->power_limit);
+  specialisation.axes.power_limit = load;
   for (CandidateState& c : specialisation.candidates) {
     for (Observation& o : c.observations) {
       o.latency_us = ShortUs(load, o.latency_us);
@@ -315,7 +317,7 @@ void AddSamples(const ProfileInput& input, ProfileState& state) {
   for (const Sample& sample : input.samples) {
     CandidateState* const candidate = CandidateOf(input, by_name, sample);
     if (candidate == nullptr) {
-      ++state.strangers;
+      ++state.unmatched_samples;
       continue;
     }
     samples_of[candidate].push_back(&sample);

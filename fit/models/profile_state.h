@@ -46,8 +46,8 @@ struct SpecialisationState {
   // False where nobody named representative problems and a spread along the
   // wave structure stands in for them.
   bool representatives_given = false;
-  // Form, sustained load, row regimes, wave regimes and loop anchors; nothing
-  // else is set.
+  // Form, power-limit slowdown, row regimes, wave regimes and loop anchors;
+  // nothing else is set.
   SubTable axes;
 };
 
@@ -55,9 +55,9 @@ struct ProfileState {
   const ProfileInput* input = nullptr;
   std::vector<SpecialisationState> specialisations;  // Sorted by name.
   SelectionCounts counts;
-  int64_t strangers = 0;  // Samples of unknown or excluded candidates, or of
-                          // problems that are not the kernel's.
-  int64_t compiled = 0;   // Candidates over all specialisations.
+  int64_t unmatched_samples = 0;  // Samples of unknown or excluded candidates,
+                                  // or of problems that are not the kernel's.
+  int64_t compiled = 0;  // Candidates over all specialisations.
   EarlierAgreement earlier;
   int64_t earlier_samples = 0;  // Taken.
   double device_time_us = 0;

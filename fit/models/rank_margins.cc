@@ -32,7 +32,7 @@ Spreads NoSpreads(const SubTable& axes) {
 
 double ResidualOf(const SubTable& axes, const CandidateModel& model,
                   const Observation& observation) {
-  const FitRow row{.terms = {}, .latency_us = observation.latency_us};
+  const Equation row{.terms = {}, .latency_us = observation.latency_us};
   const double predicted_us = PredictUs(axes, model, observation.at);
   return std::min(RobustErrorOf(row, predicted_us).error, kMostResidual);
 }
@@ -42,9 +42,9 @@ Spreads AddSpreads(const SubTable& axes, const CandidateState& candidate,
                    const CandidateModel& model, Spreads& all) {
   Spreads own = NoSpreads(axes);
   for (const Observation& o : candidate.observations) {
-    const SegmentPlace place = PlaceAt(axes, model.capacity, o.at);
+    const SegmentPlace place = PlaceAt(axes, model.tiles_per_wave, o.at);
     const double residual = ResidualOf(axes, model, o);
-    const double counts = o.weight * o.relevance;
+    const double counts = o.weight * o.importance;
     Spread& spread = own[place.row_regime][place.wave_regime];
     spread.Add(residual, counts);
     spread.representative += o.representative && o.weight == 1 ? 1 : 0;
@@ -69,10 +69,11 @@ uint8_t MarginOf(const Spread& own, const Spread& all, bool provable) {
 }
 
 bool HasMargins(const MacroGroup& group) {
-  return std::any_of(group.rows.begin(), group.rows.end(), [](const auto& row) {
-    return std::any_of(row.segments.begin(), row.segments.end(),
-                       [](const auto& s) { return s.rank_margin != 0; });
-  });
+  return std::any_of(
+      group.models.begin(), group.models.end(), [](const auto& row) {
+        return std::any_of(row.segments.begin(), row.segments.end(),
+                           [](const auto& s) { return s.rank_margin != 0; });
+      });
 }
 
 // The group of the serving table whose margins stay: a choice would else change
@@ -95,15 +96,15 @@ void SetRankMargins(const SpecialisationState& specialisation,
   Spreads all = NoSpreads(axes);
   std::vector<Spreads> own(models.size());
   for (size_t i = 0; i < models.size(); ++i) {
-    if (models[i].rows.empty()) continue;
+    if (models[i].models.empty()) continue;
     own[i] = AddSpreads(axes, specialisation.candidates[i], models[i], all);
   }
   for (size_t i = 0; i < models.size(); ++i) {
     const MacroGroup* const serving =
         ServingMargins(specialisation.candidates[i], models[i]);
-    for (size_t r = 0; r < models[i].rows.size(); ++r) {
+    for (size_t r = 0; r < models[i].models.size(); ++r) {
       for (size_t w = 0; w < axes.max_waves.size(); ++w) {
-        models[i].rows[r].segments[w].rank_margin =
+        models[i].models[r].segments[w].rank_margin =
             serving != nullptr ? serving->rows[r].segments[w].rank_margin
                                : MarginOf(own[i][r][w], all[r][w],
                                           specialisation.representatives_given);

@@ -41,7 +41,7 @@ inline constexpr double kMostResidual = 0.3;
 // kUnprovenMargin where representative problems were named and the segment has
 // fewer than kProvingObservations trusted ones at them, in kRankMarginUnit,
 // rounded. n is the
-// relevance of the candidate's observations in the segment, each times its
+// importance of the candidate's observations in the segment, each times its
 // weight, and s^2 the mean square of their residuals, drawn towards that of all
 // candidates in the segment (kSharedSpreadWeight). Zero in segments without
 // observations: kUnmeasuredMargin stands for these. Models of the serving table

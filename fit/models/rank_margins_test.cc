@@ -47,10 +47,10 @@ class RankMarginsTest : public ::testing::Test {
   std::vector<int> MeasuredMargins(size_t candidate) const {
     std::vector<int> margins;
     const CandidateModel& model = models_[candidate];
-    for (size_t r = 0; r < model.rows.size(); ++r) {
-      for (size_t w = 0; w < model.rows[r].segments.size(); ++w) {
+    for (size_t r = 0; r < model.models.size(); ++r) {
+      for (size_t w = 0; w < model.models[r].segments.size(); ++w) {
         if (model.quality[r][w].own == 0) continue;
-        margins.push_back(model.rows[r].segments[w].rank_margin);
+        margins.push_back(model.models[r].segments[w].rank_margin);
       }
     }
     return margins;
@@ -77,10 +77,10 @@ TEST_F(RankMarginsTest, AreZeroWhereNothingWasMeasured) {
   Fit();
   int unmeasured = 0;
   for (const CandidateModel& model : models_) {
-    for (size_t r = 0; r < model.rows.size(); ++r) {
-      for (size_t w = 0; w < model.rows[r].segments.size(); ++w) {
+    for (size_t r = 0; r < model.models.size(); ++r) {
+      for (size_t w = 0; w < model.models[r].segments.size(); ++w) {
         if (model.quality[r][w].own > 0) continue;
-        EXPECT_EQ(model.rows[r].segments[w].rank_margin, 0);
+        EXPECT_EQ(model.models[r].segments[w].rank_margin, 0);
         ++unmeasured;
       }
     }
@@ -183,10 +183,10 @@ TEST_F(RankMarginsTest, ThoseThatServeStayWithTheirModels) {
   MacroGroup with_margins;
   MacroGroup without;
   with_margins.rows = without.rows = models_[0].rows;
-  for (TableRow& row : with_margins.rows) {
+  for (GroupModel& model : with_margins.rows) {
     for (WaveSegment& segment : row.segments) segment.rank_margin = 7;
   }
-  for (TableRow& row : without.rows) {
+  for (GroupModel& model : without.rows) {
     for (WaveSegment& segment : row.segments) segment.rank_margin = 0;
   }
   state_.specialisations[0].candidates[0].incumbent_model = &with_margins;

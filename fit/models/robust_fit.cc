@@ -89,8 +89,8 @@ bool StepToBoundary(const TermVector& target, TermVector& x, TermSet& members) {
 }
 
 // The weighted normal equations of the relative residuals.
-void Accumulate(absl::Span<const FitRow> rows, absl::Span<const double> weight,
-                TermMatrix& a, TermVector& b) {
+void Accumulate(absl::Span<const Equation> rows,
+                absl::Span<const double> weight, TermMatrix& a, TermVector& b) {
   a = {};
   b = {};
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -152,7 +152,7 @@ TermVector SolveNonNegative(const TermMatrix& a, const TermVector& b) {
   return x;
 }
 
-TermVector SolveRelative(absl::Span<const FitRow> rows,
+TermVector SolveRelative(absl::Span<const Equation> rows,
                          absl::Span<const double> weight) {
   TermMatrix a;
   TermVector b;
@@ -160,7 +160,7 @@ TermVector SolveRelative(absl::Span<const FitRow> rows,
   return SolveNormalised(a, b);
 }
 
-RobustError RobustErrorOf(const FitRow& row, double predicted_us) {
+RobustError RobustErrorOf(const Equation& row, double predicted_us) {
   const double ratio = std::max(kLeastRatio, predicted_us / row.latency_us);
   // The slope of |ratio - 1| / sqrt(ratio), which takes half and double for
   // equally wrong, over that of the squared error.
@@ -169,10 +169,10 @@ RobustError RobustErrorOf(const FitRow& row, double predicted_us) {
                      std::max(kResidualFloor, error)};
 }
 
-TermVector FitRelative(absl::Span<const FitRow> rows) {
+TermVector FitRelative(absl::Span<const Equation> rows) {
   std::vector<double> weight;
   weight.reserve(rows.size());
-  for (const FitRow& row : rows) weight.push_back(row.weight);
+  for (const Equation& row : rows) weight.push_back(row.weight);
   TermVector theta{};
   for (int round = 0; round <= kReweightings; ++round) {
     theta = SolveRelative(rows, weight);

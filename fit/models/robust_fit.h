@@ -1,7 +1,7 @@
 // Robust non-negative least squares on relative error, for the coefficients of
 // a wave model.
 //
-//   std::vector<FitRow> rows = ...;        // One per observation.
+//   std::vector<Equation> rows = ...;        // One per observation.
 //   TermVector theta = FitRelative(rows);  // latency ~ terms . theta
 //
 // Why non-negative: every term is work that takes time. Without the constraint
@@ -29,7 +29,7 @@ using TermVector = std::array<double, kTerms>;
 using TermMatrix = std::array<TermVector, kTerms>;
 
 // One observation: latency_us ~ terms . theta.
-struct FitRow {
+struct Equation {
   TermVector terms{};
   double latency_us = 1;  // > 0.
   double weight = 1;      // > 0.
@@ -47,12 +47,12 @@ struct FitRow {
 // Cost: O(rows); 144 rows take about 50 us.
 // Source: arXiv 2604.10187, section 4.3 (weighted least squares). Deviations:
 // relative error, reweighting, non-negativity.
-TermVector FitRelative(absl::Span<const FitRow> rows);
+TermVector FitRelative(absl::Span<const Equation> rows);
 
 // Returns the theta >= 0 that minimises the sum of weight[i] times the squared
 // relative error of row i, as above but once; the rows' own weights are not
 // read. Shapes: as many weights as rows, each > 0. Cannot fail.
-TermVector SolveRelative(absl::Span<const FitRow> rows,
+TermVector SolveRelative(absl::Span<const Equation> rows,
                          absl::Span<const double> weight);
 
 // What the robust error makes of one row.
@@ -62,7 +62,7 @@ struct RobustError {
 };
 
 // Returns the error of predicting `predicted_us` for `row`. Cannot fail.
-RobustError RobustErrorOf(const FitRow& row, double predicted_us);
+RobustError RobustErrorOf(const Equation& row, double predicted_us);
 
 // Returns the x >= 0 that minimises x'Ax / 2 - b'x. `a` must be symmetric and
 // positive definite. At most 3 * kTerms outer steps. Cannot fail.

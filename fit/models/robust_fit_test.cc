@@ -10,12 +10,12 @@ namespace {
 
 constexpr TermVector kTrue = {5, 0, 0.5, 0, 0.01, 0.002};
 
-std::vector<FitRow> Rows() {
-  std::vector<FitRow> rows;
+std::vector<Equation> Rows() {
+  std::vector<Equation> rows;
   for (const double g : {4.0, 33.0, 66.0, 132.0, 133.0, 264.0, 1056.0}) {
     for (const double l : {8.0, 32.0, 128.0}) {
       const double s = g <= 132 ? 1 : g <= 264 ? 2 : 8;
-      FitRow row;
+      Equation row;
       row.terms = {1, s, l, s * l, g, g * l};
       row.latency_us = Dot(row.terms, kTrue);
       rows.push_back(row);
@@ -26,7 +26,7 @@ std::vector<FitRow> Rows() {
 
 double WorstError(const TermVector& theta) {
   double worst = 0;
-  for (const FitRow& row : Rows()) {
+  for (const Equation& row : Rows()) {
     const double ratio = Dot(row.terms, theta) / row.latency_us;
     worst = std::max(worst, ratio > 1 ? ratio - 1 : 1 - ratio);
   }
@@ -38,29 +38,29 @@ TEST(RobustFitTest, RecoversNonNegativeLatencies) {
 }
 
 TEST(RobustFitTest, FewLowRowsDoNotOutvoteMostRows) {
-  std::vector<FitRow> rows(4, Rows()[0]);
-  for (FitRow& row : rows) row.latency_us = 400;
+  std::vector<Equation> rows(4, Rows()[0]);
+  for (Equation& row : rows) row.latency_us = 400;
   rows[0].latency_us = 100;
   EXPECT_GT(Dot(rows[0].terms, FitRelative(rows)), 300);
 }
 
 TEST(RobustFitTest, IsHardlyMovedByOutliers) {
-  std::vector<FitRow> rows = Rows();
+  std::vector<Equation> rows = Rows();
   rows[5].latency_us *= 4;
   rows[17].latency_us *= 2;
   EXPECT_LT(WorstError(FitRelative(rows)), 0.05);
 }
 
 TEST(RobustFitTest, CoefficientsAreNeverNegative) {
-  std::vector<FitRow> rows = Rows();
+  std::vector<Equation> rows = Rows();
   // Faster with more tiles: no wave model, whatever the coefficients.
-  for (FitRow& row : rows) row.latency_us = 1000 / row.terms[4];
+  for (Equation& row : rows) row.latency_us = 1000 / row.terms[4];
   for (const double value : FitRelative(rows)) EXPECT_GE(value, 0);
 }
 
 TEST(RobustFitTest, FewRowsAndCoincidingColumnsHaveAnAnswer) {
   EXPECT_EQ(FitRelative({}), TermVector{});
-  const FitRow one = Rows()[0];
+  const Equation one = Rows()[0];
   const TermVector theta = FitRelative({&one, 1});
   EXPECT_NEAR(Dot(one.terms, theta) / one.latency_us, 1, 0.01);
 }

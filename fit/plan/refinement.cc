@@ -35,7 +35,7 @@ std::vector<size_t> Sorted(std::vector<size_t> indices) {
 
 class Refiner {
  public:
-  // A copy of the specialisation: its observations get a relevance.
+  // A copy of the specialisation: its observations get a importance.
   Refiner(const ProfileInput& input, SpecialisationState specialisation,
           const FailedProblems& failed)
       : state_(std::move(specialisation)),

@@ -25,7 +25,7 @@ CandidateModel CrudeModel(const SpecialisationState& specialisation,
     }
   }
   if (observations.size() < kFewestForScreening) return {};
-  return FitCandidate(specialisation.axes, candidate.candidate->capacity,
+  return FitCandidate(specialisation.axes, candidate.candidate->tiles_per_wave,
                       multiprocessors, observations);
 }
 
@@ -47,7 +47,7 @@ std::vector<double> ClosestRatios(const SpecialisationState& specialisation,
   }
   if (specialisation.representatives.empty()) {
     for (size_t i = 0; i < models.size(); ++i) {
-      if (!models[i].rows.empty()) closest[i] = 1;
+      if (!models[i].models.empty()) closest[i] = 1;
     }
   }
   return closest;

@@ -103,7 +103,7 @@ void AddItem(const Configuration& configuration, const Problem& problem,
 struct Trio {
   const Sample* chosen = nullptr;
   const Sample* incumbent = nullptr;
-  const Sample* standard = nullptr;
+  const Sample* default_sample = nullptr;
 };
 
 class Measurements {
@@ -123,9 +123,9 @@ class Measurements {
 
   Trio At(const VerificationPlan::Point& point) const {
     const Trio trio{Find(point.chosen, point), Find(point.incumbent, point),
-                    Find(point.standard, point)};
+                    Find(point.default_configuration, point)};
     const bool all = trio.chosen != nullptr && trio.incumbent != nullptr &&
-                     trio.standard != nullptr;
+                     trio.default_sample != nullptr;
     return all ? trio : Trio{};
   }
 
@@ -162,7 +162,7 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   double weight = 0;
   double log_incumbent = 0;
   double standard_weight = 0;
-  double log_standard = 0;
+  double log_default = 0;
   for (const VerificationPlan::Point& point : plan.points) {
     const Trio trio = measurements.At(point);
     if (trio.chosen == nullptr || !(point.weight > 0)) continue;
@@ -174,8 +174,8 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
     if (point.has_default) {
       ++tally.with_default;
       standard_weight += point.weight;
-      log_standard += point.weight * std::log(trio.standard->latency_us /
-                                              trio.chosen->latency_us);
+      log_default += point.weight * std::log(trio.default_sample->latency_us /
+                                             trio.chosen->latency_us);
     }
     const double limit = std::max(
         kWorstLoss, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
@@ -191,7 +191,7 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
     tally.verdict.geomean_vs_incumbent = std::exp(log_incumbent / weight);
   }
   if (tally.with_default > 0) {
-    tally.verdict.geomean_vs_default = std::exp(log_standard / standard_weight);
+    tally.verdict.geomean_vs_default = std::exp(log_default / standard_weight);
   }
   return tally;
 }
@@ -234,7 +234,8 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
   if (!state.ok() || compiled == nullptr || max_points < 1) return plan;
   const auto serving = incumbent == nullptr ? nullptr : Compile(*incumbent);
   const CompiledTable* const comparable = Comparable(serving.get(), table);
-  const Configuration& standard = input.spec->default_configuration;
+  const Configuration& default_configuration =
+      input.spec->default_configuration;
   size_t left = static_cast<size_t>(max_points);
   size_t specialisations = state->specialisations.size();
   for (const SpecialisationState& s : state->specialisations) {
@@ -249,10 +250,11 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
       point.chosen = ChoiceOf(*compiled, problem);
       if (!measurable(point.chosen)) continue;
       // What cannot run any more cannot be lost to.
-      point.has_default = measurable(standard);
-      point.standard = point.has_default ? standard : point.chosen;
+      point.has_default = measurable(default_configuration);
+      point.default_configuration =
+          point.has_default ? default_configuration : point.chosen;
       point.has_incumbent = false;
-      point.incumbent = point.standard;
+      point.incumbent = point.default_configuration;
       if (comparable != nullptr) {
         const Configuration choice = ChoiceOf(*comparable, problem);
         if (measurable(choice)) {
@@ -261,7 +263,7 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
         }
       }
       for (const Configuration* c :
-           {&point.chosen, &point.incumbent, &point.standard}) {
+           {&point.chosen, &point.incumbent, &point.default_configuration}) {
         AddItem(*c, problem, plan.items);
       }
       plan.points.push_back(std::move(point));

@@ -28,7 +28,7 @@ class JudgeTest : public ::testing::Test {
     plan_.points.push_back({.problem = problem,
                             .chosen = kChosen,
                             .incumbent = kIncumbent,
-                            .standard = kStandard});
+                            .default_configuration = kStandard});
     const auto add = [&](const Configuration& c, double latency_us) {
       plan_.items.push_back({c, problem});
       measured_.push_back({.configuration = c,
@@ -119,7 +119,7 @@ TEST_F(JudgeTest, ClaimsNothingOfADefaultThatDidNotRun) {
   AddPoint(100, 120, 100);
   AddPoint(100, 120, 100);
   for (VerificationPlan::Point& point : plan_.points) {
-    point.standard = point.chosen;
+    point.default_configuration = point.chosen;
     point.has_default = false;
   }
   const Verdict verdict = Judge();
@@ -168,7 +168,8 @@ TEST_F(PlanVerificationTest, EachPairIsMeasuredOnce) {
   }
   for (const VerificationPlan::Point& point : plan.points) {
     EXPECT_EQ(point.incumbent, point.chosen);
-    EXPECT_EQ(point.standard, device_.spec().default_configuration);
+    EXPECT_EQ(point.default_configuration,
+              device_.spec().default_configuration);
   }
 }
 
@@ -190,7 +191,7 @@ TEST_F(PlanVerificationTest, WithoutADefaultThatCompiledThereIsStillAPlan) {
   const VerificationPlan plan = PlanVerification(input_, table, nullptr);
   EXPECT_EQ(plan.points.size(), 3u);
   for (const auto& point : plan.points) {
-    EXPECT_EQ(point.standard, point.chosen);
+    EXPECT_EQ(point.default_configuration, point.chosen);
   }
 }
 

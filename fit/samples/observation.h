@@ -11,11 +11,11 @@ struct Observation {
   Problem problem;
   Coordinates at;  // Under the candidate's configuration.
   // Finite and > 0; the median of repeated samples, at the clock of short
-  // launches once a ProfileState holds it (model/table/sustained_load.h).
+  // launches once a ProfileState holds it (model/table/power_limit_slowdown.h).
   double latency_us = 0;
-  double weight = 1;     // In (0, 1]; below 1 where no trusted sample exists.
-  double relevance = 1;  // In (0, 1]; times the weight in a fit
-                         // (fit/models/relevance.h).
+  double weight = 1;      // In (0, 1]; below 1 where no trusted sample exists.
+  double importance = 1;  // In (0, 1]; times the weight in a fit
+                          // (fit/models/importance.h).
   // The problem is one that clients ask for, not an anchor.
   bool representative = false;
 };

@@ -67,7 +67,7 @@ ProfileInput SyntheticDevice::Input() const {
       const int64_t blocks = Blocks(configuration);
       candidates.push_back(
           {.configuration = configuration,
-           .capacity = options_.multiprocessors * blocks,
+           .tiles_per_wave = options_.multiprocessors * blocks,
            .blocks_per_multiprocessor = static_cast<int32_t>(blocks)});
     }
   }
@@ -81,11 +81,13 @@ double SyntheticDevice::TrueLatencyUs(const Configuration& configuration,
   const double blocks = static_cast<double>(Blocks(configuration));
   const double units = static_cast<double>(options_.multiprocessors);
   const double g = static_cast<double>(at.tiles);
-  const int64_t capacity = options_.multiprocessors * Blocks(configuration);
+  const int64_t tiles_per_wave =
+      options_.multiprocessors * Blocks(configuration);
   // Tiles of the busiest multiprocessor, in whole waves of its blocks.
   const double busiest = static_cast<double>(
-      at.tiles <= capacity ? Waves(at.tiles, options_.multiprocessors)
-                           : Waves(at.tiles, capacity) * Blocks(configuration));
+      at.tiles <= tiles_per_wave
+          ? Waves(at.tiles, options_.multiprocessors)
+          : Waves(at.tiles, tiles_per_wave) * Blocks(configuration));
   const double load = options_.waves ? busiest : g / units;
 
   // Work of an iteration: the tile's area, better used by larger tiles; each

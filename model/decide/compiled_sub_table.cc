@@ -16,7 +16,7 @@ namespace {
 static_assert(kMaxLanes == kMaxGroups);
 static_assert(
     kMaxWaveRegimes <= 16 && kMaxLoopAnchors <= 32,
-    "kMaxWaveBounds, kMaxAnchorLanes (model/decide/simd/row_kernel_impl.h)");
+    "kMaxWaveBounds, kMaxAnchorLanes (model/decide/simd/lane_kernel_impl.h)");
 static_assert(kLaneLimit == kExactQuotientLimit);
 
 int RepeatedDimension(const Table& table) {
@@ -64,7 +64,7 @@ bool PreferGroup(int group, uint64_t* excluded) {
 CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
                                    SimdPath path)
     : source_(&table.sub_tables[index]),
-      kernel_(FindRowKernel(path)),
+      kernel_(FindLaneKernel(path)),
       layers_(*source_),
       part_tiles_(*source_),
       predicates_(RepeatedDimension(table)),
@@ -74,7 +74,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
                RepeatedDimension(table)),
       planes_(*source_, classes_.share(),
               TilesOfExtents(classes_, class_of_group_)),
-      integer_rows_(table, *source_, classes_, part_tiles_, class_of_group_,
+      integer_path_(table, *source_, classes_, part_tiles_, class_of_group_,
                     RepeatedDimension(table)) {
   for (size_t i = 0; i < source_->groups.size(); ++i) {
     const Configuration& lead =
@@ -91,16 +91,16 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
       in_lanes_ = false;
     }
   }
-  quick_ = std::make_unique<const QuickRows>(
-      QuickRows::Parts{.table = table,
-                       .sub = *source_,
-                       .predicates = predicates_,
-                       .classes = classes_,
-                       .program = program_,
-                       .part_tiles = part_tiles_,
-                       .layout = layout_,
-                       .planes = planes_,
-                       .kernel = *kernel_});
+  quick_ = std::make_unique<const GemmFastPath>(
+      GemmFastPath::Parts{.table = table,
+                          .sub = *source_,
+                          .predicates = predicates_,
+                          .classes = classes_,
+                          .program = program_,
+                          .part_tiles = part_tiles_,
+                          .layout = layout_,
+                          .planes = planes_,
+                          .kernel = *kernel_});
 }
 
 void CompiledSubTable::AddCoordinates() {
@@ -135,29 +135,29 @@ void CompiledSubTable::AddCoordinates() {
 }
 
 void CompiledSubTable::AddConstants(const Table& table) {
-  std::vector<double> capacity;
+  std::vector<double> tiles_per_wave;
   std::vector<double> inverse;
   std::vector<double> row_tile;
   std::vector<double> inverse_row_tile;
   for (size_t i = 0; i < source_->groups.size(); ++i) {
-    const int64_t own = source_->groups[i].capacity;
+    const int64_t own = source_->groups[i].tiles_per_wave;
     const int64_t tile = classes_.tile(class_of_group_[i]);
-    capacity.push_back(static_cast<double>(own));
+    tiles_per_wave.push_back(static_cast<double>(own));
     inverse.push_back(InverseBelow(own));
     row_tile.push_back(static_cast<double>(tile));
     inverse_row_tile.push_back(InverseBelow(tile));
   }
-  capacity_ = ToLanes(capacity);
-  inverse_capacity_ = ToLanes(inverse);
+  tiles_per_wave_ = ToLanes(tiles_per_wave);
+  inverse_tiles_per_wave_ = ToLanes(inverse);
   row_tile_ = ToLanes(row_tile);
   inverse_row_tile_ = ToLanes(inverse_row_tile);
   std::vector<double> anchors = source_->loop_anchors;
   anchors.resize((anchors.size() + kBlockLanes - 1) / kBlockLanes * kBlockLanes,
                  std::numeric_limits<double>::infinity());
   loop_anchors_ = ToLanes(anchors);
-  layout_.lanes = static_cast<int>(capacity_.size()) * kBlockLanes;
-  layout_.capacity = capacity_.data()->lane;
-  layout_.inverse_capacity = inverse_capacity_.data()->lane;
+  layout_.lanes = static_cast<int>(tiles_per_wave_.size()) * kBlockLanes;
+  layout_.tiles_per_wave = tiles_per_wave_.data()->lane;
+  layout_.inverse_tiles_per_wave = inverse_tiles_per_wave_.data()->lane;
   layout_.row_tile = row_tile_.data()->lane;
   layout_.inverse_row_tile = inverse_row_tile_.data()->lane;
   layout_.anchors = loop_anchors_.data()->lane;
@@ -202,9 +202,9 @@ bool CompiledSubTable::FindRegimes(const ProblemView& problem,
 }
 
 inline void CompiledSubTable::Answer(const ProblemView& problem,
-                                     const RowChoice& row, size_t row_regime,
+                                     const LaneChoice& row, size_t row_regime,
                                      bool of_layer,
-                                     RowAnswer& answer) const noexcept {
+                                     GroupAnswer& answer) const noexcept {
   const auto group = static_cast<size_t>(row.lane);
   const SegmentRecord& record =
       planes_.Record(group, row_regime, planes_.WaveRegimeOf(row.waves));
@@ -213,8 +213,8 @@ inline void CompiledSubTable::Answer(const ProblemView& problem,
       (!of_layer && part_tiles_.AreOf(group, problem.extents.data()));
   answer.latency_us = row.latency_us;
   answer.relative_bound = record.bounds[extrapolated ? 1 : 0];
-  answer.pick = RowPick::Of(static_cast<unsigned>(row.lane),
-                            record.micro[row.anchor], extrapolated ? 1 : 0);
+  answer.pick = GroupPick::Of(static_cast<unsigned>(row.lane),
+                              record.micro[row.anchor], extrapolated ? 1 : 0);
 }
 
 bool CompiledSubTable::FindInputs(const ProblemView& problem,
@@ -232,7 +232,7 @@ bool CompiledSubTable::FindInputs(const ProblemView& problem,
 
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
                                      const uint64_t* excluded, bool of_layer,
-                                     RowAnswer& answer) const noexcept {
+                                     GroupAnswer& answer) const noexcept {
   LaneScratch scratch;  // Not initialised: only what has been written is read.
   LaneInputs inputs;
   if (!FindInputs(problem, scratch, inputs)) return false;
@@ -244,7 +244,7 @@ bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
       *kernel_,
       static_cast<double>(
           problem.extents[static_cast<size_t>(classes_.dimension())]));
-  RowChoice row;
+  LaneChoice row;
   if (!kernel_->choose(layout_, inputs, planes_.Plane(plane), excluded, row)) {
     return false;
   }
@@ -259,9 +259,9 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
                                        const LaneScratch& scratch,
                                        const LaneInputs& inputs,
                                        const uint64_t* excluded, bool of_layer,
-                                       RowAnswer& answer) const noexcept {
+                                       GroupAnswer& answer) const noexcept {
   uint8_t regimes[kMaxGroups];
-  LaneBlock assembled[RowPlanes::kMaxAssembled];
+  LaneBlock assembled[SegmentPlanes::kMaxAssembled];
   SegmentPlane segments;
   const bool alike = FindRegimes(problem, scratch, regimes);
   if (alike) std::fill_n(regimes + 1, class_of_group_.size() - 1, regimes[0]);
@@ -273,7 +273,7 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
     if (!kernel_->locate(layout_, inputs, waves)) return false;
     segments = planes_.Assemble(regimes, waves, assembled);
   }
-  RowChoice row;
+  LaneChoice row;
   if (!kernel_->choose(layout_, inputs, segments, excluded, row)) return false;
   if (row.lane >= 0) {
     Answer(problem, row, regimes[row.lane], of_layer, answer);
@@ -282,7 +282,7 @@ bool CompiledSubTable::ChooseByRegimes(const ProblemView& problem,
 }
 
 void CompiledSubTable::Choose(const ProblemView& problem,
-                              RowAnswer& answer) const noexcept {
+                              GroupAnswer& answer) const noexcept {
   uint64_t excluded[2] = {0, 0};
   predicates_.Run(problem, excluded);
   const int known = layers_.GroupAt(problem.extents.data());
@@ -297,14 +297,14 @@ void CompiledSubTable::Choose(const ProblemView& problem,
 
 void CompiledSubTable::ChooseAmong(const ProblemView& problem,
                                    const uint64_t* excluded, bool of_layer,
-                                   RowAnswer& answer) const noexcept {
+                                   GroupAnswer& answer) const noexcept {
   answer.pick = {};
   if (quick_->ChooseAmong(problem, excluded, answer)) return;
   if (in_lanes_ &&
       ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, of_layer, answer))) {
     return;
   }
-  answer = integer_rows_.Choose(problem, excluded, of_layer);
+  answer = integer_path_.Choose(problem, excluded, of_layer);
 }
 
 }  // namespace wavetune

@@ -3,7 +3,7 @@
 // What Create can compute once is computed there: expressions with macro
 // parameters put in (LaneProgram), predicates (PredicateProgram), divisions as
 // multiplications (model/decide/exact_quotient.h), coefficients of all rows
-// side by side without those of row regimes that do not matter (RowPlanes).
+// side by side without those of row regimes that do not matter (SegmentPlanes).
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECIDE_COMPILED_SUB_TABLE_H_
@@ -15,16 +15,16 @@
 #include <vector>
 
 #include "absl/base/attributes.h"
-#include "model/decide/integer_rows.h"
+#include "model/decide/gemm_fast_path.h"
+#include "model/decide/group_answer.h"
+#include "model/decide/integer_path.h"
 #include "model/decide/lane_program.h"
 #include "model/decide/layer_index.h"
 #include "model/decide/part_tiles.h"
 #include "model/decide/predicate_program.h"
-#include "model/decide/quick_rows.h"
-#include "model/decide/row_answer.h"
 #include "model/decide/row_classes.h"
-#include "model/decide/row_planes.h"
-#include "model/decide/simd/row_kernel.h"
+#include "model/decide/segment_planes.h"
+#include "model/decide/simd/lane_kernel.h"
 #include "model/decide/simd/simd_path.h"
 #include "model/kernel/problem.h"
 #include "model/table/table.h"
@@ -42,11 +42,11 @@ class CompiledSubTable {
   // Writes the best row's answer for a problem whose extents are in range.
   // Cannot fail. Cost: O(groups), for a repeated dimension plus its elements
   // times distinct tiles; no lock, allocation or system call.
-  void Choose(const ProblemView& problem, RowAnswer& answer) const noexcept;
+  void Choose(const ProblemView& problem, GroupAnswer& answer) const noexcept;
 
   // What answers the usual problem without Choose, unless layers() has a group
   // for it.
-  const QuickRows& quick() const { return *quick_; }
+  const GemmFastPath& quick() const { return *quick_; }
   const LayerIndex& layers() const { return layers_; }
   const PartTiles& part_tiles() const { return part_tiles_; }
 
@@ -56,11 +56,11 @@ class CompiledSubTable {
 
   // As Choose, in the kernel. Returns false where it has no room for a number.
   bool ChooseInLanes(const ProblemView& problem, const uint64_t* excluded,
-                     bool of_layer, RowAnswer& answer) const noexcept;
+                     bool of_layer, GroupAnswer& answer) const noexcept;
   // The same where no interval of extents gives the rows' regimes.
   bool ChooseByRegimes(const ProblemView& problem, const LaneScratch& scratch,
                        const LaneInputs& inputs, const uint64_t* excluded,
-                       bool of_layer, RowAnswer& answer) const noexcept;
+                       bool of_layer, GroupAnswer& answer) const noexcept;
   // Writes what `scratch` and the problem give. Returns false as ChooseInLanes.
   bool FindInputs(const ProblemView& problem, LaneScratch& scratch,
                   LaneInputs& inputs) const noexcept;
@@ -68,33 +68,33 @@ class CompiledSubTable {
   bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
                    uint8_t* regimes) const noexcept;
   ABSL_ATTRIBUTE_ALWAYS_INLINE void Answer(const ProblemView& problem,
-                                           const RowChoice& row,
+                                           const LaneChoice& row,
                                            size_t row_regime, bool of_layer,
-                                           RowAnswer& answer) const noexcept;
+                                           GroupAnswer& answer) const noexcept;
   // As Choose, of the groups that are not excluded. `of_layer`: the problem's
   // layer was measured, and so its tiles, however full.
   void ChooseAmong(const ProblemView& problem, const uint64_t* excluded,
-                   bool of_layer, RowAnswer& answer) const noexcept;
+                   bool of_layer, GroupAnswer& answer) const noexcept;
 
   const SubTable* source_;
-  const RowKernel* kernel_;
+  const LaneKernel* kernel_;
   LayerIndex layers_;
   PartTiles part_tiles_;
   PredicateProgram predicates_;
   RowClasses classes_;
   std::vector<int> class_of_group_;
   LaneProgram program_;
-  RowLayout layout_;
-  std::vector<LaneBlock> capacity_;
-  std::vector<LaneBlock> inverse_capacity_;
+  LaneLayout layout_;
+  std::vector<LaneBlock> tiles_per_wave_;
+  std::vector<LaneBlock> inverse_tiles_per_wave_;
   std::vector<LaneBlock> row_tile_;
   std::vector<LaneBlock> inverse_row_tile_;
   std::vector<LaneBlock> loop_anchors_;
   std::vector<int> sum_of_class_;  // Rows over a repeated dimension.
-  RowPlanes planes_;
+  SegmentPlanes planes_;
   bool in_lanes_ = true;
-  IntegerRows integer_rows_;
-  std::unique_ptr<const QuickRows> quick_;
+  IntegerPath integer_path_;
+  std::unique_ptr<const GemmFastPath> quick_;
 };
 
 }  // namespace wavetune

@@ -6,9 +6,9 @@
 #include "absl/base/optimization.h"
 #include "base/digest.h"
 #include "model/decide/compiled_sub_table.h"
+#include "model/decide/gemm_fast_path.h"
 #include "model/decide/layer_index.h"
-#include "model/decide/quick_rows.h"
-#include "model/decide/simd/row_kernel.h"
+#include "model/decide/simd/lane_kernel.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {
@@ -28,7 +28,7 @@ CompiledTable::CompiledTable(Table table, std::string digest,
     : table_(std::move(table)),
       digest_(std::move(digest)),
       payload_(std::move(payload)),
-      kernel_(FindRowKernel(path)),
+      kernel_(FindLaneKernel(path)),
       dimensions_(static_cast<int>(table_.dimensions.size())) {
   for (size_t i = 0; i < table_.dimensions.size(); ++i) {
     const Dimension& dimension = table_.dimensions[i];
@@ -60,17 +60,17 @@ CompiledTable::CompiledTable(Table table, std::string digest,
     }
   }
   const uint64_t number = NewTableNumber();
-  launch_count_ = sub_tables_.size();
-  launches_ = std::make_unique<Launch[]>(launch_count_);
-  for (size_t i = 0; i < launch_count_; ++i) {
-    launches_[i] = {.number = MemoKey::TableOf(number, i),
-                    .quick = &sub_tables_[i]->quick(),
-                    .layers = sub_tables_[i]->layers().empty()
-                                  ? nullptr
-                                  : &sub_tables_[i]->layers(),
-                    .answers = answers_[i].data(),
-                    .table = this,
-                    .sustained = table_.sub_tables[i].sustained};
+  plan_count_ = sub_tables_.size();
+  plans_ = std::make_unique<SubTablePlan[]>(plan_count_);
+  for (size_t i = 0; i < plan_count_; ++i) {
+    plans_[i] = {.number = MemoKey::TableOf(number, i),
+                 .quick = &sub_tables_[i]->quick(),
+                 .layers = sub_tables_[i]->layers().empty()
+                               ? nullptr
+                               : &sub_tables_[i]->layers(),
+                 .answers = answers_[i].data(),
+                 .table = this,
+                 .power_limit = table_.sub_tables[i].power_limit};
   }
 }
 
@@ -110,13 +110,13 @@ DefaultReason CompiledTable::CheckProblem(
 }
 
 DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
-                                    RowAnswer& answer) const noexcept {
+                                    GroupAnswer& answer) const noexcept {
   const DefaultReason reason = CheckProblem(sub_table, problem);
   if (reason != DefaultReason::kNone) return reason;
   const auto index = static_cast<size_t>(sub_table);
   sub_tables_[index]->Choose(problem, answer);
   answer.latency_us =
-      SustainedUs(launches_[index].sustained, answer.latency_us);
+      PowerLimitedUs(plans_[index].power_limit, answer.latency_us);
   return answer.pick.none() ? DefaultReason::kNoLegalCandidate
                             : DefaultReason::kNone;
 }
@@ -132,8 +132,8 @@ Decision CompiledTable::Default(DefaultReason reason,
 namespace {
 
 // Returns the answer in full. `answers` is what its candidates always say.
-inline Decision Spell(const Decision* answers, const RowAnswer& answer,
-                      bool stale, TableOrigin origin) {
+inline Decision MakeDecision(const Decision* answers, const GroupAnswer& answer,
+                             bool stale, TableOrigin origin) {
   static_assert(static_cast<int>(DecisionSource::kFitted) + 1 ==
                 static_cast<int>(DecisionSource::kExtrapolated));
   const int source = static_cast<int>(DecisionSource::kFitted) +
@@ -149,50 +149,51 @@ inline Decision Spell(const Decision* answers, const RowAnswer& answer,
 
 }  // namespace
 
-Decision CompiledTable::ResolveAnew(int sub_table, const ProblemView& problem,
-                                    bool stale,
-                                    TableOrigin origin) const noexcept {
-  RowAnswer answer;
+Decision CompiledTable::ResolveUncached(int sub_table,
+                                        const ProblemView& problem, bool stale,
+                                        TableOrigin origin) const noexcept {
+  GroupAnswer answer;
   const DefaultReason reason = Decide(sub_table, problem, answer);
   if (reason != DefaultReason::kNone) return Default(reason, origin);
-  return Spell(launches_[static_cast<size_t>(sub_table)].answers, answer, stale,
-               origin);
+  return MakeDecision(plans_[static_cast<size_t>(sub_table)].answers, answer,
+                      stale, origin);
 }
 
-Decision CompiledTable::ResolveNew(const Launch& launch,
-                                   const ProblemView& problem, MemoEntry& entry,
-                                   bool stale, TableOrigin origin) noexcept {
+Decision CompiledTable::ResolveFastPath(const SubTablePlan& plan,
+                                        const ProblemView& problem,
+                                        MemoEntry& entry, bool stale,
+                                        TableOrigin origin) noexcept {
   const int64_t* const extents = problem.extents.data();
-  if (launch.layers != nullptr && launch.layers->GroupAt(extents) >= 0) {
-    return ResolveOther(launch, problem, entry, stale, origin);
+  if (plan.layers != nullptr && plan.layers->GroupAt(extents) >= 0) {
+    return ResolveGeneral(plan, problem, entry, stale, origin);
   }
   double latency_us = 0;
-  const QuickAnswer quick = launch.quick->Choose(extents, latency_us);
+  const FastPathAnswer quick = plan.quick->Choose(extents, latency_us);
   if (ABSL_PREDICT_FALSE(quick.pick.none())) {
-    return ResolveOther(launch, problem, entry, stale, origin);
+    return ResolveGeneral(plan, problem, entry, stale, origin);
   }
-  const RowAnswer answer = {
-      .latency_us = SustainedUs(launch.sustained, latency_us),
+  const GroupAnswer answer = {
+      .latency_us = PowerLimitedUs(plan.power_limit, latency_us),
       .pick = quick.pick,
       .relative_bound = quick.relative_bound};
-  entry.Keep(MemoKey(launch.number, extents, QuickRows::kExtents), answer);
-  return Spell(launch.answers, answer, stale, origin);
+  entry.Keep(MemoKey(plan.number, extents, GemmFastPath::kExtents), answer);
+  return MakeDecision(plan.answers, answer, stale, origin);
 }
 
-Decision CompiledTable::ResolveOther(const Launch& launch,
-                                     const ProblemView& problem,
-                                     MemoEntry& entry, bool stale,
-                                     TableOrigin origin) noexcept {
-  const CompiledTable& table = *launch.table;
-  RowAnswer answer;
+Decision CompiledTable::ResolveGeneral(const SubTablePlan& plan,
+                                       const ProblemView& problem,
+                                       MemoEntry& entry, bool stale,
+                                       TableOrigin origin) noexcept {
+  const CompiledTable& table = *plan.table;
+  GroupAnswer answer;
   const DefaultReason reason = table.Decide(
-      static_cast<int>(&launch - table.launches_.get()), problem, answer);
+      static_cast<int>(&plan - table.plans_.get()), problem, answer);
   // Not kept: it is found out about as quickly.
   if (reason != DefaultReason::kNone) return table.Default(reason, origin);
   entry.Keep(
-      MemoKey(launch.number, problem.extents.data(), problem.extents.size()),
+      MemoKey(plan.number, problem.extents.data(), problem.extents.size()),
       answer);
-  return Spell(launch.answers, answer, stale, origin);
+  return MakeDecision(plan.answers, answer, stale, origin);
 }
 
 Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
@@ -200,16 +201,16 @@ Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
   const size_t count = problem.extents.size();
   if (ABSL_PREDICT_FALSE(!problem.repeated.empty() ||
                          count != remembered_dimensions_ ||
-                         static_cast<size_t>(sub_table) >= launch_count_)) {
-    return ResolveAnew(sub_table, problem, stale, origin);
+                         static_cast<size_t>(sub_table) >= plan_count_)) {
+    return ResolveUncached(sub_table, problem, stale, origin);
   }
-  const Launch& launch = launches_[static_cast<size_t>(sub_table)];
-  const MemoKey key(launch.number, problem.extents.data(), count);
+  const SubTablePlan& plan = plans_[static_cast<size_t>(sub_table)];
+  const MemoKey key(plan.number, problem.extents.data(), count);
   MemoEntry& entry = DecisionMemo::OfThread().EntryFor(key);
   if (!entry.Holds(key)) {
-    return ResolveNew(launch, problem, entry, stale, origin);
+    return ResolveFastPath(plan, problem, entry, stale, origin);
   }
-  return Spell(launch.answers, entry.answer, stale, origin);
+  return MakeDecision(plan.answers, entry.answer, stale, origin);
 }
 
 }  // namespace wavetune

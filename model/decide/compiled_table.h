@@ -23,7 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "model/decide/decision.h"
 #include "model/decide/decision_memo.h"
-#include "model/decide/row_answer.h"
+#include "model/decide/group_answer.h"
 #include "model/decide/simd/simd_path.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/problem.h"
@@ -32,11 +32,11 @@
 namespace wavetune {
 
 // One line of an explanation: a macro group's row at a problem.
-struct ExplainedRow {
+struct ExplainedGroup {
   Configuration configuration;  // Stage II's choice for the row.
   Coordinates coordinates;
   int64_t waves = 1;
-  int64_t capacity = 1;
+  int64_t tiles_per_wave = 1;
   RowRegime row_regime;
   double latency_us = 0;
   double rank_us = 0;  // What it competes with: more where little or nothing
@@ -53,8 +53,8 @@ struct ExplainedRow {
 
 class CompiledSubTable;
 class LayerIndex;
-class QuickRows;
-struct RowKernel;
+class GemmFastPath;
+struct LaneKernel;
 
 class CompiledTable {
  public:
@@ -78,7 +78,7 @@ class CompiledTable {
   // Returns the configuration with the lowest predicted latency for `problem`.
   //
   // Shapes:  problem.extents as the kernel's dimensions, each in [min, max].
-  // Units:   Decision::latency_us is predicted device time of one launch in
+  // Units:   Decision::latency_us is predicted device time of one plan in
   //          microseconds.
   // Errors:  cannot fail. An unknown sub-table (-1) or an illegal problem
   //          answers the default configuration with source kDefault:
@@ -114,8 +114,8 @@ class CompiledTable {
   // last; empty where Resolve answers kDefault for the problem itself. The
   // chosen row is not the first one where a near-tie went to an earlier group,
   // or the problem's layer was measured.
-  std::vector<ExplainedRow> Explain(int sub_table,
-                                    const ProblemView& problem) const;
+  std::vector<ExplainedGroup> Explain(int sub_table,
+                                      const ProblemView& problem) const;
 
  private:
   // Extents of a dimension; those of the repeated one are not looked at here.
@@ -128,45 +128,45 @@ class CompiledTable {
                 SimdPath path);
 
   // What deciding in one sub-table reads first, together.
-  struct Launch {
-    uint64_t number = 0;                 // MemoKey::table.
-    const QuickRows* quick = nullptr;    // The usual problem's.
-    const LayerIndex* layers = nullptr;  // Null: none are known.
-    const Decision* answers = nullptr;   // [candidate], less what a problem
-                                         // gives.
+  struct SubTablePlan {
+    uint64_t number = 0;                  // MemoKey::table.
+    const GemmFastPath* quick = nullptr;  // The usual problem's.
+    const LayerIndex* layers = nullptr;   // Null: none are known.
+    const Decision* answers = nullptr;    // [candidate], less what a problem
+                                          // gives.
     const CompiledTable* table = nullptr;
-    SustainedLoad sustained;
+    PowerLimitSlowdown power_limit;
   };
 
   // Returns kNone for a problem that the sub-tables can be asked about.
   DefaultReason CheckProblem(int sub_table,
                              const ProblemView& problem) const noexcept;
   // Writes the answer and returns kNone, or returns why there is none. Not
-  // inline, as the next: Resolve is mostly a look-up or a call of QuickRows.
+  // inline, as the next: Resolve is mostly a look-up or a call of GemmFastPath.
   ABSL_ATTRIBUTE_NOINLINE DefaultReason
   Decide(int sub_table, const ProblemView& problem,
-         RowAnswer& answer) const noexcept;
+         GroupAnswer& answer) const noexcept;
   // Decide and put the answer into the memo: the usual problem, and any other.
-  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveOther(
-      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveGeneral(
+      const SubTablePlan& plan, const ProblemView& problem, MemoEntry& entry,
       bool stale, TableOrigin origin) noexcept;
-  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveNew(
-      const Launch& launch, const ProblemView& problem, MemoEntry& entry,
+  ABSL_ATTRIBUTE_NOINLINE static Decision ResolveFastPath(
+      const SubTablePlan& plan, const ProblemView& problem, MemoEntry& entry,
       bool stale, TableOrigin origin) noexcept;
   ABSL_ATTRIBUTE_NOINLINE Decision
-  ResolveAnew(int sub_table, const ProblemView& problem, bool stale,
-              TableOrigin origin) const noexcept;
+  ResolveUncached(int sub_table, const ProblemView& problem, bool stale,
+                  TableOrigin origin) const noexcept;
   Decision Default(DefaultReason reason, TableOrigin origin) const noexcept;
 
   // Of problems that the memo keeps.
   static constexpr size_t kNone = ~size_t{0};  // No problem has so many.
   size_t remembered_dimensions_ = kNone;
-  size_t launch_count_ = 0;
-  std::unique_ptr<Launch[]> launches_;  // As table_.sub_tables.
+  size_t plan_count_ = 0;
+  std::unique_ptr<SubTablePlan[]> plans_;  // As table_.sub_tables.
   Table table_;
   std::string digest_;
   std::string payload_;
-  const RowKernel* kernel_ = nullptr;
+  const LaneKernel* kernel_ = nullptr;
   int repeated_dimension_ = -1;
   int dimensions_ = 0;
   std::array<Range, kMaxDimensions> ranges_{};

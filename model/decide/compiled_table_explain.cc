@@ -22,27 +22,28 @@ bool IsLegal(const Table& table, const ProblemView& problem,
 }
 
 // `part_tiles`: the problem fills less than half of a tile of the group.
-ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
-                          const ProblemView& problem, bool part_tiles) {
-  ExplainedRow row;
+ExplainedGroup ExplainGroup(const SubTable& sub, const MacroGroup& group,
+                            const ProblemView& problem, bool part_tiles) {
+  ExplainedGroup row;
   row.coordinates =
       MapProblem(sub.mapping, problem, sub.portfolio[group.lead].configuration);
   const Coordinates& at = row.coordinates;
-  row.capacity = group.capacity;
-  row.waves = Waves(at.tiles, group.capacity);
+  row.tiles_per_wave = group.tiles_per_wave;
+  row.waves = Waves(at.tiles, group.tiles_per_wave);
   const auto regime =
       static_cast<size_t>(RowRegimeIndex(sub, at.rows, at.row_fill));
   row.row_regime = sub.row_regimes[regime];
   const WaveSegment& segment =
-      group.rows[regime]
+      group.models[regime]
           .segments[static_cast<size_t>(WaveRegimeIndex(sub, row.waves))];
   const auto anchor = static_cast<size_t>(LoopAnchorIndex(sub, at.iterations));
   row.configuration = sub.portfolio[segment.micro[anchor]].configuration;
-  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
+  row.latency_us =
+      PredictLatencyUs(sub.form, group.tiles_per_wave, segment, at);
   row.extrapolated = IsExtrapolated(segment, at.iterations, row.waves);
   row.rank_us = RankOf(sub.form, segment, row.latency_us, row.extrapolated);
-  row.latency_us = SustainedUs(sub.sustained, row.latency_us);
-  row.rank_us = SustainedUs(sub.sustained, row.rank_us);
+  row.latency_us = PowerLimitedUs(sub.power_limit, row.latency_us);
+  row.rank_us = PowerLimitedUs(sub.power_limit, row.rank_us);
   row.extrapolated |= part_tiles;
   row.relative_bound =
       row.extrapolated ? segment.extrapolated_bound : segment.relative_bound;
@@ -51,9 +52,9 @@ ExplainedRow ExplainGroup(const SubTable& sub, const MacroGroup& group,
 
 }  // namespace
 
-std::vector<ExplainedRow> CompiledTable::Explain(
+std::vector<ExplainedGroup> CompiledTable::Explain(
     int sub_table, const ProblemView& problem) const {
-  std::vector<ExplainedRow> rows;
+  std::vector<ExplainedGroup> rows;
   if (CheckProblem(sub_table, problem) != DefaultReason::kNone) return rows;
   const auto index = static_cast<size_t>(sub_table);
   const SubTable& sub = table_.sub_tables[index];
@@ -64,23 +65,23 @@ std::vector<ExplainedRow> CompiledTable::Explain(
     const bool part_tiles =
         static_cast<int>(i) != of_layer &&
         sub_tables_[index]->part_tiles().AreOf(i, problem.extents.data());
-    ExplainedRow& row =
+    ExplainedGroup& row =
         rows.emplace_back(ExplainGroup(sub, group, problem, part_tiles));
     row.legal =
         !row.coordinates.saturated &&
         IsLegal(table_, problem, sub.portfolio[group.lead].configuration,
                 repeated_dimension_);
   }
-  RowAnswer answer;
+  GroupAnswer answer;
   sub_tables_[index]->Choose(problem, answer);
   const int group = answer.pick.group();
   if (group >= 0) {
-    ExplainedRow& row = rows[static_cast<size_t>(group)];
+    ExplainedGroup& row = rows[static_cast<size_t>(group)];
     row.chosen = true;
     row.of_layer = of_layer == group;
   }
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const ExplainedRow& a, const ExplainedRow& b) {
+                   [](const ExplainedGroup& a, const ExplainedGroup& b) {
                      if (a.legal != b.legal) return a.legal;
                      return a.rank_us < b.rank_us;
                    });

@@ -62,10 +62,10 @@ Table TableOfHugeProblems() {
     dimension.max = kExpressionLimit;
   }
   for (MacroGroup& group : table.sub_tables[0].groups) {
-    for (WaveSegment& segment : group.rows[0].segments) {
+    for (WaveSegment& segment : group.models[0].segments) {
       segment.coefficients.beta = 1;
     }
-    group.rows[0].segments[1].coefficients.delta = 0;
+    group.models[0].segments[1].coefficients.delta = 0;
   }
   return table;
 }
@@ -74,7 +74,7 @@ TEST(CompiledTableTest, CountsThatSaturateNeverWin) {
   Table table = TableOfHugeProblems();
   // Small tiles are slightly faster each, so that they would win at 2^52 tiles,
   // where there really are four times as many.
-  table.sub_tables[0].groups[0].rows[0].segments[1].coefficients.beta = 0.9;
+  table.sub_tables[0].groups[0].models[0].segments[1].coefficients.beta = 0.9;
   const auto compiled = Compile(table);
   const int64_t side = int64_t{1} << 33;  // 2^52 tiles of 128, 2^54 of 64.
   const Decision decision = compiled->Resolve(0, {side, side, 64});
@@ -88,7 +88,7 @@ TEST(CompiledTableTest, WhatNobodyCanCountIsDefault) {
   const Decision decision = compiled->Resolve(0, {side, side, 64});
   EXPECT_EQ(decision.source, DecisionSource::kDefault);
   EXPECT_EQ(decision.reason, DefaultReason::kNoLegalCandidate);
-  for (const ExplainedRow& row : compiled->Explain(0, {side, side, 64})) {
+  for (const ExplainedGroup& row : compiled->Explain(0, {side, side, 64})) {
     EXPECT_FALSE(row.legal);
     EXPECT_FALSE(row.chosen);
   }
@@ -236,7 +236,7 @@ TEST(CompiledTableTest, HugeProblemsStayFinite) {
     dimension.max = kExpressionLimit;
   }
   for (MacroGroup& group : table.sub_tables[0].groups) {
-    for (WaveSegment& segment : group.rows[0].segments) {
+    for (WaveSegment& segment : group.models[0].segments) {
       segment.coefficients = {1e30, 1e30, 1e30, 1e30, 1e30, 1e30};
     }
   }
@@ -264,7 +264,7 @@ TEST(CompiledTableTest, ExplainGivesTheFactsOfEveryRow) {
   EXPECT_EQ(rows[0].coordinates.tiles, 100);
   EXPECT_EQ(rows[0].coordinates.rows, 10);
   EXPECT_EQ(rows[0].waves, 1);
-  EXPECT_EQ(rows[0].capacity, 100);
+  EXPECT_EQ(rows[0].tiles_per_wave, 100);
   EXPECT_EQ(rows[1].coordinates.tiles, 25);
   EXPECT_EQ(rows[1].relative_bound, 0.125);
   EXPECT_FALSE(rows[1].extrapolated);

@@ -21,7 +21,7 @@
 #include <cstdint>
 
 #include "absl/base/attributes.h"
-#include "model/decide/row_answer.h"
+#include "model/decide/group_answer.h"
 
 namespace wavetune {
 
@@ -56,10 +56,10 @@ struct MemoKey {
 
 struct alignas(64) MemoEntry {
   MemoKey key;
-  RowAnswer answer;  // What Resolve's follows from, `stale` apart.
+  GroupAnswer answer;  // What Resolve's follows from, `stale` apart.
 
   // Puts a problem and its answer there.
-  void Keep(const MemoKey& of, const RowAnswer& its_answer) {
+  void Keep(const MemoKey& of, const GroupAnswer& its_answer) {
     // Field by field, as they were just written: read as vectors they would
     // have to wait for that.
     key.table = of.table;

@@ -30,8 +30,8 @@ std::unique_ptr<const CompiledTable> CompileOne(const Table& table) {
 Table SlowerTable(double delta_us) {
   Table table = TwoRowTable();
   for (MacroGroup& group : table.sub_tables[0].groups) {
-    for (TableRow& row : group.rows) {
-      for (WaveSegment& segment : row.segments) {
+    for (GroupModel& model : group.models) {
+      for (WaveSegment& segment : model.segments) {
         segment.coefficients.delta = delta_us;
       }
     }

@@ -247,7 +247,8 @@ void LaneProgram::Seal() {
       plain_.size() == values_.size() && sources_.empty() && inverses_.empty();
 }
 
-bool LaneProgram::RunOthers(const ProblemView& problem, const RowKernel& kernel,
+bool LaneProgram::RunOthers(const ProblemView& problem,
+                            const LaneKernel& kernel,
                             LaneScratch& scratch) const noexcept {
   double largest = 0;
   for (size_t i = plain_.size(); i < values_.size(); ++i) {

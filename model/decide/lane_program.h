@@ -1,5 +1,5 @@
 // LaneProgram: what a problem gives to the rows of a sub-table, in the form
-// that RowKernel evaluates: each coordinate is a constant times a few factors,
+// that LaneKernel evaluates: each coordinate is a constant times a few factors,
 // most of them ceil(extents / tile) with a tile per row.
 //
 //   LaneProgram program(/*repeated_dimension=*/-1);
@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "model/decide/coordinate_program.h"
-#include "model/decide/simd/row_kernel.h"
+#include "model/decide/simd/lane_kernel.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/problem.h"
 
@@ -73,7 +73,7 @@ class LaneProgram {
 
   // Evaluates at a legal problem. Returns false where a number is above
   // kLaneLimit. No allocation, lock or system call.
-  bool Run(const ProblemView& problem, const RowKernel& kernel,
+  bool Run(const ProblemView& problem, const LaneKernel& kernel,
            LaneScratch& scratch) const noexcept {
     double largest = 0;
     const int64_t* const extents = problem.extents.data();
@@ -116,7 +116,7 @@ class LaneProgram {
   int AddValue(const Value& value);
   bool MentionsRepeated(const Expression& expression) const;
   const double* Keep(const std::vector<double>& rows);
-  bool RunOthers(const ProblemView& problem, const RowKernel& kernel,
+  bool RunOthers(const ProblemView& problem, const LaneKernel& kernel,
                  LaneScratch& scratch) const noexcept;
   void RunSources(const ProblemView& problem,
                   LaneScratch& scratch) const noexcept;

@@ -29,7 +29,7 @@ struct DeviceFacts {
   std::string compiler;
   int64_t last_level_cache_bytes = 0;
   int64_t max_group_size = 0;
-  int64_t max_local_memory_bytes = 0;
+  int64_t max_shared_memory_bytes = 0;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };

@@ -44,11 +44,11 @@ class ImplementationChecker {
     for (const std::string& source : implementation_.sources) {
       faults_.CheckSource(prefix_ + "sources", source);
     }
-    faults_.CheckExpression(prefix_ + "groups", implementation_.groups);
-    faults_.CheckExpression(prefix_ + "local_memory_bytes",
-                            implementation_.local_memory_bytes,
+    faults_.CheckExpression(prefix_ + "blocks", implementation_.blocks);
+    faults_.CheckExpression(prefix_ + "shared_memory_bytes",
+                            implementation_.shared_memory_bytes,
                             /*positive=*/false);
-    CheckSize("group_size", implementation_.group_size);
+    CheckSize("block_size", implementation_.block_size);
     CheckSize("cluster_size", implementation_.cluster_size);
     CheckRelations("persistent_if", implementation_.persistent_if,
                    KernelFaults::Scope::kParameters);
@@ -58,9 +58,9 @@ class ImplementationChecker {
       CheckTensorMap(TensorMapField(prefix_, i),
                      implementation_.tensor_maps[i]);
     }
-    for (size_t i = 0; i < implementation_.peers.size(); ++i) {
-      CheckPeer(absl::StrCat(prefix_, "peers[", i, "]."),
-                implementation_.peers[i]);
+    for (size_t i = 0; i < implementation_.vendor_baselines.size(); ++i) {
+      CheckVendorBaseline(absl::StrCat(prefix_, "vendor_baselines[", i, "]."),
+                          implementation_.vendor_baselines[i]);
     }
     CheckSupport();
     if (implementation_.backend != "replay") CheckPresence();
@@ -125,15 +125,18 @@ class ImplementationChecker {
     }
   }
 
-  void CheckPeer(const std::string& field, const Peer& peer) {
-    if (peer.library.empty()) {
+  void CheckVendorBaseline(const std::string& field,
+                           const VendorBaseline& baseline) {
+    if (baseline.library.empty()) {
       faults_.Add(field, "library: is empty; name it, for example 'cublaslt'");
     }
-    CheckRole(field + "a", peer.product.a, ArgumentRole::kInput);
-    CheckRole(field + "b", peer.product.b, ArgumentRole::kInput);
-    CheckRole(field + "out", peer.product.out, ArgumentRole::kOutput);
+    CheckRole(field + "a", baseline.product.a, ArgumentRole::kInput);
+    CheckRole(field + "b", baseline.product.b, ArgumentRole::kInput);
+    CheckRole(field + "out", baseline.product.out, ArgumentRole::kOutput);
     const std::pair<const char*, int32_t> dimensions[] = {
-        {"m", peer.product.m}, {"n", peer.product.n}, {"k", peer.product.k}};
+        {"m", baseline.product.m},
+        {"n", baseline.product.n},
+        {"k", baseline.product.k}};
     for (const auto& [name, index] : dimensions) {
       if (index >= 0 && index < static_cast<int32_t>(spec_.dimensions.size()) &&
           !spec_.dimensions[static_cast<size_t>(index)].repeated) {
@@ -174,7 +177,7 @@ class ImplementationChecker {
     refuse(implementation_.cluster_size.has_value(), "cluster_size");
     refuse(!implementation_.persistent_if.empty(), "persistent_if");
     refuse(!implementation_.tensor_maps.empty(), "tensor_maps");
-    refuse(!implementation_.peers.empty(), "peers");
+    refuse(!implementation_.vendor_baselines.empty(), "vendor_baselines");
     if (implementation_.backend == "replay") return;
     refuse(!implementation_.device_predicates.empty(), "device_predicates");
   }
@@ -187,9 +190,9 @@ class ImplementationChecker {
       faults_.Add(prefix_, "entry: '", implementation_.entry,
                   "' is no function name; name the kernel function");
     }
-    if (!implementation_.group_size.has_value()) {
+    if (!implementation_.block_size.has_value()) {
       faults_.Add(prefix_,
-                  "group_size: is missing; give the work items of a group");
+                  "block_size: is missing; give the work items of a block");
     }
   }
 
@@ -266,7 +269,7 @@ void CheckImplementationsIn(const std::vector<Configuration>& space,
   SizeChecker checker(space, spec, faults);
   for (const Implementation& implementation : spec.implementations) {
     const std::string prefix = PrefixOf(implementation);
-    checker.CheckPositive(prefix + "group_size", implementation.group_size);
+    checker.CheckPositive(prefix + "block_size", implementation.block_size);
     checker.CheckPositive(prefix + "cluster_size", implementation.cluster_size);
     for (size_t i = 0; i < implementation.tensor_maps.size(); ++i) {
       checker.CheckBox(TensorMapField(prefix, i) + "box",

@@ -18,7 +18,7 @@ namespace wavetune {
 bool CheckImplementations(const KernelSpec& spec, KernelFaults& faults);
 
 // Adds a line for every size that some configuration of the space makes
-// impossible: a group_size or cluster_size of 0, or the box of an encoded
+// impossible: a block_size or cluster_size of 0, or the box of an encoded
 // tensor map outside of 1 to 256 elements a side (the limit of
 // cuTensorMapEncodeTiled). `space` is the space of `spec`, on which
 // CheckImplementations returned true.

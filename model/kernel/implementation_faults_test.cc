@@ -59,28 +59,28 @@ TEST_P(ImplementationFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
 std::vector<Fault> SizeFaults() {
   return {
       {"GroupSizeZeroSomewhere",
-       [](Implementation& i) { i.group_size = Par(kHopperArchitecture); },
-       "group_size: is 0 with 'BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 NUM_STAGES=1 "
+       [](Implementation& i) { i.block_size = Par(kHopperArchitecture); },
+       "block_size: is 0 with 'BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 NUM_STAGES=1 "
        "VECTOR=1 HOPPER=0 CLUSTER_M=1'"},
       {"SumOfZeros",
        [](Implementation& i) {
-         i.group_size = Expression::Sum(
+         i.block_size = Expression::Sum(
              {Par(kHopperArchitecture),
               Expression::Product({Number(32), Par(kHopperArchitecture)})});
        },
-       "group_size: is 0 with"},
+       "block_size: is 0 with"},
       {"ZeroDivisor",
        [](Implementation& i) {
-         i.group_size = Expression::Sum(
+         i.block_size = Expression::Sum(
              {Number(1),
               Expression::CeilDiv({Number(8)}, {Par(kHopperArchitecture)})});
        },
-       "group_size: parameter 'HOPPER' can be 0 there"},
+       "block_size: parameter 'HOPPER' can be 0 there"},
       {"GroupSizeOfADimension",
        [](Implementation& i) {
-         i.group_size = Expression::Sum({Number(32), Dim(0)});
+         i.block_size = Expression::Sum({Number(32), Dim(0)});
        },
-       "group_size: names a dimension"},
+       "block_size: names a dimension"},
       {"ClusterOfADimension",
        [](Implementation& i) { i.cluster_size = Dim(0); },
        "cluster_size: names a dimension; use parameters and constants"},
@@ -92,16 +92,16 @@ std::vector<Fault> SizeFaults() {
        "cluster_size: parameter number 9 does not exist"},
       {"GroupsThatCanBeZero",
        [](Implementation& i) {
-         i.groups = Expression::Product({Dim(0), Par(kHopperArchitecture)});
+         i.blocks = Expression::Product({Dim(0), Par(kHopperArchitecture)});
        },
-       "groups: parameter 'HOPPER' can be 0 there"},
+       "blocks: parameter 'HOPPER' can be 0 there"},
       {"GroupsWithADivisorThatCanBeZero",
        [](Implementation& i) {
-         i.groups = Expression::Sum(
+         i.blocks = Expression::Sum(
              {Dim(0),
               Expression::CeilDiv({Dim(1)}, {Par(kHopperArchitecture)})});
        },
-       "groups: parameter 'HOPPER' can be 0 there"},
+       "blocks: parameter 'HOPPER' can be 0 there"},
   };
 }
 
@@ -179,26 +179,29 @@ std::vector<Fault> TensorMapFaults() {
 }
 
 std::vector<Fault> PeerFaults() {
-  const Peer sound{
+  const VendorBaseline sound{
       .library = "cublaslt",
       .product = {.a = 0, .b = 1, .out = 2, .m = 0, .n = 1, .k = 2}};
-  const auto with = [sound](const std::function<void(Peer&)>& change) {
-    return [=](Implementation& i) {
-      i.peers = {sound};
-      change(i.peers[0]);
-    };
-  };
+  const auto with =
+      [sound](const std::function<void(VendorBaseline&)>& change) {
+        return [=](Implementation& i) {
+          i.vendor_baselines = {sound};
+          change(i.vendor_baselines[0]);
+        };
+      };
   return {
-      {"NoLibrary", with([](Peer& p) { p.library.clear(); }),
-       "peers[0].library: is empty; name it"},
-      {"ProductOfAnOutput", with([](Peer& p) { p.product.b = 2; }),
-       "peers[0].b: argument number 2 is no input"},
-      {"ProductIntoAnInput", with([](Peer& p) { p.product.out = 1; }),
-       "peers[0].out: argument number 1 is no output"},
-      {"ProductOfAnUnknownArgument", with([](Peer& p) { p.product.a = 9; }),
-       "peers[0].a: argument number 9 is no input"},
-      {"UnknownDimension", with([](Peer& p) { p.product.k = 5; }),
-       "peers[0].k: dimension number 5 does not exist or is repeated"},
+      {"NoLibrary", with([](VendorBaseline& p) { p.library.clear(); }),
+       "vendor_baselines[0].library: is empty; name it"},
+      {"ProductOfAnOutput", with([](VendorBaseline& p) { p.product.b = 2; }),
+       "vendor_baselines[0].b: argument number 2 is no input"},
+      {"ProductIntoAnInput", with([](VendorBaseline& p) { p.product.out = 1; }),
+       "vendor_baselines[0].out: argument number 1 is no output"},
+      {"ProductOfAnUnknownArgument",
+       with([](VendorBaseline& p) { p.product.a = 9; }),
+       "vendor_baselines[0].a: argument number 9 is no input"},
+      {"UnknownDimension", with([](VendorBaseline& p) { p.product.k = 5; }),
+       "vendor_baselines[0].k: dimension number 5 does not exist or is "
+       "repeated"},
   };
 }
 
@@ -213,20 +216,20 @@ INSTANTIATE_TEST_SUITE_P(Relations, ImplementationFaultTest,
 INSTANTIATE_TEST_SUITE_P(TensorMaps, ImplementationFaultTest,
                          ::testing::ValuesIn(TensorMapFaults()), FaultName);
 
-INSTANTIATE_TEST_SUITE_P(Peers, ImplementationFaultTest,
+INSTANTIATE_TEST_SUITE_P(VendorBaselines, ImplementationFaultTest,
                          ::testing::ValuesIn(PeerFaults()), FaultName);
 
 TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
   for (const std::string backend : {"opencl", "replay"}) {
     KernelSpec spec = HopperGemmSpec();
     spec.implementations[0].backend = backend;
-    spec.implementations[0].peers = {
+    spec.implementations[0].vendor_baselines = {
         {.library = "cublaslt",
          .product = {.a = 0, .b = 1, .out = 2, .m = 0, .n = 1, .k = 2}}};
     const std::string message(ValidateKernelSpec(spec).message());
     // A recording keeps the predicates of what was recorded.
     std::vector<std::string> fields = {"cluster_size", "persistent_if",
-                                       "tensor_maps", "peers"};
+                                       "tensor_maps", "vendor_baselines"};
     if (backend != "replay") fields.emplace_back("device_predicates");
     EXPECT_THAT(message,
                 HasSubstr(absl::StrCat("has ", fields.size(), " faults")));
@@ -243,8 +246,8 @@ TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
   KernelSpec spec = HopperGemmSpec();
   const auto extra =
       Expression::Product({Number(64), Par(kHopperArchitecture)});
-  spec.implementations[0].groups = Expression::Sum({Dim(0), extra});
-  spec.implementations[0].local_memory_bytes = Expression::Sum({extra});
+  spec.implementations[0].blocks = Expression::Sum({Dim(0), extra});
+  spec.implementations[0].shared_memory_bytes = Expression::Sum({extra});
   spec.arguments[0].size =
       Expression::Sum({Expression::Product({Dim(0), Dim(2)}), extra});
   EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
@@ -252,7 +255,7 @@ TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
 
 TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
   KernelSpec spec = HopperGemmSpec();
-  spec.implementations[0].group_size = Par(kHopperArchitecture);
+  spec.implementations[0].block_size = Par(kHopperArchitecture);
   spec.constraints.push_back({.left = {Term(1, {kHopperArchitecture})},
                               .op = Relation::Operator::kEqual,
                               .right = {Term(1)}});

@@ -105,11 +105,12 @@ struct MatrixProduct {
 
 // A vendor library's call that does what the kernel does, on its arguments: for
 // comparison only.
-struct Peer {
+struct VendorBaseline {
   std::string library;  // "cublaslt".
   MatrixProduct product;
 
-  friend bool operator==(const Peer&, const Peer&) = default;
+  friend bool operator==(const VendorBaseline&,
+                         const VendorBaseline&) = default;
 };
 
 // How one backend compiles and launches the kernel.
@@ -118,20 +119,19 @@ struct Implementation {
   std::vector<std::string> sources;
   std::string entry;
   std::vector<std::string> compile_options;
-  std::optional<Expression> group_size;  // Work items per group.
-  std::optional<Expression>
-      groups;  // Work groups; absent: the mapping's tiles.
-  std::optional<Expression> local_memory_bytes;  // Dynamic local memory.
-  std::optional<Expression> cluster_size;  // Work groups per cluster, along x;
+  std::optional<Expression> block_size;  // Work items per block.
+  std::optional<Expression> blocks;      // Blocks; absent: the mapping's tiles.
+  std::optional<Expression> shared_memory_bytes;  // Dynamic local memory.
+  std::optional<Expression> cluster_size;  // Blocks per cluster, along x;
                                            // absent: no clusters.
   std::vector<Relation> persistent_if;  // Over parameters. Where all hold, no
-                                        // more groups are launched than are
+                                        // more blocks are launched than are
                                         // resident at once; empty: never.
   std::vector<TensorMap> tensor_maps;   // In the order they are passed in.
   // Over parameters and facts of the device: Term::dimensions holds DeviceFact
   // numbers. model/kernel/device_space.h evaluates them.
   std::vector<Relation> device_predicates;
-  std::vector<Peer> peers;
+  std::vector<VendorBaseline> vendor_baselines;
 };
 
 enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };

@@ -50,15 +50,15 @@ LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
   };
   LaunchDescriptor launch;
   launch.entry = implementation.entry;
-  launch.groups = FoldExpression(implementation.groups.has_value()
-                                     ? *implementation.groups
+  launch.blocks = FoldExpression(implementation.blocks.has_value()
+                                     ? *implementation.blocks
                                      : spec.MappingOf(specialisation).tiles,
                                  configuration);
-  launch.group_size = number(implementation.group_size);
+  launch.block_size = number(implementation.block_size);
   launch.cluster_size = number(implementation.cluster_size);
-  if (implementation.local_memory_bytes.has_value()) {
+  if (implementation.shared_memory_bytes.has_value()) {
     launch.shared_bytes =
-        FoldExpression(*implementation.local_memory_bytes, configuration);
+        FoldExpression(*implementation.shared_memory_bytes, configuration);
   }
   launch.persistent =
       !implementation.persistent_if.empty() &&
@@ -83,8 +83,8 @@ LaunchShape ShapeOf(const LaunchDescriptor& launch,
                     const ProblemView& problem) {
   const Configuration none;
   return {
-      .groups = std::max<int64_t>(1, Evaluate(launch.groups, problem, none)),
-      .group_size = launch.group_size,
+      .blocks = std::max<int64_t>(1, Evaluate(launch.blocks, problem, none)),
+      .block_size = launch.block_size,
       .shared_bytes = Evaluate(launch.shared_bytes, problem, none),
       .cluster_size = launch.cluster_size,
       .persistent = launch.persistent};
@@ -103,8 +103,9 @@ int64_t CapacityOf(const LaunchShape& shape, int64_t multiprocessors,
                                 : multiprocessors * blocks_per_multiprocessor;
 }
 
-int64_t GroupsToLaunch(const LaunchShape& shape, int64_t capacity) {
-  return shape.persistent ? std::min(shape.groups, capacity) : shape.groups;
+int64_t BlocksToLaunch(const LaunchShape& shape, int64_t resident_blocks) {
+  return shape.persistent ? std::min(shape.blocks, resident_blocks)
+                          : shape.blocks;
 }
 
 }  // namespace wavetune

@@ -27,11 +27,11 @@ namespace wavetune {
 
 // The shape of a launch; one-dimensional.
 struct LaunchShape {
-  int64_t groups = 1;  // A multiple of the cluster size.
-  int64_t group_size = 1;
+  int64_t blocks = 1;  // A multiple of the cluster size.
+  int64_t block_size = 1;
   int64_t shared_bytes = 0;  // Dynamic.
   int64_t cluster_size = 1;  // 1: launched without the attribute.
-  bool persistent = false;   // Launches no more groups than are resident.
+  bool persistent = false;   // Launches no more blocks than are resident.
 
   friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
 };
@@ -39,8 +39,8 @@ struct LaunchShape {
 // Expressions and relations name no parameter.
 struct LaunchDescriptor {
   std::string entry;  // The kernel function.
-  Expression groups;
-  int64_t group_size = 1;
+  Expression blocks;
+  int64_t block_size = 1;
   Expression shared_bytes = Expression::Constant(0);
   int64_t cluster_size = 1;
   bool persistent = false;
@@ -51,7 +51,7 @@ struct LaunchDescriptor {
   std::vector<Relation> problem_predicates;
 };
 
-// Returns the launch of a configuration of the kernel's space; groups default
+// Returns the launch of a configuration of the kernel's space; blocks default
 // to the mapping's tiles. Cannot fail.
 LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
                                 const Implementation& implementation,
@@ -65,15 +65,15 @@ LaunchShape ShapeOf(const LaunchDescriptor& launch, const ProblemView& problem);
 // Returns whether the expression needs no problem.
 bool IsConstant(const Expression& expression);
 
-// Returns the groups that run at once: whole clusters where there are any (some
+// Returns the blocks that run at once: whole clusters where there are any (some
 // multiprocessors do not fit into one), else the resident ones of every
 // multiprocessor. `clusters` counts the whole device.
 int64_t CapacityOf(const LaunchShape& shape, int64_t multiprocessors,
                    int64_t blocks_per_multiprocessor, int64_t clusters);
 
-// Returns how many groups are launched: of a persistent kernel at most
-// `capacity`.
-int64_t GroupsToLaunch(const LaunchShape& shape, int64_t capacity);
+// Returns how many blocks are launched: of a persistent kernel at most
+// `resident_blocks`.
+int64_t BlocksToLaunch(const LaunchShape& shape, int64_t resident_blocks);
 
 }  // namespace wavetune
 

@@ -44,9 +44,9 @@ class LaunchDescriptorTest : public ::testing::Test {
          .op = Relation::Operator::kGreater,
          .right = {{.coefficient = 0}}}};
     cuda_.entry = "kernel";
-    cuda_.group_size = Expression::Constant(128);
+    cuda_.block_size = Expression::Constant(128);
     cuda_.cluster_size = cluster;
-    cuda_.local_memory_bytes =
+    cuda_.shared_memory_bytes =
         Expression::Product({Expression::Constant(100), block});
     cuda_.persistent_if = {{.left = {{.parameters = {2}}},
                             .op = Relation::Operator::kEqual,
@@ -75,13 +75,13 @@ class LaunchDescriptorTest : public ::testing::Test {
 TEST_F(LaunchDescriptorTest, OnlyTheProblemIsLeftOpen) {
   const LaunchDescriptor launch = Describe({64, 2, 1});
   EXPECT_EQ(launch.entry, "kernel");
-  EXPECT_EQ(ShapeOf(launch, {1000, 512}), (LaunchShape{.groups = 16,
-                                                       .group_size = 128,
+  EXPECT_EQ(ShapeOf(launch, {1000, 512}), (LaunchShape{.blocks = 16,
+                                                       .block_size = 128,
                                                        .shared_bytes = 6400,
                                                        .cluster_size = 2,
                                                        .persistent = true}));
-  EXPECT_EQ(ShapeOf(launch, {1, 1}).groups, 2);
-  EXPECT_FALSE(IsConstant(launch.groups));
+  EXPECT_EQ(ShapeOf(launch, {1, 1}).blocks, 2);
+  EXPECT_FALSE(IsConstant(launch.blocks));
   EXPECT_TRUE(IsConstant(launch.shared_bytes));
 }
 
@@ -105,8 +105,8 @@ TEST_F(LaunchDescriptorTest, EverythingIsAMultipleOfOne) {
 }
 
 TEST_F(LaunchDescriptorTest, GroupsOfTheManifestGoBeforeTheMappings) {
-  cuda_.groups = Expression::Constant(7);
-  EXPECT_EQ(ShapeOf(Describe({64, 1, 1}), {1000, 512}).groups, 7);
+  cuda_.blocks = Expression::Constant(7);
+  EXPECT_EQ(ShapeOf(Describe({64, 1, 1}), {1000, 512}).blocks, 7);
 }
 
 TEST_F(LaunchDescriptorTest, AMapHasItsNumbers) {

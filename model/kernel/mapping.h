@@ -130,11 +130,11 @@ inline double RowShare(int64_t rows, double row_fill) {
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
                        const Configuration& configuration);
 
-// Returns ceil(tiles / capacity): the waves of a launch. capacity >= 1.
+// Returns ceil(tiles / capacity): the waves of a launch. tiles_per_wave >= 1.
 // Source: arXiv 2604.10187, section 4.1. Deviation: capacity counts resident
 // blocks, not multiprocessors (docs/architecture.md).
-inline int64_t Waves(int64_t tiles, int64_t capacity) {
-  return (tiles + capacity - 1) / capacity;
+inline int64_t Waves(int64_t tiles, int64_t tiles_per_wave) {
+  return (tiles + tiles_per_wave - 1) / tiles_per_wave;
 }
 
 }  // namespace wavetune

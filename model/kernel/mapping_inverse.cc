@@ -99,7 +99,7 @@ class Inverter {
     int64_t fixed = 1;
     for (const Expression* factor : structure_.fixed) {
       fixed =
-          GridTiles(std::vector<int64_t>{fixed, Value(*factor, ProblemView())});
+          ProductOf(std::vector<int64_t>{fixed, Value(*factor, ProblemView())});
     }
     const int64_t wanted = (tiles_ + fixed - 1) / fixed;
     // The rows first, then the others in order.
@@ -133,8 +133,8 @@ class Inverter {
   // only their clusters.
   bool HasRows(const GridAxis& axis) const {
     if (axis.repeated) return true;
-    return GridTiles({rows_, row_tile_}) >= axis.min &&
-           GridTiles({rows_ - 1, row_tile_}) < axis.max;
+    return ProductOf({rows_, row_tile_}) >= axis.min &&
+           ProductOf({rows_ - 1, row_tile_}) < axis.max;
   }
 
   std::vector<std::vector<int64_t>> GridsWithRows(
@@ -170,10 +170,10 @@ class Inverter {
       std::vector<int64_t> counts;
       for (const GridAxis& axis : axes) counts.push_back(axis.Reach(1));
       counts[i] = 1;
-      const int64_t others = GridTiles(counts);
+      const int64_t others = ProductOf(counts);
       if (others <= 0) continue;
       counts[i] = axes[i].Reach((tiles + others - 1) / others);
-      if (counts[i] > 0 && GridTiles(counts) == GridTiles(grid)) {
+      if (counts[i] > 0 && ProductOf(counts) == ProductOf(grid)) {
         grids.push_back(std::move(counts));
       }
     }

@@ -12,9 +12,9 @@ namespace wavetune {
 struct MeasureItem {
   Configuration configuration;
   Problem problem;
-  // Not empty: this vendor library (Implementation::peers) instead of the
-  // configuration. Planning never asks for one.
-  std::string peer = {};
+  // Not empty: this vendor library (Implementation::vendor baselines) instead
+  // of the configuration. Planning never asks for one.
+  std::string vendor_baseline = {};
 
   friend bool operator==(const MeasureItem&, const MeasureItem&) = default;
 };

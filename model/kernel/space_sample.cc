@@ -39,8 +39,9 @@ class Sampler {
         taken_(space_.size()),
         wanted_(ValuesOf(space_)) {}
 
-  std::vector<Configuration> Run(const Configuration& standard) {
-    const auto found = std::find(space_.begin(), space_.end(), standard);
+  std::vector<Configuration> Run(const Configuration& default_configuration) {
+    const auto found =
+        std::find(space_.begin(), space_.end(), default_configuration);
     if (found != space_.end()) {
       Take(static_cast<size_t>(found - space_.begin()));
     }

@@ -101,7 +101,7 @@ std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
   return elements;
 }
 
-int64_t GridTiles(absl::Span<const int64_t> counts) {
+int64_t ProductOf(absl::Span<const int64_t> counts) {
   Wide product = 1;
   for (const int64_t count : counts) product = Saturate(product * count);
   return static_cast<int64_t>(product);
@@ -120,8 +120,8 @@ std::vector<int64_t> SmallestGrid(absl::Span<const GridAxis> axes,
     std::vector<int64_t> grid =
         GridStartingWith(axes[0].Reach(first), axes.subspan(1), tiles);
     if (grid.empty()) return;
-    const int64_t product = GridTiles(grid);
-    const int64_t least = best.empty() ? 0 : GridTiles(best);
+    const int64_t product = ProductOf(grid);
+    const int64_t least = best.empty() ? 0 : ProductOf(best);
     if (best.empty() || product < least ||
         (product == least && LargestCount(grid) < LargestCount(best))) {
       best = std::move(grid);
@@ -153,11 +153,11 @@ std::vector<int64_t> SquareGrid(absl::Span<const GridAxis> axes,
         GridStartingWith(axes[0].Reach(count), axes.subspan(1), tiles);
     if (grid.empty()) continue;
     const int64_t first = grid[0];
-    const int64_t others = GridTiles(absl::MakeConstSpan(grid).subspan(1));
+    const int64_t others = ProductOf(absl::MakeConstSpan(grid).subspan(1));
     const int64_t shorter = std::min(first, others);
     const int64_t longer = std::max(first, others);
     if (longer > 2 * shorter + 1) continue;
-    const int64_t product = GridTiles(grid);
+    const int64_t product = ProductOf(grid);
     if (best.empty() || product < best_product ||
         (product == best_product && longer - shorter < best_difference)) {
       best = std::move(grid);

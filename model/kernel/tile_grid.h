@@ -49,7 +49,7 @@ std::vector<int64_t> SmallestGrid(absl::Span<const GridAxis> axes,
 std::vector<int64_t> SquareGrid(absl::Span<const GridAxis> axes, int64_t tiles);
 
 // Returns the product, saturated at kExpressionLimit.
-int64_t GridTiles(absl::Span<const int64_t> counts);
+int64_t ProductOf(absl::Span<const int64_t> counts);
 
 }  // namespace wavetune
 

@@ -66,7 +66,7 @@ TEST(SmallestGridTest, IsExactAndBalancedWherePossible) {
 TEST(SmallestGridTest, KeepsToTheRanges) {
   EXPECT_THAT(SmallestGrid({Axis(1, 3), Axis(1)}, 132), ElementsAre(3, 44));
   EXPECT_THAT(SmallestGrid({Axis(1, 3), Axis(1, 43)}, 132), IsEmpty());
-  EXPECT_EQ(GridTiles(SmallestGrid({Axis(1, 12), Axis(1, 12)}, 131)), 132);
+  EXPECT_EQ(ProductOf(SmallestGrid({Axis(1, 12), Axis(1, 12)}, 131)), 132);
   EXPECT_THAT(SmallestGrid({}, 1), IsEmpty());
 }
 
@@ -81,7 +81,7 @@ TEST(SmallestGridTest, FindsTheSmallestProductThatExists) {
           }
         }
         const auto grid = SmallestGrid({Axis(1, a), Axis(1, b)}, tiles);
-        ASSERT_EQ(grid.empty() ? 0 : GridTiles(grid), least)
+        ASSERT_EQ(grid.empty() ? 0 : ProductOf(grid), least)
             << a << " " << b << " " << tiles;
       }
     }
@@ -92,7 +92,7 @@ TEST(SquareGridTest, IsNearlySquareAndBarelyLarger) {
   for (int64_t tiles = 1; tiles <= 5000; ++tiles) {
     const auto grid = SquareGrid({Axis(16), Axis(32)}, tiles);
     ASSERT_EQ(grid.size(), 2u);
-    const int64_t product = GridTiles(grid);
+    const int64_t product = ProductOf(grid);
     ASSERT_GE(product, tiles);
     ASSERT_LE(product, tiles + tiles / 20 + 2) << tiles;
     ASSERT_LE(std::max(grid[0], grid[1]), 2 * std::min(grid[0], grid[1]) + 1);
@@ -105,7 +105,7 @@ TEST(SquareGridTest, ANarrowAxisMakesALongGrid) {
 
 TEST(SquareGridTest, HugeGridsAreFound) {
   const int64_t tiles = int64_t{1} << 36;
-  EXPECT_EQ(GridTiles(SquareGrid({Axis(1), Axis(1)}, tiles)), tiles);
+  EXPECT_EQ(ProductOf(SquareGrid({Axis(1), Axis(1)}, tiles)), tiles);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/wave_form.h"
-#include "model/table/sustained_load.h"
+#include "model/table/power_limit_slowdown.h"
 
 namespace wavetune {
 
@@ -73,10 +73,10 @@ struct WaveSegment {
 };
 
 // The row of one row regime: its segments, one per wave regime.
-struct TableRow {
+struct GroupModel {
   std::vector<WaveSegment> segments;
 
-  friend bool operator==(const TableRow&, const TableRow&) = default;
+  friend bool operator==(const GroupModel&, const GroupModel&) = default;
 };
 
 // Rows of one (macro configuration, capacity, set of predicates), one per row
@@ -84,8 +84,8 @@ struct TableRow {
 struct MacroGroup {
   uint8_t lead = 0;  // Portfolio index of a member: gives macro values and
                      // predicates, alike for all members.
-  int64_t capacity = 1;
-  std::vector<TableRow> rows;  // As many as SubTable::row_regimes.
+  int64_t tiles_per_wave = 1;
+  std::vector<GroupModel> models;  // As many as SubTable::row_regimes.
 
   friend bool operator==(const MacroGroup&, const MacroGroup&) = default;
 };
@@ -102,9 +102,9 @@ struct RowRegime {
 // A candidate that the table may choose.
 struct TableCandidate {
   Configuration configuration;
-  int64_t capacity = 1;
+  int64_t tiles_per_wave = 1;
   int32_t registers = 0;
-  int64_t local_memory_bytes = 0;
+  int64_t shared_memory_bytes = 0;
 
   friend bool operator==(const TableCandidate&,
                          const TableCandidate&) = default;
@@ -136,7 +136,7 @@ struct SubTable {
   WaveForm form = WaveForm::kSum;  // Of all segments.
   // Models and floors give latencies at the clock of short launches; answers
   // are those of this load. Ranks need it not.
-  SustainedLoad sustained;
+  PowerLimitSlowdown power_limit;
   std::vector<TableCandidate> portfolio;  // Stable order: earlier wins ties.
   std::vector<RowRegime> row_regimes;
   std::vector<int64_t> max_waves;  // Upper end of each wave regime, ascending;

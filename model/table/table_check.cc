@@ -168,7 +168,7 @@ class TableChecker {
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
       if (status_.ok()) CheckLayers(subs[i]);
-      if (status_.ok()) CheckSustainedLoad(subs[i].sustained);
+      if (status_.ok()) CheckPowerLimitSlowdown(subs[i].power_limit);
     }
   }
 
@@ -180,10 +180,10 @@ class TableChecker {
     std::set<Configuration> distinct;
     for (const TableCandidate& candidate : sub.portfolio) {
       CheckConfiguration(candidate.configuration, "candidate");
-      Require(InRange(candidate.capacity, 1, kExpressionLimit),
+      Require(InRange(candidate.tiles_per_wave, 1, kExpressionLimit),
               "candidate capacity out of range");
       Require(candidate.registers >= 0, "candidate with negative registers");
-      Require(candidate.local_memory_bytes >= 0,
+      Require(candidate.shared_memory_bytes >= 0,
               "candidate with negative local memory");
       if (!Require(distinct.insert(candidate.configuration).second,
                    "two candidates have the same configuration")) {
@@ -254,14 +254,14 @@ class TableChecker {
     if (!Require(group.lead < sub.portfolio.size(), "lead out of range")) {
       return;
     }
-    Require(group.rows.size() == sub.row_regimes.size(),
+    Require(group.models.size() == sub.row_regimes.size(),
             "not one row per row regime");
     std::bitset<256> members;
     members.set(group.lead);
-    for (const TableRow& row : group.rows) {
-      Require(row.segments.size() == sub.max_waves.size(),
+    for (const GroupModel& model : group.models) {
+      Require(model.segments.size() == sub.max_waves.size(),
               "not one segment per wave regime");
-      for (const WaveSegment& segment : row.segments) {
+      for (const WaveSegment& segment : model.segments) {
         CheckSegment(sub, segment);
         for (const uint8_t member : segment.micro) members.set(member);
       }
@@ -273,7 +273,7 @@ class TableChecker {
 
   void CheckMember(const SubTable& sub, const MacroGroup& group,
                    const TableCandidate& member) {
-    Require(member.capacity == group.capacity,
+    Require(member.tiles_per_wave == group.tiles_per_wave,
             "a member's capacity differs from the group's");
     Require(SameMacroGroup(sub.mapping, table_.problem_predicates,
                            sub.portfolio[group.lead].configuration,
@@ -313,7 +313,7 @@ class TableChecker {
     }
   }
 
-  void CheckSustainedLoad(const SustainedLoad& load) {
+  void CheckPowerLimitSlowdown(const PowerLimitSlowdown& load) {
     Require(InRange(load.slowdown, 0, 1), "slowdown out of range");
     Require(load.slowdown == 0
                 ? load.from_us == 0

@@ -24,7 +24,7 @@ struct Fault {
 
 SubTable& Sub(Table& table) { return table.sub_tables[0]; }
 WaveSegment& Segment(Table& table) {
-  return Sub(table).groups[0].rows[0].segments[0];
+  return Sub(table).groups[0].models[0].segments[0];
 }
 LayerChoices& Layer(Table& table) { return Sub(table).layers[0]; }
 Expression Nested(int depth) {
@@ -118,7 +118,7 @@ std::vector<Fault> Faults() {
       {"duplicate candidate",
        [](Table& t) { Sub(t).portfolio[2] = Sub(t).portfolio[0]; }},
       {"candidate capacity",
-       [](Table& t) { Sub(t).portfolio[0].capacity = 0; }},
+       [](Table& t) { Sub(t).portfolio[0].tiles_per_wave = 0; }},
       {"no row regime", [](Table& t) { Sub(t).row_regimes.clear(); }},
       {"row regime fill", [](Table& t) { Sub(t).row_regimes[0].max_fill = 2; }},
       {"waves not ascending",
@@ -131,11 +131,12 @@ std::vector<Fault> Faults() {
        }},
       {"no groups", [](Table& t) { Sub(t).groups.clear(); }},
       {"lead", [](Table& t) { Sub(t).groups[0].lead = 3; }},
-      {"group capacity", [](Table& t) { Sub(t).groups[0].capacity = 99; }},
+      {"group capacity",
+       [](Table& t) { Sub(t).groups[0].tiles_per_wave = 99; }},
       {"member of another row", [](Table& t) { Segment(t).micro[0] = 1; }},
-      {"rows missing", [](Table& t) { Sub(t).groups[0].rows.clear(); }},
+      {"rows missing", [](Table& t) { Sub(t).groups[0].models.clear(); }},
       {"segments missing",
-       [](Table& t) { Sub(t).groups[0].rows[0].segments.pop_back(); }},
+       [](Table& t) { Sub(t).groups[0].models[0].segments.pop_back(); }},
       {"micro missing", [](Table& t) { Segment(t).micro.pop_back(); }},
       {"micro out of range", [](Table& t) { Segment(t).micro[0] = 3; }},
       {"coefficient infinite",
@@ -149,27 +150,27 @@ std::vector<Fault> Faults() {
       {"iteration range", [](Table& t) { Segment(t).min_iterations = 65; }},
       {"slowdown of no launches",
        [](Table& t) {
-         Sub(t).sustained = {0, 0.25};
+         Sub(t).power_limit = {0, 0.25};
        }},
       {"long launches that are not slowed down",
        [](Table& t) {
-         Sub(t).sustained = {250, 0};
+         Sub(t).power_limit = {250, 0};
        }},
       {"slowdown above 1",
        [](Table& t) {
-         Sub(t).sustained = {250, 1.25};
+         Sub(t).power_limit = {250, 1.25};
        }},
       {"slowdown below 0",
        [](Table& t) {
-         Sub(t).sustained = {250, -0.25};
+         Sub(t).power_limit = {250, -0.25};
        }},
       {"long from below 0",
        [](Table& t) {
-         Sub(t).sustained = {-1, 0.25};
+         Sub(t).power_limit = {-1, 0.25};
        }},
       {"slowdown that is no number",
        [](Table& t) {
-         Sub(t).sustained = {250, std::numeric_limits<double>::quiet_NaN()};
+         Sub(t).power_limit = {250, std::numeric_limits<double>::quiet_NaN()};
        }},
       {"layer without spans", [](Table& t) { Layer(t).spans.clear(); }},
       {"layer of other dimensions",

@@ -27,7 +27,7 @@ constexpr uint32_t kMaxSections = 64;
 constexpr uint32_t kPackedSection = 6;
 constexpr uint32_t kMarginsSection = 7;
 constexpr uint32_t kLayersSection = 8;
-constexpr uint32_t kSustainedSection = 9;
+constexpr uint32_t kPowerLimitSection = 9;
 struct SectionCodec {
   uint32_t id;
   void (*write)(const Table&, ByteWriter&);
@@ -41,7 +41,7 @@ constexpr SectionCodec kSections[] = {
     {kPackedSection, WritePackedSubTables, ReadPackedSubTables},
     {kMarginsSection, WriteRankMargins, ReadRankMargins},
     {kLayersSection, WriteLayers, ReadLayers},
-    {kSustainedSection, WriteSustainedLoad, ReadSustainedLoad},
+    {kPowerLimitSection, WritePowerLimitSlowdown, ReadPowerLimitSlowdown},
 };
 
 // Which sections a payload has, and the lowest version that has them all.
@@ -58,7 +58,7 @@ struct Extras {
   bool packed = false;  // With the forms.
   bool margins = false;
   bool layers = false;
-  bool sustained = false;
+  bool power_limit = false;
 };
 
 Layout LayoutOf(const Extras& extras) {
@@ -75,7 +75,7 @@ Layout LayoutOf(const Extras& extras) {
   }
   if (extras.margins) add(kMarginsSection, 4);
   if (extras.layers) add(kLayersSection, 5);
-  if (extras.sustained) add(kSustainedSection, 6);
+  if (extras.power_limit) add(kPowerLimitSection, 6);
   return layout;
 }
 
@@ -88,10 +88,10 @@ const std::vector<Layout>& Layouts() {
           Extras{.forms = true, .margins = true},
           Extras{.packed = true, .margins = true}}) {
       for (const bool layers : {false, true}) {
-        for (const bool sustained : {false, true}) {
+        for (const bool power_limit : {false, true}) {
           Extras with = extras;
           with.layers = layers;
-          with.sustained = sustained;
+          with.power_limit = power_limit;
           layouts->push_back(LayoutOf(with));
         }
       }
@@ -107,7 +107,7 @@ Layout LayoutOf(const Table& table, bool packed) {
                    .packed = packed,
                    .margins = HasRankMargins(table),
                    .layers = HasLayers(table),
-                   .sustained = HasSustainedLoad(table)});
+                   .power_limit = HasPowerLimitSlowdown(table)});
 }
 
 const SectionCodec* FindSection(uint32_t id) {

@@ -106,10 +106,10 @@ WaveSegment ReadSegment(ByteReader& reader, const WaveSegment& before,
 
 void WritePackedGroup(const MacroGroup& group, ByteWriter& writer) {
   writer.U8(group.lead);
-  writer.I64(group.capacity);
+  writer.I64(group.tiles_per_wave);
   WaveSegment before = Nothing();
-  for (const TableRow& row : group.rows) {
-    for (const WaveSegment& segment : row.segments) {
+  for (const GroupModel& model : group.models) {
+    for (const WaveSegment& segment : model.segments) {
       WriteSegment(segment, before, writer);
       before = segment;
     }
@@ -119,13 +119,13 @@ void WritePackedGroup(const MacroGroup& group, ByteWriter& writer) {
 MacroGroup ReadPackedGroup(ByteReader& reader, const SubTable& sub) {
   MacroGroup group;
   group.lead = reader.U8();
-  group.capacity = reader.I64();
+  group.tiles_per_wave = reader.I64();
   WaveSegment before = Nothing();
   for (size_t r = 0; r < sub.row_regimes.size() && reader.ok(); ++r) {
-    TableRow& row = group.rows.emplace_back();
+    GroupModel& model = group.models.emplace_back();
     for (size_t s = 0; s < sub.max_waves.size() && reader.ok(); ++s) {
       before = ReadSegment(reader, before, sub.loop_anchors.size());
-      row.segments.push_back(before);
+      model.segments.push_back(before);
     }
   }
   return group;

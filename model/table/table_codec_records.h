@@ -48,11 +48,12 @@ bool HasLayers(const Table& table);
 void WriteLayers(const Table& table, ByteWriter& writer);
 void ReadLayers(ByteReader& reader, Table& table);
 
-// Section 9, only where HasSustainedLoad: what long launches lose to the power
-// limit, in each sub-table. Reading needs table.sub_tables from section 3 or 6.
-bool HasSustainedLoad(const Table& table);
-void WriteSustainedLoad(const Table& table, ByteWriter& writer);
-void ReadSustainedLoad(ByteReader& reader, Table& table);
+// Section 9, only where HasPowerLimitSlowdown: what long launches lose to the
+// power limit, in each sub-table. Reading needs table.sub_tables from section 3
+// or 6.
+bool HasPowerLimitSlowdown(const Table& table);
+void WritePowerLimitSlowdown(const Table& table, ByteWriter& writer);
+void ReadPowerLimitSlowdown(ByteReader& reader, Table& table);
 
 // Parts of sections 2, 3, 5 and 6.
 // A sub-table up to its groups.

@@ -44,9 +44,9 @@ WaveSegment ReadSegment(ByteReader& reader, size_t anchors) {
 
 void WriteGroup(const MacroGroup& group, ByteWriter& writer) {
   writer.U8(group.lead);
-  writer.I64(group.capacity);
-  for (const TableRow& row : group.rows) {
-    for (const WaveSegment& segment : row.segments) {
+  writer.I64(group.tiles_per_wave);
+  for (const GroupModel& model : group.models) {
+    for (const WaveSegment& segment : model.segments) {
       WriteSegment(segment, writer);
     }
   }
@@ -56,11 +56,11 @@ void WriteGroup(const MacroGroup& group, ByteWriter& writer) {
 MacroGroup ReadGroup(ByteReader& reader, const SubTable& sub) {
   MacroGroup group;
   group.lead = reader.U8();
-  group.capacity = reader.I64();
+  group.tiles_per_wave = reader.I64();
   for (size_t r = 0; r < sub.row_regimes.size() && reader.ok(); ++r) {
-    TableRow& row = group.rows.emplace_back();
+    GroupModel& model = group.models.emplace_back();
     for (size_t s = 0; s < sub.max_waves.size() && reader.ok(); ++s) {
-      row.segments.push_back(ReadSegment(reader, sub.loop_anchors.size()));
+      model.segments.push_back(ReadSegment(reader, sub.loop_anchors.size()));
     }
   }
   return group;
@@ -104,8 +104,8 @@ void ReadAxes(ByteReader& reader, SubTable& sub) {
 template <typename Sub, typename Use>
 void ForEachSegment(Sub& sub, Use use) {
   for (auto& group : sub.groups) {
-    for (auto& row : group.rows) {
-      for (auto& segment : row.segments) use(segment);
+    for (auto& row : group.models) {
+      for (auto& segment : model.segments) use(segment);
     }
   }
 }
@@ -118,9 +118,9 @@ void WriteSubTableHead(const SubTable& sub, ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(sub.portfolio.size()));
   for (const TableCandidate& candidate : sub.portfolio) {
     WriteConfiguration(candidate.configuration, writer);
-    writer.I64(candidate.capacity);
+    writer.I64(candidate.tiles_per_wave);
     writer.U32(static_cast<uint32_t>(candidate.registers));
-    writer.I64(candidate.local_memory_bytes);
+    writer.I64(candidate.shared_memory_bytes);
   }
   WriteAxes(sub, writer);
 }
@@ -133,9 +133,9 @@ SubTable ReadSubTableHead(ByteReader& reader, size_t parameters) {
   for (size_t i = 0; i < portfolio && reader.ok(); ++i) {
     TableCandidate& candidate = sub.portfolio.emplace_back();
     candidate.configuration = ReadConfiguration(reader, parameters);
-    candidate.capacity = reader.I64();
+    candidate.tiles_per_wave = reader.I64();
     candidate.registers = static_cast<int32_t>(reader.U32());
-    candidate.local_memory_bytes = reader.I64();
+    candidate.shared_memory_bytes = reader.I64();
   }
   ReadAxes(reader, sub);
   return sub;

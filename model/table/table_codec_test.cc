@@ -154,7 +154,7 @@ TEST(TableCodecTest, RefusesSectionsTwiceOutOfOrderMissingOrWithUnknownFlags) {
 Table Overlapping() {
   Table table = TinyTable();
   table.sub_tables[0].form = WaveForm::kOverlap;
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.alpha_row =
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.alpha_row =
       0.125;
   return table;
 }
@@ -221,7 +221,7 @@ TEST(TableCodecTest, SaysWhatToDoWithTheFormsOfVersion11) {
 // Returns the same with a rank margin; its payload has a seventh section.
 Table WithMargin() {
   Table table = Overlapping();
-  table.sub_tables[0].groups[0].rows[0].segments[0].rank_margin = 200;
+  table.sub_tables[0].groups[0].models[0].segments[0].rank_margin = 200;
   return table;
 }
 
@@ -250,7 +250,7 @@ TEST(TableCodecTest, RefusesMarginsInTheVersionBeforeThemAndAllZero) {
 
 TEST(TableCodecTest, RefusesAMarginThatASumDoesNotRead) {
   Table table = TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].rank_margin = 1;
+  table.sub_tables[0].groups[0].models[0].segments[0].rank_margin = 1;
   const absl::Status status = EncodeTable(table).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "rank margin")) << status;
 }
@@ -338,7 +338,7 @@ TEST(TableCodecTest, SustainedLoadIsASectionOfItsOwnBesideAnyOther) {
       testing::AddRankMargins(random, sub);
     }
     if (i % 3 == 0) testing::AddLayers(random, table, /*most=*/5, sub);
-    testing::AddSustainedLoad(random, sub);
+    testing::AddPowerLimitSlowdown(random, sub);
     const auto payload = EncodeTable(table);
     if (!payload.ok()) continue;  // A large one that this made too large.
     EXPECT_EQ((*payload)[kMinorAt], 6);

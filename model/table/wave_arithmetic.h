@@ -31,14 +31,14 @@ struct LaunchWaves {
   StepTiles last;
 };
 
-// Returns the waves of `tiles` tiles on a device that runs `capacity` at once.
-// All >= 1. Cannot fail.
-inline LaunchWaves LaunchWavesOf(int64_t tiles, int64_t capacity,
+// Returns the waves of `tiles` tiles on a device that runs `tiles_per_wave` at
+// once. All >= 1. Cannot fail.
+inline LaunchWaves LaunchWavesOf(int64_t tiles, int64_t tiles_per_wave,
                                  int64_t step_tiles) {
-  const int64_t full_waves = Waves(tiles, capacity) - 1;
-  const int64_t last = tiles - full_waves * capacity;
+  const int64_t full_waves = Waves(tiles, tiles_per_wave) - 1;
+  const int64_t last = tiles - full_waves * tiles_per_wave;
   return {static_cast<double>(full_waves),
-          StepTiles(capacity, Waves(capacity, step_tiles)),
+          StepTiles(tiles_per_wave, Waves(tiles_per_wave, step_tiles)),
           StepTiles(last, Waves(last, step_tiles))};
 }
 

@@ -7,7 +7,7 @@
 
 namespace wavetune {
 
-double PredictLatencyUs(WaveForm form, int64_t capacity,
+double PredictLatencyUs(WaveForm form, int64_t tiles_per_wave,
                         const WaveSegment& segment, const Coordinates& at) {
   const WaveCoefficients& c = segment.coefficients;
   const LoopLengths loop = {at.iterations, static_cast<double>(at.longest_loop),
@@ -18,7 +18,7 @@ double PredictLatencyUs(WaveForm form, int64_t capacity,
         c, StepTiles(at.tiles, Waves(at.tiles, segment.step_tiles)), loop);
   } else {
     latency_us = OverlapLatencyUs(
-        c, LaunchWavesOf(at.tiles, capacity, segment.step_tiles), loop);
+        c, LaunchWavesOf(at.tiles, tiles_per_wave, segment.step_tiles), loop);
   }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }

@@ -24,7 +24,7 @@ namespace wavetune {
 // Shapes: capacity is the group's, >= 1; `at` as MapProblem gives it. Finite
 // and > 0 for every segment that CheckTable accepts. Cannot fail. Source: arXiv
 // 2604.10187, section 4.1. Deviations: WaveForm (model/kernel/wave_form.h).
-double PredictLatencyUs(WaveForm form, int64_t capacity,
+double PredictLatencyUs(WaveForm form, int64_t tiles_per_wave,
                         const WaveSegment& segment, const Coordinates& at);
 
 // Returns a row share (Coordinates::row_share) of problems in the regime, for

@@ -59,9 +59,9 @@ KernelSpec GemmLike(std::string name, bool grouped) {
        .sources = {"gemm.cl"},
        .entry = "gemm",
        .compile_options = {},
-       .group_size = Expression::Constant(64),
-       .groups = std::nullopt,
-       .local_memory_bytes = Expression::Product(
+       .block_size = Expression::Constant(64),
+       .blocks = std::nullopt,
+       .shared_memory_bytes = Expression::Product(
            {Par(0), Par(2), Par(3), Expression::Constant(4)})},
       {.backend = "replay"}};
   spec.default_configuration = {64, 32, 32, 2, 1};
@@ -118,7 +118,7 @@ KernelSpec AttentionLike() {
                            .sources = {"attention.cl"},
                            .entry = "attention",
                            .compile_options = {},
-                           .group_size = Expression::Constant(64)},
+                           .block_size = Expression::Constant(64)},
                           {.backend = "replay"}};
   spec.representative_problems = {Weighted({8, 32, 8, 1, 4096}, 2),
                                   Weighted({1, 32, 8, 2048, 2048}, 1)};
@@ -175,7 +175,7 @@ KernelSpec HopperGemmSpec() {
   cuda.backend = "cuda";
   cuda.sources = {"gemm.cu"};
   cuda.entry = "gemm";
-  cuda.group_size = Expression::Sum(
+  cuda.block_size = Expression::Sum(
       {Expression::Constant(128),
        Expression::Product({Expression::Constant(128), Par(kHopper)})});
   cuda.cluster_size = Par(kCluster);

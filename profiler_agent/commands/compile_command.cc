@@ -134,9 +134,9 @@ Json CandidateJson(const KernelSpec& spec, const std::string& specialisation,
   if (compiled_only) return json;  // Nothing more is known without a device.
   json["checked_at"] = {{"declared", checked_at.declared},
                         {"edges", checked_at.edges}};
-  json["capacity"] = candidate.capacity;
+  json["capacity"] = candidate.tiles_per_wave;
   json["registers"] = candidate.registers;
-  json["local_memory_bytes"] = candidate.local_memory_bytes;
+  json["shared_memory_bytes"] = candidate.shared_memory_bytes;
   return json;
 }
 
@@ -149,8 +149,8 @@ void PrintCandidate(std::ostream& out, const KernelSpec& spec,
   if (candidate.excluded()) {
     out << ": " << candidate.excluded_reason;
   } else if (!compiled_only) {
-    out << "  capacity " << candidate.capacity << ", "
-        << candidate.local_memory_bytes << " bytes of local memory";
+    out << "  capacity " << candidate.tiles_per_wave << ", "
+        << candidate.shared_memory_bytes << " bytes of local memory";
   }
   out << std::endl;  // As it goes: a slow compiler is watched.
 }

@@ -59,8 +59,8 @@ TEST_F(ExportPlanTest, LaunchesAsTheManifestSays) {
   // Clusters of two rows of 192, three consumers and a loader, persistent.
   const LaunchDescriptor& clustered = file->candidates[0].launch;
   EXPECT_EQ(ShapeOf(clustered, {1000, 1000, 4096}),
-            (LaunchShape{.groups = 6 * 6,
-                         .group_size = 512,
+            (LaunchShape{.blocks = 6 * 6,
+                         .block_size = 512,
                          .shared_bytes = 2048 + 2 * 64 * 4 * 384 + 8192 * 3,
                          .cluster_size = 2,
                          .persistent = true}));
@@ -70,7 +70,7 @@ TEST_F(ExportPlanTest, LaunchesAsTheManifestSays) {
   const LaunchDescriptor& portable = file->candidates[3].launch;
   EXPECT_TRUE(portable.problem_predicates.empty());
   EXPECT_FALSE(portable.tensor_maps[0].enabled);
-  EXPECT_EQ(ShapeOf(portable, {17, 65, 33}).groups, 4);
+  EXPECT_EQ(ShapeOf(portable, {17, 65, 33}).blocks, 4);
 }
 
 TEST_F(ExportPlanTest, RefusesATableOfAnotherKernelOrVersion) {

@@ -127,10 +127,10 @@ absl::Status CheckSize(const KernelSpec& spec, const Problem& problem,
           static_cast<double>(ElementBytes(argument.type))) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the manifest's peer takes argument '", argument.name,
-                   "' for a ", rows, " x ", columns, " matrix, but it has ",
-                   bytes, " bytes: name the dimensions of its product"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the manifest's vendor baseline takes argument '", argument.name,
+      "' for a ", rows, " x ", columns, " matrix, but it has ", bytes,
+      " bytes: name the dimensions of its product"));
 }
 
 }  // namespace
@@ -267,13 +267,14 @@ absl::StatusOr<CublasLt> CublasLt::Create(const CudaSession& session) {
 }
 
 absl::StatusOr<CublasLtProduct> CublasLt::Prepare(
-    const KernelSpec& spec, const Peer& peer, const Problem& problem) const {
-  if (peer.library != kCublasLtName) {
+    const KernelSpec& spec, const VendorBaseline& baseline,
+    const Problem& problem) const {
+  if (baseline.library != kCublasLtName) {
     return absl::UnimplementedError(
-        absl::StrCat("the backend 'cuda' has no library '", peer.library,
+        absl::StrCat("the backend 'cuda' has no library '", baseline.library,
                      "'; it has '", kCublasLtName, "'"));
   }
-  const MatrixProduct& product = peer.product;
+  const MatrixProduct& product = baseline.product;
   const auto extent = [&](int32_t dimension) {
     return problem.extents.at(static_cast<size_t>(dimension));
   };

@@ -1,9 +1,9 @@
 // cuBLASLt, the vendor's matrix products, from libcublasLt.so at run time: what
-// `wavetune bench --peers` compares with.
+// `wavetune bench --vendor_baselines` compares with.
 //
 //   absl::StatusOr<CublasLt> library = CublasLt::Create(session);
 //   absl::StatusOr<CublasLtProduct> product =
-//       library->Prepare(spec, peer, problem);
+//       library->Prepare(spec, vendor baseline, problem);
 //   absl::Status enqueued = product->Launch(buffers);
 //
 // As a serving engine calls it: the first heuristic, 32 MiB of workspace, sums
@@ -59,7 +59,7 @@ class CublasLt {
   // library, an element type that it does not multiply, or a problem that it
   // has no algorithm for.
   absl::StatusOr<CublasLtProduct> Prepare(const KernelSpec& spec,
-                                          const Peer& peer,
+                                          const VendorBaseline& baseline,
                                           const Problem& problem) const;
 
  private:

@@ -14,7 +14,7 @@
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
-#include "profiler_agent/cuda/cuda_look.h"
+#include "profiler_agent/cuda/cuda_telemetry.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/cuda/other_processes.h"
@@ -106,10 +106,11 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
                    "; CUDA_VISIBLE_DEVICES may hide it"));
 }
 
-absl::StatusOr<DeviceState> CudaBackend::Look(const std::string& device_uuid) {
+absl::StatusOr<DeviceState> CudaBackend::ReadTelemetry(
+    const std::string& device_uuid) {
   ASSIGN_OR_RETURN(const Nvml* const nvml, Nvml::Load());
   ASSIGN_OR_RETURN(const NvmlDevice device, nvml->Find(device_uuid));
-  return LookAt(device, ReadProcesses("/proc", getppid(), getpid()));
+  return ReadTelemetryOf(device, ReadProcesses("/proc", getppid(), getpid()));
 }
 
 CudaCompileBackend::CudaCompileBackend(std::string architecture)

@@ -23,7 +23,8 @@ class CudaBackend : public Backend {
   Enumeration Enumerate() override;
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
-  absl::StatusOr<DeviceState> Look(const std::string& device_uuid) override;
+  absl::StatusOr<DeviceState> ReadTelemetry(
+      const std::string& device_uuid) override;
 
  private:
   double memory_cap_;

@@ -37,11 +37,11 @@ constexpr double kSurelyLongUs = 2000;
 
 absl::Status LaunchOn(const CudaSession& session, const CudaBuffers& buffers,
                       CUfunction function, const CudaLaunchShape& shape,
-                      int64_t groups, CudaArguments& arguments) {
+                      int64_t blocks, CudaArguments& arguments) {
   for (const auto& [index, address] : buffers) {
     RETURN_IF_ERROR(arguments.SetBuffer(*session.driver, index, address));
   }
-  return Launch(session, function, shape, groups, arguments);
+  return Launch(session, function, shape, blocks, arguments);
 }
 
 // A problem to look at a launch's shape with where there is none to check at.
@@ -134,8 +134,8 @@ absl::Status CudaDevice::Load(LoadedKernel kernel) {
   compiled_.clear();
   reference_.reset();
   checker_.Forget();
-  peers_checked_ = false;
-  arenas_.clear();
+  vendor_baselines_checked_ = false;
+  rotating_buffers_.clear();
   return absl::OkStatus();
 }
 
@@ -162,15 +162,15 @@ absl::StatusOr<LaunchTimes> CudaDevice::Measure(
   return times;
 }
 
-absl::StatusOr<LaunchTimes> CudaDevice::MeasurePeer(const std::string& library,
-                                                    const Problem& problem,
-                                                    int warmup, int launches) {
+absl::StatusOr<LaunchTimes> CudaDevice::MeasureVendorBaseline(
+    const std::string& library, const Problem& problem, int warmup,
+    int launches) {
   if (!program_.loaded()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckProblem(program_.spec(), problem));
-  ASSIGN_OR_RETURN(const Peer* const peer,
-                   FindPeer(program_.implementation(), library));
+  ASSIGN_OR_RETURN(const VendorBaseline* const baseline,
+                   FindVendorBaseline(program_.implementation(), library));
   absl::StatusOr<LaunchTimes> times =
-      MeasureLibrary(*peer, problem, warmup, launches);
+      MeasureLibrary(*baseline, problem, warmup, launches);
   if (!times.ok()) return Explained(times.status());
   return times;
 }
@@ -202,10 +202,10 @@ absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
                    Admit(*kernel, configuration, shown));
   return Candidate{
       .configuration = configuration,
-      .capacity = admitted.residency.capacity,
+      .tiles_per_wave = admitted.residency.tiles_per_wave,
       .blocks_per_multiprocessor = admitted.residency.blocks_per_multiprocessor,
       .registers = kernel->registers,
-      .local_memory_bytes =
+      .shared_memory_bytes =
           admitted.shape.shared_bytes + kernel->static_shared_bytes};
 }
 
@@ -223,28 +223,27 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
   return Time(launch, warmup, launches);
 }
 
-absl::StatusOr<LaunchTimes> CudaDevice::MeasureLibrary(const Peer& peer,
-                                                       const Problem& problem,
-                                                       int warmup,
-                                                       int launches) {
+absl::StatusOr<LaunchTimes> CudaDevice::MeasureLibrary(
+    const VendorBaseline& baseline, const Problem& problem, int warmup,
+    int launches) {
   if (!cublas_lt_.has_value()) {
     ASSIGN_OR_RETURN(cublas_lt_, CublasLt::Create(session_));
   }
-  if (!peers_checked_) RETURN_IF_ERROR(CheckLibrary(peer));
-  peers_checked_ = true;
+  if (!vendor_baselines_checked_) RETURN_IF_ERROR(CheckLibrary(baseline));
+  vendor_baselines_checked_ = true;
   checker_.Forget();  // Makes room.
   // A library has no parameters; the sizes of buffers may name them all the
   // same.
   const KernelSpec& spec = program_.spec();
   RETURN_IF_ERROR(ReserveBuffers(spec.default_configuration, problem));
   ASSIGN_OR_RETURN(CublasLtProduct product,
-                   cublas_lt_->Prepare(spec, peer, problem));
+                   cublas_lt_->Prepare(spec, baseline, problem));
   return Time(
       [&](const CudaBuffers& buffers) { return product.Launch(buffers); },
       warmup, launches);
 }
 
-absl::Status CudaDevice::CheckLibrary(const Peer& peer) {
+absl::Status CudaDevice::CheckLibrary(const VendorBaseline& baseline) {
   KernelSpec spec = program_.spec();
   if (!spec.correctness.has_value()) return absl::OkStatus();
   spec.correctness->relative_tolerance *= kPeerToleranceFactor;
@@ -255,7 +254,7 @@ absl::Status CudaDevice::CheckLibrary(const Peer& peer) {
   bool checked = false;
   for (const Problem& problem : problems) {
     absl::StatusOr<CublasLtProduct> product =
-        cublas_lt_->Prepare(spec, peer, problem);
+        cublas_lt_->Prepare(spec, baseline, problem);
     if (absl::IsInvalidArgument(product.status())) return product.status();
     if (!product.ok()) {  // It need not take every shape, but some.
       refused = product.status();
@@ -290,7 +289,7 @@ absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
   times.launches_per_timing = LaunchesPerGroup(launch_us);
   ASSIGN_OR_RETURN(times.launch_us,
                    timer_->TimeGroups(launches, times.launches_per_timing, next,
-                                      [this] { throttle_.Look(); }));
+                                      [this] { throttle_.Poll(); }));
   times.host_stalled = timer_->TakeStalled();
   times.throttled = throttle_.throttled();
   times.throttle_reasons = throttle_.reasons();
@@ -376,11 +375,11 @@ absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
       CudaArguments arguments,
       CudaArguments::Create(program_.spec(), &program_.implementation(),
                             configuration, problem));
-  const int64_t groups =
-      GroupsToLaunch(admitted.shape, admitted.residency.capacity);
-  return [this, function = kernel.function, shape = admitted.shape, groups,
+  const int64_t blocks =
+      BlocksToLaunch(admitted.shape, admitted.residency.tiles_per_wave);
+  return [this, function = kernel.function, shape = admitted.shape, blocks,
           arguments](const CudaBuffers& buffers) mutable {
-    return LaunchOn(session_, buffers, function, shape, groups, arguments);
+    return LaunchOn(session_, buffers, function, shape, blocks, arguments);
   };
 }
 
@@ -404,7 +403,7 @@ absl::Status CudaDevice::CheckAgainstReference(
                                   [&](const CudaBuffers& buffers) {
                                     return LaunchOn(session_, buffers,
                                                     kernel->function, shape,
-                                                    shape.groups, arguments);
+                                                    shape.blocks, arguments);
                                   }),
       .on_cancelling = on_cancelling};
   return alone ? checker_.RunReference(task) : checker_.Check(task);
@@ -418,19 +417,19 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
     if (argument.role == ArgumentRole::kScalar) continue;
     ASSIGN_OR_RETURN(const size_t bytes,
                      BufferBytes(argument, problem, configuration));
-    CudaArena& arena =
-        arenas_.try_emplace(i, session_, facts(), argument, i + 1)
+    CudaRotatingBuffers& buffers =
+        rotating_buffers_.try_emplace(i, session_, facts(), argument, i + 1)
             .first->second;
-    if (absl::Status status = arena.Reserve(bytes); !status.ok()) {
-      arenas_.clear();  // The next problem may fit.
+    if (absl::Status status = buffers.Reserve(bytes); !status.ok()) {
+      rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
     const int dimension = spec.DimensionIndex(argument.name);
     if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
         spec.dimensions[static_cast<size_t>(dimension)].repeated) {
-      RETURN_IF_ERROR(
-          arena.Write(InputValues(spec, argument, problem,
-                                  bytes / ElementBytes(argument.type), i + 1)));
+      RETURN_IF_ERROR(buffers.Write(
+          InputValues(spec, argument, problem,
+                      bytes / ElementBytes(argument.type), i + 1)));
     }
     buffer_bytes_[i] = bytes;
   }
@@ -439,8 +438,8 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
 
 CudaBuffers CudaDevice::NextSlices() {
   CudaBuffers buffers;
-  for (auto& [index, arena] : arenas_) {
-    buffers[index] = arena.NextSlice(buffer_bytes_.at(index));
+  for (auto& [index, buffers] : rotating_buffers_) {
+    buffers[index] = buffers.NextSlice(buffer_bytes_.at(index));
   }
   return buffers;
 }

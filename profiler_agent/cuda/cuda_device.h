@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "profiler_agent/cuda/cublas_lt.h"
-#include "profiler_agent/cuda/cuda_arena.h"
 #include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_compiler.h"
 #include "profiler_agent/cuda/cuda_facts.h"
@@ -24,6 +23,7 @@
 #include "profiler_agent/cuda/cuda_launch.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_program.h"
+#include "profiler_agent/cuda/cuda_rotating_buffers.h"
 #include "profiler_agent/cuda/cuda_timer.h"
 #include "profiler_agent/cuda/launch_shape.h"
 #include "profiler_agent/cuda/throttle_watch.h"
@@ -50,15 +50,16 @@ class CudaDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
-  absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
-                                          const Problem& problem, int warmup,
-                                          int launches) override;
+  absl::StatusOr<LaunchTimes> MeasureVendorBaseline(const std::string& library,
+                                                    const Problem& problem,
+                                                    int warmup,
+                                                    int launches) override;
   void ObserveReference(ReferenceObserver observer) override {
     checker_.reference_watch().Observe(std::move(observer));
   }
 
  private:
-  // A launch's shape and how many of its groups run at once.
+  // A launch's shape and how many of its blocks run at once.
   struct Admitted {
     CudaLaunchShape shape;
     CudaResidency residency;
@@ -78,11 +79,11 @@ class CudaDevice : public Device {
   absl::StatusOr<LaunchTimes> MeasureCandidate(
       const Configuration& configuration, const Problem& problem, int warmup,
       int launches);
-  absl::StatusOr<LaunchTimes> MeasureLibrary(const Peer& peer,
+  absl::StatusOr<LaunchTimes> MeasureLibrary(const VendorBaseline& baseline,
                                              const Problem& problem, int warmup,
                                              int launches);
   // Compares the library's results with the reference. A manifest may be wrong.
-  absl::Status CheckLibrary(const Peer& peer);
+  absl::Status CheckLibrary(const VendorBaseline& baseline);
   // Warms up and times; the buffers are reserved.
   absl::StatusOr<LaunchTimes> Time(const LaunchOnBuffers& launch, int warmup,
                                    int launches);
@@ -132,8 +133,8 @@ class CudaDevice : public Device {
   std::map<Configuration, CudaKernel> compiled_;
   std::optional<CudaKernel> reference_;
   std::optional<CublasLt> cublas_lt_;      // From its first use on.
-  bool peers_checked_ = false;             // Those of this kernel.
-  std::map<size_t, CudaArena> arenas_;     // By argument.
+  bool vendor_baselines_checked_ = false;  // Those of this kernel.
+  std::map<size_t, CudaRotatingBuffers> rotating_buffers_;  // By argument.
   std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
   CudaCheckMemory check_memory_;
   ResultChecker checker_;

@@ -66,7 +66,7 @@ struct FakeGpu {
       ++reference_launches;
       const auto* a = launch.Get<const float*>(0);
       auto* c = launch.Get<float*>(1);
-      const int64_t items = launch.groups * launch.group_size;
+      const int64_t items = launch.blocks * launch.block_size;
       if (computes_least_integers) {
         std::fill_n(launch.Get<int32_t*>(1), items, kLeast);
         return CUDA_SUCCESS;
@@ -94,7 +94,7 @@ struct FakeGpu {
     }
     if (fault == Fault::kIllegalAddress) return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (fault == Fault::kEcc) return CUDA_ERROR_ECC_UNCORRECTABLE;
-    const int64_t step = launch.groups * launch.group_size;
+    const int64_t step = launch.blocks * launch.block_size;
     for (int64_t begin = 0; begin < n; begin += step) {
       for (int64_t j = begin; j < std::min<int64_t>(begin + step, n); ++j) {
         c[j] = ColumnSum(a, n, k, static_cast<int>(j));
@@ -186,7 +186,7 @@ TEST_F(CudaDeviceLogicTest, FactsComeFromTheDriver) {
   EXPECT_EQ(facts.multiprocessors, FakeCudaDriver::kMultiprocessors);
   EXPECT_EQ(facts.last_level_cache_bytes, 1 << 20);
   EXPECT_EQ(facts.max_group_size, 1024);
-  EXPECT_EQ(facts.max_local_memory_bytes, 100 << 10);
+  EXPECT_EQ(facts.max_shared_memory_bytes, 100 << 10);
   EXPECT_EQ(facts.partition, "1g.1gb");
   EXPECT_EQ(facts.uuid, "MIG-abababab-abab-abab-abab-abababababab");
   EXPECT_THAT(facts.runtime, HasSubstr("CUDA "));
@@ -195,10 +195,10 @@ TEST_F(CudaDeviceLogicTest, FactsComeFromTheDriver) {
 TEST_F(CudaDeviceLogicTest, PreparesWithTheFactsOfTheKernel) {
   const absl::StatusOr<Candidate> candidate = Prepare(kSound);
   ASSERT_TRUE(candidate.ok()) << candidate.status();
-  EXPECT_EQ(candidate->capacity, 8);
+  EXPECT_EQ(candidate->tiles_per_wave, 8);
   EXPECT_EQ(candidate->blocks_per_multiprocessor, 2);
   EXPECT_EQ(candidate->registers, 32);
-  EXPECT_EQ(candidate->local_memory_bytes, 256 + 16);
+  EXPECT_EQ(candidate->shared_memory_bytes, 256 + 16);
 }
 
 TEST_F(CudaDeviceLogicTest, RefusesWrongResultsAndWritesPastTheEnd) {
@@ -293,7 +293,7 @@ TEST_F(CudaDeviceLogicTest, TheClockIsWhatTheMultiprocessorsCount) {
   backend_.gpu().driver.AddKernel(
       "look_at_clock", [&](const FakeLaunch& launch) {
         auto* const looks = launch.Get<uint64_t*>(0);
-        for (int64_t i = 0; i < launch.groups; ++i) {
+        for (int64_t i = 0; i < launch.blocks; ++i) {
           looks[3 * i] = now_ns;
           looks[3 * i + 1] = now_ns * 7 / 5;
         }
@@ -316,10 +316,11 @@ TEST_F(CudaDeviceLogicTest, RotatesTheColdInputOverMoreThanTheCache) {
 }
 
 TEST_F(CudaDeviceLogicTest, AKernelWithoutPeersHasNone) {
-  EXPECT_EQ(device_->MeasurePeer("cublaslt", {.extents = {64, 64}}, 1, 1)
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      device_->MeasureVendorBaseline("cublaslt", {.extents = {64, 64}}, 1, 1)
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaDeviceLogicTest, TakesNoMoreThanHalfOfTheMemory) {

@@ -84,7 +84,7 @@ class CudaDeviceTest : public ::testing::Test {
     const absl::StatusOr<Candidate> candidate =
         device_->Prepare(configuration, *problems);
     ASSERT_TRUE(candidate.ok()) << candidate.status();
-    EXPECT_GE(candidate->capacity, facts_.multiprocessors / 2);
+    EXPECT_GE(candidate->tiles_per_wave, facts_.multiprocessors / 2);
     EXPECT_GT(candidate->registers, 0);
     const absl::StatusOr<LaunchTimes> times =
         device_->Measure(configuration, {.extents = {512, 4096, 4096}}, 2, 10);
@@ -108,7 +108,7 @@ TEST_F(CudaDeviceTest, FactsAreThoseOfAGpu) {
   EXPECT_GE(facts_.memory_bytes, int64_t{1} << 30);
   EXPECT_GE(facts_.last_level_cache_bytes, int64_t{1} << 20);
   EXPECT_EQ(facts_.max_group_size, 1024);
-  EXPECT_GE(facts_.max_local_memory_bytes, 48 << 10);
+  EXPECT_GE(facts_.max_shared_memory_bytes, 48 << 10);
   EXPECT_THAT(facts_.uuid, ::testing::ContainsRegex("^(GPU|MIG)-"));
 }
 
@@ -117,10 +117,11 @@ TEST_F(CudaDeviceTest, PreparesAndMeasuresASoundKernel) {
   const absl::StatusOr<Candidate> candidate =
       device_->Prepare(kSound, problems_);
   ASSERT_TRUE(candidate.ok()) << candidate.status();
-  EXPECT_EQ(candidate->capacity, int64_t{candidate->blocks_per_multiprocessor} *
-                                     facts_.multiprocessors);
+  EXPECT_EQ(
+      candidate->tiles_per_wave,
+      int64_t{candidate->blocks_per_multiprocessor} * facts_.multiprocessors);
   EXPECT_GT(candidate->registers, 0);
-  EXPECT_EQ(candidate->local_memory_bytes, 256);
+  EXPECT_EQ(candidate->shared_memory_bytes, 256);
   const absl::StatusOr<LaunchTimes> times =
       device_->Measure(kSound, {.extents = {65536, 64}}, 1, 5);
   ASSERT_TRUE(times.ok()) << times.status();
@@ -227,12 +228,14 @@ TEST_F(CudaDeviceTest, MultipliesWithTensorMapsAndClustersOnHopper) {
 
 TEST_F(CudaDeviceTest, MeasuresCublasLtOnTheSameBuffers) {
   Load(kGemm);
-  const absl::StatusOr<LaunchTimes> times =
-      device_->MeasurePeer("cublaslt", {.extents = {512, 4096, 4096}}, 2, 10);
+  const absl::StatusOr<LaunchTimes> times = device_->MeasureVendorBaseline(
+      "cublaslt", {.extents = {512, 4096, 4096}}, 2, 10);
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_EQ(times->launch_us.size(), 10u);
   for (const double us : times->launch_us) EXPECT_GT(us, 2);
-  EXPECT_EQ(device_->MeasurePeer("cudnn", {.extents = {512, 4096, 4096}}, 2, 10)
+  EXPECT_EQ(device_
+                ->MeasureVendorBaseline("cudnn", {.extents = {512, 4096, 4096}},
+                                        2, 10)
                 .status()
                 .code(),
             absl::StatusCode::kInvalidArgument);
@@ -241,29 +244,32 @@ TEST_F(CudaDeviceTest, MeasuresCublasLtOnTheSameBuffers) {
 TEST_F(CudaDeviceTest, APeerThatComputesSomethingElseIsWrong) {
   LoadedKernel kernel = TestKernel(kGemm);
   for (Implementation& implementation : kernel.spec.implementations) {
-    for (Peer& peer : implementation.peers) peer.product.b_transposed = false;
+    for (VendorBaseline& baseline : implementation.vendor_baselines)
+      baseline.product.b_transposed = false;
   }
   ASSERT_TRUE(device_->Load(kernel).ok());
-  EXPECT_EQ(
-      device_->MeasurePeer("cublaslt", {.extents = {512, 4096, 4096}}, 2, 10)
-          .status()
-          .code(),
-      absl::StatusCode::kDataLoss);
+  EXPECT_EQ(device_
+                ->MeasureVendorBaseline("cublaslt",
+                                        {.extents = {512, 4096, 4096}}, 2, 10)
+                .status()
+                .code(),
+            absl::StatusCode::kDataLoss);
 }
 
 TEST_F(CudaDeviceTest, APeerOfOtherExtentsIsRefused) {
   LoadedKernel kernel = TestKernel(kGemm);
   for (Implementation& implementation : kernel.spec.implementations) {
-    for (Peer& peer : implementation.peers) {
-      std::swap(peer.product.m, peer.product.n);
+    for (VendorBaseline& baseline : implementation.vendor_baselines) {
+      std::swap(baseline.product.m, baseline.product.n);
     }
   }
   ASSERT_TRUE(device_->Load(kernel).ok());
-  EXPECT_EQ(
-      device_->MeasurePeer("cublaslt", {.extents = {512, 4096, 4096}}, 2, 10)
-          .status()
-          .code(),
-      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device_
+                ->MeasureVendorBaseline("cublaslt",
+                                        {.extents = {512, 4096, 4096}}, 2, 10)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaDeviceTest, HopperCandidatesAreNotMeantForOtherGpus) {

@@ -64,7 +64,7 @@ absl::StatusOr<CudaDeviceEntry> DriverFacts(const CudaDriver& driver,
   ASSIGN_OR_RETURN(facts.max_group_size,
                    attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
   ASSIGN_OR_RETURN(
-      facts.max_local_memory_bytes,
+      facts.max_shared_memory_bytes,
       attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
   size_t memory = 0;
   RETURN_IF_ERROR(CudaStatus(driver.cuDeviceTotalMem(&memory, device),

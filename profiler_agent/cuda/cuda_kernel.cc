@@ -41,9 +41,9 @@ absl::Status NotResident(const CudaKernel& kernel,
   return absl::FailedPreconditionError(absl::StrCat(
       "not one ",
       shape.cluster_size > 1
-          ? absl::StrCat("cluster of ", shape.cluster_size, " groups")
+          ? absl::StrCat("cluster of ", shape.cluster_size, " blocks")
           : "group",
-      " is resident: ", shape.group_size, " threads of ", kernel.registers,
+      " is resident: ", shape.block_size, " threads of ", kernel.registers,
       " registers, ", shape.shared_bytes + kernel.static_shared_bytes,
       " bytes of shared memory a group"));
 }
@@ -81,7 +81,7 @@ absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
   int blocks = 0;
   RETURN_IF_ERROR(CudaStatus(
       session.driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, kernel.function, static_cast<int>(shape.group_size),
+          &blocks, kernel.function, static_cast<int>(shape.block_size),
           static_cast<size_t>(shape.shared_bytes)),
       "asking for a kernel's residency"));
   if (blocks < 1) return NotResident(kernel, shape);
@@ -96,9 +96,9 @@ absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
                                 shape.cluster_size)));
     if (clusters < 1) return NotResident(kernel, shape);
   }
-  return CudaResidency{
-      .blocks_per_multiprocessor = blocks,
-      .capacity = CapacityOf(shape, session.multiprocessors, blocks, clusters)};
+  return CudaResidency{.blocks_per_multiprocessor = blocks,
+                       .tiles_per_wave = CapacityOf(
+                           shape, session.multiprocessors, blocks, clusters)};
 }
 
 absl::StatusOr<CudaKernel> LoadOrRecompile(

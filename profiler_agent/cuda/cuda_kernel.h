@@ -26,10 +26,10 @@ struct CudaKernel {
 absl::StatusOr<CudaKernel> LoadKernel(const CudaSession& session,
                                       const Cubin& cubin);
 
-// How many groups of a shape run at once.
+// How many blocks of a shape run at once.
 struct CudaResidency {
   int32_t blocks_per_multiprocessor = 1;
-  int64_t capacity = 1;  // On the whole device.
+  int64_t tiles_per_wave = 1;  // On the whole device.
 };
 
 // Allows the kernel the shape's shared memory and clusters, and returns its

@@ -59,14 +59,14 @@ std::vector<void*> CudaArguments::Pointers() {
 }
 
 absl::Status Launch(const CudaSession& session, CUfunction function,
-                    const CudaLaunchShape& shape, int64_t groups,
+                    const CudaLaunchShape& shape, int64_t blocks,
                     CudaArguments& arguments) {
-  const LaunchConfig config(shape, groups, session.stream);
+  const LaunchConfig config(shape, blocks, session.stream);
   std::vector<void*> pointers = arguments.Pointers();
   return CudaStatus(
       session.driver->cuLaunchKernelEx(config.get(), function, pointers.data(),
                                        nullptr),
-      absl::StrCat("launching ", groups, " groups of ", shape.group_size,
+      absl::StrCat("launching ", blocks, " blocks of ", shape.block_size,
                    shape.cluster_size > 1
                        ? absl::StrCat(" in clusters of ", shape.cluster_size)
                        : ""));

@@ -53,10 +53,10 @@ class CudaArguments {
   std::vector<std::string> scalars_;
 };
 
-// Enqueues a launch of `groups` groups. The arguments are copied. Errors: as
+// Enqueues a launch of `blocks` blocks. The arguments are copied. Errors: as
 // CudaStatus.
 absl::Status Launch(const CudaSession& session, CUfunction function,
-                    const CudaLaunchShape& shape, int64_t groups,
+                    const CudaLaunchShape& shape, int64_t blocks,
                     CudaArguments& arguments);
 
 }  // namespace wavetune

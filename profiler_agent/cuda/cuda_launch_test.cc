@@ -241,7 +241,7 @@ TEST_F(CudaLaunchTest, PassesMapsBeforeTheArguments) {
   ASSERT_TRUE(arguments->SetBuffer(driver_, 0, 0x1000).ok());
   ASSERT_TRUE(arguments->SetBuffer(driver_, 1, 0x2000).ok());
   const CudaLaunchShape shape = {
-      .groups = 28, .group_size = 384, .shared_bytes = 200000};
+      .blocks = 28, .block_size = 384, .shared_bytes = 200000};
   ASSERT_TRUE(Launch(session_, CUfunction(), shape, 28, *arguments).ok());
   EXPECT_EQ(calls.parameters[0], std::string(sizeof(CUtensorMap), '\xab'));
   EXPECT_EQ(calls.parameters[1], std::string("\0\x10\0\0\0\0\0\0", 8));
@@ -288,7 +288,7 @@ TEST_F(CudaLaunchTest, AReferenceTakesNoMaps) {
 
 TEST_F(CudaLaunchTest, AClusterIsAnAttribute) {
   CudaArguments arguments;
-  const CudaLaunchShape shape = {.groups = 8, .cluster_size = 4};
+  const CudaLaunchShape shape = {.blocks = 8, .cluster_size = 4};
   ASSERT_TRUE(Launch(session_, CUfunction(), shape, 8, arguments).ok());
   EXPECT_EQ(calls.cluster, 4u);
   calls.launch_code = CUDA_ERROR_INVALID_CLUSTER_SIZE;
@@ -296,15 +296,15 @@ TEST_F(CudaLaunchTest, AClusterIsAnAttribute) {
       Launch(session_, CUfunction(), shape, 8, arguments);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("launching 8 groups of 1 in clusters of 4 failed"));
+              HasSubstr("launching 8 blocks of 1 in clusters of 4 failed"));
 }
 
 TEST_F(CudaLaunchTest, ResidencyCountsGroupsOrClusters) {
   const CudaKernel kernel;
   absl::StatusOr<CudaResidency> residency =
-      AdmitShape(session_, kernel, {.groups = 8, .shared_bytes = 100000});
+      AdmitShape(session_, kernel, {.blocks = 8, .shared_bytes = 100000});
   ASSERT_TRUE(residency.ok());
-  EXPECT_EQ(residency->capacity, 264);
+  EXPECT_EQ(residency->tiles_per_wave, 264);
   EXPECT_EQ(residency->blocks_per_multiprocessor, 2);
   EXPECT_THAT(
       calls.log,
@@ -312,9 +312,9 @@ TEST_F(CudaLaunchTest, ResidencyCountsGroupsOrClusters) {
           "set ",
           static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
           " 100000")));
-  residency = AdmitShape(session_, kernel, {.groups = 8, .cluster_size = 4});
+  residency = AdmitShape(session_, kernel, {.blocks = 8, .cluster_size = 4});
   ASSERT_TRUE(residency.ok());
-  EXPECT_EQ(residency->capacity, 120);
+  EXPECT_EQ(residency->tiles_per_wave, 120);
   EXPECT_EQ(calls.cluster, 4u);
   EXPECT_EQ(calls.config.gridDimX % 4, 0u);
 }
@@ -323,7 +323,7 @@ TEST_F(CudaLaunchTest, WhatIsNeverResidentIsRefused) {
   const CudaKernel kernel;
   calls.clusters = 0;
   absl::Status status =
-      AdmitShape(session_, kernel, {.groups = 16, .cluster_size = 16}).status();
+      AdmitShape(session_, kernel, {.blocks = 16, .cluster_size = 16}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cluster of 16"));
   // Beyond the portable size the kernel must be allowed to.
@@ -334,7 +334,7 @@ TEST_F(CudaLaunchTest, WhatIsNeverResidentIsRefused) {
           static_cast<int>(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED),
           " 1"));
   calls.blocks = 0;
-  status = AdmitShape(session_, kernel, {.groups = 16}).status();
+  status = AdmitShape(session_, kernel, {.blocks = 16}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
 }
 

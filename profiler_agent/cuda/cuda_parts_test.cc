@@ -14,9 +14,9 @@
 #include "profiler_agent/cuda/cuda_arguments.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "profiler_agent/cuda/cuda_facts.h"
-#include "profiler_agent/cuda/cuda_look.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
+#include "profiler_agent/cuda/cuda_telemetry.h"
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/cuda/throttle_watch.h"
@@ -341,7 +341,8 @@ TEST(CudaLookTest, SaysWhatTheGpuDoes) {
   for (unsigned pid = 100; pid < 300; ++pid) board.processes.push_back(pid);
   const ProcessView view = {
       .parents = {{100, 10}}, .agent = 10, .own_workers = 1};
-  const absl::StatusOr<DeviceState> state = LookAt(*nvml.Find("GPU-1"), view);
+  const absl::StatusOr<DeviceState> state =
+      ReadTelemetryOf(*nvml.Find("GPU-1"), view);
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_EQ(state->sm_clock_mhz, 1980);
   EXPECT_EQ(state->throttle_reasons, 0x44U);
@@ -356,7 +357,8 @@ TEST(CudaLookTest, SaysWhatTheGpuDoes) {
 
 TEST(CudaLookTest, APartitionDoesNotSayHowMuchItIsUsed) {
   const Nvml nvml(FakeNvml());
-  const absl::StatusOr<DeviceState> state = LookAt(*nvml.Find("MIG-1"), {});
+  const absl::StatusOr<DeviceState> state =
+      ReadTelemetryOf(*nvml.Find("MIG-1"), {});
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_EQ(state->utilisation_percent, std::nullopt);
   EXPECT_EQ(state->other_processes, 0);
@@ -366,14 +368,16 @@ TEST(CudaLookTest, AnOldDriverThatListsNoProcessesLeavesThemUnknown) {
   NvmlFunctions functions = FakeNvml();
   functions.compute_processes = nullptr;
   const Nvml nvml(functions);
-  EXPECT_EQ(LookAt(*nvml.Find("GPU-1"), {})->other_processes, std::nullopt);
+  EXPECT_EQ(ReadTelemetryOf(*nvml.Find("GPU-1"), {})->other_processes,
+            std::nullopt);
 }
 
 TEST(CudaLookTest, ALostGpuIsUnavailable) {
   const Nvml nvml(FakeNvml());
   const absl::StatusOr<NvmlDevice> gpu = nvml.Find("GPU-1");
   board.code = 15;
-  EXPECT_EQ(LookAt(*gpu, {}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ReadTelemetryOf(*gpu, {}).status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
 TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {
@@ -381,27 +385,27 @@ TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {
   FakeMonotonicClock clock;
   ThrottleWatch watch(*nvml.Find("MIG-1"), "MIG-1", clock);
   EXPECT_FALSE(watch.throttled());
-  watch.Look();
+  watch.Poll();
   EXPECT_FALSE(watch.throttled());
   board.reasons = 0x40;
-  watch.Look();
+  watch.Poll();
   EXPECT_FALSE(watch.throttled());
   EXPECT_EQ(board.asked, 1);
   clock.Sleep(std::chrono::milliseconds(30));
-  watch.Look();
+  watch.Poll();
   EXPECT_TRUE(watch.throttled());
   EXPECT_EQ(watch.reasons(), 0x40U);
   EXPECT_EQ(watch.sm_clock_mhz(), 1980);
   board.reasons = 0;
   clock.Sleep(std::chrono::milliseconds(30));
-  watch.Look();
+  watch.Poll();
   EXPECT_FALSE(watch.throttled());
 }
 
 TEST(ThrottleWatchTest, NothingIsThrottledWithoutNvml) {
   FakeMonotonicClock clock;
   ThrottleWatch watch(std::nullopt, "GPU-1", clock);
-  watch.Look();
+  watch.Poll();
   EXPECT_FALSE(watch.throttled());
   EXPECT_EQ(watch.sm_clock_mhz(), 0);
   EXPECT_FALSE(watch.IsLost());

@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<double>> CudaTimer::TimeGroups(
 
 absl::Status CudaTimer::EnqueueBurst(int groups, int group,
                                      const LaunchOne& launch) {
-  RETURN_IF_ERROR(clock_->Look(SmClock::Mark::kBegin));
+  RETURN_IF_ERROR(clock_->Read(SmClock::Mark::kBegin));
   RETURN_IF_ERROR(Record(0));
   for (int i = 0; i < groups; ++i) {
     for (int j = 0; j < group; ++j) RETURN_IF_ERROR(launch());
@@ -112,7 +112,7 @@ absl::Status CudaTimer::EnqueueBurst(int groups, int group,
     // them, and nothing else runs on the stream.
     RETURN_IF_ERROR(Record(static_cast<size_t>(i) + 1));
   }
-  return clock_->Look(SmClock::Mark::kEnd);
+  return clock_->Read(SmClock::Mark::kEnd);
 }
 
 absl::Status CudaTimer::ReserveEvents(size_t count) {

@@ -203,8 +203,8 @@ CUresult FakeCudaDriver::Launch(const CUlaunchConfig& config,
     last_groups_ = config.gridDimX;
   }
   // What a launch does wrong shows when somebody waits for it.
-  fault_ = kernels_.at(entry)({.groups = config.gridDimX,
-                               .group_size = config.blockDimX,
+  fault_ = kernels_.at(entry)({.blocks = config.gridDimX,
+                               .block_size = config.blockDimX,
                                .parameters = parameters});
   return CUDA_SUCCESS;
 }

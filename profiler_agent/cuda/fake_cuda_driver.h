@@ -27,8 +27,8 @@ namespace wavetune {
 
 // A launch as its kernel sees it.
 struct FakeLaunch {
-  int64_t groups = 1;
-  int64_t group_size = 1;
+  int64_t blocks = 1;
+  int64_t block_size = 1;
   void** parameters = nullptr;
 
   // The value of parameter number `index`.

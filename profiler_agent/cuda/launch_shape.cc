@@ -10,7 +10,7 @@ namespace wavetune {
 namespace {
 
 // gridDim.x of every compute capability since 3.0.
-constexpr int64_t kMaxGroups = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
 
 constexpr int kFirstWithClusters = 90;
 
@@ -26,19 +26,19 @@ absl::Status CheckShape(const CudaLaunchShape& shape,
                         const DeviceFacts& facts) {
   const int64_t max_group_size =
       facts.max_group_size > 0 ? facts.max_group_size : kUsualMaxGroupSize;
-  if (shape.group_size > max_group_size) {
-    return TooMuch("a group of threads:", shape.group_size, max_group_size);
+  if (shape.block_size > max_group_size) {
+    return TooMuch("a group of threads:", shape.block_size, max_group_size);
   }
-  if (shape.shared_bytes > facts.max_local_memory_bytes) {
+  if (shape.shared_bytes > facts.max_shared_memory_bytes) {
     return TooMuch("bytes of dynamic shared memory:", shape.shared_bytes,
-                   facts.max_local_memory_bytes);
+                   facts.max_shared_memory_bytes);
   }
-  if (shape.groups > kMaxGroups) {
-    return TooMuch("groups:", shape.groups, kMaxGroups);
+  if (shape.blocks > kMaxBlocks) {
+    return TooMuch("blocks:", shape.blocks, kMaxBlocks);
   }
-  if (shape.groups < 1 || shape.group_size < 1 || shape.cluster_size < 1) {
+  if (shape.blocks < 1 || shape.block_size < 1 || shape.cluster_size < 1) {
     return absl::FailedPreconditionError(
-        absl::StrCat("it wants ", shape.groups, " groups of ", shape.group_size,
+        absl::StrCat("it wants ", shape.blocks, " blocks of ", shape.block_size,
                      " threads in clusters of ", shape.cluster_size));
   }
   if (shape.cluster_size == 1) return absl::OkStatus();
@@ -46,15 +46,15 @@ absl::Status CheckShape(const CudaLaunchShape& shape,
   if (capability < kFirstWithClusters) {
     return absl::FailedPreconditionError(
         absl::StrCat("it wants clusters of ", shape.cluster_size,
-                     " groups, which exist from compute capability 9.0 on; "
+                     " blocks, which exist from compute capability 9.0 on; "
                      "this device has ",
                      capability / 10, ".", capability % 10));
   }
-  if (shape.groups % shape.cluster_size != 0) {
+  if (shape.blocks % shape.cluster_size != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat("it wants ", shape.groups, " groups, no multiple of its ",
+        absl::StrCat("it wants ", shape.blocks, " blocks, no multiple of its ",
                      "cluster size ", shape.cluster_size,
-                     "; the manifest's groups must be one"));
+                     "; the manifest's blocks must be one"));
   }
   return absl::OkStatus();
 }
@@ -76,7 +76,7 @@ absl::StatusOr<CudaLaunchShape> CudaShapeOf(
 CudaLaunchShape ReferenceShape(int64_t work_items) {
   int64_t group = std::min<int64_t>(256, std::max<int64_t>(work_items, 1));
   while (work_items % group != 0) --group;
-  return {.groups = work_items / group, .group_size = group};
+  return {.blocks = work_items / group, .block_size = group};
 }
 
 }  // namespace wavetune

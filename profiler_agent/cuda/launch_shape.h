@@ -16,7 +16,7 @@ namespace wavetune {
 
 using CudaLaunchShape = LaunchShape;
 
-// Returns the shape of a launch: groups default to the mapping's tiles. Errors:
+// Returns the shape of a launch: blocks default to the mapping's tiles. Errors:
 // FAILED_PRECONDITION where the device's limits are exceeded (says which).
 absl::StatusOr<CudaLaunchShape> CudaShapeOf(
     const KernelSpec& spec, const Implementation& implementation,

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// G = ceil(m / TILE); TILE threads; CLUSTER groups a cluster; persistent where
+// G = ceil(m / TILE); TILE threads; CLUSTER blocks a cluster; persistent where
 // LOOP is 1; 1000 * TILE bytes of shared memory.
 class LaunchShapeTest : public ::testing::Test {
  protected:
@@ -23,8 +23,8 @@ class LaunchShapeTest : public ::testing::Test {
                                               {Expression::OfParameter(0)});
     spec_.mapping.iterations_per_tile = Expression::Constant(1);
     Implementation cuda{.backend = "cuda"};
-    cuda.group_size = Expression::OfParameter(0);
-    cuda.local_memory_bytes = Expression::Product(
+    cuda.block_size = Expression::OfParameter(0);
+    cuda.shared_memory_bytes = Expression::Product(
         {Expression::Constant(1000), Expression::OfParameter(0)});
     cuda.cluster_size = Expression::OfParameter(1);
     cuda.persistent_if = {{.left = {{.parameters = {2}}},
@@ -33,7 +33,7 @@ class LaunchShapeTest : public ::testing::Test {
     spec_.implementations = {cuda};
     facts_.architecture = "sm_90";
     facts_.max_group_size = 1024;
-    facts_.max_local_memory_bytes = 232448;
+    facts_.max_shared_memory_bytes = 232448;
   }
 
   absl::StatusOr<CudaLaunchShape> ShapeAt(const Configuration& configuration,
@@ -53,13 +53,13 @@ class LaunchShapeTest : public ::testing::Test {
 
 TEST_F(LaunchShapeTest, GroupsAreTheMappingsTilesUnlessTheManifestSaysOther) {
   EXPECT_EQ(*ShapeAt({128, 1, 0}, 1000),
-            (CudaLaunchShape{.groups = 8,
-                             .group_size = 128,
+            (CudaLaunchShape{.blocks = 8,
+                             .block_size = 128,
                              .shared_bytes = 128000,
                              .cluster_size = 1,
                              .persistent = false}));
-  spec_.implementations[0].groups = Expression::Constant(4);
-  EXPECT_EQ(ShapeAt({128, 2, 1}, 1000)->groups, 4);
+  spec_.implementations[0].blocks = Expression::Constant(4);
+  EXPECT_EQ(ShapeAt({128, 2, 1}, 1000)->blocks, 4);
 }
 
 TEST_F(LaunchShapeTest, PersistentWhereAllRelationsHoldAndThereAreAny) {
@@ -73,7 +73,7 @@ TEST_F(LaunchShapeTest, NamesTheLimitThatIsExceeded) {
   EXPECT_THAT(Refusal({2048, 1, 0}, 1000), HasSubstr("threads: 2048"));
   EXPECT_THAT(Refusal({512, 1, 0}, 1000),
               HasSubstr("shared memory: 512000, the device allows 232448"));
-  EXPECT_THAT(Refusal({1, 1, 0}, int64_t{1} << 31), HasSubstr("groups:"));
+  EXPECT_THAT(Refusal({1, 1, 0}, int64_t{1} << 31), HasSubstr("blocks:"));
   EXPECT_THAT(Refusal({128, 3, 0}, 1000), HasSubstr("no multiple"));
 }
 
@@ -85,30 +85,30 @@ TEST_F(LaunchShapeTest, ClustersNeedComputeCapabilityNine) {
 }
 
 TEST(CapacityTest, CountsResidentGroupsOrWholeClusters) {
-  const CudaLaunchShape plain = {.groups = 1000};
+  const CudaLaunchShape plain = {.blocks = 1000};
   EXPECT_EQ(CapacityOf(plain, 132, 2, 0), 264);
   // Clusters of four do not reach all of an H200's 132 multiprocessors.
-  const CudaLaunchShape clustered = {.groups = 1000, .cluster_size = 4};
+  const CudaLaunchShape clustered = {.blocks = 1000, .cluster_size = 4};
   EXPECT_EQ(CapacityOf(clustered, 132, 1, 30), 120);
 }
 
 TEST(CapacityTest, APersistentKernelLaunchesNoMoreThanFit) {
-  CudaLaunchShape shape = {.groups = 1000, .persistent = true};
-  EXPECT_EQ(GroupsToLaunch(shape, 132), 132);
-  shape.groups = 100;
-  EXPECT_EQ(GroupsToLaunch(shape, 132), 100);
-  shape = {.groups = 1000, .persistent = false};
-  EXPECT_EQ(GroupsToLaunch(shape, 132), 1000);
+  CudaLaunchShape shape = {.blocks = 1000, .persistent = true};
+  EXPECT_EQ(BlocksToLaunch(shape, 132), 132);
+  shape.blocks = 100;
+  EXPECT_EQ(BlocksToLaunch(shape, 132), 100);
+  shape = {.blocks = 1000, .persistent = false};
+  EXPECT_EQ(BlocksToLaunch(shape, 132), 1000);
 }
 
 TEST(CapacityTest, AReferenceGetsExactlyItsWorkItems) {
   for (const int64_t items : {1, 2, 255, 256, 257, 1003, 1000000, 4097 * 515}) {
     const CudaLaunchShape shape = ReferenceShape(items);
-    EXPECT_EQ(shape.groups * shape.group_size, items);
-    EXPECT_LE(shape.group_size, 256);
+    EXPECT_EQ(shape.blocks * shape.block_size, items);
+    EXPECT_LE(shape.block_size, 256);
   }
-  EXPECT_EQ(ReferenceShape(1 << 20).group_size, 256);
-  EXPECT_EQ(ReferenceShape(1003).group_size, 59);
+  EXPECT_EQ(ReferenceShape(1 << 20).block_size, 256);
+  EXPECT_EQ(ReferenceShape(1003).block_size, 59);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ size_t SmClock::Blocks() const {
   return 2 * static_cast<size_t>(session_.multiprocessors);
 }
 
-absl::Status SmClock::Look(Mark mark) {
+absl::Status SmClock::Read(Mark mark) {
   CUdeviceptr address = looks_.device;
   if (mark == Mark::kEnd) address += Blocks() * sizeof(OneLook);
   void* parameters[] = {&address};

@@ -1,7 +1,7 @@
 // SmClock: the clock that the multiprocessors really had while launches ran, as
 // they counted it themselves.
 //
-//   clock.Look(SmClock::Mark::kBegin); ...launches...; clock.Look(kEnd);
+//   clock.Read(SmClock::Mark::kBegin); ...launches...; clock.Read(kEnd);
 //   // wait for the stream
 //   std::optional<SmClock::Span> span = clock.Read();
 //
@@ -53,7 +53,7 @@ class SmClock {
                                         const CudaCompiler& compiler);
 
   // Enqueues a look, a launch of about 4 us. Errors: as CudaStatus.
-  absl::Status Look(Mark mark);
+  absl::Status Read(Mark mark);
 
   // Returns what lay between the last two looks, which ran; nothing where no
   // multiprocessor took both. Cannot fail.

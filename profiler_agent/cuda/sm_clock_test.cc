@@ -17,7 +17,7 @@ class SmClockTest : public ::testing::Test {
     if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
     driver_.AddKernel("look_at_clock", [this](const FakeLaunch& launch) {
       auto* const looks = launch.Get<uint64_t*>(0);
-      for (int64_t i = 0; i < launch.groups; ++i) {
+      for (int64_t i = 0; i < launch.blocks; ++i) {
         const uint64_t multiprocessor = first_ + static_cast<uint64_t>(i) / 2;
         looks[3 * i] = nanoseconds_;
         // They need not have begun together.
@@ -47,9 +47,9 @@ class SmClockTest : public ::testing::Test {
 };
 
 TEST_F(SmClockTest, CountsCyclesBetweenTwoLooks) {
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kBegin).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kBegin).ok());
   Run(2'000'000, 2'800'000);
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kEnd).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kEnd).ok());
   const std::optional<SmClock::Span> span = clock_->Read();
   ASSERT_TRUE(span.has_value());
   EXPECT_DOUBLE_EQ(span->Mhz(), 1400);
@@ -58,25 +58,25 @@ TEST_F(SmClockTest, CountsCyclesBetweenTwoLooks) {
 }
 
 TEST_F(SmClockTest, AMultiprocessorThatTookOnlyOneLookDoesNotCount) {
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kBegin).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kBegin).ok());
   first_ = FakeCudaDriver::kMultiprocessors - 1;
   Run(1'000'000, 1'980'000);
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kEnd).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kEnd).ok());
   std::optional<SmClock::Span> span = clock_->Read();
   ASSERT_TRUE(span.has_value());
   EXPECT_DOUBLE_EQ(span->Mhz(), 1980);
   EXPECT_DOUBLE_EQ(span->nanoseconds, 2 * 1e6);
 
   first_ = 100;
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kEnd).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kEnd).ok());
   EXPECT_FALSE(clock_->Read().has_value());
 }
 
 TEST_F(SmClockTest, ACounterThatBeganAnewDoesNotCount) {
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kBegin).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kBegin).ok());
   nanoseconds_ += 1'000'000;
   cycles_ = 10;
-  ASSERT_TRUE(clock_->Look(SmClock::Mark::kEnd).ok());
+  ASSERT_TRUE(clock_->Read(SmClock::Mark::kEnd).ok());
   EXPECT_FALSE(clock_->Read().has_value());
 }
 

@@ -12,7 +12,7 @@ constexpr MonotonicClock::Duration kInterval = std::chrono::milliseconds(25);
 
 }  // namespace
 
-void ThrottleWatch::Look() {
+void ThrottleWatch::Poll() {
   if (!device_.has_value()) return;
   const MonotonicClock::Duration now = clock_.Now();
   if (last_.has_value() && now - *last_ < kInterval) return;

@@ -26,7 +26,7 @@ class ThrottleWatch {
   // Asks NVML, at most every 25 ms: the power limit takes about 100 ms to move
   // the clocks, and asking takes the driver's locks. Logs when throttling
   // begins and ends.
-  void Look();
+  void Poll();
 
   // As of the last look; 0 where unknown.
   bool throttled() const { return IsThrottled(reasons_); }

@@ -35,8 +35,8 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
   auto* first = static_cast<RemoteDevice*>(host.workers.front().get());
   host.probe = [first] { return first->Reopen(); };
   if (found.monitor != nullptr) {
-    host.look = [monitor = found.monitor, uuid = found.facts.uuid] {
-      return monitor->Look(uuid);
+    host.read_telemetry = [monitor = found.monitor, uuid = found.facts.uuid] {
+      return monitor->ReadTelemetry(uuid);
     };
   }
   return std::make_unique<DeviceHost>(std::move(host), report);

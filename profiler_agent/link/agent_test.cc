@@ -223,7 +223,7 @@ TEST_F(AgentTest, ReplaysATrace) {
   const Configuration recorded = {16, 64, 32, 2, 4};
   const BatchResult prepared = Run(Prepare(kTrace, {recorded}));
   EXPECT_EQ(prepared.done.error(), "");
-  EXPECT_GT(prepared.candidates.at(0).facts().capacity(), 132);
+  EXPECT_GT(prepared.candidates.at(0).facts().tiles_per_wave(), 132);
   const BatchResult measured = Run(Measure(
       kTrace, {{recorded, {19, 1536, 7168}}, {recorded, {20, 1536, 7168}}}));
   EXPECT_EQ(measured.done.error(), "");
@@ -311,7 +311,7 @@ TEST_F(OpenClAgentTest, PreparesOnSeveralWorkersAndMeasuresOnOne) {
   EXPECT_EQ(prepared.candidates.size(), 4u);
   for (const auto& [index, report] : prepared.candidates) {
     EXPECT_EQ(report.excluded_reason(), "") << index;
-    EXPECT_GE(report.facts().capacity(), 1);
+    EXPECT_GE(report.facts().tiles_per_wave(), 1);
   }
   EXPECT_EQ(Workers().size(), 2u);
   std::vector<std::pair<Configuration, std::vector<int64_t>>> items;

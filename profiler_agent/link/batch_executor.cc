@@ -111,8 +111,8 @@ class MeasureReporter {
 
 absl::StatusOr<MeasureItem> ItemFromProto(const KernelSpec& spec,
                                           const v1::MeasureItem& proto) {
-  MeasureItem item{.peer = proto.peer()};
-  if (item.peer.empty()) {
+  MeasureItem item{.vendor_baseline = proto.vendor_baseline()};
+  if (item.vendor_baseline.empty()) {
     ASSIGN_OR_RETURN(
         item.configuration,
         ConfigurationFromProto(static_cast<int>(spec.parameters.size()),

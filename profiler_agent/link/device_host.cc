@@ -18,7 +18,7 @@ DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
     : workers_(std::move(options.workers)),
       probe_(std::move(options.probe)),
       probe_interval_(options.probe_interval),
-      look_(std::move(options.look)),
+      look_(std::move(options.read_telemetry)),
       quiet_period_(options.quiet_period),
       quiet_look_interval_(options.quiet_look_interval),
       report_(std::move(report)),

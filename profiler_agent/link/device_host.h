@@ -35,7 +35,7 @@ struct DeviceHostOptions {
   std::function<absl::Status()> probe = [] { return absl::OkStatus(); };
   std::chrono::milliseconds probe_interval{5'000};
   // Says what the device does; empty for a kind that does not.
-  std::function<absl::StatusOr<DeviceState>()> look;
+  std::function<absl::StatusOr<DeviceState>()> read_telemetry;
   // After our last launch utilisation is ours for so long.
   std::chrono::milliseconds quiet_period{2'000};
   // Where others' processes cannot be seen, a batch waits for a quiet look when

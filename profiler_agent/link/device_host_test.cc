@@ -29,7 +29,8 @@ class DeviceHostTest : public ::testing::Test {
     options.workers.push_back(std::make_unique<FakeDevice>(script_));
     options.probe = [this] { return probe_; };
     options.probe_interval = std::chrono::milliseconds(1);
-    if (state_.has_value()) options.look = [this] { return Look(); };
+    if (state_.has_value())
+      options.read_telemetry = [this] { return ReadTelemetry(); };
     options.quiet_period = std::chrono::milliseconds(0);
     options.quiet_look_interval = std::chrono::milliseconds(0);
     return std::make_unique<DeviceHost>(
@@ -58,7 +59,7 @@ class DeviceHostTest : public ::testing::Test {
     return came ? reports_[taken_++] : v1::AttachRequest();
   }
 
-  absl::StatusOr<DeviceState> Look() {
+  absl::StatusOr<DeviceState> ReadTelemetry() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++looks_;
     return *state_;
@@ -82,7 +83,7 @@ class DeviceHostTest : public ::testing::Test {
 TEST_F(DeviceHostTest, RunsABatchAndReportsItsEnd) {
   const std::unique_ptr<DeviceHost> host = Create();
   host->Submit(Batch(7));
-  EXPECT_EQ(Next().candidate().facts().capacity(), 4);
+  EXPECT_EQ(Next().candidate().facts().tiles_per_wave(), 4);
   const v1::AttachRequest done = Next();
   EXPECT_EQ(done.done().batch_id(), 7u);
   EXPECT_EQ(done.done().error(), "");

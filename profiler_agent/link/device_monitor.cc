@@ -12,14 +12,14 @@ DeviceMonitor::DeviceMonitor(std::vector<std::string> command,
                              std::chrono::milliseconds timeout)
     : command_(std::move(command)), timeout_(timeout) {}
 
-absl::StatusOr<DeviceState> DeviceMonitor::Look(
+absl::StatusOr<DeviceState> DeviceMonitor::ReadTelemetry(
     const std::string& device_uuid) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (worker_ == nullptr || !worker_->running()) {
     ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(command_));
   }
   v1::WorkerRequest request;
-  request.mutable_look()->set_device_uuid(device_uuid);
+  request.mutable_read_telemetry()->set_device_uuid(device_uuid);
   ASSIGN_OR_RETURN(const v1::WorkerResponse response,
                    worker_->Call(request, timeout_));
   if (response.has_error()) return FromWorkerError(response.error());

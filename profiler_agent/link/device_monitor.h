@@ -30,7 +30,7 @@ class DeviceMonitor {
 
   // Returns the state of a device, without `busy`. Starts the worker where it
   // does not run. Errors: as WorkerProcess::Call; the backend's.
-  absl::StatusOr<DeviceState> Look(const std::string& device_uuid);
+  absl::StatusOr<DeviceState> ReadTelemetry(const std::string& device_uuid);
 
  private:
   const std::vector<std::string> command_;

@@ -15,7 +15,7 @@ const char kFakeWorker[] = WAVETUNE_BIN_DIR "/fake_worker";
 TEST(DeviceMonitorTest, AsksAWorkerThatOpensNoDevice) {
   DeviceMonitor monitor({kFakeWorker});
   for (int i = 0; i < 2; ++i) {
-    const absl::StatusOr<DeviceState> state = monitor.Look("fake-0");
+    const absl::StatusOr<DeviceState> state = monitor.ReadTelemetry("fake-0");
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(state->sm_clock_mhz, 1980);
     EXPECT_EQ(state->other_processes, 0);
@@ -25,14 +25,14 @@ TEST(DeviceMonitorTest, AsksAWorkerThatOpensNoDevice) {
 
 TEST(DeviceMonitorTest, AnUnknownDeviceIsAnErrorAndTheWorkerLivesOn) {
   DeviceMonitor monitor({kFakeWorker});
-  EXPECT_FALSE(monitor.Look("fake-1").ok());
-  EXPECT_TRUE(monitor.Look("fake-0").ok());
+  EXPECT_FALSE(monitor.ReadTelemetry("fake-1").ok());
+  EXPECT_TRUE(monitor.ReadTelemetry("fake-0").ok());
 }
 
 TEST(DeviceMonitorTest, AWorkerThatDiesIsAnError) {
   DeviceMonitor monitor({"/bin/false"});
-  EXPECT_FALSE(monitor.Look("fake-0").ok());
-  EXPECT_FALSE(monitor.Look("fake-0").ok());
+  EXPECT_FALSE(monitor.ReadTelemetry("fake-0").ok());
+  EXPECT_FALSE(monitor.ReadTelemetry("fake-0").ok());
 }
 
 TEST(DeviceMonitorTest, EnumeratingSaysWhetherABackendWatches) {

@@ -16,10 +16,9 @@ double LaunchTimes::DeviceTimeUs() const {
   return sum_us;
 }
 
-absl::StatusOr<LaunchTimes> Device::MeasurePeer(const std::string& library,
-                                                const Problem& /*problem*/,
-                                                int /*warmup*/,
-                                                int /*launches*/) {
+absl::StatusOr<LaunchTimes> Device::MeasureVendorBaseline(
+    const std::string& library, const Problem& /*problem*/, int /*warmup*/,
+    int /*launches*/) {
   return absl::UnimplementedError(absl::StrCat(
       "the backend '", facts().backend, "' has no library '", library, "'"));
 }

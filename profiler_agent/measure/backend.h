@@ -95,14 +95,14 @@ class Device {
       const Configuration& configuration, const Problem& problem, int warmup,
       int launches) = 0;
 
-  // Does the same with a vendor library that the manifest names as a peer, on
-  // the buffers that Measure uses; compares its result with the reference
-  // first, once a kernel. Errors: as Measure; INVALID_ARGUMENT where the
-  // manifest names no such peer; UNIMPLEMENTED where the library is not there
-  // (says what to install).
-  virtual absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
-                                                  const Problem& problem,
-                                                  int warmup, int launches);
+  // Does the same with a vendor library that the manifest names as a vendor
+  // baseline, on the buffers that Measure uses; compares its result with the
+  // reference first, once a kernel. Errors: as Measure; INVALID_ARGUMENT where
+  // the manifest names no such vendor baseline; UNIMPLEMENTED where the library
+  // is not there (says what to install).
+  virtual absl::StatusOr<LaunchTimes> MeasureVendorBaseline(
+      const std::string& library, const Problem& problem, int warmup,
+      int launches);
 
   // Tells `observer` from now on when a reference runs in this process. Cannot
   // fail; those without references never tell.
@@ -120,7 +120,7 @@ class Backend {
     std::vector<DeviceFacts> devices;
     // Why there are none, or fewer than there might be; for people.
     std::string note;
-    bool watches = false;  // Look() answers.
+    bool watches = false;  // ReadTelemetry() answers.
   };
 
   virtual ~Backend() = default;
@@ -139,7 +139,8 @@ class Backend {
   // Says what a device does right now, without opening it; `busy` is left
   // empty. Errors: UNIMPLEMENTED where this kind does not say; NOT_FOUND;
   // UNAVAILABLE.
-  virtual absl::StatusOr<DeviceState> Look(const std::string& /*device_uuid*/) {
+  virtual absl::StatusOr<DeviceState> ReadTelemetry(
+      const std::string& /*device_uuid*/) {
     return absl::UnimplementedError(name() + " does not watch devices");
   }
 

@@ -91,7 +91,7 @@ TEST_P(BackendContractTest, PreparesACandidate) {
   ASSERT_TRUE(candidate.ok()) << candidate.status();
   EXPECT_EQ(candidate->configuration, GetParam().configuration);
   EXPECT_GE(candidate->blocks_per_multiprocessor, 1);
-  EXPECT_GE(candidate->capacity, facts_.multiprocessors);
+  EXPECT_GE(candidate->tiles_per_wave, facts_.multiprocessors);
   EXPECT_FALSE(candidate->excluded());
   EXPECT_EQ(*Prepare(), *candidate);
 }

@@ -428,8 +428,8 @@ TEST_F(MeasureBatchTest, ADefaultThatFailsLeavesItsLevelUntried) {
 TEST_F(MeasureBatchTest, MeasuresAPeerInTurnsWithCandidates) {
   script_->peer_us["lib"] = 40;
   ASSERT_TRUE(Run({{kA, At(64, 64)},
-                   {.problem = At(64, 64), .peer = "lib"},
-                   {.problem = At(64, 64), .peer = "other"}})
+                   {.problem = At(64, 64), .vendor_baseline = "lib"},
+                   {.problem = At(64, 64), .vendor_baseline = "other"}})
                   .ok());
   EXPECT_DOUBLE_EQ(samples_[1].latency_us, 40);
   EXPECT_EQ(samples_[1].launches, samples_[0].launches);

@@ -32,7 +32,7 @@ absl::StatusOr<Candidate> FakeDevice::Prepare(
     return it->second;
   }
   return Candidate{.configuration = configuration,
-                   .capacity = script_->facts.multiprocessors};
+                   .tiles_per_wave = script_->facts.multiprocessors};
 }
 
 absl::StatusOr<LaunchTimes> FakeDevice::Measure(
@@ -60,12 +60,12 @@ absl::StatusOr<LaunchTimes> FakeDevice::Measure(
   return times;
 }
 
-absl::StatusOr<LaunchTimes> FakeDevice::MeasurePeer(const std::string& library,
-                                                    const Problem& problem,
-                                                    int warmup, int launches) {
+absl::StatusOr<LaunchTimes> FakeDevice::MeasureVendorBaseline(
+    const std::string& library, const Problem& problem, int warmup,
+    int launches) {
   const auto it = script_->peer_us.find(library);
   if (it == script_->peer_us.end()) {
-    return Device::MeasurePeer(library, problem, warmup, launches);
+    return Device::MeasureVendorBaseline(library, problem, warmup, launches);
   }
   return LaunchTimes{.launch_us = std::vector<double>(
                          static_cast<size_t>(launches), it->second),
@@ -80,7 +80,8 @@ absl::StatusOr<std::unique_ptr<Device>> FakeBackend::Open(
   return std::make_unique<FakeDevice>(script_);
 }
 
-absl::StatusOr<DeviceState> FakeBackend::Look(const std::string& device_uuid) {
+absl::StatusOr<DeviceState> FakeBackend::ReadTelemetry(
+    const std::string& device_uuid) {
   if (device_uuid == script_->facts.uuid) return script_->state;
   return absl::NotFoundError(absl::StrCat("no device ", device_uuid));
 }

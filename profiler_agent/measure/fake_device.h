@@ -26,7 +26,7 @@ struct FakeDeviceScript {
                        .runtime = "1.0",
                        .compiler = "fake 1.0",
                        .max_group_size = 1024,
-                       .max_local_memory_bytes = 65536};
+                       .max_shared_memory_bytes = 65536};
   DeviceState state = {.sm_clock_mhz = 1980, .other_processes = 0};
   // Device time of a launch; `launch` counts all launches of the device.
   std::function<double(const Configuration&, const Problem&, int launch)>
@@ -62,9 +62,10 @@ class FakeDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
-  absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
-                                          const Problem& problem, int warmup,
-                                          int launches) override;
+  absl::StatusOr<LaunchTimes> MeasureVendorBaseline(const std::string& library,
+                                                    const Problem& problem,
+                                                    int warmup,
+                                                    int launches) override;
 
   void ObserveReference(ReferenceObserver observer) override {
     observer_ = std::move(observer);
@@ -105,7 +106,8 @@ class FakeBackend : public Backend {
   }
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
-  absl::StatusOr<DeviceState> Look(const std::string& device_uuid) override;
+  absl::StatusOr<DeviceState> ReadTelemetry(
+      const std::string& device_uuid) override;
 
  private:
   std::shared_ptr<FakeDeviceScript> script_;

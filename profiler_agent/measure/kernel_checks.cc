@@ -21,15 +21,15 @@ absl::StatusOr<const Implementation*> FindImplementation(
       "); add one to its manifest, or profile it on another device"));
 }
 
-absl::StatusOr<const Peer*> FindPeer(const Implementation& implementation,
-                                     const std::string& library) {
+absl::StatusOr<const VendorBaseline*> FindVendorBaseline(
+    const Implementation& implementation, const std::string& library) {
   std::vector<std::string> known;
-  for (const Peer& peer : implementation.peers) {
-    if (peer.library == library) return &peer;
-    known.push_back(peer.library);
+  for (const VendorBaseline& baseline : implementation.vendor_baselines) {
+    if (baseline.library == library) return &baseline;
+    known.push_back(baseline.library);
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "the manifest names no peer '", library, "' for the backend '",
+      "the manifest names no vendor baseline '", library, "' for the backend '",
       implementation.backend,
       "'; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
 }

@@ -21,10 +21,10 @@ namespace wavetune {
 absl::StatusOr<const Implementation*> FindImplementation(
     const KernelSpec& spec, const std::string& backend);
 
-// Returns a peer of an implementation; points into it. Errors: INVALID_ARGUMENT
-// naming those it has.
-absl::StatusOr<const Peer*> FindPeer(const Implementation& implementation,
-                                     const std::string& library);
+// Returns a vendor baseline of an implementation; points into it. Errors:
+// INVALID_ARGUMENT naming those it has.
+absl::StatusOr<const VendorBaseline*> FindVendorBaseline(
+    const Implementation& implementation, const std::string& library);
 
 // Returns the error of a Prepare or Measure before Load.
 absl::Status NoKernelLoaded();

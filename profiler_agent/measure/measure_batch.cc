@@ -54,7 +54,8 @@ class Shortage {
 
 struct OpenItem {
   size_t index = 0;
-  std::string peer;  // Not empty: this library instead of a candidate.
+  std::string
+      vendor_baseline;  // Not empty: this library instead of a candidate.
   Measurement measurement;
   int turns = 0;
 };
@@ -97,7 +98,7 @@ class GroupRunner {
       for (; open.size() < kMostOpen && next != indices.end(); ++next) {
         const MeasureItem& item = batch_.items[*next];
         open.push_back({.index = *next,
-                        .peer = item.peer,
+                        .vendor_baseline = item.vendor_baseline,
                         .measurement = Measurement(item.configuration,
                                                    item.problem, batch_.rule)});
       }
@@ -175,9 +176,9 @@ class GroupRunner {
   // lost.
   absl::StatusOr<bool> TakeBurst(OpenItem& item) {
     Measurement& measurement = item.measurement;
-    const bool is_peer = !item.peer.empty();
+    const bool is_vendor_baseline = !item.vendor_baseline.empty();
     if (auto it = excluded_.find(measurement.configuration());
-        !is_peer && it != excluded_.end()) {
+        !is_vendor_baseline && it != excluded_.end()) {
       Fail(item, it->second);
       return it->second;
     }
@@ -187,9 +188,10 @@ class GroupRunner {
     }
     const int warmup = measurement.next().warmup;
     const absl::StatusOr<LaunchTimes> times =
-        is_peer
-            ? device_.MeasurePeer(item.peer, measurement.problem(), warmup,
-                                  LaunchesOf(item))
+        is_vendor_baseline
+            ? device_.MeasureVendorBaseline(item.vendor_baseline,
+                                            measurement.problem(), warmup,
+                                            LaunchesOf(item))
             : device_.Measure(measurement.configuration(),
                               measurement.problem(), warmup, LaunchesOf(item));
     absl::Status status = times.status();
@@ -209,7 +211,7 @@ class GroupRunner {
       return true;
     }
     if (IsDeviceLost(status)) return status;
-    if (!is_peer && ExcludesCandidate(status)) {
+    if (!is_vendor_baseline && ExcludesCandidate(status)) {
       excluded_.emplace(measurement.configuration(), status);
     }
     Fail(item, status);
@@ -233,10 +235,10 @@ class GroupRunner {
   }
 
   void Fail(const OpenItem& item, const absl::Status& status) {
-    on_outcome_(
-        {.index = item.index,
-         .failure = FailureReason(status),
-         .exclude_candidate = item.peer.empty() && ExcludesCandidate(status)});
+    on_outcome_({.index = item.index,
+                 .failure = FailureReason(status),
+                 .exclude_candidate = item.vendor_baseline.empty() &&
+                                      ExcludesCandidate(status)});
   }
 
   Device& device_;

@@ -127,9 +127,10 @@ absl::Status CheckScalarType(const Argument& argument, const std::string& entry,
 
 LocalMemory LocalMemoryOf(const Implementation& implementation,
                           const Configuration& configuration) {
-  if (!implementation.local_memory_bytes.has_value()) return LocalMemory::kNone;
+  if (!implementation.shared_memory_bytes.has_value())
+    return LocalMemory::kNone;
   const Expression bytes =
-      FoldExpression(*implementation.local_memory_bytes, configuration);
+      FoldExpression(*implementation.shared_memory_bytes, configuration);
   if (!IsConstant(bytes)) return LocalMemory::kForSomeProblems;
   return Evaluate(bytes, ProblemView(), Configuration()) > 0
              ? LocalMemory::kPassed

@@ -94,10 +94,10 @@ absl::StatusOr<std::string> ReadOpenClBuffer(const OpenClSession& session,
 
 OpenClLaunchShape ReferenceShape(const OpenClSession& session, int64_t items) {
   // One work item per index. On a CPU every other group size would be another
-  // compilation (PoCL), so groups have one item there.
+  // compilation (PoCL), so blocks have one item there.
   const auto count = static_cast<size_t>(items);
   const size_t group = session.is_cpu ? 1 : std::gcd(count, size_t{64});
-  return {.groups = count / group, .group_size = group};
+  return {.blocks = count / group, .block_size = group};
 }
 
 }  // namespace wavetune

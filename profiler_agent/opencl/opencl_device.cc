@@ -122,7 +122,7 @@ absl::Status OpenClDevice::Load(LoadedKernel kernel) {
   compiled_.clear();
   reference_.reset();
   checker_.Forget();
-  arenas_.clear();
+  rotating_buffers_.clear();
   source_ = *std::move(source);
   kernel_ = std::move(kernel);
   implementation_ = kernel_->spec.ImplementationOf(facts_.backend);
@@ -156,11 +156,11 @@ absl::StatusOr<Candidate> OpenClDevice::Prepare(
   clGetKernelWorkGroupInfo((*compiled)->kernel.get(), session_.device,
                            CL_KERNEL_LOCAL_MEM_SIZE, sizeof(local_memory),
                            &local_memory, nullptr);
-  candidate.local_memory_bytes = static_cast<int64_t>(local_memory);
-  // OpenCL does not say how many groups are resident. A CPU runs one per core;
+  candidate.shared_memory_bytes = static_cast<int64_t>(local_memory);
+  // OpenCL does not say how many blocks are resident. A CPU runs one per core;
   // on other devices one is the safe assumption.
   candidate.blocks_per_multiprocessor = 1;
-  candidate.capacity = facts_.multiprocessors;
+  candidate.tiles_per_wave = facts_.multiprocessors;
   return candidate;
 }
 
@@ -316,18 +316,19 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
     const absl::StatusOr<size_t> bytes =
         BufferBytes(argument, problem, configuration);
     if (!bytes.ok()) return bytes.status();
-    OpenClArena& arena =
-        arenas_.try_emplace(i, session_, facts_, argument, i + 1).first->second;
-    if (absl::Status status = arena.Reserve(*bytes); !status.ok()) {
-      arenas_.clear();  // The next problem may fit.
+    OpenClRotatingBuffers& buffers =
+        rotating_buffers_.try_emplace(i, session_, facts_, argument, i + 1)
+            .first->second;
+    if (absl::Status status = buffers.Reserve(*bytes); !status.ok()) {
+      rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
     const int dimension = spec.DimensionIndex(argument.name);
     if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
         spec.dimensions[static_cast<size_t>(dimension)].repeated) {
-      absl::Status written =
-          arena.Write(InputValues(spec, argument, problem,
-                                  *bytes / ElementBytes(argument.type), i + 1));
+      absl::Status written = buffers.Write(
+          InputValues(spec, argument, problem,
+                      *bytes / ElementBytes(argument.type), i + 1));
       if (!written.ok()) return written;
     }
     buffer_bytes_[i] = *bytes;
@@ -338,8 +339,9 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
 absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
                                       const OpenClLaunchShape& shape,
                                       cl_event gate, Burst& burst) {
-  for (auto& [index, arena] : arenas_) {
-    absl::StatusOr<OpenClBuffer> slice = arena.NextSlice(buffer_bytes_[index]);
+  for (auto& [index, buffers] : rotating_buffers_) {
+    absl::StatusOr<OpenClBuffer> slice =
+        buffers.NextSlice(buffer_bytes_[index]);
     if (!slice.ok()) return slice.status();
     RETURN_IF_ERROR(SetBuffer(kernel, index, slice->get()));
     burst.slices.push_back(*std::move(slice));

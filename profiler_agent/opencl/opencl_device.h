@@ -15,11 +15,11 @@
 
 #include "profiler_agent/measure/backend.h"
 #include "profiler_agent/measure/result_check.h"
-#include "profiler_agent/opencl/opencl_arena.h"
 #include "profiler_agent/opencl/opencl_compiler.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
+#include "profiler_agent/opencl/opencl_rotating_buffers.h"
 
 namespace wavetune {
 
@@ -79,7 +79,7 @@ class OpenClDevice : public Device {
   std::string source_;                              // Expanded.
   std::map<Configuration, CompiledKernel> compiled_;
   std::optional<CompiledKernel> reference_;
-  std::map<size_t, OpenClArena> arenas_;   // By argument.
+  std::map<size_t, OpenClRotatingBuffers> rotating_buffers_;  // By argument.
   std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
   std::vector<std::unique_ptr<CheckMemory>> check_memories_;
   ResultChecker checker_;  // Its buffers go before the context.

@@ -82,7 +82,7 @@ TEST_F(OpenClDeviceTest, PreparesAndMeasuresASoundKernel) {
   const absl::StatusOr<Candidate> candidate =
       device_->Prepare(kSound, problems_);
   ASSERT_TRUE(candidate.ok()) << candidate.status();
-  EXPECT_EQ(candidate->capacity, device_->facts().multiprocessors);
+  EXPECT_EQ(candidate->tiles_per_wave, device_->facts().multiprocessors);
 
   const absl::StatusOr<LaunchTimes> times =
       device_->Measure(kSound, {.extents = {1024, 256}}, 1, 5);

@@ -74,7 +74,7 @@ DeviceFacts FactsOf(cl_platform_id platform, cl_device_id device) {
       DeviceNumber<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE));
   facts.max_group_size = static_cast<int64_t>(
       DeviceNumber<size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
-  facts.max_local_memory_bytes = static_cast<int64_t>(
+  facts.max_shared_memory_bytes = static_cast<int64_t>(
       DeviceNumber<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
   return facts;
 }

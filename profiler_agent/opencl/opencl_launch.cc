@@ -37,35 +37,35 @@ absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
                                           const Problem& problem,
                                           const DeviceFacts& facts) {
   const ProblemView view = problem.View();
-  const int64_t groups =
-      implementation.groups.has_value()
-          ? Evaluate(*implementation.groups, view, configuration)
+  const int64_t blocks =
+      implementation.blocks.has_value()
+          ? Evaluate(*implementation.blocks, view, configuration)
           : MapProblem(spec.MappingOf(specialisation), view, configuration)
                 .tiles;
-  const int64_t group_size =
-      implementation.group_size.has_value()
-          ? Evaluate(*implementation.group_size, view, configuration)
+  const int64_t block_size =
+      implementation.block_size.has_value()
+          ? Evaluate(*implementation.block_size, view, configuration)
           : 1;
   const int64_t local_memory =
-      implementation.local_memory_bytes.has_value()
-          ? Evaluate(*implementation.local_memory_bytes, view, configuration)
+      implementation.shared_memory_bytes.has_value()
+          ? Evaluate(*implementation.shared_memory_bytes, view, configuration)
           : 0;
-  if (facts.max_group_size > 0 && group_size > facts.max_group_size) {
-    return TooMuch("a work group of", group_size, facts.max_group_size);
+  if (facts.max_group_size > 0 && block_size > facts.max_group_size) {
+    return TooMuch("a block of", block_size, facts.max_group_size);
   }
-  if (facts.max_local_memory_bytes > 0 &&
-      local_memory > facts.max_local_memory_bytes) {
+  if (facts.max_shared_memory_bytes > 0 &&
+      local_memory > facts.max_shared_memory_bytes) {
     return TooMuch("bytes of local memory:", local_memory,
-                   facts.max_local_memory_bytes);
+                   facts.max_shared_memory_bytes);
   }
-  if (groups < 1 || group_size < 1 || groups >= kExpressionLimit) {
+  if (blocks < 1 || block_size < 1 || blocks >= kExpressionLimit) {
     return absl::FailedPreconditionError(
-        absl::StrCat("it wants ", groups, " groups of ", group_size));
+        absl::StrCat("it wants ", blocks, " blocks of ", block_size));
   }
   return OpenClLaunchShape{
-      .groups = static_cast<size_t>(groups),
-      .group_size = static_cast<size_t>(group_size),
-      .local_memory_bytes = static_cast<size_t>(local_memory)};
+      .blocks = static_cast<size_t>(blocks),
+      .block_size = static_cast<size_t>(block_size),
+      .shared_memory_bytes = static_cast<size_t>(local_memory)};
 }
 
 absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
@@ -88,10 +88,10 @@ absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
 
 absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
                             const OpenClLaunchShape& shape) {
-  if (shape.local_memory_bytes == 0) return absl::OkStatus();
+  if (shape.shared_memory_bytes == 0) return absl::OkStatus();
   return OpenClStatus(
       clSetKernelArg(kernel, static_cast<cl_uint>(spec.arguments.size()),
-                     shape.local_memory_bytes, nullptr),
+                     shape.shared_memory_bytes, nullptr),
       "setting dynamic local memory");
 }
 
@@ -105,14 +105,14 @@ absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
                                           cl_kernel kernel,
                                           const OpenClLaunchShape& shape,
                                           cl_event gate) {
-  const size_t global = shape.groups * shape.group_size;
+  const size_t global = shape.blocks * shape.block_size;
   cl_event event = nullptr;
   const cl_int code = clEnqueueNDRangeKernel(
-      session.queue, kernel, 1, nullptr, &global, &shape.group_size,
+      session.queue, kernel, 1, nullptr, &global, &shape.block_size,
       gate == nullptr ? 0 : 1, gate == nullptr ? nullptr : &gate, &event);
   if (code != CL_SUCCESS) {
-    return OpenClStatus(code, absl::StrCat("launching ", shape.groups,
-                                           " groups of ", shape.group_size));
+    return OpenClStatus(code, absl::StrCat("launching ", shape.blocks,
+                                           " blocks of ", shape.block_size));
   }
   return OpenClEvent(event);
 }

@@ -17,14 +17,14 @@ namespace wavetune {
 
 // One-dimensional.
 struct OpenClLaunchShape {
-  size_t groups = 1;
-  size_t group_size = 1;
+  size_t blocks = 1;
+  size_t block_size = 1;
   // Dynamic local memory, passed as one more __local argument after the
   // manifest's; 0: there is none.
-  size_t local_memory_bytes = 0;
+  size_t shared_memory_bytes = 0;
 };
 
-// Returns the shape of a launch: groups default to the mapping's tiles. Errors:
+// Returns the shape of a launch: blocks default to the mapping's tiles. Errors:
 // FAILED_PRECONDITION where the device's limits are exceeded (says which).
 absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
                                           const Implementation& implementation,

@@ -61,8 +61,8 @@ TEST_F(ReplayDeviceTest, AnswersWithTheRecordedLatency) {
 TEST_F(ReplayDeviceTest, CandidatesHaveTheRecordedResidency) {
   const absl::StatusOr<Candidate> candidate = device_->Prepare(kRecorded, {});
   ASSERT_TRUE(candidate.ok()) << candidate.status();
-  EXPECT_GT(candidate->capacity, device_->facts().multiprocessors);
-  EXPECT_EQ(candidate->capacity % device_->facts().multiprocessors, 0);
+  EXPECT_GT(candidate->tiles_per_wave, device_->facts().multiprocessors);
+  EXPECT_EQ(candidate->tiles_per_wave % device_->facts().multiprocessors, 0);
 }
 
 TEST_F(ReplayDeviceTest, NamesTheNearestProblemThatWasRecorded) {
@@ -141,7 +141,7 @@ TEST_F(ReplayTraceTest, CandidatesHaveTheirFactsOrWhyTheyWereExcluded) {
   ASSERT_TRUE(device->Load(TestKernel(folder_)).ok());
   const auto candidate = device->Prepare({16, 64, 32, 2, 4}, {});
   ASSERT_TRUE(candidate.ok()) << candidate.status();
-  EXPECT_EQ(candidate->capacity, 1312);
+  EXPECT_EQ(candidate->tiles_per_wave, 1312);
   const absl::Status excluded =
       device->Prepare({16, 64, 32, 3, 4}, {}).status();
   EXPECT_EQ(excluded.code(), absl::StatusCode::kNotFound);

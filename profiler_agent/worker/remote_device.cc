@@ -84,13 +84,13 @@ absl::StatusOr<LaunchTimes> RemoteDevice::Measure(
   return CallMeasure(std::move(measure), problem, warmup, launches);
 }
 
-absl::StatusOr<LaunchTimes> RemoteDevice::MeasurePeer(
+absl::StatusOr<LaunchTimes> RemoteDevice::MeasureVendorBaseline(
     const std::string& library, const Problem& problem, int warmup,
     int launches) {
   if (!kernel_.has_value()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckProblem(kernel_->spec, problem));
   v1::WorkerMeasure measure;
-  measure.set_peer(library);
+  measure.set_vendor_baseline(library);
   return CallMeasure(std::move(measure), problem, warmup, launches);
 }
 

@@ -62,9 +62,10 @@ class RemoteDevice : public Device {
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
-  absl::StatusOr<LaunchTimes> MeasurePeer(const std::string& library,
-                                          const Problem& problem, int warmup,
-                                          int launches) override;
+  absl::StatusOr<LaunchTimes> MeasureVendorBaseline(const std::string& library,
+                                                    const Problem& problem,
+                                                    int warmup,
+                                                    int launches) override;
   // Ends the worker.
   void Release() override { worker_.reset(); }
 

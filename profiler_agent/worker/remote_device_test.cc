@@ -103,7 +103,7 @@ TEST_F(RemoteDeviceTest, PreparesAndMeasuresInAnotherProcess) {
   const absl::StatusOr<Candidate> candidate =
       device.Prepare(kSound, {kProblem});
   ASSERT_TRUE(candidate.ok()) << candidate.status();
-  EXPECT_EQ(candidate->capacity, 4);
+  EXPECT_EQ(candidate->tiles_per_wave, 4);
   EXPECT_GT(device.worker_pid(), 0);
   const absl::StatusOr<LaunchTimes> times =
       device.Measure(kSound, kProblem, 1, 3);

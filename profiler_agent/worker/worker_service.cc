@@ -43,8 +43,8 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Dispatch(
       return Enumerate();
     case v1::WorkerRequest::kOpen:
       return Open(request.open());
-    case v1::WorkerRequest::kLook:
-      return Look(request.look());
+    case v1::WorkerRequest::kReadTelemetry:
+      return ReadTelemetry(request.read_telemetry());
     case v1::WorkerRequest::REQUEST_NOT_SET:
       return absl::InternalError(
           "empty or unknown request; agent and worker must be of one version");
@@ -94,10 +94,10 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Open(
   return response;
 }
 
-absl::StatusOr<v1::WorkerResponse> WorkerService::Look(
-    const v1::WorkerLook& request) {
+absl::StatusOr<v1::WorkerResponse> WorkerService::ReadTelemetry(
+    const v1::WorkerReadTelemetry& request) {
   ASSIGN_OR_RETURN(const DeviceState state,
-                   backend_.Look(request.device_uuid()));
+                   backend_.ReadTelemetry(request.device_uuid()));
   v1::WorkerResponse response;
   *response.mutable_state() = DeviceStateToProto(state);
   return response;
@@ -139,9 +139,9 @@ absl::StatusOr<LaunchTimes> WorkerService::Time(
     const v1::WorkerMeasure& request) {
   ASSIGN_OR_RETURN(const Problem problem,
                    ProblemFromProto(spec_.dimensions, request.problem()));
-  if (!request.peer().empty()) {
-    return device_->MeasurePeer(request.peer(), problem, request.warmup(),
-                                request.launches());
+  if (!request.vendor_baseline().empty()) {
+    return device_->MeasureVendorBaseline(request.vendor_baseline(), problem,
+                                          request.warmup(), request.launches());
   }
   ASSIGN_OR_RETURN(
       const Configuration configuration,

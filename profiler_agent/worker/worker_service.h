@@ -28,7 +28,8 @@ class WorkerService {
  private:
   absl::StatusOr<v1::WorkerResponse> Dispatch(const v1::WorkerRequest& request);
   absl::StatusOr<v1::WorkerResponse> Open(const v1::WorkerOpen& request);
-  absl::StatusOr<v1::WorkerResponse> Look(const v1::WorkerLook& request);
+  absl::StatusOr<v1::WorkerResponse> ReadTelemetry(
+      const v1::WorkerReadTelemetry& request);
   absl::StatusOr<v1::WorkerResponse> Load(const v1::WorkerLoad& request);
   absl::StatusOr<v1::WorkerResponse> Prepare(const v1::WorkerPrepare& request);
   absl::StatusOr<LaunchTimes> Time(const v1::WorkerMeasure& request);

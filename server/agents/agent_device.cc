@@ -170,11 +170,11 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
   *batch->mutable_kernel() = std::move(wire.source);
   for (const MeasureItem& item : items) {
     v1::MeasureItem* const entry = batch->add_requests();
-    if (item.peer.empty()) {
+    if (item.vendor_baseline.empty()) {
       *entry->mutable_configuration() =
           ConfigurationToProto(item.configuration);
     }
-    entry->set_peer(item.peer);
+    entry->set_vendor_baseline(item.vendor_baseline);
     *entry->mutable_problem() = ProblemToProto(wire.dimensions, item.problem);
   }
   Reported reported(items.size());

@@ -86,7 +86,7 @@ class ScriptedAgent {
     for (int i = 0; i < batch.configurations_size(); ++i) {
       report.mutable_candidate()->set_batch_id(batch.batch_id());
       report.mutable_candidate()->set_index(i);
-      report.mutable_candidate()->mutable_facts()->set_capacity(64);
+      report.mutable_candidate()->mutable_facts()->set_tiles_per_wave(64);
       report.mutable_candidate()
           ->mutable_facts()
           ->set_blocks_per_multiprocessor(16);

@@ -21,9 +21,9 @@ DefaultFaults::Known& DefaultFaults::Entry(const Asked& asked) {
   return entry;
 }
 
-DefaultFaults::Reasons DefaultFaults::Of(const ProfileKey& key,
-                                         const Configuration& standard) {
-  const Asked asked(key, standard);
+DefaultFaults::Reasons DefaultFaults::Of(
+    const ProfileKey& key, const Configuration& default_configuration) {
+  const Asked asked(key, default_configuration);
   {
     std::lock_guard lock(mutex_);
     const bool first = known_.count(asked) == 0;
@@ -45,7 +45,7 @@ void DefaultFaults::LoadLater(const Asked& asked) {
 
 absl::StatusOr<DefaultFaults::Reasons> DefaultFaults::Read(
     const Asked& asked) const {
-  const auto& [key, standard] = asked;
+  const auto& [key, default_configuration] = asked;
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
                    samples_->Generations(key));
   Reasons reasons;
@@ -55,7 +55,7 @@ absl::StatusOr<DefaultFaults::Reasons> DefaultFaults::Read(
     ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates,
                      samples_->LoadCandidates(key, *it));
     for (const CandidateRecord& record : candidates) {
-      if (record.candidate.configuration == standard &&
+      if (record.candidate.configuration == default_configuration &&
           judged.insert(record.specialisation).second &&
           record.candidate.excluded()) {
         reasons[record.specialisation] = record.candidate.excluded_reason;
@@ -65,8 +65,9 @@ absl::StatusOr<DefaultFaults::Reasons> DefaultFaults::Read(
   return reasons;
 }
 
-void DefaultFaults::Load(const ProfileKey& key, const Configuration& standard) {
-  const Asked asked(key, standard);
+void DefaultFaults::Load(const ProfileKey& key,
+                         const Configuration& default_configuration) {
+  const Asked asked(key, default_configuration);
   uint64_t reading = 0;
   {
     std::lock_guard lock(mutex_);
@@ -83,9 +84,9 @@ void DefaultFaults::Load(const ProfileKey& key, const Configuration& standard) {
 }
 
 void DefaultFaults::Expect(const ProfileKey& key,
-                           const Configuration& standard) {
+                           const Configuration& default_configuration) {
   std::lock_guard lock(mutex_);
-  Entry({key, standard});
+  Entry({key, default_configuration});
 }
 
 void DefaultFaults::Reload(const ProfileKey& key) {
@@ -96,7 +97,8 @@ void DefaultFaults::Reload(const ProfileKey& key) {
       if (asked.first == key) standards.push_back(asked.second);
     }
   }
-  for (const Configuration& standard : standards) Load(key, standard);
+  for (const Configuration& default_configuration : standards)
+    Load(key, default_configuration);
 }
 
 void DefaultFaults::RetryFailed() {

@@ -48,13 +48,14 @@ class DefaultFaults {
   // Returns what the newest profile under `key` that has come to a default says
   // of it; nothing where there is none, or where it has not been read yet.
   // Waits for no disk.
-  Reasons Of(const ProfileKey& key, const Configuration& standard);
+  Reasons Of(const ProfileKey& key, const Configuration& default_configuration);
 
   // Reads what Of returns. What cannot be read is as it was, until RetryFailed.
-  void Load(const ProfileKey& key, const Configuration& standard);
+  void Load(const ProfileKey& key, const Configuration& default_configuration);
 
   // Somebody may ask for it: Reload reads it.
-  void Expect(const ProfileKey& key, const Configuration& standard);
+  void Expect(const ProfileKey& key,
+              const Configuration& default_configuration);
 
   // The candidates of a profile have changed: reads again what is known of it.
   void Reload(const ProfileKey& key);

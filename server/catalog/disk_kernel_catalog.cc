@@ -46,7 +46,7 @@ DiskKernelCatalog::Entry LoadEntry(const std::string& path) {
   // Both are shown and sent; a folder may be named in any encoding.
   entry.name = PrintableText(fs::path(path).filename().string());
   entry.path = PrintableText(path);
-  // Readers of the daemon make it run kernels (usage_refiner.h), so nobody
+  // Readers of the daemon make it run kernels (usage_top_ups.h), so nobody
   // else may say what these are.
   absl::StatusOr<KernelFolder> folder =
       LoadKernelFolder(path, InputKind::kOwnFile);

@@ -48,9 +48,9 @@ std::optional<ServingTable> TableLookup::FindWithdrawn(
 }
 
 DefaultFaults::Reasons TableLookup::DefaultFaultsOf(
-    const ProfileKey& key, const Configuration& standard) const {
+    const ProfileKey& key, const Configuration& default_configuration) const {
   if (default_faults_ == nullptr) return {};
-  return default_faults_->Of(key, standard);
+  return default_faults_->Of(key, default_configuration);
 }
 
 DefaultFaults::Reasons TableLookup::DefaultFaultsOn(

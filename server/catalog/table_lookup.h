@@ -48,8 +48,8 @@ class TableLookup {
 
   // Return why a default does not work: of a table's class; of a kernel on a
   // device, as both are now. Nothing where it does or nobody has checked.
-  DefaultFaults::Reasons DefaultFaultsOf(const ProfileKey& key,
-                                         const Configuration& standard) const;
+  DefaultFaults::Reasons DefaultFaultsOf(
+      const ProfileKey& key, const Configuration& default_configuration) const;
   DefaultFaults::Reasons DefaultFaultsOn(const std::string& kernel,
                                          const DeviceFacts& device) const;
 

@@ -10,9 +10,10 @@
 
 namespace wavetune {
 
-LatencyFunction SyntheticLatency(const KernelSpec* spec, int64_t capacity) {
-  return [spec, capacity](const Configuration& configuration,
-                          const Problem& problem) {
+LatencyFunction SyntheticLatency(const KernelSpec* spec,
+                                 int64_t tiles_per_wave) {
+  return [spec, tiles_per_wave](const Configuration& configuration,
+                                const Problem& problem) {
     const Coordinates at = MapProblem(spec->MappingOf(problem.specialisation),
                                       problem.View(), configuration);
     double area = 1;
@@ -28,7 +29,7 @@ LatencyFunction SyntheticLatency(const KernelSpec* spec, int64_t capacity) {
     }
     const double iteration_us =
         0.01 * std::pow(area, 0.8) * (1 + 0.02 * std::fmod(micro, 5));
-    const auto waves = static_cast<double>(Waves(at.tiles, capacity));
+    const auto waves = static_cast<double>(Waves(at.tiles, tiles_per_wave));
     return 3 + waves * (1 + at.iterations * iteration_us);
   };
 }
@@ -69,8 +70,9 @@ absl::Status FakeMeasurementExecutor::Prepare(
   }
   for (const Configuration& configuration : configurations) {
     RETURN_IF_ERROR(BeforeReport(if_busy));
-    Preparation prepared{.candidate = {.configuration = configuration,
-                                       .capacity = options_.capacity}};
+    Preparation prepared{
+        .candidate = {.configuration = configuration,
+                      .tiles_per_wave = options_.tiles_per_wave}};
     {
       std::lock_guard lock(mutex_);
       const auto it = refused_.find(configuration);
@@ -123,7 +125,7 @@ absl::Status FakeMeasurementExecutor::Measure(
       outcome.failure = failure;
     } else {
       sample.latency_us =
-          items[i].peer.empty()
+          items[i].vendor_baseline.empty()
               ? options_.latency_us(items[i].configuration, items[i].problem)
               : options_.peer_us;
       sample.min_us = sample.latency_us;

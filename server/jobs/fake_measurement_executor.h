@@ -35,14 +35,15 @@ using LatencyFunction =
 // Returns a latency with waves: start-up + waves * (launch + L * cost of an
 // iteration), where larger tiles cost more per iteration but less per element.
 // `spec` outlives the function.
-LatencyFunction SyntheticLatency(const KernelSpec* spec, int64_t capacity);
+LatencyFunction SyntheticLatency(const KernelSpec* spec,
+                                 int64_t tiles_per_wave);
 
 class FakeMeasurementExecutor : public MeasurementExecutor {
  public:
   struct Options {
     DeviceFacts facts;
     LatencyFunction latency_us;
-    int64_t capacity = 64;
+    int64_t tiles_per_wave = 64;
     double peer_us = 42;  // Of every vendor library.
   };
 

@@ -116,7 +116,7 @@ SubTable MakeSubTable(const KernelSpec& spec, const std::string& name,
   sub.loop_anchors = {1};
   for (size_t i = 0; i < ranked.size(); ++i) {
     sub.portfolio.push_back(
-        {.configuration = ranked[i].configuration, .capacity = 64});
+        {.configuration = ranked[i].configuration, .tiles_per_wave = 64});
     WaveSegment segment;
     segment.coefficients.delta = ranked[i].mean_us;
     segment.floor_us = 0.001;
@@ -126,8 +126,8 @@ SubTable MakeSubTable(const KernelSpec& spec, const std::string& name,
     segment.max_iterations = 1 << 20;
     segment.micro = {static_cast<uint8_t>(i)};
     sub.groups.push_back({.lead = static_cast<uint8_t>(i),
-                          .capacity = 64,
-                          .rows = {TableRow{{segment}}}});
+                          .tiles_per_wave = 64,
+                          .rows = {GroupModel{{segment}}}});
   }
   return sub;
 }
@@ -177,11 +177,12 @@ VerificationPlan PlanCheck(const ProfileInput& input, const Table& table,
       problem.extents[0] += 1;
       VerificationPlan::Point point{.problem = problem};
       point.chosen = BestOf(table, name);
-      point.standard = input.spec->default_configuration;
+      point.default_configuration = input.spec->default_configuration;
       point.has_incumbent = incumbent != nullptr;
-      point.incumbent = incumbent ? BestOf(*incumbent, name) : point.standard;
+      point.incumbent =
+          incumbent ? BestOf(*incumbent, name) : point.default_configuration;
       for (const Configuration& configuration : std::set<Configuration>{
-               point.chosen, point.incumbent, point.standard}) {
+               point.chosen, point.incumbent, point.default_configuration}) {
         plan.items.push_back({configuration, problem});
       }
       plan.points.push_back(std::move(point));

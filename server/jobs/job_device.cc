@@ -241,7 +241,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
             result.sample = *outcome.sample;
             AddSample(items[index], *outcome.sample);
           }
-          if (outcome.exclude && items[index].peer.empty() &&
+          if (outcome.exclude && items[index].vendor_baseline.empty() &&
               stores_exclusions_) {
             Candidate excluded{.configuration = items[index].configuration};
             excluded.excluded_reason = outcome.failure.empty()
@@ -277,7 +277,7 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
 
 void JobDevice::AddSample(const MeasureItem& item, const Sample& sample) {
   device_time_us_ += sample.device_time_us;
-  if (!item.peer.empty()) return;  // No candidate's.
+  if (!item.vendor_baseline.empty()) return;  // No candidate's.
   const JobRecord record = control_->record();
   pending_samples_.push_back(
       {sample, record.device_uuid, services_.clock->NowUs(), record.id});

@@ -258,7 +258,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
                               ? request.portfolio_size
                               : kernel->spec.portfolio_size;
   record.refit_only = request.refit_only;
-  record.refinement = request.refinement;
+  record.top_up = request.top_up;
   record.promote_although_wrong = request.promote_although_wrong;
   for (WeightedProblem& used :
        services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
@@ -299,8 +299,8 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   if (request.problems.empty()) {
     return absl::InvalidArgumentError("give at least one problem");
   }
-  if (!request.chosen && !request.standard && !request.exhaustive &&
-      !request.record) {
+  if (!request.chosen && !request.default_configuration &&
+      !request.exhaustive && !request.record) {
     return absl::InvalidArgumentError(
         "say what to measure: chosen, default, exhaustive or record");
   }
@@ -345,7 +345,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.budget_s == wanted.budget_s &&
         record.samples_per_candidate == wanted.samples_per_candidate &&
         record.portfolio_size == wanted.portfolio_size &&
-        record.refinement == wanted.refinement &&
+        record.top_up == wanted.top_up &&
         record.promote_although_wrong == wanted.promote_although_wrong &&
         record.generation == wanted.generation) {
       return job;

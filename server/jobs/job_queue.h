@@ -49,7 +49,7 @@ struct ReprofileRequest {
   // Promote although more than a quarter of the checked candidates are wrong.
   bool promote_although_wrong = false;
   // Some samples more than what is stored, at what clients ask for.
-  bool refinement = false;
+  bool top_up = false;
   // Not empty: only the kernel of this fingerprint, as the catalogue has it
   // now. Whoever asks on others' behalf decided for what was there, and must
   // not have what was edited since read and run.

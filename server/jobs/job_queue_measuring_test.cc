@@ -47,7 +47,7 @@ TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_THAT(results, SizeIs(2));
   for (const MeasuredProblem& result : results) {
-    ASSERT_TRUE(result.best && result.chosen && result.standard);
+    ASSERT_TRUE(result.best && result.chosen && result.default_configuration);
     EXPECT_TRUE(result.best->remeasured);
     EXPECT_TRUE(result.chosen->remeasured);
     EXPECT_GE(result.regret, 0);
@@ -76,7 +76,7 @@ TEST_F(JobQueueMeasuringTest,
   const Problem killer{.extents = {100, 512, 512}};
   device_.CrashAt(killer);
   MeasureRequest request{
-      .kernel = spec_.name, .standard = true, .exhaustive = true};
+      .kernel = spec_.name, .default_configuration = true, .exhaustive = true};
   request.problems = {killer, {.extents = {1000, 512, 512}}};
   JobQueue& queue = StartQueue();
   // The second job finds nothing stored against the candidates.
@@ -88,7 +88,7 @@ TEST_F(JobQueueMeasuringTest,
                 HasSubstr(absl::StrCat(Candidates(), " pairs could not be")));
     ASSERT_THAT(results, SizeIs(2));
     EXPECT_FALSE(results[0].best.has_value());
-    EXPECT_FALSE(results[0].standard.has_value());
+    EXPECT_FALSE(results[0].default_configuration.has_value());
     EXPECT_THAT(results[0].failed, SizeIs(Candidates()));
     EXPECT_THAT(results[0].failed[0].reason, HasSubstr("signal 11"));
     EXPECT_TRUE(results[1].best.has_value());
@@ -128,12 +128,13 @@ TEST_F(JobQueueMeasuringTest, OfSeveralRoundsTheMedianCounts) {
   directory_.Attach(&device);
   JobQueue& queue = StartQueue();
   std::vector<MeasuredProblem> results;
-  MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 3};
+  MeasureRequest request{
+      .kernel = spec_.name, .default_configuration = true, .rounds = 3};
   request.problems = {{.extents = {100, 512, 512}}};
   const JobRecord job = Measure(queue, request, &results);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_THAT(results, SizeIs(1));
-  EXPECT_DOUBLE_EQ(results[0].standard->latency_us, 20);
+  EXPECT_DOUBLE_EQ(results[0].default_configuration->latency_us, 20);
   EXPECT_EQ(measured, 3);
   EXPECT_EQ(StoredSamples(), 3);
   queue_ = nullptr;  // Before its device.
@@ -143,36 +144,41 @@ TEST_F(JobQueueMeasuringTest, WhatCrashesIsNotMeasuredInALaterRound) {
   device_.CrashOn(spec_.default_configuration);
   JobQueue& queue = StartQueue();
   std::vector<MeasuredProblem> results;
-  MeasureRequest request{.kernel = spec_.name, .standard = true, .rounds = 5};
+  MeasureRequest request{
+      .kernel = spec_.name, .default_configuration = true, .rounds = 5};
   request.problems = {{.extents = {100, 512, 512}}};
   Measure(queue, request, &results);
   ASSERT_THAT(results, SizeIs(1));
-  EXPECT_FALSE(results[0].standard.has_value());
+  EXPECT_FALSE(results[0].default_configuration.has_value());
   EXPECT_THAT(device_.items(), SizeIs(1));
 }
 
 TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
   KernelSpec spec = spec_;
   spec.implementations = {{.backend = device_.device().backend,
-                           .peers = {{.library = "cublaslt"}}}};
+                           .vendor_baselines = {{.library = "cublaslt"}}}};
   kernels_.Add(spec);
   JobQueue& queue = StartQueue();
   std::vector<MeasuredProblem> results;
-  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  MeasureRequest request{.kernel = spec_.name,
+                         .default_configuration = true,
+                         .vendor_baselines = true};
   request.problems = {{.extents = {100, 512, 512}}};
   const JobRecord job = Measure(queue, request, &results);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_THAT(results, SizeIs(1));
-  ASSERT_THAT(results[0].peers, SizeIs(1));
-  EXPECT_EQ(results[0].peers[0].library, "cublaslt");
-  EXPECT_DOUBLE_EQ(results[0].peers[0].latency_us, 42);
+  ASSERT_THAT(results[0].vendor_baselines, SizeIs(1));
+  EXPECT_EQ(results[0].vendor_baselines[0].library, "cublaslt");
+  EXPECT_DOUBLE_EQ(results[0].vendor_baselines[0].latency_us, 42);
   EXPECT_THAT(results[0].all, SizeIs(1));
   EXPECT_EQ(StoredSamples(), 3);  // A round each.
 }
 
 TEST_F(JobQueueMeasuringTest, AKernelWithoutPeersSaysSo) {
   JobQueue& queue = StartQueue();
-  MeasureRequest request{.kernel = spec_.name, .standard = true, .peers = true};
+  MeasureRequest request{.kernel = spec_.name,
+                         .default_configuration = true,
+                         .vendor_baselines = true};
   request.problems = {{.extents = {100, 512, 512}}};
   const auto queued =
       queue.Measure(request, {.on_result = [](const MeasuredProblem&) {}});
@@ -186,12 +192,12 @@ TEST_F(JobQueueMeasuringTest, MeasuringWithoutATableStillMeasuresTheDefault) {
   JobQueue& queue = StartQueue();
   std::vector<MeasuredProblem> results;
   MeasureRequest request{
-      .kernel = spec_.name, .chosen = true, .standard = true};
+      .kernel = spec_.name, .chosen = true, .default_configuration = true};
   request.problems = {{.extents = {100, 512, 512}}};
   EXPECT_EQ(Measure(queue, request, &results).state, JobState::kSucceeded);
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_FALSE(results[0].chosen.has_value());
-  EXPECT_TRUE(results[0].standard.has_value());
+  EXPECT_TRUE(results[0].default_configuration.has_value());
   EXPECT_FALSE(results[0].best.has_value());
 }
 

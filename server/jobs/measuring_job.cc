@@ -41,21 +41,23 @@ void Take(const std::vector<MeasureItem>& items,
   }
 }
 
-std::vector<MeasuredPeer> Peers(const std::vector<MeasureItem>& items,
-                                const std::vector<JobDevice::Result>& results) {
-  std::vector<MeasuredPeer> peers;
+std::vector<MeasuredVendorBaseline> VendorBaselines(
+    const std::vector<MeasureItem>& items,
+    const std::vector<JobDevice::Result>& results) {
+  std::vector<MeasuredVendorBaseline> vendor_baselines;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i].peer.empty()) continue;
-    MeasuredPeer peer{.library = items[i].peer, .failure = results[i].failure};
+    if (items[i].vendor_baseline.empty()) continue;
+    MeasuredVendorBaseline baseline{.library = items[i].vendor_baseline,
+                                    .failure = results[i].failure};
     if (results[i].sample) {
-      peer.latency_us = results[i].sample->latency_us;
-      peer.relative_spread = results[i].sample->relative_spread;
-      peer.sm_clock_mhz = results[i].sample->sm_clock_mhz;
-      peer.throttled = results[i].sample->throttled;
+      baseline.latency_us = results[i].sample->latency_us;
+      baseline.relative_spread = results[i].sample->relative_spread;
+      baseline.sm_clock_mhz = results[i].sample->sm_clock_mhz;
+      baseline.throttled = results[i].sample->throttled;
     }
-    peers.push_back(std::move(peer));
+    vendor_baselines.push_back(std::move(baseline));
   }
-  return peers;
+  return vendor_baselines;
 }
 
 std::vector<MeasuredConfiguration> FastestFirst(const Measured& measured) {
@@ -268,23 +270,25 @@ absl::Status MeasuringJob::Bind() {
                               .fingerprint = kernel_->files.fingerprint});
   absl::Status found = match.status();
   if (found.ok()) table_ = *std::move(match);
-  if (request_.peers) RETURN_IF_ERROR(CheckPeers());
-  if (request_.chosen && !table_ && !exhaustive() && !request_.standard) {
+  if (request_.vendor_baselines) RETURN_IF_ERROR(CheckVendorBaselines());
+  if (request_.chosen && !table_ && !exhaustive() &&
+      !request_.default_configuration) {
     return found;  // There is nothing to measure.
   }
   return absl::OkStatus();
 }
 
-absl::Status MeasuringJob::CheckPeers() const {
+absl::Status MeasuringJob::CheckVendorBaselines() const {
   const Implementation* const implementation =
       kernel_->spec.ImplementationOf(facts_.backend);
-  if (implementation != nullptr && !implementation->peers.empty()) {
+  if (implementation != nullptr && !implementation->vendor_baselines.empty()) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
       absl::StrCat("kernel ", request_.kernel,
                    " names no vendor library for the backend '", facts_.backend,
-                   "': measure without peers, or add `peers` to its manifest"));
+                   "': measure without vendor baselines, or add "
+                   "`vendor_baselines` to its manifest"));
 }
 
 void MeasuringJob::TakeFailure(const MeasureItem& item,
@@ -412,8 +416,10 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     result.digest = table_->serving.record.digest;
     named.insert(*chosen);
   }
-  const Configuration& standard = kernel_->spec.default_configuration;
-  if (request_.standard || exhaustive()) named.insert(standard);
+  const Configuration& default_configuration =
+      kernel_->spec.default_configuration;
+  if (request_.default_configuration || exhaustive())
+    named.insert(default_configuration);
 
   AtProblem at;
   Measured& measured = at.measured;
@@ -423,17 +429,19 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     named.insert(leaders.begin(), leaders.end());
   }
   std::vector<MeasureItem> items = ItemsAt(named, problem);
-  if (request_.peers) {
+  if (request_.vendor_baselines) {
     const Implementation* const implementation =
         kernel_->spec.ImplementationOf(facts_.backend);
-    for (const Peer& peer : implementation->peers) {
-      items.push_back({.problem = problem, .peer = peer.library});
+    for (const VendorBaseline& baseline : implementation->vendor_baselines) {
+      items.push_back(
+          {.problem = problem, .vendor_baseline = baseline.library});
     }
   }
   ASSIGN_OR_RETURN(Rounds rounds, MeasureInRounds(items));
   std::vector<JobDevice::Result>& results = rounds.medians;
-  result.peers = Peers(items, results);
-  items.resize(named.size());  // Peers come last, and are no candidates.
+  result.vendor_baselines = VendorBaselines(items, results);
+  items.resize(
+      named.size());  // Vendor baselines come last, and are no candidates.
   results.resize(named.size());
   rounds.latencies_us.resize(named.size());
   Take(items, results, /*remeasured=*/exhaustive(), &measured);
@@ -452,8 +460,8 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
 
   result.all = FastestFirst(measured);
   if (chosen) result.chosen = Find(measured, *chosen);
-  if (request_.standard || exhaustive()) {
-    result.standard = Find(measured, standard);
+  if (request_.default_configuration || exhaustive()) {
+    result.default_configuration = Find(measured, default_configuration);
   }
   if (exhaustive()) {
     for (const MeasuredConfiguration& entry : result.all) {

@@ -42,13 +42,14 @@ struct MeasureRequest {
   std::string device_uuid;
   std::vector<Problem> problems;
   bool chosen = false;
-  bool standard = false;    // The default configuration.
-  bool exhaustive = false;  // Every candidate that compiles.
+  bool default_configuration = false;  // The default configuration.
+  bool exhaustive = false;             // Every candidate that compiles.
   int remeasure_leaders = 4;
-  // Choice, default, leaders and peers are measured so often, interleaved; of
-  // each the median counts.
+  // Choice, default, leaders and vendor baselines are measured so often,
+  // interleaved; of each the median counts.
   int rounds = 3;
-  bool peers = false;  // Vendor libraries, interleaved with the leaders.
+  bool vendor_baselines =
+      false;  // Vendor libraries, interleaved with the leaders.
   // Record a trace. Implies exhaustive.
   bool record = false;
   int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.
@@ -65,7 +66,7 @@ struct MeasuredConfiguration {
   bool throttled = false;
 };
 
-struct MeasuredPeer {
+struct MeasuredVendorBaseline {
   std::string library;
   double latency_us = 0;  // 0: failed.
   double relative_spread = 0;
@@ -87,7 +88,7 @@ struct MeasuredProblem {
   double predicted_us = 0;
   double relative_bound = 0;
   DecisionSource source = DecisionSource::kDefault;
-  std::optional<MeasuredConfiguration> standard;
+  std::optional<MeasuredConfiguration> default_configuration;
   std::optional<MeasuredConfiguration> best;  // After an exhaustive pass.
   double regret = 0;                          // chosen / best - 1.
   // Best / chosen, the best judged in rounds that did not pick it
@@ -95,7 +96,7 @@ struct MeasuredProblem {
   double held_out_fraction = 0;
   std::vector<MeasuredConfiguration> all;  // Fastest first.
   std::string digest;                      // Of the table that chose.
-  std::vector<MeasuredPeer> peers;
+  std::vector<MeasuredVendorBaseline> vendor_baselines;
   std::vector<FailedConfiguration> failed;  // Missing in all of the above.
 };
 
@@ -129,7 +130,7 @@ class MeasuringJob {
 
   absl::Status Bind();
   // Errors: FAILED_PRECONDITION where the kernel has none for the device.
-  absl::Status CheckPeers() const;
+  absl::Status CheckVendorBaselines() const;
   absl::Status MeasureProblems();
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
   // Of items in their order.

@@ -27,8 +27,8 @@ namespace {
 // is left out in the next one.
 constexpr int kMaxRounds = 4;
 
-// Samples per candidate that a refinement may add: a quarter of a profile's.
-constexpr int64_t kRefinementSamples = 8;
+// Samples per candidate that a top-up may add: a quarter of a profile's.
+constexpr int64_t kTopUpSamples = 8;
 
 // Times that a candidate is compared again where others of its kernel are
 // wrong. A race that is lost one time in three passes all nine checks one time
@@ -136,11 +136,11 @@ absl::Status ProfilingJob::Bind() {
   const ProfileKey key{record.kernel, kernel_->files.fingerprint,
                        SiliconKey(input_.device),
                        EnvironmentKey(input_.device)};
-  // Nobody asked for a refinement of anything else (usage_refiner.h).
-  if (record.refinement && key != record.key) {
+  // Nobody asked for a top-up of anything else (usage_top_ups.h).
+  if (record.top_up && key != record.key) {
     return absl::FailedPreconditionError(absl::StrCat(
         "kernel ", record.key.kernel, " (fingerprint ", record.key.fingerprint,
-        ") or the device's driver changed since this refinement was queued; "
+        ") or the device's driver changed since this top-up was queued; "
         "it is now ",
         key.fingerprint, " on ", key.environment_key,
         ". Profile it: wavetune reprofile --kernel ", record.key.kernel));
@@ -190,7 +190,7 @@ absl::Status ProfilingJob::LoadStored() {
     job.throttled_samples = stored.own.throttled_samples;
     job.device_time_us = stored.own.device_time_us;
   });
-  if (record.refinement) RaiseSampleLimit(stored.of_other_jobs.samples);
+  if (record.top_up) RaiseSampleLimit(stored.of_other_jobs.samples);
   // The budget is the job's own: samples of earlier jobs come on top.
   const double budget_us = record.budget_s * 1e6;
   input_.options.device_time_budget_us =
@@ -204,9 +204,8 @@ void ProfilingJob::RaiseSampleLimit(int64_t of_other_jobs) {
   const int64_t usable = CountUsable(input_.candidates);
   if (usable == 0) return;  // Nothing to refine: an ordinary profile.
   const int64_t each = (of_other_jobs + usable - 1) / usable;
-  input_.options.samples_per_candidate =
-      static_cast<int>(each + kRefinementSamples);
-  input_.options.refinement_samples = static_cast<int>(kRefinementSamples / 2);
+  input_.options.samples_per_candidate = static_cast<int>(each + kTopUpSamples);
+  input_.options.refinement_samples = static_cast<int>(kTopUpSamples / 2);
 }
 
 void ProfilingJob::TakeRecord(const CandidateRecord& record) {
@@ -378,9 +377,9 @@ absl::Status ProfilingJob::Recheck() {
 bool ProfilingJob::PromotesAlthoughWrong() const {
   const JobRecord record = control_->record();
   if (record.promote_although_wrong) return true;
-  // What a refinement refines was promoted by somebody's word.
+  // What a top-up refines was promoted by somebody's word.
   const TableRecord* const serving = incumbent_.record();
-  return record.refinement && serving != nullptr && serving->key == record.key;
+  return record.top_up && serving != nullptr && serving->key == record.key;
 }
 
 absl::Status ProfilingJob::CheckCandidates() const {

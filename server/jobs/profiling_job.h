@@ -73,7 +73,7 @@ class ProfilingJob {
                                    bool* crashed);
 
   absl::StatusOr<DeviceFacts> Facts();
-  // Raises the samples per candidate of a refinement above what is stored.
+  // Raises the samples per candidate of a top-up above what is stored.
   void RaiseSampleLimit(int64_t of_other_jobs);
   void TakeRecord(const CandidateRecord& record);
   // Ends the serving of a table that chooses what was just shown wrong.

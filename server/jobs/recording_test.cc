@@ -135,7 +135,8 @@ TEST_F(RecordingTest, HasTheGridTheRepresentativesAndTheJudgedProblems) {
   EXPECT_EQ(streamed.Pairs(RecordedSet::kJudged), judged);
   // The report is that of an exhaustive pass.
   ASSERT_THAT(streamed.results, SizeIs(2));
-  EXPECT_TRUE(streamed.results[0].best && streamed.results[0].standard);
+  EXPECT_TRUE(streamed.results[0].best &&
+              streamed.results[0].default_configuration);
   EXPECT_EQ(job.done, job.total);
   EXPECT_EQ(job.total, static_cast<int64_t>(streamed.Size()));
   EXPECT_THAT(job.message, HasSubstr("recorded "));

@@ -32,7 +32,7 @@ class StoredProfileTest : public ::testing::Test {
     record.job_id = job_id;
     const CandidateRecord candidate{
         .candidate = {.configuration = Configuration{8},
-                      .capacity = static_cast<int64_t>(generation)}};
+                      .tiles_per_wave = static_cast<int64_t>(generation)}};
     ASSERT_TRUE(
         samples_.Append(job_.key, generation, {record}, {candidate}).ok());
   }
@@ -79,7 +79,7 @@ TEST_F(StoredProfileTest, EarlierGenerationsAreApartAndLaterOnesAreNot) {
   EXPECT_THAT(Latencies(profile.earlier_samples), ElementsAre(1));
   EXPECT_THAT(Latencies(profile.samples), ElementsAre(2));
   ASSERT_THAT(profile.candidates, SizeIs(1));
-  EXPECT_EQ(profile.candidates[0].candidate.capacity, 2);
+  EXPECT_EQ(profile.candidates[0].candidate.tiles_per_wave, 2);
 }
 
 TEST_F(StoredProfileTest, NothingStoredIsAnEmptyProfile) {

@@ -38,24 +38,27 @@ VerificationPlan PlanStoredVerification(const ProfileInput& input,
     if (sample.suspect || !(sample.latency_us > 0)) continue;
     by_problem[sample.problem][sample.configuration] = &sample;
   }
-  const Configuration& standard = input.spec->default_configuration;
+  const Configuration& default_configuration =
+      input.spec->default_configuration;
   VerificationPlan plan;
   measured->clear();
   for (const auto& [problem, latest] : by_problem) {
     VerificationPlan::Point point{.problem = problem};
     point.chosen = ChosenAt(table, problem);
-    point.has_default = !IsExcluded(input, standard, problem.specialisation);
-    point.standard = point.has_default ? standard : point.chosen;
+    point.has_default =
+        !IsExcluded(input, default_configuration, problem.specialisation);
+    point.default_configuration =
+        point.has_default ? default_configuration : point.chosen;
     point.has_incumbent = incumbent != nullptr;
     point.incumbent =
-        incumbent ? ChosenAt(*incumbent, problem) : point.standard;
+        incumbent ? ChosenAt(*incumbent, problem) : point.default_configuration;
     if (!latest.contains(point.chosen) || !latest.contains(point.incumbent) ||
-        !latest.contains(point.standard)) {
+        !latest.contains(point.default_configuration)) {
       continue;
     }
     std::map<Configuration, bool> added;
     for (const Configuration& configuration :
-         {point.chosen, point.incumbent, point.standard}) {
+         {point.chosen, point.incumbent, point.default_configuration}) {
       if (std::exchange(added[configuration], true)) continue;
       plan.items.push_back({configuration, problem});
       measured->push_back(*latest.at(configuration));

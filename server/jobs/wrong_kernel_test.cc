@@ -234,12 +234,12 @@ TEST_F(WrongKernelTest, ALuckyTableIsCheckedAlsoWhereNothingWillBePromoted) {
   EXPECT_THAT(tables_.snapshot()->withdrawn, SizeIs(1));
 }
 
-TEST_F(WrongKernelTest, ARefinementOfWhatWasAllowedGoesOn) {
+TEST_F(WrongKernelTest, ATopUpOfWhatWasAllowedGoesOn) {
   ComputeWrong(space_.size() / 2);
   JobQueue& queue = StartQueue();
   const JobRecord allowed = Run(queue, {.promote_although_wrong = true});
   ASSERT_FALSE(allowed.digest.empty()) << allowed.message;
-  const JobRecord job = Run(queue, {.refinement = true});
+  const JobRecord job = Run(queue, {.top_up = true});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
 }
 

@@ -115,9 +115,9 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
   wanted.kernel = request.kernel();
   wanted.device_uuid = request.device_uuid();
   wanted.chosen = request.chosen();
-  wanted.standard = request.default_configuration();
+  wanted.default_configuration = request.default_configuration();
   wanted.exhaustive = request.exhaustive();
-  wanted.peers = request.peers();
+  wanted.vendor_baselines = request.vendor_baselines();
   wanted.even_if_busy = request.even_if_busy();
   if (request.remeasure_leaders() < 0) {
     return absl::InvalidArgumentError("remeasure_leaders must be 0 or more");

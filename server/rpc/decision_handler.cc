@@ -19,7 +19,7 @@ namespace {
 struct Decider {
   std::optional<TableMatch> match;
   std::vector<Dimension> dimensions;
-  Configuration standard;  // The default.
+  Configuration default_configuration;  // The default.
   std::vector<std::string> parameters;
   // Why there is no table, where one was withdrawn.
   std::string withdrawn;
@@ -39,7 +39,7 @@ struct Decider {
   }
   Decision Default(DefaultReason reason) const {
     Decision decision;
-    decision.configuration = standard;
+    decision.configuration = default_configuration;
     decision.reason = reason;
     return decision;
   }
@@ -78,7 +78,7 @@ struct Decider {
 void TakeShape(const Table& table, Decider& decider) {
   decider.parameters = table.parameters;
   decider.dimensions = table.dimensions;
-  decider.standard = table.default_configuration;
+  decider.default_configuration = table.default_configuration;
 }
 
 absl::Status TakeShape(const KernelSpec& spec,
@@ -88,7 +88,8 @@ absl::Status TakeShape(const KernelSpec& spec,
     decider.parameters.push_back(parameter.name);
   }
   decider.dimensions = spec.dimensions;
-  ASSIGN_OR_RETURN(decider.standard, DefaultForDevices(spec, devices));
+  ASSIGN_OR_RETURN(decider.default_configuration,
+                   DefaultForDevices(spec, devices));
   return absl::OkStatus();
 }
 
@@ -102,8 +103,8 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
       lookup.Find(kernel, device_uuid, fingerprint);
   if (match.ok()) {
     TakeShape(match->serving.table->table(), decider);
-    decider.default_faults =
-        lookup.DefaultFaultsOf(match->serving.record.key, decider.standard);
+    decider.default_faults = lookup.DefaultFaultsOf(
+        match->serving.record.key, decider.default_configuration);
     // A stale table's profile says nothing of the device as it is now.
     if (match->stale() && !device_uuid.empty()) {
       for (const DeviceFacts& device : lookup.Devices(device_uuid)) {
@@ -135,8 +136,8 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
   if (!withdrawn || withdrawn->table == nullptr) return match.status();
   // The folder is gone, what the table says of the kernel is not.
   TakeShape(withdrawn->table->table(), decider);
-  decider.default_faults =
-      lookup.DefaultFaultsOf(withdrawn->record.key, decider.standard);
+  decider.default_faults = lookup.DefaultFaultsOf(
+      withdrawn->record.key, decider.default_configuration);
   return decider;
 }
 
@@ -179,7 +180,7 @@ absl::Status DecisionHandler::Explain(const v1::ExplainRequest& request,
   *response->mutable_decision() = decider.Answer(problem);
   if (!decider.match) return absl::OkStatus();
   const CompiledTable& table = *decider.match->serving.table;
-  for (const ExplainedRow& row : table.Explain(
+  for (const ExplainedGroup& row : table.Explain(
            table.SubTableIndex(problem.specialisation), problem.View())) {
     *response->add_rows() = ExplainedRowToProto(decider.parameters, row);
   }

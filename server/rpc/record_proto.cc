@@ -109,7 +109,7 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_not_meant_for_device(record.not_meant_for_device);
   proto.set_throttled_samples(record.throttled_samples);
   proto.set_even_if_busy(record.even_if_busy);
-  proto.set_refinement(record.refinement);
+  proto.set_top_up(record.top_up);
   proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
   proto.set_promote_although_wrong(record.promote_although_wrong);
   proto.set_wrong_candidates(static_cast<int32_t>(std::count_if(
@@ -162,8 +162,9 @@ v1::MeasuredProblem MeasuredProblemToProto(
     proto.set_relative_bound(measured.relative_bound);
     proto.set_source(ToProto(measured.source));
   }
-  if (measured.standard) {
-    *proto.mutable_default_configuration() = ToProto(*measured.standard);
+  if (measured.default_configuration) {
+    *proto.mutable_default_configuration() =
+        ToProto(*measured.default_configuration);
   }
   if (measured.best) *proto.mutable_best() = ToProto(*measured.best);
   proto.set_regret(measured.regret);
@@ -172,14 +173,14 @@ v1::MeasuredProblem MeasuredProblemToProto(
     *proto.add_all() = ToProto(entry);
   }
   proto.set_digest(measured.digest);
-  for (const MeasuredPeer& peer : measured.peers) {
-    v1::MeasuredPeer* const entry = proto.add_peers();
-    entry->set_library(peer.library);
-    entry->set_latency_us(peer.latency_us);
-    entry->set_relative_spread(peer.relative_spread);
-    entry->set_failure(peer.failure);
-    entry->set_sm_clock_mhz(peer.sm_clock_mhz);
-    entry->set_throttled(peer.throttled);
+  for (const MeasuredVendorBaseline& baseline : measured.vendor_baselines) {
+    v1::MeasuredVendorBaseline* const entry = proto.add_vendor_baselines();
+    entry->set_library(baseline.library);
+    entry->set_latency_us(baseline.latency_us);
+    entry->set_relative_spread(baseline.relative_spread);
+    entry->set_failure(baseline.failure);
+    entry->set_sm_clock_mhz(baseline.sm_clock_mhz);
+    entry->set_throttled(baseline.throttled);
   }
   for (const FailedConfiguration& failed : measured.failed) {
     v1::FailedConfiguration* const entry = proto.add_failed();

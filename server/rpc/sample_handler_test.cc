@@ -36,7 +36,7 @@ class SampleHandlerTest : public ::testing::Test {
   }
   CandidateRecord Compiled() const {
     return {.candidate = {.configuration = spec_.default_configuration,
-                          .capacity = 264}};
+                          .tiles_per_wave = 264}};
   }
   void Append(uint64_t generation, int samples, int64_t first_m = 1) {
     std::vector<SampleRecord> records;
@@ -66,7 +66,7 @@ TEST_F(SampleHandlerTest, ListsEveryGenerationAndWhatWasMeasured) {
   v1::ListSamplesResponse response;
   ASSERT_TRUE((*listing)->Next(&response).value());
   ASSERT_EQ(response.candidates_size(), 1);
-  EXPECT_EQ(response.candidates(0).facts().capacity(), 264);
+  EXPECT_EQ(response.candidates(0).facts().tiles_per_wave(), 264);
   ASSERT_EQ(response.profiled_size(), 7);
   EXPECT_EQ(response.profiled(0).problem().extents(0).values(0), 1);
   EXPECT_EQ(response.profiled(3).problem().extents(0).values(0), 100);

@@ -141,7 +141,7 @@ UsageWeights WeightsFromProto(const v1::SourceCounts& counts) {
           .wide_bound = counts.wide_bound(),
           .extrapolated = counts.extrapolated(),
           .stale = counts.stale(),
-          .standard = counts.default_configuration()};
+          .default_configuration = counts.default_configuration()};
 }
 
 // Returns the decisions that a kernel's part of a report is about: problems are
@@ -160,7 +160,7 @@ v1::SourceCounts WeightsToProto(const UsageWeights& weights) {
   counts.set_wide_bound(weights.wide_bound);
   counts.set_extrapolated(weights.extrapolated);
   counts.set_stale(weights.stale);
-  counts.set_default_configuration(weights.standard);
+  counts.set_default_configuration(weights.default_configuration);
   return counts;
 }
 

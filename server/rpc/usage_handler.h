@@ -7,8 +7,8 @@
 // last one, or since it connected; all of a user's together count for no more
 // than that, so that nobody gains by connecting anew. The worst that a
 // malicious local client can do is to shift the weights of problems as a busy
-// server would, and to have a refinement queued once in a while
-// (usage_refiner.h); both can be turned off.
+// server would, and to have a top-up queued once in a while
+// (usage_top_ups.h); both can be turned off.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_RPC_USAGE_HANDLER_H_
@@ -27,7 +27,7 @@
 #include "server/catalog/table_catalog.h"
 #include "server/usage/token_buckets.h"
 #include "server/usage/usage_ledger.h"
-#include "server/usage/usage_refiner.h"
+#include "server/usage/usage_top_ups.h"
 
 namespace wavetune {
 
@@ -62,7 +62,7 @@ class UsageHandler {
   // All outlive the handler.
   struct Services {
     UsageLedger* ledger = nullptr;
-    UsageRefiner* refiner = nullptr;
+    UsageTopUps* refiner = nullptr;
     TableCatalog* tables = nullptr;
     AgentDirectory* devices = nullptr;
     KernelCatalog* kernels = nullptr;

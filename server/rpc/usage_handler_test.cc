@@ -98,13 +98,13 @@ class UsageHandlerTest : public JobQueueFixture {
   FakeUsageStore usage_store_;
   AgentDirectory agents_{&devices_, &clock_};
   UsageLedger ledger_{&usage_store_, &clock_, {}, Warn()};
-  UsageRefiner refiner_{{.ledger = &ledger_,
-                         .jobs = &StartQueue(),
-                         .tables = &tables_,
-                         .kernels = &kernels_,
-                         .executors = &agents_,
-                         .clock = &clock_},
-                        {}};
+  UsageTopUps refiner_{{.ledger = &ledger_,
+                        .jobs = &StartQueue(),
+                        .tables = &tables_,
+                        .kernels = &kernels_,
+                        .executors = &agents_,
+                        .clock = &clock_},
+                       {}};
   UsageHandler handler_{{.ledger = &ledger_,
                          .refiner = &refiner_,
                          .tables = &tables_,

@@ -113,8 +113,8 @@ struct JobRecord {
   int32_t portfolio_size = 16;
   bool refit_only = false;
   bool even_if_busy = false;  // Measures while others use the device, too.
-  // A few more samples where a profile was made before (usage_refiner.h).
-  bool refinement = false;
+  // A few more samples where a profile was made before (usage_top_ups.h).
+  bool top_up = false;
   // Promotes although many candidates compute wrong results.
   bool promote_although_wrong = false;
   // What clients asked for when the job was queued: part of the request, so

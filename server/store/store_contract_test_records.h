@@ -41,10 +41,10 @@ inline CandidateRecord TestCandidate(int64_t block, const std::string& excluded,
                                      const std::string& specialisation = "") {
   return {.specialisation = specialisation,
           .candidate = {.configuration = Configuration({block, 4}),
-                        .capacity = 264,
+                        .tiles_per_wave = 264,
                         .blocks_per_multiprocessor = 2,
                         .registers = 128,
-                        .local_memory_bytes = 49152,
+                        .shared_memory_bytes = 49152,
                         .excluded_reason = excluded},
           .rechecks = 3};
 }
@@ -70,7 +70,7 @@ inline JobRecord TestJob() {
   job.portfolio_size = 4;
   job.refit_only = true;
   job.even_if_busy = true;
-  job.refinement = true;
+  job.top_up = true;
   job.promote_although_wrong = true;
   job.used_problems = {{.problem = {.extents = {1, 2, 3}}, .weight = 2.5},
                        {.problem = {.extents = {0, 2},
@@ -111,7 +111,7 @@ inline DeviceRecord TestDevice(const std::string& uuid) {
                     .compiler = "nvrtc 13.0",
                     .last_level_cache_bytes = 2,
                     .max_group_size = 1024,
-                    .max_local_memory_bytes = 3},
+                    .max_shared_memory_bytes = 3},
           .last_seen_us = 4};
 }
 
@@ -127,7 +127,7 @@ inline UsageRecord TestUsage(const std::string& kernel = "gemm",
                                 .wide_bound = 2,
                                 .extrapolated = 0.5,
                                 .stale = 1,
-                                .standard = 3};
+                                .default_configuration = 3};
   record.specialisations["causal"] = {.fitted = 1};
   record.problems = {
       {.problem = {.extents = {16, 4096, 4096}}, .weight = 9, .error = 0},

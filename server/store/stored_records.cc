@@ -72,10 +72,10 @@ v1::StoredCandidate CandidateToStored(const CandidateRecord& record) {
   for (int64_t value : candidate.configuration.values()) {
     stored.add_configuration(value);
   }
-  stored.set_capacity(candidate.capacity);
+  stored.set_tiles_per_wave(candidate.tiles_per_wave);
   stored.set_blocks_per_multiprocessor(candidate.blocks_per_multiprocessor);
   stored.set_registers(candidate.registers);
-  stored.set_local_memory_bytes(candidate.local_memory_bytes);
+  stored.set_shared_memory_bytes(candidate.shared_memory_bytes);
   stored.set_excluded_reason(candidate.excluded_reason);
   stored.set_rechecks(record.rechecks);
   return stored;
@@ -87,11 +87,11 @@ absl::StatusOr<CandidateRecord> CandidateFromStored(
   record.specialisation = stored.specialisation();
   ASSIGN_OR_RETURN(record.candidate.configuration,
                    ConfigurationFromStored(stored.configuration()));
-  record.candidate.capacity = stored.capacity();
+  record.candidate.tiles_per_wave = stored.tiles_per_wave();
   record.candidate.blocks_per_multiprocessor =
       stored.blocks_per_multiprocessor();
   record.candidate.registers = stored.registers();
-  record.candidate.local_memory_bytes = stored.local_memory_bytes();
+  record.candidate.shared_memory_bytes = stored.shared_memory_bytes();
   record.candidate.excluded_reason = stored.excluded_reason();
   record.rechecks = stored.rechecks();
   return record;
@@ -143,7 +143,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_even_if_busy(record.even_if_busy);
   *stored.mutable_key() = KeyToStored(record.key);
   stored.set_generation(record.generation);
-  stored.set_refinement(record.refinement);
+  stored.set_top_up(record.top_up);
   stored.set_promote_although_wrong(record.promote_although_wrong);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
@@ -164,7 +164,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.even_if_busy = stored.even_if_busy();
   record.key = KeyFromStored(stored.key());
   record.generation = stored.generation();
-  record.refinement = stored.refinement();
+  record.top_up = stored.top_up();
   record.promote_although_wrong = stored.promote_although_wrong();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
@@ -237,7 +237,7 @@ std::string EncodeStoredDevice(const DeviceRecord& record) {
   stored.set_compiler(facts.compiler);
   stored.set_last_level_cache_bytes(facts.last_level_cache_bytes);
   stored.set_max_group_size(facts.max_group_size);
-  stored.set_max_local_memory_bytes(facts.max_local_memory_bytes);
+  stored.set_max_shared_memory_bytes(facts.max_shared_memory_bytes);
   stored.set_last_seen_us(record.last_seen_us);
   return stored.SerializeAsString();
 }
@@ -259,7 +259,7 @@ absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes) {
                   .compiler = stored.compiler(),
                   .last_level_cache_bytes = stored.last_level_cache_bytes(),
                   .max_group_size = stored.max_group_size(),
-                  .max_local_memory_bytes = stored.max_local_memory_bytes()};
+                  .max_shared_memory_bytes = stored.max_shared_memory_bytes()};
   record.last_seen_us = stored.last_seen_us();
   return record;
 }

@@ -18,7 +18,7 @@ v1::StoredUsageWeights WeightsToStored(const UsageWeights& weights) {
   stored.set_wide_bound(weights.wide_bound);
   stored.set_extrapolated(weights.extrapolated);
   stored.set_stale(weights.stale);
-  stored.set_default_configuration(weights.standard);
+  stored.set_default_configuration(weights.default_configuration);
   return stored;
 }
 
@@ -36,7 +36,7 @@ absl::StatusOr<UsageWeights> WeightsFromStored(
                       .wide_bound = stored.wide_bound(),
                       .extrapolated = stored.extrapolated(),
                       .stale = stored.stale(),
-                      .standard = stored.default_configuration()};
+                      .default_configuration = stored.default_configuration()};
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ void UsageLedger::Add(const UsageReport& report) {
       record.digest = report.digest;
       record.with_table = {};
     }
-    // Clients may hold on to an older table: no refinement helps those.
+    // Clients may hold on to an older table: no top-up helps those.
     if (!report.digest.empty() && record.digest == report.digest) {
       record.with_table += report.counts;
     }
@@ -110,7 +110,7 @@ std::vector<WeightedProblem> UsageLedger::Problems(
 
 void UsageLedger::SetRefined(const std::string& kernel,
                              const std::string& silicon_key,
-                             const Refinement& refined) {
+                             const TopUp& refined) {
   {
     std::lock_guard lock(mutex_);
     Used& used = Get({kernel, silicon_key});

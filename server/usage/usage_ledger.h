@@ -87,11 +87,11 @@ class UsageLedger {
   std::vector<WeightedProblem> Problems(const std::string& kernel,
                                         const std::string& silicon_key);
 
-  // Notes that a refinement was queued (or puts back what was noted, where it
+  // Notes that a top-up was queued (or puts back what was noted, where it
   // was not, after all), and writes that at once: a restart must not queue
   // another.
   void SetRefined(const std::string& kernel, const std::string& silicon_key,
-                  const Refinement& refined);
+                  const TopUp& refined);
 
   // Writes what has changed.
   void Flush();

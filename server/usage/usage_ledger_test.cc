@@ -157,8 +157,7 @@ TEST_F(UsageLedgerTest, WritesAtMostOncePerIntervalAndRecord) {
 
 TEST_F(UsageLedgerTest, AnotherLedgerGoesOnWithWhatWasWritten) {
   ledger_.Add(Report(1000));
-  const Refinement refined = {
-      .at_us = 77, .uncertain_share = 0.25, .in_vain = 3};
+  const TopUp refined = {.at_us = 77, .uncertain_share = 0.25, .in_vain = 3};
   ledger_.SetRefined("gemm", "sm_90", refined);
   UsageLedger next(&store_, &clock_, {}, Warn());
   ASSERT_TRUE(next.Load().ok());

@@ -21,12 +21,12 @@ struct UsageWeights {
   double wide_bound = 0;  // FITTED or STALE, bound above kWideBound.
   double extrapolated = 0;
   double stale = 0;
-  double standard = 0;  // DEFAULT.
+  double default_configuration = 0;  // DEFAULT.
 
   double total() const {
-    return fitted + wide_bound + extrapolated + stale + standard;
+    return fitted + wide_bound + extrapolated + stale + default_configuration;
   }
-  // Share of the decisions that a refinement could make surer; 0 without any.
+  // Share of the decisions that a top-up could make surer; 0 without any.
   double uncertain_share() const {
     return total() > 0 ? (wide_bound + extrapolated) / total() : 0;
   }
@@ -35,7 +35,7 @@ struct UsageWeights {
     wide_bound += other.wide_bound;
     extrapolated += other.extrapolated;
     stale += other.stale;
-    standard += other.standard;
+    default_configuration += other.default_configuration;
     return *this;
   }
   UsageWeights& operator*=(double factor) {
@@ -43,20 +43,20 @@ struct UsageWeights {
     wide_bound *= factor;
     extrapolated *= factor;
     stale *= factor;
-    standard *= factor;
+    default_configuration *= factor;
     return *this;
   }
 
   friend bool operator==(const UsageWeights&, const UsageWeights&) = default;
 };
 
-// The last refinement that was queued.
-struct Refinement {
+// The last top-up that was queued.
+struct TopUp {
   int64_t at_us = 0;           // 0: none yet.
   double uncertain_share = 0;  // Of the decisions, when it was queued.
   int32_t in_vain = 0;         // In a row, before it, that did not help.
 
-  friend bool operator==(const Refinement&, const Refinement&) = default;
+  friend bool operator==(const TopUp&, const TopUp&) = default;
 };
 
 struct UsageRecord {
@@ -70,7 +70,7 @@ struct UsageRecord {
   // table starts anew.
   std::string digest;
   UsageWeights with_table;
-  Refinement refined;
+  TopUp refined;
 
   UsageWeights total() const {
     UsageWeights sum;

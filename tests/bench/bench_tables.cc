@@ -20,14 +20,14 @@ void Reshape(SubTable& sub) {
     sub.loop_anchors.push_back(static_cast<double>(int64_t{1} << i));
   }
   for (MacroGroup& group : sub.groups) {
-    const std::vector<TableRow> before = group.rows;
-    group.rows.clear();
+    const std::vector<GroupModel> before = group.models;
+    group.models.clear();
     for (size_t r = 0; r < sub.row_regimes.size(); ++r) {
-      TableRow& row = group.rows.emplace_back();
-      const TableRow& from = before[r % before.size()];
+      GroupModel& model = group.models.emplace_back();
+      const GroupModel& from = before[r % before.size()];
       for (size_t w = 0; w < sub.max_waves.size(); ++w) {
-        row.segments.push_back(from.segments[w % from.segments.size()]);
-        std::vector<uint8_t>& micro = row.segments.back().micro;
+        model.segments.push_back(from.segments[w % from.segments.size()]);
+        std::vector<uint8_t>& micro = model.segments.back().micro;
         const std::vector<uint8_t> members = micro;
         micro.resize(kLoopAnchors);
         for (size_t i = 0; i < kLoopAnchors; ++i) {

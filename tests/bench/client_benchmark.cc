@@ -62,7 +62,8 @@ void Print(const std::string& name, std::vector<double> us) {
 
 Table WithDelta(double delta) {
   Table table = testing::TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta =
+      delta;
   return table;
 }
 

@@ -57,9 +57,9 @@ int64_t ProblemsPerPath() {
 void MakeTwoWaveRegimes(SubTable& sub) {
   sub.max_waves = {1, std::numeric_limits<int64_t>::max()};
   for (MacroGroup& group : sub.groups) {
-    for (TableRow& row : group.rows) {
-      const WaveSegment last = row.segments.back();
-      row.segments.resize(2, last);
+    for (GroupModel& model : group.models) {
+      const WaveSegment last = model.segments.back();
+      model.segments.resize(2, last);
     }
   }
 }
@@ -101,7 +101,7 @@ Table AnyTable(Lcg& random) {
   }
   for (SubTable& sub : table.sub_tables) {
     if (random.OneIn(4)) testing::AddLayers(random, table, /*most=*/20, sub);
-    if (random.OneIn(4)) testing::AddSustainedLoad(random, sub);
+    if (random.OneIn(4)) testing::AddPowerLimitSlowdown(random, sub);
   }
   // A table and its decisions have limits (model/table/table_check.h).
   while (!EncodeTable(table).ok()) {
@@ -125,10 +125,10 @@ bool IsAlikeWithManyHeights(const SubTable& sub) {
   std::set<int64_t> heights;
   for (const MacroGroup& group : sub.groups) {
     heights.insert(sub.portfolio[group.lead].configuration[0]);
-    for (const TableRow& row : group.rows) {
-      if (row.segments[0].coefficients != row.segments[1].coefficients ||
-          row.segments[0].step_tiles != row.segments[1].step_tiles ||
-          row.segments[1].min_wave > 1) {
+    for (const GroupModel& model : group.models) {
+      if (model.segments[0].coefficients != model.segments[1].coefficients ||
+          model.segments[0].step_tiles != model.segments[1].step_tiles ||
+          model.segments[1].min_wave > 1) {
         return false;
       }
     }
@@ -202,7 +202,7 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
       const auto rows = (*compiled)->Explain(sub, problem.View());
       const auto chosen =
           std::find_if(rows.begin(), rows.end(),
-                       [](const ExplainedRow& row) { return row.chosen; });
+                       [](const ExplainedGroup& row) { return row.chosen; });
       ASSERT_NE(chosen, rows.end());
       tally.of_layers += chosen->of_layer ? 1 : 0;
       tally.near_ties += chosen->of_layer || rows[0].chosen ? 0 : 1;
@@ -247,12 +247,12 @@ TEST(DecisionExplanationTest, ShowsTheRowsOfTheDecision) {
   for (int seed = 0; seed < 200; ++seed) {
     Lcg random(static_cast<uint64_t>(seed));
     Table table = RandomTable(random);
-    const SustainedLoad& sustained = table.sub_tables[0].sustained;
+    const PowerLimitSlowdown& power_limit = table.sub_tables[0].power_limit;
     if (random.OneIn(4)) {
-      testing::AddSustainedLoad(random, table.sub_tables[0]);
+      testing::AddPowerLimitSlowdown(random, table.sub_tables[0]);
     }
     // The choice compares short launches: what is beyond counts more here.
-    const double most_apart = table.near_tie * (1 + sustained.slowdown);
+    const double most_apart = table.near_tie * (1 + power_limit.slowdown);
     const auto compiled = CompiledTable::Create(EncodeTable(table).value());
     ASSERT_TRUE(compiled.ok());
     for (int i = 0; i < 20; ++i) {

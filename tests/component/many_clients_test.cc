@@ -71,7 +71,7 @@ TEST_F(ManyClientsTest, AllWatchersHearOfANewTable) {
     });
   };
   ASSERT_TRUE(all([&](size_t i) { return clients[i]->watching(); }));
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = 7;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta = 7;
   const std::string digest = node.Promote(table);
   EXPECT_TRUE(all([&](size_t i) { return tuners[i].digest() == digest; }));
   EXPECT_EQ(tuners.back().Resolve({1000}).latency_us, 8);

@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 
 Table WithDelta(double delta) {
   Table table = TinyTable();
-  table.sub_tables[0].groups[0].rows[0].segments[0].coefficients.delta = delta;
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.delta =
+      delta;
   return table;
 }
 

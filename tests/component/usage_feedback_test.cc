@@ -114,7 +114,7 @@ TEST_F(UsageFeedbackTest, WhatIsAskedForIsShownMeasuredAndRefinedFor) {
   }
   ASSERT_TRUE(WaitUntil([this] { return Jobs() == 2; }));
   const v1::JobInfo job = Job(2);
-  EXPECT_TRUE(job.refinement());
+  EXPECT_TRUE(job.top_up());
   EXPECT_EQ(job.kernel(), "copy");
   EXPECT_GE(job.used_problems(), 1);
   EXPECT_THAT(job.reason(), HasSubstr("automatic: 62.1 %"));

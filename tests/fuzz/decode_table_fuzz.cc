@@ -84,7 +84,7 @@ void Decide(const CompiledTable& compiled) {
       const auto rows = compiled.Explain(static_cast<int>(i), problem);
       const auto chosen =
           std::find_if(rows.begin(), rows.end(),
-                       [](const ExplainedRow& row) { return row.chosen; });
+                       [](const ExplainedGroup& row) { return row.chosen; });
       Require(chosen != rows.end() &&
                   chosen->latency_us == decision.latency_us &&
                   chosen->configuration == decision.configuration,

@@ -20,7 +20,7 @@ struct GoldenTable {
   bool large = false;
   bool margins = false;
   bool layers = false;
-  bool sustained = false;
+  bool power_limit = false;
 
   Table Build() const {
     Lcg random(seed);
@@ -30,7 +30,7 @@ struct GoldenTable {
     if (form == WaveForm::kOverlap && !large) MakeOverlap(random, sub);
     if (margins) AddRankMargins(random, sub);
     if (layers) AddLayers(random, table, /*most=*/8, sub);
-    if (sustained) AddSustainedLoad(random, sub);
+    if (power_limit) AddPowerLimitSlowdown(random, sub);
     return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }

@@ -58,7 +58,7 @@ class ScriptedAgent:
             message.candidate.batch_id = batch.batch_id
             message.candidate.index = i
             if excluded is None or i == 0:
-                message.candidate.facts.capacity = 64
+                message.candidate.facts.tiles_per_wave = 64
                 message.candidate.facts.blocks_per_multiprocessor = 16
             else:
                 message.candidate.excluded_reason = excluded

@@ -33,7 +33,8 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
   sub.max_waves = {std::numeric_limits<int64_t>::max()};
   sub.loop_anchors = {1};
   for (size_t i = 0; i < portfolio.size(); ++i) {
-    sub.portfolio.push_back({.configuration = portfolio[i], .capacity = 132});
+    sub.portfolio.push_back(
+        {.configuration = portfolio[i], .tiles_per_wave = 132});
     WaveSegment segment;
     segment.coefficients.delta =
         i == favourite ? 1 : 10 + static_cast<double>(i);
@@ -43,10 +44,11 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
     segment.max_wave = 1000;
     segment.max_iterations = 1e6;
     segment.micro = {static_cast<uint8_t>(i)};
-    TableRow row;
-    row.segments = {segment};
-    sub.groups.push_back(
-        {.lead = static_cast<uint8_t>(i), .capacity = 132, .rows = {row}});
+    GroupModel row;
+    model.segments = {segment};
+    sub.groups.push_back({.lead = static_cast<uint8_t>(i),
+                          .tiles_per_wave = 132,
+                          .rows = {row}});
   }
   return table;
 }

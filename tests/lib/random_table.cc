@@ -202,9 +202,9 @@ void AddPortfolio(Lcg& random, int64_t size, SubTable& sub) {
       return other.configuration == candidate.configuration;
     };
     if (std::any_of(sub.portfolio.begin(), sub.portfolio.end(), same)) continue;
-    candidate.capacity = RandomCapacity(random);
+    candidate.tiles_per_wave = RandomCapacity(random);
     candidate.registers = static_cast<int32_t>(random.Between(0, 255));
-    candidate.local_memory_bytes = random.Between(0, 232448);
+    candidate.shared_memory_bytes = random.Between(0, 232448);
     sub.portfolio.push_back(candidate);
   }
 }
@@ -216,7 +216,7 @@ void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
     const TableCandidate& candidate = sub.portfolio[i];
     const auto fits = [&](const std::vector<uint8_t>& members) {
       const TableCandidate& lead = sub.portfolio[members[0]];
-      return lead.capacity == candidate.capacity &&
+      return lead.tiles_per_wave == candidate.tiles_per_wave &&
              SameMacroGroup(sub.mapping, table.problem_predicates,
                             lead.configuration, candidate.configuration);
     };
@@ -230,11 +230,11 @@ void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
   for (const std::vector<uint8_t>& members : groups) {
     MacroGroup& group = sub.groups.emplace_back();
     group.lead = members[0];
-    group.capacity = sub.portfolio[group.lead].capacity;
+    group.tiles_per_wave = sub.portfolio[group.lead].tiles_per_wave;
     for (size_t r = 0; r < sub.row_regimes.size(); ++r) {
-      TableRow& row = group.rows.emplace_back();
+      GroupModel& model = group.models.emplace_back();
       for (const int64_t max_wave : sub.max_waves) {
-        row.segments.push_back(RandomSegment(random, sub, max_wave, members));
+        model.segments.push_back(RandomSegment(random, sub, max_wave, members));
       }
     }
   }
@@ -270,9 +270,9 @@ Table RandomHead(Lcg& random, TableKind kind) {
 // Gives every segment the first one's fields, but its own floor, bound, last
 // wave and alpha_row.
 void ShareFields(MacroGroup& group) {
-  const WaveSegment first = group.rows[0].segments[0];
-  for (TableRow& row : group.rows) {
-    for (WaveSegment& segment : row.segments) {
+  const WaveSegment first = group.models[0].segments[0];
+  for (GroupModel& model : group.models) {
+    for (WaveSegment& segment : model.segments) {
       WaveSegment shared = first;
       shared.coefficients.alpha_row = segment.coefficients.alpha_row;
       shared.floor_us = segment.floor_us;
@@ -295,8 +295,8 @@ int64_t RandomExtent(Lcg& random, const Dimension& dimension) {
 void MakeOverlap(Lcg& random, SubTable& sub) {
   sub.form = WaveForm::kOverlap;
   for (MacroGroup& group : sub.groups) {
-    for (TableRow& row : group.rows) {
-      for (WaveSegment& segment : row.segments) {
+    for (GroupModel& model : group.models) {
+      for (WaveSegment& segment : model.segments) {
         segment.coefficients.alpha_row =
             static_cast<double>(random.Between(0, 4)) / 110000;
       }
@@ -306,10 +306,10 @@ void MakeOverlap(Lcg& random, SubTable& sub) {
 
 void MakeAlikeAcrossWaves(SubTable& sub) {
   for (MacroGroup& group : sub.groups) {
-    for (TableRow& row : group.rows) {
-      for (WaveSegment& segment : row.segments) {
-        segment.coefficients = row.segments[0].coefficients;
-        segment.step_tiles = row.segments[0].step_tiles;
+    for (GroupModel& model : group.models) {
+      for (WaveSegment& segment : model.segments) {
+        segment.coefficients = model.segments[0].coefficients;
+        segment.step_tiles = model.segments[0].step_tiles;
         segment.min_wave = 1;
       }
     }
@@ -318,8 +318,8 @@ void MakeAlikeAcrossWaves(SubTable& sub) {
 
 void AddRankMargins(Lcg& random, SubTable& sub) {
   for (MacroGroup& group : sub.groups) {
-    for (TableRow& row : group.rows) {
-      for (WaveSegment& segment : row.segments) {
+    for (GroupModel& model : group.models) {
+      for (WaveSegment& segment : model.segments) {
         if (random.OneIn(2)) continue;
         segment.rank_margin = static_cast<uint8_t>(random.Below(256));
       }
@@ -399,9 +399,9 @@ void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub) {
       sub.layers.end());
 }
 
-void AddSustainedLoad(Lcg& random, SubTable& sub) {
-  sub.sustained.from_us = static_cast<double>(random.Between(1, 400));
-  sub.sustained.slowdown = static_cast<double>(random.Between(1, 32)) / 32;
+void AddPowerLimitSlowdown(Lcg& random, SubTable& sub) {
+  sub.power_limit.from_us = static_cast<double>(random.Between(1, 400));
+  sub.power_limit.slowdown = static_cast<double>(random.Between(1, 32)) / 32;
 }
 
 void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem) {

@@ -48,7 +48,7 @@ void AddRankMargins(Lcg& random, SubTable& sub);
 void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub);
 
 // Slows the sub-table's long launches down.
-void AddSustainedLoad(Lcg& random, SubTable& sub);
+void AddPowerLimitSlowdown(Lcg& random, SubTable& sub);
 
 // Moves a problem into one of the sub-table's layers, if it has any.
 void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem);

@@ -103,17 +103,18 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
           at.row_fill > sub.row_regimes[regime].max_fill)) {
     ++regime;
   }
-  const int64_t waves = Waves(at.tiles, group.capacity);
+  const int64_t waves = Waves(at.tiles, group.tiles_per_wave);
   size_t wave_regime = 0;
   while (wave_regime + 1 < sub.max_waves.size() &&
          waves > sub.max_waves[wave_regime]) {
     ++wave_regime;
   }
-  const WaveSegment& segment = group.rows[regime].segments[wave_regime];
+  const WaveSegment& segment = group.models[regime].segments[wave_regime];
   Row row;
   row.segment = &segment;
   row.iterations = at.iterations;
-  row.latency_us = PredictLatencyUs(sub.form, group.capacity, segment, at);
+  row.latency_us =
+      PredictLatencyUs(sub.form, group.tiles_per_wave, segment, at);
   row.extrapolated = !(waves >= segment.min_wave && waves <= segment.max_wave &&
                        at.iterations >= segment.min_iterations &&
                        at.iterations <= segment.max_iterations);
@@ -195,9 +196,9 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   decision.candidate = MicroOf(sub, row);
   decision.configuration = sub.portfolio[decision.candidate].configuration;
   decision.latency_us = row.latency_us;
-  if (row.latency_us > sub.sustained.from_us) {
+  if (row.latency_us > sub.power_limit.from_us) {
     decision.latency_us +=
-        sub.sustained.slowdown * (row.latency_us - sub.sustained.from_us);
+        sub.power_limit.slowdown * (row.latency_us - sub.power_limit.from_us);
   }
   const bool extrapolated = row.extrapolated || row.part_tiles;
   decision.relative_bound = extrapolated ? row.segment->extrapolated_bound

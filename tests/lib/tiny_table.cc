@@ -29,9 +29,9 @@ MacroGroup TwoRowGroup(uint8_t lead, uint8_t far_anchor) {
   segment.min_iterations = 1;
   segment.max_iterations = 64;
   segment.micro = {lead, far_anchor};
-  TableRow row;
-  row.segments = {segment, segment};
-  return {.lead = lead, .capacity = 100, .rows = {row}};
+  GroupModel row;
+  model.segments = {segment, segment};
+  return {.lead = lead, .tiles_per_wave = 100, .rows = {row}};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Table TinyTable() {
   SubTable& sub = table.sub_tables.emplace_back();
   sub.mapping.tiles = Tiles(0, 0);
   sub.mapping.iterations_per_tile = Expression::Constant(1);
-  sub.portfolio = {{.configuration = {256}, .capacity = 4}};
+  sub.portfolio = {{.configuration = {256}, .tiles_per_wave = 4}};
   sub.row_regimes = {RowRegime{}};
   sub.max_waves = {std::numeric_limits<int64_t>::max()};
   sub.loop_anchors = {1};
@@ -57,9 +57,9 @@ Table TinyTable() {
   segment.max_wave = 8;
   segment.max_iterations = 1;
   segment.micro = {0};
-  TableRow row;
-  row.segments = {segment};
-  sub.groups = {{.lead = 0, .capacity = 4, .rows = {row}}};
+  GroupModel row;
+  model.segments = {segment};
+  sub.groups = {{.lead = 0, .tiles_per_wave = 4, .rows = {row}}};
   return table;
 }
 
@@ -73,9 +73,9 @@ Table TwoRowTable() {
   sub.mapping.tiles = Expression::Product({Tiles(0, 0), Tiles(1, 0)});
   sub.mapping.iterations_per_tile = Tiles(2, 0);
   sub.mapping.rows = RowAxis{.dimension = 0, .tile = 0};
-  sub.portfolio = {{.configuration = {64, 2}, .capacity = 100},
-                   {.configuration = {128, 2}, .capacity = 100},
-                   {.configuration = {64, 4}, .capacity = 100}};
+  sub.portfolio = {{.configuration = {64, 2}, .tiles_per_wave = 100},
+                   {.configuration = {128, 2}, .tiles_per_wave = 100},
+                   {.configuration = {64, 4}, .tiles_per_wave = 100}};
   sub.row_regimes = {RowRegime{}};
   sub.max_waves = {1, std::numeric_limits<int64_t>::max()};
   sub.loop_anchors = {8, 32};

@@ -22,12 +22,13 @@ nb::object Record(const char* name) {
   return nb::module_::import_("wavetune.records").attr(name);
 }
 
-nb::object RowRecord(const nb::object& record, const ExplainedRow& row,
+nb::object RowRecord(const nb::object& record, const ExplainedGroup& row,
                      const ConfigurationCache& configurations) {
   return record(configurations.MappingOf(row.configuration),
                 row.coordinates.tiles, row.coordinates.iterations, row.waves,
-                row.capacity, row.latency_us, row.rank_us, row.relative_bound,
-                row.legal, row.chosen, row.extrapolated, row.of_layer);
+                row.tiles_per_wave, row.latency_us, row.rank_us,
+                row.relative_bound, row.legal, row.chosen, row.extrapolated,
+                row.of_layer);
 }
 
 nb::tuple Dimensions(const BoundTuner& self) {
@@ -114,7 +115,7 @@ PyMethodDef methods[] = {
     {"explain", AsMethod(ExplainMethod), METH_FASTCALL | METH_KEYWORDS,
      "explain($self, /, **dimensions)\n--\n\n"
      "Returns what each macro configuration was predicted to take "
-     "(ExplainedRow), the best\nfirst; empty where resolve() answers the "
+     "(ExplainedGroup), the best\nfirst; empty where resolve() answers the "
      "default. For people: slow."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -150,9 +151,9 @@ PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
   ProblemArguments problem;
   if (!reader_.Read(args, positional, names, &problem)) return nullptr;
   try {
-    const nb::object record = Record("ExplainedRow");
+    const nb::object record = Record("ExplainedGroup");
     nb::list rows;
-    for (const ExplainedRow& row : tuner_.Explain(problem.View()))
+    for (const ExplainedGroup& row : tuner_.Explain(problem.View()))
       rows.append(RowRecord(record, row, configurations_));
     return rows.release().ptr();
   } catch (nb::python_error& error) {

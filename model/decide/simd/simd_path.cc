@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "model/decide/simd/row_kernel.h"
+#include "model/decide/simd/lane_kernel.h"
 
 namespace wavetune {
 namespace {
@@ -38,7 +38,7 @@ std::vector<SimdPath> SupportedSimdPaths() {
   std::vector<SimdPath> paths;
   for (const SimdPath path : {SimdPath::kScalar, SimdPath::kNeon,
                               SimdPath::kAvx2, SimdPath::kAvx512}) {
-    if (FindRowKernel(path) != nullptr && CpuRuns(path)) paths.push_back(path);
+    if (FindLaneKernel(path) != nullptr && CpuRuns(path)) paths.push_back(path);
   }
   return paths;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/decide/simd/row_kernel.h"
+#include "model/decide/simd/lane_kernel.h"
 
 namespace wavetune {
 namespace {
@@ -16,7 +16,7 @@ TEST(SimdPathTest, EveryCpuRunsTheScalarPath) {
   ASSERT_FALSE(paths.empty());
   EXPECT_EQ(paths[0], SimdPath::kScalar);
   EXPECT_TRUE(std::is_sorted(paths.begin(), paths.end()));
-  for (const SimdPath path : paths) EXPECT_NE(FindRowKernel(path), nullptr);
+  for (const SimdPath path : paths) EXPECT_NE(FindLaneKernel(path), nullptr);
 }
 
 TEST(SimdPathTest, TheFastestIsTakenUnlessAnotherIsNamed) {
@@ -39,14 +39,14 @@ TEST(SimdPathTest, WhatTheCpuDoesNotRunIsNotTaken) {
 }
 
 #if defined(__x86_64__)
-// A build that lost the flags of row_kernel_avx*.cc would be slow in silence.
+// A build that lost the flags of lane_kernel_avx*.cc would be slow in silence.
 TEST(SimdPathTest, ThisBuildHasTheKernelsOfItsArchitecture) {
-  EXPECT_NE(FindRowKernel(SimdPath::kAvx2), nullptr);
-  EXPECT_NE(FindRowKernel(SimdPath::kAvx512), nullptr);
+  EXPECT_NE(FindLaneKernel(SimdPath::kAvx2), nullptr);
+  EXPECT_NE(FindLaneKernel(SimdPath::kAvx512), nullptr);
 }
 #elif defined(__aarch64__)
 TEST(SimdPathTest, ThisBuildHasTheKernelsOfItsArchitecture) {
-  EXPECT_NE(FindRowKernel(SimdPath::kNeon), nullptr);
+  EXPECT_NE(FindLaneKernel(SimdPath::kNeon), nullptr);
 }
 #endif
 

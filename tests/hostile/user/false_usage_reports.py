@@ -80,7 +80,7 @@ def scenario():
             check(total <= 1.2e6 + (time.monotonic() - since) * 1e6,
                   f"with a hundred more in a row, and forty on connections of their own, it is {total:.3g}")
             jobs = node.json("jobs", "list")["jobs"]
-            check(len(jobs) == 1, "no refinement is queued on that word alone")
+            check(len(jobs) == 1, "no top-up is queued on that word alone")
 
         if os.geteuid() != 0:
             print("skipped: other users' reports need root", flush=True)

@@ -24,7 +24,7 @@ class ExplainedRow(NamedTuple):
     tiles: int  # G
     iterations: float  # L, mean main-loop iterations of a tile
     waves: int
-    capacity: int  # Tiles in flight on the device.
+    tiles_per_wave: int  # Tiles in flight on the device.
     latency_us: float  # Predicted.
     rank_us: float  # What it competes with: more where little or nothing was measured.
     relative_bound: float

@@ -1,0 +1,129 @@
+#include "fit/models/power_limit_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "fit/models/candidate_model.h"
+#include "fit/models/eligibility.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kMostAsked = 64;
+constexpr int kFewestLong = 64;
+constexpr size_t kFactorSteps = 9;  // Slowdowns of 0 to 1/2.
+constexpr size_t kFirstStep = 3;    // H200s had 2 to 4.
+
+bool IsLong(const Observation& observation) {
+  return observation.latency_us > kLongUs;
+}
+
+// A candidate and how many of its observations are long.
+struct Asked {
+  const CandidateState* candidate;
+  int long_ones;
+};
+
+std::vector<Asked> CandidatesWithLongSamples(
+    const SpecialisationState& specialisation) {
+  std::vector<Asked> asked;
+  for (const CandidateState& c : specialisation.candidates) {
+    if (c.observations.size() < kFewestObservations) continue;
+    const auto long_ones = static_cast<int>(
+        std::count_if(c.observations.begin(), c.observations.end(), IsLong));
+    if (long_ones > 0) asked.push_back({&c, long_ones});
+  }
+  std::stable_sort(
+      asked.begin(), asked.end(),
+      [](const Asked& a, const Asked& b) { return a.long_ones > b.long_ones; });
+  if (asked.size() > kMostAsked) asked.resize(kMostAsked);
+  return asked;
+}
+
+class Search {
+ public:
+  Search(const SubTable& axes, int64_t multiprocessors,
+         const std::vector<Asked>& asked)
+      : axes_(axes), multiprocessors_(multiprocessors), asked_(asked) {}
+
+  // Walks from the first guess downhill.
+  size_t Best() {
+    size_t at = kFirstStep;
+    while (at > 0 && ErrorAt(at - 1) <= ErrorAt(at)) --at;
+    if (at < kFirstStep) return at;
+    while (at + 1 < kFactorSteps && ErrorAt(at + 1) < ErrorAt(at)) ++at;
+    return at;
+  }
+
+  // Of the models fitted with this slowdown, as latencies were measured.
+  double ErrorAt(size_t step) {
+    std::optional<double>& error = errors_[step];
+    if (!error.has_value()) {
+      error = MeanError({kLongUs, kSlowdownStep * static_cast<double>(step)});
+    }
+    return *error;
+  }
+
+ private:
+  double MeanError(const PowerLimitSlowdown& load) const {
+    WeightedError error;
+    for (const Asked& a : asked_) {
+      std::vector<Observation> brief = a.candidate->observations;
+      for (Observation& o : brief) o.latency_us = ShortUs(load, o.latency_us);
+      const CandidateModel model =
+          FitCandidate(axes_, a.candidate->candidate->tiles_per_wave,
+                       multiprocessors_, brief);
+      const WeightedError of_one = ErrorOf(axes_, model, brief, load);
+      error.sum += of_one.sum;
+      error.weight += of_one.weight;
+    }
+    return error.Mean();
+  }
+
+  const SubTable& axes_;
+  const int64_t multiprocessors_;
+  const std::vector<Asked>& asked_;
+  std::array<std::optional<double>, kFactorSteps> errors_;
+};
+
+// The step of a serving table's slowdown; kFactorSteps: none of ours.
+size_t StepOf(const PowerLimitSlowdown& load) {
+  for (size_t step = 0; step < kFactorSteps; ++step) {
+    const double slowdown = kSlowdownStep * static_cast<double>(step);
+    if (load.slowdown == slowdown && (step == 0 || load.from_us == kLongUs)) {
+      return step;
+    }
+  }
+  return kFactorSteps;
+}
+
+}  // namespace
+
+PowerLimitSlowdown FitPowerLimitSlowdown(
+    const SpecialisationState& specialisation, int64_t multiprocessors,
+    const PowerLimitSlowdown* serving) {
+  if (specialisation.axes.form != WaveForm::kOverlap) return {};
+  const std::vector<Asked> asked = CandidatesWithLongSamples(specialisation);
+  int long_ones = 0;
+  for (const Asked& a : asked) long_ones += a.long_ones;
+  const size_t served = serving == nullptr ? kFactorSteps : StepOf(*serving);
+  if (long_ones < kFewestLong) {
+    return served < kFactorSteps ? *serving : PowerLimitSlowdown{};
+  }
+  Search search(specialisation.axes, multiprocessors, asked);
+  size_t step = search.Best();
+  // The walk may have ended before it came there. To ask for a gain of 1 or 2 %
+  // lets a plan waver between both: replays of gemm_bf16 chose 0.1 % worse.
+  if (search.ErrorAt(step) >= search.ErrorAt(0)) step = 0;
+  if (served < kFactorSteps &&
+      search.ErrorAt(served) <= search.ErrorAt(step) * (1 + kSlowdownTie)) {
+    step = served;
+  }
+  if (step == 0) return {};
+  return {kLongUs, kSlowdownStep * static_cast<double>(step)};
+}
+
+}  // namespace wavetune

@@ -1,0 +1,123 @@
+// SimdPath::kAvx2: four lanes. Compiled with -mavx2 (model/CMakeLists.txt), and
+// called only where the CPU has it.
+#include "model/decide/simd/lane_kernel.h"
+
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+
+#include "model/decide/simd/lane_kernel_impl.h"
+
+namespace wavetune {
+namespace {
+
+struct Avx2Mask {
+  __m256d bits;  // All of a lane's, or none.
+};
+
+struct Avx2 {
+  using Mask = Avx2Mask;
+  struct Sixteen;
+  static constexpr int kWidth = 4;
+
+  __m256d value;
+
+  static Avx2 Load(const double* from) { return {_mm256_loadu_pd(from)}; }
+  static Avx2 Of(double value) { return {_mm256_set1_pd(value)}; }
+  // Below 2^52 the bits of x are the fraction of 2^52 + x.
+  static Avx2 FromIntegers(const int64_t* from) {
+    const __m256d power = _mm256_set1_pd(0x1p52);
+    const __m256i integers =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return {_mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(integers), power),
+                          power)};
+  }
+  static Avx2 OfInteger(const int64_t* from) {
+    return {_mm256_set1_pd(static_cast<double>(*from))};
+  }
+  static Avx2Mask MaskOf(uint64_t bits) {
+    const __m256i lanes = _mm256_setr_epi64x(1, 2, 4, 8);
+    const __m256i set =
+        _mm256_and_si256(_mm256_set1_epi64x(static_cast<int64_t>(bits)), lanes);
+    return {_mm256_castsi256_pd(_mm256_cmpeq_epi64(set, lanes))};
+  }
+  static Avx2Mask Outside(const int64_t* from, int64_t min, int64_t max) {
+    const __m256i integers =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return {_mm256_castsi256_pd(_mm256_or_si256(
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x(min), integers),
+        _mm256_cmpgt_epi64(integers, _mm256_set1_epi64x(max))))};
+  }
+  void Store(double* to) const { _mm256_storeu_pd(to, value); }
+  void StoreWhole(int32_t* to) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm256_cvttpd_epi32(value));
+  }
+
+  friend Avx2 operator+(Avx2 a, Avx2 b) {
+    return {_mm256_add_pd(a.value, b.value)};
+  }
+  friend Avx2 operator-(Avx2 a, Avx2 b) {
+    return {_mm256_sub_pd(a.value, b.value)};
+  }
+  friend Avx2 operator*(Avx2 a, Avx2 b) {
+    return {_mm256_mul_pd(a.value, b.value)};
+  }
+  friend Avx2 operator/(Avx2 a, Avx2 b) {
+    return {_mm256_div_pd(a.value, b.value)};
+  }
+  // maxpd and minpd give the second operand where neither is larger.
+  friend Avx2 Max(Avx2 a, Avx2 b) { return {_mm256_max_pd(a.value, b.value)}; }
+  friend Avx2 Min(Avx2 a, Avx2 b) { return {_mm256_min_pd(a.value, b.value)}; }
+  friend Avx2 Ceil(Avx2 a) { return {_mm256_ceil_pd(a.value)}; }
+  friend Avx2 Magnitude(Avx2 a) {
+    return {_mm256_andnot_pd(_mm256_set1_pd(-0.0), a.value)};
+  }
+  friend Avx2Mask Greater(Avx2 a, Avx2 b) {
+    return {_mm256_cmp_pd(a.value, b.value, _CMP_GT_OQ)};
+  }
+  friend Avx2Mask AtMost(Avx2 a, Avx2 b) {
+    return {_mm256_cmp_pd(a.value, b.value, _CMP_LE_OQ)};
+  }
+  friend Avx2 LeastOfAll(Avx2 a) {
+    const __m256d halves =
+        _mm256_min_pd(a.value, _mm256_permute2f128_pd(a.value, a.value, 1));
+    return {_mm256_min_pd(halves, _mm256_permute_pd(halves, 0b0101))};
+  }
+  friend Avx2 Select(Avx2Mask mask, Avx2 a, Avx2 b) {
+    return {_mm256_blendv_pd(b.value, a.value, mask.bits)};
+  }
+};
+
+struct Avx2::Sixteen {
+  alignas(32) double values[16];
+
+  void Set(int at, Avx2 some) { some.Store(values + at); }
+  Avx2 Pick(const int64_t* indices) const {
+    return {_mm256_setr_pd(values[indices[0]], values[indices[1]],
+                           values[indices[2]], values[indices[3]])};
+  }
+};
+
+Avx2Mask Either(Avx2Mask a, Avx2Mask b) {
+  return {_mm256_or_pd(a.bits, b.bits)};
+}
+unsigned Bits(Avx2Mask mask) {
+  return static_cast<unsigned>(_mm256_movemask_pd(mask.bits));
+}
+
+constexpr LaneKernel kKernel = MakeRowKernel<Avx2>();
+
+}  // namespace
+
+const LaneKernel* const kAvx2LaneKernel = &kKernel;
+
+}  // namespace wavetune
+
+#else
+
+namespace wavetune {
+const LaneKernel* const kAvx2LaneKernel = nullptr;
+}  // namespace wavetune
+
+#endif

@@ -1,0 +1,102 @@
+#include "profiler_agent/cuda/cuda_rotating_buffers.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "profiler_agent/cuda/cuda_memory.h"
+#include "profiler_agent/cuda/cuda_status.h"
+#include "profiler_agent/measure/agent_log.h"
+#include "profiler_agent/measure/buffer_values.h"
+
+namespace wavetune {
+namespace {
+
+size_t ColdBytesOf(const DeviceFacts& facts, const Argument& argument) {
+  if (!argument.cold || argument.role != ArgumentRole::kInput) return 0;
+  return ColdBytes(
+      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0)),
+      /*is_cpu=*/false);
+}
+
+}  // namespace
+
+CudaRotatingBuffers::CudaRotatingBuffers(const CudaSession& session,
+                                         const DeviceFacts& facts,
+                                         const Argument& argument,
+                                         uint64_t seed)
+    : session_(session),
+      type_(argument.type),
+      is_input_(argument.role == ArgumentRole::kInput),
+      rotation_(ColdBytesOf(facts, argument)),
+      seed_(seed) {}
+
+absl::Status CudaRotatingBuffers::Reserve(size_t bytes) {
+  if (memory_ && rotation_.Suffices(bytes, size_)) return absl::OkStatus();
+  if (memory_ && limited_ && rotation_.Fits(bytes, size_)) {
+    ASSIGN_OR_RETURN(const bool worth_it, CanGrow(bytes));
+    if (!worth_it) return absl::OkStatus();
+  }
+  memory_ = CudaMemory();
+  size_ = 0;
+  rotation_.Reset();
+  ASSIGN_OR_RETURN(const size_t allowed, AllocatableNow(session_));
+  const size_t wanted = WantedBytes(bytes, allowed);
+  if (wanted == 0) return TooLittleMemory(session_, bytes);
+  ASSIGN_OR_RETURN(memory_, AllocateMemory(session_, wanted));
+  size_ = wanted;
+  limited_ = !rotation_.Suffices(bytes, size_);
+  if (limited_) {
+    AgentLog(AgentLogLevel::kWarning,
+             absl::StrCat("too little device memory is free to rotate a cold "
+                          "buffer of ",
+                          bytes, " bytes fully; it may be read warm"));
+  }
+  if (!is_input_) return absl::OkStatus();
+  absl::Status filled = Fill();
+  if (!filled.ok()) memory_ = CudaMemory();
+  return filled;
+}
+
+size_t CudaRotatingBuffers::WantedBytes(size_t bytes, size_t allowed) const {
+  // A rotation takes no more than half, or the other arguments had nothing.
+  if (const size_t wanted = rotation_.WantedBytes(bytes, allowed / 2)) {
+    return wanted;
+  }
+  constexpr size_t kMask = SliceRotation::kAlignment - 1;
+  const size_t slice = (std::max<size_t>(bytes, 1) + kMask) & ~kMask;
+  return slice <= allowed ? slice : 0;
+}
+
+absl::StatusOr<bool> CudaRotatingBuffers::CanGrow(size_t bytes) const {
+  ASSIGN_OR_RETURN(const size_t allowed, AllocatableNow(session_));
+  const size_t wanted = WantedBytes(bytes, allowed + size_);
+  // Not for a little more: it is filled anew.
+  return rotation_.Suffices(bytes, wanted) || wanted >= 2 * size_;
+}
+
+absl::Status CudaRotatingBuffers::Fill() {
+  const std::string pattern = RandomPattern(type_, size_, seed_);
+  RETURN_IF_ERROR(CopyToDevice(session_, memory_.get(), pattern));
+  // The rest on the device: a hundred times faster than over the bus.
+  for (size_t at = pattern.size(); at < size_; at += pattern.size()) {
+    const size_t bytes = std::min(pattern.size(), size_ - at);
+    RETURN_IF_ERROR(CudaRunStatus(
+        session_.driver->cuMemcpyDtoDAsync(memory_.get() + at, memory_.get(),
+                                           bytes, session_.stream),
+        "filling a buffer"));
+  }
+  return Finish(session_);
+}
+
+CUdeviceptr CudaRotatingBuffers::NextSlice(size_t bytes) {
+  return memory_.get() + rotation_.Next(bytes, size_);
+}
+
+absl::Status CudaRotatingBuffers::Write(const std::string& content) {
+  return CopyToDevice(session_, memory_.get(), content);
+}
+
+}  // namespace wavetune
