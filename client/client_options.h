@@ -42,7 +42,7 @@ struct ClientOptions {
   std::string cache_dir =
       "auto";            // "auto": DefaultCacheDir(); empty: no cache.
   double timeout_s = 2;  // Of one call to a daemon; above 0, at most 3600.
-  // Absent: WAVETUNE_MODE (auto, replay, off), else kAuto.
+  // Absent: WAVETUNE_MODE (auto, offline, off), else kAuto.
   std::optional<ClientMode> mode = std::nullopt;
   // A table's payload, or a folder of them (*.table; a cache is one). Empty:
   // WAVETUNE_TABLE_FILE, else none.

@@ -43,11 +43,12 @@ absl::StatusOr<ClientMode> ModeOf(const ClientOptions& options,
   if (options.mode) return *options.mode;
   const Given given{environment("WAVETUNE_MODE"), "WAVETUNE_MODE"};
   if (given.value.empty()) return ClientMode::kAuto;
+  if (given.value == "replay") return ClientMode::kOffline;  // Until 0.1.
   for (const ClientMode mode :
        {ClientMode::kAuto, ClientMode::kOffline, ClientMode::kOff}) {
     if (ToString(mode) == absl::string_view(given.value)) return mode;
   }
-  return Illegal(given, given.value, "auto, replay or off");
+  return Illegal(given, given.value, "auto, offline or off");
 }
 
 // A program that says no means it; where it says nothing or yes, a user may
@@ -167,7 +168,7 @@ absl::string_view ToString(ClientMode mode) {
     case ClientMode::kAuto:
       return "auto";
     case ClientMode::kOffline:
-      return "replay";
+      return "offline";
     case ClientMode::kOff:
       return "off";
   }

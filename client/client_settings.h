@@ -42,7 +42,7 @@ absl::StatusOr<ClientSettings> ResolveSettings(
     const ClientOptions& options,
     const Environment& environment = EnvironmentVariable);
 
-// Returns the word for WAVETUNE_MODE: "auto", "replay", "off". Cannot fail.
+// Returns the word for WAVETUNE_MODE: "auto", "offline", "off". Cannot fail.
 absl::string_view ToString(ClientMode mode);
 
 }  // namespace wavetune

@@ -66,10 +66,16 @@ TEST(ClientSettingsTest, IllegalUsageSettingsNameTheLegalOnes) {
   }
 }
 
+TEST(ClientSettingsTest, TheFormerNameOfOfflineIsStillUnderstood) {
+  const auto settings = Resolve({}, {{"WAVETUNE_MODE", "replay"}});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->mode, ClientMode::kOffline);
+}
+
 TEST(ClientSettingsTest, TheEnvironmentSpeaksWhereTheProgramDoesNot) {
   const std::string digest(64, 'a');
   const Variables variables = {{"WAVETUNE_ENDPOINT", "/a.sock,node2:7000"},
-                               {"WAVETUNE_MODE", "replay"},
+                               {"WAVETUNE_MODE", "offline"},
                                {"WAVETUNE_TABLE_FILE", "/tmp"},
                                {"WAVETUNE_PIN", "gemm=" + digest}};
   const auto settings = Resolve({}, variables);
@@ -95,7 +101,7 @@ TEST(ClientSettingsTest, TheEnvironmentSpeaksWhereTheProgramDoesNot) {
 
 TEST(ClientSettingsTest, AnIllegalModeNamesTheLegalOnes) {
   ExpectIllegal({}, {{"WAVETUNE_MODE", "fast"}}, "WAVETUNE_MODE is \"fast\"",
-                "auto, replay or off");
+                "auto, offline or off");
   ExpectIllegal({}, {{"WAVETUNE_MODE", "AUTO"}}, "WAVETUNE_MODE", "auto");
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "formats/text_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/source_paths.h"
@@ -158,6 +159,23 @@ TEST_F(KernelFolderTest, RefusesSourcesOutsideOfTheFolder) {
 TEST_F(KernelFolderTest, SyntaxErrorsCarryLineAndColumn) {
   Write("manifest.textproto", "name: \"copy\"\ndimensions { nam: \"n\" }\n");
   EXPECT_THAT(LoadError(), HasSubstr("line 2, column 17"));
+}
+
+TEST_F(KernelFolderTest, FieldsMayHaveTheNamesOfEarlierReleases) {
+  const std::string launch =
+      "block_size { constant: 1 } blocks { parameter: \"groups\" } "
+      "shared_memory_bytes { constant: 64 } vendor_baselines { library: "
+      "'the peers\\' groups' }";
+  const std::string former =
+      "group_size { constant: 1 } groups { parameter: \"groups\" } "
+      "local_memory_bytes { constant: 64 } # peers \"groups\npeers { library: "
+      "'the peers\\' groups' }";
+  const auto parsed = [](const std::string& fields) {
+    v1::Implementation implementation;
+    EXPECT_TRUE(ParseTextFormat(fields, &implementation).ok());
+    return implementation.SerializeAsString();
+  };
+  EXPECT_EQ(parsed(former), parsed(launch));
 }
 
 TEST_F(KernelFolderTest, EveryUnknownNameIsReportedAtOnceWithItsPlace) {

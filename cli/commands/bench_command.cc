@@ -210,13 +210,15 @@ void AddBenchCommand(CommandRegistry& registry) {
       registry.root(), "bench",
       "Measures the table's choices and the default at given shapes, and with "
       "--exhaustive every candidate (the leaders again, interleaved); prints "
-      "regret and speed-up. With --peers also vendor libraries. With --record "
+      "regret and speed-up. With --vendor-baselines also vendor libraries. "
+      "With --record "
       "it also measures what profiling could ask for, and writes all of it as "
       "a "
       "trace that `wavetune evaluate` and the replay backend read.",
       {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
-       "wavetune bench gemm_bf16 --shapes shapes.csv --exhaustive --peers",
+       "wavetune bench gemm_bf16 --shapes shapes.csv --exhaustive "
+       "--vendor-baselines",
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
        "wavetune bench gemm_bf16 --shapes shapes.csv --record "
        "traces/gemm_bf16"},
@@ -245,7 +247,7 @@ void AddBenchCommand(CommandRegistry& registry) {
       ->check(NumberIn(1, 100))
       ->capture_default_str();
   command->add_flag(
-      "--peers", options->vendor_baselines,
+      "--vendor-baselines,--peers", options->vendor_baselines,
       "Measure the vendor libraries that the kernel's manifest "
       "names at the same shapes, in turns with the table's choice, "
       "the default and, with --exhaustive, the leaders");

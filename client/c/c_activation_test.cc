@@ -105,7 +105,7 @@ TEST_F(COfflineTest, SaysWhereAManifestIsWrong) {
 
 TEST_F(COfflineTest, HasTheModeThatItIsGiven) {
   for (const int mode :
-       {WAVETUNE_MODE_AUTO, WAVETUNE_MODE_REPLAY, WAVETUNE_MODE_OFF}) {
+       {WAVETUNE_MODE_AUTO, WAVETUNE_MODE_OFFLINE, WAVETUNE_MODE_OFF}) {
     options_.mode = mode;
     EXPECT_EQ(wavetune_client_mode(ConnectInC(options_).get()), mode);
   }

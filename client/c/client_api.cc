@@ -61,7 +61,7 @@ absl::StatusOr<std::optional<ClientMode>> ModeOf(int32_t number) {
       return std::nullopt;
     case WAVETUNE_MODE_AUTO:
       return ClientMode::kAuto;
-    case WAVETUNE_MODE_REPLAY:
+    case WAVETUNE_MODE_OFFLINE:
       return ClientMode::kOffline;
     case WAVETUNE_MODE_OFF:
       return ClientMode::kOff;

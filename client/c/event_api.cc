@@ -72,7 +72,7 @@ int wavetune_client_mode(const wavetune_client* client) {
     case ClientMode::kAuto:
       return WAVETUNE_MODE_AUTO;
     case ClientMode::kOffline:
-      return WAVETUNE_MODE_REPLAY;
+      return WAVETUNE_MODE_OFFLINE;
     case ClientMode::kOff:
       return WAVETUNE_MODE_OFF;
   }

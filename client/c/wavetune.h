@@ -111,9 +111,10 @@ typedef struct wavetune_tuner wavetune_tuner;
 /* Where decisions come from. */
 enum {
   WAVETUNE_MODE_UNSPECIFIED = 0,
-  WAVETUNE_MODE_AUTO = 1,   /* The daemon, else what is local. */
-  WAVETUNE_MODE_REPLAY = 2, /* Local files only; nothing changes. */
-  WAVETUNE_MODE_OFF = 3     /* The kernel's default, always. */
+  WAVETUNE_MODE_AUTO = 1,    /* The daemon, else what is local. */
+  WAVETUNE_MODE_OFFLINE = 2, /* Local files only; nothing changes. */
+  WAVETUNE_MODE_REPLAY = WAVETUNE_MODE_OFFLINE, /* Its name until 0.1. */
+  WAVETUNE_MODE_OFF = 3 /* The kernel's default, always. */
 };
 
 /* Every member may stay zero. Start from WAVETUNE_CLIENT_OPTIONS_INIT. */

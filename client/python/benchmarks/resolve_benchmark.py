@@ -60,7 +60,7 @@ def find_tuner(arguments):
     with tempfile.TemporaryDirectory() as folder:
         options = {"cache_dir": Path(folder) / "cache", "timeout_s": 1}
         if arguments.table:
-            options |= {"mode": "replay", "table_file": arguments.table}
+            options |= {"mode": "offline", "table_file": arguments.table}
         else:
             tables.add_to_cache(Path(folder) / "cache", "gemm")
         return wavetune.connect(f"unix:{folder}/nobody.sock", **options).tuner(tables.KERNEL)

@@ -53,7 +53,7 @@ void AddPolicies(nb::module_& module) {
       .value("AUTO", ClientMode::kAuto,
              "The daemon, else the local cache, else the table file, else the "
              "kernel's default.")
-      .value("REPLAY", ClientMode::kOffline,
+      .value("OFFLINE", ClientMode::kOffline,
              "Local files only; nothing changes while the process runs.")
       .value("OFF", ClientMode::kOff, "The kernel's default, always.");
   nb::enum_<ActivationPolicy>(module, "Activation",

@@ -39,7 +39,7 @@ def test_the_cache_folder_may_be_a_path_a_text_or_the_environments(tmp_path, mon
 
 
 def test_several_tables_are_a_choice_that_the_message_lists():
-    client = wavetune.connect(mode="replay", table_file=tables.GOLDEN, cache_dir=None)
+    client = wavetune.connect(mode="offline", table_file=tables.GOLDEN, cache_dir=None)
     with pytest.raises(wavetune.FailedPreconditionError, match="give a device, fingerprint or digest") as raised:
         client.tuner(tables.KERNEL)
     for name in tables.DIMENSIONS:
@@ -49,12 +49,12 @@ def test_several_tables_are_a_choice_that_the_message_lists():
 
 
 def test_a_table_file_decides_without_daemon_and_cache(gemm, monkeypatch):
-    client = wavetune.connect(mode=wavetune.Mode.REPLAY, table_file=tables.path("gemm"), cache_dir=None)
-    assert (client.mode, client.watching) == (wavetune.Mode.REPLAY, False)
+    client = wavetune.connect(mode=wavetune.Mode.OFFLINE, table_file=tables.path("gemm"), cache_dir=None)
+    assert (client.mode, client.watching) == (wavetune.Mode.OFFLINE, False)
     decision = client.tuner(tables.KERNEL).resolve(m=11, n=24, k=8)
     assert decision.origin is wavetune.Origin.FILE
     assert decision.configuration == gemm.resolve(m=11, n=24, k=8).configuration
-    monkeypatch.setenv("WAVETUNE_MODE", "replay")
+    monkeypatch.setenv("WAVETUNE_MODE", "offline")
     monkeypatch.setenv("WAVETUNE_TABLE_FILE", str(tables.path("gemm")))
     assert wavetune.connect(cache_dir=None).tuner(tables.KERNEL).digest == tables.digest("gemm")
 
@@ -67,10 +67,15 @@ def test_a_client_that_is_off_answers_the_default():
     assert decision.configuration == tuner.default_configuration
 
 
+def test_the_former_name_of_offline_is_still_understood():
+    client = wavetune.connect(mode="replay", table_file=tables.GOLDEN, cache_dir=None)
+    assert client.mode == wavetune.Mode.OFFLINE
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "fast"}, 'mode "fast" is none: use auto, replay, off'),
+        ({"mode": "fast"}, 'mode "fast" is none: use auto, offline, off'),
         ({"table_file": "/nowhere"}, "/nowhere"),
         ({"pin": "gemm"}, "gemm"),
     ],
@@ -83,7 +88,7 @@ def test_options_that_make_no_sense_are_value_errors(options, message):
 def test_a_pinned_set_decides_and_its_digest_is_what_ranks_compare():
     digest = tables.digest("gemm")
     client = wavetune.connect(
-        mode="replay", table_file=tables.GOLDEN, cache_dir=None, pin=f"{tables.KERNEL}={digest}"
+        mode="offline", table_file=tables.GOLDEN, cache_dir=None, pin=f"{tables.KERNEL}={digest}"
     )
     tuner = client.tuner(tables.KERNEL)
     assert (tuner.digest, tuner.activation) == (digest, wavetune.Activation.PINNED)

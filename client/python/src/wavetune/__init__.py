@@ -86,7 +86,7 @@ def connect(
     """Returns a client of the node's daemon. A daemon that is down is no error: tuner() then uses local files.
 
     endpoint: the daemon's reader socket (unix:/path or a path). None: WAVETUNE_ENDPOINT, else the default socket.
-    mode: where decisions come from, a Mode or "auto", "replay", "off". None: WAVETUNE_MODE, else Mode.AUTO.
+    mode: where decisions come from, a Mode or "auto", "offline", "off". None: WAVETUNE_MODE, else Mode.AUTO.
     cache_dir: where fetched tables are kept. "auto": WAVETUNE_CACHE_DIR, else the user's cache folder; None: nowhere.
     table_file: a table's payload, or a folder of them. None: WAVETUNE_TABLE_FILE, else none.
     pin: the table set that all tuners keep to, its digest or "kernel=digest,kernel=digest". None: WAVETUNE_PIN, else
@@ -114,6 +114,8 @@ def _mode(mode: Union[Mode, str, None]) -> Optional[Mode]:
     if not isinstance(mode, str):
         return mode
     known = {known.name.lower(): known for known in Mode}
+    if mode == "replay":  # The name of "offline" until 0.1.
+        return Mode.OFFLINE
     if mode not in known:
         raise InvalidArgumentError(f'mode "{mode}" is none: use {", ".join(known)}')
     return known[mode]

@@ -54,7 +54,7 @@ class Mode(enum.Enum):
 
     AUTO = 0
     """The daemon, else the local cache, else the table file, else the kernel's default."""
-    REPLAY = 1
+    OFFLINE = 1
     """Local files only; nothing changes while the process runs."""
     OFF = 2
     """The kernel's default, always."""
