@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/daemon_connection.h"
-#include "client/endpoint.h"
+#include "client/src/endpoint.h"
 
 namespace wavetune::cli {
 

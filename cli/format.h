@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/relation.h"
 #include "model/table/table.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

@@ -9,7 +9,7 @@
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
 #include "cli/interrupt.h"
-#include "client/endpoint.h"
+#include "client/src/endpoint.h"
 #include "formats/foreign_text.h"
 #include "formats/status.h"
 #include "grpcpp/client_context.h"

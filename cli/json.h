@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "google/protobuf/message.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "nlohmann/json.hpp"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

@@ -7,7 +7,7 @@
 #include "base/status_macros.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
-#include "client/client.h"
+#include "wavetune/client.h"
 
 namespace wavetune::cli {
 namespace {

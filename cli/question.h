@@ -10,7 +10,7 @@
 #include "cli/command_registry.h"
 #include "cli/json.h"
 #include "cli/problem_arguments.h"
-#include "client/tuner.h"
+#include "wavetune/tuner.h"
 
 namespace wavetune::cli {
 

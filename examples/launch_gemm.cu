@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "client/client.h"
-#include "launch/exported_kernel.h"
+#include "wavetune/client.h"
+#include "wavetune/exported_kernel.h"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/client.h"
+#include "wavetune/client.h"
 
 namespace {
 

@@ -27,13 +27,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/measure_item.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
 #include "model/table/table.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -8,13 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "model/decide/compiled_table.h"
-#include "model/decide/decision.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
 #include "proto/wavetune/v1/decision_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

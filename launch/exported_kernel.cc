@@ -1,4 +1,4 @@
-#include "launch/exported_kernel.h"
+#include "wavetune/exported_kernel.h"
 
 #include <cstddef>
 #include <filesystem>

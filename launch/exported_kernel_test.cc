@@ -1,5 +1,5 @@
 // What reaches the driver. A table of fakes stands for it: no GPU is needed.
-#include "launch/exported_kernel.h"
+#include "wavetune/exported_kernel.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "launch/launch_driver.h"
 #include "model/kernel/launch_descriptor.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "launch/launch_driver.h"
 #include "launch/launch_file.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

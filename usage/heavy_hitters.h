@@ -27,7 +27,7 @@
 #include <map>
 #include <vector>
 
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

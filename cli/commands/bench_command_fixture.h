@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands/daemon_command_fixture.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 
 namespace wavetune::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "client/tuner.h"
 #include "model/decide/compiled_table.h"
-#include "model/decide/decision.h"
+#include "wavetune/decision.h"
+#include "wavetune/tuner.h"
 
 namespace wavetune::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/fake_daemon.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/source_paths.h"

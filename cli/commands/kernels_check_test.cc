@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "cli/command_line_fixture.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/source_paths.h"

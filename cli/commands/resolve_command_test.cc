@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/command_line_fixture.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/tiny_table.h"

@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "model/decide/compiled_table.h"
-#include "model/decide/decision.h"
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
+#include "wavetune/configuration.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "cli/problem_arguments.h"
 #include "cli/report/map_axes.h"
-#include "model/decide/decision.h"
+#include "wavetune/decision.h"
 
 namespace wavetune::cli {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/decide/compiled_table.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "cli/report/report_input.h"
-#include "model/decide/decision.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

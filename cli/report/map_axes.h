@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "cli/report/configuration_map.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

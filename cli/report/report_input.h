@@ -10,8 +10,8 @@
 #include "cli/evaluate/decisions_csv.h"
 #include "formats/trace_candidates.h"
 #include "model/decide/compiled_table.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::cli {
 

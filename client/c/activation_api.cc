@@ -7,11 +7,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "client/activation.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
 #include "client/c/output_buffer.h"
-#include "client/c/wavetune.h"
+#include "wavetune/activation.h"
+#include "wavetune/wavetune.h"
 
 namespace {
 

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/c/wavetune.h"
+#include "wavetune/wavetune.h"
 
 namespace wavetune::c_api {
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/c/wavetune.h"
+#include "wavetune/wavetune.h"
 
 enum { kMaxExtents = 16, kMaxRepeated = 1024 };
 

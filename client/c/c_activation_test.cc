@@ -8,13 +8,13 @@
 
 #include "base/digest.h"
 #include "client/c/test_handles.h"
-#include "client/c/wavetune.h"
-#include "client/client.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune/client.h"
+#include "wavetune/wavetune.h"
 
 namespace wavetune {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "client/c/test_handles.h"
-#include "client/c/wavetune.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune/wavetune.h"
 
 namespace wavetune {
 namespace {

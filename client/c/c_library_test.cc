@@ -14,8 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/client.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/lcg.h"
@@ -23,6 +22,7 @@
 #include "tests/lib/random_table.h"
 #include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune/client.h"
 
 namespace wavetune {
 namespace {

@@ -9,13 +9,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "client/activation.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
 #include "client/c/option_struct.h"
 #include "client/c/output_buffer.h"
-#include "client/c/wavetune.h"
-#include "client/client_options.h"
+#include "wavetune/activation.h"
+#include "wavetune/client_options.h"
+#include "wavetune/wavetune.h"
 
 namespace {
 

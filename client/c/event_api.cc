@@ -5,9 +5,9 @@
 #include "absl/status/status.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
-#include "client/c/wavetune.h"
-#include "client/client_event.h"
-#include "client/client_options.h"
+#include "wavetune/client_event.h"
+#include "wavetune/client_options.h"
+#include "wavetune/wavetune.h"
 
 namespace {
 

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "client/c/wavetune.h"
-#include "client/client.h"
-#include "client/tuner.h"
+#include "wavetune/client.h"
+#include "wavetune/tuner.h"
+#include "wavetune/wavetune.h"
 
 struct wavetune_client {
   std::unique_ptr<wavetune::Client> client;

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/c/api_error.h"
-#include "client/c/wavetune.h"
+#include "wavetune/wavetune.h"
 
 namespace wavetune::c_api {
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/configuration.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune::c_api {
 

@@ -7,8 +7,8 @@
 #include "absl/types/span.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
-#include "client/c/wavetune.h"
-#include "model/decide/decision.h"
+#include "wavetune/decision.h"
+#include "wavetune/wavetune.h"
 
 namespace {
 

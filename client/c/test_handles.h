@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "client/c/wavetune.h"
 #include "gtest/gtest.h"
+#include "wavetune/wavetune.h"
 
 namespace wavetune::testing {
 

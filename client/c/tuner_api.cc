@@ -7,7 +7,7 @@
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
 #include "client/c/output_buffer.h"
-#include "client/c/wavetune.h"
+#include "wavetune/wavetune.h"
 
 namespace {
 

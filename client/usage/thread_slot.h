@@ -23,8 +23,8 @@ namespace internal {
 
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
 
-// Not initial-exec, for the reason that client/read_section.h gives: a library
-// with such a variable and the decision memo cannot be loaded late.
+// Not initial-exec, for the reason that client/src/read_section.h gives: a
+// library with such a variable and the decision memo cannot be loaded late.
 extern constinit thread_local uint32_t thread_slot;
 
 // Takes a number for the calling thread and returns it. Allocates nothing; one

@@ -31,10 +31,10 @@
 #include <vector>
 
 #include "client/usage/thread_slot.h"
-#include "model/decide/decision.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "usage/usage_weights.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -15,8 +15,8 @@
 #include "absl/types/span.h"
 #include "fit/models/candidate_model.h"
 #include "fit/samples/observation.h"
-#include "model/kernel/configuration.h"
 #include "model/table/table.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

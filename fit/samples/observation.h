@@ -3,7 +3,7 @@
 #define WAVETUNE_FIT_SAMPLES_OBSERVATION_H_
 
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

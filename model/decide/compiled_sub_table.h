@@ -26,8 +26,8 @@
 #include "model/decide/segment_planes.h"
 #include "model/decide/simd/lane_kernel.h"
 #include "model/decide/simd/simd_path.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -21,13 +21,13 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/decide/decision.h"
 #include "model/decide/decision_memo.h"
 #include "model/decide/group_answer.h"
 #include "model/decide/simd/simd_path.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

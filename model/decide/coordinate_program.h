@@ -28,8 +28,8 @@
 #include "model/decide/constant_divider.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
 #include "model/table/table_check.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -1,4 +1,4 @@
-#include "model/decide/decision.h"
+#include "wavetune/decision.h"
 
 namespace wavetune {
 

@@ -28,8 +28,8 @@
 #include "model/decide/row_classes.h"
 #include "model/decide/segment_planes.h"
 #include "model/decide/simd/lane_kernel.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

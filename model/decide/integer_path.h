@@ -21,8 +21,8 @@
 #include "model/decide/part_tiles.h"
 #include "model/decide/row_classes.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

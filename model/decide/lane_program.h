@@ -29,7 +29,7 @@
 #include "model/decide/coordinate_program.h"
 #include "model/decide/simd/lane_kernel.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/kernel/configuration.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 namespace {

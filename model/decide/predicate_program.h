@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "model/decide/constant_divider.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/relation.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "model/decide/constant_divider.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

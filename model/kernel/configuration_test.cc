@@ -1,4 +1,4 @@
-#include "model/kernel/configuration.h"
+#include "wavetune/configuration.h"
 
 #include <cstdint>
 #include <type_traits>

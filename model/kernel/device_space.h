@@ -17,9 +17,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_faults.h"
 #include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/wave_form.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

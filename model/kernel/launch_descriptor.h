@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/tensor_map_plan.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -17,8 +17,8 @@
 #include <optional>
 #include <vector>
 
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

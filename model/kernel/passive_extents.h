@@ -7,7 +7,7 @@
 
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_structure.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

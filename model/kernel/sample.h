@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

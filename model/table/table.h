@@ -22,12 +22,12 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/wave_form.h"
 #include "model/table/power_limit_slowdown.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -18,9 +18,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_handle.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_tensor_map.h"
 #include "profiler_agent/cuda/launch_shape.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

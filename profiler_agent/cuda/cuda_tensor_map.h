@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/tensor_map_plan.h"
 #include "profiler_agent/cuda/cuda_driver.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/launch_descriptor.h"
-#include "model/kernel/problem.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

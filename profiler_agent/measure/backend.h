@@ -17,12 +17,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
 #include "profiler_agent/measure/reference_use.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

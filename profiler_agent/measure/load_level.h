@@ -10,7 +10,7 @@
 #define WAVETUNE_PROFILER_AGENT_MEASURE_LOAD_LEVEL_H_
 
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

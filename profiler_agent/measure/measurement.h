@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
 #include "profiler_agent/measure/backend.h"
 #include "profiler_agent/measure/stopping_rule.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

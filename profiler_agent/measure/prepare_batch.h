@@ -18,10 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "model/kernel/configuration.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
 #include "profiler_agent/measure/backend.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -25,13 +25,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/problem.h"
 #include "profiler_agent/measure/argument_guards.h"
 #include "profiler_agent/measure/check_inputs.h"
 #include "profiler_agent/measure/output_comparison.h"
 #include "profiler_agent/measure/reference_use.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -23,9 +23,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/configuration.h"
 #include "server/store/records.h"
 #include "server/store/sample_store.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

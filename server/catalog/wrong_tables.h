@@ -11,10 +11,10 @@
 #include <functional>
 #include <string>
 
-#include "model/kernel/configuration.h"
 #include "model/table/table.h"
 #include "server/catalog/table_catalog.h"
 #include "server/store/sample_store.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "fit/profile.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
-#include "model/kernel/problem.h"
 #include "model/kernel/sample.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

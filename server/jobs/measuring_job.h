@@ -24,8 +24,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fit/plan/recording_plan.h"
-#include "model/decide/decision.h"
-#include "model/kernel/problem.h"
 #include "server/jobs/candidate_pool.h"
 #include "server/jobs/failed_pairs.h"
 #include "server/jobs/job_control.h"
@@ -33,6 +31,8 @@
 #include "server/jobs/job_services.h"
 #include "server/jobs/recorder.h"
 #include "server/jobs/recording.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 #include "server/store/records.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
 

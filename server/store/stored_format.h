@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/problem.h"
 #include "server/store/stored_records.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

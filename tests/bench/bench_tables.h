@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
 #include "tests/lib/random_table.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::bench {
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "client/c/wavetune.h"
-#include "client/client.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "model/table/table_codec.h"
 #include "tests/bench/bench_tables.h"
 #include "tests/lib/random_table.h"
+#include "wavetune/client.h"
+#include "wavetune/wavetune.h"
 
 namespace wavetune {
 namespace {

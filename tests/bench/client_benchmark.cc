@@ -29,8 +29,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/client.h"
-#include "client/daemon_link.h"
+#include "client/src/daemon_link.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -38,6 +37,7 @@
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "tests/lib/table_node.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune/client.h"
 
 namespace wavetune {
 namespace {

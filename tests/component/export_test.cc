@@ -8,12 +8,12 @@
 #include "formats/kernel_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launch/exported_kernel.h"
 #include "model/table/table_codec.h"
 #include "nlohmann/json.hpp"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/source_paths.h"
+#include "wavetune/exported_kernel.h"
 
 namespace wavetune::testing {
 namespace {

@@ -66,7 +66,7 @@ TEST(IncludeBoundaryTest, FindsABreachInATreeOnDisk) {
 TEST(IncludeBoundaryTest, BaseKnowsNothingOfKernels) {
   EXPECT_TRUE(Allows("base/own_files.cc", "<sys/stat.h>"));
   EXPECT_TRUE(Allows("base/digest.cc", "<openssl/evp.h>"));
-  EXPECT_FALSE(Allows("base/log.cc", "\"model/kernel/problem.h\""));
+  EXPECT_FALSE(Allows("base/log.cc", "\"client/include/wavetune/problem.h\""));
   EXPECT_FALSE(Allows("base/log.cc", "\"proto/wavetune/v1/types.pb.h\""));
 }
 
@@ -102,7 +102,8 @@ TEST(IncludeBoundaryTest, FoldersOfModelAndFitUseOnlyThoseTheyMay) {
   EXPECT_TRUE(Allows("model/decide/simd/a.cc", "\"model/decide/a.h\""));
   EXPECT_TRUE(Allows("fit/models/a.cc", "\"fit/samples/a.h\""));
   EXPECT_TRUE(Allows("fit/models/a.cc", "\"base/status_macros.h\""));
-  EXPECT_TRUE(Allows("fit/plan/a.cc", "\"model/decide/decision.h\""));
+  EXPECT_TRUE(
+      Allows("fit/plan/a.cc", "\"client/include/wavetune/decision.h\""));
   EXPECT_TRUE(Allows("fit/plan/a.cc", "\"fit/profile.h\""));
   EXPECT_TRUE(Allows("fit/models/a_test.cc", "\"fit/build/fit_notes.h\""));
 
@@ -121,8 +122,9 @@ TEST(IncludeBoundaryTest, FormatsAreForClientsToo) {
   EXPECT_TRUE(Allows("formats/status.cc", "<grpcpp/support/status.h>"));
   EXPECT_FALSE(Allows("formats/kernel.cc", "\"fit/profile.h\""));
   EXPECT_FALSE(Allows("formats/kernel.cc", "\"server/jobs/job.h\""));
-  EXPECT_FALSE(Allows("formats/kernel.cc", "\"client/tuner.h\""));
-  EXPECT_FALSE(Allows("client/tuner.cc", "\"fit/profile.h\""));
+  EXPECT_FALSE(
+      Allows("formats/kernel.cc", "\"client/include/wavetune/tuner.h\""));
+  EXPECT_FALSE(Allows("client/src/tuner.cc", "\"fit/profile.h\""));
   EXPECT_FALSE(Allows("profiler_agent/link/a.cc", "\"fit/profile.h\""));
 }
 
@@ -158,7 +160,8 @@ TEST(IncludeBoundaryTest, ServerClientAndAgentNeverIncludeEachOther) {
     EXPECT_TRUE(Allows("tests/component/a_test.cc", "\"" + from + "/b.h\""));
     EXPECT_FALSE(Allows(from + "/a.cc", "\"cli/format.h\"")) << from;
   }
-  EXPECT_TRUE(Allows("cli/question.cc", "\"client/client.h\""));
+  EXPECT_TRUE(
+      Allows("cli/question.cc", "\"client/include/wavetune/client.h\""));
   EXPECT_FALSE(Allows("cli/question.cc", "\"server/daemon.h\""));
 }
 

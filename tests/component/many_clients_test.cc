@@ -8,13 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "client/client.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/table_node.h"
 #include "tests/lib/tiny_table.h"
+#include "wavetune/client.h"
 
 namespace wavetune::testing {
 namespace {

@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "client/client.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
 #include "server/daemon_fixture.h"
+#include "wavetune/client.h"
 
 namespace wavetune {
 namespace {

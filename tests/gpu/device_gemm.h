@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/problem.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::testing {
 

@@ -19,16 +19,16 @@
 #include <thread>
 #include <vector>
 
-#include "client/client.h"
-#include "client/fake_node.h"
+#include "client/src/fake_node.h"
 #include "formats/kernel_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launch/exported_kernel.h"
 #include "profiler_agent/commands/export_command.h"
 #include "tests/gpu/device_gemm.h"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/source_paths.h"
+#include "wavetune/client.h"
+#include "wavetune/exported_kernel.h"
 
 namespace wavetune::testing {
 namespace {

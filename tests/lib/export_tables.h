@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/configuration.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune::testing {
 

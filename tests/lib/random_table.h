@@ -9,9 +9,9 @@
 #ifndef WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_
 #define WAVETUNE_TESTS_LIB_RANDOM_TABLE_H_
 
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
 #include "tests/lib/lcg.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::testing {
 

@@ -8,9 +8,9 @@
 
 #include <string>
 
-#include "model/decide/decision.h"
-#include "model/kernel/problem.h"
 #include "model/table/table.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::testing {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "client/client.h"
 #include "client/python/native/bound_tuner.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/client.h"
 
 namespace wavetune::python {
 

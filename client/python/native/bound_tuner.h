@@ -11,8 +11,8 @@
 
 #include "client/python/native/configuration_cache.h"
 #include "client/python/native/keyword_reader.h"
-#include "client/tuner.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/tuner.h"
 
 namespace wavetune::python {
 

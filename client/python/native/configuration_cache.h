@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
-#include "model/decide/decision.h"
-#include "model/kernel/configuration.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/configuration.h"
+#include "wavetune/decision.h"
 
 namespace wavetune::python {
 

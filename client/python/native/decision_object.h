@@ -12,8 +12,8 @@
 
 #include <cstdint>
 
-#include "model/decide/decision.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/decision.h"
 
 namespace wavetune::python {
 

@@ -28,8 +28,8 @@
 #include "client/python/native/extents_reader.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/problem.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/problem.h"
 
 namespace wavetune::python {
 

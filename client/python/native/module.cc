@@ -1,13 +1,13 @@
 // The extension module wavetune._native: what wavetune/__init__.py exports.
-#include "client/activation.h"
-#include "client/client_event.h"
-#include "client/client_options.h"
 #include "client/python/native/bound_client.h"
 #include "client/python/native/bound_tuner.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/empty_function.h"
-#include "model/decide/decision.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/activation.h"
+#include "wavetune/client_event.h"
+#include "wavetune/client_options.h"
+#include "wavetune/decision.h"
 
 namespace wavetune::python {
 namespace {

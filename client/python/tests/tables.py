@@ -35,7 +35,7 @@ def fingerprint(name: str) -> str:
 
 
 def add_to_cache(folder: Path, *names: str) -> None:
-    """Makes a cache of golden tables (client/table_cache.h has the layout)."""
+    """Makes a cache of golden tables (client/src/table_cache.h has the layout)."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in names:
         payload = path(name).read_bytes()

@@ -1,7 +1,7 @@
 // Decides one problem, or says why not.
 #include <iostream>
 
-#include "client/client.h"
+#include "wavetune/client.h"
 
 int main() {
   const auto client = wavetune::Client::Connect({});

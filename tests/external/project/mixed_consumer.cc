@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "client/client.h"
+#include "wavetune/client.h"
 
 int main() {
   const auto client = wavetune::Client::Connect({});

@@ -166,7 +166,7 @@ def in_c(node):
         return
     include = node.folder / "include/wavetune"
     include.mkdir(parents=True)
-    shutil.copy(ROOT / "client/c/wavetune.h", include)
+    shutil.copy(ROOT / "client/include/wavetune/wavetune.h", include)
     source = node.folder / "fork_child.c"
     source.write_text(C_PROGRAM)
     program = node.folder / "fork_child"

@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "absl/status/status.h"
-#include "client/client.h"
-#include "launch/exported_kernel.h"
+#include "wavetune/client.h"
+#include "wavetune/exported_kernel.h"
 
 int main() {
   const auto client = wavetune::Client::Connect({});

@@ -1,0 +1,43 @@
+// Activation: when a new table takes over from the one that decides.
+//
+// A new table may choose configurations that the application has not compiled,
+// and ranks of one job must change tables at the same step. So a new table is
+// *staged*: verified and compiled, but not yet deciding.
+#ifndef WAVETUNE_ACTIVATION_H_
+#define WAVETUNE_ACTIVATION_H_
+
+#include <string>
+#include <vector>
+
+#include "wavetune/configuration.h"
+#include "wavetune/decision.h"
+
+namespace wavetune {
+
+enum class ActivationPolicy {
+  // By itself, as soon as every configuration that it can answer is among
+  // those that the application has prepared (Tuner::SetPrepared); until then
+  // when Tuner::Activate says so.
+  kAutomatic,
+  // When the application calls StepBoundary.
+  kStepBoundary,
+  // Only when the application calls Activate.
+  kExplicit,
+  // Never: the tuner keeps its table.
+  kPinned,
+};
+
+// A table that waits to take over.
+struct StagedTable {
+  std::string digest;  // Hex.
+  TableOrigin origin = TableOrigin::kDaemon;
+  bool stale = false;  // As Tuner::stale.
+  // All configurations that it can answer, the default included.
+  std::vector<Configuration> configurations;
+  // Those of them that the application has not declared prepared.
+  std::vector<Configuration> unprepared;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_ACTIVATION_H_

@@ -1,0 +1,122 @@
+// Client: fetches tables from the node's daemon, once, and hands out tuners
+// that decide locally.
+//
+//   auto client = wavetune::Client::Connect({}).value();
+//   wavetune::Tuner gemm = client->GetTuner("gemm_f32").value();
+//   wavetune::Decision d = gemm.Resolve({m, n, k});  // nanoseconds
+//
+// Works without the daemon: from the local cache, from a table file, or with
+// the kernel's defaults (docs/client.md). Resolve does no RPC and takes no
+// lock. While a client lives, a thread of its own hears of new tables, fetches
+// and verifies them and stages them at the tuners (wavetune/activation.h).
+//
+// Ranks of one job compare one digest, and share one set of tables
+// (docs/rank-agreement.md):
+//
+//   std::string digest = client->PublishTableSet().value();  // rank 0
+//   client->StageTableSet(digest);                           // other ranks
+//   client->ActivateTableSet(digest);                        // all, at a step
+//
+// Forks: tuners and clients may be used in a forked process; there they decide
+// with what they have, ask the daemon on connections of their own, and hear of
+// nothing new. A client that connects there works as any.
+//
+// Thread safety: all methods may be called from any thread.
+#ifndef WAVETUNE_CLIENT_H_
+#define WAVETUNE_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "wavetune/client_event.h"
+#include "wavetune/client_options.h"
+#include "wavetune/table_set.h"
+#include "wavetune/tuner.h"
+
+namespace wavetune {
+
+class Client {
+ public:
+  // Never fails for a daemon that is down, hangs or is slow. Errors:
+  // INVALID_ARGUMENT for an endpoint, timeout, mode, table file or pin that
+  // makes no sense; says whether it is an option or an environment variable,
+  // and what is legal. NOT_FOUND for a pinned set's digest that nobody knows.
+  // Cost: no RPC, but for a set pinned by its digest that is not cached.
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(
+      const ClientOptions& options);
+  // Ends the watch and reports what use is left. Prompt, whatever the daemon
+  // does: half a second at most. Tuners live on. In a forked process the
+  // parent's client is left as it is, and its memory with it.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Returns a tuner for a kernel, as ClientMode says: from the daemon (a
+  // fetched table is cached), else from the cache, else from the table file,
+  // else one that answers the kernel's default. A pinned set's tables come from
+  // wherever their digest is found. Errors: FAILED_PRECONDITION when the choice
+  // is ambiguous (lists the choices; also when there is no table and the node's
+  // devices differ in their default), or when the pinned set has no table of
+  // the kernel; NOT_FOUND for an unknown kernel, device or specialisation
+  // (lists what is known); UNAVAILABLE when the daemon is down and nothing
+  // local knows the kernel (says what was tried); DATA_LOSS for a damaged
+  // table. Cost: up to three RPCs.
+  absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
+                                 const TunerOptions& options = {});
+
+  // Calls StepBoundary of every tuner of this client that is still in use.
+  // Returns how many tables took over. No RPC.
+  int StepBoundary();
+
+  // Returns which table each tuner in use decides with now; an empty digest
+  // where it decides without one. Errors: FAILED_PRECONDITION where two tuners
+  // of one kernel decide with different tables. No RPC.
+  absl::StatusOr<TableSet> GetTableSet() const;
+
+  // Returns the digest of GetTableSet: the one value that ranks compare.
+  // Errors: as there.
+  absl::StatusOr<std::string> TableSetDigest() const;
+
+  // Makes the set that decides now known by its digest, in the local cache and
+  // at the daemons (not its tables: a daemon answers with those that it has),
+  // and returns the digest. Errors: as GetTableSet; FAILED_PRECONDITION where a
+  // tuner has no table; UNAVAILABLE where neither the cache nor a daemon took
+  // it. Cost: an RPC for each daemon.
+  absl::StatusOr<std::string> PublishTableSet();
+
+  // Fetches a set by its digest, and its tables, from the cache or any of the
+  // daemons, and stages them at the tuners in use, pinned ones excepted. All or
+  // nothing. Errors: NOT_FOUND where nobody knows the set or a table (says who
+  // was asked); FAILED_PRECONDITION where a tuner refuses its table (other
+  // silicon, fingerprint or environment), or is pinned to another one, or its
+  // kernel is not in the set. Cost: RPCs.
+  absl::Status StageTableSet(absl::string_view digest);
+
+  // Lets the staged tables of the set take over, all or none. Errors:
+  // FAILED_PRECONDITION where a tuner neither has its table staged nor decides
+  // with it. No RPC.
+  absl::Status ActivateTableSet(absl::string_view digest);
+
+  ClientMode mode() const;
+  // Whether the watch is connected and has heard of everything that serves.
+  bool watching() const;
+  // What happened to the tables, oldest first; the last 64.
+  std::vector<ClientEvent> events() const;
+  // The last reason for which a table was refused, was stale, could not be
+  // cached or the watch was cut off; OK where there was none.
+  absl::Status last_problem() const;
+
+ private:
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_H_

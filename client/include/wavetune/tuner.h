@@ -1,0 +1,126 @@
+// Tuner: decides for one kernel on one device.
+//
+//   wavetune::Tuner gemm = client->GetTuner("gemm_f32").value();
+//   wavetune::Decision d = gemm.Resolve({m, n, k});
+//   int64_t block_m = d.configuration[gemm.ParameterIndex("BLOCK_M")];
+//
+// A new table never takes over in the middle of something: it is staged, and
+// takes over as the tuner's policy says (wavetune/activation.h).
+//
+//   gemm.SetPrepared(gemm.configurations());  // Compiled all of them.
+//   if (auto staged = gemm.staged()) {
+//     Compile(staged->unprepared);
+//     gemm.Activate(staged->digest).IgnoreError();
+//   }
+//
+// A Tuner is a small value; copies share what decides, so that a table that
+// takes over does so for all of them at once. Copy it freely, use copies from
+// any number of threads. It outlives its client, and then keeps its table.
+#ifndef WAVETUNE_TUNER_H_
+#define WAVETUNE_TUNER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
+#include "wavetune/activation.h"
+#include "wavetune/configuration.h"
+#include "wavetune/decision.h"
+#include "wavetune/problem.h"
+
+namespace wavetune {
+
+class TableSlot;
+
+class Tuner {
+ public:
+  // Returns the configuration with the lowest predicted latency for `problem`:
+  // no RPC, lock, allocation, system call, CUDA call or throw; wait-free,
+  // whatever other threads, the daemon or a table that takes over do. Not for
+  // signal handlers.
+  //
+  // Shapes: extents in the order of dimensions(), each within its range; a
+  //         repeated dimension's slot is ignored.
+  // Units:  Decision::latency_us is predicted device time of one launch in
+  //         microseconds.
+  // Errors: cannot fail; Decision::source says how good the answer is,
+  //         Decision::reason why it is the default, Decision::origin where the
+  //         table came from, Decision::digest_prefix which table it was.
+  // Cost:   O(macro configurations of the table). Thread-safe.
+  // Source: arXiv 2604.10187, section 4.4.
+  Decision Resolve(const ProblemView& problem) const noexcept;
+
+  // Returns each macro configuration's coordinates and prediction, best first.
+  // Allocates; for people.
+  std::vector<ExplainedGroup> Explain(const ProblemView& problem) const;
+
+  // Returns the portfolio: all configurations that Resolve can answer with the
+  // current table for the specialisation, the default included. For compiling
+  // ahead of time and capturing graphs.
+  std::vector<Configuration> configurations() const;
+
+  // Names of a Configuration's values, and the dimensions of a problem, in
+  // order. The same for every table of the tuner.
+  const std::vector<std::string>& parameters() const;
+  const std::vector<Dimension>& dimensions() const;
+
+  // Returns a parameter's index in a Configuration, or -1.
+  int ParameterIndex(absl::string_view name) const;
+
+  // The default configuration, declared by the kernel's author.
+  Configuration default_configuration() const;
+
+  // The table behind the decisions now; nullptr where there is none.
+  std::shared_ptr<const Table> table() const;
+
+  const std::string& kernel() const;
+  const std::string& specialisation() const;
+  // Hex digest of the table that decides now; empty where there is none.
+  std::string digest() const;
+  TableOrigin origin() const;
+  // Whether the table was measured in another environment (driver, runtime,
+  // power limit), or for another version of the kernel or compiler, than what
+  // is there now, as far as whoever served it knew.
+  bool stale() const;
+  // What differs: "driver \"580\", now \"590\""; empty where not stale, or
+  // where an older daemon does not say.
+  std::string stale_reason() const;
+
+  ActivationPolicy activation() const;
+
+  // Declares what the application can launch, in place of what was declared
+  // before. With kAutomatic a staged table whose configurations are all among
+  // them takes over at once. Until it is first called (or
+  // TunerOptions::prepared is given), nothing counts as prepared.
+  void SetPrepared(const std::vector<Configuration>& configurations);
+
+  // Returns the table that waits to take over, if there is one.
+  std::optional<StagedTable> staged() const;
+
+  // Lets the staged table take over, whatever the policy but kPinned; OK, too,
+  // where it decides already. Errors: NOT_FOUND where that digest is not
+  // staged (says what is); FAILED_PRECONDITION for a pinned tuner. The current
+  // table stays then. Cost: a few microseconds; no RPC.
+  absl::Status Activate(absl::string_view digest);
+
+  // With kStepBoundary, lets a staged table take over; nothing else happens
+  // here. Returns whether one did. Cost: tens of nanoseconds where nothing is
+  // staged; no RPC.
+  bool StepBoundary();
+
+ private:
+  friend class Client;
+  explicit Tuner(std::shared_ptr<TableSlot> slot) : slot_(std::move(slot)) {}
+
+  std::shared_ptr<TableSlot> slot_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_TUNER_H_

@@ -1,0 +1,84 @@
+// DaemonLink: the calls to one daemon, each with a deadline, all of which can
+// be cut off. Includes no gRPC.
+//
+// A process that was forked while its parent used gRPC calls without it, on
+// connections of its own (client/src/plain_link.h): what the parent had is
+// neither used nor touched.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_CLIENT_SRC_DAEMON_LINK_H_
+#define WAVETUNE_CLIENT_SRC_DAEMON_LINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/src/fork_guard.h"
+#include "client/src/plain_link.h"
+#include "client/src/table_cache.h"
+#include "client/usage/usage_sender.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+#include "wavetune/table_set.h"
+
+namespace wavetune {
+
+class DaemonLink {
+ public:
+  // Returns whether to go on.
+  using OnNotice = std::function<bool(const v1::WatchTablesResponse&)>;
+
+  // `endpoint` is a gRPC target. Does not connect yet. Errors: INVALID_ARGUMENT
+  // for something that is no target.
+  static absl::StatusOr<std::unique_ptr<DaemonLink>> Open(
+      const std::string& endpoint, double timeout_s);
+  ~DaemonLink();
+
+  const std::string& endpoint() const { return endpoint_; }
+
+  // Errors of all calls: the daemon's; UNAVAILABLE where it cannot be reached;
+  // DEADLINE_EXCEEDED where it does not answer in time; CANCELLED.
+  absl::StatusOr<FetchedTable> GetTable(const v1::GetTableRequest& request);
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices();
+  absl::StatusOr<v1::ListKernelsResponse> ListKernels();
+  absl::StatusOr<TableSet> GetTableSet(const std::string& digest);
+  absl::Status AnnounceTableSet(const TableSet& set);
+
+  // Gives every notice to `on_notice` until the stream ends, which has no
+  // deadline, or that returns false. Returns why it ended; never OK.
+  absl::Status WatchTables(const v1::WatchTablesRequest& request,
+                           const OnNotice& on_notice);
+
+  // Returns what sends reports of use to this daemon. May outlive the link;
+  // Cancel does not end it.
+  std::unique_ptr<UsageSender> MakeUsageSender() const;
+
+  // Ends all calls, now and from now on, as CANCELLED.
+  void Cancel();
+
+ private:
+  class Impl;
+  DaemonLink(std::string endpoint, double timeout_s,
+             std::unique_ptr<Impl> impl);
+
+  absl::Status WatchPlainly(const v1::WatchTablesRequest& request,
+                            const OnNotice& on_notice);
+  // Whether gRPC is the parent's, or may not be used at all.
+  bool plain() const { return impl_ == nullptr || born_ != ForkGeneration(); }
+
+  const std::string endpoint_;
+  const uint32_t born_ = ForkGeneration();
+  PlainLink plain_;
+  const std::unique_ptr<Impl>
+      impl_;  // nullptr: made where gRPC cannot be used.
+};
+
+// The daemon cannot be asked; something else may answer.
+bool IsUnreachable(const absl::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_CLIENT_SRC_DAEMON_LINK_H_

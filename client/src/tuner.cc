@@ -1,0 +1,78 @@
+#include "wavetune/tuner.h"
+
+#include <cstddef>
+
+#include "client/src/table_slot.h"
+
+namespace wavetune {
+
+Decision Tuner::Resolve(const ProblemView& problem) const noexcept {
+  return slot_->Resolve(problem);
+}
+
+std::vector<ExplainedGroup> Tuner::Explain(const ProblemView& problem) const {
+  const std::shared_ptr<const TableState> state = slot_->current();
+  if (state->table == nullptr) return {};
+  return state->table->Explain(state->sub_table, problem);
+}
+
+std::vector<Configuration> Tuner::configurations() const {
+  return slot_->current()->Configurations();
+}
+
+const std::vector<std::string>& Tuner::parameters() const {
+  return slot_->identity().parameters;
+}
+
+const std::vector<Dimension>& Tuner::dimensions() const {
+  return slot_->identity().dimensions;
+}
+
+int Tuner::ParameterIndex(absl::string_view name) const {
+  for (size_t i = 0; i < parameters().size(); ++i) {
+    if (absl::string_view(parameters()[i]) == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Configuration Tuner::default_configuration() const {
+  return slot_->current()->default_configuration;
+}
+
+std::shared_ptr<const Table> Tuner::table() const {
+  const std::shared_ptr<const TableState> state = slot_->current();
+  if (state->table == nullptr) return nullptr;
+  return {state, &state->table->table()};
+}
+
+const std::string& Tuner::kernel() const { return slot_->identity().kernel; }
+
+const std::string& Tuner::specialisation() const {
+  return slot_->identity().specialisation;
+}
+
+std::string Tuner::digest() const { return slot_->current()->digest(); }
+
+TableOrigin Tuner::origin() const { return slot_->current()->origin; }
+
+bool Tuner::stale() const { return slot_->current()->stale; }
+
+std::string Tuner::stale_reason() const {
+  return slot_->current()->stale_reason;
+}
+
+ActivationPolicy Tuner::activation() const { return slot_->activation(); }
+
+void Tuner::SetPrepared(const std::vector<Configuration>& configurations) {
+  slot_->SetPrepared(configurations);
+}
+
+std::optional<StagedTable> Tuner::staged() const { return slot_->staged(); }
+
+absl::Status Tuner::Activate(absl::string_view digest) {
+  return slot_->Activate(digest);
+}
+
+bool Tuner::StepBoundary() { return slot_->StepBoundary(); }
+
+}  // namespace wavetune
