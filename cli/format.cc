@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

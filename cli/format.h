@@ -6,11 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/relation.h"
 #include "model/table/table.h"
 #include "wavetune/configuration.h"
+#include "wavetune/coordinates.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::cli {
 

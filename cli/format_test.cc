@@ -8,6 +8,7 @@
 #include "cli/statistics.h"
 #include "cli/text_table.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 #include "proto/wavetune/v1/types.pb.h"

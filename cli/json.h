@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "google/protobuf/message.h"
-#include "model/kernel/kernel_spec.h"
 #include "nlohmann/json.hpp"
 #include "wavetune/configuration.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune::cli {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "formats/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune::cli {

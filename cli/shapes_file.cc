@@ -13,6 +13,7 @@
 #include "base/csv_text.h"
 #include "base/status_macros.h"
 #include "cli/problem_arguments.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

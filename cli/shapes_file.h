@@ -17,8 +17,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/problem.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::cli {
 

@@ -28,14 +28,16 @@
 
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
+#include "model/kernel/weighted_problem.h"
 #include "model/table/table.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 struct ProfileOptions {
   int samples_per_candidate = 32;  // Average over candidates that compiled;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

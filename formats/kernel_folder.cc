@@ -16,6 +16,7 @@
 #include "formats/kernel_spec.h"
 #include "formats/text_format.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {

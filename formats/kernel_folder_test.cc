@@ -11,6 +11,7 @@
 #include "formats/text_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "formats/kernel_binder.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
 
 namespace wavetune {

@@ -1,9 +1,10 @@
-#include "formats/kernel_spec.h"
+#include "model/kernel/kernel_spec.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "formats/kernel_spec.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -209,7 +210,7 @@ TEST(KernelSpecConversionTest, BindsTensorMapsInTheirOrder) {
   EXPECT_THAT(BindCuda().tensor_maps, ElementsAre(of_b, of_a));
 }
 
-TEST(KernelSpecConversionTest, BindsAPeersProduct) {
+TEST(KernelSpecConversionTest, BindsAVendorBaselinesProduct) {
   const KernelSpec spec =
       KernelSpecFromProto(
           ParseSpec(

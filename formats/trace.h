@@ -19,10 +19,11 @@
 #include "absl/strings/string_view.h"
 #include "formats/trace_candidates.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 struct Trace {
   // Distinct configurations, in order of first appearance; capacity =

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "formats/trace_cells.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

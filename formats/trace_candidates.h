@@ -16,10 +16,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 struct TraceCandidate {
   std::string specialisation;  // Empty where the kernel has none.

@@ -17,9 +17,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "base/csv_text.h"
-#include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 class TraceCells {
  public:

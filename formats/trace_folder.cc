@@ -12,6 +12,7 @@
 #include "formats/kernel_spec.h"
 #include "formats/trace.h"
 #include "google/protobuf/text_format.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

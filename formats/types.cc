@@ -290,7 +290,7 @@ v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
   return proto;
 }
 
-v1::ExplainedGroup ExplainedRowToProto(
+v1::ExplainedGroup ExplainedGroupToProto(
     const std::vector<std::string>& parameters, const ExplainedGroup& row) {
   v1::ExplainedGroup proto;
   AppendValues(parameters, row.configuration, proto.mutable_configuration());

@@ -9,11 +9,12 @@
 #include "absl/status/statusor.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 #include "proto/wavetune/v1/decision_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
+#include "wavetune/configuration.h"
 #include "wavetune/decision.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -56,7 +57,7 @@ v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
 v1::Decision DecisionToProto(const std::vector<std::string>& parameters,
                              const Decision& decision,
                              const std::string& stale_reason = "");
-v1::ExplainedGroup ExplainedRowToProto(
+v1::ExplainedGroup ExplainedGroupToProto(
     const std::vector<std::string>& parameters, const ExplainedGroup& row);
 
 }  // namespace wavetune

@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "launch/launch_file.h"
 #include "launch/tensor_map_encoding.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/tensor_map_plan.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
 #include "nlohmann/json.hpp"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

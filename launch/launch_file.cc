@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "launch/launch_expression.h"
 #include "launch/launch_json_reader.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 #include "nlohmann/json.hpp"
 
 namespace wavetune {

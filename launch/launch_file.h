@@ -17,9 +17,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/launch_descriptor.h"
 #include "wavetune/configuration.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

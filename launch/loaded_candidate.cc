@@ -37,7 +37,7 @@ LoadedCandidate::LoadedCandidate(LoadedCandidate&& other) noexcept
       candidate_(std::move(other.candidate_)),
       module_(std::exchange(other.module_, nullptr)),
       function_(other.function_),
-      capacity_(other.capacity_) {}
+      resident_blocks_(other.resident_blocks_) {}
 
 LoadedCandidate::~LoadedCandidate() {
   // Where the context is gone, so is the module: nothing to be done.
@@ -97,11 +97,11 @@ absl::Status LoadedCandidate::Admit() {
         absl::StrCat("allowing the clusters of ", candidate_.cubin)));
   }
   if (!constant) return absl::OkStatus();
-  ASSIGN_OR_RETURN(capacity_, Capacity(shape));
+  ASSIGN_OR_RETURN(resident_blocks_, ResidentBlocks(shape));
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> LoadedCandidate::Capacity(
+absl::StatusOr<int64_t> LoadedCandidate::ResidentBlocks(
     const LaunchShape& shape) const {
   const LaunchDriver& driver = *target_.driver;
   int blocks = 0;
@@ -144,9 +144,9 @@ absl::Status LoadedCandidate::Launch(CUstream stream,
   RETURN_IF_ERROR(CheckGroups(shape));
   int64_t blocks = shape.blocks;
   if (shape.persistent) {
-    int64_t resident_blocks = capacity_;
+    int64_t resident_blocks = resident_blocks_;
     if (resident_blocks == 0) {
-      ASSIGN_OR_RETURN(resident_blocks, Capacity(shape));
+      ASSIGN_OR_RETURN(resident_blocks, ResidentBlocks(shape));
     }
     blocks = BlocksToLaunch(shape, resident_blocks);
   }

@@ -45,14 +45,14 @@ class LoadedCandidate {
       : target_(target), candidate_(std::move(candidate)) {}
 
   absl::Status Admit();
-  // Groups that are resident at once.
-  absl::StatusOr<int64_t> Capacity(const LaunchShape& shape) const;
+  // Blocks that are resident at once.
+  absl::StatusOr<int64_t> ResidentBlocks(const LaunchShape& shape) const;
 
   LaunchTarget target_;
   LaunchCandidate candidate_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
-  int64_t tiles_per_wave_ = 0;  // 0: depends on the problem.
+  int64_t resident_blocks_ = 0;  // 0: depends on the problem.
 };
 
 }  // namespace wavetune

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune {
 namespace {
 

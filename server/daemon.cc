@@ -20,6 +20,7 @@
 #include "base/status_macros.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/default_faults.h"
 #include "server/catalog/disk_kernel_catalog.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
 #include "server/daemon_fixture.h"
 #include "server/rpc/sample_handler.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 

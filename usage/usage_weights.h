@@ -13,10 +13,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/weighted_problem.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Most problems asked for that join a profile. 64 at 16 leaders each are what
 // refinement can measure in a profile of 100 candidates.

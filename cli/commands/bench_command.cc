@@ -19,6 +19,7 @@
 #include "fit/models/anchor_plan.h"
 #include "formats/kernel_folder.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -11,6 +11,7 @@
 #include "cli/statistics.h"
 #include "cli/text_table.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune::cli {

@@ -9,8 +9,12 @@
 
 #include "cli/json.h"
 #include "cli/shapes_file.h"
-#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
+#include "wavetune/configuration.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::cli {
 

@@ -16,6 +16,7 @@
 #include "cli/kernel_lookup.h"
 #include "cli/table_lookup.h"
 #include "formats/kernel_folder.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -71,7 +71,7 @@ TEST_F(ExportCommandTest, NeedsAFolderToWriteTo) {
 }
 
 TEST_F(ExportCommandTest, RefusesADamagedPayload) {
-  const FetchedTable table = testing::Serve(testing::TwoRowTable());
+  const FetchedTable table = testing::Serve(testing::TwoGroupTable());
   v1::GetTableResponse response;
   *response.mutable_info() = table.info;
   response.set_payload(table.payload + "x");
@@ -82,7 +82,7 @@ TEST_F(ExportCommandTest, RefusesADamagedPayload) {
 }
 
 TEST_F(ExportCommandTest, ATableIsSavedAsItsPayload) {
-  const FetchedTable table = testing::Serve(testing::TwoRowTable());
+  const FetchedTable table = testing::Serve(testing::TwoGroupTable());
   v1::GetTableResponse response;
   *response.mutable_info() = table.info;
   response.set_payload(table.payload);

@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

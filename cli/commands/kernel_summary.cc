@@ -10,6 +10,7 @@
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

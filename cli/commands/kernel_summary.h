@@ -8,8 +8,12 @@
 #include <vector>
 
 #include "cli/json.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
+#include "wavetune/coordinates.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::cli {
 

@@ -19,6 +19,7 @@
 #include "cli/number_option.h"
 #include "cli/text_table.h"
 #include "formats/kernel_folder.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "formats/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune::cli {

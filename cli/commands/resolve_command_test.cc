@@ -19,7 +19,8 @@ class ResolveCommandTest : public CommandLineFixture {
  protected:
   ResolveCommandTest() {
     setenv("WAVETUNE_CACHE_DIR", node_.cache_dir().c_str(), 1);
-    node_.AddTable(wavetune::testing::Serve(wavetune::testing::TwoRowTable()));
+    node_.AddTable(
+        wavetune::testing::Serve(wavetune::testing::TwoGroupTable()));
   }
   ~ResolveCommandTest() override { unsetenv("WAVETUNE_CACHE_DIR"); }
 
@@ -69,7 +70,8 @@ TEST_F(ResolveCommandTest, AnUnreachableDaemonIsExitCodeThreeUnlessCached) {
 
 TEST_F(ResolveCommandTest, SaysWhatMakesATableStaleAndFailsWhereAsked) {
   const std::string digest =
-      wavetune::testing::Serve(wavetune::testing::TwoRowTable()).info.digest();
+      wavetune::testing::Serve(wavetune::testing::TwoGroupTable())
+          .info.digest();
   EXPECT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64", "--fail-stale"}),
             kExitOk);
   const std::string why = "driver \"1\", now \"2\"";

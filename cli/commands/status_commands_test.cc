@@ -252,7 +252,7 @@ TEST_F(StatusCommandsTest, JobsCancelNamesTheJob) {
 }
 
 TEST_F(StatusCommandsTest, TablesShowPrintsRowsAndPortfolio) {
-  const FetchedTable served = Serve(wavetune::testing::TwoRowTable());
+  const FetchedTable served = Serve(wavetune::testing::TwoGroupTable());
   for (const std::string& name : {std::string("gemm"), served.info.digest(),
                                   served.info.digest().substr(0, 10)}) {
     EXPECT_EQ(Run({"tables", "show", name}), kExitOk) << err_.str();
@@ -265,7 +265,7 @@ TEST_F(StatusCommandsTest, TablesShowPrintsRowsAndPortfolio) {
 }
 
 TEST_F(StatusCommandsTest, TablesShowSaysWhetherTheTableServes) {
-  const FetchedTable served = Serve(wavetune::testing::TwoRowTable());
+  const FetchedTable served = Serve(wavetune::testing::TwoGroupTable());
   const std::string digest = served.info.digest();
   EXPECT_EQ(Run({"tables", "show", digest}), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("state          serving"));
@@ -280,7 +280,7 @@ TEST_F(StatusCommandsTest, TablesShowSaysWhetherTheTableServes) {
 }
 
 TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {
-  Table table = wavetune::testing::TwoRowTable();
+  Table table = wavetune::testing::TwoGroupTable();
   SubTable& sub = table.sub_tables[0];
   sub.power_limit = {.from_us = 250, .slowdown = 0.1875};
   sub.layers = {

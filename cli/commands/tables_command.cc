@@ -15,6 +15,7 @@
 #include "cli/report/output_file.h"
 #include "cli/table_lookup.h"
 #include "cli/text_table.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune::cli {

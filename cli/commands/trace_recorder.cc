@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune::cli {

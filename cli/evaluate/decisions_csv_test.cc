@@ -6,6 +6,7 @@
 #include "cli/evaluate/evaluation_csv.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "tests/lib/tiny_table.h"
 
 namespace wavetune::cli {
@@ -16,7 +17,8 @@ using ::testing::HasSubstr;
 
 // m, n, k; two parameters.
 const Table& Gemm() {
-  static const Table* const table = new Table(wavetune::testing::TwoRowTable());
+  static const Table* const table =
+      new Table(wavetune::testing::TwoGroupTable());
   return *table;
 }
 

@@ -22,6 +22,7 @@
 #include "formats/kernel_spec.h"
 #include "formats/trace.h"
 #include "formats/trace_folder.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
 
 namespace wavetune::cli {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

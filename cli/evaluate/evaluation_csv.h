@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "cli/evaluate/evaluation.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::cli {
 

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 class EvaluationTest : public ::testing::Test {
  protected:
   EvaluationTest()
-      : decoded_(wavetune::testing::TwoRowTable()),
+      : decoded_(wavetune::testing::TwoGroupTable()),
         table_(CompiledTable::Create(EncodeTable(decoded_).value()).value()) {}
 
   Sample Record(int candidate, int64_t m, double latency_us) const {

@@ -52,7 +52,7 @@ class BaselinesTest : public ::testing::Test {
  protected:
   BaselinesTest() {
     input_.table = CompiledTable::Create(
-                       EncodeTable(wavetune::testing::TwoRowTable()).value())
+                       EncodeTable(wavetune::testing::TwoGroupTable()).value())
                        .value();
     for (const Configuration& configuration : {kOne, kOther, kExcluded})
       input_.candidates.push_back(

@@ -31,7 +31,7 @@ class ConfigurationMapTest : public ::testing::Test {
   }
 
   const std::shared_ptr<const CompiledTable> table_ =
-      Compiled(wavetune::testing::TwoRowTable());
+      Compiled(wavetune::testing::TwoGroupTable());
   std::vector<Problem> typical_ = {{.extents = {1, 512, 1024}},
                                    {.extents = {64, 512, 1024}},
                                    {.extents = {1000, 4096, 2048}}};
@@ -81,7 +81,7 @@ TEST_F(ConfigurationMapTest, AKernelOfOneDimensionHasOneAxis) {
 }
 
 TEST_F(ConfigurationMapTest, ARepeatedDimensionHasEqualElements) {
-  Table table = wavetune::testing::TwoRowTable();
+  Table table = wavetune::testing::TwoGroupTable();
   table.dimensions[0].repeated = true;
   SubTable& sub = table.sub_tables[0];
   sub.mapping.tiles = Expression::SumOver(0, sub.mapping.tiles);

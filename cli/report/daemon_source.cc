@@ -10,6 +10,7 @@
 #include "cli/report/report_source.h"
 #include "fit/samples/sample_selection.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -21,7 +21,7 @@ class JudgedProblemsTest : public ::testing::Test {
  protected:
   JudgedProblemsTest() {
     input_.table = CompiledTable::Create(
-                       EncodeTable(wavetune::testing::TwoRowTable()).value())
+                       EncodeTable(wavetune::testing::TwoGroupTable()).value())
                        .value();
     for (const Configuration& configuration :
          {kChosen, kOther, Configuration{64, 4}, kDefault})

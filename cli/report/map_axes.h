@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/report/configuration_map.h"
-#include "model/kernel/kernel_spec.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune::cli {

@@ -69,7 +69,7 @@ class ReportCommandTest : public CommandLineFixture {
     return Json::parse(page.substr(from, page.find("</", from) - from));
   }
 
-  const Table table_ = wavetune::testing::TwoRowTable();
+  const Table table_ = wavetune::testing::TwoGroupTable();
   const std::string folder_ =
       absl::StrCat(::testing::TempDir(), "report_command_test.", getpid());
   const std::string path_ = folder_ + "/report.html";

@@ -26,7 +26,7 @@ class ReportPageTest : public ::testing::Test {
     input_.table = CompiledTable::Create(EncodeTable(table).value()).value();
   }
   void SetUp() override {
-    SetTable(wavetune::testing::TwoRowTable());
+    SetTable(wavetune::testing::TwoGroupTable());
     input_.device = "a GPU GPU-1";
     for (const Configuration& configuration :
          {Configuration{64, 2}, Configuration{128, 2}})
@@ -114,7 +114,7 @@ TEST_F(ReportPageTest, EveryBaselineHasItsCurve) {
 }
 
 TEST_F(ReportPageTest, EverySpecialisationHasItsPart) {
-  Table table = wavetune::testing::TwoRowTable();
+  Table table = wavetune::testing::TwoGroupTable();
   table.sub_tables.push_back(table.sub_tables[0]);
   table.sub_tables[0].specialisation = "causal";
   table.sub_tables[1].specialisation = "full";

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune::cli {
 
 std::vector<Problem> RepresentativeProblems(const KernelSpec& spec) {

@@ -11,8 +11,12 @@
 #include "cli/daemon_connection.h"
 #include "cli/report/report_input.h"
 #include "fit/profile.h"
-#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/table_service.pb.h"
+#include "wavetune/problem.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::cli {
 

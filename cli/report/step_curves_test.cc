@@ -12,10 +12,10 @@
 namespace wavetune::cli {
 namespace {
 
-// TwoRowTable with steps: 10 us and 5 us more for every wave of 100 tiles; up
+// TwoGroupTable with steps: 10 us and 5 us more for every wave of 100 tiles; up
 // to one wave in steps of 25 tiles.
 Table SteppedTable() {
-  Table table = wavetune::testing::TwoRowTable();
+  Table table = wavetune::testing::TwoGroupTable();
   for (MacroGroup& group : table.sub_tables[0].groups) {
     for (WaveSegment& segment : group.models[0].segments) {
       segment.coefficients.delta_w = 5;

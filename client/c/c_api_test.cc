@@ -13,6 +13,7 @@
 #include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 #include "tests/lib/tiny_table.h"
@@ -31,7 +32,7 @@ using testing::Lcg;
 using testing::Serve;
 using testing::TinyTable;
 using testing::TunerHandle;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 class CApiTest : public ::testing::Test {
  protected:
@@ -142,7 +143,7 @@ TEST_F(CApiTest, AnIllegalProblemIsAnAnswerWithAReason) {
 }
 
 TEST_F(CApiTest, KnowsWhatTheCppTunerKnows) {
-  for (const Table& table : {TinyTable(), TwoRowTable()}) {
+  for (const Table& table : {TinyTable(), TwoGroupTable()}) {
     node_.AddTable(Serve(table));
     const TunerHandle tuner = GetTuner(table.kernel);
     const Tuner cpp = CppTuner(table.kernel, {});
@@ -184,7 +185,7 @@ TEST_F(CApiTest, KnowsWhatTheCppTunerKnows) {
 }
 
 TEST_F(CApiTest, SaysWhatMakesATableStale) {
-  FetchedTable table = Serve(TwoRowTable());
+  FetchedTable table = Serve(TwoGroupTable());
   table.info.set_stale(true);
   table.info.set_stale_reason("driver \"1\", now \"2\"");
   node_.AddTable(table);
@@ -209,7 +210,7 @@ TEST_F(CApiTest, SaysWhatMakesATableStale) {
 }
 
 TEST_F(CApiTest, ListsThePortfolioAndTheDefault) {
-  node_.AddTable(Serve(TwoRowTable()));
+  node_.AddTable(Serve(TwoGroupTable()));
   const TunerHandle tuner = GetTuner("gemm");
   const std::vector<Configuration> expected =
       CppTuner("gemm", {}).configurations();
@@ -238,7 +239,7 @@ TEST_F(CApiTest, ListsThePortfolioAndTheDefault) {
 }
 
 TEST_F(CApiTest, ABufferThatIsTooSmallStaysAsItWas) {
-  node_.AddTable(Serve(TwoRowTable()));
+  node_.AddTable(Serve(TwoGroupTable()));
   const TunerHandle tuner = GetTuner("gemm");
   std::vector<int64_t> values(wavetune_tuner_parameter_count(tuner.get()), -7);
   const std::vector<int64_t> before = values;

@@ -61,8 +61,8 @@ std::vector<std::string> Lines(const std::string& text) {
 
 // Names that wavetune.h declares as functions.
 std::set<std::string> DeclaredFunctions() {
-  std::string header =
-      ReadText(absl::StrCat(WAVETUNE_SOURCE_DIR, "/client/c/wavetune.h"));
+  std::string header = ReadText(
+      absl::StrCat(WAVETUNE_SOURCE_DIR, "/client/include/wavetune/wavetune.h"));
   static const std::regex kComment(R"(/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)");
   header = std::regex_replace(header, kComment, "");
   static const std::regex kFunction(R"((wavetune_[a-z0-9_]+)\()");

@@ -19,7 +19,7 @@ using testing::FakeNode;
 using ::testing::HasSubstr;
 using testing::Serve;
 using testing::TinyTable;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 constexpr char kGemmManifest[] = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
 
@@ -266,7 +266,7 @@ TEST_F(ClientModesTest, AManifestTellsTheDefaultWhereNothingElseDoes) {
 }
 
 TEST_F(ClientModesTest, APinnedSetIsKeptTo) {
-  const FetchedTable gemm = Serve(TwoRowTable());
+  const FetchedTable gemm = Serve(TwoGroupTable());
   node_.Promote(table_);
   node_.Promote(gemm);
   ClientOptions options = Options(ClientMode::kAuto);

@@ -16,7 +16,7 @@ using testing::FakeNode;
 using ::testing::HasSubstr;
 using testing::Serve;
 using testing::TinyTable;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 Table WithDelta(double delta) {
   Table table = TinyTable();
@@ -54,7 +54,7 @@ class ClientTableSetTest : public ::testing::Test {
 
   const FetchedTable old_ = Serve(WithDelta(2));
   const FetchedTable new_ = Serve(WithDelta(3));
-  const FetchedTable gemm_ = Serve(TwoRowTable());
+  const FetchedTable gemm_ = Serve(TwoGroupTable());
   FakeNode ours_;
   FakeNode theirs_;
 };

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using testing::Serve;
 using testing::TemporaryFolder;
 using testing::TinyTable;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 std::string Text(const absl::Status& status) { return status.ToString(); }
 
@@ -253,7 +253,7 @@ TEST_F(ClientTest, AnUnknownPinIsNeverReplacedByDefaults) {
 
 TEST_F(ClientTest, RefusesADamagedTable) {
   node_.AddTable(Serve(TinyTable()));
-  node_.Damage(Serve(TwoRowTable()).payload);
+  node_.Damage(Serve(TwoGroupTable()).payload);
   const absl::Status status = Connect()->GetTuner("add").status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   node_.Damage("nonsense");
@@ -287,7 +287,7 @@ TEST_F(ClientTest, MarksAStaleTable) {
 }
 
 TEST_F(ClientTest, ATunerOutlivesItsClientAndDoesNoMoreCalls) {
-  node_.AddTable(Serve(TwoRowTable()));
+  node_.AddTable(Serve(TwoGroupTable()));
   auto client = Connect();
   const Tuner tuner = client->GetTuner("gemm").value();
   client.reset();

@@ -10,6 +10,7 @@
 #include "formats/kernel_folder.h"
 #include "formats/kernel_spec.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

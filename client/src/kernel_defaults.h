@@ -11,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using testing::Serve;
 using testing::TemporaryFolder;
 using testing::TinyTable;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 class TableFilesTest : public ::testing::Test {
  protected:
@@ -53,7 +53,7 @@ TEST_F(TableFilesTest, ReadsAFolderOrACache) {
   Write("a.table", table_.payload);
   Write("readme", "not a table");
   const TableCache cache(folder_.path());
-  ASSERT_TRUE(cache.Put(Serve(TwoRowTable())).ok());
+  ASSERT_TRUE(cache.Put(Serve(TwoGroupTable())).ok());
   const auto files = TableFiles::Read(folder_.path());
   ASSERT_TRUE(files.ok()) << files.status();
   EXPECT_EQ(files->tables().size(), 2U);

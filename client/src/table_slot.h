@@ -29,9 +29,10 @@
 #include "client/src/snapshot_cell.h"
 #include "client/src/table_state.h"
 #include "client/usage/usage_recorder.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/activation.h"
+#include "wavetune/configuration.h"
 #include "wavetune/decision.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {

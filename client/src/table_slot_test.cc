@@ -191,7 +191,7 @@ TEST_F(TableSlotTest, RefusesAnotherFingerprint) {
 
 TEST_F(TableSlotTest, RefusesAnotherKernel) {
   const auto slot = MakeSlot(ActivationPolicy::kAutomatic);
-  ExpectRefused(*slot, Offered(testing::TwoRowTable()), "kernel \"gemm\"");
+  ExpectRefused(*slot, Offered(testing::TwoGroupTable()), "kernel \"gemm\"");
 }
 
 TEST_F(TableSlotTest, RefusesAnotherEnvironmentWithoutACarryOver) {

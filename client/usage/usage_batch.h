@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "client/usage/usage_recorder.h"
-#include "model/kernel/kernel_spec.h"
 #include "usage/heavy_hitters.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

@@ -31,7 +31,6 @@
 #include <vector>
 
 #include "client/usage/thread_slot.h"
-#include "model/kernel/kernel_spec.h"
 #include "usage/usage_weights.h"
 #include "wavetune/decision.h"
 #include "wavetune/problem.h"

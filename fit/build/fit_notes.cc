@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "fit/models/incumbent_model.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

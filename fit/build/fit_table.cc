@@ -22,6 +22,7 @@
 #include "fit/models/portfolio.h"
 #include "fit/models/profile_state.h"
 #include "fit/profile.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"

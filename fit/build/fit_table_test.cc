@@ -11,6 +11,7 @@
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 

@@ -10,6 +10,7 @@
 
 #include "fit/models/candidate_model.h"
 #include "fit/models/layer_evidence.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/legal_extents.h"
 #include "model/table/table_check.h"

@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "fit/models/profile_state.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns what SubTable::layers is to say, for the `most` layers with the
 // largest weight of representative problems: who is fastest from the fewest to

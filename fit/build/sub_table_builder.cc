@@ -6,6 +6,7 @@
 
 #include "fit/models/latency_matrix.h"
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/wave_arithmetic.h"
 #include "model/table/wave_model.h"
 

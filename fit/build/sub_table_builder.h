@@ -11,10 +11,11 @@
 #include "fit/models/candidate_model.h"
 #include "fit/models/error_bounds.h"
 #include "fit/models/profile_state.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns the sub-table.
 //

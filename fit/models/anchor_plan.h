@@ -21,10 +21,12 @@
 #include <vector>
 
 #include "fit/models/profile_state.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_inverse.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // The first anchors of a plan, enough to tell hopeless candidates.
 inline constexpr size_t kScreeningAnchors = 8;

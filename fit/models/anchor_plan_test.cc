@@ -8,6 +8,7 @@
 #include <set>
 
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/wave_model.h"
 #include "model/testing/kernels.h"
 

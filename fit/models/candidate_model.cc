@@ -94,9 +94,9 @@ double OwnReach(const std::vector<Placed>& placed, size_t row_regime) {
   return static_cast<double>(most_tiles) * kRangeAbove;
 }
 
-std::vector<Equation> RowsOf(const std::vector<Placed>& placed,
-                             size_t row_regime, size_t wave_regime,
-                             int64_t step_tiles) {
+std::vector<Equation> EquationsOf(const std::vector<Placed>& placed,
+                                  size_t row_regime, size_t wave_regime,
+                                  int64_t step_tiles) {
   const double own_reach = OwnReach(placed, row_regime);
   const auto share_of = [&](const Placed& p) {
     const bool any_own = own_reach > 0;
@@ -106,14 +106,14 @@ std::vector<Equation> RowsOf(const std::vector<Placed>& placed,
         static_cast<double>(p.observation->at.tiles) > own_reach;
     return below_a_wave && beyond ? kBeyondOwnWeight : kOtherRowsWeight;
   };
-  std::vector<Equation> rows;
-  rows.reserve(placed.size());
+  std::vector<Equation> equations;
+  equations.reserve(placed.size());
   for (const Placed& p : placed) {
-    rows.push_back({.terms = TermsOf(p.observation->at, step_tiles),
-                    .latency_us = p.observation->latency_us,
-                    .weight = FitWeight(*p.observation) * share_of(p)});
+    equations.push_back({.terms = TermsOf(p.observation->at, step_tiles),
+                         .latency_us = p.observation->latency_us,
+                         .weight = FitWeight(*p.observation) * share_of(p)});
   }
-  return rows;
+  return equations;
 }
 
 // Row regimes of equal rows share memory terms, however full the rows are; so
@@ -129,15 +129,14 @@ std::vector<size_t> MemoryClasses(const SubTable& axes) {
   return classes;
 }
 
-std::vector<OverlapEquation> OverlapRowsOf(const std::vector<Placed>& placed,
-                                           const std::vector<size_t>& classes,
-                                           int64_t tiles_per_wave,
-                                           int64_t step_tiles) {
-  std::vector<OverlapEquation> rows;
-  rows.reserve(placed.size());
+std::vector<OverlapEquation> OverlapEquationsOf(
+    const std::vector<Placed>& placed, const std::vector<size_t>& classes,
+    int64_t tiles_per_wave, int64_t step_tiles) {
+  std::vector<OverlapEquation> equations;
+  equations.reserve(placed.size());
   for (const Placed& p : placed) {
     const Coordinates& at = p.observation->at;
-    rows.push_back(
+    equations.push_back(
         {.waves = LaunchWavesOf(at.tiles, tiles_per_wave, step_tiles),
          .loop = {at.iterations, static_cast<double>(at.longest_loop),
                   at.row_share},
@@ -145,7 +144,7 @@ std::vector<OverlapEquation> OverlapRowsOf(const std::vector<Placed>& placed,
          .latency_us = p.observation->latency_us,
          .weight = FitWeight(*p.observation)});
   }
-  return rows;
+  return equations;
 }
 
 // Half of the fastest.
@@ -243,20 +242,21 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t tiles_per_wave,
   const std::vector<size_t> classes = MemoryClasses(axes);
   std::array<WaveCoefficients, kMemoryClasses> overlap;
   if (axes.form == WaveForm::kOverlap) {
-    overlap = FitOverlap(OverlapRowsOf(all, classes, tiles_per_wave, spread));
+    overlap =
+        FitOverlap(OverlapEquationsOf(all, classes, tiles_per_wave, spread));
   }
   for (size_t r = 0; r < axes.row_regimes.size(); ++r) {
-    GroupModel& model = model.models.emplace_back();
+    GroupModel& of_regime = model.models.emplace_back();
     for (size_t w = 0; w < axes.max_waves.size(); ++w) {
       const std::vector<Placed> used = OfWaveRegime(all, w);
-      WaveSegment& segment = row.segments.emplace_back();
+      WaveSegment& segment = of_regime.segments.emplace_back();
       if (axes.form == WaveForm::kOverlap) {
         segment.step_tiles = spread;
         segment.coefficients = overlap[classes[r]];
       } else {
         segment.step_tiles = w == 0 ? spread : tiles_per_wave;
-        segment.coefficients =
-            CoefficientsOf(FitRelative(RowsOf(used, r, w, segment.step_tiles)));
+        segment.coefficients = CoefficientsOf(
+            FitRelative(EquationsOf(used, r, w, segment.step_tiles)));
       }
       segment.floor_us = FloorOf(used);
     }
@@ -313,12 +313,12 @@ WeightedError ErrorOf(const SubTable& axes, const CandidateModel& model,
                       const PowerLimitSlowdown& load) {
   WeightedError error;
   for (const Observation& o : observations) {
-    const Equation row{.terms = {},
-                       .latency_us = PowerLimitedUs(load, o.latency_us)};
+    const Equation equation{.terms = {},
+                            .latency_us = PowerLimitedUs(load, o.latency_us)};
     const double predicted_us =
         PowerLimitedUs(load, PredictUs(axes, model, o.at));
     const double counts = o.weight * o.importance;
-    error.sum += counts * RobustErrorOf(row, predicted_us).error;
+    error.sum += counts * RobustErrorOf(equation, predicted_us).error;
     error.weight += counts;
   }
   return error;

@@ -105,7 +105,7 @@ TEST(CandidateModelTest, WhatContradictsTheModelIsNoPartOfItsRange) {
       Anchors({8, 66, 132, 264, 265, 396, 528, 660, 792, 1056, 1584, 2112});
   const auto reach = [&] {
     return FitCandidate(axes, kTilesPerWave, kMultiprocessors, seen)
-        .rows.back()
+        .models.back()
         .segments.back()
         .max_wave;
   };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune {
 namespace {
 

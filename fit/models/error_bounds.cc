@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
 #include "fit/models/latency_matrix.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
@@ -70,7 +71,7 @@ double ImportanceOf(double behind) {
 }
 
 void SetImportance(const ProfileInput& input,
-                  SpecialisationState& specialisation) {
+                   SpecialisationState& specialisation) {
   if (specialisation.axes.form != WaveForm::kOverlap) return;
   const int64_t multiprocessors = input.device.multiprocessors;
   const std::vector<Problem> problems = ObservedProblems(specialisation);

@@ -60,8 +60,9 @@ CandidateModel Fit(const std::vector<Observation>& seen) {
 }
 
 MacroGroup GroupOf(const CandidateModel& model) {
-  return {
-      .lead = 0, .tiles_per_wave = model.tiles_per_wave, .rows = model.models};
+  return {.lead = 0,
+          .tiles_per_wave = model.tiles_per_wave,
+          .models = model.models};
 }
 
 TEST(IncumbentModelTest, StaysWhereItExplainsWhatIsMeasuredAboutAsWell) {
@@ -160,7 +161,7 @@ TEST_F(SuccessiveProfilesTest, TheServingModelsStay) {
   for (const MacroGroup& group : fit.table.sub_tables[0].groups) {
     for (const MacroGroup& serving : incumbent_.sub_tables[0].groups) {
       same += group.models[0].segments[0].coefficients ==
-              serving.rows[0].segments[0].coefficients;
+              serving.models[0].segments[0].coefficients;
     }
   }
   EXPECT_GT(same, fit.table.sub_tables[0].groups.size() / 2);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fit/models/incumbent_model.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 

@@ -64,34 +64,37 @@ Shares SharesAt(const WaveCoefficients& c, const StepTiles& x,
   return {tile ? compute : 0, tile ? 0 : compute, memory};
 }
 
-void AddTerms(const OverlapEquation& row, const Shares& shares,
+void AddTerms(const OverlapEquation& equation, const Shares& shares,
               const StepTiles& x, double count, TermVector& terms) {
-  const size_t memory = kOfMemory * row.memory_class;
-  const double loads = count * shares.memory * x.tiles * row.loop.mean;
-  terms[kGamma] += count * shares.tile * row.loop.longest;
-  terms[kGammaW] += count * shares.steps * x.steps * row.loop.longest;
+  const size_t memory = kOfMemory * equation.memory_class;
+  const double loads = count * shares.memory * x.tiles * equation.loop.mean;
+  terms[kGamma] += count * shares.tile * equation.loop.longest;
+  terms[kGammaW] += count * shares.steps * x.steps * equation.loop.longest;
   terms[kBeta + memory] += count * shares.memory * x.tiles;
   terms[kAlpha + memory] += loads;
-  terms[kAlphaRow + memory] += loads * row.loop.row_share;
+  terms[kAlphaRow + memory] += loads * equation.loop.row_share;
 }
 
-TermVector TermsOf(const OverlapEquation& row, const Shares& wave,
+TermVector TermsOf(const OverlapEquation& equation, const Shares& wave,
                    const Shares& last) {
-  TermVector terms{1, row.waves.full_waves};
-  AddTerms(row, wave, row.waves.wave, row.waves.full_waves, terms);
-  AddTerms(row, last, row.waves.last, 1, terms);
+  TermVector terms{1, equation.waves.full_waves};
+  AddTerms(equation, wave, equation.waves.wave, equation.waves.full_waves,
+           terms);
+  AddTerms(equation, last, equation.waves.last, 1, terms);
   return terms;
 }
 
 // The most tiles that ran at once in each memory class.
 using MostTiles = std::array<double, kMemoryClasses>;
 
-MostTiles MostTilesOf(absl::Span<const OverlapEquation> rows) {
+MostTiles MostTilesOf(absl::Span<const OverlapEquation> equations) {
   MostTiles most{};
-  for (const OverlapEquation& row : rows) {
-    const StepTiles& fullest =
-        row.waves.full_waves > 0 ? row.waves.wave : row.waves.last;
-    most[row.memory_class] = std::max(most[row.memory_class], fullest.tiles);
+  for (const OverlapEquation& equation : equations) {
+    const StepTiles& fullest = equation.waves.full_waves > 0
+                                   ? equation.waves.wave
+                                   : equation.waves.last;
+    most[equation.memory_class] =
+        std::max(most[equation.memory_class], fullest.tiles);
   }
   return most;
 }
@@ -101,25 +104,27 @@ MostTiles MostTilesOf(absl::Span<const OverlapEquation> rows) {
 using Guess = TermVector (*)(const OverlapEquation&, const MostTiles&);
 
 // Memory, but where less than half of the most tiles run.
-TermVector MemoryBound(const OverlapEquation& row, const MostTiles& most) {
-  const bool few = row.waves.last.tiles < most[row.memory_class] / 2;
-  return TermsOf(row, kMemory, few ? kTile : kMemory);
+TermVector MemoryBound(const OverlapEquation& equation, const MostTiles& most) {
+  const bool few = equation.waves.last.tiles < most[equation.memory_class] / 2;
+  return TermsOf(equation, kMemory, few ? kTile : kMemory);
 }
 
-TermVector ComputeBound(const OverlapEquation& row, const MostTiles&) {
+TermVector ComputeBound(const OverlapEquation& equation, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
     return x.steps > 1 ? kShareSteps : kTile;
   };
-  return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
+  return TermsOf(equation, shares(equation.waves.wave),
+                 shares(equation.waves.last));
 }
 
 // Both everywhere, computing being the longer. Without this guess the memory
 // terms of a candidate that is nowhere bound by memory alone ended at zero.
-TermVector Balanced(const OverlapEquation& row, const MostTiles&) {
+TermVector Balanced(const OverlapEquation& equation, const MostTiles&) {
   const auto shares = [](const StepTiles& x) {
     return x.steps > 1 ? kStepsAndMemory : kTileAndMemory;
   };
-  return TermsOf(row, shares(row.waves.wave), shares(row.waves.last));
+  return TermsOf(equation, shares(equation.waves.wave),
+                 shares(equation.waves.last));
 }
 
 // Of two equally near the later: more rows.
@@ -135,18 +140,18 @@ size_t NearestSeen(const std::array<bool, kMemoryClasses>& seen,
 
 class Fit {
  public:
-  explicit Fit(absl::Span<const OverlapEquation> rows)
-      : rows_(rows),
-        most_(MostTilesOf(rows)),
-        linear_(rows.size()),
-        weight_(rows.size()) {}
+  explicit Fit(absl::Span<const OverlapEquation> equations)
+      : equations_(equations),
+        most_(MostTilesOf(equations)),
+        linear_(equations.size()),
+        weight_(equations.size()) {}
 
   void From(Guess guess) {
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      linear_[i] = {.terms = guess(rows_[i], most_),
-                    .latency_us = rows_[i].latency_us,
-                    .weight = rows_[i].weight};
-      weight_[i] = rows_[i].weight;
+    for (size_t i = 0; i < equations_.size(); ++i) {
+      linear_[i] = {.terms = guess(equations_[i], most_),
+                    .latency_us = equations_[i].latency_us,
+                    .weight = equations_[i].weight};
+      weight_[i] = equations_[i].weight;
     }
     for (int round = 0; round < kRounds; ++round) Round();
   }
@@ -157,15 +162,17 @@ class Fit {
   void Round() {
     const TermVector theta = SolveRelative(linear_, weight_);
     double error = 0;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      const OverlapEquation& row = rows_[i];
-      const WaveCoefficients c = CoefficientsOf(theta, row.memory_class);
-      const double predicted_us = OverlapLatencyUs(c, row.waves, row.loop);
+    for (size_t i = 0; i < equations_.size(); ++i) {
+      const OverlapEquation& equation = equations_[i];
+      const WaveCoefficients c = CoefficientsOf(theta, equation.memory_class);
+      const double predicted_us =
+          OverlapLatencyUs(c, equation.waves, equation.loop);
       const RobustError robust = RobustErrorOf(linear_[i], predicted_us);
-      error += row.weight * robust.error;
+      error += equation.weight * robust.error;
       weight_[i] = robust.weight;
-      linear_[i].terms = TermsOf(row, SharesAt(c, row.waves.wave, row.loop),
-                                 SharesAt(c, row.waves.last, row.loop));
+      linear_[i].terms =
+          TermsOf(equation, SharesAt(c, equation.waves.wave, equation.loop),
+                  SharesAt(c, equation.waves.last, equation.loop));
     }
     if (!any_ || error < least_error_) {
       best_ = theta;
@@ -174,7 +181,7 @@ class Fit {
     }
   }
 
-  absl::Span<const OverlapEquation> rows_;
+  absl::Span<const OverlapEquation> equations_;
   const MostTiles most_;
   std::vector<Equation> linear_;
   std::vector<double> weight_;
@@ -186,13 +193,14 @@ class Fit {
 }  // namespace
 
 std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
-    absl::Span<const OverlapEquation> rows) {
-  Fit fit(rows);
+    absl::Span<const OverlapEquation> equations) {
+  Fit fit(equations);
   fit.From(MemoryBound);
   fit.From(ComputeBound);
   fit.From(Balanced);
   std::array<bool, kMemoryClasses> seen{};
-  for (const OverlapEquation& row : rows) seen[row.memory_class] = true;
+  for (const OverlapEquation& equation : equations)
+    seen[equation.memory_class] = true;
   std::array<WaveCoefficients, kMemoryClasses> coefficients;
   for (size_t m = 0; m < kMemoryClasses; ++m) {
     coefficients[m] = CoefficientsOf(fit.best(), NearestSeen(seen, m));

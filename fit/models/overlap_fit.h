@@ -41,11 +41,11 @@ inline constexpr size_t kMemoryClasses = 3;
 // robust relative error (fit/models/robust_fit.h) that was seen from three
 // guesses of what decides where. They can end in different local minima: one
 // guess alone lost 2 % of the best now and then. Classes differ in beta, alpha
-// and alpha_row only; one without rows takes those of the nearest that has any.
-// Shapes: any number of rows; without rows all are zero. Cannot fail. Cost: 27
-// solves.
+// and alpha_row only; one without equations takes those of the nearest that has
+// any. Shapes: any number of equations; without any all are zero. Cannot fail.
+// Cost: 27 solves.
 std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
-    absl::Span<const OverlapEquation> rows);
+    absl::Span<const OverlapEquation> equations);
 
 }  // namespace wavetune
 

@@ -26,32 +26,34 @@ WaveCoefficients Truth(size_t memory_class) {
 
 OverlapEquation RowAt(int64_t tiles, double loop, size_t memory_class,
                       double row_share = 0) {
-  OverlapEquation row{
+  OverlapEquation equation{
       .waves = LaunchWavesOf(tiles, kOverlapCapacity, kOverlapMultiprocessors),
       .loop = {loop, loop, row_share},
       .memory_class = memory_class};
-  row.latency_us = OverlapLatencyUs(Truth(memory_class), row.waves, row.loop);
-  return row;
+  equation.latency_us =
+      OverlapLatencyUs(Truth(memory_class), equation.waves, equation.loop);
+  return equation;
 }
 
 std::vector<OverlapEquation> OverlapAnchors(
     const std::vector<size_t>& classes) {
-  std::vector<OverlapEquation> rows;
+  std::vector<OverlapEquation> equations;
   for (const size_t memory_class : classes) {
     for (const int64_t tiles : {8, 66, 132, 200, 264, 265, 528, 2112}) {
       for (const double loop : {16, 128}) {
         for (const double row_share : {0.0, 0.5}) {
-          rows.push_back(RowAt(tiles, loop, memory_class, row_share));
+          equations.push_back(RowAt(tiles, loop, memory_class, row_share));
         }
       }
     }
   }
-  return rows;
+  return equations;
 }
 
 double Predict(const std::array<WaveCoefficients, kMemoryClasses>& fitted,
-               const OverlapEquation& row) {
-  return OverlapLatencyUs(fitted[row.memory_class], row.waves, row.loop);
+               const OverlapEquation& equation) {
+  return OverlapLatencyUs(fitted[equation.memory_class], equation.waves,
+                          equation.loop);
 }
 
 TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
@@ -59,8 +61,9 @@ TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
   for (const int64_t tiles : {24, 48, 90, 133, 300, 700}) {
     for (const size_t memory_class : {size_t{0}, size_t{2}}) {
       for (const double row_share : {0.0, 0.25, 0.9}) {
-        const OverlapEquation row = RowAt(tiles, 50, memory_class, row_share);
-        EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.02)
+        const OverlapEquation equation =
+            RowAt(tiles, 50, memory_class, row_share);
+        EXPECT_NEAR(Predict(fitted, equation) / equation.latency_us, 1, 0.02)
             << tiles << " tiles, class " << memory_class << ", row share "
             << row_share;
       }
@@ -69,11 +72,11 @@ TEST(OverlapFitTest, PredictsBetweenItsAnchorsWhateverDecidesThere) {
 }
 
 TEST(OverlapFitTest, OneWrongAnchorMovesLittle) {
-  std::vector<OverlapEquation> rows = OverlapAnchors({0, 2});
-  rows[5].latency_us *= 4;
-  const auto fitted = FitOverlap(rows);
-  const OverlapEquation row = RowAt(100, 50, 0);
-  EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.03);
+  std::vector<OverlapEquation> equations = OverlapAnchors({0, 2});
+  equations[5].latency_us *= 4;
+  const auto fitted = FitOverlap(equations);
+  const OverlapEquation equation = RowAt(100, 50, 0);
+  EXPECT_NEAR(Predict(fitted, equation) / equation.latency_us, 1, 0.03);
 }
 
 TEST(OverlapFitTest, AClassWithoutRowsTakesTheMemoryTermsOfTheNext) {
@@ -84,11 +87,11 @@ TEST(OverlapFitTest, AClassWithoutRowsTakesTheMemoryTermsOfTheNext) {
 
 TEST(OverlapFitTest, FewTilesAndAnchorsOfAnotherClassSayHowFastATileIs) {
   // One anchor of a single row; its pace is known from the others.
-  std::vector<OverlapEquation> rows = OverlapAnchors({2});
-  rows.push_back(RowAt(264, 128, 0));
-  const auto fitted = FitOverlap(rows);
-  const OverlapEquation row = RowAt(20, 64, 0);
-  EXPECT_NEAR(Predict(fitted, row) / row.latency_us, 1, 0.05);
+  std::vector<OverlapEquation> equations = OverlapAnchors({2});
+  equations.push_back(RowAt(264, 128, 0));
+  const auto fitted = FitOverlap(equations);
+  const OverlapEquation equation = RowAt(20, 64, 0);
+  EXPECT_NEAR(Predict(fitted, equation) / equation.latency_us, 1, 0.05);
 }
 
 TEST(OverlapFitTest, WithoutRowsEverythingIsZero) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
 
 namespace wavetune {

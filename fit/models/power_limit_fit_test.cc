@@ -9,6 +9,7 @@
 #include "fit/models/profile_state.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

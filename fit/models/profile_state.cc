@@ -14,6 +14,7 @@
 #include "fit/models/incumbent_model.h"
 #include "fit/models/power_limit_fit.h"
 #include "fit/models/row_regimes.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {

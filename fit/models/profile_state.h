@@ -57,7 +57,7 @@ struct ProfileState {
   SelectionCounts counts;
   int64_t unmatched_samples = 0;  // Samples of unknown or excluded candidates,
                                   // or of problems that are not the kernel's.
-  int64_t compiled = 0;  // Candidates over all specialisations.
+  int64_t compiled = 0;           // Candidates over all specialisations.
   EarlierAgreement earlier;
   int64_t earlier_samples = 0;  // Taken.
   double device_time_us = 0;

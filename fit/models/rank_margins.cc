@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "fit/models/robust_fit.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {
@@ -70,8 +71,8 @@ uint8_t MarginOf(const Spread& own, const Spread& all, bool provable) {
 
 bool HasMargins(const MacroGroup& group) {
   return std::any_of(
-      group.models.begin(), group.models.end(), [](const auto& row) {
-        return std::any_of(row.segments.begin(), row.segments.end(),
+      group.models.begin(), group.models.end(), [](const auto& model) {
+        return std::any_of(model.segments.begin(), model.segments.end(),
                            [](const auto& s) { return s.rank_margin != 0; });
       });
 }
@@ -105,7 +106,7 @@ void SetRankMargins(const SpecialisationState& specialisation,
     for (size_t r = 0; r < models[i].models.size(); ++r) {
       for (size_t w = 0; w < axes.max_waves.size(); ++w) {
         models[i].models[r].segments[w].rank_margin =
-            serving != nullptr ? serving->rows[r].segments[w].rank_margin
+            serving != nullptr ? serving->models[r].segments[w].rank_margin
                                : MarginOf(own[i][r][w], all[r][w],
                                           specialisation.representatives_given);
       }

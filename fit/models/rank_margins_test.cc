@@ -10,6 +10,7 @@
 
 #include "fit/models/latency_matrix.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/wave_arithmetic.h"
 #include "model/testing/kernels.h"
 
@@ -182,12 +183,12 @@ TEST_F(RankMarginsTest, ThoseThatServeStayWithTheirModels) {
   EXPECT_GT(*std::max_element(second.begin(), second.end()), 0);
   MacroGroup with_margins;
   MacroGroup without;
-  with_margins.rows = without.rows = models_[0].rows;
-  for (GroupModel& model : with_margins.rows) {
-    for (WaveSegment& segment : row.segments) segment.rank_margin = 7;
+  with_margins.models = without.models = models_[0].models;
+  for (GroupModel& model : with_margins.models) {
+    for (WaveSegment& segment : model.segments) segment.rank_margin = 7;
   }
-  for (GroupModel& model : without.rows) {
-    for (WaveSegment& segment : row.segments) segment.rank_margin = 0;
+  for (GroupModel& model : without.models) {
+    for (WaveSegment& segment : model.segments) segment.rank_margin = 0;
   }
   state_.specialisations[0].candidates[0].incumbent_model = &with_margins;
   state_.specialisations[0].candidates[1].incumbent_model = &without;

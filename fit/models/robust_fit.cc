@@ -89,14 +89,14 @@ bool StepToBoundary(const TermVector& target, TermVector& x, TermSet& members) {
 }
 
 // The weighted normal equations of the relative residuals.
-void Accumulate(absl::Span<const Equation> rows,
+void Accumulate(absl::Span<const Equation> equations,
                 absl::Span<const double> weight, TermMatrix& a, TermVector& b) {
   a = {};
   b = {};
-  for (size_t r = 0; r < rows.size(); ++r) {
+  for (size_t r = 0; r < equations.size(); ++r) {
     TermVector z;
     for (size_t i = 0; i < kTerms; ++i) {
-      z[i] = rows[r].terms[i] / rows[r].latency_us;
+      z[i] = equations[r].terms[i] / equations[r].latency_us;
     }
     for (size_t i = 0; i < kTerms; ++i) {
       const double weighted = weight[r] * z[i];
@@ -152,33 +152,35 @@ TermVector SolveNonNegative(const TermMatrix& a, const TermVector& b) {
   return x;
 }
 
-TermVector SolveRelative(absl::Span<const Equation> rows,
+TermVector SolveRelative(absl::Span<const Equation> equations,
                          absl::Span<const double> weight) {
   TermMatrix a;
   TermVector b;
-  Accumulate(rows, weight, a, b);
+  Accumulate(equations, weight, a, b);
   return SolveNormalised(a, b);
 }
 
-RobustError RobustErrorOf(const Equation& row, double predicted_us) {
-  const double ratio = std::max(kLeastRatio, predicted_us / row.latency_us);
+RobustError RobustErrorOf(const Equation& equation, double predicted_us) {
+  const double ratio =
+      std::max(kLeastRatio, predicted_us / equation.latency_us);
   // The slope of |ratio - 1| / sqrt(ratio), which takes half and double for
   // equally wrong, over that of the squared error.
   const double error = std::abs(ratio - 1) / std::sqrt(ratio);
-  return {error, row.weight * (ratio + 1) / (2 * ratio * ratio) /
+  return {error, equation.weight * (ratio + 1) / (2 * ratio * ratio) /
                      std::max(kResidualFloor, error)};
 }
 
-TermVector FitRelative(absl::Span<const Equation> rows) {
+TermVector FitRelative(absl::Span<const Equation> equations) {
   std::vector<double> weight;
-  weight.reserve(rows.size());
-  for (const Equation& row : rows) weight.push_back(row.weight);
+  weight.reserve(equations.size());
+  for (const Equation& equation : equations) weight.push_back(equation.weight);
   TermVector theta{};
   for (int round = 0; round <= kReweightings; ++round) {
-    theta = SolveRelative(rows, weight);
+    theta = SolveRelative(equations, weight);
     if (round == kReweightings) break;
-    for (size_t r = 0; r < rows.size(); ++r) {
-      weight[r] = RobustErrorOf(rows[r], Dot(rows[r].terms, theta)).weight;
+    for (size_t r = 0; r < equations.size(); ++r) {
+      weight[r] =
+          RobustErrorOf(equations[r], Dot(equations[r].terms, theta)).weight;
     }
   }
   return theta;

@@ -1,7 +1,7 @@
 // Robust non-negative least squares on relative error, for the coefficients of
 // a wave model.
 //
-//   std::vector<Equation> rows = ...;        // One per observation.
+//   std::vector<Equation> equations = ...;        // One per observation.
 //   TermVector theta = FitRelative(rows);  // latency ~ terms . theta
 //
 // Why non-negative: every term is work that takes time. Without the constraint
@@ -10,7 +10,7 @@
 // nowhere else.
 //
 // Binary64 + - * / sqrt in one fixed order: the same bits everywhere. The order
-// of the rows is part of the input; callers sort them.
+// of the equations is part of the input; callers sort them.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ROBUST_FIT_H_
@@ -23,7 +23,7 @@
 
 namespace wavetune {
 
-// As many as any model has; those that are zero in every row stay zero.
+// As many as any model has; those that are zero in every equation stay zero.
 inline constexpr size_t kTerms = 13;
 using TermVector = std::array<double, kTerms>;
 using TermMatrix = std::array<TermVector, kTerms>;
@@ -40,29 +40,29 @@ struct Equation {
 // where ratio is predicted / measured: half and double cost 0.71 alike.
 // Relative to the measured value they would cost 0.5 and 1, and the fit came
 // out at half of what most samples said where few disagreed. A small ridge on
-// the normalised equations decides where columns coincide or rows are fewer
-// than terms.
+// the normalised equations decides where columns coincide or equations are
+// fewer than terms.
 //
-// Shapes: any number of rows; without rows theta is zero. Cannot fail.
-// Cost: O(rows); 144 rows take about 50 us.
+// Shapes: any number of equations; without any theta is zero. Cannot fail.
+// Cost: O(equations); 144 take about 50 us.
 // Source: arXiv 2604.10187, section 4.3 (weighted least squares). Deviations:
 // relative error, reweighting, non-negativity.
-TermVector FitRelative(absl::Span<const Equation> rows);
+TermVector FitRelative(absl::Span<const Equation> equations);
 
 // Returns the theta >= 0 that minimises the sum of weight[i] times the squared
-// relative error of row i, as above but once; the rows' own weights are not
-// read. Shapes: as many weights as rows, each > 0. Cannot fail.
-TermVector SolveRelative(absl::Span<const Equation> rows,
+// relative error of equation i, as above but once; the equations' own weights
+// are not read. Shapes: as many weights as equations, each > 0. Cannot fail.
+TermVector SolveRelative(absl::Span<const Equation> equations,
                          absl::Span<const double> weight);
 
-// What the robust error makes of one row.
+// What the robust error makes of one equation.
 struct RobustError {
   double error = 0;   // |ratio - 1| / sqrt(ratio), ratio at least 0.1.
   double weight = 0;  // For the next solve.
 };
 
-// Returns the error of predicting `predicted_us` for `row`. Cannot fail.
-RobustError RobustErrorOf(const Equation& row, double predicted_us);
+// Returns the error of predicting `predicted_us` for `equation`. Cannot fail.
+RobustError RobustErrorOf(const Equation& equation, double predicted_us);
 
 // Returns the x >= 0 that minimises x'Ax / 2 - b'x. `a` must be symmetric and
 // positive definite. At most 3 * kTerms outer steps. Cannot fail.

@@ -11,23 +11,23 @@ namespace {
 constexpr TermVector kTrue = {5, 0, 0.5, 0, 0.01, 0.002};
 
 std::vector<Equation> Rows() {
-  std::vector<Equation> rows;
+  std::vector<Equation> equations;
   for (const double g : {4.0, 33.0, 66.0, 132.0, 133.0, 264.0, 1056.0}) {
     for (const double l : {8.0, 32.0, 128.0}) {
       const double s = g <= 132 ? 1 : g <= 264 ? 2 : 8;
-      Equation row;
-      row.terms = {1, s, l, s * l, g, g * l};
-      row.latency_us = Dot(row.terms, kTrue);
-      rows.push_back(row);
+      Equation equation;
+      equation.terms = {1, s, l, s * l, g, g * l};
+      equation.latency_us = Dot(equation.terms, kTrue);
+      equations.push_back(equation);
     }
   }
-  return rows;
+  return equations;
 }
 
 double WorstError(const TermVector& theta) {
   double worst = 0;
-  for (const Equation& row : Rows()) {
-    const double ratio = Dot(row.terms, theta) / row.latency_us;
+  for (const Equation& equation : Rows()) {
+    const double ratio = Dot(equation.terms, theta) / equation.latency_us;
     worst = std::max(worst, ratio > 1 ? ratio - 1 : 1 - ratio);
   }
   return worst;
@@ -38,24 +38,25 @@ TEST(RobustFitTest, RecoversNonNegativeLatencies) {
 }
 
 TEST(RobustFitTest, FewLowRowsDoNotOutvoteMostRows) {
-  std::vector<Equation> rows(4, Rows()[0]);
-  for (Equation& row : rows) row.latency_us = 400;
-  rows[0].latency_us = 100;
-  EXPECT_GT(Dot(rows[0].terms, FitRelative(rows)), 300);
+  std::vector<Equation> equations(4, Rows()[0]);
+  for (Equation& equation : equations) equation.latency_us = 400;
+  equations[0].latency_us = 100;
+  EXPECT_GT(Dot(equations[0].terms, FitRelative(equations)), 300);
 }
 
 TEST(RobustFitTest, IsHardlyMovedByOutliers) {
-  std::vector<Equation> rows = Rows();
-  rows[5].latency_us *= 4;
-  rows[17].latency_us *= 2;
-  EXPECT_LT(WorstError(FitRelative(rows)), 0.05);
+  std::vector<Equation> equations = Rows();
+  equations[5].latency_us *= 4;
+  equations[17].latency_us *= 2;
+  EXPECT_LT(WorstError(FitRelative(equations)), 0.05);
 }
 
 TEST(RobustFitTest, CoefficientsAreNeverNegative) {
-  std::vector<Equation> rows = Rows();
+  std::vector<Equation> equations = Rows();
   // Faster with more tiles: no wave model, whatever the coefficients.
-  for (Equation& row : rows) row.latency_us = 1000 / row.terms[4];
-  for (const double value : FitRelative(rows)) EXPECT_GE(value, 0);
+  for (Equation& equation : equations)
+    equation.latency_us = 1000 / equation.terms[4];
+  for (const double value : FitRelative(equations)) EXPECT_GE(value, 0);
 }
 
 TEST(RobustFitTest, FewRowsAndCoincidingColumnsHaveAnAnswer) {

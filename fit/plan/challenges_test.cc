@@ -11,6 +11,7 @@
 #include "fit/models/held_out.h"
 #include "fit/models/neighbours.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

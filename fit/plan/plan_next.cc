@@ -14,6 +14,7 @@
 #include "fit/plan/refinement.h"
 #include "fit/plan/screening.h"
 #include "fit/profile.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -15,6 +15,7 @@
 #include "base/digest.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"

@@ -5,6 +5,7 @@
 
 #include "base/status_macros.h"
 #include "fit/models/profile_state.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -12,6 +12,7 @@
 #include "fit/models/neighbours.h"
 #include "fit/models/portfolio.h"
 #include "fit/plan/challenges.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fit/models/profile_state.h"
-#include "model/kernel/kernel_spec.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 

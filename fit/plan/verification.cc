@@ -16,6 +16,7 @@
 #include "fit/models/profile_state.h"
 #include "fit/profile.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/table/table_codec.h"
 

@@ -5,6 +5,7 @@
 
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -11,7 +11,7 @@
 
 #include "absl/types/span.h"
 #include "fit/samples/observation.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
 #include "model/kernel/sample.h"
 
 namespace wavetune {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -91,7 +91,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
       in_lanes_ = false;
     }
   }
-  quick_ = std::make_unique<const GemmFastPath>(
+  fast_path_ = std::make_unique<const GemmFastPath>(
       GemmFastPath::Parts{.table = table,
                           .sub = *source_,
                           .predicates = predicates_,
@@ -299,7 +299,7 @@ void CompiledSubTable::ChooseAmong(const ProblemView& problem,
                                    const uint64_t* excluded, bool of_layer,
                                    GroupAnswer& answer) const noexcept {
   answer.pick = {};
-  if (quick_->ChooseAmong(problem, excluded, answer)) return;
+  if (fast_path_->ChooseAmong(problem, excluded, answer)) return;
   if (in_lanes_ &&
       ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, of_layer, answer))) {
     return;

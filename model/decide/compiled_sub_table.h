@@ -44,9 +44,9 @@ class CompiledSubTable {
   // times distinct tiles; no lock, allocation or system call.
   void Choose(const ProblemView& problem, GroupAnswer& answer) const noexcept;
 
-  // What answers the usual problem without Choose, unless layers() has a group
+  // What answers a GEMM's problem without Choose, unless layers() has a group
   // for it.
-  const GemmFastPath& quick() const { return *quick_; }
+  const GemmFastPath& fast_path() const { return *fast_path_; }
   const LayerIndex& layers() const { return layers_; }
   const PartTiles& part_tiles() const { return part_tiles_; }
 
@@ -94,7 +94,7 @@ class CompiledSubTable {
   SegmentPlanes planes_;
   bool in_lanes_ = true;
   IntegerPath integer_path_;
-  std::unique_ptr<const GemmFastPath> quick_;
+  std::unique_ptr<const GemmFastPath> fast_path_;
 };
 
 }  // namespace wavetune

@@ -64,7 +64,7 @@ CompiledTable::CompiledTable(Table table, std::string digest,
   plans_ = std::make_unique<SubTablePlan[]>(plan_count_);
   for (size_t i = 0; i < plan_count_; ++i) {
     plans_[i] = {.number = MemoKey::TableOf(number, i),
-                 .quick = &sub_tables_[i]->quick(),
+                 .fast_path = &sub_tables_[i]->fast_path(),
                  .layers = sub_tables_[i]->layers().empty()
                                ? nullptr
                                : &sub_tables_[i]->layers(),
@@ -168,14 +168,14 @@ Decision CompiledTable::ResolveFastPath(const SubTablePlan& plan,
     return ResolveGeneral(plan, problem, entry, stale, origin);
   }
   double latency_us = 0;
-  const FastPathAnswer quick = plan.quick->Choose(extents, latency_us);
-  if (ABSL_PREDICT_FALSE(quick.pick.none())) {
+  const FastPathAnswer fast_path = plan.fast_path->Choose(extents, latency_us);
+  if (ABSL_PREDICT_FALSE(fast_path.pick.none())) {
     return ResolveGeneral(plan, problem, entry, stale, origin);
   }
   const GroupAnswer answer = {
       .latency_us = PowerLimitedUs(plan.power_limit, latency_us),
-      .pick = quick.pick,
-      .relative_bound = quick.relative_bound};
+      .pick = fast_path.pick,
+      .relative_bound = fast_path.relative_bound};
   entry.Keep(MemoKey(plan.number, extents, GemmFastPath::kExtents), answer);
   return MakeDecision(plan.answers, answer, stale, origin);
 }

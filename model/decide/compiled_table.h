@@ -27,29 +27,10 @@
 #include "model/kernel/mapping.h"
 #include "model/table/table.h"
 #include "wavetune/decision.h"
+#include "wavetune/explanation.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
-
-// One line of an explanation: a macro group's row at a problem.
-struct ExplainedGroup {
-  Configuration configuration;  // Stage II's choice for the row.
-  Coordinates coordinates;
-  int64_t waves = 1;
-  int64_t tiles_per_wave = 1;
-  RowRegime row_regime;
-  double latency_us = 0;
-  double rank_us = 0;  // What it competes with: more where little or nothing
-                       // was measured and the form says so
-                       // (model/kernel/wave_form.h).
-  double relative_bound = 0;
-  bool legal = true;  // False: a predicate excludes the row for this problem,
-                      // or its counts saturate (Coordinates::saturated).
-  bool chosen = false;
-  bool extrapolated = false;
-  bool of_layer = false;  // Chosen since measurements of the problem's layer
-                          // say so (SubTable::layers), whatever the ranks.
-};
 
 class CompiledSubTable;
 class LayerIndex;
@@ -129,11 +110,11 @@ class CompiledTable {
 
   // What deciding in one sub-table reads first, together.
   struct SubTablePlan {
-    uint64_t number = 0;                  // MemoKey::table.
-    const GemmFastPath* quick = nullptr;  // The usual problem's.
-    const LayerIndex* layers = nullptr;   // Null: none are known.
-    const Decision* answers = nullptr;    // [candidate], less what a problem
-                                          // gives.
+    uint64_t number = 0;                      // MemoKey::table.
+    const GemmFastPath* fast_path = nullptr;  // Of a GEMM.
+    const LayerIndex* layers = nullptr;       // Null: none are known.
+    const Decision* answers = nullptr;  // [candidate], less what a problem
+                                        // gives.
     const CompiledTable* table = nullptr;
     PowerLimitSlowdown power_limit;
   };
@@ -146,7 +127,7 @@ class CompiledTable {
   ABSL_ATTRIBUTE_NOINLINE DefaultReason
   Decide(int sub_table, const ProblemView& problem,
          GroupAnswer& answer) const noexcept;
-  // Decide and put the answer into the memo: the usual problem, and any other.
+  // Decide and put the answer into the memo: a GEMM's problem, and any other.
   ABSL_ATTRIBUTE_NOINLINE static Decision ResolveGeneral(
       const SubTablePlan& plan, const ProblemView& problem, MemoEntry& entry,
       bool stale, TableOrigin origin) noexcept;

@@ -14,7 +14,7 @@ namespace wavetune {
 namespace {
 
 using testing::TinyTable;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 std::unique_ptr<const CompiledTable> Compile(const Table& table) {
   auto compiled = CompiledTable::Create(EncodeTable(table).value());
@@ -25,7 +25,7 @@ std::unique_ptr<const CompiledTable> Compile(const Table& table) {
 double& Delta(Table& table, size_t group) {
   return table.sub_tables[0]
       .groups[group]
-      .rows[0]
+      .models[0]
       .segments[0]
       .coefficients.delta;
 }
@@ -57,7 +57,7 @@ TEST(CompiledTableTest, PredictsFromTheCoefficients) {
 
 // Tiles of 64 and of 128; whoever counts fewer of them would win.
 Table TableOfHugeProblems() {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   for (Dimension& dimension : table.dimensions) {
     dimension.max = kExpressionLimit;
   }
@@ -95,7 +95,7 @@ TEST(CompiledTableTest, WhatNobodyCanCountIsDefault) {
 }
 
 TEST(CompiledTableTest, LessThanHalfATileIsExtrapolated) {
-  const auto compiled = Compile(TwoRowTable());
+  const auto compiled = Compile(TwoGroupTable());
   EXPECT_EQ(compiled->Resolve(0, {5, 64, 128}).source, DecisionSource::kFitted);
   for (const std::vector<int64_t>& extents :
        {std::vector<int64_t>{5, 5, 5}, {5, 31, 128}, {5, 64, 31}}) {
@@ -109,7 +109,7 @@ TEST(CompiledTableTest, LessThanHalfATileIsExtrapolated) {
 }
 
 TEST(CompiledTableTest, AMeasuredLayerIsFittedHoweverSmall) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.sub_tables[0].form = WaveForm::kOverlap;
   table.sub_tables[0].layers = {
       {.extents = {0, 16, 16}, .first = 1, .spans = {{.last = 8, .group = 0}}}};
@@ -120,19 +120,19 @@ TEST(CompiledTableTest, AMeasuredLayerIsFittedHoweverSmall) {
 }
 
 TEST(CompiledTableTest, TheFastestRowWins) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   Delta(table, 1) = 9;
   EXPECT_EQ(Compile(table)->Resolve(0, {64, 64, 512}).configuration,
             (Configuration{128, 2}));
 }
 
 TEST(CompiledTableTest, ExactTiesGoToTheEarlierRow) {
-  EXPECT_EQ(Compile(TwoRowTable())->Resolve(0, {64, 64, 512}).configuration,
+  EXPECT_EQ(Compile(TwoGroupTable())->Resolve(0, {64, 64, 512}).configuration,
             (Configuration{64, 2}));
 }
 
 TEST(CompiledTableTest, NearTiesGoToTheEarlierRowUpToTheMargin) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.near_tie = 0.25;
   Delta(table, 1) = 8;  // 10 == 8 * 1.25: still a near-tie.
   EXPECT_EQ(Compile(table)->Resolve(0, {64, 64, 512}).configuration,
@@ -143,7 +143,7 @@ TEST(CompiledTableTest, NearTiesGoToTheEarlierRowUpToTheMargin) {
 }
 
 TEST(CompiledTableTest, TheMicroTableIsReadAtTheNearestLoopAnchor) {
-  const auto compiled = Compile(TwoRowTable());
+  const auto compiled = Compile(TwoGroupTable());
   // 20 iterations lie half-way between the anchors 8 and 32: the lower.
   EXPECT_EQ(compiled->Resolve(0, {64, 64, 64 * 20}).configuration,
             (Configuration{64, 2}));
@@ -152,7 +152,7 @@ TEST(CompiledTableTest, TheMicroTableIsReadAtTheNearestLoopAnchor) {
 }
 
 TEST(CompiledTableTest, IsExtrapolatedOutsideOfTheMeasuredRange) {
-  const auto compiled = Compile(TwoRowTable());
+  const auto compiled = Compile(TwoGroupTable());
   const Decision inside = compiled->Resolve(0, {64, 64, 64 * 64});
   EXPECT_EQ(inside.source, DecisionSource::kFitted);
   EXPECT_EQ(inside.relative_bound, 0.125);
@@ -164,7 +164,7 @@ TEST(CompiledTableTest, IsExtrapolatedOutsideOfTheMeasuredRange) {
 }
 
 TEST(CompiledTableTest, StaleReplacesFittedAndExtrapolatedOnly) {
-  const auto compiled = Compile(TwoRowTable());
+  const auto compiled = Compile(TwoGroupTable());
   EXPECT_EQ(compiled->Resolve(0, {64, 64, 512}, /*stale=*/true).source,
             DecisionSource::kStale);
   EXPECT_EQ(compiled->Resolve(0, {64, 64, 1 << 20}, /*stale=*/true).source,
@@ -174,7 +174,7 @@ TEST(CompiledTableTest, StaleReplacesFittedAndExtrapolatedOnly) {
 }
 
 TEST(CompiledTableTest, IllegalProblemsAnswerTheDefaultWithTheReason) {
-  const auto compiled = Compile(TwoRowTable());
+  const auto compiled = Compile(TwoGroupTable());
   const auto reason = [&](int sub, const ProblemView& problem) {
     const Decision decision = compiled->Resolve(sub, problem);
     EXPECT_EQ(decision.source, DecisionSource::kDefault);
@@ -196,7 +196,7 @@ TEST(CompiledTableTest, IllegalProblemsAnswerTheDefaultWithTheReason) {
 }
 
 TEST(CompiledTableTest, ARepeatedDimensionNeedsElementsInRange) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.dimensions[0].repeated = true;
   Mapping& mapping = table.sub_tables[0].mapping;
   mapping.tiles = Expression::SumOver(0, mapping.tiles);
@@ -214,7 +214,7 @@ TEST(CompiledTableTest, ARepeatedDimensionNeedsElementsInRange) {
 }
 
 TEST(CompiledTableTest, PredicatesExcludeRowsAndMayExcludeAll) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.problem_predicates = {{.left = {{1, {}, {2}}},
                                .op = Relation::Operator::kMultipleOf,
                                .right = {{1, {0}, {}}}}};
@@ -231,7 +231,7 @@ TEST(CompiledTableTest, PredicatesExcludeRowsAndMayExcludeAll) {
 }
 
 TEST(CompiledTableTest, HugeProblemsStayFinite) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   for (Dimension& dimension : table.dimensions) {
     dimension.max = kExpressionLimit;
   }
@@ -247,7 +247,7 @@ TEST(CompiledTableTest, HugeProblemsStayFinite) {
 }
 
 TEST(CompiledTableTest, FindsSubTablesByName) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.sub_tables.push_back(table.sub_tables[0]);
   table.sub_tables[0].specialisation = "causal";
   table.sub_tables[1].specialisation = "full";
@@ -258,7 +258,7 @@ TEST(CompiledTableTest, FindsSubTablesByName) {
 }
 
 TEST(CompiledTableTest, ExplainGivesTheFactsOfEveryRow) {
-  const auto rows = Compile(TwoRowTable())->Explain(0, {640, 640, 512});
+  const auto rows = Compile(TwoGroupTable())->Explain(0, {640, 640, 512});
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_TRUE(rows[0].chosen);
   EXPECT_EQ(rows[0].coordinates.tiles, 100);

@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "model/decide/constant_divider.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/table/table_check.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {

@@ -16,7 +16,7 @@
 namespace wavetune {
 namespace {
 
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 MemoKey Key(uint64_t table, const std::vector<int64_t>& extents) {
   return MemoKey(MemoKey::TableOf(table, 0), extents.data(), extents.size());
@@ -26,9 +26,9 @@ std::unique_ptr<const CompiledTable> CompileOne(const Table& table) {
   return CompiledTable::Create(EncodeTable(table).value()).value();
 }
 
-// TwoRowTable with another delta in all segments: other latencies.
+// TwoGroupTable with another delta in all segments: other latencies.
 Table SlowerTable(double delta_us) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   for (MacroGroup& group : table.sub_tables[0].groups) {
     for (GroupModel& model : group.models) {
       for (WaveSegment& segment : model.segments) {
@@ -77,7 +77,7 @@ TEST(DecisionMemoTest, ProblemsOfAModelHavePlacesOfTheirOwn) {
 }
 
 TEST(DecisionMemoTest, ARepeatedProblemHasTheSameAnswer) {
-  const auto table = CompileOne(TwoRowTable());
+  const auto table = CompileOne(TwoGroupTable());
   const Decision first = table->Resolve(0, {640, 640, 512});
   EXPECT_EQ(table->Resolve(0, {640, 640, 512}), first);
   // Staleness is not part of what is kept.
@@ -88,7 +88,7 @@ TEST(DecisionMemoTest, ARepeatedProblemHasTheSameAnswer) {
 }
 
 TEST(DecisionMemoTest, AProblemThatIsNotLegalStaysSo) {
-  const auto table = CompileOne(TwoRowTable());
+  const auto table = CompileOne(TwoGroupTable());
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(table->Resolve(0, {0, 640, 512}).reason,
               DefaultReason::kExtentOutOfRange);
@@ -130,7 +130,7 @@ TEST(DecisionMemoTest, SubTablesDoNotAnswerForEachOther) {
 }
 
 TEST(DecisionMemoTest, ThreadsRememberApart) {
-  const auto table = CompileOne(TwoRowTable());
+  const auto table = CompileOne(TwoGroupTable());
   const Decision here = table->Resolve(0, {64, 64, 512});
   const DecisionMemo* memo = nullptr;
   Decision there;

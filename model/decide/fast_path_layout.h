@@ -1,4 +1,4 @@
-// FastPathLayout: the usual sub-table as LaneKernel reads it in one go, from a
+// FastPathLayout: a GEMM's sub-table as LaneKernel reads it in one go, from a
 // problem's extents to the answer (model/decide/gemm_fast_path.h builds it).
 //
 // Usual is what GEMM kernels have: G is a constant times two quotients
@@ -27,7 +27,7 @@
 
 namespace wavetune {
 
-// What rows have whatever the problem; one LaneBlock each.
+// What lanes have whatever the problem; one LaneBlock each.
 enum FastPathColumn : int {
   kInverseRows,     // InverseBelow(tile) of the quotients.
   kInverseColumns,  //
@@ -36,7 +36,7 @@ enum FastPathColumn : int {
   kLoopConstant,
   kTilesPerWave,
   kInverseCapacity,
-  kQuickColumns,
+  kFastPathColumns,
 };
 
 // Segments of WaveForm::kOverlap whose two wave regimes have the same
@@ -49,7 +49,7 @@ static_assert(kMinWave + 1 == kMaxWave && kRankFactor + 1 == kOverlapColumns,
               "of the columns before kMaxWave only kFloor may differ");
 
 // Returns where the second regime's column is; -1 where both have the same.
-WAVETUNE_ANSWER_INLINE constexpr int SecondAlikeColumn(int column) {
+WAVETUNE_ANSWER_INLINE constexpr int SecondSharedColumn(int column) {
   if (column == kFloor) return kOverlapColumns;
   return column >= kMaxWave ? kOverlapColumns + 1 + (column - kMaxWave) : -1;
 }
@@ -71,11 +71,10 @@ struct FastPathRecord {
 struct FastPathInterval {
   // [block][wave regime][SegmentColumn], or [block][kSharedColumns].
   const LaneBlock* segments = nullptr;
-  const FastPathRecord* const* records = nullptr;  // [row][wave regime]
+  const FastPathRecord* const* records = nullptr;  // [lane][wave regime]
 };
 
 struct FastPathLayout {
-  static constexpr int kMaxRows = kMaxLanes;
   static constexpr int kMaxIntervals = 64;
   static constexpr int kIndices = 4096;
   static constexpr int kMaxHeights = 16;  // Two AVX-512 registers.
@@ -83,7 +82,7 @@ struct FastPathLayout {
   int rows_dimension = 0;  // Of the quotients.
   int columns_dimension = 0;
   int loop_dimension = 0;
-  int lanes = 0;  // The rows in whole blocks.
+  int lanes = 0;  // In whole blocks.
   double tie_factor = 1;
   const LaneBlock* constants = nullptr;  // [block][FastPathColumn]
   // Heights of tiles along the rows' axis, and each row's; read by
@@ -91,9 +90,9 @@ struct FastPathLayout {
   int heights = 0;
   alignas(64) double height[kMaxHeights];
   alignas(64) double inverse_height[kMaxHeights];
-  alignas(64) int64_t height_of[kMaxRows];
-  // Of each row: more tiles are in the second wave regime.
-  alignas(64) double first_regime_tiles[kMaxRows];
+  alignas(64) int64_t height_of[kMaxLanes];
+  // Of each lane: more tiles are in the second wave regime.
+  alignas(64) double first_regime_tiles[kMaxLanes];
   FastPathInterval intervals[kMaxIntervals];
   // The interval of an extent; longer ones have the last one's.
   uint8_t interval_of[kIndices];

@@ -40,8 +40,8 @@ FastPathRecord RecordOf(const WaveSegment& segment, int64_t tiles_per_wave) {
 }
 
 // The largest constant of a product.
-double Largest(const double* constants, size_t rows) {
-  return *std::max_element(constants, constants + rows);
+double Largest(const double* constants, size_t lanes) {
+  return *std::max_element(constants, constants + lanes);
 }
 
 // Whether kSharedColumns say all.
@@ -67,9 +67,9 @@ GemmFastPath::GemmFastPath(const Parts& parts) {
   layout_.lanes = parts.layout.lanes;
   layout_.tie_factor = parts.layout.tie_factor;
   if (parts.table.dimensions.size() != kExtents ||
-      parts.sub.groups.size() > FastPathLayout::kMaxRows ||
-      parts.sub.max_waves.size() != 2 || !SetAxes(parts) || !SetRanges(parts) ||
-      !SetAnchors(parts.sub) || !SetHeights(parts)) {
+      parts.sub.groups.size() > kMaxLanes || parts.sub.max_waves.size() != 2 ||
+      !SetAxes(parts) || !SetRanges(parts) || !SetAnchors(parts.sub) ||
+      !SetHeights(parts)) {
     return;
   }
   SetRecords(parts.sub);
@@ -122,11 +122,11 @@ bool GemmFastPath::SetAxes(const Parts& parts) {
 
 // No number exceeds kLaneLimit: quotients are at most their extents.
 bool GemmFastPath::SetRanges(const Parts& parts) {
-  const size_t rows = parts.sub.groups.size();
+  const size_t lanes = parts.sub.groups.size();
   const double most_tiles =
-      kLaneLimit / Largest(parts.layout.tiles.constants, rows);
+      kLaneLimit / Largest(parts.layout.tiles.constants, lanes);
   const double most_loop =
-      kLaneLimit / Largest(parts.layout.loop.constants, rows);
+      kLaneLimit / Largest(parts.layout.loop.constants, lanes);
   const auto max_of = [&](int dimension) {
     return parts.table.dimensions[static_cast<size_t>(dimension)].max;
   };
@@ -163,7 +163,7 @@ bool GemmFastPath::SetRanges(const Parts& parts) {
 }
 
 bool GemmFastPath::SetIntervals(const Parts& parts) {
-  const size_t rows = parts.sub.groups.size();
+  const size_t lanes = parts.sub.groups.size();
   std::vector<int> planes = parts.planes.plane_of_interval();
   if (planes.empty()) {
     if (parts.classes.varies()) return false;
@@ -189,17 +189,18 @@ bool GemmFastPath::SetIntervals(const Parts& parts) {
   const auto most_planes =
       static_cast<size_t>(*std::max_element(planes.begin(), planes.end()) + 1);
   for (size_t plane = 0; plane < most_planes; ++plane) {
-    for (size_t row = 0; row < rows; ++row) {
-      const size_t regime = parts.planes.RegimeOf(static_cast<int>(plane), row);
-      const size_t record = (row * parts.sub.row_regimes.size() + regime) * 2;
-      record_of_row_.push_back(&records_[record]);
-      record_of_row_.push_back(&records_[record + 1]);
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      const size_t regime =
+          parts.planes.RegimeOf(static_cast<int>(plane), lane);
+      const size_t record = (lane * parts.sub.row_regimes.size() + regime) * 2;
+      record_of_lane_.push_back(&records_[record]);
+      record_of_lane_.push_back(&records_[record + 1]);
     }
   }
   for (size_t i = 0; i < planes.size(); ++i) {
     layout_.intervals[i] = {
         parts.planes.Plane(planes[i]).blocks,
-        record_of_row_.data() + static_cast<size_t>(planes[i]) * rows * 2};
+        record_of_lane_.data() + static_cast<size_t>(planes[i]) * lanes * 2};
   }
   return true;
 }
@@ -224,21 +225,21 @@ bool GemmFastPath::SetAnchors(const SubTable& sub) {
 bool GemmFastPath::SetHeights(const Parts& parts) {
   const LaneLayout& layout = parts.layout;
   if (!layout.overlaps) return true;
-  // Row 0 stands in for lanes without one.
+  // ReferenceGroup 0 stands in for lanes without one.
   std::fill_n(layout_.height, FastPathLayout::kMaxHeights, layout.row_tile[0]);
   std::fill_n(layout_.inverse_height, FastPathLayout::kMaxHeights,
               layout.inverse_row_tile[0]);
   std::fill_n(layout_.height_of, layout_.lanes, 0);
   layout_.heights = 1;
-  for (size_t row = 0; row < parts.sub.groups.size(); ++row) {
-    const double height = layout.row_tile[row];
+  for (size_t lane = 0; lane < parts.sub.groups.size(); ++lane) {
+    const double height = layout.row_tile[lane];
     const auto known = static_cast<int>(
         std::find(layout_.height, layout_.height + layout_.heights, height) -
         layout_.height);
     if (known == FastPathLayout::kMaxHeights) return false;
     layout_.height[known] = height;
-    layout_.inverse_height[known] = layout.inverse_row_tile[row];
-    layout_.height_of[row] = known;
+    layout_.inverse_height[known] = layout.inverse_row_tile[lane];
+    layout_.height_of[lane] = known;
     layout_.heights = std::max(layout_.heights, known + 1);
   }
   return true;
@@ -259,7 +260,7 @@ void GemmFastPath::LayOutSharedColumns() {
       LaneBlock* const to = shared_columns_.data() + begin + b * kSharedColumns;
       for (int column = 0; column < kOverlapColumns; ++column) {
         to[column] = from[column];
-        const int other = SecondAlikeColumn(column);
+        const int other = SecondSharedColumn(column);
         if (other >= 0) to[other] = from[kOverlapColumns + column];
       }
     }
@@ -281,7 +282,7 @@ void GemmFastPath::SetConstants(const Parts& parts) {
   // Axes may have changed places.
   const bool swapped = parts.program.DimensionOf(layout.tiles.factors[0]) !=
                        layout_.rows_dimension;
-  const double* const sources[kQuickColumns] = {
+  const double* const sources[kFastPathColumns] = {
       factor_of(layout.tiles, swapped ? 1 : 0),
       factor_of(layout.tiles, swapped ? 0 : 1),
       factor_of(layout.loop, 0),
@@ -290,18 +291,18 @@ void GemmFastPath::SetConstants(const Parts& parts) {
       layout.tiles_per_wave,
       layout.inverse_tiles_per_wave};
   constants_.resize(static_cast<size_t>(layout.lanes) / kBlockLanes *
-                    kQuickColumns);
+                    kFastPathColumns);
   for (int lane = 0; lane < layout.lanes; ++lane) {
     LaneBlock* const block =
-        constants_.data() + lane / kBlockLanes * kQuickColumns;
-    for (int column = 0; column < kQuickColumns; ++column) {
+        constants_.data() + lane / kBlockLanes * kFastPathColumns;
+    for (int column = 0; column < kFastPathColumns; ++column) {
       block[column].lane[lane % kBlockLanes] =
           sources[column] == nullptr ? kNoQuotient : sources[column][lane];
     }
-    const size_t row =
+    const size_t group =
         static_cast<size_t>(lane) < parts.sub.groups.size() ? lane : 0;
     layout_.first_regime_tiles[lane] = TilesOfWaves(
-        parts.sub.max_waves[0], parts.sub.groups[row].tiles_per_wave);
+        parts.sub.max_waves[0], parts.sub.groups[group].tiles_per_wave);
   }
   layout_.constants = constants_.data();
 }

@@ -1,4 +1,4 @@
-// GemmFastPath: decides the usual problems of the usual sub-tables, a GEMM's,
+// GemmFastPath: decides the problems of a GEMM's sub-tables,
 // in one call of LaneKernel, without the programs that CompiledSubTable runs
 // for the others.
 //
@@ -9,7 +9,7 @@
 // (model/decide/fast_path_layout.h), overlaps of more than 16 heights of tiles,
 // illegal problems, those that fill less than half of a tile, and extents with
 // which a number might exceed what lanes hold (tens of millions where
-// dimensions have no closer limit). Where a predicate excludes rows,
+// dimensions have no closer limit). Where a predicate excludes lanes,
 // CompiledSubTable says which (ChooseAmong). Both give the same answers.
 //
 // Thread safety: immutable.
@@ -35,7 +35,7 @@ namespace wavetune {
 
 class GemmFastPath {
  public:
-  static constexpr size_t kExtents = 3;  // Of the usual kernel.
+  static constexpr size_t kExtents = 3;  // m, n and k.
 
   // What it is made from: a table, one of its sub-tables, and how that one's
   // decisions are compiled. All outlive this.
@@ -55,7 +55,7 @@ class GemmFastPath {
   GemmFastPath& operator=(const GemmFastPath&) = delete;
 
   // Returns the answer to a problem without a repeated dimension and writes its
-  // latency; or returns that of no row, and has written nothing. `extents` are
+  // latency; or returns that of no lane, and has written nothing. `extents` are
   // as many as the kernel's dimensions, any numbers. No lock, allocation or
   // system call.
   FastPathAnswer Choose(const int64_t* extents,
@@ -73,7 +73,7 @@ class GemmFastPath {
     return choose_(layout_, extents, kNoneExcluded, latency_us);
   }
 
-  // Writes the answer to a problem that may exclude rows, as
+  // Writes the answer to a problem that may exclude lanes, as
   // LaneKernel::choose, and returns true; or returns false.
   bool ChooseAmong(const ProblemView& problem, const uint64_t* excluded,
                    GroupAnswer& answer) const noexcept;
@@ -83,7 +83,8 @@ class GemmFastPath {
   struct Range {
     uint64_t min = 0;
     uint64_t span = ~uint64_t{0};
-    uint64_t low_bits = 0;  // Those that must be zero for all rows to be legal.
+    uint64_t low_bits =
+        0;  // Those that must be zero for all lanes to be legal.
 
     bool Lacks(int64_t extent) const {
       // What is below the minimum wraps around to above the span.
@@ -113,7 +114,7 @@ class GemmFastPath {
   std::vector<LaneBlock> shared_columns_;  // [plane][block][kSharedColumns]
   std::vector<FastPathRecord> records_;
   std::vector<const FastPathRecord*>
-      record_of_row_;  // [plane][row][wave regime]
+      record_of_lane_;  // [plane][lane][wave regime]
 };
 
 }  // namespace wavetune

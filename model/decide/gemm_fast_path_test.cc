@@ -22,7 +22,7 @@
 namespace wavetune {
 namespace {
 
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
@@ -33,16 +33,17 @@ class GemmFastPathTest : public ::testing::TestWithParam<SimdPath> {
     const CompiledSubTable compiled(table, 0, GetParam());
     const int64_t extents[] = {m, n, k};
     double latency_us = -1;
-    const FastPathAnswer quick = compiled.quick().Choose(extents, latency_us);
-    if (quick.pick.none()) {
+    const FastPathAnswer fast_path =
+        compiled.fast_path().Choose(extents, latency_us);
+    if (fast_path.pick.none()) {
       EXPECT_EQ(latency_us, -1);
       return false;
     }
     GroupAnswer answer;
     compiled.Choose(absl::MakeConstSpan(extents), answer);
-    EXPECT_EQ(quick.pick.bits, answer.pick.bits);
+    EXPECT_EQ(fast_path.pick.bits, answer.pick.bits);
     EXPECT_EQ(latency_us, answer.latency_us);
-    EXPECT_EQ(quick.relative_bound, answer.relative_bound);
+    EXPECT_EQ(fast_path.relative_bound, answer.relative_bound);
     return true;
   }
 };
@@ -50,22 +51,22 @@ class GemmFastPathTest : public ::testing::TestWithParam<SimdPath> {
 TEST_P(GemmFastPathTest, AnswersAGemm) {
   for (const int64_t m : {1, 63, 64, 65, 128, 129, 5000}) {
     for (const int64_t k : {64, 512, 4096, 1 << 20}) {
-      EXPECT_TRUE(Answers(TwoRowTable(), m, 640, k));
+      EXPECT_TRUE(Answers(TwoGroupTable(), m, 640, k));
     }
   }
 }
 
 // The records do not say that they are extrapolated.
 TEST_P(GemmFastPathTest, LeavesOutPartsOfTiles) {
-  EXPECT_TRUE(Answers(TwoRowTable(), 1, 64, 64));
-  EXPECT_FALSE(Answers(TwoRowTable(), 1, 63, 64));
-  EXPECT_FALSE(Answers(TwoRowTable(), 1, 64, 63));
+  EXPECT_TRUE(Answers(TwoGroupTable(), 1, 64, 64));
+  EXPECT_FALSE(Answers(TwoGroupTable(), 1, 63, 64));
+  EXPECT_FALSE(Answers(TwoGroupTable(), 1, 64, 63));
 }
 
 // As kernels/gemm_bf16 has them: a tile for every 16 rows, four row regimes,
 // loads beside the arithmetic.
 Table GemmOfManyTileHeights(int heights, int rows) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   SubTable& sub = table.sub_tables[0];
   sub.form = WaveForm::kOverlap;
   sub.row_regimes = {
@@ -157,7 +158,7 @@ TEST_P(GemmFastPathTest, AnswersOverlapsWhoseWaveRegimesAreAlikeOrNot) {
 // mask, begin or end the second, or end within a block.
 TEST_P(GemmFastPathTest, AnswersWithWhicheverRowIsTheFastest) {
   for (const size_t rows : {40U, 64U, 65U, 96U, 101U, 120U, 128U}) {
-    Table table = TwoRowTable();
+    Table table = TwoGroupTable();
     SubTable& sub = table.sub_tables[0];
     const TableCandidate candidate = sub.portfolio[0];
     const MacroGroup group = sub.groups[0];
@@ -178,18 +179,20 @@ TEST_P(GemmFastPathTest, AnswersWithWhicheverRowIsTheFastest) {
       const CompiledSubTable compiled(one, 0, GetParam());
       const int64_t extents[] = {300, 640, 512};
       double latency_us = 0;
-      const FastPathAnswer quick = compiled.quick().Choose(extents, latency_us);
-      ASSERT_FALSE(quick.pick.none()) << rows;
+      const FastPathAnswer fast_path =
+          compiled.fast_path().Choose(extents, latency_us);
+      ASSERT_FALSE(fast_path.pick.none()) << rows;
       GroupAnswer answer;
       compiled.Choose(absl::MakeConstSpan(extents), answer);
-      ASSERT_EQ(quick.pick.bits, answer.pick.bits) << fastest << " of " << rows;
-      ASSERT_EQ(quick.pick.group(), static_cast<int>(fastest)) << rows;
+      ASSERT_EQ(fast_path.pick.bits, answer.pick.bits)
+          << fastest << " of " << rows;
+      ASSERT_EQ(fast_path.pick.group(), static_cast<int>(fastest)) << rows;
     }
   }
 }
 
 TEST_P(GemmFastPathTest, LeavesExtentsOutsideOfTheirRange) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.dimensions[1].min = 80;
   table.dimensions[1].max = 640;
   EXPECT_TRUE(Answers(table, 64, 80, 512));
@@ -203,14 +206,14 @@ TEST_P(GemmFastPathTest, LeavesExtentsOutsideOfTheirRange) {
 }
 
 TEST_P(GemmFastPathTest, LeavesNoExtentsAtAllAlthoughTheKernelTakesThem) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.dimensions[0].min = 0;
   EXPECT_FALSE(Answers(table, 0, 640, 512));
   EXPECT_TRUE(Answers(table, 1, 640, 512));
 }
 
 TEST_P(GemmFastPathTest, LeavesExtentsWhoseProductsLanesMayNotHold) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   for (Dimension& dimension : table.dimensions)
     dimension.max = int64_t{1} << 51;
   EXPECT_TRUE(Answers(table, 1 << 25, 1 << 25, 512));
@@ -219,7 +222,7 @@ TEST_P(GemmFastPathTest, LeavesExtentsWhoseProductsLanesMayNotHold) {
 }
 
 TEST_P(GemmFastPathTest, LeavesProblemsThatExcludeRows) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.problem_predicates.push_back(
       {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
        .op = Relation::Operator::kMultipleOf,
@@ -229,7 +232,7 @@ TEST_P(GemmFastPathTest, LeavesProblemsThatExcludeRows) {
 }
 
 TEST_P(GemmFastPathTest, LeavesOtherWaveRegimes) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   SubTable& sub = table.sub_tables[0];
   sub.max_waves = {1, 2, kMost};
   for (MacroGroup& group : sub.groups) {
@@ -241,7 +244,7 @@ TEST_P(GemmFastPathTest, LeavesOtherWaveRegimes) {
 }
 
 TEST_P(GemmFastPathTest, LeavesLoopAnchorsLessThanOneApart) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   table.sub_tables[0].loop_anchors = {8, 8.5};
   EXPECT_FALSE(Answers(table, 64, 640, 512));
 }

@@ -67,7 +67,7 @@ IntegerPath::Place IntegerPath::Locate(size_t group, const ProblemView& problem,
   const auto wave_regime =
       static_cast<size_t>(WaveRegimeIndex(*source_, place.waves));
   place.segment = &source_->groups[group]
-                       .rows[regimes[class_of_group_[group]]]
+                       .models[regimes[class_of_group_[group]]]
                        .segments[wave_regime];
   return place;
 }

@@ -18,21 +18,22 @@ int64_t LimitedProduct(int64_t a, int64_t b) {
 }
 
 std::vector<const Expression*> Children(
-    const std::vector<const Expression*>& rows, size_t child) {
+    const std::vector<const Expression*>& lanes, size_t child) {
   std::vector<const Expression*> children;
-  children.reserve(rows.size());
-  for (const Expression* row : rows) children.push_back(&row->children[child]);
+  children.reserve(lanes.size());
+  for (const Expression* lane : lanes)
+    children.push_back(&lane->children[child]);
   return children;
 }
 
-// Returns each row's divisor of a kCeilDiv.
-std::vector<int64_t> Divisors(const std::vector<const Expression*>& rows) {
+// Returns each lane's divisor of a kCeilDiv.
+std::vector<int64_t> Divisors(const std::vector<const Expression*>& lanes) {
   std::vector<int64_t> divisors;
-  for (const Expression* row : rows) {
+  for (const Expression* lane : lanes) {
     int64_t divisor = 1;
-    for (size_t i = static_cast<size_t>(row->split); i < row->children.size();
+    for (size_t i = static_cast<size_t>(lane->split); i < lane->children.size();
          ++i) {
-      divisor = LimitedProduct(divisor, row->children[i].value);
+      divisor = LimitedProduct(divisor, lane->children[i].value);
     }
     divisors.push_back(std::max<int64_t>(1, divisor));
   }
@@ -40,31 +41,31 @@ std::vector<int64_t> Divisors(const std::vector<const Expression*>& rows) {
 }
 
 // Appends the factors of a product of products.
-void Flatten(const std::vector<const Expression*>& rows,
+void Flatten(const std::vector<const Expression*>& lanes,
              std::vector<std::vector<const Expression*>>& factors) {
-  if (rows[0]->kind != Kind::kProduct) {
-    factors.push_back(rows);
+  if (lanes[0]->kind != Kind::kProduct) {
+    factors.push_back(lanes);
     return;
   }
-  for (size_t i = 0; i < rows[0]->children.size(); ++i) {
-    Flatten(Children(rows, i), factors);
+  for (size_t i = 0; i < lanes[0]->children.size(); ++i) {
+    Flatten(Children(lanes, i), factors);
   }
 }
 
 }  // namespace
 
-std::vector<LaneBlock> ToLanes(const std::vector<double>& rows) {
-  const size_t blocks = (rows.size() + kBlockLanes - 1) / kBlockLanes;
-  std::vector<LaneBlock> lanes(blocks);
-  for (size_t i = 0; i < blocks * kBlockLanes; ++i) {
-    lanes[i / kBlockLanes].lane[i % kBlockLanes] =
-        rows[i < rows.size() ? i : 0];
+std::vector<LaneBlock> ToLanes(const std::vector<double>& lanes) {
+  const size_t count = (lanes.size() + kBlockLanes - 1) / kBlockLanes;
+  std::vector<LaneBlock> blocks(count);
+  for (size_t i = 0; i < count * kBlockLanes; ++i) {
+    blocks[i / kBlockLanes].lane[i % kBlockLanes] =
+        lanes[i < lanes.size() ? i : 0];
   }
-  return lanes;
+  return blocks;
 }
 
-const double* LaneProgram::Keep(const std::vector<double>& rows) {
-  return kept_.emplace_back(ToLanes(rows)).data()->lane;
+const double* LaneProgram::Keep(const std::vector<double>& lanes) {
+  return kept_.emplace_back(ToLanes(lanes)).data()->lane;
 }
 
 bool LaneProgram::MentionsRepeated(const Expression& expression) const {
@@ -77,18 +78,18 @@ bool LaneProgram::MentionsRepeated(const Expression& expression) const {
       [this](const Expression& child) { return MentionsRepeated(child); });
 }
 
-LaneProduct LaneProgram::Add(const std::vector<Expression>& rows) {
-  Rows pointers;
-  for (const Expression& row : rows) pointers.push_back(&row);
-  lanes_ = static_cast<int>((rows.size() + kBlockLanes - 1) / kBlockLanes) *
+LaneProduct LaneProgram::Add(const std::vector<Expression>& lanes) {
+  Lanes pointers;
+  for (const Expression& lane : lanes) pointers.push_back(&lane);
+  lanes_ = static_cast<int>((lanes.size() + kBlockLanes - 1) / kBlockLanes) *
            kBlockLanes;
   Parts parts;
-  parts.constants.assign(rows.size(), 1);
+  parts.constants.assign(lanes.size(), 1);
   Collect(pointers, parts);
   if (!parts.value.dimensions.empty()) {
     parts.factors.push_back(
         {.source = AddValue(parts.value),
-         .inverse = Keep(std::vector<double>(rows.size(), 1))});
+         .inverse = Keep(std::vector<double>(lanes.size(), 1))});
   }
   LaneProduct product;
   if (parts.factors.size() > LaneProduct::kMaxFactors) {
@@ -104,62 +105,63 @@ LaneProduct LaneProgram::Add(const std::vector<Expression>& rows) {
   return product;
 }
 
-void LaneProgram::Collect(const Rows& rows, Parts& parts) {
-  switch (rows[0]->kind) {
+void LaneProgram::Collect(const Lanes& lanes, Parts& parts) {
+  switch (lanes[0]->kind) {
     case Kind::kConstant:
-      for (size_t i = 0; i < rows.size(); ++i) {
-        parts.constants[i] = LimitedProduct(parts.constants[i], rows[i]->value);
+      for (size_t i = 0; i < lanes.size(); ++i) {
+        parts.constants[i] =
+            LimitedProduct(parts.constants[i], lanes[i]->value);
       }
       return;
     case Kind::kDimension:
-      parts.value.dimensions.push_back(static_cast<int32_t>(rows[0]->value));
+      parts.value.dimensions.push_back(static_cast<int32_t>(lanes[0]->value));
       return;
     case Kind::kProduct:
-      for (size_t i = 0; i < rows[0]->children.size(); ++i) {
-        Collect(Children(rows, i), parts);
+      for (size_t i = 0; i < lanes[0]->children.size(); ++i) {
+        Collect(Children(lanes, i), parts);
       }
       return;
     case Kind::kCeilDiv:
-      return CollectQuotient(rows, parts);
+      return CollectQuotient(lanes, parts);
     case Kind::kSumOver:
-      return CollectSum(rows, parts);
+      return CollectSum(lanes, parts);
     default:
-      return CollectSlots(rows, parts);
+      return CollectSlots(lanes, parts);
   }
 }
 
-// Only what is over the same number in all rows becomes a quotient.
-void LaneProgram::CollectQuotient(const Rows& rows, Parts& parts) {
-  std::vector<Rows> numerator;
-  for (size_t i = 0; i < static_cast<size_t>(rows[0]->split); ++i) {
-    Flatten(Children(rows, i), numerator);
+// Only what is over the same number in all lanes becomes a quotient.
+void LaneProgram::CollectQuotient(const Lanes& lanes, Parts& parts) {
+  std::vector<Lanes> numerator;
+  for (size_t i = 0; i < static_cast<size_t>(lanes[0]->split); ++i) {
+    Flatten(Children(lanes, i), numerator);
   }
   Value value;
-  for (const Rows& factor : numerator) {
-    const bool same =
-        std::all_of(factor.begin(), factor.end(),
-                    [&](const Expression* row) { return *row == *factor[0]; });
+  for (const Lanes& factor : numerator) {
+    const bool same = std::all_of(
+        factor.begin(), factor.end(),
+        [&](const Expression* lane) { return *lane == *factor[0]; });
     if (factor[0]->kind == Kind::kDimension) {
       value.dimensions.push_back(static_cast<int32_t>(factor[0]->value));
     } else if (factor[0]->kind == Kind::kConstant && same) {
       value.factor = LimitedProduct(value.factor, factor[0]->value);
     } else {
-      return CollectSlots(rows, parts);
+      return CollectSlots(lanes, parts);
     }
   }
   std::vector<double> inverses;
-  for (const int64_t divisor : Divisors(rows)) {
+  for (const int64_t divisor : Divisors(lanes)) {
     inverses.push_back(InverseBelow(divisor));
   }
   parts.factors.push_back(
       {.source = AddValue(value), .inverse = Keep(inverses)});
 }
 
-void LaneProgram::CollectSum(const Rows& rows, Parts& parts) {
-  std::vector<Rows> factors;
-  Flatten(Children(rows, 0), factors);
-  std::vector<Rows> inner;
-  for (const Rows& factor : factors) {
+void LaneProgram::CollectSum(const Lanes& lanes, Parts& parts) {
+  std::vector<Lanes> factors;
+  Flatten(Children(lanes, 0), factors);
+  std::vector<Lanes> inner;
+  for (const Lanes& factor : factors) {
     if (MentionsRepeated(*factor[0])) {
       inner.push_back(factor);
     } else {
@@ -177,23 +179,23 @@ void LaneProgram::CollectSum(const Rows& rows, Parts& parts) {
     return AddSource(std::move(source), parts);
   }
   std::vector<Expression> sums;
-  Rows pointers;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  Lanes pointers;
+  for (size_t i = 0; i < lanes.size(); ++i) {
     std::vector<Expression> term;
-    for (const Rows& factor : inner) term.push_back(*factor[i]);
+    for (const Lanes& factor : inner) term.push_back(*factor[i]);
     // A sum of ones counts the elements.
     if (term.empty()) term.push_back(Expression::Constant(1));
-    sums.push_back(Expression::SumOver(static_cast<int>(rows[i]->value),
+    sums.push_back(Expression::SumOver(static_cast<int>(lanes[i]->value),
                                        Expression::Product(term)));
   }
   for (const Expression& sum : sums) pointers.push_back(&sum);
   CollectSlots(pointers, parts);
 }
 
-void LaneProgram::CollectSlots(const Rows& rows, Parts& parts) {
+void LaneProgram::CollectSlots(const Lanes& lanes, Parts& parts) {
   LaneSource source;
-  for (const Expression* row : rows) {
-    source.indices.push_back(coordinates_.Add(*row));
+  for (const Expression* lane : lanes) {
+    source.indices.push_back(coordinates_.Add(*lane));
   }
   any_slots_ = true;
   AddSource(std::move(source), parts);

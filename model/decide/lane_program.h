@@ -1,6 +1,6 @@
-// LaneProgram: what a problem gives to the rows of a sub-table, in the form
+// LaneProgram: what a problem gives to the lanes of a sub-table, in the form
 // that LaneKernel evaluates: each coordinate is a constant times a few factors,
-// most of them ceil(extents / tile) with a tile per row.
+// most of them ceil(extents / tile) with a tile per lane.
 //
 //   LaneProgram program(/*repeated_dimension=*/-1);
 //   LaneProduct tiles = program.Add(tiles_of_each_row);
@@ -9,7 +9,7 @@
 //   if (program.Run(problem, kernel, scratch)) kernel.locate(...);
 //
 // Why beside CoordinateProgram: the rows' expressions have one shape and differ
-// in constants only, so that eight rows are one multiplication. What has
+// in constants only, so that eight lanes are one multiplication. What has
 // another form (causal blocks, sums of products) is evaluated there and put
 // into lanes.
 //
@@ -50,9 +50,9 @@ class LaneProgram {
       : repeated_dimension_(repeated_dimension),
         coordinates_(dimensions, repeated_dimension) {}
 
-  // Adds a coordinate, an expression per row with its macro parameters put in
+  // Adds a coordinate, an expression per lane with its macro parameters put in
   // (model/kernel/fold.h); all have the same shape. Refers to memory of this.
-  LaneProduct Add(const std::vector<Expression>& rows);
+  LaneProduct Add(const std::vector<Expression>& lanes);
 
   // Adds the sum of ceil(element / divisor) over the repeated dimension and
   // returns its index into LaneScratch::sums.
@@ -87,7 +87,7 @@ class LaneProgram {
   }
 
  private:
-  using Rows = std::vector<const Expression*>;
+  using Lanes = std::vector<const Expression*>;
 
   // factor * product of extents.
   struct Value {
@@ -96,26 +96,26 @@ class LaneProgram {
 
     friend bool operator==(const Value&, const Value&) = default;
   };
-  // Numbers that differ per row.
+  // Numbers that differ per lane.
   struct LaneSource {
     bool from_sums = false;    // Else from the slots of coordinates_.
     std::vector<int> indices;  // One per lane.
   };
   // A product while it is taken apart.
   struct Parts {
-    std::vector<int64_t> constants;  // One per row.
+    std::vector<int64_t> constants;  // One per lane.
     Value value;
     std::vector<LaneFactor> factors;
   };
 
-  void Collect(const Rows& rows, Parts& parts);
-  void CollectQuotient(const Rows& rows, Parts& parts);
-  void CollectSum(const Rows& rows, Parts& parts);
-  void CollectSlots(const Rows& rows, Parts& parts);
+  void Collect(const Lanes& lanes, Parts& parts);
+  void CollectQuotient(const Lanes& lanes, Parts& parts);
+  void CollectSum(const Lanes& lanes, Parts& parts);
+  void CollectSlots(const Lanes& lanes, Parts& parts);
   void AddSource(LaneSource source, Parts& parts);
   int AddValue(const Value& value);
   bool MentionsRepeated(const Expression& expression) const;
-  const double* Keep(const std::vector<double>& rows);
+  const double* Keep(const std::vector<double>& lanes);
   bool RunOthers(const ProblemView& problem, const LaneKernel& kernel,
                  LaneScratch& scratch) const noexcept;
   void RunSources(const ProblemView& problem,
@@ -135,9 +135,9 @@ class LaneProgram {
   std::deque<std::vector<LaneBlock>> kept_;  // Never moves its elements.
 };
 
-// Returns the rows as whole blocks; what is left of the last repeats the first
-// row, which keeps its numbers as harmless as that one's.
-std::vector<LaneBlock> ToLanes(const std::vector<double>& rows);
+// Returns the lanes as whole blocks; what is left of the last repeats the first
+// lane, which keeps its numbers as harmless as that one's.
+std::vector<LaneBlock> ToLanes(const std::vector<double>& lanes);
 
 }  // namespace wavetune
 

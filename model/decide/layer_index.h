@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

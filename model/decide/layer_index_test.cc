@@ -15,7 +15,7 @@ int GroupAt(const LayerIndex& index, std::vector<int64_t> extents) {
 }
 
 SubTable WithLayers(std::vector<LayerChoices> layers) {
-  SubTable sub = testing::TwoRowTable().sub_tables[0];
+  SubTable sub = testing::TwoGroupTable().sub_tables[0];
   sub.layers = std::move(layers);
   return sub;
 }

@@ -5,6 +5,7 @@
 
 #include "base/status_macros.h"
 #include "model/kernel/edge_problems.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping_inverse.h"
 

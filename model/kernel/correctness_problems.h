@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns the manifest's correctness problems of a specialisation, each with
 // its name; those that name none are for all. Cannot fail.

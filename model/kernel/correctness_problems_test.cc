@@ -1,6 +1,7 @@
 #include "model/kernel/correctness_problems.h"
 
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/legal_extents.h"
 #include "model/kernel/mapping.h"

@@ -12,11 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Largest buffer of an edge problem, in elements: references are slow.
 inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;

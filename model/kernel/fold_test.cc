@@ -45,7 +45,7 @@ TEST(FoldTest, CoefficientsSaturate) {
 }
 
 TEST(FoldTest, MacroGroupsAreToldApartByMappingRowsAndPredicates) {
-  const Table table = testing::TwoRowTable();
+  const Table table = testing::TwoGroupTable();
   const Mapping& mapping = table.sub_tables[0].mapping;
   EXPECT_TRUE(SameMacroGroup(mapping, {}, {64, 2}, {64, 4}));
   EXPECT_FALSE(SameMacroGroup(mapping, {}, {64, 2}, {128, 2}));

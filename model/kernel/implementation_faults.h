@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "model/kernel/kernel_faults.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Adds a line for everything wrong with the implementations on their own:
 // names, sources, malformed expressions and relations, tensor maps that do not

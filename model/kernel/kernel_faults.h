@@ -15,9 +15,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+#include "model/kernel/relation.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns whether `name` is [a-z][a-z0-9_]*, at most 64 characters.
 bool IsLowerName(absl::string_view name);

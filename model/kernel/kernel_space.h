@@ -4,10 +4,11 @@
 
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 struct KernelSpace {
   // In lexicographic order of the parameters' value indices; at most

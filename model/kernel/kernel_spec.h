@@ -11,41 +11,23 @@
 #define WAVETUNE_MODEL_KERNEL_KERNEL_SPEC_H_
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/kernel/argument.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/wave_form.h"
+#include "model/kernel/weighted_problem.h"
 #include "wavetune/configuration.h"
-#include "wavetune/problem.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 
-// Most dimensions of a kernel; Problem keeps this many extents inline.
-inline constexpr int kMaxDimensions = 8;
-
 // Most candidates per sub-table where a manifest sets none.
 inline constexpr int kDefaultPortfolioSize = 16;
-
-// Largest extent where a manifest sets none.
-inline constexpr int64_t kDefaultMaxExtent =
-    std::numeric_limits<int32_t>::max();
-
-// One extent of a problem.
-struct Dimension {
-  std::string name;
-  bool repeated = false;  // A list of extents (tokens per expert); at most one
-                          // dimension of a kernel.
-  int64_t min = 1;        // 0 for a repeated one whose elements may be without
-                          // work (an expert without tokens).
-  int64_t max = kDefaultMaxExtent;
-
-  friend bool operator==(const Dimension&, const Dimension&) = default;
-};
 
 // A named set of compile-time values that are not tuned.
 struct Specialisation {
@@ -134,19 +116,6 @@ struct Implementation {
   std::vector<VendorBaseline> vendor_baselines;
 };
 
-enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };
-enum class ArgumentRole { kInput, kOutput, kScalar };
-
-// One argument of the kernel function.
-struct Argument {
-  std::string name;
-  ArgumentRole role = ArgumentRole::kInput;
-  ElementType type = ElementType::kFloat32;
-  Expression size;  // Elements of a buffer, or the value of a scalar.
-  bool cold =
-      false;  // Rotated over more than the last-level cache between launches.
-};
-
 // The reference that outputs are compared with.
 struct Correctness {
   std::string source;
@@ -154,15 +123,6 @@ struct Correctness {
   Expression work_items;
   double relative_tolerance = 0;  // On ||out - reference||_2 / ||reference||_2.
   std::vector<std::string> compile_options;
-};
-
-// A problem and how often it is asked for, relative to others (> 0).
-struct WeightedProblem {
-  Problem problem;
-  double weight = 1;
-
-  friend bool operator==(const WeightedProblem&,
-                         const WeightedProblem&) = default;
 };
 
 // What planning may construct.

@@ -17,6 +17,7 @@
 #include "model/kernel/implementation_faults.h"
 #include "model/kernel/kernel_faults.h"
 #include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_inverse.h"
 #include "model/kernel/mapping_structure.h"
 

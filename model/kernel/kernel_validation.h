@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns OK if the spec can be tuned. Errors: INVALID_ARGUMENT; the message
 // lists every fault, one a line, each with the field, what is wrong and what to

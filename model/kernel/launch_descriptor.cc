@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/types/span.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/relation.h"
 
 namespace wavetune {

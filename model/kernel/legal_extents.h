@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Where one extent may move. `element` is the index into Problem::repeated, or
 // -1 for a plain dimension.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "wavetune/configuration.h"
+#include "wavetune/coordinates.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -96,25 +97,6 @@ struct Mapping {
   std::optional<RowAxis> rows;
 
   friend bool operator==(const Mapping&, const Mapping&) = default;
-};
-
-// Physical coordinates of a problem under a macro configuration.
-struct Coordinates {
-  int64_t tiles = 1;      // G, >= 1
-  double iterations = 1;  // L = W / G, mean main-loop iterations per tile, > 0
-  int64_t total_iterations = 1;  // W
-  int64_t longest_loop = 1;      // iterations of the longest tile
-  int64_t rows = 1;              // rows of tiles
-  double row_fill = 1;  // fill of the last row, in (0, 1]; the mean fill over a
-                        // repeated dimension
-  // RowShare; 0 over a repeated dimension, whose rows share nothing, and where
-  // there are no rows.
-  double row_share = 0;
-  // Tiles, iterations or the longest loop are more than kExpressionLimit: what
-  // stands here is too little, and says nothing of the launch.
-  bool saturated = false;
-
-  friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
 // Returns how much of a tile's loads depends on the rows of tiles around it, in

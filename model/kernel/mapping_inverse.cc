@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/legal_extents.h"
 #include "model/kernel/mapping_structure.h"

@@ -7,9 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Wanted coordinates. The result never lies on the wrong side of a wave
 // boundary: its G is at least `tiles`.

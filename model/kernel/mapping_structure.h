@@ -17,10 +17,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // A factor of G that grows with a dimension.
 struct TileAxis {

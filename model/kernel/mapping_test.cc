@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

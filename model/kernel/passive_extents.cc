@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune {
 namespace {
 

@@ -5,11 +5,12 @@
 #ifndef WAVETUNE_MODEL_KERNEL_PASSIVE_EXTENTS_H_
 #define WAVETUNE_MODEL_KERNEL_PASSIVE_EXTENTS_H_
 
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_structure.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Gives the passive dimensions of `problem` a value in keeping with the
 // representative problems of its specialisation; leaves them as they are where

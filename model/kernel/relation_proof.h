@@ -13,8 +13,8 @@
 
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/relation.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

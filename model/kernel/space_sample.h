@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns `size` configurations (all where there are no more): the default,
 // then such that every value of every parameter is among them as soon as

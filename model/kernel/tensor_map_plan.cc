@@ -6,8 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -18,16 +18,16 @@
 #define WAVETUNE_MODEL_TABLE_TABLE_H_
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/wave_form.h"
 #include "model/table/power_limit_slowdown.h"
 #include "wavetune/configuration.h"
+#include "wavetune/coordinates.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 
@@ -88,15 +88,6 @@ struct MacroGroup {
   std::vector<GroupModel> models;  // As many as SubTable::row_regimes.
 
   friend bool operator==(const MacroGroup&, const MacroGroup&) = default;
-};
-
-// A problem belongs to the first regime with rows <= max_rows and fill of the
-// last row <= max_fill. The last regime takes everything.
-struct RowRegime {
-  int64_t max_rows = std::numeric_limits<int64_t>::max();
-  double max_fill = 1;
-
-  friend bool operator==(const RowRegime&, const RowRegime&) = default;
 };
 
 // A candidate that the table may choose.

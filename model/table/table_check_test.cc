@@ -15,7 +15,7 @@ namespace wavetune {
 namespace {
 
 using testing::TinyTable;
-using testing::TwoRowTable;
+using testing::TwoGroupTable;
 
 struct Fault {
   const char* name;
@@ -198,12 +198,12 @@ std::vector<Fault> Faults() {
 
 TEST(TableCheckTest, AcceptsValidTables) {
   EXPECT_TRUE(CheckTable(TinyTable()).ok()) << CheckTable(TinyTable());
-  EXPECT_TRUE(CheckTable(TwoRowTable()).ok()) << CheckTable(TwoRowTable());
+  EXPECT_TRUE(CheckTable(TwoGroupTable()).ok()) << CheckTable(TwoGroupTable());
 }
 
 TEST(TableCheckTest, RefusesEachFaultAndSoDoesTheEncoder) {
   for (const Fault& fault : Faults()) {
-    Table table = TwoRowTable();
+    Table table = TwoGroupTable();
     Sub(table).layers = {
         {.extents = {0, 4096, 512},
          .first = 4,
@@ -217,7 +217,7 @@ TEST(TableCheckTest, RefusesEachFaultAndSoDoesTheEncoder) {
 }
 
 TEST(TableCheckTest, LimitsWhatOneDecisionEvaluates) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   const std::vector<Expression> constants(40, Expression::Constant(1));
   Sub(table).mapping.tiles = Expression::Product(constants);
   ASSERT_TRUE(CheckTable(table).ok());
@@ -227,7 +227,7 @@ TEST(TableCheckTest, LimitsWhatOneDecisionEvaluates) {
 }
 
 TEST(TableCheckTest, NamesThePlaceOfTheFault) {
-  Table table = TwoRowTable();
+  Table table = TwoGroupTable();
   Sub(table).groups[1].lead = 9;
   EXPECT_EQ(CheckTable(table).message(),
             "table: sub_tables[0].groups[1]: lead out of range");

@@ -104,7 +104,7 @@ void ReadAxes(ByteReader& reader, SubTable& sub) {
 template <typename Sub, typename Use>
 void ForEachSegment(Sub& sub, Use use) {
   for (auto& group : sub.groups) {
-    for (auto& row : group.models) {
+    for (auto& model : group.models) {
       for (auto& segment : model.segments) use(segment);
     }
   }

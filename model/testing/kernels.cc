@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune::testing {
 namespace {
 

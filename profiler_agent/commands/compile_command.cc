@@ -13,6 +13,7 @@
 #include "formats/kernel_folder.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/space_sample.h"
 #include "nlohmann/json.hpp"

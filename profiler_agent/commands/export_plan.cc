@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {

@@ -9,10 +9,11 @@
 
 #include "absl/status/statusor.h"
 #include "launch/launch_file.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns the compute capability times ten that a table is for: 90. Errors:
 // FAILED_PRECONDITION for a table that is not CUDA's.

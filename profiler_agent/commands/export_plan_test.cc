@@ -5,6 +5,7 @@
 #include "formats/kernel_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/source_paths.h"
 

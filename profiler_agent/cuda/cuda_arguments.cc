@@ -1,7 +1,8 @@
 #include "profiler_agent/cuda/cuda_arguments.h"
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

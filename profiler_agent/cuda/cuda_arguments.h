@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns the sizes in bytes of the parameters that a function takes, in order;
 // nothing where the driver cannot say (before CUDA 12.4). Cannot fail.

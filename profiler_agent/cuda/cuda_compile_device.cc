@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/measure/kernel_checks.h"
 

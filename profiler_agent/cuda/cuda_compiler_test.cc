@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_backend.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"

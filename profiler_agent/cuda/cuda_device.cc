@@ -6,8 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/correctness_problems.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
@@ -417,17 +418,17 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
     if (argument.role == ArgumentRole::kScalar) continue;
     ASSIGN_OR_RETURN(const size_t bytes,
                      BufferBytes(argument, problem, configuration));
-    CudaRotatingBuffers& buffers =
+    CudaRotatingBuffers& rotating =
         rotating_buffers_.try_emplace(i, session_, facts(), argument, i + 1)
             .first->second;
-    if (absl::Status status = buffers.Reserve(bytes); !status.ok()) {
+    if (absl::Status status = rotating.Reserve(bytes); !status.ok()) {
       rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
     const int dimension = spec.DimensionIndex(argument.name);
     if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
         spec.dimensions[static_cast<size_t>(dimension)].repeated) {
-      RETURN_IF_ERROR(buffers.Write(
+      RETURN_IF_ERROR(rotating.Write(
           InputValues(spec, argument, problem,
                       bytes / ElementBytes(argument.type), i + 1)));
     }
@@ -438,8 +439,8 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
 
 CudaBuffers CudaDevice::NextSlices() {
   CudaBuffers buffers;
-  for (auto& [index, buffers] : rotating_buffers_) {
-    buffers[index] = buffers.NextSlice(buffer_bytes_.at(index));
+  for (auto& [index, rotating] : rotating_buffers_) {
+    buffers[index] = rotating.NextSlice(buffer_bytes_.at(index));
   }
   return buffers;
 }

@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_device.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/fake_cuda_driver.h"
@@ -271,9 +272,9 @@ TEST_F(CudaDeviceLogicTest, RefusesWhatIsTooLargeOrNotMeantForTheDevice) {
 
 TEST_F(CudaDeviceLogicTest, APersistentKernelGetsNoMoreGroupsThanAreResident) {
   ASSERT_TRUE(Measure(kPersistent, 32 * 100, 3, 1).ok());
-  EXPECT_EQ(backend_.gpu().driver.last_groups(), 8);
+  EXPECT_EQ(backend_.gpu().driver.last_blocks(), 8);
   ASSERT_TRUE(Measure(kSound, 64 * 100, 3, 1).ok());
-  EXPECT_EQ(backend_.gpu().driver.last_groups(), 100);
+  EXPECT_EQ(backend_.gpu().driver.last_blocks(), 100);
 }
 
 TEST_F(CudaDeviceLogicTest, TimesEveryLaunchAndTheWarmUp) {

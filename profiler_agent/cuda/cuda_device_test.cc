@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "profiler_agent/cuda/cuda_backend.h"
 #include "profiler_agent/measure/backend_contract_test.h"
@@ -241,7 +242,7 @@ TEST_F(CudaDeviceTest, MeasuresCublasLtOnTheSameBuffers) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(CudaDeviceTest, APeerThatComputesSomethingElseIsWrong) {
+TEST_F(CudaDeviceTest, AVendorBaselineThatComputesSomethingElseIsWrong) {
   LoadedKernel kernel = TestKernel(kGemm);
   for (Implementation& implementation : kernel.spec.implementations) {
     for (VendorBaseline& baseline : implementation.vendor_baselines)
@@ -256,7 +257,7 @@ TEST_F(CudaDeviceTest, APeerThatComputesSomethingElseIsWrong) {
             absl::StatusCode::kDataLoss);
 }
 
-TEST_F(CudaDeviceTest, APeerOfOtherExtentsIsRefused) {
+TEST_F(CudaDeviceTest, AVendorBaselineOfOtherExtentsIsRefused) {
   LoadedKernel kernel = TestKernel(kGemm);
   for (Implementation& implementation : kernel.spec.implementations) {
     for (VendorBaseline& baseline : implementation.vendor_baselines) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_kernel.h"
 #include "profiler_agent/cuda/cuda_tensor_map.h"
 #include "profiler_agent/cuda/cuda_timer.h"

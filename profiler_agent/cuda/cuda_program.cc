@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/compile_options.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/measure/output_comparison.h"

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/measure/slice_rotation.h"

@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "launch/tensor_map_encoding.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_status.h"
 
 namespace wavetune {

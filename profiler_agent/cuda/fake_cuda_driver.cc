@@ -200,7 +200,7 @@ CUresult FakeCudaDriver::Launch(const CUlaunchConfig& config,
   clock_us_ += kLaunchUs;
   if (entry != "hold" && entry != "look_at_clock") {
     ++launches_;
-    last_groups_ = config.gridDimX;
+    last_blocks_ = config.gridDimX;
   }
   // What a launch does wrong shows when somebody waits for it.
   fault_ = kernels_.at(entry)({.blocks = config.gridDimX,

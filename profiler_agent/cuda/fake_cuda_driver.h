@@ -68,7 +68,7 @@ class FakeCudaDriver {
   // The next so many modules are refused as made for another GPU.
   void RefuseModules(int count) { refused_modules_ = count; }
   // Groups of the last launch of a kernel that is not the timer's own.
-  int64_t last_groups() const { return last_groups_; }
+  int64_t last_blocks() const { return last_blocks_; }
   // Launches of such kernels.
   int launches() const { return launches_; }
 
@@ -98,7 +98,7 @@ class FakeCudaDriver {
   double clock_us_ = 1;
   std::map<CUevent, double> events_;
   CUresult fault_ = CUDA_SUCCESS;
-  int64_t last_groups_ = 0;
+  int64_t last_blocks_ = 0;
   int launches_ = 0;
 };
 

@@ -20,6 +20,7 @@
 #include "formats/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/link/fake_agent_service.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"

@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/measure_batch.h"
 #include "profiler_agent/measure/prepare_batch.h"

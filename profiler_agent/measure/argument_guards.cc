@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/kernel_validation.h"
 #include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/output_comparison.h"

@@ -10,10 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Bytes of poison before and behind an argument; whole elements.
 struct Guards {

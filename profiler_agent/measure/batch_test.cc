@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/throttling.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/environment_error.h"
@@ -425,7 +426,7 @@ TEST_F(MeasureBatchTest, ADefaultThatFailsLeavesItsLevelUntried) {
   }
 }
 
-TEST_F(MeasureBatchTest, MeasuresAPeerInTurnsWithCandidates) {
+TEST_F(MeasureBatchTest, MeasuresAVendorBaselineInTurnsWithCandidates) {
   script_->peer_us["lib"] = 40;
   ASSERT_TRUE(Run({{kA, At(64, 64)},
                    {.problem = At(64, 64), .vendor_baseline = "lib"},

@@ -5,7 +5,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {

@@ -14,10 +14,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
+#include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // SplitMix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom
 // number generators, OOPSLA 2014): a hash, the same everywhere.

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/tiny_kernel.h"
 
 namespace wavetune {

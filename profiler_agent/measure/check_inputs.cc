@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/mapping_structure.h"
 #include "profiler_agent/measure/buffer_values.h"

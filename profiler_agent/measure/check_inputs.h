@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <string>
 
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 enum class CheckData : uint8_t {
   // Floats uniform in [-1, 1), as InputValues.

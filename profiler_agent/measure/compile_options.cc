@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns {"-DBLOCK_M=64", "-DCAUSAL=1", "-cl-fast-relaxed-math"}: parameters
 // (unless `configuration` is nullptr), the specialisation's defines, then

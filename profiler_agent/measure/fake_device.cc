@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {

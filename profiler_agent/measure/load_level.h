@@ -9,10 +9,11 @@
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_LOAD_LEVEL_H_
 #define WAVETUNE_PROFILER_AGENT_MEASURE_LOAD_LEVEL_H_
 
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns floor(log2(work * intensity)): the work in main-loop iterations of
 // the default configuration, the intensity in these over the bytes of all

@@ -1,6 +1,7 @@
 #include "profiler_agent/measure/load_level.h"
 
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/tiny_kernel.h"
 
 namespace wavetune {

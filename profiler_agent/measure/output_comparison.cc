@@ -10,7 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable_text.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {

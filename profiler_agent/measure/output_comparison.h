@@ -25,10 +25,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Each element against the tolerance; see above.
 inline constexpr double kElementToleranceFactor = 8;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/correctness_problems.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/environment_error.h"

@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "profiler_agent/measure/argument_guards.h"
 #include "profiler_agent/measure/check_inputs.h"
 #include "profiler_agent/measure/output_comparison.h"
@@ -34,6 +34,8 @@
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Buffers of a checked launch, by argument.
 struct CheckedArgument;

@@ -1,5 +1,7 @@
 #include "profiler_agent/measure/tiny_kernel.h"
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune {
 
 LoadedKernel TinyKernel(const std::string& backend) {

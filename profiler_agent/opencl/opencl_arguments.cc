@@ -7,8 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/launch_descriptor.h"
 
 namespace wavetune {

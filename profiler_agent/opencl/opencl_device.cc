@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 #include "profiler_agent/measure/buffer_values.h"
@@ -316,17 +317,17 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
     const absl::StatusOr<size_t> bytes =
         BufferBytes(argument, problem, configuration);
     if (!bytes.ok()) return bytes.status();
-    OpenClRotatingBuffers& buffers =
+    OpenClRotatingBuffers& rotating =
         rotating_buffers_.try_emplace(i, session_, facts_, argument, i + 1)
             .first->second;
-    if (absl::Status status = buffers.Reserve(*bytes); !status.ok()) {
+    if (absl::Status status = rotating.Reserve(*bytes); !status.ok()) {
       rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
     const int dimension = spec.DimensionIndex(argument.name);
     if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
         spec.dimensions[static_cast<size_t>(dimension)].repeated) {
-      absl::Status written = buffers.Write(
+      absl::Status written = rotating.Write(
           InputValues(spec, argument, problem,
                       *bytes / ElementBytes(argument.type), i + 1));
       if (!written.ok()) return written;
@@ -339,9 +340,9 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
 absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
                                       const OpenClLaunchShape& shape,
                                       cl_event gate, Burst& burst) {
-  for (auto& [index, buffers] : rotating_buffers_) {
+  for (auto& [index, rotating] : rotating_buffers_) {
     absl::StatusOr<OpenClBuffer> slice =
-        buffers.NextSlice(buffer_bytes_[index]);
+        rotating.NextSlice(buffer_bytes_[index]);
     if (!slice.ok()) return slice.status();
     RETURN_IF_ERROR(SetBuffer(kernel, index, slice->get()));
     burst.slices.push_back(*std::move(slice));

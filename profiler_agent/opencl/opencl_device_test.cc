@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/backend_contract_test.h"
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/worker/host_resources.h"

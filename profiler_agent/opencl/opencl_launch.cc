@@ -4,7 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"

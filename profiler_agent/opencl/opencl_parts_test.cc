@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/opencl/guard_pages.h"
 #include "profiler_agent/opencl/opencl_arguments.h"
 #include "profiler_agent/opencl/opencl_backend.h"

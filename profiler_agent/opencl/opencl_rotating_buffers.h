@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/slice_rotation.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns the content of file `name` with every `#include "other"` of a file in
 // `files` replaced by that file, once each, with #line directives. Why not -I:

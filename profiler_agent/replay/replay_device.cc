@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/exclusion.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "profiler_agent/measure/kernel_checks.h"
 

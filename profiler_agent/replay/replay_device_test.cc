@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/backend_contract_test.h"
 #include "profiler_agent/replay/replay_backend.h"
 #include "profiler_agent/worker/test_kernels.h"

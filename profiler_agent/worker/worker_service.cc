@@ -7,6 +7,7 @@
 
 #include "base/status_macros.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/worker/kernel_source.h"

@@ -8,6 +8,7 @@
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/agents/agent_limits.h"
 
 namespace wavetune {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "server/test_folder.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/fake_profiling.h"

@@ -1,6 +1,7 @@
 #include "server/catalog/table_lookup.h"
 
 #include "base/status_macros.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/fake_measurement_executor.h"
 

@@ -10,10 +10,11 @@
 #include <string>
 
 #include "fit/profile.h"
-#include "model/kernel/kernel_spec.h"
 #include "server/jobs/job_device.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 class FailedPairs {
  public:

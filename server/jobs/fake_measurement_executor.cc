@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
@@ -127,7 +128,7 @@ SubTable MakeSubTable(const KernelSpec& spec, const std::string& name,
     segment.micro = {static_cast<uint8_t>(i)};
     sub.groups.push_back({.lead = static_cast<uint8_t>(i),
                           .tiles_per_wave = 64,
-                          .rows = {GroupModel{{segment}}}});
+                          .models = {GroupModel{{segment}}}});
   }
   return sub;
 }

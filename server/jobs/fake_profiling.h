@@ -11,12 +11,14 @@
 
 #include <string>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/store/records.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 ProfilingFunctions FakeProfiling();
 

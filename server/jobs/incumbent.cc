@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/catalog/wrong_tables.h"
 
 namespace wavetune {

@@ -10,11 +10,13 @@
 
 #include "absl/strings/string_view.h"
 #include "model/decide/compiled_table.h"
-#include "model/kernel/kernel_spec.h"
 #include "server/catalog/table_catalog.h"
 #include "server/store/records.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 class Incumbent {
  public:

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
 #include "server/jobs/profiling_job.h"
 #include "usage/usage_weights.h"

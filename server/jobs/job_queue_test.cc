@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
 #include "server/jobs/job_queue_fixture.h"
 
 namespace wavetune {

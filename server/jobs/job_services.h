@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/weighted_problem.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_catalog.h"
 #include "server/jobs/measurement_executor.h"

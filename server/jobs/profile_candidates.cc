@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable_text.h"
 #include "model/kernel/exclusion.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 #include "server/store/records.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 using ProfileCandidates = std::vector<std::vector<Candidate>>;
 

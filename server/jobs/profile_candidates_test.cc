@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 

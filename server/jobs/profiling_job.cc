@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/exclusion.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/wrong_tables.h"

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/jobs/job_queue_fixture.h"

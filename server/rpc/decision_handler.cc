@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/rpc/record_proto.h"
 
 namespace wavetune {
@@ -182,7 +183,7 @@ absl::Status DecisionHandler::Explain(const v1::ExplainRequest& request,
   const CompiledTable& table = *decider.match->serving.table;
   for (const ExplainedGroup& row : table.Explain(
            table.SubTableIndex(problem.specialisation), problem.View())) {
-    *response->add_rows() = ExplainedRowToProto(decider.parameters, row);
+    *response->add_rows() = ExplainedGroupToProto(decider.parameters, row);
   }
   return absl::OkStatus();
 }

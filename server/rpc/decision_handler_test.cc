@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/catalog/default_faults.h"

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 #include "server/jobs/measuring_job.h"
 #include "server/jobs/recording.h"
 #include "server/store/records.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/rpc/record_proto.h"
 
 namespace wavetune {

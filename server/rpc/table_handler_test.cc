@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/fake_measurement_executor.h"

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/job_queue_fixture.h"

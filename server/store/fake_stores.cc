@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
+#include "model/kernel/weighted_problem.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -29,7 +29,7 @@
 
 #include "absl/status/status.h"
 #include "base/clock.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/weighted_problem.h"
 #include "server/store/usage_store.h"
 #include "server/usage/usage_record.h"
 #include "usage/heavy_hitters.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernel/kernel_spec.h"
 #include "server/jobs/job_queue_fixture.h"
 #include "server/store/fake_usage_store.h"
 
@@ -43,12 +44,12 @@ class UsageTopUpsTest : public JobQueueFixture {
     ASSERT_TRUE(queue_->Start().ok());
     refiner_ = std::make_unique<UsageTopUps>(
         UsageTopUps::Services{.ledger = ledger_.get(),
-                               .jobs = queue_.get(),
-                               .tables = &tables_,
-                               .kernels = &kernels_,
-                               .executors = &directory_,
-                               .clock = &clock_,
-                               .warn = Warn()},
+                              .jobs = queue_.get(),
+                              .tables = &tables_,
+                              .kernels = &kernels_,
+                              .executors = &directory_,
+                              .clock = &clock_,
+                              .warn = Warn()},
         options);
   }
 
@@ -141,8 +142,7 @@ TEST_F(UsageTopUpsTest, AnEditedKernelIsNeitherReadNorRun) {
             tables_.snapshot()->tables[0].record.key.fingerprint);
 }
 
-TEST_F(UsageTopUpsTest,
-       ATopUpOfAKernelThatWasEditedSinceEndsWithAReason) {
+TEST_F(UsageTopUpsTest, ATopUpOfAKernelThatWasEditedSinceEndsWithAReason) {
   Promote();
   ledger_->Add(Report(0, 1e6));
   // Another kernel's profile goes before it and waits for the device.

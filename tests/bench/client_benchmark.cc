@@ -108,7 +108,7 @@ class NodeProcess {
     close(orders_[1]);
     testing::TableNode node(folder_);
     for (int i = 0; i < kTables - 1; ++i) {
-      Table table = testing::TwoRowTable();
+      Table table = testing::TwoGroupTable();
       table.kernel = absl::StrCat("gemm_", i);
       node.Promote(table);
     }

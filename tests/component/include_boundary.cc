@@ -20,6 +20,11 @@ constexpr std::initializer_list<const char*> kFolders = {
     "base",   "model",          "fit",    "usage", "proto", "formats", "launch",
     "server", "profiler_agent", "client", "cli",   "tests"};
 
+// What every room speaks of; the rest of the API is the client's.
+const Prefixes kVocabulary = {
+    "wavetune/configuration.h", "wavetune/coordinates.h", "wavetune/decision.h",
+    "wavetune/dimension.h",     "wavetune/explanation.h", "wavetune/problem.h"};
+
 // What the files of one layer may include. Standard and compiler headers are
 // always allowed.
 struct Layer {
@@ -32,6 +37,7 @@ struct Layer {
 
 // Floors from the ground up (docs/architecture.md): each may use those below
 // it that it names.
+const Layer kApi = {"api", {"wavetune/"}, false, {"absl/"}};
 const Layer kBase = {
     "base",
     {"base/"},
@@ -50,12 +56,13 @@ const Layer kFormats = {"formats",
                         // zlib: traces and manifests may be gzip files.
                         {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
                          "zlib.h", "sys/stat.h", "unistd.h"}};
-const Layer kLaunch = {"launch",
-                       {"launch/", "model/", "base/"},
-                       false,
-                       {"absl/", "cuda.h", "dlfcn.h",
-                        // The launch descriptors of an export.
-                        "nlohmann/"}};
+const Layer kLaunch = {
+    "launch",
+    {"launch/", "model/", "base/", "wavetune/exported_kernel.h"},
+    false,
+    {"absl/", "cuda.h", "dlfcn.h",
+     // The launch descriptors of an export.
+     "nlohmann/"}};
 const Layer kServerCore = {
     "server_core",
     {"server/catalog/", "server/jobs/", "server/store/", "server/usage/",
@@ -76,19 +83,19 @@ const Layer kAgent = {
     true};
 const Layer kClient = {
     "client",
-    {"client/", "formats/", "usage/", "proto/", "model/", "base/"},
+    {"client/", "wavetune/", "formats/", "usage/", "proto/", "model/", "base/"},
     true};
 const Layer kCli = {"cli",
-                    {"cli/", "client/", "formats/", "fit/", "usage/", "launch/",
-                     "proto/", "model/", "base/"},
+                    {"cli/", "client/", "wavetune/", "formats/", "fit/",
+                     "usage/", "launch/", "proto/", "model/", "base/"},
                     true};
 const Layer kTests = {"tests", {}, true};
 
 // All of ours; tests may use any of it.
-const Prefixes kOurs = {"base/",   "model/",          "fit/",    "usage/",
-                        "proto/",  "formats/",        "launch/", "server/",
-                        "client/", "profiler_agent/", "cli/",    "tests/",
-                        "kernels/"};
+const Prefixes kOurs = {"base/",    "model/",          "fit/",    "usage/",
+                        "proto/",   "formats/",        "launch/", "server/",
+                        "client/",  "profiler_agent/", "cli/",    "tests/",
+                        "kernels/", "wavetune/"};
 
 // The folders of model/ and fit/: what of the same room the files of each may
 // include besides those of their own.
@@ -152,6 +159,7 @@ const Layer& LayerOf(std::string_view path) {
   if (path.starts_with("server/")) return kServer;
   if (path.starts_with("profiler_agent/measure/")) return kMeasure;
   if (path.starts_with("profiler_agent/")) return kAgent;
+  if (path.starts_with("client/include/")) return kApi;
   if (path.starts_with("client/")) return kClient;
   if (path.starts_with("cli/")) return kCli;
   return kTests;
@@ -224,6 +232,7 @@ std::string Judge(const std::string& path, const std::string& include,
              "tests/component/include_boundary.cc, docs/architecture.md)";
     }
     if (&layer == &kTests || StartsWithAny(include, layer.own)) return "";
+    if (&layer != &kBase && StartsWithAny(include, kVocabulary)) return "";
     if (test_code && TestsMayInclude(path, include)) return "";
     return "layer '" + std::string(layer.name) +
            "' may not include this (docs/architecture.md has the floors)";

@@ -66,7 +66,7 @@ TEST(IncludeBoundaryTest, FindsABreachInATreeOnDisk) {
 TEST(IncludeBoundaryTest, BaseKnowsNothingOfKernels) {
   EXPECT_TRUE(Allows("base/own_files.cc", "<sys/stat.h>"));
   EXPECT_TRUE(Allows("base/digest.cc", "<openssl/evp.h>"));
-  EXPECT_FALSE(Allows("base/log.cc", "\"client/include/wavetune/problem.h\""));
+  EXPECT_FALSE(Allows("base/log.cc", "\"wavetune/problem.h\""));
   EXPECT_FALSE(Allows("base/log.cc", "\"proto/wavetune/v1/types.pb.h\""));
 }
 
@@ -102,8 +102,7 @@ TEST(IncludeBoundaryTest, FoldersOfModelAndFitUseOnlyThoseTheyMay) {
   EXPECT_TRUE(Allows("model/decide/simd/a.cc", "\"model/decide/a.h\""));
   EXPECT_TRUE(Allows("fit/models/a.cc", "\"fit/samples/a.h\""));
   EXPECT_TRUE(Allows("fit/models/a.cc", "\"base/status_macros.h\""));
-  EXPECT_TRUE(
-      Allows("fit/plan/a.cc", "\"client/include/wavetune/decision.h\""));
+  EXPECT_TRUE(Allows("fit/plan/a.cc", "\"wavetune/decision.h\""));
   EXPECT_TRUE(Allows("fit/plan/a.cc", "\"fit/profile.h\""));
   EXPECT_TRUE(Allows("fit/models/a_test.cc", "\"fit/build/fit_notes.h\""));
 
@@ -116,14 +115,27 @@ TEST(IncludeBoundaryTest, FoldersOfModelAndFitUseOnlyThoseTheyMay) {
   EXPECT_FALSE(Allows("model/new/a.h", "\"model/kernel/kernel_spec.h\""));
 }
 
+TEST(IncludeBoundaryTest, TheApiStandsOnNothingOfOurs) {
+  const std::string api = "client/include/wavetune/tuner.h";
+  EXPECT_TRUE(Allows(api, "\"wavetune/decision.h\""));
+  EXPECT_TRUE(Allows(api, "\"absl/status/status.h\""));
+  EXPECT_FALSE(Allows(api, "\"model/table/table.h\""));
+  EXPECT_FALSE(Allows(api, "\"client/src/table_slot.h\""));
+  EXPECT_FALSE(Allows(api, "<grpcpp/grpcpp.h>"));
+  for (const std::string file : {"server/jobs/a.cc", "profiler_agent/link/a.cc",
+                                 "fit/plan/a.cc", "model/kernel/a.h"}) {
+    EXPECT_TRUE(Allows(file, "\"wavetune/problem.h\"")) << file;
+    EXPECT_FALSE(Allows(file, "\"wavetune/tuner.h\"")) << file;
+  }
+}
+
 TEST(IncludeBoundaryTest, FormatsAreForClientsToo) {
   EXPECT_TRUE(Allows("formats/kernel.cc", "\"model/kernel/mapping.h\""));
   EXPECT_TRUE(Allows("formats/kernel.cc", "\"proto/wavetune/v1/kernel.pb.h\""));
   EXPECT_TRUE(Allows("formats/status.cc", "<grpcpp/support/status.h>"));
   EXPECT_FALSE(Allows("formats/kernel.cc", "\"fit/profile.h\""));
   EXPECT_FALSE(Allows("formats/kernel.cc", "\"server/jobs/job.h\""));
-  EXPECT_FALSE(
-      Allows("formats/kernel.cc", "\"client/include/wavetune/tuner.h\""));
+  EXPECT_FALSE(Allows("formats/kernel.cc", "\"wavetune/tuner.h\""));
   EXPECT_FALSE(Allows("client/src/tuner.cc", "\"fit/profile.h\""));
   EXPECT_FALSE(Allows("profiler_agent/link/a.cc", "\"fit/profile.h\""));
 }
@@ -160,8 +172,7 @@ TEST(IncludeBoundaryTest, ServerClientAndAgentNeverIncludeEachOther) {
     EXPECT_TRUE(Allows("tests/component/a_test.cc", "\"" + from + "/b.h\""));
     EXPECT_FALSE(Allows(from + "/a.cc", "\"cli/format.h\"")) << from;
   }
-  EXPECT_TRUE(
-      Allows("cli/question.cc", "\"client/include/wavetune/client.h\""));
+  EXPECT_TRUE(Allows("cli/question.cc", "\"wavetune/client.h\""));
   EXPECT_FALSE(Allows("cli/question.cc", "\"server/daemon.h\""));
 }
 

@@ -13,7 +13,7 @@ missing=0
 for file in bin/wavetuned bin/wavetune-agent bin/wavetune \
   'lib*/libwavetune.so.1' 'lib*/libwavetune_client.a' 'lib*/pkgconfig/wavetune.pc' \
   'lib*/cmake/wavetune/wavetuneConfig.cmake' 'lib*/cmake/wavetune/wavetuneConfigVersion.cmake' \
-  include/wavetune/wavetune.h include/wavetune/client/client.h include/wavetune/model/decide/decision.h \
+  include/wavetune/wavetune.h include/wavetune/client.h include/wavetune/decision.h \
   share/wavetune/kernels/gemm_f32/manifest.textproto share/wavetune/kernels/gemm_bf16/gemm_bf16.cu \
   lib/systemd/system/wavetuned.service lib/systemd/system/wavetune-agent.service lib/sysusers.d/wavetune.conf \
   share/doc/wavetune/README.md share/doc/wavetune/docs/c-api.md; do
@@ -23,6 +23,11 @@ for file in bin/wavetuned bin/wavetune-agent bin/wavetune \
     missing=1
   fi
 done
+# The API is all that programs can include.
+if ! diff <(cd "${source_dir}/client/include" && find . -name '*.h' | sort) <(cd "${prefix}/include" && find . -type f | sort); then
+  echo "what is installed for programs is not what client/include has" >&2
+  missing=1
+fi
 # Tests, fakes and build rules stay at home.
 if find "${prefix}" -name '*_test*' -o -name 'fake_*' -o -name CMakeLists.txt | grep .; then
   echo "the files above should not be installed" >&2

@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "formats/trace.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/byte_io.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 #include "tests/lib/lcg.h"
 
 namespace wavetune::testing {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "model/kernel/kernel_spec.h"
+
 namespace wavetune::testing {
 
 std::vector<Configuration> GemmConfigurations() {
@@ -44,11 +46,11 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
     segment.max_wave = 1000;
     segment.max_iterations = 1e6;
     segment.micro = {static_cast<uint8_t>(i)};
-    GroupModel row;
+    GroupModel model;
     model.segments = {segment};
     sub.groups.push_back({.lead = static_cast<uint8_t>(i),
                           .tiles_per_wave = 132,
-                          .rows = {row}});
+                          .models = {model}});
   }
   return table;
 }

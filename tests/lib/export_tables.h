@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 #include "wavetune/configuration.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
 
 namespace wavetune::testing {
 

@@ -13,7 +13,7 @@
 namespace wavetune::testing {
 namespace {
 
-struct Row {
+struct ReferenceGroup {
   const WaveSegment* segment = nullptr;
   double iterations = 0;
   double latency_us = 0;
@@ -87,8 +87,9 @@ bool FillsPartTiles(const SubTable& sub, const MacroGroup& group,
 }
 
 // The row of a group at the problem, or nothing where a predicate excludes it.
-std::optional<Row> RowOf(const Table& table, const SubTable& sub,
-                         const MacroGroup& group, const ProblemView& problem) {
+std::optional<ReferenceGroup> RowOf(const Table& table, const SubTable& sub,
+                                    const MacroGroup& group,
+                                    const ProblemView& problem) {
   const Configuration& lead = sub.portfolio[group.lead].configuration;
   for (const Relation& relation : table.problem_predicates) {
     if (!Holds(relation, problem, lead, RepeatedDimension(table))) {
@@ -110,7 +111,7 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
     ++wave_regime;
   }
   const WaveSegment& segment = group.models[regime].segments[wave_regime];
-  Row row;
+  ReferenceGroup row;
   row.segment = &segment;
   row.iterations = at.iterations;
   row.latency_us =
@@ -127,7 +128,7 @@ std::optional<Row> RowOf(const Table& table, const SubTable& sub,
   return row;
 }
 
-uint8_t MicroOf(const SubTable& sub, const Row& row) {
+uint8_t MicroOf(const SubTable& sub, const ReferenceGroup& row) {
   size_t nearest = 0;
   for (size_t i = 0; i < sub.loop_anchors.size(); ++i) {
     if (std::abs(row.iterations - sub.loop_anchors[i]) <
@@ -172,7 +173,7 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   if (decision.reason != DefaultReason::kNone) return decision;
 
   const SubTable& sub = table.sub_tables[static_cast<size_t>(sub_table)];
-  std::vector<Row> legal;  // In the order of the groups.
+  std::vector<ReferenceGroup> legal;  // In the order of the groups.
   for (const MacroGroup& group : sub.groups) {
     if (auto row = RowOf(table, sub, group, problem)) legal.push_back(*row);
   }
@@ -187,11 +188,12 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
     }
   }
   double best_us = legal[0].rank_us;
-  for (const Row& row : legal) best_us = std::min(best_us, row.rank_us);
+  for (const ReferenceGroup& row : legal)
+    best_us = std::min(best_us, row.rank_us);
   const double limit_us = best_us * (1 + table.near_tie);
-  const Row& row =
-      *std::find_if(legal.begin(), legal.end(),
-                    [limit_us](const Row& r) { return r.rank_us <= limit_us; });
+  const ReferenceGroup& row = *std::find_if(
+      legal.begin(), legal.end(),
+      [limit_us](const ReferenceGroup& r) { return r.rank_us <= limit_us; });
 
   decision.candidate = MicroOf(sub, row);
   decision.configuration = sub.portfolio[decision.candidate].configuration;

@@ -29,9 +29,9 @@ MacroGroup TwoRowGroup(uint8_t lead, uint8_t far_anchor) {
   segment.min_iterations = 1;
   segment.max_iterations = 64;
   segment.micro = {lead, far_anchor};
-  GroupModel row;
+  GroupModel model;
   model.segments = {segment, segment};
-  return {.lead = lead, .tiles_per_wave = 100, .rows = {row}};
+  return {.lead = lead, .tiles_per_wave = 100, .models = {model}};
 }
 
 }  // namespace
@@ -57,13 +57,13 @@ Table TinyTable() {
   segment.max_wave = 8;
   segment.max_iterations = 1;
   segment.micro = {0};
-  GroupModel row;
+  GroupModel model;
   model.segments = {segment};
-  sub.groups = {{.lead = 0, .tiles_per_wave = 4, .rows = {row}}};
+  sub.groups = {{.lead = 0, .tiles_per_wave = 4, .models = {model}}};
   return table;
 }
 
-Table TwoRowTable() {
+Table TwoGroupTable() {
   Table table = Head();
   table.kernel = "gemm";
   table.dimensions = {{.name = "m"}, {.name = "n"}, {.name = "k"}};

@@ -14,7 +14,7 @@ Table TinyTable();
 // tests that set coefficients by hand: both rows predict delta = 10 us, so that
 // the first wins; capacity 100; measured for 1 to 4 waves and 1 to 64
 // iterations; wave regimes end at 1 and nowhere; loop anchors 8 and 32.
-Table TwoRowTable();
+Table TwoGroupTable();
 
 }  // namespace wavetune::testing
 

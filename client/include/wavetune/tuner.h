@@ -27,15 +27,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "model/decide/compiled_table.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/activation.h"
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
+#include "wavetune/dimension.h"
+#include "wavetune/explanation.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
 
+struct Table;
 class TableSlot;
 
 class Tuner {
@@ -76,7 +77,8 @@ class Tuner {
   // The default configuration, declared by the kernel's author.
   Configuration default_configuration() const;
 
-  // The table behind the decisions now; nullptr where there is none.
+  // The table behind the decisions now, for what is built from this tree
+  // (model/table/table.h); nullptr where there is none.
   std::shared_ptr<const Table> table() const;
 
   const std::string& kernel() const;

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/python/native/status_exception.h"
+#include "model/kernel/kernel_spec.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 

@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "client/python/native/extents_reader.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "nanobind/nanobind.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune::python {

@@ -78,7 +78,7 @@ def test_the_client_can_be_built_for_the_package_alone(tmp_path):
     for command in (["cmake", *configure], ["ninja", "-C", tmp_path, "-t", "commands", "_native"]):
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stdout + result.stderr
-    assert "/client/client.cc" in result.stdout
+    assert "/client/src/client.cc" in result.stdout
     assert "/server/" not in result.stdout
 
 

@@ -70,14 +70,14 @@ struct Scalar::Sixteen {
 ScalarMask Either(ScalarMask a, ScalarMask b) { return {(a.set | b.set) != 0}; }
 unsigned Bits(ScalarMask mask) { return mask.set ? 1 : 0; }
 
-constexpr LaneKernel kScalarRowKernel = MakeRowKernel<Scalar>();
+constexpr LaneKernel kScalarLaneKernel = MakeLaneKernel<Scalar>();
 
 }  // namespace
 
 const LaneKernel* FindLaneKernel(SimdPath path) {
   switch (path) {
     case SimdPath::kScalar:
-      return &kScalarRowKernel;
+      return &kScalarLaneKernel;
     case SimdPath::kNeon:
       return kNeonLaneKernel;
     case SimdPath::kAvx2:

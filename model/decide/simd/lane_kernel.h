@@ -1,5 +1,5 @@
-// LaneKernel: a decision's arithmetic over all rows of a sub-table, one row per
-// lane, once per SimdPath.
+// LaneKernel: a decision's arithmetic over all macro groups of a sub-table, one
+// per lane, once per SimdPath.
 //
 // Numbers are doubles: tile counts, waves and loops are whole numbers up to
 // 2^51, which doubles hold exactly and divide exactly
@@ -23,13 +23,13 @@ namespace wavetune {
 
 enum class SimdPath : uint8_t;
 
-// Rows are padded to whole blocks; the widest registers hold one block.
+// Lanes are padded to whole blocks; the widest registers hold one block.
 inline constexpr int kBlockLanes = 8;
 // kMaxGroups (model/table/table_check.h).
 inline constexpr int kMaxLanes = 128;
 inline constexpr double kLaneLimit = 0x1p51;  // kExactQuotientLimit.
 
-// One number of each row of a block; what arrays of lanes are made of.
+// One number of each lane of a block; what arrays of lanes are made of.
 struct alignas(64) LaneBlock {
   double lane[kBlockLanes];
 };
@@ -43,7 +43,7 @@ enum SegmentColumn : int {
   kGammaW,
   kBeta,
   kAlpha,
-  kFloor,                   // Infinite in lanes without a row.
+  kFloor,                   // Infinite in lanes without a group.
   kInverseStep,             // InverseBelow(step_tiles)
   kSumColumns,              // WaveForm::kSum reads no more.
   kAlphaRow = kSumColumns,  // 0 where rows share nothing.
@@ -58,17 +58,17 @@ enum SegmentColumn : int {
 
 // A factor of a coordinate: ceil(number / divisor).
 struct LaneFactor {
-  bool from_lanes = false;  // The number is lane_values[source], one per row;
+  bool from_lanes = false;  // The number is lane_values[source], one per lane;
                             // else values[source].
   int source = 0;
-  const double* inverse = nullptr;  // InverseBelow(divisor) of each row.
+  const double* inverse = nullptr;  // InverseBelow(divisor) of each lane.
 };
 
 // constant * product of factors, or 1 if that is less.
 struct LaneProduct {
   static constexpr int kMaxFactors = 8;
 
-  const double* constants = nullptr;  // Of each row.
+  const double* constants = nullptr;  // Of each lane.
   int factor_count = 0;
   LaneFactor factors[kMaxFactors];
 };
@@ -99,15 +99,15 @@ struct LaneInputs {
   double row_extent = 1;  // Along the rows' axis, in [1, kLaneLimit].
 };
 
-// Segments of the rows, [block][wave regime][column].
+// Segments of the lanes, [block][wave regime][column].
 struct SegmentPlane {
   const LaneBlock* blocks = nullptr;
   int wave_regimes = 1;  // 1: each lane's own segment has been put there.
 };
 
-// The row that won, and where the problem lies in it.
+// The lane that won, and where the problem lies in it.
 struct LaneChoice {
-  int lane;    // -1: all rows are excluded, and nothing else is set.
+  int lane;    // -1: all lanes are excluded, and nothing else is set.
   int anchor;  // The first of those nearest to the iterations.
   double latency_us;
   double waves;
@@ -132,7 +132,7 @@ using FastPathFunction = FastPathAnswer(const FastPathLayout& layout,
                                         double& latency_us) noexcept;
 
 struct LaneKernel {
-  // Finds the first row near the best rank. Bit l of `excluded` (two words)
+  // Finds the first lane near the best rank. Bit l of `excluded` (two words)
   // excludes lane l. Returns false, with a choice that means nothing, where a
   // number is above kLaneLimit.
   bool (*choose)(const LaneLayout& layout, const LaneInputs& inputs,
@@ -145,7 +145,7 @@ struct LaneKernel {
   FastPathFunction* (*choose_fast_overlap)(int lanes) noexcept;
   FastPathFunction* (*choose_fast_shared)(int lanes) noexcept;
 
-  // Writes the waves of each row. Returns as `choose`.
+  // Writes the waves of each lane. Returns as `choose`.
   bool (*locate)(const LaneLayout& layout, const LaneInputs& inputs,
                  double* waves) noexcept;
 

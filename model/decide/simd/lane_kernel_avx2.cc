@@ -106,7 +106,7 @@ unsigned Bits(Avx2Mask mask) {
   return static_cast<unsigned>(_mm256_movemask_pd(mask.bits));
 }
 
-constexpr LaneKernel kKernel = MakeRowKernel<Avx2>();
+constexpr LaneKernel kKernel = MakeLaneKernel<Avx2>();
 
 }  // namespace
 

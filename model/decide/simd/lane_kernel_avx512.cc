@@ -103,7 +103,7 @@ Avx512Mask Either(Avx512Mask a, Avx512Mask b) {
 }
 unsigned Bits(Avx512Mask mask) { return mask.bits; }
 
-constexpr LaneKernel kKernel = MakeRowKernel<Avx512>();
+constexpr LaneKernel kKernel = MakeLaneKernel<Avx512>();
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Part of the row kernels: the decision of the usual problem in one go
+// Part of the lane kernels: the decision of a GEMM's problem in one go
 // (model/decide/fast_path_layout.h).
 //
 // What costs time here is less the arithmetic than what one instruction must
@@ -22,22 +22,22 @@
 namespace wavetune {
 
 // What a layout's segments look like.
-enum class QuickForm { kSum, kOverlap, kAlikeOverlap };
+enum class FastPathForm { kSum, kOverlap, kSharedOverlap };
 
 // The columns of a few lanes, each lane's from its own wave regime, where few
 // of them differ (kSharedColumns).
 template <typename R>
-class AlikeSegments {
+class SharedSegments {
  public:
   static constexpr bool kFromFirstWave = true;
 
-  WAVETUNE_KERNEL_INLINE AlikeSegments(const LaneBlock* block, int offset,
-                                       typename R::Mask second)
+  WAVETUNE_KERNEL_INLINE SharedSegments(const LaneBlock* block, int offset,
+                                        typename R::Mask second)
       : base_(block->lane + offset), second_(second) {}
 
   WAVETUNE_KERNEL_INLINE R operator[](int column) const {
     const R first = R::Load(base_ + column * kBlockLanes);
-    const int other = SecondAlikeColumn(column);
+    const int other = SecondSharedColumn(column);
     if (other < 0) return first;
     return Select(second_, R::Load(base_ + other * kBlockLanes), first);
   }
@@ -47,31 +47,31 @@ class AlikeSegments {
   typename R::Mask second_;
 };
 
-template <typename R, QuickForm kForm>
-struct QuickSegmentsOf {
+template <typename R, FastPathForm kForm>
+struct FastPathSegmentsOf {
   static constexpr int kColumns =
-      2 * (kForm == QuickForm::kSum ? kSumColumns : kOverlapColumns);
+      2 * (kForm == FastPathForm::kSum ? kSumColumns : kOverlapColumns);
   using Type = TwoSegments<R, kColumns / 2>;
 };
 template <typename R>
-struct QuickSegmentsOf<R, QuickForm::kAlikeOverlap> {
+struct FastPathSegmentsOf<R, FastPathForm::kSharedOverlap> {
   static constexpr int kColumns = kSharedColumns;
-  using Type = AlikeSegments<R>;
+  using Type = SharedSegments<R>;
 };
 
-// What is kept of each row until one has won.
-struct QuickResults {
-  alignas(64) double rank_us[FastPathLayout::kMaxRows];
-  alignas(64) double latency_us[FastPathLayout::kMaxRows];  // Overlaps alone.
-  alignas(64) double tiles[FastPathLayout::kMaxRows];
-  alignas(64) double iterations[FastPathLayout::kMaxRows];
+// What is kept of each lane until one has won.
+struct FastPathResults {
+  alignas(64) double rank_us[kMaxLanes];
+  alignas(64) double latency_us[kMaxLanes];  // Overlaps alone.
+  alignas(64) double tiles[kMaxLanes];
+  alignas(64) double iterations[kMaxLanes];
   // The same, no more than the last index into FastPathLayout::anchor_of.
-  alignas(64) int32_t anchor_index[FastPathLayout::kMaxRows];
+  alignas(64) int32_t anchor_index[kMaxLanes];
 };
 
 // A problem's extents in all lanes.
 template <typename R>
-struct QuickProblem {
+struct FastPathProblem {
   R rows;
   R columns;
   R loop;
@@ -85,8 +85,8 @@ WAVETUNE_KERNEL_INLINE R ColumnOf(const double* constants, int column) {
 
 // No product is 0. The waves are not set.
 template <typename R>
-WAVETUNE_KERNEL_INLINE LanePlace<R> QuickPlace(const QuickProblem<R>& problem,
-                                               const double* constants) {
+WAVETUNE_KERNEL_INLINE LanePlace<R> FastPathPlace(
+    const FastPathProblem<R>& problem, const double* constants) {
   const R rows = Ceil(problem.rows * ColumnOf<R>(constants, kInverseRows));
   const R columns =
       Ceil(problem.columns * ColumnOf<R>(constants, kInverseColumns));
@@ -111,21 +111,21 @@ WAVETUNE_KERNEL_INLINE typename R::Sixteen RowShares(
   return shares;
 }
 
-// Returns the rank of a few rows and writes their results. `shares` is read by
+// Returns the rank of a few lanes and writes their results. `shares` is read by
 // overlaps alone.
-template <typename R, QuickForm kForm>
-WAVETUNE_KERNEL_INLINE R RankOfRows(const FastPathLayout& layout,
-                                    const QuickProblem<R>& problem,
-                                    const typename R::Sixteen& shares,
-                                    const LaneBlock* segments, int lane,
-                                    QuickResults& results) {
-  using Segments = QuickSegmentsOf<R, kForm>;
-  constexpr bool kOverlaps = kForm != QuickForm::kSum;
+template <typename R, FastPathForm kForm>
+WAVETUNE_KERNEL_INLINE R RankOfLanes(const FastPathLayout& layout,
+                                     const FastPathProblem<R>& problem,
+                                     const typename R::Sixteen& shares,
+                                     const LaneBlock* segments, int lane,
+                                     FastPathResults& results) {
+  using Segments = FastPathSegmentsOf<R, kForm>;
+  constexpr bool kOverlaps = kForm != FastPathForm::kSum;
   const int block = lane / kBlockLanes;
   const int offset = lane % kBlockLanes;
   const double* const of =
-      layout.constants[block * kQuickColumns].lane + offset;
-  LanePlace<R> at = QuickPlace(problem, of);
+      layout.constants[block * kFastPathColumns].lane + offset;
+  LanePlace<R> at = FastPathPlace(problem, of);
   const typename R::Mask second =
       Greater(at.tiles, R::Load(layout.first_regime_tiles + lane));
   const typename Segments::Type c(segments + block * Segments::kColumns, offset,
@@ -149,29 +149,29 @@ WAVETUNE_KERNEL_INLINE R RankOfRows(const FastPathLayout& layout,
 }
 
 // Writes all rows' results; returns the least of a few lanes' ranks. kBlocks:
-// of rows, or 0 for any number.
-template <typename R, QuickForm kForm, int kBlocks>
-WAVETUNE_KERNEL_INLINE R RankQuick(const FastPathLayout& layout,
-                                   const QuickProblem<R>& problem,
-                                   const LaneBlock* segments,
-                                   const uint64_t* excluded,
-                                   QuickResults& results) {
+// of lanes, or 0 for any number.
+template <typename R, FastPathForm kForm, int kBlocks>
+WAVETUNE_KERNEL_INLINE R RankFast(const FastPathLayout& layout,
+                                  const FastPathProblem<R>& problem,
+                                  const LaneBlock* segments,
+                                  const uint64_t* excluded,
+                                  FastPathResults& results) {
   R best = R::Of(kNoLane);
   typename R::Sixteen shares;
-  if constexpr (kForm != QuickForm::kSum)
+  if constexpr (kForm != FastPathForm::kSum)
     shares = RowShares(layout, problem.rows);
   if constexpr (kBlocks != 0) {
     WAVETUNE_KERNEL_UNROLL
     for (int lane = 0; lane < kBlocks * kBlockLanes; lane += R::kWidth) {
-      const R rank = RankOfRows<R, kForm>(layout, problem, shares, segments,
-                                          lane, results);
+      const R rank = RankOfLanes<R, kForm>(layout, problem, shares, segments,
+                                           lane, results);
       rank.Store(results.rank_us + lane);
       best = lane == 0 ? rank : Min(rank, best);
     }
   } else {
     for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {
-      const R all = RankOfRows<R, kForm>(layout, problem, shares, segments,
-                                         lane, results);
+      const R all = RankOfLanes<R, kForm>(layout, problem, shares, segments,
+                                          lane, results);
       const R rank = Select(R::MaskOf(excluded[lane / 64] >> (lane % 64)),
                             R::Of(kNoLane), all);
       rank.Store(results.rank_us + lane);
@@ -209,48 +209,48 @@ WAVETUNE_KERNEL_INLINE unsigned IsOutside(const FastPathRecord& record,
 }
 
 // FastPathFunction.
-template <typename R, QuickForm kForm, int kBlocks>
-FastPathAnswer ChooseQuick(const FastPathLayout& layout, const int64_t* extents,
-                           const uint64_t* excluded,
-                           double& latency_us) noexcept {
+template <typename R, FastPathForm kForm, int kBlocks>
+FastPathAnswer ChooseFast(const FastPathLayout& layout, const int64_t* extents,
+                          const uint64_t* excluded,
+                          double& latency_us) noexcept {
   const int64_t* const rows = extents + layout.rows_dimension;
-  const QuickProblem<R> problem = {
+  const FastPathProblem<R> problem = {
       R::OfInteger(rows), R::OfInteger(extents + layout.columns_dimension),
       R::OfInteger(extents + layout.loop_dimension)};
   constexpr int64_t kLast = FastPathLayout::kIndices - 1;
   const FastPathInterval& interval =
       layout.intervals[layout.interval_of[*rows < kLast ? *rows : kLast]];
-  QuickResults results;  // Only what was written is read.
-  const R best = LeastOfAll(RankQuick<R, kForm, kBlocks>(
+  FastPathResults results;  // Only what was written is read.
+  const R best = LeastOfAll(RankFast<R, kForm, kBlocks>(
       layout, problem, interval.segments, excluded, results));
   if constexpr (kBlocks == 0) {
     if (IsNoLane(best)) return {};
   }
-  const auto row = static_cast<unsigned>(FirstAtMost<R, kBlocks>(
+  const auto lane = static_cast<unsigned>(FirstAtMost<R, kBlocks>(
       results.rank_us, layout.lanes, best * R::Of(layout.tie_factor)));
   const unsigned second =
-      IsAbove(results.tiles[row], layout.first_regime_tiles[row]);
-  const FastPathRecord& record = *interval.records[2 * row + second];
-  const unsigned outside = IsOutside(record, BitsOf(results.tiles[row]),
-                                     BitsOf(results.iterations[row]));
-  latency_us =
-      kForm == QuickForm::kSum ? results.rank_us[row] : results.latency_us[row];
-  const unsigned anchor = layout.anchor_of[results.anchor_index[row]];
-  return {GroupPick::Of(row, record.micro[anchor], outside),
+      IsAbove(results.tiles[lane], layout.first_regime_tiles[lane]);
+  const FastPathRecord& record = *interval.records[2 * lane + second];
+  const unsigned outside = IsOutside(record, BitsOf(results.tiles[lane]),
+                                     BitsOf(results.iterations[lane]));
+  latency_us = kForm == FastPathForm::kSum ? results.rank_us[lane]
+                                           : results.latency_us[lane];
+  const unsigned anchor = layout.anchor_of[results.anchor_index[lane]];
+  return {GroupPick::Of(lane, record.micro[anchor], outside),
           record.bounds[outside]};
 }
 
-template <typename R, QuickForm kForm>
-FastPathFunction* FindChooseQuick(int lanes) noexcept {
+template <typename R, FastPathForm kForm>
+FastPathFunction* FindChooseFast(int lanes) noexcept {
   switch (lanes) {
     case 1 * kBlockLanes:
-      return ChooseQuick<R, kForm, 1>;
+      return ChooseFast<R, kForm, 1>;
     case 2 * kBlockLanes:
-      return ChooseQuick<R, kForm, 2>;
+      return ChooseFast<R, kForm, 2>;
     case 4 * kBlockLanes:
-      return ChooseQuick<R, kForm, 4>;
+      return ChooseFast<R, kForm, 4>;
     default:
-      return ChooseQuick<R, kForm, 0>;
+      return ChooseFast<R, kForm, 0>;
   }
 }
 

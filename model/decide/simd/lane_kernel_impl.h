@@ -1,4 +1,4 @@
-// The row kernels, written once over a register type.
+// The lane kernels, written once over a register type.
 //
 // For lane_kernel*.cc only, each of which defines a register type
 // (model/decide/simd/lane_kernel_register.h) in an unnamed namespace, so that
@@ -20,7 +20,7 @@
 
 namespace wavetune {
 
-// What choosing keeps of each row.
+// What choosing keeps of each lane.
 struct LaneResults {
   alignas(64) double rank_us[kMaxLanes];
   alignas(64) double latency_us[kMaxLanes];
@@ -28,7 +28,7 @@ struct LaneResults {
   alignas(64) double iterations[kMaxLanes];
 };
 
-// Writes the rank of each row; returns the least of a few lanes' ranks.
+// Writes the rank of each lane; returns the least of a few lanes' ranks.
 template <typename R, Shape kShape, int kRegimes, bool kOverlaps>
 WAVETUNE_KERNEL_INLINE R RankLanes(const LaneLayout& layout,
                                    const LaneInputs& inputs,
@@ -128,12 +128,12 @@ bool ChooseLaneOf(const LaneLayout& layout, const LaneInputs& inputs,
 }
 
 template <typename R>
-constexpr LaneKernel MakeRowKernel() {
+constexpr LaneKernel MakeLaneKernel() {
   return {ChooseLaneOf<R>,
-          FindChooseQuick<R, QuickForm::kSum>,
-          FindChooseQuick<R, QuickForm::kOverlap>,
-          FindChooseQuick<R, QuickForm::kAlikeOverlap>,
-          LocateRows<R>,
+          FindChooseFast<R, FastPathForm::kSum>,
+          FindChooseFast<R, FastPathForm::kOverlap>,
+          FindChooseFast<R, FastPathForm::kSharedOverlap>,
+          LocateLanes<R>,
           CountBelow<R>,
           SumQuotients<R>,
           AllInRange<R>};

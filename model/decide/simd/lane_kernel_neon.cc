@@ -88,7 +88,7 @@ unsigned Bits(NeonMask mask) {
                                (vgetq_lane_u64(mask.bits, 1) & 2));
 }
 
-constexpr LaneKernel kKernel = MakeRowKernel<Neon>();
+constexpr LaneKernel kKernel = MakeLaneKernel<Neon>();
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Part of the row kernels: where a problem lies under each row's macro
+// Part of the lane kernels: where a problem lies under each lane's macro
 // configuration.
 //
 // For lane_kernel*.cc only; see model/decide/simd/lane_kernel_impl.h.
@@ -73,7 +73,7 @@ WAVETUNE_KERNEL_INLINE R WavesOf(const LaneLayout& layout, R tiles, int lane) {
   return Ceil(tiles * R::Load(layout.inverse_tiles_per_wave + lane));
 }
 
-// Finds the places of rows, a few lanes at a time. `largest` collects what must
+// Finds the places of all lanes, a few at a time. `largest` collects what must
 // be at most kLaneLimit.
 template <typename R, Shape kShape>
 class Locator {
@@ -150,8 +150,8 @@ WAVETUNE_KERNEL_INLINE bool Fits(R largest) {
 }
 
 template <typename R>
-bool LocateRows(const LaneLayout& layout, const LaneInputs& inputs,
-                double* waves) noexcept {
+bool LocateLanes(const LaneLayout& layout, const LaneInputs& inputs,
+                 double* waves) noexcept {
   R largest = R::Of(0);
   const Locator<R, Shape::kAny> locator(layout, inputs);
   for (int lane = 0; lane < layout.lanes; lane += R::kWidth) {

@@ -1,5 +1,5 @@
-// Part of the row kernels: predictions of a few rows at their places, and the
-// search for the first row near the best.
+// Part of the lane kernels: predictions of a few lanes at their places, and the
+// search for the first lane near the best.
 //
 // For lane_kernel*.cc only; see model/decide/simd/lane_kernel_impl.h.
 #ifndef WAVETUNE_MODEL_DECIDE_SIMD_LANE_KERNEL_PREDICT_H_

@@ -1,4 +1,4 @@
-// Part of the row kernels: what they ask of a register type.
+// Part of the lane kernels: what they ask of a register type.
 //
 // A register type R has
 //   kWidth                     lanes; divides kBlockLanes
@@ -37,7 +37,7 @@
 
 namespace wavetune {
 
-// The rank of a row that may not be chosen.
+// The rank of a lane that may not be chosen.
 inline constexpr double kNoLane = __builtin_inf();
 
 }  // namespace wavetune

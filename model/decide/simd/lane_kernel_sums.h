@@ -1,4 +1,4 @@
-// Part of the row kernels: lists of extents and of thresholds.
+// Part of the lane kernels: lists of extents and of thresholds.
 //
 // For lane_kernel*.cc only; see model/decide/simd/lane_kernel_impl.h.
 #ifndef WAVETUNE_MODEL_DECIDE_SIMD_LANE_KERNEL_SUMS_H_

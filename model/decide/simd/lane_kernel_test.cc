@@ -19,7 +19,7 @@ namespace {
 
 using testing::Lcg;
 
-class RowKernelTest : public ::testing::TestWithParam<SimdPath> {
+class LaneKernelTest : public ::testing::TestWithParam<SimdPath> {
  protected:
   const LaneKernel& kernel() const { return *FindLaneKernel(GetParam()); }
 };
@@ -34,7 +34,7 @@ std::vector<int64_t> RandomElements(Lcg& random, size_t count, int64_t limit) {
   return elements;
 }
 
-TEST_P(RowKernelTest, SumsAreThoseOfIntegers) {
+TEST_P(LaneKernelTest, SumsAreThoseOfIntegers) {
   Lcg random(1);
   const std::vector<int64_t> divisors = {1, 7, 16, 48, 64, 128, 256, 1000003};
   std::vector<double> inverses;
@@ -60,7 +60,7 @@ TEST_P(RowKernelTest, SumsAreThoseOfIntegers) {
   }
 }
 
-TEST_P(RowKernelTest, SumsTooLargeStayTooLarge) {
+TEST_P(LaneKernelTest, SumsTooLargeStayTooLarge) {
   const std::vector<int64_t> elements(1000, kExactQuotientLimit);
   const double inverse = InverseBelow(1);
   double sum = 0;
@@ -68,7 +68,7 @@ TEST_P(RowKernelTest, SumsTooLargeStayTooLarge) {
   EXPECT_GT(sum, kLaneLimit);
 }
 
-TEST_P(RowKernelTest, FindsTheElementThatIsOutOfRange) {
+TEST_P(LaneKernelTest, FindsTheElementThatIsOutOfRange) {
   for (const size_t count : {1, 3, 4, 8, 9, 30, 128}) {
     std::vector<int64_t> elements(count, 5);
     EXPECT_TRUE(kernel().all_in_range(elements.data(), count, 5, 5));
@@ -86,7 +86,7 @@ TEST_P(RowKernelTest, FindsTheElementThatIsOutOfRange) {
   }
 }
 
-TEST_P(RowKernelTest, CountsTheThresholdsBelow) {
+TEST_P(LaneKernelTest, CountsTheThresholdsBelow) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> thresholds = {0, 16, 64, 64, 128};
   thresholds.resize(16, kInfinity);
@@ -102,7 +102,7 @@ TEST_P(RowKernelTest, CountsTheThresholdsBelow) {
   EXPECT_EQ(count(kLaneLimit), 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, RowKernelTest,
+INSTANTIATE_TEST_SUITE_P(Paths, LaneKernelTest,
                          ::testing::ValuesIn(SupportedSimdPaths()),
                          [](const auto& test) {
                            return std::string(ToString(test.param));

@@ -41,7 +41,7 @@ from wavetune.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from wavetune.records import Dimension, Event, ExplainedRow, StagedTable
+from wavetune.records import Dimension, Event, ExplainedGroup, StagedTable
 
 __all__ = [
     "Activation",
@@ -53,7 +53,7 @@ __all__ = [
     "Error",
     "Event",
     "EventKind",
-    "ExplainedRow",
+    "ExplainedGroup",
     "FailedPreconditionError",
     "InvalidArgumentError",
     "Mode",
@@ -69,6 +69,9 @@ __all__ = [
 ]
 
 # WaveTune's version, as CMakeLists.txt names it: pyproject.toml reads it there when the package is built.
+# Its name until 0.1.
+ExplainedRow = ExplainedGroup
+
 __version__: str = importlib.metadata.version("wavetune")
 
 

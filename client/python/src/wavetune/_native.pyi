@@ -1,7 +1,7 @@
 import enum
 from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
 
-from wavetune.records import Dimension, Event, ExplainedRow, StagedTable
+from wavetune.records import Dimension, Event, ExplainedGroup, StagedTable
 
 class _IntegerArray(Protocol):
     """An array of integers, as of numpy."""
@@ -129,7 +129,7 @@ class Tuner:
         64 bits. An extent that the kernel was not declared for is no error: the decision is the default, and
         Decision.reason says so.
         """
-    def explain(self, /, **dimensions: _Extent) -> list[ExplainedRow]:
+    def explain(self, /, **dimensions: _Extent) -> list[ExplainedGroup]:
         """Returns what each macro configuration was predicted to take, the best first; empty where resolve() answers
         the default. For people: slow."""
     @property

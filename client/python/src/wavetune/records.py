@@ -17,7 +17,7 @@ class Dimension(NamedTuple):
     repeated: bool  # Takes a sequence of extents (tokens per expert).
 
 
-class ExplainedRow(NamedTuple):
+class ExplainedGroup(NamedTuple):
     """One macro configuration at a problem: Tuner.explain()."""
 
     configuration: Mapping[str, int]

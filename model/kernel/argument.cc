@@ -1,4 +1,4 @@
-#include "model/kernel/element_type.h"
+#include "model/kernel/argument.h"
 
 #include <bit>
 #include <cstring>

@@ -1,19 +1,33 @@
-// Elements of a kernel's arguments as bytes: their size, and a scalar's value.
+// Arguments of a kernel function, and their elements as bytes: size, and a
+// scalar's value.
 //
 // What measures a kernel and what launches it in earnest pass the same bytes.
 //
 // Thread safety: pure functions.
-#ifndef WAVETUNE_MODEL_KERNEL_ELEMENT_TYPE_H_
-#define WAVETUNE_MODEL_KERNEL_ELEMENT_TYPE_H_
+#ifndef WAVETUNE_MODEL_KERNEL_ARGUMENT_H_
+#define WAVETUNE_MODEL_KERNEL_ARGUMENT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune {
+
+enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };
+enum class ArgumentRole { kInput, kOutput, kScalar };
+
+// One argument of the kernel function.
+struct Argument {
+  std::string name;
+  ArgumentRole role = ArgumentRole::kInput;
+  ElementType type = ElementType::kFloat32;
+  Expression size;  // Elements of a buffer, or the value of a scalar.
+  bool cold =
+      false;  // Rotated over more than the last-level cache between launches.
+};
 
 // Returns the bytes of one element.
 size_t ElementBytes(ElementType type);
@@ -32,4 +46,4 @@ absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_MODEL_KERNEL_ELEMENT_TYPE_H_
+#endif  // WAVETUNE_MODEL_KERNEL_ARGUMENT_H_
