@@ -6,9 +6,10 @@
 namespace wavetune {
 
 bool HasPowerLimitSlowdown(const Table& table) {
-  return std::any_of(
-      table.sub_tables.begin(), table.sub_tables.end(),
-      [](const SubTable& sub) { return sub.power_limit != PowerLimitSlowdown{}; });
+  return std::any_of(table.sub_tables.begin(), table.sub_tables.end(),
+                     [](const SubTable& sub) {
+                       return sub.power_limit != PowerLimitSlowdown{};
+                     });
 }
 
 void WritePowerLimitSlowdown(const Table& table, ByteWriter& writer) {

@@ -20,8 +20,8 @@ constexpr int32_t kMostDoublings = 5;
 UsageTopUps::UsageTopUps(Services services, Options options)
     : services_(std::move(services)), options_(options) {}
 
-std::optional<JobRecord> UsageTopUps::Consider(
-    const std::string& kernel, const std::string& silicon_key) {
+std::optional<JobRecord> UsageTopUps::Consider(const std::string& kernel,
+                                               const std::string& silicon_key) {
   if (!options_.enabled) return std::nullopt;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Somebody considers already; the next report is not far.
