@@ -2,10 +2,14 @@
 """Headline figures: docs/results/*.json, and docs/results.md written from them.
 
     scripts/results.py record ID --from FILE.json --key KEY --machine M --commit C
+    scripts/results.py record NEW_ID ... --topic T --what W --command C
     scripts/results.py page [--check]
 
 KEY is a path in what `wavetune evaluate --json` or `wavetune bench --json`
-writes (a.b.c), or the name of a benchmark in google-benchmark's JSON.
+writes (a.b.c), or the name of a benchmark in google-benchmark's JSON; several
+keys make one figure of several numbers. Whether a figure misses its target
+follows from the target ("≥ 99, ≥ 95, ≥ 88 %", "90–97 %", "± 5 %") where that
+has bounds; --missed says it where it has none.
 """
 import argparse
 import datetime
@@ -20,6 +24,7 @@ TOPICS = (("quality", "Quality of choices, replayed"),
           ("live", "`gemm_bf16`, live"),
           ("decisions", "Decision time"),
           ("node", "Node, tests and checking"))
+GIVEN = ("what", "target", "unit", "driver", "command", "conditions")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -45,6 +50,15 @@ def entries(path):
         if missing:
             raise Error(f"{path}: figure {entry.get('id', '?')} lacks "
                         + ", ".join(missing))
+        unknown = [key for key in ("machine", "command", "commit", "date")
+                   if entry[key] in ("", "not noted")]
+        if unknown:
+            raise Error(f"{path}: figure {entry['id']} does not say "
+                        + ", ".join(unknown))
+        missed = misses(entry["target"], entry["measured"])
+        if missed is not None and missed != entry["missed"]:
+            raise Error(f"{path}: figure {entry['id']} says missed: "
+                        f"{entry['missed']}, its target says {missed}")
     return listed
 
 
@@ -60,6 +74,37 @@ def value(output, key):
     return found
 
 
+NUMBER = r"\d+(?:\.\d+)?"
+BOUND = re.compile(rf"([≥≤±])\s*({NUMBER})|({NUMBER})–({NUMBER})")
+
+
+def misses(target, measured):
+    """Whether `measured` breaks a bound of `target`; None where it has none.
+
+    One bound holds for every number, several hold in turn. What stands in
+    parentheses says more, and is no bound.
+    """
+    bounds = BOUND.findall(re.sub(r"\(.*?\)", "", target))
+    numbers = [float(n.replace("−", "-")) for n in re.findall(
+        rf"[-−]?{NUMBER}", re.sub(r"\(.*?\)", "", measured))]
+    if not bounds or not numbers or 1 < len(bounds) > len(numbers):
+        return None
+    if len(bounds) == 1:
+        bounds *= len(numbers)
+
+    def broken(bound, number):
+        kind, limit, low, high = bound
+        if kind == "≥":
+            return number < float(limit)
+        if kind == "≤":
+            return number > float(limit)
+        if kind == "±":
+            return abs(number) > float(limit)
+        return not float(low) <= number <= float(high)
+
+    return any(broken(b, n) for b, n in zip(bounds, numbers))
+
+
 def page(folder):
     lines = ["# Results", "",
              "Written by `scripts/results.py page` from `docs/results/*.json`; "
@@ -69,40 +114,60 @@ def page(folder):
              "How figures are judged: [method](method.md).", ""]
     for topic, title in TOPICS:
         lines += [f"## {title}", "",
-                  "| what | target | measured | machine, commit, date |",
-                  "|---|---|---|---|"]
+                  "| what | target | measured | machine, commit, date | by |",
+                  "|---|---|---|---|---|"]
         listed = entries(folder / f"{topic}.json")
+        commands = list(dict.fromkeys(e["command"] for e in listed))
         for e in listed:
             missed = " (**missed**)" if e["missed"] else ""
             unit = f" {e['unit']}" if e["unit"] else ""
             lines.append(f"| {e['what']} | {e['target']} | "
                          f"{e['measured']}{unit}{missed} | "
-                         f"{e['machine']}, {e['commit']}, {e['date']} |")
+                         f"{e['machine']}, {e['commit']}, {e['date']} | "
+                         f"{commands.index(e['command']) + 1} |")
         lines.append("")
-        for e in listed:
-            command = f": `{e['command']}`" if e["command"] else ""
-            lines.append(f"- {e['what']}{command}.")
+        for number, command in enumerate(commands, 1):
+            lines.append(f"{number}. `{command}`")
             # A sentence a line.
-            lines += [f"  {sentence}" for sentence
-                      in re.split(r"(?<=\.)\s+", e["conditions"]) if sentence]
+            lines += [f"   - {e['what']}: " + "\n     ".join(
+                re.split(r"(?<=\.)\s+", e["conditions"]))
+                for e in listed
+                if e["command"] == command and e["conditions"]]
         lines.append("")
     return "\n".join(lines)
 
 
+def added(folder, args):
+    """Returns the file and the figures of a new figure's topic, it included."""
+    lacks = [f"--{name}" for name in ("topic", "what", "command")
+             if not getattr(args, name)]
+    if lacks:
+        raise Error(f"no figure {args.id} in {folder}; a new one needs "
+                    + ", ".join(lacks))
+    path = folder / f"{args.topic}.json"
+    entry = dict.fromkeys(KEYS, "")
+    entry["id"] = args.id
+    return path, entries(path) + [entry], entry
+
+
 def record(folder, args):
-    measured = value(load(pathlib.Path(args.source)), args.key)
+    output = load(pathlib.Path(args.source))
+    measured = ", ".join(f"{value(output, key) * args.scale:.{args.digits}f}"
+                         for key in args.key)
     for path in sorted(folder.glob("*.json")):
         listed = entries(path)
-        for entry in listed:
-            if entry["id"] != args.id:
-                continue
-            entry.update(measured=f"{measured * args.scale:.{args.digits}f}",
-                         machine=args.machine, commit=args.commit,
-                         date=args.date, missed=args.missed)
-            path.write_text(json.dumps(listed, indent=1, ensure_ascii=False)
-                            + "\n")
-            return
-    raise Error(f"no figure {args.id} in {folder}")
+        entry = next((e for e in listed if e["id"] == args.id), None)
+        if entry:
+            break
+    else:
+        path, listed, entry = added(folder, args)
+    given = {key: getattr(args, key) for key in GIVEN
+             if getattr(args, key) is not None}
+    entry.update(given, measured=measured, machine=args.machine,
+                 commit=args.commit, date=args.date)
+    missed = misses(entry["target"], measured)
+    entry["missed"] = args.missed if missed is None else missed
+    path.write_text(json.dumps(listed, indent=1, ensure_ascii=False) + "\n")
 
 
 def main(argv):
@@ -112,8 +177,13 @@ def main(argv):
     rec = verbs.add_parser("record")
     rec.add_argument("id")
     rec.add_argument("--from", dest="source", required=True)
-    for name in ("key", "machine", "commit"):
+    rec.add_argument("--key", required=True, action="append")
+    for name in ("machine", "commit"):
         rec.add_argument(f"--{name}", required=True)
+    for name in GIVEN:
+        rec.add_argument(f"--{name}", help="as in the page")
+    rec.add_argument("--topic", choices=[topic for topic, _ in TOPICS],
+                     help="of a new figure")
     rec.add_argument("--date", default=str(datetime.date.today()))
     rec.add_argument("--scale", type=float, default=1)
     rec.add_argument("--digits", type=int, default=1)

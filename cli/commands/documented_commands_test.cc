@@ -98,11 +98,13 @@ TEST_F(DocumentedCommandsTest, TheCommandsOfTheReadmeParse) {
   EXPECT_GT(found, 0);
 }
 
-// README.md and docs/*.md.
+// README.md, CONTRIBUTING.md, SECURITY.md and what is below docs/.
 std::vector<std::string> Documents() {
-  std::vector<std::string> paths = {WAVETUNE_SOURCE_DIR "/README.md"};
-  for (const auto& entry :
-       std::filesystem::directory_iterator(WAVETUNE_SOURCE_DIR "/docs")) {
+  std::vector<std::string> paths = {WAVETUNE_SOURCE_DIR "/README.md",
+                                    WAVETUNE_SOURCE_DIR "/CONTRIBUTING.md",
+                                    WAVETUNE_SOURCE_DIR "/SECURITY.md"};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           WAVETUNE_SOURCE_DIR "/docs")) {
     if (entry.path().extension() == ".md")
       paths.push_back(entry.path().string());
   }
@@ -150,23 +152,44 @@ TEST_F(DocumentedCommandsTest, TheCommandsThatDocumentsMentionExist) {
 }
 
 TEST_F(DocumentedCommandsTest, TheFilesThatDocumentsNameExist) {
-  const std::vector<std::string> folders = {
-      "client/", "cmake/",  "deploy/", "docs/",    "kernels/",       "model/",
-      "proto/",  "server/", "tests/",  "scripts/", "profiler_agent/"};
   int found = 0;
   for (const std::string& document : Documents()) {
     for (const std::string& code : InlineCode(document)) {
-      // Patterns and commands are not paths.
-      if (code.find_first_of(" *<{") != std::string::npos) continue;
-      if (std::none_of(folders.begin(), folders.end(),
-                       [&code](const std::string& folder) {
-                         return absl::StartsWith(code, folder);
-                       }))
+      // Patterns and commands are not paths, and only those from the root on
+      // can be looked up.
+      if (code.find_first_of(" *<{$") != std::string::npos) continue;
+      const size_t slash = code.find('/');
+      if (slash == std::string::npos || slash == 0) continue;
+      if (!std::filesystem::is_directory(
+              absl::StrCat(WAVETUNE_SOURCE_DIR, "/", code.substr(0, slash))) ||
+          absl::StartsWith(code, "build/"))
         continue;
       EXPECT_TRUE(
           std::filesystem::exists(absl::StrCat(WAVETUNE_SOURCE_DIR, "/", code)))
           << document << ": " << code;
       ++found;
+    }
+  }
+  EXPECT_GT(found, 10);
+}
+
+TEST_F(DocumentedCommandsTest, TheFilesThatDocumentsLinkToExist) {
+  std::vector<std::string> documents = Documents();
+  documents.push_back(WAVETUNE_SOURCE_DIR "/CHANGELOG.md");
+  int found = 0;
+  for (const std::string& document : documents) {
+    std::ifstream file(document);
+    for (std::string line; std::getline(file, line);) {
+      const std::vector<std::string> parts = absl::StrSplit(line, "](");
+      for (size_t i = 1; i < parts.size(); ++i) {
+        const std::string target = parts[i].substr(0, parts[i].find(')'));
+        const std::string path = target.substr(0, target.find('#'));
+        if (path.empty() || absl::StrContains(path, "://")) continue;
+        EXPECT_TRUE(std::filesystem::exists(
+            std::filesystem::path(document).parent_path() / path))
+            << document << ": " << target;
+        ++found;
+      }
     }
   }
   EXPECT_GT(found, 10);
