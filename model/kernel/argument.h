@@ -1,5 +1,5 @@
-// Arguments of a kernel function, and their elements as bytes: size, and a
-// scalar's value.
+// Arguments of a kernel function, tensor maps among them, and their elements as
+// bytes: size, and a scalar's value.
 //
 // What measures a kernel and what launches it in earnest pass the same bytes.
 //
@@ -27,6 +27,24 @@ struct Argument {
   Expression size;  // Elements of a buffer, or the value of a scalar.
   bool cold =
       false;  // Rotated over more than the last-level cache between launches.
+};
+
+// A CUDA tensor map over a two-dimensional, row-major, dense argument, passed
+// by value before the arguments.
+struct TensorMap {
+  // How a box is laid out in shared memory.
+  enum class Swizzle : uint8_t { kNone, k32Bytes, k64Bytes, k128Bytes };
+
+  int32_t argument = 0;  // Index into KernelSpec::arguments; a buffer.
+  std::vector<Expression> extents;  // Elements, over dimensions; the contiguous
+                                    // one first.
+  std::vector<Expression>
+      box;  // Elements that one copy moves, over parameters.
+  Swizzle swizzle = Swizzle::kNone;
+  int32_t l2_promotion_bytes = 0;     // 0, 64, 128 or 256.
+  std::optional<int32_t> enabled_by;  // Parameter; 0 there: passed as zeros.
+
+  friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
 
 // Returns the bytes of one element.

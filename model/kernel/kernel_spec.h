@@ -54,24 +54,6 @@ inline constexpr int kDeviceFacts = 1;
 // The name of DeviceFact::kComputeCapability in a manifest.
 inline constexpr char kComputeCapabilityName[] = "compute_capability";
 
-// A CUDA tensor map over a two-dimensional, row-major, dense argument, passed
-// by value before the arguments.
-struct TensorMap {
-  // How a box is laid out in shared memory.
-  enum class Swizzle : uint8_t { kNone, k32Bytes, k64Bytes, k128Bytes };
-
-  int32_t argument = 0;  // Index into KernelSpec::arguments; a buffer.
-  std::vector<Expression> extents;  // Elements, over dimensions; the contiguous
-                                    // one first.
-  std::vector<Expression>
-      box;  // Elements that one copy moves, over parameters.
-  Swizzle swizzle = Swizzle::kNone;
-  int32_t l2_promotion_bytes = 0;     // 0, 64, 128 or 256.
-  std::optional<int32_t> enabled_by;  // Parameter; 0 there: passed as zeros.
-
-  friend bool operator==(const TensorMap&, const TensorMap&) = default;
-};
-
 // out[m, n] = a[m, k] * b[k, n], row major.
 struct MatrixProduct {
   int32_t a = 0;  // Indices into KernelSpec::arguments.

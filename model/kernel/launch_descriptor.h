@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/relation.h"
 #include "model/kernel/tensor_map_plan.h"
@@ -24,6 +24,9 @@
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct Implementation;
+struct KernelSpec;
 
 // The shape of a launch; one-dimensional.
 struct LaunchShape {

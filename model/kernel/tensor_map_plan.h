@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/mapping.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"

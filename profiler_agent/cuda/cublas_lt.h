@@ -17,12 +17,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
+struct VendorBaseline;
 
 // What a manifest calls it.
 inline constexpr char kCublasLtName[] = "cublaslt";

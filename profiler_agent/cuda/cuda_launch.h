@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_tensor_map.h"
 #include "profiler_agent/cuda/launch_shape.h"
@@ -20,6 +19,9 @@
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct Implementation;
+struct KernelSpec;
 
 // The values of a kernel function's parameters: tensor maps, then the
 // manifest's arguments.

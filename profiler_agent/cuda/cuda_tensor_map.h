@@ -7,13 +7,15 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/tensor_map_plan.h"
 #include "profiler_agent/cuda/cuda_driver.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct KernelSpec;
 
 // Returns the map but for its address, or nothing where the manifest passes
 // zeros instead. Errors: FAILED_PRECONDITION for what the hardware cannot do

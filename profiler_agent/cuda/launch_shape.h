@@ -7,12 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/launch_descriptor.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct Implementation;
+struct KernelSpec;
 
 using CudaLaunchShape = LaunchShape;
 

@@ -10,11 +10,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/kernel/kernel_spec.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct Implementation;
+struct KernelSpec;
+struct VendorBaseline;
 
 // Returns the kernel's implementation for a backend; points into `spec`.
 // Errors: INVALID_ARGUMENT naming the backends the kernel has.

@@ -12,9 +12,13 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/kernel/argument.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
+
+struct Implementation;
+struct KernelSpec;
 
 // With this the compiler keeps the arguments' types.
 inline constexpr char kKeepArgumentTypes[] = "-cl-kernel-arg-info";

@@ -8,12 +8,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+struct Implementation;
+struct KernelSpec;
 
 // One-dimensional.
 struct OpenClLaunchShape {
