@@ -20,7 +20,7 @@
 namespace wavetune::cli {
 namespace {
 
-constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr auto kExitPollInterval = std::chrono::milliseconds(20);
 // An agent kills a hanging worker within this.
 constexpr auto kStopTimeout = std::chrono::seconds(10);
 
@@ -145,7 +145,7 @@ absl::StatusOr<int> ChildProcess::Wait() {
       kill(pid_, SIGINT);
       passed_on = true;
     }
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kExitPollInterval);
   }
   return *exit_code_;
 }
@@ -156,7 +156,7 @@ void ChildProcess::Stop() {
   const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
   while (!Poll().has_value()) {
     if (std::chrono::steady_clock::now() > deadline) kill(pid_, SIGKILL);
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kExitPollInterval);
   }
 }
 

@@ -128,7 +128,7 @@ Json DecisionJson(const Tuner& tuner, const Decision& decision) {
       {"origin", OriginText(tuner.origin())}};
 }
 
-std::string DecisionLine(const Tuner& tuner, const Decision& decision) {
+std::string DecisionText(const Tuner& tuner, const Decision& decision) {
   std::string line =
       FormatConfiguration(tuner.parameters(), decision.configuration);
   if (decision.source != DecisionSource::kDefault)

@@ -50,7 +50,7 @@ std::string OriginText(TableOrigin origin);
 Json DecisionJson(const Tuner& tuner, const Decision& decision);
 
 // Returns a decision on one line: configuration, prediction, source, table.
-std::string DecisionLine(const Tuner& tuner, const Decision& decision);
+std::string DecisionText(const Tuner& tuner, const Decision& decision);
 
 // Prints a decision, a line for each part.
 void PrintDecision(std::ostream& out, const Tuner& tuner,

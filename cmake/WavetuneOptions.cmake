@@ -5,6 +5,9 @@ option(WAVETUNE_CORE_ONLY
   "Build only what needs no gRPC, protobuf or RocksDB: model, registry, agent (sanitizers, cross builds)" OFF)
 option(WAVETUNE_CLIENT_ONLY
   "Build only the client library and what it links: model, proto, client (the Python package)" OFF)
+option(WAVETUNE_CLIENT_PACKAGE
+  "Compile the client again with lite protobuf code, for libwavetune.so, Python and what is installed; \
+OFF: the C API is a static library on the client of our own programs (asan)" ON)
 option(WAVETUNE_WERROR "Treat warnings as errors" OFF)
 option(WAVETUNE_VERIFY_HEADERS
   "Add the target all_verify_interface_header_sets: every public header compiles on its own" OFF)
@@ -53,7 +56,7 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Many files as one unit (the asan and tsan presets): headers are most of what is compiled. Not for everyday work, where one
+# Many files as one unit (all presets but dev): headers are most of what is compiled. Not for everyday work, where one
 # file changes at a time. Names in unnamed namespaces must then differ within a library.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)  # takes the units for headers

@@ -188,11 +188,11 @@ function(wavetune_tests)
 endfunction()
 
 # Benchmarks are built with the tests so that they cannot rot, and run by hand or by scripts/soak.sh:
-# a budget is judged by a person on a quiet machine, never by a timed test.
+# a budget is judged by a person on a quiet machine, never by a timed test. Sanitizers would see nothing but slow programs.
 function(wavetune_benchmark)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "SRCS;DEPS;OPTIONS")
   _wavetune_check_arguments(wavetune_benchmark)
-  if(NOT WAVETUNE_BUILD_TESTS OR WAVETUNE_CORE_ONLY OR NOT ARG_SRCS)
+  if(NOT WAVETUNE_BUILD_TESTS OR WAVETUNE_CORE_ONLY OR WAVETUNE_SANITIZE OR NOT ARG_SRCS)
     return()
   endif()
   wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} benchmark::benchmark OPTIONS ${ARG_OPTIONS})

@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/lib/common.sh"
 
-[ "$#" -ge 1 ] || die "usage: scripts/build.sh dev|release|asan|tsan [target...]"
+[ "$#" -ge 1 ] || die "usage: scripts/build.sh dev|release|ci|asan|tsan [target...]"
 preset="$1"
 shift
 need_command cmake ninja

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Bounds what a decision costs where time cannot be judged: instructions, counted by callgrind on the release build.
+# Bounds what a decision costs where time cannot be judged: instructions, counted by callgrind on the release build
+# with tests (preset ci).
 #
 #   scripts/decision_instructions.sh            compares with tests/golden/data/decision_instructions.csv
 #   scripts/decision_instructions.sh --update   writes that file
@@ -24,18 +25,8 @@ case "$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}") $(uname -m) ${compi
   *) skip "the counts are those of GCC 12 on Debian 12, x86-64; this is GCC ${compiler}" ;;
 esac
 
-# The golden test's release build, which scripts/cross_golden.sh has made when scripts/test.sh gets here.
-build_dir=build/golden-gcc-release
-log=build/decision_instructions.log
-mkdir -p build
-cmake -S . -B "${build_dir}" -G Ninja -DWAVETUNE_CORE_ONLY=ON -DWAVETUNE_BUILD_TESTS=ON -DWAVETUNE_TEST_PER_CASE=OFF \
-  -DWAVETUNE_TEST_TIMEOUT=300 -DCMAKE_CXX_COMPILER=g++ -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_CXX_FLAGS_RELEASE='-O2 -DNDEBUG' > "${log}" 2>&1 || {
-  cat "${log}" >&2
-  die "configuring ${build_dir} failed"
-}
-cmake --build "${build_dir}" -j "${jobs}" --target decision_instructions -- --quiet
-program="${build_dir}/bin/decision_instructions"
+scripts/build.sh ci decision_instructions
+program=build/ci/bin/decision_instructions
 
 # count PATH CASE: instructions per decision. Resolve alone is counted, with all that it calls.
 count() {

@@ -24,7 +24,7 @@ build_headers() {
 # A test that fails one time in twenty is a bug in the test or in the code.
 repeat_tests() {
   scripts/build.sh "$1"
-  ctest --preset "$1" -j "${jobs}" --progress --repeat until-fail:20
+  run_tests "$1" --repeat until-fail:20
 }
 
 # Ten million random problems in all, a share for each SIMD path that this CPU runs.
@@ -35,14 +35,15 @@ compare_decisions() {
   WAVETUNE_DIFFERENTIAL_PROBLEMS="$((10000000 / paths + 320))" build/dev/bin/decision_differential_test --gtest_brief=1
 }
 
-# With the checks that the asan preset leaves out to build quickly, and the judged replays that it does not run.
+# With the checks and the second client that the asan preset leaves out to build quickly, and the judged replays that it does
+# not run.
 build_asan() {
-  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_SANITIZE_MODEL_ONLY=' scripts/build.sh asan
+  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_SANITIZE_MODEL_ONLY= -DWAVETUNE_CLIENT_PACKAGE=ON' scripts/build.sh asan
 }
 
 sanitize_all() {
   build_asan
-  ctest --preset asan -j "${jobs}" --progress
+  run_tests asan
   build/asan/bin/evaluate_quality_test --gtest_brief=1
 }
 
@@ -60,9 +61,9 @@ run_fuzzers() {
 
 # Printed, not judged: budgets are read by a person, on a quiet machine.
 run_benchmarks() {
-  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_BUILD_TESTS=ON' scripts/build.sh release
+  scripts/build.sh ci
   local benchmark
-  for benchmark in build/release/bin/*_benchmark; do
+  for benchmark in build/ci/bin/*_benchmark; do
     [ -x "${benchmark}" ] || continue
     "${benchmark}" --benchmark_repetitions=5 --benchmark_report_aggregates_only=true
   done

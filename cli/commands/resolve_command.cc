@@ -21,7 +21,7 @@ absl::Status Run(CommandContext& context, const ProblemOptions& options) {
     json["faults"] = question.parsed.faults;
     PrintJson(*context.out, json);
   } else {
-    *context.out << DecisionLine(tuner, decision) << "\n";
+    *context.out << DecisionText(tuner, decision) << "\n";
   }
   RETURN_IF_ERROR(question.parsed.status());
   return CheckStale(options, tuner);

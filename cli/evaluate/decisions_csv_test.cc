@@ -26,7 +26,7 @@ std::string Header() {
   return "m,n,k," + Gemm().parameters[0] + "," + Gemm().parameters[1];
 }
 
-std::string Fault(const Table& table, const std::string& csv) {
+std::string FaultOf(const Table& table, const std::string& csv) {
   return std::string(ParseDecisions(table, csv).status().message());
 }
 
@@ -74,33 +74,33 @@ TEST(DecisionsCsvTest, SpecialisationsAndRepeatedExtentsHaveTheirCells) {
   EXPECT_EQ(problem.specialisation, "causal");
   EXPECT_THAT(problem.extents, ElementsAre(0, 2, 3));
   EXPECT_THAT(problem.repeated, ElementsAre(7, 12, 6));
-  EXPECT_THAT(Fault(table, Header() + "\n7,2,3,64,4\n"),
+  EXPECT_THAT(FaultOf(table, Header() + "\n7,2,3,64,4\n"),
               HasSubstr("'specialisation' is missing"));
   EXPECT_THAT(
-      Fault(table, "specialisation," + Header() + "\nfull,7,2,3,64,4\n"),
+      FaultOf(table, "specialisation," + Header() + "\nfull,7,2,3,64,4\n"),
       HasSubstr("line 2: column 'specialisation': 'full' is no specialisation "
                 "of the table; it has causal"));
   EXPECT_THAT(
-      Fault(table, "specialisation," + Header() + "\ncausal,7 x,2,3,64,4\n"),
+      FaultOf(table, "specialisation," + Header() + "\ncausal,7 x,2,3,64,4\n"),
       HasSubstr("line 2: column 'm': '7 x' has an element"));
 }
 
 TEST(DecisionsCsvTest, FaultsNameLineAndColumn) {
-  EXPECT_THAT(Fault(Gemm(), ""), HasSubstr("column names"));
-  EXPECT_THAT(Fault(Gemm(), "m,n,k\n"),
+  EXPECT_THAT(FaultOf(Gemm(), ""), HasSubstr("column names"));
+  EXPECT_THAT(FaultOf(Gemm(), "m,n,k\n"),
               HasSubstr("column '" + Gemm().parameters[0] + "' is missing"));
-  EXPECT_THAT(Fault(Gemm(), Header() + "\n"), HasSubstr("no decision"));
-  EXPECT_THAT(Fault(Gemm(), Header() + "\n1,2,3,64,4\n1,2,3,64\n"),
+  EXPECT_THAT(FaultOf(Gemm(), Header() + "\n"), HasSubstr("no decision"));
+  EXPECT_THAT(FaultOf(Gemm(), Header() + "\n1,2,3,64,4\n1,2,3,64\n"),
               HasSubstr("decisions line 3: has 4 cells"));
-  EXPECT_THAT(Fault(Gemm(), Header() + "\n1,two,3,64,4\n"),
+  EXPECT_THAT(FaultOf(Gemm(), Header() + "\n1,two,3,64,4\n"),
               HasSubstr("decisions line 2: column 'n': 'two' is no whole"));
-  EXPECT_THAT(Fault(Gemm(), Header() + "\n1,2,3,64,\n"),
+  EXPECT_THAT(FaultOf(Gemm(), Header() + "\n1,2,3,64,\n"),
               HasSubstr("line 2: column '" + Gemm().parameters[1] + "'"));
 }
 
 TEST(DecisionsCsvTest, AProblemIsDecidedOnce) {
-  EXPECT_THAT(Fault(Gemm(), Header() + "\n1,2,3,64,4\n9,2,3,64,4\n"
-                                       "1,2,3,128,4\n"),
+  EXPECT_THAT(FaultOf(Gemm(), Header() + "\n1,2,3,64,4\n9,2,3,64,4\n"
+                                         "1,2,3,128,4\n"),
               HasSubstr("decisions line 4: m=1 n=2 k=3 was decided in line 2 "
                         "already"));
 }

@@ -1,7 +1,7 @@
 // What recording a decision costs the launch path: Record against doing
 // nothing, on one thread and on all.
 //
-//   build/release/bin/usage_recorder_benchmark
+//   build/ci/bin/usage_recorder_benchmark
 #include <benchmark/benchmark.h>
 
 #include <array>

@@ -1,32 +1,114 @@
-# Checks of the source tree that need no test binary.
+# Checks of the source tree that need no test binary. Those that need compiler flags read them from build/dev, where each
+# file is compiled by itself: it is configured, not built.
 
 check_format() {
   need_command clang-format
   tracked_files '*.h' '*.cc' '*.c' '*.cpp' | xargs -r clang-format --dry-run -Werror
 }
 
+# Configures build/dev and generates what sources include.
+prepare_dev() { scripts/build.sh dev wavetune_proto_code > /dev/null; }
+
+# Those of the files on standard input that are compiled, in the dev build.
+compiled_files() {
+  local file
+  while read -r file; do
+    if grep -qF "\"file\": \"${repo_root}/${file}\"" build/dev/compile_commands.json; then echo "${file}"; fi
+  done
+}
+
 # A source file that no target lists compiles nowhere and tests nothing. CUDA and Python parts are built only
 # where their toolkits are, the external project by its own test.
 check_sources_listed() {
-  local file missing=0
-  for file in $(tracked_files '*.cc' | grep -v -E '^(client/python|launch|profiler_agent/cuda|tests/(gpu|external/project))/|^(profiler_agent/commands/export_command|tests/component/export)_test'); do
-    if ! grep -qF "\"file\": \"${repo_root}/${file}\"" build/dev/compile_commands.json; then
-      printf '%s: in no CMakeLists.txt\n' "${file}"
-      missing=1
-    fi
-  done
-  return "${missing}"
+  prepare_dev
+  local unlisted
+  unlisted="$(tracked_files '*.cc' |
+    grep -v -E '^(client/python|launch|profiler_agent/cuda|tests/(gpu|external/project))/|^(profiler_agent/commands/export_command|tests/component/export)_test' |
+    grep -vxF -f <(tracked_files '*.cc' | compiled_files) || true)"
+  [ -z "${unlisted}" ] || {
+    printf '%s: in no CMakeLists.txt\n' ${unlisted}
+    return 1
+  }
 }
 
-# clang-tidy over the files that match the pathspecs, with the flags of the dev build.
+# clang-tidy over the files that match the pathspecs.
 check_tidy() {
   need_command clang-tidy
-  [ -e build/dev/compile_commands.json ] || die "no build/dev: run scripts/build.sh dev first"
-  local file
-  for file in $(tracked_files "$@"); do
-    if grep -qF "\"file\": \"${repo_root}/${file}\"" build/dev/compile_commands.json; then
-      echo "${file}"
+  prepare_dev
+  tracked_files "$@" | compiled_files | run_tidy
+}
+
+run_tidy() {
+  xargs -r -n 1 -P "${jobs}" clang-tidy --quiet -p build/dev 2> >(grep -v -e 'warnings\? generated\.$' >&2)
+}
+
+git_here() { git -c safe.directory='*' "$@"; }
+
+# Prints the commit that a change is compared with. WAVETUNE_BASE names it, for a CI that knows what was pushed. Else it is
+# where the change left the default branch; on the tip of that branch itself, as in a fresh clone of it, the commit before
+# (the first parent: a merge is one change). Prints nothing where git knows neither, as in a shallow clone or an archive.
+change_base() {
+  local branch base=
+  if [ -n "${WAVETUNE_BASE:-}" ]; then
+    git_here rev-parse --verify --quiet "${WAVETUNE_BASE}^{commit}" || die "WAVETUNE_BASE: no commit '${WAVETUNE_BASE}'"
+    return
+  fi
+  for branch in origin/HEAD origin/main main; do
+    if git_here rev-parse --verify --quiet "${branch}^{commit}" > /dev/null 2>&1; then
+      base="$(git_here merge-base HEAD "${branch}" 2> /dev/null || true)"
+      break
     fi
-  done | xargs -r -n 1 -P "${jobs}" clang-tidy --quiet -p build/dev \
-    2> >(grep -v -e 'warnings\? generated\.$' >&2)
+  done
+  if [ -z "${base}" ] || [ "${base}" = "$(git_here rev-parse HEAD 2> /dev/null)" ]; then
+    base="$(git_here rev-parse --verify --quiet 'HEAD~1^{commit}' 2> /dev/null || true)"
+  fi
+  echo "${base}"
+}
+
+# The files that match the pathspecs and differ from the commit, in the working tree, and are still there.
+changed_files() {
+  local base="$1"
+  shift
+  git_here diff --name-only --diff-filter=d "${base}" -- "$@"
+}
+
+# What a change touches: clang-tidy over changed sources, and each source that includes a changed header compiles by itself
+# (the other builds of CI compile many as one unit). More files than these bounds are for scripts/soak.sh, as is all else:
+# of a change that large only what is in the core is linted.
+check_change() {
+  local base core=('base/*.cc' 'model/*.cc' 'fit/*.cc' 'usage/*.cc') max_tidy=40 max_including=60
+  local sources including
+  need_command clang-tidy
+  prepare_dev
+  base="$(change_base)"
+  if [ -z "${base}" ]; then
+    note "no commit to compare with: all of the core"
+    tracked_files "${core[@]}" ':!*_test.cc' | compiled_files | run_tidy
+    return
+  fi
+  sources="$(changed_files "${base}" '*.cc' | compiled_files)"
+  including="$(including_files "${base}" | compiled_files | grep -vxF -e "${sources}" || true)"
+  note "$(count_lines "${sources}") sources changed since $(git_here rev-parse --short "${base}"), $(count_lines "${including}") more include a changed header"
+  if [ "$(count_lines "${sources}")" -gt "${max_tidy}" ]; then
+    note "more than ${max_tidy}: those of the core alone"
+    sources="$(changed_files "${base}" "${core[@]}" ':!*_test.cc' | compiled_files)"
+  fi
+  echo -n "${sources:+${sources}$'\n'}" | run_tidy
+  head -n "${max_including}" <<< "${including}" | compile_alone
+}
+
+count_lines() { grep -c . <<< "$1" || true; }
+
+# Sources that include a header that differs from the commit.
+including_files() {
+  local headers
+  headers="$(changed_files "$1" '*.h')"
+  [ -z "${headers}" ] || grep -lF -f <(sed 's/.*/#include "&"/' <<< "${headers}") $(tracked_files '*.cc')
+}
+
+# Compiles each source on standard input by itself, as the dev build does.
+compile_alone() {
+  local targets
+  mapfile -t targets < <(sed -n "s|.|${repo_root}/&|p" | sed 's/$/^/')
+  if [ "${#targets[@]}" -gt 0 ]; then cmake --build build/dev -j "${jobs}" -- --quiet "${targets[@]}"; fi
 }

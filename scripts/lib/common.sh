@@ -2,7 +2,8 @@
 #
 #   . "$(dirname "$0")/lib/common.sh"
 #
-# Sets repo_root and jobs, and changes into the root of the checkout.
+# Sets repo_root and jobs, and changes into the root of the checkout. jobs is how many compilers run at once; tests, which
+# wait for each other's processes half of the time, run twice as many (run_tests).
 
 set -euo pipefail
 
@@ -16,6 +17,9 @@ die() {
   printf 'error: %s\n' "$*" >&2
   exit 1
 }
+
+# run_tests PRESET [CTEST ARGUMENT...]
+run_tests() { ctest --preset "$1" -j "$((2 * jobs))" --progress "${@:2}"; }
 
 need_command() {
   local name

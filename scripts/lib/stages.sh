@@ -3,15 +3,16 @@
 #   . scripts/lib/stages.sh
 #   run_stage format check_format   # a function or command
 #   print_slowest_steps             # of all builds and tests that lie in build/
-#   finish_stages                   # prints what failed and how; its status is the script's
+#   finish_stages                   # prints the stages' times, what failed and how; its status is the script's
 
 failed_stages=()
+stage_times=()
 stage_logs="${repo_root}/build/stages"
 
 format_seconds() { printf '%dm%02ds' "$(($1 / 60))" "$(($1 % 60))"; }
 
 run_stage() {
-  local name="$1" started="${SECONDS}" status=0
+  local name="$1" started="${SECONDS}" status=0 verdict=ok took
   shift
   printf '\n== %s\n' "${name}"
   mkdir -p "${stage_logs}"
@@ -23,12 +24,13 @@ run_stage() {
   ) 2>&1 | tee "${stage_logs}/${name}.log"
   status="${PIPESTATUS[0]}"
   set -e
-  if [ "${status}" -eq 0 ]; then
-    printf '== %s: ok (%s)\n' "${name}" "$(format_seconds "$((SECONDS - started))")"
-  else
-    printf '== %s: FAILED (%s)\n' "${name}" "$(format_seconds "$((SECONDS - started))")"
+  if [ "${status}" -ne 0 ]; then
+    verdict=FAILED
     failed_stages+=("${name}")
   fi
+  took="$(format_seconds "$((SECONDS - started))")"
+  printf '== %s: %s (%s)\n' "${name}" "${verdict}" "${took}"
+  stage_times+=("$(printf '%-12s %7s  %s' "${name}" "${took}" "${verdict}")")
 }
 
 # Of what Ninja and CTest wrote down: the slowest ten files, links and tests, in seconds.
@@ -49,6 +51,8 @@ print_slowest_steps() {
 }
 
 finish_stages() {
+  printf '\n'
+  printf '   %s\n' "${stage_times[@]}"
   if [ "${#failed_stages[@]}" -gt 0 ]; then
     # Thousands of lines may lie between a failure and the end of the output.
     local name

@@ -1,7 +1,7 @@
 // Writes a table of decision_benchmark's, so that other languages' benchmarks
 // decide with the same one:
 //
-//   build/release/bin/bench_table 16 > build/gemm_16.table
+//   build/ci/bin/bench_table 16 > build/gemm_16.table
 //   client/python/benchmarks/resolve_benchmark.py --table build/gemm_16.table
 #include <unistd.h>
 

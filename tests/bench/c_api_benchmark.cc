@@ -1,6 +1,6 @@
 // What the C ABI costs over the C++ client, both on the same table.
 //
-//   build/release/bin/c_api_benchmark --benchmark_repetitions=5
+//   build/ci/bin/c_api_benchmark --benchmark_repetitions=5
 //
 // ResolveC - ResolveCpp is the cost: the call through the shared library and
 // its checks. Inputs vary, as in decision_benchmark.

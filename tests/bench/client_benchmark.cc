@@ -2,7 +2,7 @@
 // socket, connecting until the first decision, and hearing of a new table among
 // a thousand watchers.
 //
-//   build/release/bin/client_benchmark [--watchers=1000] [--calls=2000]
+//   build/ci/bin/client_benchmark [--watchers=1000] [--calls=2000]
 //
 // A main of its own: Google Benchmark has no percentiles. Its options that
 // scripts/soak.sh passes to every benchmark are ignored. The daemon's side (the

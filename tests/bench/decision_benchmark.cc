@@ -1,7 +1,7 @@
 // Nanoseconds per decision, beside what they are compared with in the same run:
 // a no-op and a look-up in a hash map.
 //
-//   build/release/bin/decision_benchmark --benchmark_repetitions=5 [TABLE...]
+//   build/ci/bin/decision_benchmark --benchmark_repetitions=5 [TABLE...]
 //
 // A TABLE is the file of a GEMM's, as `wavetune evaluate --save-table` writes.
 //

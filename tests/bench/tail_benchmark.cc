@@ -1,7 +1,7 @@
 // How long the slowest decisions take while another thread swaps the table
 // 1,000 times a second, and while nobody does.
 //
-//   build/release/bin/tail_benchmark
+//   build/ci/bin/tail_benchmark
 //
 // Judge the tail on a quiet machine with cores to spare: what the operating
 // system takes away counts. NewProblemTail decides from a bare table pointer,
