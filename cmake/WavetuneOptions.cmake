@@ -12,7 +12,7 @@ option(WAVETUNE_WERROR "Treat warnings as errors" OFF)
 option(WAVETUNE_VERIFY_HEADERS
   "Add the target all_verify_interface_header_sets: every public header compiles on its own" OFF)
 option(WAVETUNE_TEST_PER_CASE
-  "One CTest entry per test case (precise); OFF: one per test binary (quick under sanitizers)" ON)
+  "One CTest entry per test case (precise); OFF: one per test binary or a share of it (quick), but for component tests" ON)
 set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,undefined' or 'thread'")
 set(WAVETUNE_SANITIZE_MODEL_ONLY ""
   CACHE STRING "Sanitizers of those that only model/ is built with: 'null,vptr'")

@@ -126,7 +126,11 @@ function(wavetune_test)
     list(JOIN ARG_LABELS "${escape};" labels)
     list(APPEND properties LABELS "${labels}")
   endif()
-  if(WAVETUNE_TEST_PER_CASE)
+  # Component tests wait for processes of theirs most of the time: their cases run beside each other, and begin first.
+  if("component" IN_LIST ARG_LABELS)
+    list(APPEND properties COST 100)
+  endif()
+  if(WAVETUNE_TEST_PER_CASE OR "component" IN_LIST ARG_LABELS)
     gtest_discover_tests(${ARG_NAME}
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60

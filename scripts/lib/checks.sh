@@ -3,11 +3,11 @@
 
 check_format() {
   need_command clang-format
-  tracked_files '*.h' '*.cc' '*.c' '*.cpp' | xargs -r clang-format --dry-run -Werror
+  tracked_files '*.h' '*.cc' '*.c' '*.cpp' | xargs -r -n 50 -P "${jobs}" clang-format --dry-run -Werror
 }
 
 # Configures build/dev and generates what sources include.
-prepare_dev() { scripts/build.sh dev wavetune_proto_code > /dev/null; }
+prepare_dev() { scripts/build.sh dev wavetune_proto_code; }
 
 # Those of the files on standard input that are compiled, in the dev build.
 compiled_files() {

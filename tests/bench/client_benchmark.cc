@@ -225,7 +225,7 @@ void MeasureWatchers(NodeProcess& node, int watchers, int rounds) {
     lock.unlock();
     node.Promote();
     lock.lock();
-    const size_t expected = static_cast<size_t>(round * watchers);
+    const size_t expected = static_cast<size_t>(round) * watchers;
     heard.wait(lock, [&] { return us.size() == expected; });
   }
   lock.unlock();

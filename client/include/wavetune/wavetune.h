@@ -63,6 +63,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* NOLINTBEGIN(modernize-use-using): this is C, too. */
 
 /* ---- Versions --------------------------------------------------------- */
 
@@ -460,6 +461,7 @@ WAVETUNE_API wavetune_status
 wavetune_client_visit_events(const wavetune_client* client, uint64_t after,
                              wavetune_event_visitor visit, void* context);
 
+/* NOLINTEND(modernize-use-using) */
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
