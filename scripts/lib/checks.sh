@@ -103,12 +103,12 @@ count_lines() { grep -c . <<< "$1" || true; }
 including_files() {
   local headers
   headers="$(changed_files "$1" '*.h')"
-  [ -z "${headers}" ] || grep -lF -f <(sed 's/.*/#include "&"/' <<< "${headers}") $(tracked_files '*.cc')
+  [ -z "${headers}" ] || grep -lF -f <(sed -E 's|^(client/include/)?(.*)|#include "\2"|' <<< "${headers}") $(tracked_files '*.cc')
 }
 
 # Compiles each source on standard input by itself, as the dev build does.
 compile_alone() {
   local targets
-  mapfile -t targets < <(sed -n "s|.|${repo_root}/&|p" | sed 's/$/^/')
+  mapfile -t targets < <(sed -n "s|..*|${repo_root}/&^|p")  # Ninja's name for what is made of a file.
   if [ "${#targets[@]}" -gt 0 ]; then cmake --build build/dev -j "${jobs}" -- --quiet "${targets[@]}"; fi
 }
