@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "formats/measured_fields.h"
 
 namespace wavetune {
 namespace {
@@ -241,32 +242,12 @@ absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
   return sample;
 }
 
-void TakeMeasured(const v1::Sample& proto, Sample& sample) {
-  sample.latency_us = proto.latency_us();
-  sample.min_us = proto.min_us();
-  sample.relative_spread = proto.relative_spread();
-  sample.launches = proto.launches();
-  sample.device_time_us = proto.device_time_us();
-  sample.suspect = proto.suspect();
-  sample.sm_clock_mhz = proto.sm_clock_mhz();
-  sample.throttled = proto.throttled();
-  sample.throttle_reasons = proto.throttle_reasons();
-}
-
 v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
                          const Sample& sample) {
   v1::Sample proto;
   *proto.mutable_configuration() = ConfigurationToProto(sample.configuration);
   *proto.mutable_problem() = ProblemToProto(dimensions, sample.problem);
-  proto.set_latency_us(sample.latency_us);
-  proto.set_min_us(sample.min_us);
-  proto.set_relative_spread(sample.relative_spread);
-  proto.set_launches(sample.launches);
-  proto.set_device_time_us(sample.device_time_us);
-  proto.set_suspect(sample.suspect);
-  proto.set_sm_clock_mhz(sample.sm_clock_mhz);
-  proto.set_throttled(sample.throttled);
-  proto.set_throttle_reasons(sample.throttle_reasons);
+  GiveMeasured(sample, proto);
   return proto;
 }
 

@@ -47,8 +47,6 @@ v1::CandidateFacts CandidateFactsToProto(const Candidate& candidate);
 absl::StatusOr<Sample> SampleFromProto(const std::vector<Dimension>& dimensions,
                                        int parameter_count,
                                        const v1::Sample& proto);
-// Takes what was measured; whose and where it was measured stays.
-void TakeMeasured(const v1::Sample& proto, Sample& sample);
 v1::Sample SampleToProto(const std::vector<Dimension>& dimensions,
                          const Sample& sample);
 

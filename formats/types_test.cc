@@ -1,8 +1,10 @@
 #include "formats/types.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "formats/measured_fields.h"
 #include "formats/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -90,6 +92,27 @@ TEST(SampleConversionTest, RoundTrips) {
       sample);
   EXPECT_FALSE(
       SampleFromProto(dimensions, 3, SampleToProto(dimensions, sample)).ok());
+}
+
+TEST(SampleConversionTest, EveryMeasuredNumberIsTaken) {
+  Sample sample;
+#define WAVETUNE_SET(field) \
+  sample.field = static_cast<decltype(sample.field)>(3);
+  WAVETUNE_MEASURED_FIELDS(WAVETUNE_SET)
+#undef WAVETUNE_SET
+  Sample taken;
+  TakeMeasured(SampleToProto({}, sample), taken);
+  EXPECT_EQ(taken, sample);
+}
+
+TEST(SampleConversionTest, KnowsWhatIsNoFiniteNumber) {
+  Sample sample;
+  EXPECT_TRUE(MeasuredIsFinite(sample));
+  sample.device_time_us = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(MeasuredIsFinite(sample));
+  sample.device_time_us = 0;
+  sample.relative_spread = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(MeasuredIsFinite(sample));
 }
 
 TEST(DeviceStateConversionTest, KnownAndUnknownComeBackAsTheyWere) {

@@ -45,6 +45,21 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
+// Calls FIELD with the name of each number that a measurement gives. The
+// messages wavetune.v1.Sample and StoredSample have fields of these names, and
+// whoever copies or checks a sample goes through this list
+// (formats/measured_fields.h): a new number is named here, and nowhere else.
+#define WAVETUNE_MEASURED_FIELDS(FIELD) \
+  FIELD(latency_us)                     \
+  FIELD(min_us)                         \
+  FIELD(relative_spread)                \
+  FIELD(launches)                       \
+  FIELD(device_time_us)                 \
+  FIELD(suspect)                        \
+  FIELD(sm_clock_mhz)                   \
+  FIELD(throttled)                      \
+  FIELD(throttle_reasons)
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_MODEL_KERNEL_SAMPLE_H_

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "formats/measured_fields.h"
 #include "proto/wavetune/v1/store.pb.h"
 #include "server/store/stored_format.h"
 #include "server/store/stored_usage.h"
@@ -272,15 +273,7 @@ std::string EncodeStoredSample(const SampleRecord& record) {
     stored.add_configuration(value);
   }
   SetStoredProblem(sample.problem, stored);
-  stored.set_latency_us(sample.latency_us);
-  stored.set_min_us(sample.min_us);
-  stored.set_relative_spread(sample.relative_spread);
-  stored.set_launches(sample.launches);
-  stored.set_device_time_us(sample.device_time_us);
-  stored.set_suspect(sample.suspect);
-  stored.set_sm_clock_mhz(sample.sm_clock_mhz);
-  stored.set_throttled(sample.throttled);
-  stored.set_throttle_reasons(sample.throttle_reasons);
+  GiveMeasured(sample, stored);
   stored.set_device_uuid(record.device_uuid);
   stored.set_measured_at_us(record.measured_at_us);
   stored.set_job_id(record.job_id);
@@ -298,15 +291,7 @@ absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
   if (!std::isfinite(stored.latency_us()) || !std::isfinite(stored.min_us())) {
     return absl::DataLossError("StoredSample has no finite latency");
   }
-  sample.latency_us = stored.latency_us();
-  sample.min_us = stored.min_us();
-  sample.relative_spread = stored.relative_spread();
-  sample.launches = stored.launches();
-  sample.device_time_us = stored.device_time_us();
-  sample.suspect = stored.suspect();
-  sample.sm_clock_mhz = stored.sm_clock_mhz();
-  sample.throttled = stored.throttled();
-  sample.throttle_reasons = stored.throttle_reasons();
+  TakeMeasured(stored, sample);
   record.device_uuid = stored.device_uuid();
   record.measured_at_us = stored.measured_at_us();
   record.job_id = stored.job_id();
