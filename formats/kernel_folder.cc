@@ -123,6 +123,13 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path,
   return folder;
 }
 
+v1::KernelSource KernelSourceOf(const KernelFolder& folder) {
+  v1::KernelSource source;
+  *source.mutable_spec() = folder.proto;
+  source.mutable_files()->Add(folder.sources.begin(), folder.sources.end());
+  return source;
+}
+
 std::string KernelFolder::Fingerprint(const std::string& backend,
                                       const std::string& compiler) const {
   // Every part is preceded by its name and length, so that no two different

@@ -30,6 +30,9 @@ struct KernelFolder {
                           const std::string& compiler) const;
 };
 
+// Returns the kernel as it is sent, without a fingerprint. Cannot fail.
+v1::KernelSource KernelSourceOf(const KernelFolder& folder);
+
 // Parses a manifest's text, converts and validates it. A byte order mark before
 // the text is skipped. Errors: INVALID_ARGUMENT with line and column, or every
 // fault, one a line; also for what is not UTF-8 outside of comments: names and

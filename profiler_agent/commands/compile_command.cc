@@ -226,17 +226,17 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   for (const std::unique_ptr<Device>& worker : workers)
     devices.push_back(worker.get());
 
-  v1::KernelSource source;
-  *source.mutable_spec() = folder.proto;
+  v1::KernelSource source = KernelSourceOf(folder);
   source.set_fingerprint(folder.Fingerprint(facts.backend, facts.compiler));
-  for (const v1::SourceFile& file : folder.sources) *source.add_files() = file;
+  ASSIGN_OR_RETURN(const LoadedKernel kernel, LoadedKernelFromProto(source));
 
   Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts)};
   const bool compiled_only = !options.architecture.empty();
   CheckedAt printed;
   for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
-    ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(source, name));
+    batch.kernel = kernel;
+    batch.kernel.specialisation = name;
     batch.configurations = ChooseConfigurations(spec, options);
     batch.check_edges = facts.backend != "replay" && !compiled_only;
     if (batch.check_edges) {

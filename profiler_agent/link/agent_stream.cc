@@ -1,6 +1,8 @@
 #include "profiler_agent/link/agent_stream.h"
 
+#include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -9,6 +11,7 @@
 #include "formats/types.h"
 #include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/stop_wait.h"
+#include "profiler_agent/worker/kernel_source.h"
 
 namespace wavetune {
 namespace {
@@ -21,6 +24,7 @@ v1::AttachRequest Hello(const Hosts& hosts, const AgentStreamOptions& options) {
   hello->set_api_version(kApiVersion);
   hello->set_program_version(options.program_version);
   hello->set_agent_name(options.agent_name);
+  hello->set_kept_kernels(KeptKernels::kTilesPerWave);
   for (const std::unique_ptr<DeviceHost>& host : hosts) {
     *hello->add_devices() = DeviceFactsToProto(host->facts());
   }
@@ -46,25 +50,41 @@ void WatchUntilStopped(const Hosts& hosts, std::chrono::milliseconds interval,
 
 // Hands a batch to its device.
 template <typename Batch>
-void Route(const Hosts& hosts, ReportRelay& relay, Batch&& batch) {
-  for (const std::unique_ptr<DeviceHost>& host : hosts) {
-    if (host->facts().uuid != batch.device_uuid()) continue;
-    host->Submit(std::forward<Batch>(batch));
-    return;
+void Route(const Hosts& hosts, KeptKernels& kernels, ReportRelay& relay,
+           Batch&& batch) {
+  const ReportSink report = [&relay](const v1::AttachRequest& done) {
+    relay.Report(done);
+  };
+  // Whatever becomes of the batch: a later one may name its kernel.
+  absl::StatusOr<DeviceHost::SharedKernel> kernel =
+      kernels.Take(batch.kernel());
+  const auto host =
+      std::find_if(hosts.begin(), hosts.end(), [&batch](const auto& each) {
+        return each->facts().uuid == batch.device_uuid();
+      });
+  if (host == hosts.end()) {
+    ReportDone(batch.batch_id(),
+               absl::NotFoundError(absl::StrCat("this agent has no device ",
+                                                batch.device_uuid())),
+               report);
+  } else if (!kernel.ok()) {
+    ReportDone(batch.batch_id(), kernel.status(), report,
+               /*kernel_unknown=*/absl::IsNotFound(kernel.status()));
+  } else {
+    batch.clear_kernel();
+    (*host)->Submit(std::forward<Batch>(batch), *std::move(kernel));
   }
-  ReportDone(batch.batch_id(),
-             absl::NotFoundError(absl::StrCat("this agent has no device ",
-                                              batch.device_uuid())),
-             [&relay](const v1::AttachRequest& done) { relay.Report(done); });
 }
 
-void Dispatch(const Hosts& hosts, ReportRelay& relay,
+void Dispatch(const Hosts& hosts, KeptKernels& kernels, ReportRelay& relay,
               v1::AttachResponse& message) {
   switch (message.message_case()) {
     case v1::AttachResponse::kPrepare:
-      return Route(hosts, relay, std::move(*message.mutable_prepare()));
+      return Route(hosts, kernels, relay,
+                   std::move(*message.mutable_prepare()));
     case v1::AttachResponse::kMeasure:
-      return Route(hosts, relay, std::move(*message.mutable_measure()));
+      return Route(hosts, kernels, relay,
+                   std::move(*message.mutable_measure()));
     case v1::AttachResponse::kCancel:
       for (const std::unique_ptr<DeviceHost>& host : hosts) {
         host->Cancel(message.cancel().batch_id());
@@ -135,7 +155,8 @@ absl::Status ServeStream(MessageStream& stream, ReportRelay& relay,
     const std::jthread eyes([&](const std::stop_token& stop) {
       WatchUntilStopped(hosts, options.heartbeat_interval, stop);
     });
-    while (stream.Read(&message)) Dispatch(hosts, relay, message);
+    KeptKernels kernels;  // Of this stream: the daemon knows of these only.
+    while (stream.Read(&message)) Dispatch(hosts, kernels, relay, message);
   }
   relay.Attach(nullptr);
   for (const std::unique_ptr<DeviceHost>& host : hosts) {

@@ -12,7 +12,6 @@
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/measure_batch.h"
 #include "profiler_agent/measure/prepare_batch.h"
-#include "profiler_agent/worker/kernel_source.h"
 
 namespace wavetune {
 namespace {
@@ -24,10 +23,10 @@ int64_t NowUs() {
 }
 
 absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
+                                       const LoadedKernel& kernel,
                                        const DeviceFacts& facts) {
-  PrepareBatch batch;
-  ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(proto.kernel(),
-                                                       proto.specialisation()));
+  PrepareBatch batch{.kernel = kernel};
+  batch.kernel.specialisation = proto.specialisation();
   const int parameters = static_cast<int>(batch.kernel.spec.parameters.size());
   for (const v1::Configuration& configuration : proto.configurations()) {
     ASSIGN_OR_RETURN(batch.configurations.emplace_back(),
@@ -43,10 +42,11 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
 }
 
 absl::Status Prepare(absl::Span<Device* const> devices,
-                     const v1::PrepareBatch& proto, PrepareWidth& width,
-                     const ReportSink& report, const std::stop_token& cancel) {
+                     const v1::PrepareBatch& proto, const LoadedKernel& kernel,
+                     PrepareWidth& width, const ReportSink& report,
+                     const std::stop_token& cancel) {
   ASSIGN_OR_RETURN(const PrepareBatch batch,
-                   FromProto(proto, devices.front()->facts()));
+                   FromProto(proto, kernel, devices.front()->facts()));
   const auto report_of = [&proto](size_t index) {
     v1::AttachRequest message;
     message.mutable_candidate()->set_batch_id(proto.batch_id());
@@ -125,10 +125,9 @@ absl::StatusOr<MeasureItem> ItemFromProto(const KernelSpec& spec,
 }
 
 absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
-                     PowerCapHistory& history, const ReportSink& report,
-                     const std::stop_token& cancel) {
-  MeasureBatch batch;
-  ASSIGN_OR_RETURN(batch.kernel, LoadedKernelFromProto(proto.kernel(), ""));
+                     const LoadedKernel& kernel, PowerCapHistory& history,
+                     const ReportSink& report, const std::stop_token& cancel) {
+  MeasureBatch batch{.kernel = kernel};
   const KernelSpec& spec = batch.kernel.spec;
   const MeasureReporter reporter(proto, device.facts(), report);
   std::vector<int> indices;  // Of the items that make sense.
@@ -161,30 +160,33 @@ absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
 }  // namespace
 
 absl::Status ExecutePrepare(absl::Span<Device* const> devices,
-                            const v1::PrepareBatch& batch, PrepareWidth& width,
+                            const v1::PrepareBatch& batch,
+                            const LoadedKernel& kernel, PrepareWidth& width,
                             const ReportSink& report,
                             const std::stop_token& cancel) {
-  absl::Status status = Prepare(devices, batch, width, report, cancel);
+  absl::Status status = Prepare(devices, batch, kernel, width, report, cancel);
   ReportDone(batch.batch_id(), status, report);
   return status;
 }
 
 absl::Status ExecuteMeasure(Device& device, const v1::MeasureBatch& batch,
+                            const LoadedKernel& kernel,
                             PowerCapHistory& history, const ReportSink& report,
                             const std::stop_token& cancel) {
-  absl::Status status = Measure(device, batch, history, report, cancel);
+  absl::Status status = Measure(device, batch, kernel, history, report, cancel);
   ReportDone(batch.batch_id(), status, report);
   return status;
 }
 
 void ReportDone(uint64_t batch_id, const absl::Status& status,
-                const ReportSink& report) {
+                const ReportSink& report, bool kernel_unknown) {
   v1::AttachRequest message;
   v1::BatchDone* done = message.mutable_done();
   done->set_batch_id(batch_id);
   done->set_error(std::string(status.message()));
   done->set_cancelled(absl::IsCancelled(status));
   done->set_kernel_broken(IsReferenceBroken(status));
+  done->set_kernel_unknown(kernel_unknown);
   report(message);
 }
 

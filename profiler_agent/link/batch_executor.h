@@ -21,21 +21,26 @@ namespace wavetune {
 using ReportSink = std::function<void(const v1::AttachRequest&)>;
 
 // Compiles and checks on all `devices`, reporting each candidate and then the
-// end. `width` is the device's. Returns how it ended: as RunPrepareBatch.
+// end. `kernel` is the batch's, `width` the device's. Returns how it ended: as
+// RunPrepareBatch.
 absl::Status ExecutePrepare(absl::Span<Device* const> devices,
-                            const v1::PrepareBatch& batch, PrepareWidth& width,
+                            const v1::PrepareBatch& batch,
+                            const LoadedKernel& kernel, PrepareWidth& width,
                             const ReportSink& report,
                             const std::stop_token& cancel);
 
 // Measures on `device`, reporting each sample or failure and then the end.
-// `history` is the device's. Returns how it ended: as RunMeasureBatch.
+// `kernel` is the batch's, `history` the device's. Returns how it ended: as
+// RunMeasureBatch.
 absl::Status ExecuteMeasure(Device& device, const v1::MeasureBatch& batch,
+                            const LoadedKernel& kernel,
                             PowerCapHistory& history, const ReportSink& report,
                             const std::stop_token& cancel);
 
-// Reports the end of a batch.
+// Reports the end of a batch. `kernel_unknown`: it named a kernel that is not
+// kept.
 void ReportDone(uint64_t batch_id, const absl::Status& status,
-                const ReportSink& report);
+                const ReportSink& report, bool kernel_unknown = false);
 
 }  // namespace wavetune
 

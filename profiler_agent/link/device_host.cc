@@ -46,19 +46,22 @@ std::string DeviceHost::problem() const {
   return problem_;
 }
 
-void DeviceHost::Submit(v1::PrepareBatch batch) {
+void DeviceHost::Submit(v1::PrepareBatch batch, SharedKernel kernel) {
   const uint64_t id = batch.batch_id();
-  Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
-    return ExecutePrepare(pool_, batch, width_, report_, cancel);
+  Enqueue(id, [this, batch = std::move(batch),
+               kernel = std::move(kernel)](const std::stop_token& cancel) {
+    return ExecutePrepare(pool_, batch, *kernel, width_, report_, cancel);
   });
 }
 
-void DeviceHost::Submit(v1::MeasureBatch batch) {
+void DeviceHost::Submit(v1::MeasureBatch batch, SharedKernel kernel) {
   const uint64_t id = batch.batch_id();
-  Enqueue(id, [this, batch = std::move(batch)](const std::stop_token& cancel) {
+  Enqueue(id, [this, batch = std::move(batch),
+               kernel = std::move(kernel)](const std::stop_token& cancel) {
     // The others hold memory of host and device that a measurement may need.
     for (size_t i = 1; i < pool_.size(); ++i) pool_[i]->Release();
-    return ExecuteMeasure(*pool_.front(), batch, history_, report_, cancel);
+    return ExecuteMeasure(*pool_.front(), batch, *kernel, history_, report_,
+                          cancel);
   });
 }
 

@@ -45,8 +45,10 @@ struct DeviceHostOptions {
 
 class DeviceHost {
  public:
-  // A daemon sends one batch at a time for a device; each carries sources.
+  // A daemon sends one batch at a time for a device.
   static constexpr size_t kMaxWaitingBatches = 16;
+
+  using SharedKernel = std::shared_ptr<const LoadedKernel>;
 
   DeviceHost(DeviceHostOptions options, ReportSink report);
   // Cancels everything and waits for the running burst.
@@ -58,10 +60,11 @@ class DeviceHost {
   // Why the device cannot be used now; empty when it can.
   std::string problem() const;
 
-  // Queues a batch; its reports go to the sink. Where kMaxWaitingBatches wait
-  // it is reported as done with that as its error.
-  void Submit(v1::PrepareBatch batch);
-  void Submit(v1::MeasureBatch batch);
+  // Queues a batch of `kernel`, whatever the batch carries; its reports go to
+  // the sink. Where kMaxWaitingBatches wait it is reported as done with that as
+  // its error.
+  void Submit(v1::PrepareBatch batch, SharedKernel kernel);
+  void Submit(v1::MeasureBatch batch, SharedKernel kernel);
 
   // Cancels a batch: one that waits is done at once, the running one after the
   // current burst. Unknown ids are ignored (it may just be done).

@@ -34,9 +34,9 @@ struct LoadedKernel {
       files;  // Name relative to the kernel's folder -> content.
   std::string specialisation;
   // The serialized v1::KernelSource that all of this came from: what a device
-  // in another process (worker/remote_device.h) passes on. Empty for the
+  // in another process (worker/remote_device.h) passes on. nullptr for the
   // others.
-  std::string source_bytes;
+  std::shared_ptr<const std::string> source_bytes;
 };
 
 // Device times of launches.

@@ -1,5 +1,7 @@
 // A worker on a fake device that misbehaves on demand: the value of the
 // parameter BREAK decides, see remote_device_test.cc.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +11,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "profiler_agent/measure/fake_device.h"
+#include "profiler_agent/worker/frame.h"
+#include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/worker_main.h"
+#include "profiler_agent/worker/worker_service.h"
 
 namespace wavetune {
 namespace {
@@ -58,10 +63,30 @@ void MisbehaveInReference(absl::string_view how, FakeDeviceScript& script) {
   };
 }
 
+// A worker that says it keeps kernels, and has forgotten each.
+int RunForgetfulWorker(Backend& backend) {
+  const auto send = [](const v1::WorkerResponse& response) {
+    return WriteFrame(STDOUT_FILENO, response.SerializeAsString());
+  };
+  WorkerService service(backend, [send](const v1::WorkerResponse& response) {
+    send(response).IgnoreError();
+  });
+  for (;;) {
+    const absl::StatusOr<std::string> frame = ReadFrame(STDIN_FILENO);
+    v1::WorkerRequest request;
+    if (!frame.ok() || !request.ParseFromString(*frame)) return 0;
+    if (NamesKernel(request.load().kernel())) {
+      request.mutable_load()->mutable_kernel()->set_fingerprint("forgotten");
+    }
+    if (!send(service.Handle(request)).ok()) return 1;
+  }
+}
+
 }  // namespace
 }  // namespace wavetune
 
-// With an argument the reference misbehaves, too: see MisbehaveInReference.
+// With an argument the reference misbehaves, too (see MisbehaveInReference), or
+// the worker "forgets".
 int main(int argc, char** argv) {
   using namespace wavetune;
   auto script = std::make_shared<FakeDeviceScript>();
@@ -69,6 +94,11 @@ int main(int argc, char** argv) {
   script->on_call = [&script = *script](const Configuration& configuration) {
     Misbehave(configuration, script);
   };
+  if (argc > 1 && absl::string_view(argv[1]) == "forgets") {
+    script->on_call = [](const Configuration&) {};
+    FakeBackend backend(script);
+    return RunForgetfulWorker(backend);
+  }
   if (argc > 1) MisbehaveInReference(argv[1], *script);
   return RunWorker([&] { return std::make_unique<FakeBackend>(script); });
 }

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "formats/kernel_spec.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -25,21 +27,48 @@ std::string DeterministicBytes(const v1::KernelSource& proto) {
   return bytes;
 }
 
-}  // namespace
-
-absl::StatusOr<LoadedKernel> LoadedKernelFromProto(
-    const v1::KernelSource& proto, const std::string& specialisation) {
+// `bytes` are those of `proto`.
+absl::StatusOr<LoadedKernel> Bind(const v1::KernelSource& proto,
+                                  std::string bytes) {
   LoadedKernel kernel;
   ASSIGN_OR_RETURN(kernel.spec, KernelSpecFromProto(proto.spec()));
   // What comes over a socket is not trusted: evaluating a spec that was never
   // validated may index out of range.
   RETURN_IF_ERROR(ValidateKernelSpec(kernel.spec));
   kernel.fingerprint = proto.fingerprint();
-  kernel.specialisation = specialisation;
-  kernel.source_bytes = DeterministicBytes(proto);
+  kernel.source_bytes = std::make_shared<const std::string>(std::move(bytes));
   for (const v1::SourceFile& file : proto.files()) {
     kernel.files[file.name()] = file.content();
   }
+  return kernel;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedKernel> LoadedKernelFromProto(
+    const v1::KernelSource& proto) {
+  return Bind(proto, DeterministicBytes(proto));
+}
+
+bool NamesKernel(const v1::KernelSource& proto) {
+  return !proto.has_spec() && proto.files().empty() &&
+         !proto.fingerprint().empty();
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedKernel>> KeptKernels::Take(
+    const v1::KernelSource& proto) {
+  const std::shared_ptr<const LoadedKernel>* const kept =
+      kernels_.Find(proto.fingerprint());
+  if (NamesKernel(proto)) {
+    if (kept != nullptr) return *kept;
+    return absl::NotFoundError(absl::StrCat(
+        "kernel ", proto.fingerprint(), " is not kept here: send it whole"));
+  }
+  std::string bytes = DeterministicBytes(proto);
+  if (kept != nullptr && *(*kept)->source_bytes == bytes) return *kept;
+  ASSIGN_OR_RETURN(LoadedKernel bound, Bind(proto, std::move(bytes)));
+  auto kernel = std::make_shared<const LoadedKernel>(std::move(bound));
+  if (!proto.fingerprint().empty()) kernels_.Put(proto.fingerprint(), kernel);
   return kernel;
 }
 

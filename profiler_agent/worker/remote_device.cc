@@ -1,6 +1,5 @@
 #include "profiler_agent/worker/remote_device.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/worker/host_resources.h"
+#include "profiler_agent/worker/launch_times_proto.h"
 #include "profiler_agent/worker/worker_error.h"
 
 namespace wavetune {
@@ -32,6 +32,12 @@ bool SameDevice(const DeviceFacts& a, const DeviceFacts& b) {
          a.compiler == b.compiler;
 }
 
+using Bytes = std::shared_ptr<const std::string>;
+
+bool SameBytes(const Bytes& a, const Bytes& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
 }  // namespace
 
 RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
@@ -47,7 +53,7 @@ absl::Status RemoteDevice::Load(LoadedKernel kernel) {
       FindImplementation(kernel.spec, options_.facts.backend).status());
   const bool same = kernel_.has_value() && !kernel.fingerprint.empty() &&
                     kernel_->fingerprint == kernel.fingerprint &&
-                    kernel_->source_bytes == kernel.source_bytes &&
+                    SameBytes(kernel_->source_bytes, kernel.source_bytes) &&
                     kernel_->specialisation == kernel.specialisation;
   if (same) return absl::OkStatus();  // Keeps what the worker has compiled.
   kernel_ = std::move(kernel);
@@ -110,16 +116,7 @@ absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(v1::WorkerMeasure measure,
   if (!response.has_times()) {
     return absl::InternalError("the worker answered measure with nonsense");
   }
-  const v1::WorkerTimes& proto = response.times();
-  return LaunchTimes{
-      .launch_us = {proto.launch_us().begin(), proto.launch_us().end()},
-      .launches_per_timing = std::max(1, proto.launches_per_timing()),
-      .warmup_us = proto.warmup_us(),
-      .throttled = proto.throttled(),
-      .throttle_reasons = proto.throttle_reasons(),
-      .sm_clock_mhz = proto.sm_clock_mhz(),
-      .host_stalled = proto.host_stalled(),
-      .suspect = proto.suspect()};
+  return LaunchTimesFromProto(response.times());
 }
 
 absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
@@ -215,6 +212,7 @@ absl::Status RemoteDevice::Start() {
 
 absl::Status RemoteDevice::StartOnce() {
   loaded_ = false;
+  kept_ = {};
   oom_kills_ = OomKills();
   ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(options_.command));
   v1::WorkerRequest request;
@@ -236,26 +234,51 @@ absl::Status RemoteDevice::StartOnce() {
 
 absl::Status RemoteDevice::EnsureLoaded() {
   if (loaded_) return absl::OkStatus();
-  v1::WorkerRequest request;
-  v1::WorkerLoad* load = request.mutable_load();
-  if (!load->mutable_kernel()->ParseFromString(kernel_->source_bytes)) {
-    return absl::InternalError("the kernel's source does not parse");
+  absl::StatusOr<v1::WorkerLoaded> loaded = SendKernel();
+  if (loaded.ok() && loaded->kernel_unknown()) {
+    kept_ = {};  // It goes whole.
+    loaded = SendKernel();
   }
-  load->set_specialisation(kernel_->specialisation);
-  const absl::StatusOr<v1::WorkerResponse> response =
-      Call(request, options_.start_timeout);
-  if (!response.ok()) {
-    if (absl::IsCancelled(response.status())) return Killed(response.status());
-    if (!WorkerIsGone(response.status()) ||
-        absl::IsResourceExhausted(response.status())) {
-      return response.status();
+  if (!loaded.ok()) {
+    if (absl::IsCancelled(loaded.status())) return Killed(loaded.status());
+    if (!WorkerIsGone(loaded.status()) ||
+        absl::IsResourceExhausted(loaded.status())) {
+      return loaded.status();
     }
     return absl::UnavailableError(
         absl::StrCat("the worker died while loading the kernel: ",
-                     response.status().message()));
+                     loaded.status().message()));
+  }
+  if (loaded->kernel_unknown()) {
+    return absl::InternalError("the worker answered load with nonsense");
   }
   loaded_ = true;
   return absl::OkStatus();
+}
+
+absl::StatusOr<v1::WorkerLoaded> RemoteDevice::SendKernel() {
+  v1::WorkerRequest request;
+  v1::WorkerLoad* load = request.mutable_load();
+  load->set_specialisation(kernel_->specialisation);
+  const Bytes* const kept = kept_.Find(kernel_->fingerprint);
+  const bool named = kept != nullptr && SameBytes(*kept, kernel_->source_bytes);
+  if (named) {
+    load->mutable_kernel()->set_fingerprint(kernel_->fingerprint);
+  } else if (kernel_->source_bytes == nullptr ||
+             !load->mutable_kernel()->ParseFromString(*kernel_->source_bytes)) {
+    return absl::InternalError("the kernel's source does not parse");
+  }
+  ASSIGN_OR_RETURN(const v1::WorkerResponse response,
+                   Call(request, options_.start_timeout));
+  const v1::WorkerLoaded& loaded = response.loaded();
+  if (named || kernel_->fingerprint.empty()) return loaded;
+  // A worker of an earlier release keeps none.
+  if (kept_.tiles_per_wave() == 0) {
+    kept_ = RecentMap<Bytes>(
+        static_cast<size_t>(std::clamp(loaded.kept_kernels(), 0, 64)));
+  }
+  kept_.Put(kernel_->fingerprint, kernel_->source_bytes);
+  return loaded;
 }
 
 absl::StatusOr<v1::WorkerResponse> RemoteDevice::Call(

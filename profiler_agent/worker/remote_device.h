@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/recent_map.h"
 #include "profiler_agent/measure/backend.h"
 #include "profiler_agent/measure/monotonic_clock.h"
 #include "profiler_agent/worker/worker_process.h"
@@ -94,6 +95,8 @@ class RemoteDevice : public Device {
   // the kernel says so.
   absl::Status Killed(const absl::Status& how) const;
   absl::Status EnsureLoaded();
+  // Sends the kernel, by its fingerprint where the worker keeps it.
+  absl::StatusOr<v1::WorkerLoaded> SendKernel();
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
 
@@ -101,7 +104,9 @@ class RemoteDevice : public Device {
   MonotonicClock& clock_;
   std::unique_ptr<WorkerProcess> worker_;
   std::optional<LoadedKernel> kernel_;
-  bool loaded_ = false;    // The running worker has the kernel.
+  bool loaded_ = false;  // The running worker has the kernel.
+  // What the running worker keeps, by fingerprint: LoadedKernel::source_bytes.
+  RecentMap<std::shared_ptr<const std::string>> kept_;
   bool given_up_ = false;  // The next start has one attempt.
   int64_t oom_kills_ = 0;  // Of our cgroup when the worker was started.
 };

@@ -1,5 +1,6 @@
 #include "profiler_agent/worker/remote_device.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/fake_device.h"
 #include "profiler_agent/measure/fake_monotonic_clock.h"
+#include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
@@ -331,6 +333,94 @@ TEST_F(RemoteDeviceTest, TheWorkerEndsWithTheAgentAlsoInTheMiddleOfAHang) {
   close(pids[1]);
 }
 
+// A device whose worker's input goes to a file, too.
+class RecordedDevice {
+ public:
+  RecordedDevice()
+      : path_(::testing::TempDir() + "worker_input_" +
+              std::to_string(getpid())),
+        device_({.command = {"/bin/sh", "-c",
+                             "tee -a " + path_ + " | " + kFakeWorker},
+                 .facts = FakeFacts()}) {
+    std::remove(path_.c_str());
+  }
+  ~RecordedDevice() { std::remove(path_.c_str()); }
+
+  // Prepares with a kernel under a fingerprint.
+  void Prepare(const std::string& fingerprint,
+               const std::string& specialisation = "") {
+    v1::KernelSource source = TestKernelSource(kColumnSum);
+    source.set_fingerprint(fingerprint);
+    absl::StatusOr<LoadedKernel> kernel = LoadedKernelFromProto(source);
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    kernel->specialisation = specialisation;
+    ASSERT_TRUE(device_.Load(*std::move(kernel)).ok());
+    const absl::Status status = device_.Prepare(kSound, {}).status();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  void EndWorker() { device_.Release(); }
+
+  // The kernels sent so far: "a", or "(a)" where it was only named.
+  std::vector<std::string> Sent() const {
+    std::vector<std::string> sent;
+    const int file = open(path_.c_str(), O_RDONLY);
+    for (;;) {
+      const absl::StatusOr<std::string> frame = ReadFrame(file);
+      v1::WorkerRequest request;
+      if (!frame.ok() || !request.ParseFromString(*frame)) break;
+      if (!request.has_load()) continue;
+      const v1::KernelSource& kernel = request.load().kernel();
+      sent.push_back(NamesKernel(kernel) ? "(" + kernel.fingerprint() + ")"
+                                         : kernel.fingerprint());
+    }
+    close(file);
+    return sent;
+  }
+
+ private:
+  std::string path_;
+  RemoteDevice device_;
+};
+
+TEST(RemoteKernelsTest, AWorkerGetsEachKernelOnce) {
+  RecordedDevice device;
+  device.Prepare("a");
+  device.Prepare("a");
+  device.Prepare("b");
+  device.Prepare("a");
+  device.Prepare("a", "wide");
+  EXPECT_THAT(device.Sent(), ElementsAre("a", "b", "(a)", "(a)"));
+}
+
+TEST(RemoteKernelsTest, AWorkerThatIsStartedAgainGetsItsKernelWhole) {
+  RecordedDevice device;
+  device.Prepare("a");
+  device.EndWorker();
+  device.Prepare("a");
+  device.Prepare("a", "wide");
+  EXPECT_THAT(device.Sent(), ElementsAre("a", "a", "(a)"));
+}
+
+TEST(RemoteKernelsTest, TheKernelThatAWorkerNoLongerKeepsIsSentWhole) {
+  RecordedDevice device;
+  device.Prepare("first");
+  for (size_t i = 0; i < KeptKernels::kTilesPerWave; ++i) {
+    device.Prepare(std::to_string(i));
+  }
+  device.Prepare("first");
+  EXPECT_EQ(device.Sent().back(), "first");
+}
+
+TEST_F(RemoteDeviceTest, AWorkerThatHasForgottenAKernelGetsItWhole) {
+  RemoteDevice device = Create({kFakeWorker, "forgets"});
+  LoadedKernel kernel = TestKernel(kColumnSum);
+  for (const char* specialisation : {"", "wide", ""}) {
+    kernel.specialisation = specialisation;
+    ASSERT_TRUE(device.Load(kernel).ok());
+    EXPECT_TRUE(device.Prepare(kSound, {}).ok());
+  }
+}
+
 // A kernel whose bytes changed is loaded, and compiled, again.
 TEST(KernelSourceTest, EqualKernelsHaveEqualBytes) {
   v1::KernelSource one = TestKernelSource(kColumnSum);
@@ -343,10 +433,10 @@ TEST(KernelSourceTest, EqualKernelsHaveEqualBytes) {
   for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
     second[it->first] = it->second;
   }
-  const absl::StatusOr<LoadedKernel> a = LoadedKernelFromProto(one, "");
-  const absl::StatusOr<LoadedKernel> b = LoadedKernelFromProto(other, "");
+  const absl::StatusOr<LoadedKernel> a = LoadedKernelFromProto(one);
+  const absl::StatusOr<LoadedKernel> b = LoadedKernelFromProto(other);
   ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
-  EXPECT_EQ(a->source_bytes, b->source_bytes);
+  EXPECT_EQ(*a->source_bytes, *b->source_bytes);
 }
 
 // A backend whose devices are in another process.

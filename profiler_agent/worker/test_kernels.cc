@@ -14,18 +14,14 @@ v1::KernelSource TestKernelSource(const std::string& folder) {
     std::cerr << folder << ": " << loaded.status() << "\n";
     std::abort();
   }
-  v1::KernelSource source;
-  *source.mutable_spec() = loaded->proto;
+  v1::KernelSource source = KernelSourceOf(*loaded);
   source.set_fingerprint(loaded->Fingerprint("opencl", "test"));
-  for (const v1::SourceFile& file : loaded->sources) {
-    *source.add_files() = file;
-  }
   return source;
 }
 
 LoadedKernel TestKernel(const std::string& folder) {
   const absl::StatusOr<LoadedKernel> kernel =
-      LoadedKernelFromProto(TestKernelSource(folder), "");
+      LoadedKernelFromProto(TestKernelSource(folder));
   if (!kernel.ok()) {
     std::cerr << folder << ": " << kernel.status() << "\n";
     std::abort();

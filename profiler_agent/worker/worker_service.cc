@@ -11,6 +11,7 @@
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/worker/kernel_source.h"
+#include "profiler_agent/worker/launch_times_proto.h"
 #include "profiler_agent/worker/worker_error.h"
 
 namespace wavetune {
@@ -106,28 +107,33 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::ReadTelemetry(
 
 absl::StatusOr<v1::WorkerResponse> WorkerService::Load(
     const v1::WorkerLoad& request) {
-  ASSIGN_OR_RETURN(
-      LoadedKernel kernel,
-      LoadedKernelFromProto(request.kernel(), request.specialisation()));
-  KernelSpec spec = kernel.spec;
-  RETURN_IF_ERROR(device_->Load(std::move(kernel)));
-  spec_ = std::move(spec);
   v1::WorkerResponse response;
-  response.mutable_loaded();
+  response.mutable_loaded()->set_kept_kernels(KeptKernels::kTilesPerWave);
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> kernel =
+      kernels_.Take(request.kernel());
+  if (absl::IsNotFound(kernel.status())) {
+    response.mutable_loaded()->set_kernel_unknown(true);
+    return response;
+  }
+  RETURN_IF_ERROR(kernel.status());
+  LoadedKernel loaded = **kernel;
+  loaded.specialisation = request.specialisation();
+  RETURN_IF_ERROR(device_->Load(std::move(loaded)));
+  kernel_ = *std::move(kernel);
   return response;
 }
 
 absl::StatusOr<v1::WorkerResponse> WorkerService::Prepare(
     const v1::WorkerPrepare& request) {
-  if (spec_.name.empty()) return NoKernelLoaded();
+  if (kernel_ == nullptr) return NoKernelLoaded();
   ASSIGN_OR_RETURN(
       const Configuration configuration,
-      ConfigurationFromProto(static_cast<int>(spec_.parameters.size()),
+      ConfigurationFromProto(static_cast<int>(kernel_->spec.parameters.size()),
                              request.configuration()));
   std::vector<Problem> problems;
   for (const v1::Problem& proto : request.correctness_problems()) {
     ASSIGN_OR_RETURN(problems.emplace_back(),
-                     ProblemFromProto(spec_.dimensions, proto));
+                     ProblemFromProto(kernel_->spec.dimensions, proto));
   }
   ASSIGN_OR_RETURN(const Candidate candidate,
                    device_->Prepare(configuration, problems));
@@ -138,15 +144,16 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Prepare(
 
 absl::StatusOr<LaunchTimes> WorkerService::Time(
     const v1::WorkerMeasure& request) {
-  ASSIGN_OR_RETURN(const Problem problem,
-                   ProblemFromProto(spec_.dimensions, request.problem()));
+  ASSIGN_OR_RETURN(
+      const Problem problem,
+      ProblemFromProto(kernel_->spec.dimensions, request.problem()));
   if (!request.vendor_baseline().empty()) {
     return device_->MeasureVendorBaseline(request.vendor_baseline(), problem,
                                           request.warmup(), request.launches());
   }
   ASSIGN_OR_RETURN(
       const Configuration configuration,
-      ConfigurationFromProto(static_cast<int>(spec_.parameters.size()),
+      ConfigurationFromProto(static_cast<int>(kernel_->spec.parameters.size()),
                              request.configuration()));
   return device_->Measure(configuration, problem, request.warmup(),
                           request.launches());
@@ -154,18 +161,10 @@ absl::StatusOr<LaunchTimes> WorkerService::Time(
 
 absl::StatusOr<v1::WorkerResponse> WorkerService::Measure(
     const v1::WorkerMeasure& request) {
-  if (spec_.name.empty()) return NoKernelLoaded();
+  if (kernel_ == nullptr) return NoKernelLoaded();
   ASSIGN_OR_RETURN(const LaunchTimes times, Time(request));
   v1::WorkerResponse response;
-  v1::WorkerTimes* proto = response.mutable_times();
-  for (const double us : times.launch_us) proto->add_launch_us(us);
-  proto->set_launches_per_timing(times.launches_per_timing);
-  proto->set_throttled(times.throttled);
-  proto->set_suspect(times.suspect);
-  proto->set_warmup_us(times.warmup_us);
-  proto->set_sm_clock_mhz(times.sm_clock_mhz);
-  proto->set_throttle_reasons(times.throttle_reasons);
-  proto->set_host_stalled(times.host_stalled);
+  *response.mutable_times() = LaunchTimesToProto(times);
   return response;
 }
 

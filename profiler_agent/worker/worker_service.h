@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "profiler_agent/measure/backend.h"
+#include "profiler_agent/worker/kernel_source.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {
@@ -40,7 +41,8 @@ class WorkerService {
   Backend& backend_;
   const std::function<void(const v1::WorkerResponse&)> on_progress_;
   std::unique_ptr<Device> device_;
-  KernelSpec spec_;  // Of the loaded kernel: names to indices.
+  KeptKernels kernels_;
+  std::shared_ptr<const LoadedKernel> kernel_;  // nullptr: none is loaded.
 };
 
 }  // namespace wavetune

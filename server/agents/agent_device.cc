@@ -1,12 +1,12 @@
 #include "server/agents/agent_device.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
+#include "formats/measured_fields.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/agents/agent_limits.h"
@@ -22,31 +22,6 @@ constexpr std::chrono::milliseconds kPollInterval{200};
 // without it: the current launch sequence or compilation has to end first.
 constexpr std::chrono::seconds kCancelGrace{30};
 
-// The kernel as the wire has it, and its dimensions.
-struct WireKernel {
-  v1::KernelSource source;
-  std::vector<Dimension> dimensions;
-};
-
-absl::StatusOr<WireKernel> ToWire(const KernelFiles& kernel) {
-  WireKernel wire;
-  if (!wire.source.mutable_spec()->ParseFromString(kernel.spec_bytes)) {
-    return absl::InternalError(
-        absl::StrCat("kernel ", kernel.name, " has no readable spec"));
-  }
-  wire.source.set_fingerprint(kernel.fingerprint);
-  for (const KernelFiles::File& file : kernel.files) {
-    v1::SourceFile* const entry = wire.source.add_files();
-    entry->set_name(file.name);
-    entry->set_content(file.content);
-  }
-  for (const v1::Dimension& dimension : wire.source.spec().dimensions()) {
-    wire.dimensions.push_back(
-        {.name = dimension.name(), .repeated = dimension.repeated()});
-  }
-  return wire;
-}
-
 Sample ToSample(const MeasureItem& item, const v1::Sample& proto) {
   // What was asked for counts, whatever the agent echoes.
   Sample sample{.configuration = item.configuration, .problem = item.problem};
@@ -55,10 +30,8 @@ Sample ToSample(const MeasureItem& item, const v1::Sample& proto) {
 }
 
 bool Usable(const Sample& sample) {
-  return std::isfinite(sample.latency_us) && sample.latency_us > 0 &&
-         std::isfinite(sample.min_us) &&
-         std::isfinite(sample.relative_spread) &&
-         std::isfinite(sample.device_time_us) && sample.device_time_us >= 0;
+  return MeasuredIsFinite(sample) && sample.latency_us > 0 &&
+         sample.device_time_us >= 0;
 }
 
 absl::Status SilentError(const AgentDevice::Stream& stream) {
@@ -86,6 +59,16 @@ class Reported {
  private:
   std::vector<bool> reported_;
 };
+
+// Returns how a batch ended.
+absl::Status EndOf(const v1::BatchDone& done) {
+  if (done.kernel_broken()) {
+    return absl::FailedPreconditionError(done.error());
+  }
+  if (!done.error().empty()) return absl::UnavailableError(done.error());
+  if (!done.cancelled()) return absl::OkStatus();
+  return absl::UnavailableError("the agent cancelled the batch");
+}
 
 // Cuts what an agent says of any length.
 void BoundTexts(v1::AttachRequest& report) {
@@ -126,23 +109,19 @@ absl::Status AgentDevice::Prepare(
     const std::vector<Configuration>& configurations,
     const std::vector<Problem>& correctness_problems, IfBusy if_busy,
     const CandidateCallback& on_candidate) {
-  ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
-  const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
   v1::AttachResponse request;
   v1::PrepareBatch* const batch = request.mutable_prepare();
-  batch->set_batch_id(batch_id);
   batch->set_device_uuid(device().uuid);
-  *batch->mutable_kernel() = std::move(wire.source);
   batch->set_specialisation(specialisation);
   for (const Configuration& configuration : configurations) {
     *batch->add_configurations() = ConfigurationToProto(configuration);
   }
   for (const Problem& problem : correctness_problems) {
     *batch->add_correctness_problems() =
-        ProblemToProto(wire.dimensions, problem);
+        ProblemToProto(kernel.dimensions, problem);
   }
   Reported reported(configurations.size());
-  return RunBatch(batch_id, std::move(request), configurations.size(), if_busy,
+  return RunBatch(kernel, request, configurations.size(), if_busy,
                   [&](const v1::AttachRequest& report) {
                     if (!report.has_candidate()) return true;
                     const v1::CandidateReport& proto = report.candidate();
@@ -162,13 +141,9 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
                                   const std::vector<MeasureItem>& items,
                                   IfBusy if_busy,
                                   const OutcomeCallback& on_outcome) {
-  ASSIGN_OR_RETURN(WireKernel wire, ToWire(kernel));
-  const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
   v1::AttachResponse request;
   v1::MeasureBatch* const batch = request.mutable_measure();
-  batch->set_batch_id(batch_id);
   batch->set_device_uuid(device().uuid);
-  *batch->mutable_kernel() = std::move(wire.source);
   for (const MeasureItem& item : items) {
     v1::MeasureItem* const entry = batch->add_requests();
     if (item.vendor_baseline.empty()) {
@@ -176,11 +151,11 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
           ConfigurationToProto(item.configuration);
     }
     entry->set_vendor_baseline(item.vendor_baseline);
-    *entry->mutable_problem() = ProblemToProto(wire.dimensions, item.problem);
+    *entry->mutable_problem() = ProblemToProto(kernel.dimensions, item.problem);
   }
   Reported reported(items.size());
   return RunBatch(
-      batch_id, std::move(request), items.size(), if_busy,
+      kernel, request, items.size(), if_busy,
       [&](const v1::AttachRequest& report) {
         Outcome outcome;
         Sample sample;
@@ -205,39 +180,22 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
       });
 }
 
-absl::Status AgentDevice::RunBatch(uint64_t batch_id,
-                                   v1::AttachResponse request, size_t items,
-                                   IfBusy if_busy,
+absl::Status AgentDevice::RunBatch(const KernelFiles& kernel,
+                                   const v1::AttachResponse& request,
+                                   size_t items, IfBusy if_busy,
                                    const ReportHandler& handler) {
   {
     std::lock_guard lock(mutex_);
-    if (!closed_.empty()) return absl::UnavailableError(closed_);
-    if (!problem_.empty()) return absl::UnavailableError(problem_);
-    batch_id_ = last_batch_id_ = batch_id;
-    inbox_.clear();
-    reports_left_ = ReportsAllowed(items);
     cancelling_ = false;
     if_busy_ = if_busy;
     yielded_.clear();
   }
-  stream_->send(std::move(request));
-  absl::Status result;
-  for (;;) {
-    v1::AttachRequest report;
-    result = NextReport(&report);
-    if (!result.ok()) break;
-    if (report.has_done()) {
-      if (report.done().kernel_broken()) {
-        result = absl::FailedPreconditionError(report.done().error());
-      } else if (!report.done().error().empty()) {
-        result = absl::UnavailableError(report.done().error());
-      } else if (report.done().cancelled()) {
-        result = absl::UnavailableError("the agent cancelled the batch");
-      }
-      break;
-    }
-    // What arrives while the agent winds a cancelled batch up counts, too.
-    if (!handler(report)) CancelBatch();
+  absl::Status result = TryBatch(kernel, request, items, handler);
+  if (absl::IsNotFound(result)) {
+    result = TryBatch(kernel, request, items, handler);
+  }
+  if (absl::IsNotFound(result)) {
+    result = absl::UnavailableError(result.message());
   }
   std::lock_guard lock(mutex_);
   batch_id_ = 0;
@@ -249,6 +207,52 @@ absl::Status AgentDevice::RunBatch(uint64_t batch_id,
     return absl::CancelledError("batch cancelled");
   }
   return result;
+}
+
+absl::Status AgentDevice::TryBatch(const KernelFiles& kernel,
+                                   const v1::AttachResponse& request,
+                                   size_t items, const ReportHandler& handler) {
+  const uint64_t batch_id = stream_->next_batch_id.fetch_add(1);
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_.empty()) return absl::UnavailableError(closed_);
+    if (!problem_.empty()) return absl::UnavailableError(problem_);
+    if (cancelling_) return absl::CancelledError("batch cancelled");
+    batch_id_ = last_batch_id_ = batch_id;
+    inbox_.clear();
+    reports_left_ = ReportsAllowed(items);
+  }
+  SendBatch(kernel, request, batch_id);
+  for (;;) {
+    v1::AttachRequest report;
+    RETURN_IF_ERROR(NextReport(&report));
+    if (report.has_done()) {
+      if (!report.done().kernel_unknown()) return EndOf(report.done());
+      std::lock_guard lock(stream_->kernels_mutex);
+      stream_->kernels.Erase(kernel.fingerprint);
+      return absl::NotFoundError(report.done().error());
+    }
+    // What arrives while the agent winds a cancelled batch up counts, too.
+    if (!handler(report)) CancelBatch();
+  }
+}
+
+void AgentDevice::SendBatch(const KernelFiles& kernel,
+                            v1::AttachResponse request, uint64_t batch_id) {
+  const auto fill = [&](auto& batch, bool kept) {
+    batch.set_batch_id(batch_id);
+    if (!kept) *batch.mutable_kernel() = *kernel.source;
+    batch.mutable_kernel()->set_fingerprint(kernel.fingerprint);
+  };
+  std::lock_guard lock(stream_->kernels_mutex);
+  const bool kept = stream_->kernels.Find(kernel.fingerprint) != nullptr;
+  if (request.has_prepare()) {
+    fill(*request.mutable_prepare(), kept);
+  } else {
+    fill(*request.mutable_measure(), kept);
+  }
+  if (!kept) stream_->kernels.Put(kernel.fingerprint, true);
+  stream_->send(std::move(request));
 }
 
 absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {

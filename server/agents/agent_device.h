@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/recent_map.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "server/jobs/measurement_executor.h"
 
@@ -42,6 +43,11 @@ class AgentDevice : public MeasurementExecutor {
 
     // The stream is being ended, as the agent was silent.
     std::atomic<bool> ended = false;
+
+    // Fingerprints of the kernels that the agent keeps. Held until a batch that
+    // carries or names one is sent, so that both ends see the same order.
+    std::mutex kernels_mutex;
+    RecentMap<bool> kernels;  // Guarded by kernels_mutex.
 
     void Touch();
     // Seconds since the last message.
@@ -98,11 +104,19 @@ class AgentDevice : public MeasurementExecutor {
   // Returns false to cancel.
   using ReportHandler = std::function<bool(const v1::AttachRequest&)>;
 
-  // Sends `request`, a batch of `items`, and hands reports to `handler` until
-  // the batch is done.
-  absl::Status RunBatch(uint64_t batch_id, v1::AttachResponse request,
-                        size_t items, IfBusy if_busy,
+  // Sends `request`, a batch of `items` without number and kernel, and hands
+  // reports to `handler` until the batch is done.
+  absl::Status RunBatch(const KernelFiles& kernel,
+                        const v1::AttachResponse& request, size_t items,
+                        IfBusy if_busy, const ReportHandler& handler);
+  // The same, once. Errors: also NOT_FOUND where the agent does not keep the
+  // kernel after all; then the next batch carries it.
+  absl::Status TryBatch(const KernelFiles& kernel,
+                        const v1::AttachResponse& request, size_t items,
                         const ReportHandler& handler);
+  // Sends the batch, by its kernel's fingerprint where the agent keeps that.
+  void SendBatch(const KernelFiles& kernel, v1::AttachResponse request,
+                 uint64_t batch_id);
   // Waits for the next report. Returns an error where none will come.
   absl::Status NextReport(v1::AttachRequest* report);
   // Asks the agent to end the running batch. Holds mutex_.

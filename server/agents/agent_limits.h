@@ -22,6 +22,9 @@ inline constexpr size_t kMaxAgentNameBytes = 256;
 // kept: what compilers say first is what counts.
 inline constexpr size_t kMaxReasonBytes = size_t{4} << 10;
 
+// Kernels of a stream that a batch may name: the daemon remembers which.
+inline constexpr int32_t kMaxKeptKernels = 64;
+
 // Reports of a batch: one for each item and the end. An agent of another
 // version may say something more.
 inline constexpr uint64_t ReportsAllowed(size_t items) {

@@ -1,5 +1,6 @@
 #include "server/agents/agent_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -127,6 +128,8 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
     devices.push_back(
         std::make_shared<AgentDevice>(DeviceFactsFromProto(facts), stream_));
   }
+  stream_->kernels = RecentMap<bool>(static_cast<size_t>(
+      std::clamp(hello.kept_kernels(), 0, kMaxKeptKernels)));
   // The answer first: once attached, a waiting job may send its batch.
   v1::AttachResponse answer;
   answer.mutable_hello()->set_api_version(kApiVersion);

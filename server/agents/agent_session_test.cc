@@ -60,7 +60,9 @@ class AgentSessionTest : public ::testing::Test {
     EXPECT_TRUE(kernel.ok()) << kernel.status();
     files_.name = "copy";
     files_.fingerprint = std::string(64, 'a');
-    files_.spec_bytes = kernel->proto.SerializeAsString();
+    files_.dimensions = kernel->spec.dimensions;
+    files_.source =
+        std::make_shared<const v1::KernelSource>(KernelSourceOf(*kernel));
     items_ = {{{16, 4}, {.extents = {64, 128}}},
               {{32, 8}, {.extents = {64, 128}}}};
   }
@@ -655,6 +657,101 @@ TEST_F(AgentSessionTest, TheDeviceSeenLongestAgoMakesRoom) {
   EXPECT_EQ(store_.List()->size(), kMaxSeenDevices);
   EXPECT_TRUE(absl::IsNotFound(directory_.Facts("GPU-7").status()));
   EXPECT_TRUE(directory_.Facts("CPU-1").ok());
+}
+
+// What a batch says of its kernel: "a", or "(a)" where it only names it.
+std::string KernelOf(const v1::MeasureBatch& batch) {
+  const v1::KernelSource& kernel = batch.kernel();
+  if (kernel.has_spec()) return kernel.fingerprint();
+  EXPECT_EQ(kernel.files_size(), 0);
+  return absl::StrCat("(", kernel.fingerprint(), ")");
+}
+
+class KeptKernelsTest : public AgentSessionTest {
+ protected:
+  void Attach(int kept_kernels) {
+    v1::AttachRequest hello = Hello();
+    hello.mutable_hello()->set_kept_kernels(kept_kernels);
+    session_ = Session(outbox_);
+    ASSERT_TRUE(session_->OnMessage(hello).ok());
+    outbox_.Next();
+  }
+
+  // Measures with a kernel that the agent does not know so many times.
+  absl::Status Measure(const std::string& fingerprint, int unknown = 0) {
+    files_.fingerprint = fingerprint;
+    std::future<absl::Status> result = MeasureAsync();
+    for (int i = 0; i < std::min(unknown + 1, 2); ++i) {
+      const v1::AttachResponse request = outbox_.Next();
+      EXPECT_EQ(request.measure().requests_size(), 2);
+      sent_.push_back(KernelOf(request.measure()));
+      const uint64_t id = request.measure().batch_id();
+      v1::AttachRequest done = Done(id);
+      if (i < unknown) {
+        done = Done(id, "not kept");
+        done.mutable_done()->set_kernel_unknown(true);
+      } else {
+        EXPECT_TRUE(session_->OnMessage(SampleOf(id, 0, 7)).ok());
+      }
+      EXPECT_TRUE(session_->OnMessage(done).ok());
+    }
+    return result.get();
+  }
+
+  std::unique_ptr<AgentSession> session_;
+  std::vector<std::string> sent_;
+};
+
+TEST_F(KeptKernelsTest, AnAgentThatKeepsKernelsGetsEachOnce) {
+  Attach(8);
+  for (const char* kernel : {"a", "a", "b", "a", "b"}) {
+    EXPECT_TRUE(Measure(kernel).ok());
+  }
+  EXPECT_THAT(sent_, ElementsAre("a", "(a)", "b", "(a)", "(b)"));
+}
+
+TEST_F(KeptKernelsTest, AnAgentOfAnEarlierReleaseGetsEachWithEveryBatch) {
+  Attach(0);
+  EXPECT_TRUE(Measure("a").ok());
+  EXPECT_TRUE(Measure("a").ok());
+  EXPECT_THAT(sent_, ElementsAre("a", "a"));
+}
+
+TEST_F(KeptKernelsTest, WhatTheAgentNoLongerKeepsIsSentAgain) {
+  Attach(2);
+  for (const char* kernel : {"a", "b", "a", "c", "a", "b"}) {
+    EXPECT_TRUE(Measure(kernel).ok());
+  }
+  EXPECT_THAT(sent_, ElementsAre("a", "b", "(a)", "c", "(a)", "b"));
+}
+
+TEST_F(KeptKernelsTest, ANewStreamBeginsWithNone) {
+  Attach(8);
+  EXPECT_TRUE(Measure("a").ok());
+  session_->OnClosed("test");
+  Attach(8);
+  EXPECT_TRUE(Measure("a").ok());
+  EXPECT_THAT(sent_, ElementsAre("a", "a"));
+}
+
+TEST_F(KeptKernelsTest, AnUnknownKernelIsSentWholeAtOnce) {
+  Attach(8);
+  EXPECT_TRUE(Measure("a").ok());
+  outcomes_.clear();
+  EXPECT_TRUE(Measure("a", /*unknown=*/1).ok());
+  EXPECT_THAT(sent_, ElementsAre("a", "(a)", "a"));
+  EXPECT_THAT(outcomes_, ElementsAre("0: 7"));
+  EXPECT_TRUE(Measure("a").ok());
+  EXPECT_EQ(sent_.back(), "(a)");
+}
+
+TEST_F(KeptKernelsTest, AnAgentThatKnowsNoKernelIsNotAskedForEver) {
+  Attach(8);
+  EXPECT_TRUE(Measure("a").ok());
+  const absl::Status status = Measure("a", /*unknown=*/2);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(status.message(), "not kept");
+  EXPECT_THAT(sent_, ElementsAre("a", "(a)", "a"));
 }
 
 }  // namespace

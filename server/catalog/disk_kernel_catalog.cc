@@ -58,6 +58,8 @@ DiskKernelCatalog::Entry LoadEntry(const std::string& path) {
   entry.name = folder->spec.name;
   entry.configurations =
       static_cast<int64_t>(EnumerateConfigurations(folder->spec).size());
+  entry.source =
+      std::make_shared<const v1::KernelSource>(KernelSourceOf(*folder));
   entry.folder = std::make_shared<const KernelFolder>(*std::move(folder));
   return entry;
 }
@@ -246,9 +248,7 @@ std::vector<DiskKernelCatalog::Entry> DiskKernelCatalog::List() {
 absl::StatusOr<const DiskKernelCatalog::Entry*> DiskKernelCatalog::Lookup(
     const std::string& name) const {
   const Entry* invalid = nullptr;
-  std::vector<std::string> names;
   for (const Entry& entry : entries_) {
-    if (entry.folder != nullptr) names.push_back(entry.name);
     if (entry.name != name) continue;
     if (entry.folder != nullptr) return &entry;
     invalid = &entry;
@@ -260,6 +260,10 @@ absl::StatusOr<const DiskKernelCatalog::Entry*> DiskKernelCatalog::Lookup(
   if (!problems_.empty()) {
     return absl::NotFoundError(absl::StrCat("no kernel \"", name, "\"; ",
                                             absl::StrJoin(problems_, "; ")));
+  }
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) {
+    if (entry.folder != nullptr) names.push_back(entry.name);
   }
   return absl::NotFoundError(absl::StrCat(
       "no kernel \"", name, "\"; there ",
@@ -289,26 +293,20 @@ std::shared_ptr<const DiskKernelCatalog::DeviceView> DiskKernelCatalog::ViewOf(
 
 absl::StatusOr<std::shared_ptr<const TunableKernel>> DiskKernelCatalog::Get(
     const std::string& name, const DeviceFacts& device) {
+  auto kernel = std::make_shared<TunableKernel>();
   std::shared_ptr<const KernelFolder> folder;
   {
     std::lock_guard lock(mutex_);
     ASSIGN_OR_RETURN(const Entry* const entry, Lookup(name));
     folder = entry->folder;
-  }
-  if (folder->spec.ImplementationOf(device.backend) == nullptr) {
-    return NoImplementation(*folder, device);
+    kernel->files.source = entry->source;
+    ASSIGN_OR_RETURN(kernel->files.fingerprint, FingerprintOf(*entry, device));
   }
   const std::shared_ptr<const DeviceView> view = ViewOf(folder, device);
-  auto kernel = std::make_shared<TunableKernel>();
   ASSIGN_OR_RETURN(kernel->spec, view->spec);
   kernel->not_meant_for_device = view->not_meant;
   kernel->files.name = name;
-  kernel->files.fingerprint =
-      folder->Fingerprint(device.backend, device.compiler);
-  kernel->files.spec_bytes = folder->proto.SerializeAsString();
-  for (const v1::SourceFile& source : folder->sources) {
-    kernel->files.files.push_back({source.name(), source.content()});
-  }
+  kernel->files.dimensions = folder->spec.dimensions;
   return kernel;
 }
 
@@ -321,16 +319,21 @@ absl::StatusOr<std::shared_ptr<const KernelSpec>> DiskKernelCatalog::Spec(
 
 absl::StatusOr<std::string> DiskKernelCatalog::Fingerprint(
     const std::string& name, const DeviceFacts& device) {
-  auto key = std::tuple(name, device.backend, device.compiler);
   std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(const Entry* const entry, Lookup(name));
+  return FingerprintOf(*entry, device);
+}
+
+absl::StatusOr<std::string> DiskKernelCatalog::FingerprintOf(
+    const Entry& entry, const DeviceFacts& device) {
+  const KernelFolder& folder = *entry.folder;
+  auto key = std::tuple(folder.spec.name, device.backend, device.compiler);
   const auto known = fingerprints_.find(key);
   if (known != fingerprints_.end()) return known->second;
-  ASSIGN_OR_RETURN(const Entry* const entry, Lookup(name));
-  if (entry->folder->spec.ImplementationOf(device.backend) == nullptr) {
-    return NoImplementation(*entry->folder, device);
+  if (folder.spec.ImplementationOf(device.backend) == nullptr) {
+    return NoImplementation(folder, device);
   }
-  std::string fingerprint =
-      entry->folder->Fingerprint(device.backend, device.compiler);
+  std::string fingerprint = folder.Fingerprint(device.backend, device.compiler);
   fingerprints_[std::move(key)] = fingerprint;
   return fingerprint;
 }

@@ -33,7 +33,8 @@ class DiskKernelCatalog : public KernelCatalog {
   struct Entry {
     std::string name;  // The folder's where the manifest gives none.
     std::string path;
-    std::shared_ptr<const KernelFolder> folder;  // nullptr: see problem.
+    std::shared_ptr<const KernelFolder> folder;      // nullptr: see problem.
+    std::shared_ptr<const v1::KernelSource> source;  // As it is sent.
     int64_t configurations = 0;
     std::string problem;  // Empty: valid.
   };
@@ -80,6 +81,10 @@ class DiskKernelCatalog : public KernelCatalog {
     int64_t not_meant = 0;
   };
 
+  // Returns the fingerprint that an entry has on `device`. Errors:
+  // FAILED_PRECONDITION as Get. Holds mutex_.
+  absl::StatusOr<std::string> FingerprintOf(const Entry& entry,
+                                            const DeviceFacts& device);
   // Returns a valid kernel's entry. Holds mutex_.
   absl::StatusOr<const Entry*> Lookup(const std::string& name) const;
   // Kept, since making one enumerates the space and every table lookup asks.

@@ -208,7 +208,10 @@ TEST(DiskKernelCatalogTest, AFingerprintFollowsSourcesAndCompiler) {
   DeviceFacts device = Cpu();
   const auto before = catalog.Get("copy", device);
   ASSERT_TRUE(before.ok()) << before.status();
-  EXPECT_THAT((*before)->files.files, SizeIs(2));
+  EXPECT_EQ((*before)->files.source->files_size(), 2);
+  EXPECT_EQ((*before)->files.source->spec().name(), "copy");
+  EXPECT_EQ((*catalog.Get("copy", device))->files.source,
+            (*before)->files.source);  // Made once.
   device.compiler = "2";
   EXPECT_NE((*catalog.Get("copy", device))->files.fingerprint,
             (*before)->files.fingerprint);

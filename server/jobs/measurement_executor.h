@@ -15,23 +15,26 @@
 #include "absl/status/status.h"
 #include "fit/profile.h"
 #include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
 
+namespace v1 {
+class KernelSource;
+}  // namespace v1
+
 // A kernel's folder as the daemon read it; what a fingerprint stands for. The
-// executor sends it on, the registry does not look inside.
+// executor sends it on, jobs do not look inside.
 struct KernelFiles {
-  struct File {
-    std::string name;
-    std::string content;
-  };
   std::string name;
   std::string fingerprint;
-  std::string spec_bytes;  // Serialized wavetune.v1.KernelSpec.
-  std::vector<File> files;
+  std::vector<Dimension> dimensions;
+  // Manifest and sources, without a fingerprint. Not nullptr where an agent
+  // gets it.
+  std::shared_ptr<const v1::KernelSource> source;
 };
 
 class MeasurementExecutor {
