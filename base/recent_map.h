@@ -4,7 +4,7 @@
 //   kernels.Put(fingerprint, kernel);          // May push the oldest one out.
 //   if (Kernel* kernel = kernels.Find(fingerprint)) Use(*kernel);
 //
-// Two of the same capacity that are asked the same in the same order hold the
+// Two of the same limit that are asked the same in the same order hold the
 // same: so a sender knows what the receiver keeps. For a handful of values: a
 // look-up reads all keys. Thread safety: none.
 #ifndef WAVETUNE_BASE_RECENT_MAP_H_
@@ -24,7 +24,7 @@ template <typename Value>
 class RecentMap {
  public:
   RecentMap() = default;  // Keeps nothing.
-  explicit RecentMap(size_t capacity) : capacity_(capacity) {}
+  explicit RecentMap(size_t limit) : limit_(limit) {}
 
   // Returns the value, which is now the one used last, or nullptr. Valid until
   // the next call.
@@ -38,8 +38,8 @@ class RecentMap {
   // Adds or replaces a value, which is now the one used last.
   void Put(absl::string_view key, Value value) {
     Erase(key);
-    if (capacity_ == 0) return;
-    if (entries_.size() == capacity_) entries_.erase(entries_.begin());
+    if (limit_ == 0) return;
+    if (entries_.size() == limit_) entries_.erase(entries_.begin());
     entries_.emplace_back(std::string(key), std::move(value));
   }
 
@@ -49,7 +49,7 @@ class RecentMap {
   }
 
   size_t size() const { return entries_.size(); }
-  size_t capacity() const { return capacity_; }
+  size_t limit() const { return limit_; }
 
  private:
   using Entries = std::vector<std::pair<std::string, Value>>;
@@ -60,7 +60,7 @@ class RecentMap {
         [key](const auto& entry) { return entry.first == key; });
   }
 
-  size_t capacity_ = 0;
+  size_t limit_ = 0;
   Entries entries_;  // The one used last is the last.
 };
 

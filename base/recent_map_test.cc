@@ -31,7 +31,7 @@ TEST(RecentMapTest, AKeyHasOneValueTheLast) {
   EXPECT_EQ(*map.Find("b"), 2);
 }
 
-TEST(RecentMapTest, WithoutCapacityItKeepsNothing) {
+TEST(RecentMapTest, WithALimitOfNoneItKeepsNothing) {
   RecentMap<int> map;
   map.Put("a", 1);
   EXPECT_EQ(map.Find("a"), nullptr);

@@ -18,6 +18,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/cache_paths.h"
 #include "base/descriptor_limit.h"
 #include "base/library_log.h"
@@ -316,11 +317,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--endpoint", arguments.endpoint,
                  "The daemon's agent socket: unix:///path, or a path")
       ->capture_default_str();
-  app.add_option("--backends", arguments.backends,
-                 "Backends to look for devices with, comma-separated: cuda, "
-                 "opencl, replay")
+  app.add_option(
+         "--backends", arguments.backends,
+         absl::StrCat("Backends to look for devices with, comma-separated: ",
+                      absl::StrJoin(KnownBackends(), ", ")))
       ->delimiter(',')
-      ->check(CLI::IsMember({"cuda", "opencl", "replay"}))
+      ->check(CLI::IsMember(KnownBackends()))
       ->capture_default_str();
   app.add_option("--cache-dir", arguments.backend.cache_dir,
                  "Folder for compiled programs")

@@ -24,7 +24,7 @@ v1::AttachRequest Hello(const Hosts& hosts, const AgentStreamOptions& options) {
   hello->set_api_version(kApiVersion);
   hello->set_program_version(options.program_version);
   hello->set_agent_name(options.agent_name);
-  hello->set_kept_kernels(KeptKernels::kTilesPerWave);
+  hello->set_kept_kernels(KeptKernels::kMost);
   for (const std::unique_ptr<DeviceHost>& host : hosts) {
     *hello->add_devices() = DeviceFactsToProto(host->facts());
   }

@@ -157,7 +157,7 @@ TEST_F(AgentStreamTest, KernelsOfAnEarlierStreamAreForgotten) {
 
 TEST_F(AgentStreamTest, TheKernelNamedLongestAgoMakesRoom) {
   ScriptedDaemon daemon;
-  for (size_t i = 0; i < KeptKernels::kTilesPerWave; ++i) {
+  for (size_t i = 0; i < KeptKernels::kMost; ++i) {
     daemon.Send(Batch(Kernel(std::to_string(i))));
   }
   daemon.Send(Batch(Named("0")));

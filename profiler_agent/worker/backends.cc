@@ -11,15 +11,17 @@
 namespace wavetune {
 namespace {
 
-struct BuiltIn {
+struct Known {
   const char* name;
+  bool drives_hardware;
+  // nullptr: not compiled in.
   std::unique_ptr<Backend> (*create)(const BackendOptions& options);
 };
 
-// A new backend is one line here.
-constexpr BuiltIn kBuiltIn[] = {
+// A new backend is one entry here.
+constexpr Known kKnown[] = {
+    {"cuda", true,
 #ifdef WAVETUNE_HAVE_CUDA
-    {"cuda",
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        if (options.compile_only_architecture.empty()) {
          return std::make_unique<CudaBackend>(options.memory_cap);
@@ -27,39 +29,50 @@ constexpr BuiltIn kBuiltIn[] = {
        return std::make_unique<CudaCompileBackend>(
            options.compile_only_architecture);
      }},
+#else
+     nullptr},
 #endif
-    {"opencl",
+    {"opencl", true,
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        return std::make_unique<OpenClBackend>(
            options.cache_dir, options.skip_nvidia_opencl, options.guard_pages);
      }},
-    {"replay",
+    {"replay", false,
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        return std::make_unique<ReplayBackend>(options.replay_traces,
                                               options.replay_judged);
      }},
 };
 
-const BuiltIn* Find(const std::string& name) {
-  const auto* it =
-      std::find_if(std::begin(kBuiltIn), std::end(kBuiltIn),
-                   [&](const BuiltIn& entry) { return name == entry.name; });
-  return it == std::end(kBuiltIn) ? nullptr : it;
+const Known* FindBuiltIn(const std::string& name) {
+  const auto* it = std::find_if(
+      std::begin(kKnown), std::end(kKnown), [&](const Known& entry) {
+        return name == entry.name && entry.create != nullptr;
+      });
+  return it == std::end(kKnown) ? nullptr : it;
 }
 
 }  // namespace
 
-const std::vector<std::string>& DefaultBackends() {
-  static const auto* const names =
-      new std::vector<std::string>{"cuda", "opencl"};
-  return *names;
+std::vector<std::string> KnownBackends() {
+  std::vector<std::string> names;
+  for (const Known& entry : kKnown) names.emplace_back(entry.name);
+  return names;
 }
 
-bool IsBuiltIn(const std::string& name) { return Find(name) != nullptr; }
+std::vector<std::string> DefaultBackends() {
+  std::vector<std::string> names;
+  for (const Known& entry : kKnown) {
+    if (entry.drives_hardware) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+bool IsBuiltIn(const std::string& name) { return FindBuiltIn(name) != nullptr; }
 
 std::unique_ptr<Backend> CreateBackend(const std::string& name,
                                        const BackendOptions& options) {
-  const BuiltIn* entry = Find(name);
+  const Known* entry = FindBuiltIn(name);
   return entry == nullptr ? nullptr : entry->create(options);
 }
 

@@ -26,9 +26,12 @@ struct BackendOptions {
   bool guard_pages = false;
 };
 
+// Returns the names of all backends, built in or not.
+std::vector<std::string> KnownBackends();
+
 // Returns the backends that an agent looks for when it is not told: all that
 // drive hardware, built in or not ("replay" is never a default).
-const std::vector<std::string>& DefaultBackends();
+std::vector<std::string> DefaultBackends();
 
 // Returns whether `name` is one that CreateBackend knows.
 bool IsBuiltIn(const std::string& name);

@@ -25,7 +25,7 @@ bool NamesKernel(const v1::KernelSource& proto);
 class KeptKernels {
  public:
   // A job has one kernel; a node's devices seldom more than a few at once.
-  static constexpr size_t kTilesPerWave = 8;
+  static constexpr size_t kMost = 8;
 
   // Returns the kernel that `proto` carries, and keeps it, or the one that it
   // names. One that comes again as it was is not bound again. Errors: NOT_FOUND
@@ -35,7 +35,7 @@ class KeptKernels {
       const v1::KernelSource& proto);
 
  private:
-  RecentMap<std::shared_ptr<const LoadedKernel>> kernels_{kTilesPerWave};
+  RecentMap<std::shared_ptr<const LoadedKernel>> kernels_{kMost};
 };
 
 }  // namespace wavetune

@@ -273,7 +273,7 @@ absl::StatusOr<v1::WorkerLoaded> RemoteDevice::SendKernel() {
   const v1::WorkerLoaded& loaded = response.loaded();
   if (named || kernel_->fingerprint.empty()) return loaded;
   // A worker of an earlier release keeps none.
-  if (kept_.tiles_per_wave() == 0) {
+  if (kept_.limit() == 0) {
     kept_ = RecentMap<Bytes>(
         static_cast<size_t>(std::clamp(loaded.kept_kernels(), 0, 64)));
   }

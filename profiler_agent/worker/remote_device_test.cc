@@ -404,7 +404,7 @@ TEST(RemoteKernelsTest, AWorkerThatIsStartedAgainGetsItsKernelWhole) {
 TEST(RemoteKernelsTest, TheKernelThatAWorkerNoLongerKeepsIsSentWhole) {
   RecordedDevice device;
   device.Prepare("first");
-  for (size_t i = 0; i < KeptKernels::kTilesPerWave; ++i) {
+  for (size_t i = 0; i < KeptKernels::kMost; ++i) {
     device.Prepare(std::to_string(i));
   }
   device.Prepare("first");

@@ -108,7 +108,7 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::ReadTelemetry(
 absl::StatusOr<v1::WorkerResponse> WorkerService::Load(
     const v1::WorkerLoad& request) {
   v1::WorkerResponse response;
-  response.mutable_loaded()->set_kept_kernels(KeptKernels::kTilesPerWave);
+  response.mutable_loaded()->set_kept_kernels(KeptKernels::kMost);
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> kernel =
       kernels_.Take(request.kernel());
   if (absl::IsNotFound(kernel.status())) {

@@ -30,6 +30,15 @@ TEST(StoredRecordsTest, EveryRecordComesBackAsItWas) {
             generation);
 }
 
+TEST(StoredRecordsTest, EveryMeasuredNumberIsStored) {
+  SampleRecord record = TestSample(1);
+#define WAVETUNE_SET(field) \
+  record.sample.field = static_cast<decltype(record.sample.field)>(3);
+  WAVETUNE_MEASURED_FIELDS(WAVETUNE_SET)
+#undef WAVETUNE_SET
+  EXPECT_EQ(DecodeStoredSample(EncodeStoredSample(record)).value(), record);
+}
+
 TEST(StoredRecordsTest, ASampleOfAnEarlierDaemonHasNoClockAndNoThrottling) {
   v1::StoredSample stored;
   stored.set_format(kStoredFormat);
