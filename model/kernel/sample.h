@@ -45,6 +45,8 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
+}  // namespace wavetune
+
 // Calls FIELD with the name of each number that a measurement gives. The
 // messages wavetune.v1.Sample and StoredSample have fields of these names, and
 // whoever copies or checks a sample goes through this list
@@ -59,7 +61,5 @@ struct Sample {
   FIELD(sm_clock_mhz)                   \
   FIELD(throttled)                      \
   FIELD(throttle_reasons)
-
-}  // namespace wavetune
 
 #endif  // WAVETUNE_MODEL_KERNEL_SAMPLE_H_

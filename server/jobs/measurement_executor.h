@@ -15,9 +15,9 @@
 #include "absl/status/status.h"
 #include "fit/profile.h"
 #include "model/kernel/device.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 #include "wavetune/configuration.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
