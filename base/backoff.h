@@ -18,7 +18,8 @@ class Backoff {
 
   // The n-th wait after a success lies between half of and all of
   // min(first * 2^n, longest).
-  Backoff(Duration first, Duration longest, uint64_t seed)
+  Backoff(Duration first, Duration longest,
+          uint64_t seed = std::random_device{}())
       : first_(first), longest_(longest), next_(first), random_(seed) {}
 
   // Returns the next wait. Cannot fail.

@@ -1,9 +1,13 @@
-// Clock: the time of day, so that tests decide what it is; and the time that
-// never steps.
+// Clock: the time of day, the time that never steps, and sleep, so that tests
+// decide all three.
+//
+//   const Clock::Duration begin = SystemClock().SteadyNow();
+//
+// Who keeps, compares or shows a time asks a Clock. std::chrono's own clocks
+// are for deadlines that the standard library or gRPC takes, as wait_until.
 #ifndef WAVETUNE_BASE_CLOCK_H_
 #define WAVETUNE_BASE_CLOCK_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -12,39 +16,27 @@ namespace wavetune {
 // Thread-safe.
 class Clock {
  public:
+  using Duration = std::chrono::microseconds;
+
   virtual ~Clock() = default;
 
-  // Returns microseconds since the Unix epoch.
-  virtual int64_t NowUs() = 0;
+  // Returns the time of day: microseconds since the Unix epoch. Whoever sets
+  // the machine's clock makes it step.
+  virtual int64_t NowUs() const = 0;
+
+  // Returns a time that never runs backwards, since an arbitrary start.
+  virtual Duration SteadyNow() const = 0;
+
+  // Blocks the calling thread for `duration`.
+  virtual void Sleep(Duration duration) = 0;
 };
 
-class SystemClock : public Clock {
- public:
-  int64_t NowUs() override {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-  }
-};
+// Returns the machine's clock; lives for ever.
+Clock& SystemClock();
 
-// Stands still until told otherwise.
-class FakeClock : public Clock {
- public:
-  int64_t NowUs() override { return now_us_.load(); }
-  void Advance(double seconds) {
-    now_us_.fetch_add(static_cast<int64_t>(seconds * 1e6));
-  }
-
- private:
-  std::atomic<int64_t> now_us_{1'700'000'000'000'000};
-};
-
-// Returns microseconds since some moment, by a clock that nobody sets.
-// Thread-safe.
-inline int64_t SteadyNowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+// Returns `duration` in seconds.
+inline double ToSeconds(Clock::Duration duration) {
+  return std::chrono::duration<double>(duration).count();
 }
 
 }  // namespace wavetune

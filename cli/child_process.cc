@@ -11,10 +11,10 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "cli/interrupt.h"
 
 namespace wavetune::cli {
@@ -145,7 +145,7 @@ absl::StatusOr<int> ChildProcess::Wait() {
       kill(pid_, SIGINT);
       passed_on = true;
     }
-    std::this_thread::sleep_for(kExitPollInterval);
+    SystemClock().Sleep(kExitPollInterval);
   }
   return *exit_code_;
 }
@@ -153,10 +153,10 @@ absl::StatusOr<int> ChildProcess::Wait() {
 void ChildProcess::Stop() {
   if (Poll().has_value()) return;
   kill(pid_, SIGTERM);
-  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+  const Clock::Duration deadline = SystemClock().SteadyNow() + kStopTimeout;
   while (!Poll().has_value()) {
-    if (std::chrono::steady_clock::now() > deadline) kill(pid_, SIGKILL);
-    std::this_thread::sleep_for(kExitPollInterval);
+    if (SystemClock().SteadyNow() > deadline) kill(pid_, SIGKILL);
+    SystemClock().Sleep(kExitPollInterval);
   }
 }
 

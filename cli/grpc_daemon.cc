@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
 #include "cli/interrupt.h"
@@ -35,7 +36,7 @@ class CancelOnInterrupt {
               context->TryCancel();
               return;
             }
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            SystemClock().Sleep(std::chrono::milliseconds(50));
           }
         }) {}
   ~CancelOnInterrupt() {

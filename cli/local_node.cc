@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/lifeline.h"
 #include "base/status_macros.h"
 #include "cli/interrupt.h"
@@ -95,8 +95,8 @@ absl::Status LocalNode::CheckAlive() const {
 }
 
 absl::StatusOr<std::string> LocalNode::WaitForDevice(StatusReader& status) {
-  const auto deadline = std::chrono::steady_clock::now() + kDeviceTimeout;
-  while (std::chrono::steady_clock::now() < deadline) {
+  const Clock::Duration deadline = SystemClock().SteadyNow() + kDeviceTimeout;
+  while (SystemClock().SteadyNow() < deadline) {
     if (InterruptRequested()) return absl::CancelledError("interrupted");
     RETURN_IF_ERROR(CheckAlive());
     absl::StatusOr<v1::ListDevicesResponse> devices = status.ListDevices();
@@ -106,7 +106,7 @@ absl::StatusOr<std::string> LocalNode::WaitForDevice(StatusReader& status) {
           return device.facts().uuid();
       }
     }
-    std::this_thread::sleep_for(kPollInterval);
+    SystemClock().Sleep(kPollInterval);
   }
   return absl::NotFoundError(absl::StrCat(
       "no usable device within ", std::chrono::seconds(kDeviceTimeout).count(),

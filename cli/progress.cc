@@ -1,11 +1,11 @@
 #include "cli/progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/clock.h"
 #include "cli/format.h"
 
 namespace wavetune::cli {
@@ -15,11 +15,7 @@ constexpr double kTerminalIntervalS = 0.1;
 constexpr double kPlainIntervalS = 10;
 constexpr int kBarWidth = 24;
 
-double MonotonicSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+double MonotonicSeconds() { return ToSeconds(SystemClock().SteadyNow()); }
 
 std::string Bar(double fraction) {
   const int filled = static_cast<int>(fraction * kBarWidth);

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/cache_paths.h"
+#include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "base/library_log.h"
 #include "base/lifeline.h"
@@ -155,7 +156,7 @@ class Rounds {
     AgentLog(AgentLogLevel::kInfo, "ending; cancelling what runs");
     // Nothing is to be ended in order while devices are looked for.
     if (!EndRound(/*ending=*/true)) _exit(0);
-    std::this_thread::sleep_for(std::chrono::seconds(8));
+    SystemClock().Sleep(std::chrono::seconds(8));
     AgentLog(AgentLogLevel::kWarning, "a burst did not end in time; leaving");
     _exit(0);
   }

@@ -162,7 +162,7 @@ class Daemon::Impl {
   Impl(const DaemonStores& stores, const DaemonOptions& options)
       : options_(options),
         facts_(stores.facts),
-        clock_(options.clock ? options.clock : &system_clock_),
+        clock_(options.clock ? options.clock : &SystemClock()),
         tables_(stores.tables, Warn),
         devices_(stores.devices, clock_,
                  [this](WorkQueue::Work work) {
@@ -458,7 +458,6 @@ class Daemon::Impl {
 
   const DaemonOptions options_;
   const StoreFacts facts_;
-  SystemClock system_clock_;
   Clock* const clock_;
   TableCatalog tables_;
   AgentDirectory devices_;

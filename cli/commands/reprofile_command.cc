@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
@@ -59,7 +58,7 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
 
 absl::Status Run(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  const int64_t asked_at_us = absl::ToUnixMicros(absl::Now());
+  const int64_t asked_at_us = SystemClock().NowUs();
   ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
                    daemon.jobs->Reprofile(ToRequest(options)));
   std::vector<v1::JobInfo> jobs(queued.jobs().begin(), queued.jobs().end());

@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "formats/types.h"
@@ -21,8 +21,10 @@ std::string Provenance(const std::string& kernel,
   const v1::DeviceFacts& device = recording.device();
   return absl::StrCat(
       kernel, " as `wavetune bench --record` measured it on ",
-      absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()), ": ",
-      device.label(), ", driver ", device.driver(), ", ", device.runtime(),
+      absl::FormatTime("%Y-%m-%d", absl::FromUnixMicros(SystemClock().NowUs()),
+                       absl::UTCTimeZone()),
+      ": ", device.label(), ", driver ", device.driver(), ", ",
+      device.runtime(),
       ".\nFingerprint of the kernel: ", recording.fingerprint(),
       ".\nOnly what replaying needs is left of it; docs/traces.md has the "
       "format.");

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
@@ -99,8 +99,9 @@ absl::Status Run(CommandContext& context, const Options& options) {
                    OutputFile::Open(options.out));
   ASSIGN_OR_RETURN(ReportInput input, Gather(context, options));
   ASSIGN_OR_RETURN(input.baselines, ReadBaselines(baselines, input));
-  input.created =
-      absl::FormatTime("%Y-%m-%d %H:%M", absl::Now(), absl::LocalTimeZone());
+  input.created = absl::FormatTime("%Y-%m-%d %H:%M",
+                                   absl::FromUnixMicros(SystemClock().NowUs()),
+                                   absl::LocalTimeZone());
   ASSIGN_OR_RETURN(const Json report, ReportJson(input, map));
   const std::string page = ReportPage(report);
   RETURN_IF_ERROR(file->Commit(page));

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 
 namespace wavetune {
@@ -32,11 +32,7 @@ constexpr size_t kChunkBytes = size_t{64} << 10;
 // gRPC's codes have the numbers of absl::StatusCode.
 constexpr int kLastCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
-int64_t NowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+int64_t SteadyNowUs() { return SystemClock().SteadyNow().count(); }
 
 }  // namespace
 
@@ -62,7 +58,7 @@ absl::Status Http2Call::Await(short events) {  // NOLINT: poll's type.
   for (;;) {
     int wait_ms = -1;
     if (deadline_us_) {
-      const int64_t left_us = *deadline_us_ - NowUs();
+      const int64_t left_us = *deadline_us_ - SteadyNowUs();
       if (left_us <= 0) {
         return absl::DeadlineExceededError(
             absl::StrCat(endpoint_, " did not answer in time"));
@@ -80,7 +76,7 @@ absl::Status Http2Call::Await(short events) {  // NOLINT: poll's type.
 }
 
 absl::Status Http2Call::Pause() {
-  if (deadline_us_ && NowUs() >= *deadline_us_) {
+  if (deadline_us_ && SteadyNowUs() >= *deadline_us_) {
     return absl::DeadlineExceededError(
         absl::StrCat(endpoint_, " took no connection in time"));
   }
@@ -227,7 +223,7 @@ absl::Status Http2Call::Receive() {
 
 absl::Status Http2Call::Run(const std::string& path, const std::string& request,
                             int64_t timeout_us, const OnMessage& on_message) {
-  if (timeout_us > 0) deadline_us_ = NowUs() + timeout_us;
+  if (timeout_us > 0) deadline_us_ = SteadyNowUs() + timeout_us;
   RETURN_IF_ERROR(Connect());
   RETURN_IF_ERROR(SendRequest(path, request, timeout_us));
   while (!ended_ && wanted_) {

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -361,7 +360,7 @@ void Client::Impl::StartWatch() {
           [this](const absl::Status& why) {
             log_->Add(Kind::kDisconnected, "", "", why);
           },
-      .backoff = Backoff(kFirstWait, kLongestWait, std::random_device{}())});
+      .backoff = Backoff(kFirstWait, kLongestWait)});
 }
 
 bool Client::Impl::watching() {

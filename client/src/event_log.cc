@@ -1,6 +1,6 @@
 #include "client/src/event_log.h"
 
-#include <chrono>
+#include "base/clock.h"
 
 namespace wavetune {
 
@@ -28,13 +28,8 @@ absl::string_view ToString(ClientEvent::Kind kind) {
 
 void EventLog::Add(ClientEvent::Kind kind, const std::string& kernel,
                    const std::string& digest, const absl::Status& reason) {
-  using std::chrono::duration_cast;
-  using std::chrono::microseconds;
-  using std::chrono::system_clock;
   ClientEvent event{.kind = kind,
-                    .time_us = duration_cast<microseconds>(
-                                   system_clock::now().time_since_epoch())
-                                   .count(),
+                    .time_us = SystemClock().NowUs(),
                     .kernel = kernel,
                     .digest = digest,
                     .reason = reason};

@@ -4,14 +4,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace wavetune {
 namespace {
 
-double NowS() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+double NowS() { return ToSeconds(SystemClock().SteadyNow()); }
 
 uint64_t Seed(const void* client) {
   // Differs between processes (time, layout) and between clients of one.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/correctness_problems.h"
@@ -16,7 +17,6 @@
 #include "profiler_agent/cuda/cuda_status.h"
 #include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/kernel_checks.h"
-#include "profiler_agent/measure/monotonic_clock.h"
 #include "profiler_agent/measure/output_comparison.h"
 
 namespace wavetune {
@@ -122,7 +122,7 @@ CudaDevice::CudaDevice(CudaDeviceEntry entry, CudaContext context,
       memory_(std::move(memory)),
       compiler_(compiler),
       program_(compiler_, entry_.facts),
-      throttle_(entry_.nvml, entry_.facts.uuid, SteadyClock()),
+      throttle_(entry_.nvml, entry_.facts.uuid, SystemClock()),
       check_memory_(session_),
       checker_({.candidate_memories = {&check_memory_},
                 .reference_memory = &check_memory_,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
@@ -22,7 +23,6 @@
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/cuda/throttle_watch.h"
 #include "profiler_agent/measure/candidate_failure.h"
-#include "profiler_agent/measure/fake_monotonic_clock.h"
 
 namespace wavetune {
 namespace {
@@ -383,7 +383,7 @@ TEST(CudaLookTest, ALostGpuIsUnavailable) {
 
 TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {
   const Nvml nvml(FakeNvml());
-  FakeMonotonicClock clock;
+  FakeClock clock;
   ThrottleWatch watch(*nvml.Find("MIG-1"), "MIG-1", clock);
   EXPECT_FALSE(watch.throttled());
   watch.Poll();
@@ -404,7 +404,7 @@ TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {
 }
 
 TEST(ThrottleWatchTest, NothingIsThrottledWithoutNvml) {
-  FakeMonotonicClock clock;
+  FakeClock clock;
   ThrottleWatch watch(std::nullopt, "GPU-1", clock);
   watch.Poll();
   EXPECT_FALSE(watch.throttled());

@@ -1,11 +1,11 @@
 #include "profiler_agent/cuda/cuda_telemetry.h"
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/clock.h"
 
 namespace wavetune {
 
@@ -15,9 +15,7 @@ absl::StatusOr<DeviceState> ReadTelemetryOf(const NvmlDevice& device,
     return absl::UnavailableError("the GPU is lost, or must be reset");
   }
   DeviceState state;
-  state.looked_at_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
+  state.looked_at_us = SystemClock().NowUs();
   state.sm_clock_mhz = device.SmClockMhz().value_or(0);
   state.throttle_reasons = device.ThrottleReasons().value_or(0);
   state.utilisation_percent = device.UtilisationPercent();

@@ -8,13 +8,13 @@
 namespace wavetune {
 namespace {
 
-constexpr MonotonicClock::Duration kInterval = std::chrono::milliseconds(25);
+constexpr Clock::Duration kInterval = std::chrono::milliseconds(25);
 
 }  // namespace
 
 void ThrottleWatch::Poll() {
   if (!device_.has_value()) return;
-  const MonotonicClock::Duration now = clock_.Now();
+  const Clock::Duration now = clock_.SteadyNow();
   if (last_.has_value() && now - *last_ < kInterval) return;
   last_ = now;
   const bool before = throttled();

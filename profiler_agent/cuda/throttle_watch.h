@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "model/kernel/throttling.h"
 #include "profiler_agent/cuda/nvml.h"
-#include "profiler_agent/measure/monotonic_clock.h"
 
 namespace wavetune {
 
@@ -20,7 +20,7 @@ class ThrottleWatch {
   // Without a device nothing is ever throttled. `uuid` is for the log. `clock`
   // outlives it.
   ThrottleWatch(std::optional<NvmlDevice> device, std::string uuid,
-                MonotonicClock& clock)
+                Clock& clock)
       : device_(device), uuid_(std::move(uuid)), clock_(clock) {}
 
   // Asks NVML, at most every 25 ms: the power limit takes about 100 ms to move
@@ -39,8 +39,8 @@ class ThrottleWatch {
  private:
   std::optional<NvmlDevice> device_;
   std::string uuid_;
-  MonotonicClock& clock_;
-  std::optional<MonotonicClock::Duration> last_;
+  Clock& clock_;
+  std::optional<Clock::Duration> last_;
   uint32_t reasons_ = 0;
   int32_t sm_clock_mhz_ = 0;
 };

@@ -1,12 +1,14 @@
 #include "profiler_agent/link/attach_client.h"
 
-#include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/backoff.h"
+#include "base/clock.h"
 #include "base/socket_diagnosis.h"
 #include "formats/status.h"
 #include "grpcpp/create_channel.h"
@@ -23,6 +25,9 @@ using Hosts = std::vector<std::unique_ptr<DeviceHost>>;
 using ReaderWriter =
     grpc::ClientReaderWriter<v1::AttachRequest, v1::AttachResponse>;
 
+// Between two attempts to attach.
+constexpr std::chrono::milliseconds kFirstWait(100);
+constexpr std::chrono::seconds kLongestWait(5);
 // Kernel sources travel in one message.
 constexpr int kMaxMessageBytes = 64 << 20;
 
@@ -125,15 +130,14 @@ std::string GrpcTarget(const std::string& endpoint) {
 void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
                   const std::vector<std::unique_ptr<DeviceHost>>& hosts,
                   const std::stop_token& stop) {
-  std::chrono::milliseconds backoff = options.first_backoff;
+  Backoff backoff(kFirstWait, kLongestWait);
   std::string last_error;
   while (!stop.stop_requested()) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Clock::Duration begin = SystemClock().SteadyNow();
     const absl::Status status = AttachOnce(options, relay, hosts, stop);
     if (stop.stop_requested()) return;
-    if (std::chrono::steady_clock::now() - begin > options.max_backoff) {
-      backoff = options.first_backoff;  // It was attached for a while.
-    }
+    const Clock::Duration took = SystemClock().SteadyNow() - begin;
+    if (took > kLongestWait) backoff.Reset();  // It was attached for a while.
     std::string error =
         status.ok() ? "it ended the stream" : std::string(status.message());
     if (absl::IsUnavailable(status)) {
@@ -149,8 +153,7 @@ void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
                             ": ", error, "; trying again"));
       last_error = error;
     }
-    if (SleepOrStop(backoff, stop)) return;
-    backoff = std::min(2 * backoff, options.max_backoff);
+    if (SleepOrStop(backoff.Next(), stop)) return;
   }
 }
 

@@ -17,8 +17,6 @@ namespace wavetune {
 struct AttachClientOptions {
   std::string endpoint;  // "unix:///run/wavetune/agent.sock", or a path.
   AgentStreamOptions stream;
-  std::chrono::milliseconds first_backoff{100};  // Doubles up to max_backoff.
-  std::chrono::milliseconds max_backoff{5'000};
   // How long a stop waits for running bursts and for the daemon's goodbye.
   std::chrono::milliseconds goodbye{2'000};
 };

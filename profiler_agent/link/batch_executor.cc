@@ -1,11 +1,11 @@
 #include "profiler_agent/link/batch_executor.h"
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
@@ -15,12 +15,6 @@
 
 namespace wavetune {
 namespace {
-
-int64_t NowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
                                        const LoadedKernel& kernel,
@@ -90,7 +84,7 @@ class MeasureReporter {
     to->set_index(index);
     *to->mutable_sample() = SampleToProto(spec.dimensions, sample);
     to->mutable_sample()->set_device_uuid(facts_.uuid);
-    to->mutable_sample()->set_measured_at_us(NowUs());
+    to->mutable_sample()->set_measured_at_us(SystemClock().NowUs());
     report_(message);
   }
 

@@ -12,8 +12,6 @@
 
 namespace wavetune {
 
-using Steady = std::chrono::steady_clock;
-
 DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
     : workers_(std::move(options.workers)),
       probe_(std::move(options.probe)),
@@ -160,12 +158,13 @@ void DeviceHost::SetProblem(const std::string& problem) {
 void DeviceHost::SetLaunching(bool launching) {
   const std::lock_guard<std::mutex> lock(mutex_);
   launching_ = launching;
-  launched_at_ = Steady::now();
+  launched_at_ = SystemClock().SteadyNow();
 }
 
 bool DeviceHost::Quiet() const {
-  return !launching_ && (!launched_at_.has_value() ||
-                         Steady::now() - *launched_at_ >= quiet_period_);
+  return !launching_ &&
+         (!launched_at_.has_value() ||
+          SystemClock().SteadyNow() - *launched_at_ >= quiet_period_);
 }
 
 bool DeviceHost::TakePowerLimit(const DeviceState& state) {
@@ -201,7 +200,7 @@ void DeviceHost::Watch() {
       busy_reason_ = BusyReason(facts_.uuid, *state, quiet);
     }
     state->busy = busy_reason_;
-    if (quiet) quiet_look_at_ = Steady::now();
+    if (quiet) quiet_look_at_ = SystemClock().SteadyNow();
     if (TakePowerLimit(*state)) {
       changed.mutable_device()->set_device_uuid(facts_.uuid);
       changed.mutable_device()->set_problem(problem_);
@@ -216,10 +215,10 @@ void DeviceHost::Watch() {
 }
 
 void DeviceHost::WatchQuietly(const std::stop_token& cancel) {
-  Steady::duration pause{};
+  Clock::Duration pause{};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Steady::time_point now = Steady::now();
+    const Clock::Duration now = SystemClock().SteadyNow();
     const bool recent = quiet_look_at_.has_value() &&
                         now - *quiet_look_at_ < quiet_look_interval_;
     // Before the first batch somebody must have looked.

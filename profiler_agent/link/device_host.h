@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "profiler_agent/link/batch_executor.h"
 #include "profiler_agent/measure/backend.h"
 #include "profiler_agent/measure/power_cap_history.h"
@@ -117,8 +118,8 @@ class DeviceHost {
   DeviceFacts facts_;
   bool launching_ = false;
   // Of our last launch, and of the last look without any; none yet.
-  std::optional<std::chrono::steady_clock::time_point> launched_at_;
-  std::optional<std::chrono::steady_clock::time_point> quiet_look_at_;
+  std::optional<Clock::Duration> launched_at_;
+  std::optional<Clock::Duration> quiet_look_at_;
   bool others_hidden_ = false;  // Only utilisation tells of them.
   std::string busy_reason_;
   std::jthread thread_;  // Last: it uses all of the above.

@@ -15,15 +15,13 @@
 namespace wavetune {
 namespace {
 
-using std::chrono::steady_clock;
-
 // Waits until `fd` is ready for `events`.
 absl::Status Await(int fd, int16_t events, const FrameDeadline& deadline) {
   for (;;) {
     int timeout_ms = -1;
     if (deadline.has_value()) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-          *deadline - steady_clock::now());
+          *deadline - SystemClock().SteadyNow());
       if (left.count() <= 0) return absl::DeadlineExceededError("no answer");
       timeout_ms = static_cast<int>(std::min<int64_t>(left.count(), 1 << 30));
     }

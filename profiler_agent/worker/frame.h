@@ -4,7 +4,6 @@
 #ifndef WAVETUNE_PROFILER_AGENT_WORKER_FRAME_H_
 #define WAVETUNE_PROFILER_AGENT_WORKER_FRAME_H_
 
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/clock.h"
 
 namespace wavetune {
 
@@ -19,7 +19,7 @@ namespace wavetune {
 // into the pipe. A kernel's sources are far below.
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
 
-using FrameDeadline = std::optional<std::chrono::steady_clock::time_point>;
+using FrameDeadline = std::optional<Clock::Duration>;  // Of the steady time.
 
 // Writes one frame, in as many pieces as the pipe takes. With a deadline the
 // descriptor must be non-blocking. Errors: UNAVAILABLE when the other side is

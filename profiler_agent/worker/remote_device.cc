@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/backoff.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
@@ -17,6 +18,10 @@
 
 namespace wavetune {
 namespace {
+
+// Between two attempts to start a worker.
+constexpr std::chrono::milliseconds kFirstPause(100);
+constexpr std::chrono::seconds kLongestPause(10);
 
 bool WorkerIsGone(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsCancelled(status) ||
@@ -41,8 +46,7 @@ bool SameBytes(const Bytes& a, const Bytes& b) {
 }  // namespace
 
 RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
-    : options_(std::move(options)),
-      clock_(options_.clock == nullptr ? SteadyClock() : *options_.clock) {}
+    : options_(std::move(options)), clock_(*options_.clock) {}
 
 pid_t RemoteDevice::worker_pid() const {
   return worker_ != nullptr && worker_->running() ? worker_->pid() : -1;
@@ -185,13 +189,10 @@ absl::Status RemoteDevice::Reopen() {
 absl::Status RemoteDevice::Start() {
   if (worker_pid() > 0) return absl::OkStatus();
   absl::Status status;
-  std::chrono::milliseconds pause = options_.first_backoff;
+  Backoff pauses(kFirstPause, kLongestPause);
   const int attempts = given_up_ ? 1 : options_.max_failed_starts;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (attempt > 0) {
-      clock_.Sleep(pause);
-      pause *= 2;
-    }
+    if (attempt > 0) clock_.Sleep(pauses.Next());
     status = StartOnce();
     if (status.ok()) {
       given_up_ = false;

@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/recent_map.h"
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/measure/monotonic_clock.h"
 #include "profiler_agent/worker/worker_process.h"
 
 namespace wavetune {
@@ -36,9 +36,8 @@ struct RemoteDeviceOptions {
   // PoCL and NVRTC need seconds at most for sane kernels; a check launches too.
   std::chrono::milliseconds prepare_timeout{120'000};
   std::chrono::milliseconds measure_timeout{60'000};
-  int max_failed_starts = 5;                     // In a row.
-  std::chrono::milliseconds first_backoff{100};  // Doubles with each attempt.
-  MonotonicClock* clock = nullptr;               // nullptr: SteadyClock().
+  int max_failed_starts = 5;  // In a row.
+  Clock* clock = &SystemClock();
 };
 
 class RemoteDevice : public Device {
@@ -101,7 +100,7 @@ class RemoteDevice : public Device {
                                           std::chrono::milliseconds timeout);
 
   RemoteDeviceOptions options_;
-  MonotonicClock& clock_;
+  Clock& clock_;
   std::unique_ptr<WorkerProcess> worker_;
   std::optional<LoadedKernel> kernel_;
   bool loaded_ = false;  // The running worker has the kernel.

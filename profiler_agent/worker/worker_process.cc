@@ -10,10 +10,10 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/output_comparison.h"
@@ -161,7 +161,7 @@ WorkerProcess::~WorkerProcess() {
 absl::StatusOr<v1::WorkerResponse> WorkerProcess::Call(
     const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
   if (!running()) return absl::AbortedError("the worker is not running");
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const Clock::Duration deadline = SystemClock().SteadyNow() + timeout;
   absl::Status sent = WriteFrame(input_, request.SerializeAsString(), deadline);
   ReferenceUse use = ReferenceUse::kNone;
   absl::StatusOr<v1::WorkerResponse> answer =
@@ -186,9 +186,9 @@ absl::StatusOr<v1::WorkerResponse> WorkerProcess::Call(
 
 // Returns the answer; `use` is what was said last. Errors: as ReadFrame.
 absl::StatusOr<v1::WorkerResponse> WorkerProcess::ReadAnswer(
-    std::chrono::steady_clock::time_point deadline,
-    std::chrono::milliseconds timeout, ReferenceUse& use) {
-  auto begin = std::chrono::steady_clock::now();
+    Clock::Duration deadline, std::chrono::milliseconds timeout,
+    ReferenceUse& use) {
+  Clock::Duration begin = SystemClock().SteadyNow();
   for (;;) {
     const bool in_reference = use != ReferenceUse::kNone;
     ASSIGN_OR_RETURN(
@@ -200,7 +200,7 @@ absl::StatusOr<v1::WorkerResponse> WorkerProcess::ReadAnswer(
       return absl::DataLossError("its answer is no WorkerResponse");
     }
     if (!response.has_reference()) return response;
-    const auto now = std::chrono::steady_clock::now();
+    const Clock::Duration now = SystemClock().SteadyNow();
     // The candidate's clock stands while the reference runs.
     if (in_reference) deadline += now - begin;
     begin = now;
@@ -239,7 +239,7 @@ int WorkerProcess::Reap(std::chrono::milliseconds patience) {
         ended.si_pid == pid_) {
       break;
     }
-    std::this_thread::sleep_for(kStep);
+    SystemClock().Sleep(kStep);
   }
   // The whole group: what the worker itself started (a compiler) ends with it.
   // Until the worker is reaped nothing else can have the group's id.

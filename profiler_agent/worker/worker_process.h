@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "profiler_agent/measure/reference_use.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
@@ -53,8 +54,8 @@ class WorkerProcess {
                 std::unique_ptr<StderrTail> errors);
 
   absl::StatusOr<v1::WorkerResponse> ReadAnswer(
-      std::chrono::steady_clock::time_point deadline,
-      std::chrono::milliseconds timeout, ReferenceUse& use);
+      Clock::Duration deadline, std::chrono::milliseconds timeout,
+      ReferenceUse& use);
   absl::Status Died();
   void Kill();
   // Waits for the end, kills when it does not come, and kills what the process

@@ -14,8 +14,6 @@
 namespace wavetune {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // How often a waiting batch looks at the clock.
 constexpr std::chrono::milliseconds kPollInterval{200};
 // How long an agent may take to end a cancelled batch before the job goes on
@@ -87,14 +85,12 @@ void BoundTexts(v1::AttachRequest& report) {
 }  // namespace
 
 void AgentDevice::Stream::Touch() {
-  last_message.store(SteadyClock::now().time_since_epoch().count());
+  last_message_us.store(SystemClock().SteadyNow().count());
 }
 
 double AgentDevice::Stream::SilentForS() const {
-  const SteadyClock::duration silence =
-      SteadyClock::now().time_since_epoch() -
-      SteadyClock::duration(last_message.load());
-  return std::chrono::duration<double>(silence).count();
+  return ToSeconds(SystemClock().SteadyNow() -
+                   Clock::Duration(last_message_us.load()));
 }
 
 bool AgentDevice::Stream::Silent() const {
@@ -271,7 +267,8 @@ absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {
       yielded_ = state->busy;
       CancelBatchLocked();
     }
-    if (cancelling_ && SteadyClock::now() - cancelled_at_ > kCancelGrace) {
+    if (cancelling_ &&
+        SystemClock().SteadyNow() - cancelled_at_ > kCancelGrace) {
       return absl::CancelledError("the agent did not end the batch in time");
     }
     if (stream_->Silent()) break;
@@ -310,7 +307,7 @@ void AgentDevice::CancelBatch() {
 void AgentDevice::CancelBatchLocked() {
   if (batch_id_ == 0 || cancelling_ || !closed_.empty()) return;
   cancelling_ = true;
-  cancelled_at_ = SteadyClock::now();
+  cancelled_at_ = SystemClock().SteadyNow();
   v1::AttachResponse message;
   message.mutable_cancel()->set_batch_id(batch_id_);
   stream_->send(std::move(message));
@@ -327,8 +324,8 @@ void AgentDevice::SetFacts(DeviceFacts facts) {
 }
 
 const DeviceState* AgentDevice::FreshState() const {
-  const std::chrono::duration<double> age = SteadyClock::now() - state_at_;
-  if (!state_.has_value() || age.count() > stream_->heartbeat_timeout_s) {
+  const double age_s = ToSeconds(SystemClock().SteadyNow() - state_at_);
+  if (!state_.has_value() || age_s > stream_->heartbeat_timeout_s) {
     return nullptr;
   }
   return &*state_;
@@ -343,7 +340,7 @@ std::optional<DeviceState> AgentDevice::state() const {
 
 void AgentDevice::SetState(DeviceState state) {
   std::lock_guard lock(mutex_);
-  state_at_ = SteadyClock::now();
+  state_at_ = SystemClock().SteadyNow();
   if (!state.busy.empty()) {
     last_busy_ = state.busy;
     busy_at_ = state_at_;
@@ -357,18 +354,19 @@ std::string AgentDevice::BusyNow() const {
     return "";
   }
   if (!state_->busy.empty()) return state_->busy;
-  const std::chrono::duration<double> idle = SteadyClock::now() - busy_at_;
-  return idle.count() < stream_->idle_grace_s ? last_busy_ : "";
+  const double idle_s = ToSeconds(SystemClock().SteadyNow() - busy_at_);
+  return idle_s < stream_->idle_grace_s ? last_busy_ : "";
 }
 
 std::string AgentDevice::AwaitIdle(double timeout_s) {
   std::unique_lock lock(mutex_);
-  const auto until =
-      SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
-                               std::chrono::duration<double>(timeout_s));
-  while (!BusyNow().empty() && SteadyClock::now() < until) {
-    changed_.wait_until(lock,
-                        std::min(until, SteadyClock::now() + kPollInterval));
+  const Clock::Duration until =
+      SystemClock().SteadyNow() +
+      Clock::Duration(static_cast<int64_t>(timeout_s * 1e6));
+  while (!BusyNow().empty()) {
+    const Clock::Duration left = until - SystemClock().SteadyNow();
+    if (left <= Clock::Duration(0)) break;
+    changed_.wait_for(lock, std::min<Clock::Duration>(left, kPollInterval));
   }
   return BusyNow();
 }

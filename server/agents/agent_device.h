@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "base/recent_map.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "server/jobs/measurement_executor.h"
@@ -38,8 +39,8 @@ class AgentDevice : public MeasurementExecutor {
     // Others must have left the device for so long.
     double idle_grace_s = 5;
     std::atomic<uint64_t> next_batch_id = 1;
-    // Of the last message, on the steady clock.
-    std::atomic<std::chrono::steady_clock::rep> last_message = 0;
+    // Of the last message, by the steady time.
+    std::atomic<int64_t> last_message_us = 0;
 
     // The stream is being ended, as the agent was silent.
     std::atomic<bool> ended = false;
@@ -138,11 +139,11 @@ class AgentDevice : public MeasurementExecutor {
   IfBusy if_busy_ = IfBusy::kGoOn;
   std::string yielded_;  // Not empty: why the running batch yields.
   std::optional<DeviceState> state_;
-  std::chrono::steady_clock::time_point state_at_;
+  Clock::Duration state_at_{0};
   std::string last_busy_;
-  std::chrono::steady_clock::time_point busy_at_;
+  Clock::Duration busy_at_{0};
   bool cancelling_ = false;
-  std::chrono::steady_clock::time_point cancelled_at_;
+  Clock::Duration cancelled_at_{0};
   std::string problem_;
   std::string closed_;  // Not empty: why the stream has ended.
 };

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "server/agents/agent_limits.h"
@@ -186,14 +187,16 @@ void AgentDirectory::Store(const DeviceRecord& record) {
 
 void AgentDirectory::Warn(const std::string& kind, const std::string& text) {
   std::lock_guard lock(lines_mutex_);
-  for (const std::string& line : lines_.Admit(kind, text, SteadyNowUs())) {
+  for (const std::string& line :
+       lines_.Admit(kind, text, SystemClock().SteadyNow().count())) {
     Log(LogLevel::kWarning, "agent", line);
   }
 }
 
 void AgentDirectory::LogDue() {
   std::lock_guard lock(lines_mutex_);
-  for (const std::string& line : lines_.Due(SteadyNowUs())) {
+  for (const std::string& line :
+       lines_.Due(SystemClock().SteadyNow().count())) {
     Log(LogLevel::kWarning, "agent", line);
   }
 }

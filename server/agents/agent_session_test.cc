@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fake_clock.h"
 #include "formats/api_version.h"
 #include "formats/kernel_folder.h"
 #include "server/agents/agent_limits.h"

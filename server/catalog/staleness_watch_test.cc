@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
@@ -41,7 +42,7 @@ class StalenessWatchTest : public ::testing::Test {
   DeviceFacts device_ = testing::H200();
   FakeTableStore store_;
   FakeDeviceStore device_store_;
-  SystemClock clock_;
+  Clock& clock_ = SystemClock();
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fake_clock.h"
 #include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/fake_measurement_executor.h"

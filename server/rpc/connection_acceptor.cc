@@ -142,7 +142,7 @@ bool ConnectionAcceptor::Watch(int fd, uint32_t events) {
 }
 
 void ConnectionAcceptor::Run() {
-  Time next_look = std::chrono::steady_clock::now() + options_.look;
+  Time next_look = SystemClock().SteadyNow() + options_.look;
   const auto tick = std::min({kTick, options_.silence, options_.look});
   for (;;) {
     rounds_.fetch_add(1);
@@ -165,7 +165,7 @@ void ConnectionAcceptor::Run() {
         OnEvent(event.data.fd, event.events);
       }
     }
-    const Time now = std::chrono::steady_clock::now();
+    const Time now = SystemClock().SteadyNow();
     DropOverdue(now);
     WarnDue();
     if (now < next_look) continue;
@@ -204,7 +204,7 @@ bool ConnectionAcceptor::AcceptOne() {
     return true;
   }
   if (!reserve_.valid()) reserve_ = OpenReserve();
-  std::this_thread::sleep_for(kPause);
+  SystemClock().Sleep(kPause);
   return false;
 }
 
@@ -231,7 +231,7 @@ void ConnectionAcceptor::Add(FileDescriptor fd) {
   const bool speaks = WhatIsSpoken(fd.get()) == Speaks::kHttp2;
   const auto added = connections_.insert_or_assign(
       fd.Release(),
-      Connection{.peer = *peer, .since = std::chrono::steady_clock::now()});
+      Connection{.peer = *peer, .since = SystemClock().SteadyNow()});
   if (speaks) HandOver(added.first);
 }
 
@@ -246,7 +246,7 @@ void ConnectionAcceptor::Refuse(FileDescriptor fd, absl::string_view reason) {
   if (refused_ >= kMostRefusedAtOnce || !Watch(fd.get(), EPOLLRDHUP)) return;
   ++refused_;
   connections_[fd.Release()] = {.state = Connection::State::kRefused,
-                                .since = std::chrono::steady_clock::now()};
+                                .since = SystemClock().SteadyNow()};
 }
 
 void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
@@ -289,11 +289,7 @@ void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   connections_[watched.Release()] = {
       .peer = peer, .state = Connection::State::kServed, .since = {}};
   if (options_.peers != nullptr) {
-    options_.peers->Set(
-        fd, {.user = peer.user,
-             .since_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                             since.time_since_epoch())
-                             .count()});
+    options_.peers->Set(fd, {.user = peer.user, .since_us = since.count()});
   }
   options_.serve(fd, peer.user);
 }
@@ -372,13 +368,15 @@ bool ConnectionAcceptor::LookAtSocket() {
 
 void ConnectionAcceptor::Warn(const std::string& kind,
                               const std::string& text) {
-  for (const std::string& line : lines_.Admit(kind, text, SteadyNowUs())) {
+  for (const std::string& line :
+       lines_.Admit(kind, text, SystemClock().SteadyNow().count())) {
     options_.warn(line);
   }
 }
 
 void ConnectionAcceptor::WarnDue() {
-  for (const std::string& line : lines_.Due(SteadyNowUs())) options_.warn(line);
+  for (const std::string& line : lines_.Due(SystemClock().SteadyNow().count()))
+    options_.warn(line);
 }
 
 }  // namespace wavetune

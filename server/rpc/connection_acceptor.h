@@ -37,6 +37,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/repeated_lines.h"
 #include "server/rpc/connection_bounds.h"
@@ -83,7 +84,7 @@ class ConnectionAcceptor {
   absl::Status Probe();
 
  private:
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = Clock::Duration;  // Of the steady time.
   struct Connection {
     enum class State {
       kSilent,   // Has not said yet what it speaks.
@@ -92,7 +93,7 @@ class ConnectionAcceptor {
     };
     ConnectionPeer peer;
     State state = State::kSilent;
-    Time since;
+    Time since{0};
   };
   using Connections = std::map<int, Connection>;
 

@@ -141,7 +141,7 @@ class ConnectionAcceptorTest : public ::testing::Test {
 
 TEST_F(ConnectionAcceptorTest, HandsOverWhoSpeaksHttp2) {
   Start({.in_all = 4, .per_user = 4});
-  const int64_t before_us = SteadyNowUs();
+  const int64_t before_us = SystemClock().SteadyNow().count();
   const FileDescriptor fd = Connect();
   Say(fd, std::string(kPreface).substr(0, 10));
   Say(fd, std::string(kPreface).substr(10) + "more");
@@ -154,7 +154,7 @@ TEST_F(ConnectionAcceptorTest, HandsOverWhoSpeaksHttp2) {
   ASSERT_TRUE(peer.has_value());
   EXPECT_EQ(peer->user, ::geteuid());
   EXPECT_GE(peer->since_us, before_us);
-  EXPECT_LE(peer->since_us, SteadyNowUs());
+  EXPECT_LE(peer->since_us, SystemClock().SteadyNow().count());
   EXPECT_FALSE(peers_.Find("unix:/x").has_value());
 }
 

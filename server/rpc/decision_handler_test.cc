@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
@@ -59,7 +60,7 @@ class DecisionHandlerTest : public ::testing::Test {
   const KernelSpec spec_ = testing::HopperGemmSpec();
   FakeTableStore store_;
   FakeDeviceStore device_store_;
-  SystemClock clock_;
+  Clock& clock_ = SystemClock();
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;

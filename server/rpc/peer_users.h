@@ -25,7 +25,7 @@ class PeerUsers {
  public:
   struct Connection {
     uid_t user = 0;
-    int64_t since_us = 0;  // When it was accepted: SteadyNowUs.
+    int64_t since_us = 0;  // When it was accepted, by the steady time.
   };
 
   void Set(int fd, const Connection& connection) {

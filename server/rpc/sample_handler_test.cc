@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fake_clock.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"

@@ -74,8 +74,9 @@ UsageHandler::Peer ReporterOf(const PeerUsers* peers,
                           .process = context.peer()};
   if (peers == nullptr) return peer;
   if (const auto connection = peers->Find(context.peer())) {
-    peer.connected_s =
-        static_cast<double>(SteadyNowUs() - connection->since_us) * 1e-6;
+    peer.connected_s = static_cast<double>(SystemClock().SteadyNow().count() -
+                                           connection->since_us) *
+                       1e-6;
   }
   return peer;
 }

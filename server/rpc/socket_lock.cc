@@ -10,12 +10,12 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/status_macros.h"
 
@@ -126,7 +126,7 @@ pid_t HolderOf(int descriptor) {
   for (int i = 0; i < kLooks; ++i) {
     const pid_t pid = WrittenPid(descriptor);
     if (pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM)) return pid;
-    std::this_thread::sleep_for(kBetweenLooks);
+    SystemClock().Sleep(kBetweenLooks);
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
@@ -78,7 +79,7 @@ class TableHandlerTest : public ::testing::Test {
   const DeviceFacts device_ = testing::H200();
   FakeTableStore store_;
   FakeDeviceStore device_store_;
-  SystemClock clock_;
+  Clock& clock_ = SystemClock();
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;

@@ -419,7 +419,8 @@ rocksdb::Status RocksDbDatabase::ProbeSpace() {
 }
 
 rocksdb::Status RocksDbDatabase::Recover() {
-  const int64_t now_us = options_.now_us ? options_.now_us() : SteadyNowUs();
+  const int64_t now_us =
+      options_.now_us ? options_.now_us() : SystemClock().SteadyNow().count();
   if (now_us < reopen_at_us_) return reopen_failure_;
   // Without space an attempt would only do more harm.
   if (rocksdb::Status space = ProbeSpace(); !space.ok()) return space;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/fake_clock.h"
+
 namespace wavetune {
 namespace {
 

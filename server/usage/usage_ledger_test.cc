@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/fake_clock.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/store/fake_usage_store.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
@@ -44,7 +45,7 @@ struct TableNode::Parts {
         services(ReaderServices({.tables = &handler}, &streams)) {}
 
   std::unique_ptr<RocksDbStore> store;
-  SystemClock clock;
+  Clock& clock = SystemClock();
   TableCatalog catalog;
   AgentDirectory devices;
   FakeKernelCatalog kernels;
