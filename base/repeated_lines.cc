@@ -10,11 +10,17 @@ namespace {
 
 constexpr char kOtherKinds[] = "others";
 
-std::string Summary(const std::string& text, int64_t repeats, int64_t age_us) {
+std::string Summary(absl::string_view kind, const std::string& text,
+                    int64_t repeats, int64_t age_us) {
   const int64_t seconds = std::max<int64_t>(1, (age_us + 500'000) / 1'000'000);
-  return absl::StrCat(text, " ... repeated ",
-                      WithCommas(static_cast<uint64_t>(repeats)),
-                      repeats == 1 ? " time in " : " times in ", seconds, " s");
+  const std::string count = WithCommas(static_cast<uint64_t>(repeats));
+  const absl::string_view plural = repeats == 1 ? "" : "s";
+  if (kind == kOtherKinds) {
+    return absl::StrCat(text, " ... and ", count, " more line", plural, " in ",
+                        seconds, " s");
+  }
+  return absl::StrCat(text, " ... repeated ", count, " time", plural, " in ",
+                      seconds, " s");
 }
 
 }  // namespace
@@ -32,7 +38,7 @@ std::vector<std::string> RepeatedLines::Admit(absl::string_view kind,
   }
   it->second.text = ShortenedText(text, RepeatedLines::kMaxBytes);
   it->second.since_us = now_us;
-  lines.push_back(it->second.text);
+  lines.emplace_back(text);
   return lines;
 }
 
@@ -54,7 +60,8 @@ std::vector<std::string> RepeatedLines::Take(int64_t now_us,
       continue;
     }
     if (seen.repeats > 0) {
-      lines.push_back(Summary(seen.text, seen.repeats, now_us - seen.since_us));
+      lines.push_back(
+          Summary(it->first, seen.text, seen.repeats, now_us - seen.since_us));
     }
     it = seen_.erase(it);
   }

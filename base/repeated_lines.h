@@ -5,7 +5,8 @@
 //
 // The first line of a kind is written; those of the same kind that follow
 // within the interval are counted, and then summed up in one line: "...
-// repeated 1,234 times in 10 s".
+// repeated 1,234 times in 10 s". Where there are too many kinds, those beyond
+// are: "... and 1,234 more lines in 10 s".
 //
 // Why kinds: who provokes a line often chooses some of its text, so equal texts
 // are not what makes a repetition. A kind is the place that the line comes
@@ -30,7 +31,7 @@ class RepeatedLines {
   static constexpr int64_t kIntervalUs = 10'000'000;
   // Kinds told apart; what comes beyond is of one kind.
   static constexpr size_t kMaxKinds = 64;
-  // Longer texts are cut off.
+  // Of a text in a summary; longer ones are cut off.
   static constexpr size_t kMaxBytes = 1024;
 
   // Returns the lines to write now: none, or a summary of earlier ones, the

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "base/library_log.h"
+#include "base/log.h"
 #include "cli/command_line.h"
 #include "cli/grpc_daemon.h"
 #include "cli/interrupt.h"
 
 int main(int argc, char** argv) {
   wavetune::cli::CatchInterrupts();
-  wavetune::RouteLibraryLogs(
-      [](wavetune::LibraryLogLevel, absl::string_view text) {
-        std::cerr << "wavetune: " << text << "\n";
-      });
+  wavetune::SetLogLevel(wavetune::LogLevel::kInfo);
+  wavetune::SetLogFormat(wavetune::LogFormat::kPlain);
+  wavetune::RouteLibraryLogs();
   wavetune::cli::CommandContext context;
   context.out = &std::cout;
   context.err = &std::cerr;
@@ -23,8 +23,6 @@ int main(int argc, char** argv) {
   context.connect = [](const std::string& endpoint) {
     return wavetune::cli::ConnectGrpcDaemon(endpoint);
   };
-  const int code = wavetune::cli::RunCommandLine(
+  return wavetune::cli::RunCommandLine(
       std::vector<std::string>(argv + 1, argv + argc), context);
-  wavetune::FlushLibraryLogs();
-  return code;
 }

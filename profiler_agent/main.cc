@@ -24,6 +24,7 @@
 #include "base/descriptor_limit.h"
 #include "base/library_log.h"
 #include "base/lifeline.h"
+#include "base/log.h"
 #include "base/number_range.h"
 #include "base/own_files.h"
 #include "base/process_signals.h"
@@ -33,7 +34,6 @@
 #include "profiler_agent/commands/export_command.h"
 #include "profiler_agent/link/agent_devices.h"
 #include "profiler_agent/link/attach_client.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/worker_main.h"
@@ -75,6 +75,7 @@ struct Arguments {
   std::vector<std::string> backends = DefaultBackends();
   BackendOptions backend;
   std::string log_level = "info";
+  std::string log_format = "text";
   int prepare_workers = 0;  // As many as cores and memory allow.
   double prepare_timeout_s = 120;
   double measure_timeout_s = 60;
@@ -104,11 +105,10 @@ void KeepProgramsSomewhere(const std::string& default_problem, bool chosen,
                            std::string& cache_dir) {
   if (chosen) return;
   if (!default_problem.empty())
-    AgentLog(AgentLogLevel::kWarning, default_problem);
+    Log(LogLevel::kWarning, "agent", default_problem);
   if (cache_dir.empty()) return;
   CacheDir usable = UsableCache(cache_dir);
-  if (!usable.problem.empty())
-    AgentLog(AgentLogLevel::kWarning, usable.problem);
+  if (!usable.problem.empty()) Log(LogLevel::kWarning, "agent", usable.problem);
   cache_dir = std::move(usable.path);
 }
 
@@ -149,15 +149,19 @@ class Rounds {
  private:
   void Listen() {
     while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
-      AgentLog(AgentLogLevel::kInfo,
-               "reloading; cancelling what runs, then looking for devices");
+      Log(LogLevel::kInfo, "agent",
+          "reloading; cancelling what runs, then looking for devices");
       EndRound(/*ending=*/false);
     }
-    AgentLog(AgentLogLevel::kInfo, "ending; cancelling what runs");
+    Log(LogLevel::kInfo, "agent", "ending; cancelling what runs");
     // Nothing is to be ended in order while devices are looked for.
-    if (!EndRound(/*ending=*/true)) _exit(0);
+    if (!EndRound(/*ending=*/true)) End();
     SystemClock().Sleep(std::chrono::seconds(8));
-    AgentLog(AgentLogLevel::kWarning, "a burst did not end in time; leaving");
+    Log(LogLevel::kWarning, "agent", "a burst did not end in time; leaving");
+    End();
+  }
+  [[noreturn]] static void End() {
+    FlushLog();
     _exit(0);
   }
   // Returns whether there was one.
@@ -173,12 +177,6 @@ class Rounds {
   bool listening_ = false;
   bool ending_ = false;
 };
-
-void LogOfLibrary(LibraryLogLevel level, absl::string_view text) {
-  AgentLog(level == LibraryLogLevel::kInfo ? AgentLogLevel::kInfo
-                                           : AgentLogLevel::kWarning,
-           text);
-}
 
 AgentDevicesOptions DevicesOptions(const Arguments& arguments) {
   return {.program = ThisProgram(),
@@ -207,9 +205,9 @@ std::string OwnCacheDir(const std::string& dir) {
   if (!absl::IsPermissionDenied(own) && !absl::IsInvalidArgument(own)) {
     return dir;
   }
-  AgentLog(AgentLogLevel::kWarning,
-           absl::StrCat("compiled programs are not kept: ", own.message(),
-                        "; or name another --cache-dir"));
+  Log(LogLevel::kWarning, "agent",
+      absl::StrCat("compiled programs are not kept: ", own.message(),
+                   "; or name another --cache-dir"));
   return "";
 }
 
@@ -237,13 +235,13 @@ int RunRound(const Arguments& arguments, Rounds& rounds) {
       DevicesOptions(arguments),
       [&relay](const v1::AttachRequest& message) { relay.Report(message); });
   if (hosts.empty()) {
-    AgentLog(AgentLogLevel::kError,
-             arguments.backend.cache_dir.empty()
-                 ? "no usable device; there is no folder for programs, without "
-                   "which PoCL finds none: give a --cache-dir that this user "
-                   "can write"
-                 : "no usable device; install a driver (on a CPU: "
-                   "pocl-opencl-icd), or name other --backends");
+    Log(LogLevel::kError, "agent",
+        arguments.backend.cache_dir.empty()
+            ? "no usable device; there is no folder for programs, without "
+              "which PoCL finds none: give a --cache-dir that this user "
+              "can write"
+            : "no usable device; install a driver (on a CPU: "
+              "pocl-opencl-icd), or name other --backends");
     return kExitNoDevice;
   }
   StayAttached({.endpoint = arguments.endpoint,
@@ -358,6 +356,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
+  app.add_option("--log-format", arguments.log_format,
+                 "text, or json: an object a line with time, level, component "
+                 "and message")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
 
   CLI::App* compile = app.add_subcommand(
       "compile",
@@ -402,6 +405,13 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 
+// A worker's lines are relayed by the agent; other commands are for people.
+LogFormat Format(const CLI::App& app, const Arguments& arguments) {
+  const LogFormat asked = *ParseLogFormat(arguments.log_format);
+  const bool attached = app.get_subcommands().empty();
+  return asked == LogFormat::kText && !attached ? LogFormat::kPlain : asked;
+}
+
 int Main(int argc, char** argv) {
   Arguments arguments;
   const CacheDir cache = DefaultCacheDir();
@@ -415,8 +425,9 @@ int Main(int argc, char** argv) {
     const bool wanted = app.exit(error) == 0;
     return wanted ? Exit(absl::OkStatus()) : kExitUsage;
   }
-  SetAgentLogLevel(*ParseAgentLogLevel(arguments.log_level));
-  RouteLibraryLogs(LogOfLibrary);
+  SetLogLevel(*ParseLogLevel(arguments.log_level));
+  SetLogFormat(Format(app, arguments));
+  RouteLibraryLogs();
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
   KeepProgramsSomewhere(cache.problem, app.count("--cache-dir") > 0,
                         arguments.backend.cache_dir);
@@ -426,9 +437,9 @@ int Main(int argc, char** argv) {
   try {
     return RunAgent(arguments);
   } catch (const std::system_error& error) {  // std::thread has no other way.
-    AgentLog(AgentLogLevel::kError,
-             absl::StrCat("the agent cannot start a thread (", error.what(),
-                          "): ", ExhaustedAdvice(Resource::kProcesses)));
+    Log(LogLevel::kError, "agent",
+        absl::StrCat("the agent cannot start a thread (", error.what(),
+                     "): ", ExhaustedAdvice(Resource::kProcesses)));
     return EXIT_FAILURE;
   }
 }

@@ -99,8 +99,8 @@ void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
 }
 
-void WarnOfSocket(const std::string& text) {
-  Log(LogLevel::kWarning, "socket", text);
+void WarnOfSocket(const std::string& kind, const std::string& text) {
+  LogOfKind(LogLevel::kWarning, "socket", kind, text);
 }
 
 void GiveMemoryBack() {
@@ -116,8 +116,10 @@ void GiveMemoryBack() {
   // from ending no longer than this.
   pollfd log{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   const auto patience = std::chrono::milliseconds(kLogPatience);
-  if (::poll(&log, 1, static_cast<int>(patience.count())) == 1)
+  if (::poll(&log, 1, static_cast<int>(patience.count())) == 1) {
     Log(LogLevel::kError, "socket", absl::StrCat(reason, ". The daemon ends"));
+    FlushLog();
+  }
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -426,7 +428,6 @@ class Daemon::Impl {
 
   // What could not be stored is stored as soon as it can be.
   void LookAtStore() {
-    devices_.LogDue();
     const absl::Status status = facts_.tend();
     if (status.ok()) {
       jobs_.SaveJobs();

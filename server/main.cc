@@ -68,6 +68,7 @@ struct Arguments {
   double refine_budget_s = 20;
   double refine_interval_h = 6;
   std::string log_level = "warning";
+  std::string log_format = "text";
   bool end_with_stdin = false;
 };
 
@@ -148,23 +149,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
+  app.add_option("--log-format", arguments.log_format,
+                 "text, or json: an object a line with time, level, component "
+                 "and message")
+      ->envname("WAVETUNE_LOG_FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
 }
 
 std::string Or(const std::string& path, const std::string& otherwise) {
   return path.empty() ? otherwise : path;
-}
-
-void LogOfLibrary(LibraryLogLevel level, absl::string_view text) {
-  switch (level) {
-    case LibraryLogLevel::kInfo:
-      Log(LogLevel::kInfo, "library", text);
-      return;
-    case LibraryLogLevel::kWarning:
-    case LibraryLogLevel::kError:
-      // Not errors of the daemon: most are somebody else's message.
-      Log(LogLevel::kWarning, "library", text);
-      return;
-  }
 }
 
 // Serves until a signal asks for the end.
@@ -245,7 +239,9 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
     return kExitUsage;
   }
-  RouteLibraryLogs(LogOfLibrary);
+  SetLogLevel(*ParseLogLevel(arguments.log_level));
+  SetLogFormat(*ParseLogFormat(arguments.log_format));
+  RouteLibraryLogs();
   // As by default: an ending signal ends maintenance at once.
   if (maintenance) {
     absl::Status status = maintenance();
@@ -254,8 +250,6 @@ int Main(int argc, char** argv) {
   }
   ProcessSignals::Block();
   if (arguments.end_with_stdin) EndWithStdin();
-  const absl::StatusOr<LogLevel> level = ParseLogLevel(arguments.log_level);
-  if (level.ok()) SetLogLevel(*level);
   const std::filesystem::path store(arguments.store);
   std::error_code ignored;  // Open says what is wrong.
   if (arguments.store == DefaultStore()) {

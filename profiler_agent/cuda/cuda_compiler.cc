@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 
 namespace wavetune {
 namespace {
@@ -54,7 +54,7 @@ absl::StatusOr<Cubin> CudaCompiler::Compile(
     if (!code.ok()) return code.status();
     cubin.code = *std::move(code);
     const absl::Status stored = cache_.Store(cubin.key, cubin.code);
-    if (!stored.ok()) AgentLogOnce(AgentLogLevel::kWarning, stored.message());
+    if (!stored.ok()) LogOnce(LogLevel::kWarning, "cuda", stored.message());
   }
   if (HasKernel(cubin.code, entry)) return cubin;
   return absl::InvalidArgumentError(

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
@@ -49,10 +49,10 @@ absl::Status CudaRotatingBuffers::Reserve(size_t bytes) {
   size_ = wanted;
   limited_ = !rotation_.Suffices(bytes, size_);
   if (limited_) {
-    AgentLog(AgentLogLevel::kWarning,
-             absl::StrCat("too little device memory is free to rotate a cold "
-                          "buffer of ",
-                          bytes, " bytes fully; it may be read warm"));
+    Log(LogLevel::kWarning, "cuda",
+        absl::StrCat("too little device memory is free to rotate a cold "
+                     "buffer of ",
+                     bytes, " bytes fully; it may be read warm"));
   }
   if (!is_input_) return absl::OkStatus();
   absl::Status filled = Fill();

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 
 namespace wavetune {
 namespace {
@@ -21,12 +21,12 @@ void ThrottleWatch::Poll() {
   reasons_ = device_->ThrottleReasons().value_or(0);
   sm_clock_mhz_ = device_->SmClockMhz().value_or(0);
   if (throttled() == before) return;
-  AgentLog(AgentLogLevel::kWarning,
-           throttled()
-               ? absl::StrCat("device ", uuid_, " is throttled (",
-                              ThrottleText(reasons_), "; ", sm_clock_mhz_,
-                              " MHz): measured again later")
-               : absl::StrCat("device ", uuid_, " is not throttled any more"));
+  Log(LogLevel::kWarning, "cuda",
+      throttled()
+          ? absl::StrCat("device ", uuid_, " is throttled (",
+                         ThrottleText(reasons_), "; ", sm_clock_mhz_,
+                         " MHz): measured again later")
+          : absl::StrCat("device ", uuid_, " is not throttled any more"));
 }
 
 }  // namespace wavetune

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "profiler_agent/link/device_monitor.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/remote_device.h"
 
@@ -49,8 +49,8 @@ std::vector<std::unique_ptr<DeviceHost>> CreateHosts(
   if (found.empty()) return hosts;
   const int workers =
       PrepareWorkers(options.prepare_workers, static_cast<int>(found.size()));
-  AgentLog(AgentLogLevel::kInfo,
-           absl::StrCat(workers, " workers per device", MemoryLimitText()));
+  Log(LogLevel::kInfo, "agent",
+      absl::StrCat(workers, " workers per device", MemoryLimitText()));
   for (const Found& device : found) {
     hosts.push_back(CreateHost(options, device, workers, report));
   }
@@ -104,12 +104,12 @@ std::vector<std::unique_ptr<DeviceHost>> FindDevices(
                         [](const std::string& b) { return b == "cuda"; });
   for (const std::string& backend : options.backends) {
     if (!IsBuiltIn(backend)) {
-      AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": not built in"));
+      Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": not built in"));
       continue;
     }
     const Backend::Enumeration found = Enumerate(options, backend);
     if (!found.note.empty()) {
-      AgentLog(AgentLogLevel::kInfo, absl::StrCat(backend, ": ", found.note));
+      Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": ", found.note));
     }
     std::shared_ptr<DeviceMonitor> monitor;
     if (found.watches && !found.devices.empty()) {
@@ -117,10 +117,10 @@ std::vector<std::unique_ptr<DeviceHost>> FindDevices(
           std::make_shared<DeviceMonitor>(WorkerCommand(options, backend));
     }
     for (const DeviceFacts& facts : found.devices) {
-      AgentLog(AgentLogLevel::kInfo,
-               absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
-                            facts.multiprocessors, " multiprocessors, ",
-                            facts.driver, ")"));
+      Log(LogLevel::kInfo, "agent",
+          absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
+                       facts.multiprocessors, " multiprocessors, ",
+                       facts.driver, ")"));
       all.push_back({.facts = facts,
                      .command = WorkerCommand(options, backend),
                      .monitor = monitor});

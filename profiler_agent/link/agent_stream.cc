@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "formats/api_version.h"
 #include "formats/foreign_text.h"
 #include "formats/types.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/stop_wait.h"
 #include "profiler_agent/worker/kernel_source.h"
 
@@ -91,9 +91,9 @@ void Dispatch(const Hosts& hosts, KeptKernels& kernels, ReportRelay& relay,
       }
       return;
     case v1::AttachResponse::kStored:
-      AgentLog(AgentLogLevel::kDebug,
-               absl::StrCat("batch ", message.stored().batch_id(), ": ",
-                            message.stored().count(), " samples stored"));
+      Log(LogLevel::kDebug, "agent",
+          absl::StrCat("batch ", message.stored().batch_id(), ": ",
+                       message.stored().count(), " samples stored"));
       return;
     default:
       return;  // A newer daemon may say what we need not understand.
@@ -143,9 +143,9 @@ absl::Status ServeStream(MessageStream& stream, ReportRelay& relay,
   }
   RETURN_IF_ERROR(
       CheckApiVersion(message.hello().api_version(), "daemon", "agent"));
-  AgentLog(AgentLogLevel::kInfo,
-           absl::StrCat("attached to wavetuned ",
-                        message.hello().program_version()));
+  Log(LogLevel::kInfo, "agent",
+      absl::StrCat("attached to wavetuned ",
+                   message.hello().program_version()));
   relay.Attach(&stream);
   ReportProblems(hosts, relay);
   {

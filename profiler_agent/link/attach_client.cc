@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/socket_diagnosis.h"
 #include "formats/status.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/stop_wait.h"
 #include "proto/wavetune/v1/agent_service.grpc.pb.h"
@@ -148,9 +148,9 @@ void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
       }
     }
     if (error != last_error) {  // Not once per attempt.
-      AgentLog(AgentLogLevel::kWarning,
-               absl::StrCat("not attached to the daemon at ", options.endpoint,
-                            ": ", error, "; trying again"));
+      Log(LogLevel::kWarning, "agent",
+          absl::StrCat("not attached to the daemon at ", options.endpoint, ": ",
+                       error, "; trying again"));
       last_error = error;
     }
     if (SleepOrStop(backoff.Next(), stop)) return;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "formats/types.h"
 #include "profiler_agent/link/busy_rule.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/stop_wait.h"
 
@@ -146,9 +146,9 @@ void DeviceHost::SetProblem(const std::string& problem) {
     if (problem_ == problem) return;
     problem_ = problem;
   }
-  AgentLog(AgentLogLevel::kWarning,
-           absl::StrCat("device ", facts().uuid,
-                        problem.empty() ? " is usable again" : ": ", problem));
+  Log(LogLevel::kWarning, "device",
+      absl::StrCat("device ", facts().uuid,
+                   problem.empty() ? " is usable again" : ": ", problem));
   v1::AttachRequest message;
   message.mutable_device()->set_device_uuid(facts().uuid);
   message.mutable_device()->set_problem(problem);
@@ -184,8 +184,8 @@ void DeviceHost::Watch() {
   }
   absl::StatusOr<DeviceState> state = look_();
   if (!state.ok()) {
-    AgentLog(AgentLogLevel::kDebug,
-             absl::StrCat("looking at the device: ", state.status().message()));
+    Log(LogLevel::kDebug, "device",
+        absl::StrCat("looking at the device: ", state.status().message()));
     return;
   }
   v1::AttachRequest changed;

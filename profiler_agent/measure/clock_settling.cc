@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 
 namespace wavetune {
 namespace {
@@ -82,10 +82,10 @@ void ClockSettling::Learn(double clock_mhz, bool capped) {
   state_ = capped ? State::kCapped : State::kLight;
   levels_[level_] = {.clock_mhz = clock_mhz, .capped = capped};
   if (!capped) return;
-  AgentLog(AgentLogLevel::kInfo,
-           absl::StrCat("the power limit holds load level ", level_, " at ",
-                        std::lround(clock_mhz),
-                        " MHz: its latencies are taken to that clock"));
+  Log(LogLevel::kInfo, "measure",
+      absl::StrCat("the power limit holds load level ", level_, " at ",
+                   std::lround(clock_mhz),
+                   " MHz: its latencies are taken to that clock"));
 }
 
 }  // namespace wavetune

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/kernel_spec.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/environment_error.h"
 
@@ -279,12 +279,12 @@ void PrepareBesideOthers(std::vector<Worker>& workers,
         if (progress.IsTooMany(worker->number)) worker->device->Release();
       });
     } catch (const std::system_error& error) {  // The limit on processes.
-      AgentLog(AgentLogLevel::kWarning,
-               absl::StrCat("only ", i, " of ", workers.size(),
-                            " workers prepare, as no more threads can be "
-                            "started (",
-                            error.what(),
-                            "): ", ExhaustedAdvice(Resource::kProcesses)));
+      Log(LogLevel::kWarning, "prepare",
+          absl::StrCat("only ", i, " of ", workers.size(),
+                       " workers prepare, as no more threads can be "
+                       "started (",
+                       error.what(),
+                       "): ", ExhaustedAdvice(Resource::kProcesses)));
       break;
     }
   }

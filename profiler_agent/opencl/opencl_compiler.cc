@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {
@@ -133,7 +133,7 @@ void OpenClCompiler::Publish(const CompiledKernel& compiled) {
     return;
   }
   const absl::Status stored = cache_.Store(compiled.key, binary);
-  if (!stored.ok()) AgentLogOnce(AgentLogLevel::kWarning, stored.message());
+  if (!stored.ok()) LogOnce(LogLevel::kWarning, "opencl", stored.message());
 }
 
 }  // namespace wavetune

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 #include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
@@ -25,10 +25,10 @@ size_t ColdBytesOf(const Argument& argument, const OpenClSession& session,
   if (facts.last_level_cache_bytes <= 0) {
     static std::once_flag logged;
     std::call_once(logged, [&facts] {
-      AgentLog(AgentLogLevel::kWarning,
-               absl::StrCat("device ", facts.uuid,
-                            " does not tell its cache's size; a usual one is "
-                            "assumed"));
+      Log(LogLevel::kWarning, "opencl",
+          absl::StrCat("device ", facts.uuid,
+                       " does not tell its cache's size; a usual one is "
+                       "assumed"));
     });
   }
   return ColdBytes(

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 #include "profiler_agent/measure/environment_error.h"
 
 namespace wavetune {
@@ -88,14 +88,14 @@ ProgramFolder ProgramFolder::Find(const std::string& wanted,
   for (const std::string& other : others) {
     if (!CreatePrivate(fs::path(other).parent_path().string())) continue;
     if (CreateAndProbe(other) != 0) continue;
-    AgentLogOnce(
-        AgentLogLevel::kWarning,
+    LogOnce(
+        LogLevel::kWarning, "programs",
         absl::StrCat(problem, "they go to ", other, " until there is space"));
     return ProgramFolder(other);
   }
-  AgentLogOnce(AgentLogLevel::kWarning,
-               absl::StrCat(problem, "nor in any folder for temporary files; ",
-                            ExhaustedAdvice(Resource::kDisk)));
+  LogOnce(LogLevel::kWarning, "programs",
+          absl::StrCat(problem, "nor in any folder for temporary files; ",
+                       ExhaustedAdvice(Resource::kDisk)));
   return ProgramFolder(wanted);
 }
 

@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
-#include "profiler_agent/measure/agent_log.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/kernel_checks.h"
@@ -153,8 +153,7 @@ absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
     if (response.ok() || worker_pid() > 0) return response;
     last = absl::IsCancelled(response.status()) ? Killed(response.status())
                                                 : response.status();
-    AgentLog(
-        AgentLogLevel::kWarning,
+    Log(LogLevel::kWarning, "worker",
         absl::StrCat("device ", options_.facts.uuid, ": ", last.message()));
     // Killed by somebody else (an operator, the kernel's OOM killer), out of
     // something that a fresh process may have, or ended by Call for what an
@@ -200,8 +199,7 @@ absl::Status RemoteDevice::Start() {
     }
     if (absl::IsCancelled(status)) status = Killed(status);
     worker_.reset();
-    AgentLog(
-        AgentLogLevel::kWarning,
+    Log(LogLevel::kWarning, "worker",
         absl::StrCat("device ", options_.facts.uuid, ": ", status.message()));
   }
   given_up_ = true;

@@ -12,7 +12,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "profiler_agent/measure/agent_log.h"
+#include "base/log.h"
 #include "profiler_agent/measure/environment_error.h"
 
 namespace wavetune {
@@ -96,9 +96,7 @@ void StderrTail::Read() {
 
 void StderrTail::TakeLine(const std::string& line) {
   if (absl::StripAsciiWhitespace(line).empty()) return;
-  if (!WasLoggedOnce(line)) {
-    AgentLog(AgentLogLevel::kInfo, absl::StrCat(name_, ": ", line));
-  }
+  RelayLog("worker", name_, line);
   const std::lock_guard<std::mutex> lock(mutex_);
   last_lines_.push_back(line);
   if (last_lines_.size() > kKeptLines) last_lines_.pop_front();

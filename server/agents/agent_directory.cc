@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "server/agents/agent_limits.h"
@@ -134,9 +133,10 @@ void AgentDirectory::See(
       forgotten = ForgetOldest();
     }
     for (const std::string& uuid : forgotten) {
-      Warn("forgotten",
-           absl::StrCat("device ", uuid, ", seen longest ago, is forgotten: ",
-                        kMaxSeenDevices, " are kept"));
+      LogOfKind(
+          LogLevel::kWarning, "agent", "forgotten",
+          absl::StrCat("device ", uuid, ", seen longest ago, is forgotten: ",
+                       kMaxSeenDevices, " are kept"));
       StoreLater(uuid);
     }
     StoreLater(record.facts.uuid);
@@ -179,26 +179,11 @@ void AgentDirectory::Store(const DeviceRecord& record) {
     }
     unsaved_.insert(record.facts.uuid);
   }
-  Warn(absl::StrCat("store ", record.facts.uuid),
-       absl::StrCat(
-           "device ", record.facts.uuid,
-           " is not on disk, and written when it can be: ", status.message()));
-}
-
-void AgentDirectory::Warn(const std::string& kind, const std::string& text) {
-  std::lock_guard lock(lines_mutex_);
-  for (const std::string& line :
-       lines_.Admit(kind, text, SystemClock().SteadyNow().count())) {
-    Log(LogLevel::kWarning, "agent", line);
-  }
-}
-
-void AgentDirectory::LogDue() {
-  std::lock_guard lock(lines_mutex_);
-  for (const std::string& line :
-       lines_.Due(SystemClock().SteadyNow().count())) {
-    Log(LogLevel::kWarning, "agent", line);
-  }
+  LogOfKind(
+      LogLevel::kWarning, "agent", absl::StrCat("store ", record.facts.uuid),
+      absl::StrCat(
+          "device ", record.facts.uuid,
+          " is not on disk, and written when it can be: ", status.message()));
 }
 
 void AgentDirectory::SaveDevices() {

@@ -17,7 +17,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "base/repeated_lines.h"
 #include "server/agents/agent_device.h"
 #include "server/jobs/measurement_executor.h"
 #include "server/store/device_store.h"
@@ -60,10 +59,6 @@ class AgentDirectory : public ExecutorDirectory {
   void See(const std::shared_ptr<AgentDevice>& device);
   // By the directory's clock.
   int64_t NowUs() { return clock_->NowUs(); }
-  // Logs a warning about a device; repetitions are summed up, `kind` by kind.
-  void Warn(const std::string& kind, const std::string& text);
-  // Logs the sums that are due. To be called now and then.
-  void LogDue();
   // Stores the devices that could not be stored when they were seen.
   void SaveDevices();
 
@@ -110,8 +105,6 @@ class AgentDirectory : public ExecutorDirectory {
   std::map<std::string, DeviceRecord> seen_;
   std::set<std::string> unsaved_;  // Of those seen.
   std::set<std::string> pending_;  // Will be stored, or forgotten, later.
-  std::mutex lines_mutex_;
-  RepeatedLines lines_;  // Guarded by lines_mutex_.
 };
 
 // Returns those of the devices for which `wanted` holds that are attached; all

@@ -78,7 +78,8 @@ absl::Status AgentSession::OnMessage(const v1::AttachRequest& message) {
   if (absl::IsResourceExhausted(status)) {
     // Another reason is another line: they differ before the first number.
     const absl::string_view reason = status.message();
-    directory_->Warn(
+    LogOfKind(
+        LogLevel::kWarning, "agent",
         absl::StrCat("refused ", stream_->agent_name, ": ",
                      reason.substr(0, reason.find_first_of("0123456789"))),
         absl::StrCat("refused ", stream_->agent_name, ": ", reason));
@@ -114,8 +115,8 @@ absl::Status AgentSession::OnHello(const v1::AgentHello& hello) {
   if (!version.ok()) {
     const std::string name =
         BoundedText(hello.agent_name(), kMaxAgentNameBytes);
-    directory_->Warn(
-        absl::StrCat("refused ", name),
+    LogOfKind(
+        LogLevel::kWarning, "agent", absl::StrCat("refused ", name),
         absl::StrCat("refused ", name, " (version ",
                      BoundedText(hello.program_version(), kMaxAgentNameBytes),
                      "): ", version.message()));
@@ -174,14 +175,16 @@ absl::Status AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
       if (facts != before) {
         device->SetFacts(std::move(facts));
         directory_->See(device);
-        directory_->Warn(absl::StrCat("facts ", before.uuid),
-                         absl::StrCat("device ", before.uuid, " is now ",
-                                      EnvironmentKey(device->device())));
+        LogOfKind(LogLevel::kWarning, "agent",
+                  absl::StrCat("facts ", before.uuid),
+                  absl::StrCat("device ", before.uuid, " is now ",
+                               EnvironmentKey(device->device())));
       }
     }
     if (device->problem() == problem) continue;
     device->SetProblem(problem);
-    directory_->Warn(
+    LogOfKind(
+        LogLevel::kWarning, "agent",
         absl::StrCat(problem.empty() ? "usable " : "problem ", before.uuid),
         absl::StrCat("device ", before.uuid, ": ",
                      problem.empty() ? "usable again" : problem));

@@ -167,7 +167,6 @@ void ConnectionAcceptor::Run() {
     }
     const Time now = SystemClock().SteadyNow();
     DropOverdue(now);
-    WarnDue();
     if (now < next_look) continue;
     next_look = now + options_.look;
     if (!LookAtSocket()) return;
@@ -366,17 +365,8 @@ bool ConnectionAcceptor::LookAtSocket() {
   return true;
 }
 
-void ConnectionAcceptor::Warn(const std::string& kind,
-                              const std::string& text) {
-  for (const std::string& line :
-       lines_.Admit(kind, text, SystemClock().SteadyNow().count())) {
-    options_.warn(line);
-  }
-}
-
-void ConnectionAcceptor::WarnDue() {
-  for (const std::string& line : lines_.Due(SystemClock().SteadyNow().count()))
-    options_.warn(line);
+void ConnectionAcceptor::Warn(absl::string_view kind, const std::string& text) {
+  options_.warn(absl::StrCat(path_, " ", kind), text);
 }
 
 }  // namespace wavetune

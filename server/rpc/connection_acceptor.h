@@ -39,7 +39,6 @@
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
 #include "base/file_descriptor.h"
-#include "base/repeated_lines.h"
 #include "server/rpc/connection_bounds.h"
 #include "server/rpc/deafness_probe.h"
 #include "server/rpc/peer_users.h"
@@ -55,8 +54,9 @@ class ConnectionAcceptor {
     // Takes a non-blocking connection, and closes it. Called from the
     // acceptor's thread.
     std::function<void(int fd, uid_t user)> serve;
-    // Hears of refusals and trouble, summed up.
-    std::function<void(const std::string&)> warn;
+    // Hears of refusals and trouble. Those of one `kind` are repeats, whatever
+    // whoever connects has chosen of the text.
+    std::function<void(const std::string& kind, const std::string& text)> warn;
     // Hears why nobody can connect any more, which nothing here can mend; once.
     std::function<void(const std::string&)> give_up;
     // How long a connection may take to say that it speaks HTTP/2.
@@ -115,8 +115,7 @@ class ConnectionAcceptor {
   // Returns false where nobody can connect any more.
   bool LookAtSocket();
   bool Watch(int fd, uint32_t events);
-  void Warn(const std::string& kind, const std::string& text);
-  void WarnDue();
+  void Warn(absl::string_view kind, const std::string& text);
 
   const Options options_;
   ListeningSocket socket_;
@@ -126,7 +125,6 @@ class ConnectionAcceptor {
   FileDescriptor reserve_;  // Closed to make room for a refusal.
   Connections connections_;
   size_t refused_ = 0;  // Of the connections.
-  RepeatedLines lines_;
   // For Probe.
   const std::string path_;
   std::atomic<int> listening_;  // The socket's descriptor.

@@ -91,7 +91,8 @@ class ConnectionAcceptorTest : public ::testing::Test {
             .bounds = bounds,
             .peers = &peers_,
             .serve = std::move(serve),
-            .warn = [this](const std::string& line) { served_.Warn(line); },
+            .warn = [this](const std::string&,
+                           const std::string& line) { served_.Warn(line); },
             .give_up = [this](const std::string& line) { served_.Warn(line); },
             .silence = silence,
             .look = std::chrono::milliseconds(5)});

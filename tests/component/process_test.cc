@@ -12,7 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -27,6 +29,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -282,6 +285,30 @@ class DaemonProcessTest : public NodeFixture {
     }
     return RunDaemon(arguments, uid);
   }
+
+  // Has a program read its surroundings anew twenty times, which it logs at
+  // once.
+  static std::vector<nlohmann::json> LogOfReloads(
+      std::vector<std::string> arguments, const std::string& log,
+      const std::string& ready) {
+    arguments.insert(arguments.end(), {"--log-format", "json"});
+    const auto program = Program::Start(arguments, {.log_path = log});
+    EXPECT_TRUE(WaitUntil([&] {
+      return program->Poll() || ReadText(log).find(ready) != std::string::npos;
+    }));
+    for (int i = 0; i < 20 && !program->Poll(); ++i) {
+      kill(program->pid(), SIGHUP);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    EXPECT_EQ(program->Stop(std::chrono::seconds(30)), 0) << ReadText(log);
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(ReadText(log));
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(nlohmann::json::parse(line, nullptr, false));
+      EXPECT_TRUE(lines.back().is_object()) << line;
+    }
+    return lines;
+  }
 };
 
 TEST_F(DaemonProcessTest, ASecondOneOnTheSameStoreNamesTheFirst) {
@@ -331,9 +358,52 @@ TEST_F(DaemonProcessTest, AStoreThatMayNotBeWrittenIsRefused) {
 TEST_F(DaemonProcessTest, WrongOptionsAreWrongUsage) {
   EXPECT_EQ(Other({{"--budget", "0"}}).exit_code, 2);
   EXPECT_EQ(Other({{"--log-level", "loud"}}).exit_code, 2);
+  EXPECT_EQ(Other({{"--log-format", "xml"}}).exit_code, 2);
+  const std::string log = Path("agent.log");
+  EXPECT_EQ(Program::Start({Binary("wavetune-agent"), "--log-format", "xml"},
+                           {.log_path = log})
+                ->Wait(std::chrono::seconds(30)),
+            2);
+  EXPECT_THAT(ReadText(log), HasSubstr("--log-format"));
   const CliResult nowhere = Other({{"--kernels-dir", Path("nowhere")}});
   EXPECT_EQ(nowhere.exit_code, 1);
   EXPECT_THAT(nowhere.err, HasSubstr(Path("nowhere")));
+}
+
+// Returns the messages that contain `text`.
+std::vector<std::string> MessagesWith(const std::vector<nlohmann::json>& lines,
+                                      const std::string& component,
+                                      const std::string& text) {
+  std::vector<std::string> messages;
+  for (const nlohmann::json& line : lines) {
+    const std::string message = line.value("message", "");
+    if (message.find(text) == std::string::npos) continue;
+    EXPECT_EQ(line.value("component", ""), component);
+    EXPECT_EQ(line.value("level", ""), "info");
+    EXPECT_EQ(line.value("time", "").size(), 24U) << line.dump();
+    messages.push_back(message);
+  }
+  return messages;
+}
+
+TEST_F(DaemonProcessTest, TheLogIsJsonWhereAskedForAndSumsRepeatsUp) {
+  const std::vector<std::string> messages = MessagesWith(
+      LogOfReloads(DaemonArguments(), Path("daemon.log"), "serves on"),
+      "daemon", "has read the kernel folders again");
+  EXPECT_LE(messages.size(), 6U);  // On a slow machine it takes ten seconds.
+  EXPECT_THAT(messages, Contains(HasSubstr("... repeated ")));
+}
+
+TEST_F(DaemonProcessTest, SoDoesTheAgents) {
+  const std::vector<std::string> messages = MessagesWith(
+      LogOfReloads({Binary("wavetune-agent"), "--endpoint", Path("agent.sock"),
+                    "--backends", "replay", "--replay-trace",
+                    WAVETUNE_SOURCE_DIR "/tests/data/h200_triton_gemm",
+                    "--cache-dir", Path("programs")},
+                   Path("agent.log"), "workers per device"),
+      "agent", "reloading; cancelling what runs");
+  EXPECT_LE(messages.size(), 6U);
+  EXPECT_THAT(messages, Contains(HasSubstr("... repeated ")));
 }
 
 TEST_F(DaemonProcessTest, WithoutOneTheCommandLineSaysWhatToDo) {
