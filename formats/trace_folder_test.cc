@@ -186,6 +186,27 @@ TEST_F(TraceFolderTest, AnEmptyFolderIsUsed) {
                                "representative.csv.gz", "exhaustive.csv.gz"));
 }
 
+TEST_F(TraceFolderTest, AFolderWithAReadmeAloneIsUsed) {
+  fs::create_directory(dir_);
+  std::ofstream(dir_ + "/README.md") << "to be recorded\n";
+  const absl::Status status = Write(SmallTrace());
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(ReadBytes(dir_ + "/README.md"), "to be recorded\n");
+  EXPECT_TRUE(LoadTraceFolder(dir_).ok());
+}
+
+TEST_F(TraceFolderTest, ATraceThatCameMeanwhileIsKept) {
+  auto writer = TraceFolderWriter::Open(dir_, /*replace=*/false);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  TraceFolder other = SmallTrace();
+  other.device.label = "another GPU";
+  ASSERT_TRUE(Write(other).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists((*writer)->Commit(SmallTrace())));
+  writer->reset();
+  EXPECT_EQ(LoadTraceFolder(dir_)->device.label, "another GPU");
+  EXPECT_THAT(Names(base_), ElementsAre("gemm_bf16"));
+}
+
 TEST_F(TraceFolderTest, AFolderOfSomethingElseIsNotTouched) {
   fs::create_directory(dir_);
   std::ofstream(dir_ + "/thesis.tex") << "years of work\n";

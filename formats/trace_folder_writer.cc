@@ -1,15 +1,9 @@
 #include "formats/trace_folder_writer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -17,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/atomic_file.h"
 #include "base/status_macros.h"
 #include "formats/trace.h"
 #include "formats/types.h"
@@ -41,31 +36,6 @@ constexpr const char* kFiles[] = {kManifest,
                                   "representative.csv.gz",
                                   "exhaustive.csv",
                                   "exhaustive.csv.gz"};
-
-absl::Status FileError(const std::string& what, const std::string& path,
-                       int error) {
-  const std::string message =
-      absl::StrCat(what, " ", path, ": ", std::strerror(error));
-  switch (error) {
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(
-          absl::StrCat(message, "; choose a folder that you may write to"));
-    case ENOENT:
-      return absl::NotFoundError(
-          absl::StrCat(message, "; make the folder around it first"));
-    case ENOTDIR:
-      return absl::FailedPreconditionError(
-          absl::StrCat(message, "; choose a path whose parents are folders"));
-    case ENOSPC:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(
-          absl::StrCat(message, "; free some space"));
-    default:
-      return absl::InternalError(message);
-  }
-}
 
 absl::Status CheckTarget(const std::string& dir, bool replace) {
   std::error_code error;
@@ -96,17 +66,6 @@ absl::Status CheckTarget(const std::string& dir, bool replace) {
   return absl::OkStatus();
 }
 
-// Puts what was written onto the disk, so that a rename never comes first.
-absl::Status Sync(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return FileError("cannot open", path, errno);
-  const int failed = fsync(fileno(file)) == 0 ? 0 : errno;
-  std::fclose(file);
-  // Some file systems cannot sync a folder.
-  if (failed == 0 || failed == EINVAL) return absl::OkStatus();
-  return FileError("cannot write", path, failed);
-}
-
 // Plain, or compressed where the name ends in .gz.
 absl::Status Write(const std::string& path, const std::string& content) {
   const bool compressed = path.ends_with(".gz");
@@ -120,27 +79,6 @@ absl::Status Write(const std::string& path, const std::string& content) {
   if ((written <= 0 && !content.empty()) || closed != Z_OK) {
     return FileError("cannot write", path,
                      write_error == 0 ? EIO : write_error);
-  }
-  return Sync(path);
-}
-
-// Exchanges two folders, in one step where the file system can. The paths are
-// absolute, so that they are relative to no folder (-1).
-absl::Status Exchange(const std::string& from, const std::string& to) {
-  if (renameat2(-1, from.c_str(), -1, to.c_str(), RENAME_EXCHANGE) == 0) {
-    return absl::OkStatus();
-  }
-  const std::string aside = absl::StrCat(from, ".old");
-  if (rename(to.c_str(), aside.c_str()) != 0) {
-    return FileError("cannot replace", to, errno);
-  }
-  if (rename(from.c_str(), to.c_str()) != 0) {
-    const int error = errno;
-    rename(aside.c_str(), to.c_str());
-    return FileError("cannot replace", to, error);
-  }
-  if (rename(aside.c_str(), from.c_str()) != 0) {
-    return FileError("cannot remove", aside, errno);
   }
   return absl::OkStatus();
 }
@@ -156,21 +94,10 @@ absl::StatusOr<std::unique_ptr<TraceFolderWriter>> TraceFolderWriter::Open(
   fs::path path = fs::absolute(dir, error).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();  // A trailing slash.
   RETURN_IF_ERROR(CheckTarget(path.string(), replace));
-  std::string staging =
-      (path.parent_path() /
-       absl::StrCat(".", path.filename().string(), ".recording-XXXXXX"))
-          .string();
-  if (mkdtemp(staging.data()) == nullptr) {
-    return FileError("cannot write into", path.parent_path().string(), errno);
-  }
-  chmod(staging.c_str(), 0755);
+  ASSIGN_OR_RETURN(std::unique_ptr<StagedFolder> staged,
+                   StagedFolder::Open(path.string()));
   return std::unique_ptr<TraceFolderWriter>(
-      new TraceFolderWriter(path.string(), staging));
-}
-
-TraceFolderWriter::~TraceFolderWriter() {
-  std::error_code ignored;
-  fs::remove_all(staging_, ignored);
+      new TraceFolderWriter(path.string(), replace, std::move(staged)));
 }
 
 absl::Status TraceFolderWriter::WriteFiles(const TraceFolder& trace) const {
@@ -179,7 +106,7 @@ absl::Status TraceFolderWriter::WriteFiles(const TraceFolder& trace) const {
                                               &device);
   const auto write = [this](const std::string& name,
                             const std::string& content) {
-    return Write(absl::StrCat(staging_, "/", name), content);
+    return Write(absl::StrCat(staged_->path(), "/", name), content);
   };
   const auto samples = [&trace](const std::vector<Sample>& of) {
     return FormatTrace(trace.spec, trace.candidates, of);
@@ -195,26 +122,17 @@ absl::Status TraceFolderWriter::WriteFiles(const TraceFolder& trace) const {
   const std::string readme = absl::StrCat(dir_, "/", kReadme);
   std::error_code error;
   if (fs::exists(readme, error)) {
-    fs::copy_file(readme, absl::StrCat(staging_, "/", kReadme), error);
+    fs::copy_file(readme, absl::StrCat(staged_->path(), "/", kReadme), error);
     if (error) return FileError("cannot copy", readme, error.value());
   }
-  return Sync(staging_);
-}
-
-absl::Status TraceFolderWriter::Swap() const {
-  std::error_code ignored;
-  // An empty folder, or none, is replaced in one step.
-  if (!fs::exists(dir_, ignored) || fs::is_empty(dir_, ignored)) {
-    if (rename(staging_.c_str(), dir_.c_str()) == 0) return absl::OkStatus();
-    return FileError("cannot write", dir_, errno);
-  }
-  return Exchange(staging_, dir_);
+  return absl::OkStatus();
 }
 
 absl::Status TraceFolderWriter::Commit(const TraceFolder& trace) {
   RETURN_IF_ERROR(WriteFiles(trace));
-  RETURN_IF_ERROR(Swap());
-  return Sync(fs::path(dir_).parent_path().string());
+  // Somebody else may have written there since.
+  RETURN_IF_ERROR(CheckTarget(dir_, replace_));
+  return staged_->Publish(/*replace=*/true);
 }
 
 }  // namespace wavetune

@@ -5,8 +5,7 @@
 //   RETURN_IF_ERROR(writer->Commit(trace));
 //
 // Everything is written into a folder beside `dir` that takes its place at the
-// end, by rename: a crash leaves the old trace or the new one, and at most the
-// folder beside it, which may be deleted. A README.md is kept.
+// end (base/atomic_file.h). A README.md is kept.
 //
 // Thread safety: none.
 #ifndef WAVETUNE_FORMATS_TRACE_FOLDER_WRITER_H_
@@ -18,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/atomic_file.h"
 #include "formats/trace_folder.h"
 
 namespace wavetune {
@@ -31,25 +31,20 @@ class TraceFolderWriter {
   // the folder around it cannot be written to.
   static absl::StatusOr<std::unique_ptr<TraceFolderWriter>> Open(
       const std::string& dir, bool replace);
-  // Removes what was not committed.
-  ~TraceFolderWriter();
-
-  TraceFolderWriter(const TraceFolderWriter&) = delete;
-  TraceFolderWriter& operator=(const TraceFolderWriter&) = delete;
-
   // Writes `trace`; at most once. Errors: INTERNAL or RESOURCE_EXHAUSTED (full
   // disk) naming the file; `dir` is then as it was.
   absl::Status Commit(const TraceFolder& trace);
 
  private:
-  TraceFolderWriter(std::string dir, std::string staging)
-      : dir_(std::move(dir)), staging_(std::move(staging)) {}
+  TraceFolderWriter(std::string dir, bool replace,
+                    std::unique_ptr<StagedFolder> staged)
+      : dir_(std::move(dir)), replace_(replace), staged_(std::move(staged)) {}
 
   absl::Status WriteFiles(const TraceFolder& trace) const;
-  absl::Status Swap() const;
 
   const std::string dir_;
-  const std::string staging_;
+  const bool replace_;
+  const std::unique_ptr<StagedFolder> staged_;  // Removed if not committed.
 };
 
 }  // namespace wavetune

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/atomic_file.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
 #include "cli/format.h"
 #include "cli/json.h"
-#include "cli/report/output_file.h"
 #include "cli/table_lookup.h"
 #include "cli/text_table.h"
 #include "model/kernel/kernel_spec.h"
@@ -297,8 +297,8 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
 }
 
 absl::Status RunSave(CommandContext& context, const Options& options) {
-  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
-                   OutputFile::Open(options.out));
+  ASSIGN_OR_RETURN(std::unique_ptr<StagedFile> file,
+                   StagedFile::Open(options.out));
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(
       v1::GetTableResponse response,

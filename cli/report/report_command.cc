@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
@@ -10,7 +11,6 @@
 #include "cli/number_option.h"
 #include "cli/problem_arguments.h"
 #include "cli/report/baselines.h"
-#include "cli/report/output_file.h"
 #include "cli/report/report_json.h"
 #include "cli/report/report_page.h"
 #include "cli/report/report_source.h"
@@ -95,8 +95,8 @@ absl::Status Run(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(const MapOptions map, ParseMapOptions(options));
   ASSIGN_OR_RETURN(const std::vector<BaselineFile> baselines,
                    ParseBaselineArguments(options.baselines));
-  ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
-                   OutputFile::Open(options.out));
+  ASSIGN_OR_RETURN(const std::unique_ptr<StagedFile> file,
+                   StagedFile::Open(options.out));
   ASSIGN_OR_RETURN(ReportInput input, Gather(context, options));
   ASSIGN_OR_RETURN(input.baselines, ReadBaselines(baselines, input));
   input.created = absl::FormatTime("%Y-%m-%d %H:%M",

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/digest.h"
-#include "base/whole_file.h"
 #include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -438,7 +438,7 @@ TEST_F(ClientWatchTest, NoFileTakesThePlaceOfAWithdrawnTable) {
   const testing::TemporaryFolder folder;
   const FetchedTable older = Serve(ServedDelta(9));
   const std::string file = folder.path() + "/older.table";
-  ASSERT_TRUE(PublishWholeFile(file, older.payload).ok());
+  ASSERT_FALSE(WriteFileAtomically(file, older.payload));
   const auto with_file = [&] {
     return Client::Connect({.endpoint = node_.endpoint(),
                             .cache_dir = node_.cache_dir(),

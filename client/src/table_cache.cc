@@ -7,10 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/digest.h"
 #include "base/own_files.h"
 #include "base/status_macros.h"
-#include "base/whole_file.h"
+#include "client/src/table_files.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {
@@ -21,6 +22,13 @@ namespace fs = std::filesystem;
 auto IdentityOf(const v1::TableInfo& info) {
   return std::tie(info.kernel(), info.silicon_key(), info.environment_key(),
                   info.fingerprint());
+}
+
+absl::Status Publish(const std::string& path, absl::string_view content) {
+  const std::error_code error = WriteFileAtomically(path, content);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot write ", path, ": ", error.message()));
 }
 
 }  // namespace
@@ -70,17 +78,16 @@ absl::Status TableCache::Put(const FetchedTable& table,
         absl::StrCat("\"", table.info.digest(), "\" is no table digest"));
   RETURN_IF_ERROR(MakeFolder());
   // The payload first: an info file promises that its payload is there.
-  RETURN_IF_ERROR(
-      PublishWholeFile(Path(table.info.digest(), ".table"), table.payload));
-  RETURN_IF_ERROR(PublishWholeFile(Path(table.info.digest(), ".info"),
-                                   table.info.SerializeAsString()));
+  RETURN_IF_ERROR(Publish(Path(table.info.digest(), ".table"), table.payload));
+  RETURN_IF_ERROR(Publish(Path(table.info.digest(), ".info"),
+                          table.info.SerializeAsString()));
   if (!device_uuid.empty()) {
     v1::TableInfo device_class;
     device_class.set_device_uuid(device_uuid);
     device_class.set_silicon_key(table.info.silicon_key());
     device_class.set_environment_key(table.info.environment_key());
-    RETURN_IF_ERROR(PublishWholeFile(Path(Sha256Hex(device_uuid), ".device"),
-                                     device_class.SerializeAsString()));
+    RETURN_IF_ERROR(Publish(Path(Sha256Hex(device_uuid), ".device"),
+                            device_class.SerializeAsString()));
   }
   std::error_code error;
   fs::remove(Path(table.info.digest(), ".withdrawn"), error);
@@ -104,20 +111,19 @@ absl::Status TableCache::Withdraw(const std::string& digest,
     return absl::InvalidArgumentError(
         absl::StrCat("\"", digest, "\" is no table digest"));
   RETURN_IF_ERROR(MakeFolder());
-  return PublishWholeFile(Path(digest, ".withdrawn"), why);
+  return Publish(Path(digest, ".withdrawn"), why);
 }
 
 std::string TableCache::WhyWithdrawn(const std::string& digest) const {
   if (dir_.empty() || !IsSha256Hex(digest)) return "";
-  return ReadWholeFile(Path(digest, ".withdrawn"), kMaxPayloadBytes,
-                       InputKind::kOwnFile)
+  return ReadTableFile(Path(digest, ".withdrawn"), InputKind::kOwnFile)
       .value_or("");
 }
 
 absl::Status TableCache::PutSet(const TableSet& set) const {
   if (dir_.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(MakeFolder());
-  return PublishWholeFile(Path(set.Digest(), ".set"), set.ToString());
+  return Publish(Path(set.Digest(), ".set"), set.ToString());
 }
 
 absl::StatusOr<TableSet> TableCache::GetSet(const std::string& digest) const {
@@ -125,7 +131,7 @@ absl::StatusOr<TableSet> TableCache::GetSet(const std::string& digest) const {
     return absl::NotFoundError(absl::StrCat("no cached table set ", digest));
   const std::string path = Path(digest, ".set");
   ASSIGN_OR_RETURN(const std::string text,
-                   ReadWholeFile(path, kMaxPayloadBytes, InputKind::kOwnFile));
+                   ReadTableFile(path, InputKind::kOwnFile));
   absl::StatusOr<TableSet> set = TableSet::Parse(text);
   if (set.ok() && set->Digest() == digest) return set;
   std::error_code error;
@@ -152,10 +158,9 @@ absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {
     return absl::NotFoundError(absl::StrCat("no cached table ", digest));
   FetchedTable table;
   ASSIGN_OR_RETURN(table.payload,
-                   ReadWholeFile(Path(digest, ".table"), kMaxPayloadBytes,
-                                 InputKind::kOwnFile));
-  absl::StatusOr<std::string> info = ReadWholeFile(
-      Path(digest, ".info"), kMaxPayloadBytes, InputKind::kOwnFile);
+                   ReadTableFile(Path(digest, ".table"), InputKind::kOwnFile));
+  absl::StatusOr<std::string> info =
+      ReadTableFile(Path(digest, ".info"), InputKind::kOwnFile);
   if (Sha256Hex(table.payload) != digest || !info.ok() ||
       !table.info.ParseFromString(*info)) {
     std::error_code error;
@@ -171,9 +176,8 @@ absl::StatusOr<FetchedTable> TableCache::Get(const std::string& digest) const {
 bool TableCache::Serves(const v1::TableInfo& table,
                         const std::string& device_uuid) const {
   if (table.device_uuid() == device_uuid) return true;
-  absl::StatusOr<std::string> bytes =
-      ReadWholeFile(Path(Sha256Hex(device_uuid), ".device"), kMaxPayloadBytes,
-                    InputKind::kOwnFile);
+  absl::StatusOr<std::string> bytes = ReadTableFile(
+      Path(Sha256Hex(device_uuid), ".device"), InputKind::kOwnFile);
   v1::TableInfo device_class;
   return bytes.ok() && device_class.ParseFromString(*bytes) &&
          device_class.device_uuid() == device_uuid &&
@@ -188,8 +192,8 @@ std::vector<v1::TableInfo> TableCache::ListAll() const {
   for (fs::directory_iterator it(dir_, error), end; !error && it != end;
        it.increment(error)) {
     if (it->path().extension() != ".info") continue;
-    absl::StatusOr<std::string> bytes = ReadWholeFile(
-        it->path().string(), kMaxPayloadBytes, InputKind::kOwnFile);
+    absl::StatusOr<std::string> bytes =
+        ReadTableFile(it->path().string(), InputKind::kOwnFile);
     v1::TableInfo info;
     if (!bytes.ok() || !info.ParseFromString(*bytes) ||
         info.digest() != it->path().stem().string())

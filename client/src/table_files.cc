@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/whole_file.h"
 #include "client/src/verified_table.h"
 #include "model/table/table_codec.h"
 
@@ -34,13 +33,21 @@ absl::StatusOr<std::vector<std::string>> PathsAt(const std::string& path) {
 
 }  // namespace
 
+absl::StatusOr<std::string> ReadTableFile(const std::string& path,
+                                          InputKind kind) {
+  absl::StatusOr<std::string> content =
+      ReadInputFile(path, kMaxPayloadBytes, kind);
+  if (!absl::IsResourceExhausted(content.status())) return content;
+  return absl::DataLossError(absl::StrCat(path, " is larger than any table"));
+}
+
 absl::StatusOr<TableFiles> TableFiles::Read(const std::string& path) {
   TableFiles files;
   files.path_ = path;
   absl::StatusOr<std::vector<std::string>> paths = PathsAt(path);
   if (!paths.ok()) return paths.status();
   for (const std::string& file : *paths) {
-    absl::StatusOr<std::string> payload = ReadWholeFile(file, kMaxPayloadBytes);
+    absl::StatusOr<std::string> payload = ReadTableFile(file);
     absl::StatusOr<FetchedTable> table =
         payload.ok() ? FromPayload(*std::move(payload)) : payload.status();
     if (!table.ok()) {

@@ -13,9 +13,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/input_file.h"
 #include "client/src/table_cache.h"
 
 namespace wavetune {
+
+// Returns the content of a file that is no larger than any table. Errors: as
+// ReadInputFile, but DATA_LOSS for a larger one.
+absl::StatusOr<std::string> ReadTableFile(const std::string& path,
+                                          InputKind kind = InputKind::kFile);
 
 class TableFiles {
  public:

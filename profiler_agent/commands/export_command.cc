@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "profiler_agent/commands/export_folder.h"
 #include "profiler_agent/commands/export_plan.h"
-#include "profiler_agent/commands/folder_writer.h"
 
 #ifdef WAVETUNE_HAVE_CUDA
 #include <algorithm>
@@ -182,8 +182,7 @@ void Print(std::ostream& out, const ExportCommandOptions& options,
 absl::Status RunExportCommand(const ExportCommandOptions& options,
                               std::ostream& out) {
   // Before minutes of compiling.
-  RETURN_IF_ERROR(
-      CheckFolderTarget(options.out_dir, kLaunchFileName, options.force));
+  RETURN_IF_ERROR(CheckExportFolder(options.out_dir, options.force));
   ASSIGN_OR_RETURN(const KernelFolder folder,
                    LoadKernelFolder(options.kernel_dir));
   ASSIGN_OR_RETURN(const std::string payload,
@@ -198,8 +197,7 @@ absl::Status RunExportCommand(const ExportCommandOptions& options,
   ASSIGN_OR_RETURN(auto files,
                    CompileAll(*device, folder, options.threads, file));
   files[kLaunchFileName] = FormatLaunchFile(file);
-  RETURN_IF_ERROR(
-      WriteFolder(options.out_dir, files, kLaunchFileName, options.force));
+  RETURN_IF_ERROR(WriteExportFolder(options.out_dir, files, options.force));
   Print(out, options, folder.spec, file);
   return absl::OkStatus();
 }

@@ -1,18 +1,14 @@
 #include "profiler_agent/measure/program_cache.h"
 
-#include <atomic>
-#include <cerrno>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/digest.h"
 
 namespace wavetune {
@@ -21,13 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kDigestDigits = 64;
-
-// A name no other writer uses, in this process or another.
-std::string TemporarySuffix() {
-  static std::atomic<uint64_t> counter = 0;
-  static const uint64_t process = std::random_device()();
-  return absl::StrCat(".", process, ".", counter++, ".tmp");
-}
 
 // The same words for each program, so that a log need not repeat them.
 absl::Status CannotKeep(const std::string& directory,
@@ -78,26 +67,9 @@ absl::Status ProgramCache::Store(const std::string& key,
   if (directory_.empty()) return absl::OkStatus();
   std::error_code error;
   fs::create_directories(directory_, error);
-  const std::string path = PathOf(key);
-  const std::string temporary = path + TemporarySuffix();
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file << Sha256Hex(program);
-    file.write(program.data(), static_cast<std::streamsize>(program.size()));
-    file.close();
-    if (!file) {
-      const int reason = errno;
-      fs::remove(temporary, error);
-      return CannotKeep(directory_, std::strerror(reason));
-    }
-  }
-  fs::rename(temporary, path, error);
-  if (error) {
-    const std::string reason = error.message();
-    fs::remove(temporary, error);
-    return CannotKeep(directory_, reason);
-  }
-  return absl::OkStatus();
+  error = WriteFileAtomically(PathOf(key),
+                              absl::StrCat(Sha256Hex(program), program));
+  return error ? CannotKeep(directory_, error.message()) : absl::OkStatus();
 }
 
 void ProgramCache::Remove(const std::string& key) const {
