@@ -1,5 +1,6 @@
 #include "base/csv_text.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,21 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<absl::string_view> Cells(absl::string_view line) {
-  std::vector<absl::string_view> cells;
-  SplitCells(line, cells);
-  return cells;
+  CsvReader csv(line, "text");
+  return csv.ReadHeader().ok() ? csv.header()
+                               : std::vector<absl::string_view>{};
+}
+
+std::string HeaderFault(absl::string_view text) {
+  const absl::Status status = CsvReader(text, "trace").ReadHeader();
+  EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+  return std::string(status.message());
 }
 
 TEST(CsvTextTest, AByteOrderMarkIsNoPartOfTheFirstName) {
-  EXPECT_EQ(WithoutByteOrderMark("\xef\xbb\xbfm,n"), "m,n");
-  EXPECT_EQ(WithoutByteOrderMark("m,n"), "m,n");
-  EXPECT_EQ(WithoutByteOrderMark(""), "");
+  EXPECT_THAT(Cells("\xef\xbb\xbfm,n"), ElementsAre("m", "n"));
+  EXPECT_THAT(Cells("m,n"), ElementsAre("m", "n"));
+  EXPECT_THAT(Cells("\xef\xbb\xbf"), IsEmpty());
 }
 
 TEST(CsvTextTest, QuotedCellsMayHoldCommas) {
@@ -30,7 +37,6 @@ TEST(CsvTextTest, QuotedCellsMayHoldCommas) {
   EXPECT_THAT(Cells("\"5,0,7\",512"), ElementsAre("5,0,7", "512"));
   EXPECT_THAT(Cells("x, \" y, z \" "), ElementsAre("x", "y, z"));
   EXPECT_THAT(Cells("a,"), ElementsAre("a", ""));
-  EXPECT_THAT(Cells(""), ElementsAre(""));
 }
 
 TEST(CsvTextTest, AQuoteThatDoesNotEndIsACharacter) {
@@ -39,11 +45,59 @@ TEST(CsvTextTest, AQuoteThatDoesNotEndIsACharacter) {
 }
 
 TEST(CsvTextTest, AColumnNamedTwiceIsRefused) {
-  EXPECT_TRUE(CheckColumnNames({"m", "n", "", ""}).ok());
-  const absl::Status twice = CheckColumnNames({"m", "n", "M"});
-  EXPECT_TRUE(absl::IsInvalidArgument(twice));
-  EXPECT_THAT(std::string(twice.message()),
-              HasSubstr("columns 1 and 3 are both named 'M'"));
+  EXPECT_EQ(HeaderFault("m,n,,"), "");
+  EXPECT_THAT(HeaderFault("\nm,n,M"),
+              HasSubstr("trace line 2: columns 1 and 3 are both named 'M'"));
+}
+
+TEST(CsvTextTest, ATextWithoutLinesHasNoHeader) {
+  for (const char* text : {"", "\n \r\n"}) {
+    EXPECT_THAT(HeaderFault(text), HasSubstr("no line with column names"));
+  }
+}
+
+TEST(CsvTextTest, LinesAreCountedWithThoseThatAreSkipped) {
+  CsvReader csv("# shapes\n\nM,n\r\n#1,2\n3,4", "shapes",
+                /*has_comments=*/true);
+  ASSERT_TRUE(csv.ReadHeader().ok());
+  EXPECT_EQ(csv.Find("m"), 0);
+  EXPECT_EQ(csv.Find("k"), CsvReader::kAbsent);
+  ASSERT_TRUE(csv.Next());
+  EXPECT_EQ(csv.line(), 5);
+  EXPECT_EQ(csv.cell(1), "4");
+  EXPECT_FALSE(csv.Next());
+}
+
+TEST(CsvTextTest, FaultsNameLineAndColumn) {
+  CsvReader csv("m,us\n1,x\n1\n", "trace");
+  ASSERT_TRUE(csv.ReadHeader().ok());
+  ASSERT_TRUE(csv.Next());
+  EXPECT_TRUE(csv.CheckWidth().ok());
+  int64_t m = 0;
+  EXPECT_TRUE(csv.ReadInteger(0, m).ok());
+  EXPECT_EQ(m, 1);
+  double us = 0;
+  EXPECT_EQ(csv.ReadMicroseconds(1, us).message(),
+            "trace line 2: column 'us': 'x' is no latency; give microseconds "
+            "above 0");
+  ASSERT_TRUE(csv.Next());
+  EXPECT_EQ(csv.CheckWidth().message(),
+            "trace line 3: has 1 cells where the first line names 2 columns; "
+            "give one cell a column");
+}
+
+TEST(CsvTextTest, WhatIsWrittenIsRead) {
+  CsvWriter out;
+  out.Add("m", "us").AddAll(std::vector<std::string>{"note"}).EndLine();
+  out.Add(128, 3.5,
+          CsvCell("too slow, \x01"
+                  "by\n\tfar"))
+      .EndLine();
+  EXPECT_EQ(out.text(), "m,us,note\n128,3.5,too slow; by far\n");
+  CsvReader in(out.text(), "text");
+  ASSERT_TRUE(in.ReadHeader().ok());
+  ASSERT_TRUE(in.Next());
+  EXPECT_EQ(in.cell(2), "too slow; by far");
 }
 
 TEST(CsvTextTest, ExtentsAreSeparatedBySpacesCommasOrSemicolons) {

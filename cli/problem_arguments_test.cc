@@ -208,7 +208,8 @@ TEST(ShapesFileTest, NamesEveryFaultyLine) {
   const std::string text(shapes.status().message());
   EXPECT_TRUE(absl::IsInvalidArgument(shapes.status()));
   EXPECT_THAT(text, HasSubstr("line 3"));
-  EXPECT_THAT(text, HasSubstr("line 4: has 2 cells, not 3"));
+  EXPECT_THAT(text,
+              HasSubstr("line 4: has 2 cells where the first line names 3"));
   EXPECT_THAT(text, HasSubstr("line 5"));
 }
 

@@ -5,11 +5,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/csv_text.h"
 #include "base/status_macros.h"
 #include "cli/problem_arguments.h"
@@ -18,57 +15,52 @@
 namespace wavetune::cli {
 namespace {
 
-constexpr size_t kNoColumn = static_cast<size_t>(-1);
-
 class Reader {
  public:
-  explicit Reader(const KernelSpec& spec) : spec_(spec) {}
+  Reader(const KernelSpec& spec, absl::string_view csv)
+      : spec_(spec), csv_(csv, "shapes", /*has_comments=*/true) {}
 
-  absl::Status ReadHeader(absl::string_view line) {
-    SplitCells(line, header_);
-    RETURN_IF_ERROR(CheckColumnNames(header_));
+  absl::Status ReadHeader() {
+    RETURN_IF_ERROR(csv_.ReadHeader());
     std::vector<std::string> missing;
-    std::set<size_t> used;
+    std::set<int> used;
     for (const Dimension& dimension : spec_.dimensions) {
-      columns_.push_back(Find(dimension.name));
-      if (columns_.back() == kNoColumn) missing.push_back(dimension.name);
+      columns_.push_back(csv_.Find(dimension.name));
+      if (columns_.back() == CsvReader::kAbsent)
+        missing.push_back(dimension.name);
       used.insert(columns_.back());
     }
-    specialisation_ = Find("specialisation");
+    specialisation_ = csv_.Find("specialisation");
     used.insert(specialisation_);
-    for (size_t i = 0; i < header_.size() && label_ == kNoColumn; ++i) {
+    const int size = static_cast<int>(csv_.header().size());
+    for (int i = 0; i < size && label_ == CsvReader::kAbsent; ++i) {
       if (used.count(i) == 0) label_ = i;
     }
     if (missing.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the first line names no column for ", absl::StrJoin(missing, ", "),
-        "; it has ", absl::StrJoin(header_, ", ")));
+    return csv_.Fault(absl::StrCat("the first line names no column for ",
+                                   absl::StrJoin(missing, ", "), "; it has ",
+                                   absl::StrJoin(csv_.header(), ", ")));
   }
 
-  Shape ReadLine(absl::string_view line, std::vector<std::string>& faults) {
-    SplitCells(line, cells_);
+  bool Next() { return csv_.Next(); }
+  int64_t line() const { return csv_.line(); }
+
+  Shape ReadLine(std::vector<std::string>& faults) {
     Shape shape;
-    if (cells_.size() != header_.size()) {
-      faults.push_back(
-          absl::StrCat("has ", cells_.size(), " cells, not ", header_.size()));
+    if (std::string fault = csv_.WidthFault(); !fault.empty()) {
+      faults.push_back(std::move(fault));
       return shape;
     }
-    if (label_ != kNoColumn) shape.label = std::string(cells_[label_]);
+    if (label_ != CsvReader::kAbsent)
+      shape.label = std::string(csv_.cell(label_));
     for (size_t i = 0; i < spec_.dimensions.size(); ++i)
-      ReadExtents(spec_.dimensions[i], cells_[columns_[i]], &shape.problem,
+      ReadExtents(spec_.dimensions[i], csv_.cell(columns_[i]), &shape.problem,
                   faults);
     shape.problem.specialisation = SpecialisationOfLine();
     return shape;
   }
 
  private:
-  size_t Find(absl::string_view name) const {
-    for (size_t i = 0; i < header_.size(); ++i) {
-      if (absl::EqualsIgnoreCase(header_[i], name)) return i;
-    }
-    return kNoColumn;
-  }
-
   static void ReadExtents(const Dimension& dimension, absl::string_view cell,
                           Problem* problem, std::vector<std::string>& faults) {
     if (!dimension.repeated) {
@@ -87,14 +79,15 @@ class Reader {
     return std::all_of(
         specialisation.defines.begin(), specialisation.defines.end(),
         [this](const std::pair<const std::string, std::string>& define) {
-          const size_t column = Find(define.first);
-          return column != kNoColumn && cells_[column] == define.second;
+          const int column = csv_.Find(define.first);
+          return column != CsvReader::kAbsent &&
+                 csv_.cell(column) == define.second;
         });
   }
 
   std::string SpecialisationOfLine() const {
-    if (specialisation_ != kNoColumn)
-      return std::string(cells_[specialisation_]);
+    if (specialisation_ != CsvReader::kAbsent)
+      return std::string(csv_.cell(specialisation_));
     for (const Specialisation& specialisation : spec_.specialisations) {
       if (!specialisation.defines.empty() && Matches(specialisation))
         return specialisation.name;
@@ -103,11 +96,10 @@ class Reader {
   }
 
   const KernelSpec& spec_;
-  std::vector<absl::string_view> header_;
-  std::vector<absl::string_view> cells_;
-  std::vector<size_t> columns_;
-  size_t specialisation_ = kNoColumn;
-  size_t label_ = kNoColumn;
+  CsvReader csv_;
+  std::vector<int> columns_;
+  int specialisation_ = CsvReader::kAbsent;
+  int label_ = CsvReader::kAbsent;
 };
 
 std::string Quoted(const std::vector<std::string>& names) {
@@ -130,27 +122,14 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(
     return absl::InvalidArgumentError(
         absl::StrCat("kernel \"", spec.name, "\" has no specialisation \"",
                      specialisation, "\"; it has ", Quoted(names)));
-  Reader reader(spec);
+  Reader reader(spec, csv);
+  RETURN_IF_ERROR(reader.ReadHeader());
   std::vector<Shape> shapes;
   std::set<Problem> seen;
   std::vector<std::string> faults;
-  int number = 0;
-  bool has_header = false;
-  for (absl::string_view line :
-       absl::StrSplit(WithoutByteOrderMark(csv), '\n')) {
-    ++number;
-    line = absl::StripAsciiWhitespace(line);
-    if (line.empty() || line[0] == '#') continue;
-    if (!has_header) {
-      const absl::Status status = reader.ReadHeader(line);
-      if (!status.ok())
-        return absl::InvalidArgumentError(
-            absl::StrCat("shapes: line ", number, ": ", status.message()));
-      has_header = true;
-      continue;
-    }
+  while (reader.Next()) {
     std::vector<std::string> line_faults;
-    Shape shape = reader.ReadLine(line, line_faults);
+    Shape shape = reader.ReadLine(line_faults);
     std::string& own = shape.problem.specialisation;
     if (own.empty()) own = specialisation;
     if (line_faults.empty() && !is_known(own))
@@ -160,7 +139,7 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(
                       : absl::StrCat("names the specialisation \"", own,
                                      "\"; the kernel has ", Quoted(names)));
     for (const std::string& fault : line_faults)
-      faults.push_back(absl::StrCat("line ", number, ": ", fault));
+      faults.push_back(absl::StrCat("line ", reader.line(), ": ", fault));
     if (!specialisation.empty() && own != specialisation) continue;
     if (line_faults.empty() && seen.insert(shape.problem).second)
       shapes.push_back(std::move(shape));
@@ -170,8 +149,7 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(
         absl::StrCat("shapes:\n  ", JoinFaults(faults, "\n  ")));
   if (shapes.empty())
     return absl::InvalidArgumentError(
-        "shapes: no problems; give a first line with column names and a line "
-        "per problem");
+        "shapes: no problems; give a line per problem");
   return shapes;
 }
 

@@ -11,16 +11,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
-#include "formats/trace_cells.h"
+#include "formats/kernel_columns.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {
 
-constexpr int kAbsent = TraceCells::kAbsent;
+constexpr int kAbsent = CsvReader::kAbsent;
 
 // Where a line's values stand.
 struct Columns {
@@ -50,54 +48,51 @@ class Parser {
         device_(device),
         listed_(candidates),
         specialisations_(spec.SpecialisationNames()),
-        cells_(csv),
+        csv_(csv, "trace"),
         seen_by_specialisation_(specialisations_.size()) {
     result_.candidates_by_specialisation.resize(specialisations_.size());
   }
 
   absl::StatusOr<Trace> Run() {
-    if (!cells_.Next()) {
-      return cells_.Fault("there is no line with column names; give one");
-    }
     RETURN_IF_ERROR(ReadHeader());
-    while (cells_.Next()) RETURN_IF_ERROR(ReadLine());
+    while (csv_.Next()) RETURN_IF_ERROR(ReadLine());
     return std::move(result_);
   }
 
  private:
   absl::Status ReadHeader() {
-    RETURN_IF_ERROR(cells_.CheckNames());
+    RETURN_IF_ERROR(csv_.ReadHeader());
     for (const Dimension& dimension : spec_.dimensions) {
       RETURN_IF_ERROR(
-          cells_.Require(dimension.name, columns_.dimensions.emplace_back()));
+          csv_.Require(dimension.name, columns_.dimensions.emplace_back()));
     }
     RETURN_IF_ERROR(FindCandidateColumns());
-    columns_.latency = cells_.Find("latency_us_median");
+    columns_.latency = csv_.Find("latency_us_median");
     if (columns_.latency == kAbsent) {
-      columns_.latency = cells_.Find("latency_us");
+      columns_.latency = csv_.Find("latency_us");
     }
     if (columns_.latency == kAbsent) {
-      return cells_.Fault(
+      return csv_.Fault(
           "column 'latency_us_median' or 'latency_us' is missing; add one");
     }
-    columns_.minimum = cells_.Find("latency_us_min");
-    columns_.spread = cells_.Find("relative_spread");
-    columns_.suspect = cells_.Find("suspect");
-    columns_.blocks_per_sm = cells_.Find("blocks_per_sm");
-    columns_.registers = cells_.Find("registers_per_thread");
-    columns_.shared_memory = cells_.Find("shared_memory_bytes");
+    columns_.minimum = csv_.Find("latency_us_min");
+    columns_.spread = csv_.Find("relative_spread");
+    columns_.suspect = csv_.Find("suspect");
+    columns_.blocks_per_sm = csv_.Find("blocks_per_sm");
+    columns_.registers = csv_.Find("registers_per_thread");
+    columns_.shared_memory = csv_.Find("shared_memory_bytes");
     FindVariants();
     return absl::OkStatus();
   }
 
   absl::Status FindCandidateColumns() {
-    columns_.candidate = cells_.Find("candidate");
+    columns_.candidate = csv_.Find("candidate");
     if (listed_ != nullptr && columns_.candidate != kAbsent) {
       return absl::OkStatus();
     }
     for (const Parameter& parameter : spec_.parameters) {
       RETURN_IF_ERROR(
-          cells_.Require(parameter.name, columns_.parameters.emplace_back()));
+          csv_.Require(parameter.name, columns_.parameters.emplace_back()));
     }
     return absl::OkStatus();
   }
@@ -108,7 +103,7 @@ class Parser {
       Variant variant{.name = specialisation.name, .values = {}};
       bool complete = true;
       for (const auto& [macro, value] : specialisation.defines) {
-        variant.values.emplace_back(cells_.Find(macro), value);
+        variant.values.emplace_back(csv_.Find(macro), value);
         complete &= variant.values.back().first != kAbsent;
       }
       if (complete) variants_.push_back(std::move(variant));
@@ -116,7 +111,7 @@ class Parser {
   }
 
   absl::Status ReadLine() {
-    RETURN_IF_ERROR(cells_.CheckWidth());
+    RETURN_IF_ERROR(csv_.CheckWidth());
     Sample sample;
     Candidate candidate;
     RETURN_IF_ERROR(ReadProblem(sample.problem));
@@ -138,7 +133,7 @@ class Parser {
     for (const Variant& variant : variants_) {
       if (std::all_of(variant.values.begin(), variant.values.end(),
                       [this](const std::pair<int, std::string>& value) {
-                        return cells_.cell(value.first) == value.second;
+                        return csv_.cell(value.first) == value.second;
                       })) {
         return variant.name;
       }
@@ -151,12 +146,12 @@ class Parser {
     const Dimension& declared = spec_.dimensions[dimension];
     const int column = columns_.dimensions[dimension];
     if (!absl::SimpleAtoi(text, &extent)) {
-      return cells_.CellFault(column, "is no whole number; correct it");
+      return csv_.CellFault(column, "is no whole number; correct it");
     }
     if (extent >= declared.min && extent <= declared.max) {
       return absl::OkStatus();
     }
-    return cells_.CellFault(
+    return csv_.CellFault(
         column, absl::StrCat("is outside of ", declared.min, "..", declared.max,
                              "; correct it or the range"));
   }
@@ -164,7 +159,7 @@ class Parser {
   absl::Status ReadProblem(Problem& problem) const {
     for (size_t i = 0; i < spec_.dimensions.size(); ++i) {
       const int column = columns_.dimensions[i];
-      const absl::string_view cell = cells_.cell(column);
+      const absl::string_view cell = csv_.cell(column);
       problem.extents.push_back(0);
       if (!spec_.dimensions[i].repeated) {
         RETURN_IF_ERROR(ReadExtent(i, cell, problem.extents.back()));
@@ -176,8 +171,8 @@ class Parser {
         problem.repeated.push_back(extent);
       }
       if (problem.repeated.empty()) {
-        return cells_.CellFault(
-            column, "has no extents; give them separated by spaces");
+        return csv_.CellFault(column,
+                              "has no extents; give them separated by spaces");
       }
     }
     return absl::OkStatus();
@@ -186,15 +181,15 @@ class Parser {
   absl::Status ReadListedCandidate(std::string& specialisation,
                                    Candidate& candidate) const {
     int64_t number = 0;
-    RETURN_IF_ERROR(cells_.ReadInteger(columns_.candidate, number));
+    RETURN_IF_ERROR(csv_.ReadInteger(columns_.candidate, number));
     if (number < 0 || number >= static_cast<int64_t>(listed_->size())) {
-      return cells_.CellFault(
+      return csv_.CellFault(
           columns_.candidate,
           absl::StrCat("is no candidate; ", listed_->size(), " are listed"));
     }
     const TraceCandidate& listed = (*listed_)[static_cast<size_t>(number)];
     if (listed.candidate.excluded()) {
-      return cells_.CellFault(
+      return csv_.CellFault(
           columns_.candidate,
           absl::StrCat("is excluded (", listed.candidate.excluded_reason,
                        "); drop the line"));
@@ -205,14 +200,14 @@ class Parser {
   }
 
   absl::Status ReadCandidate(Candidate& candidate) const {
-    RETURN_IF_ERROR(cells_.ReadConfiguration(spec_, columns_.parameters,
-                                             candidate.configuration));
+    RETURN_IF_ERROR(ReadConfiguration(csv_, spec_, columns_.parameters,
+                                      candidate.configuration));
     int64_t blocks = 0;
     int64_t registers = 0;
-    RETURN_IF_ERROR(cells_.ReadCount(columns_.blocks_per_sm, blocks));
-    RETURN_IF_ERROR(cells_.ReadCount(columns_.registers, registers));
-    RETURN_IF_ERROR(cells_.ReadCount(columns_.shared_memory,
-                                     candidate.shared_memory_bytes));
+    RETURN_IF_ERROR(csv_.ReadCount(columns_.blocks_per_sm, blocks));
+    RETURN_IF_ERROR(csv_.ReadCount(columns_.registers, registers));
+    RETURN_IF_ERROR(
+        csv_.ReadCount(columns_.shared_memory, candidate.shared_memory_bytes));
     candidate.registers = static_cast<int32_t>(registers);
     candidate.blocks_per_multiprocessor =
         static_cast<int32_t>(std::max<int64_t>(1, blocks));
@@ -222,21 +217,19 @@ class Parser {
   }
 
   absl::Status ReadLatency(Sample& sample) const {
-    RETURN_IF_ERROR(
-        cells_.ReadMicroseconds(columns_.latency, sample.latency_us));
+    RETURN_IF_ERROR(csv_.ReadMicroseconds(columns_.latency, sample.latency_us));
     sample.min_us = sample.latency_us;
     sample.device_time_us = sample.latency_us;
     if (columns_.minimum != kAbsent) {
-      RETURN_IF_ERROR(cells_.ReadMicroseconds(columns_.minimum, sample.min_us));
+      RETURN_IF_ERROR(csv_.ReadMicroseconds(columns_.minimum, sample.min_us));
       sample.relative_spread = std::max(
           0.0, (sample.latency_us - sample.min_us) / sample.latency_us);
     }
     if (columns_.spread != kAbsent) {
-      RETURN_IF_ERROR(
-          cells_.ReadRatio(columns_.spread, sample.relative_spread));
+      RETURN_IF_ERROR(csv_.ReadRatio(columns_.spread, sample.relative_spread));
     }
     if (columns_.suspect != kAbsent) {
-      RETURN_IF_ERROR(cells_.ReadFlag(columns_.suspect, sample.suspect));
+      RETURN_IF_ERROR(csv_.ReadFlag(columns_.suspect, sample.suspect));
     }
     return absl::OkStatus();
   }
@@ -258,24 +251,13 @@ class Parser {
   const DeviceFacts& device_;
   const std::vector<TraceCandidate>* const listed_;  // May be nullptr.
   const std::vector<std::string> specialisations_;
-  TraceCells cells_;
+  CsvReader csv_;
   Columns columns_;
   std::vector<Variant> variants_;
   std::set<Configuration> seen_;
   std::vector<std::set<Configuration>> seen_by_specialisation_;
   Trace result_;
 };
-
-std::string ProblemCells(const KernelSpec& spec, const Problem& problem) {
-  std::string cells;
-  for (size_t i = 0; i < spec.dimensions.size(); ++i) {
-    absl::StrAppend(&cells, ",",
-                    spec.dimensions[i].repeated
-                        ? absl::StrJoin(problem.repeated, " ")
-                        : absl::StrCat(problem.extents[i]));
-  }
-  return cells;
-}
 
 }  // namespace
 
@@ -306,18 +288,21 @@ std::string FormatTrace(const KernelSpec& spec,
                      return std::tie(a.second->problem, a.first) <
                             std::tie(b.second->problem, b.first);
                    });
-  std::string csv = "candidate";
-  for (const Dimension& dimension : spec.dimensions) {
-    absl::StrAppend(&csv, ",", dimension.name);
-  }
-  absl::StrAppend(&csv, ",latency_us,latency_us_min,relative_spread,suspect\n");
+  CsvWriter csv;
+  csv.Add("candidate");
+  AddDimensionNames(spec, csv);
+  csv.Add("latency_us", "latency_us_min", "relative_spread", "suspect")
+      .EndLine();
   for (const auto& [number, sample] : lines) {
-    absl::StrAppend(&csv, number, ProblemCells(spec, sample->problem));
-    absl::StrAppendFormat(&csv, ",%.5g,%.5g,%.2g,%d\n", sample->latency_us,
-                          sample->min_us, sample->relative_spread,
-                          sample->suspect ? 1 : 0);
+    csv.Add(number);
+    AddExtents(spec, sample->problem, csv);
+    csv.Add(absl::StrFormat("%.5g", sample->latency_us),
+            absl::StrFormat("%.5g", sample->min_us),
+            absl::StrFormat("%.2g", sample->relative_spread),
+            sample->suspect ? 1 : 0)
+        .EndLine();
   }
-  return csv;
+  return std::move(csv).text();
 }
 
 }  // namespace wavetune

@@ -4,11 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "formats/trace_cells.h"
+#include "formats/kernel_columns.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
@@ -17,46 +16,45 @@ namespace {
 constexpr size_t kMaxReason = 200;
 
 struct CandidateColumns {
-  int number = TraceCells::kAbsent;
-  int specialisation = TraceCells::kAbsent;
+  int number = CsvReader::kAbsent;
+  int specialisation = CsvReader::kAbsent;
   std::vector<int> parameters;
-  int tiles_per_wave = TraceCells::kAbsent;
-  int blocks_per_sm = TraceCells::kAbsent;
-  int registers = TraceCells::kAbsent;
-  int shared_memory = TraceCells::kAbsent;
-  int excluded = TraceCells::kAbsent;
+  int tiles_per_wave = CsvReader::kAbsent;
+  int blocks_per_sm = CsvReader::kAbsent;
+  int registers = CsvReader::kAbsent;
+  int shared_memory = CsvReader::kAbsent;
+  int excluded = CsvReader::kAbsent;
 };
 
 absl::StatusOr<CandidateColumns> FindColumns(const KernelSpec& spec,
-                                             const TraceCells& cells) {
+                                             const CsvReader& csv) {
   CandidateColumns columns;
-  RETURN_IF_ERROR(cells.CheckNames());
-  RETURN_IF_ERROR(cells.Require("candidate", columns.number));
+  RETURN_IF_ERROR(csv.Require("candidate", columns.number));
   if (!spec.specialisations.empty()) {
-    RETURN_IF_ERROR(cells.Require("specialisation", columns.specialisation));
+    RETURN_IF_ERROR(csv.Require("specialisation", columns.specialisation));
   }
   for (const Parameter& parameter : spec.parameters) {
     RETURN_IF_ERROR(
-        cells.Require(parameter.name, columns.parameters.emplace_back()));
+        csv.Require(parameter.name, columns.parameters.emplace_back()));
   }
-  columns.tiles_per_wave = cells.Find("capacity");
-  columns.blocks_per_sm = cells.Find("blocks_per_sm");
-  columns.registers = cells.Find("registers_per_thread");
-  columns.shared_memory = cells.Find("shared_memory_bytes");
-  columns.excluded = cells.Find("excluded");
+  columns.tiles_per_wave = csv.Find("capacity");
+  columns.blocks_per_sm = csv.Find("blocks_per_sm");
+  columns.registers = csv.Find("registers_per_thread");
+  columns.shared_memory = csv.Find("shared_memory_bytes");
+  columns.excluded = csv.Find("excluded");
   return columns;
 }
 
-absl::Status ReadFacts(const TraceCells& cells, const CandidateColumns& columns,
+absl::Status ReadFacts(const CsvReader& csv, const CandidateColumns& columns,
                        const DeviceFacts& device, Candidate& candidate) {
   int64_t blocks = 0;
   int64_t registers = 0;
-  RETURN_IF_ERROR(cells.ReadCount(columns.blocks_per_sm, blocks));
-  RETURN_IF_ERROR(cells.ReadCount(columns.registers, registers));
+  RETURN_IF_ERROR(csv.ReadCount(columns.blocks_per_sm, blocks));
+  RETURN_IF_ERROR(csv.ReadCount(columns.registers, registers));
   RETURN_IF_ERROR(
-      cells.ReadCount(columns.shared_memory, candidate.shared_memory_bytes));
+      csv.ReadCount(columns.shared_memory, candidate.shared_memory_bytes));
   RETURN_IF_ERROR(
-      cells.ReadCount(columns.tiles_per_wave, candidate.tiles_per_wave));
+      csv.ReadCount(columns.tiles_per_wave, candidate.tiles_per_wave));
   candidate.registers = static_cast<int32_t>(registers);
   candidate.blocks_per_multiprocessor =
       static_cast<int32_t>(std::max<int64_t>(1, blocks));
@@ -64,73 +62,65 @@ absl::Status ReadFacts(const TraceCells& cells, const CandidateColumns& columns,
     candidate.tiles_per_wave = int64_t{std::max(1, device.multiprocessors)} *
                                candidate.blocks_per_multiprocessor;
   }
-  if (columns.excluded != TraceCells::kAbsent) {
-    candidate.excluded_reason = std::string(cells.cell(columns.excluded));
+  if (columns.excluded != CsvReader::kAbsent) {
+    candidate.excluded_reason = std::string(csv.cell(columns.excluded));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<TraceCandidate> ReadLine(const KernelSpec& spec,
                                         const DeviceFacts& device,
-                                        const TraceCells& cells,
+                                        const CsvReader& csv,
                                         const CandidateColumns& columns,
                                         size_t expected) {
-  RETURN_IF_ERROR(cells.CheckWidth());
+  RETURN_IF_ERROR(csv.CheckWidth());
   int64_t number = 0;
-  RETURN_IF_ERROR(cells.ReadInteger(columns.number, number));
+  RETURN_IF_ERROR(csv.ReadInteger(columns.number, number));
   if (number != static_cast<int64_t>(expected)) {
-    return cells.CellFault(
+    return csv.CellFault(
         columns.number,
         absl::StrCat("is out of order; number candidates from 0 on, this is ",
                      expected));
   }
   TraceCandidate line;
-  if (columns.specialisation != TraceCells::kAbsent) {
-    line.specialisation = std::string(cells.cell(columns.specialisation));
+  if (columns.specialisation != CsvReader::kAbsent) {
+    line.specialisation = std::string(csv.cell(columns.specialisation));
     const std::vector<std::string> names = spec.SpecialisationNames();
     if (std::find(names.begin(), names.end(), line.specialisation) ==
         names.end()) {
-      return cells.CellFault(
-          columns.specialisation,
-          absl::StrCat("is no specialisation; the kernel has ",
-                       absl::StrJoin(names, ", ")));
+      return csv.CellFault(columns.specialisation,
+                           absl::StrCat("is no specialisation; the kernel has ",
+                                        absl::StrJoin(names, ", ")));
     }
   }
-  RETURN_IF_ERROR(cells.ReadConfiguration(spec, columns.parameters,
-                                          line.candidate.configuration));
-  RETURN_IF_ERROR(ReadFacts(cells, columns, device, line.candidate));
+  RETURN_IF_ERROR(ReadConfiguration(csv, spec, columns.parameters,
+                                    line.candidate.configuration));
+  RETURN_IF_ERROR(ReadFacts(csv, columns, device, line.candidate));
   return line;
 }
 
-// A reason as a cell: one line, no separators.
-std::string Cell(const std::string& reason) {
-  std::string cell = reason.substr(0, kMaxReason);
-  for (char& c : cell) {
-    if (c == ',') c = ';';
-    // Also what is left of a character that was cut.
-    if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = ' ';
-  }
-  absl::RemoveExtraAsciiWhitespace(&cell);
-  return cell.empty() && !reason.empty() ? "excluded" : cell;
+// Never empty where there is one, as an empty cell is none.
+std::string Reason(const Candidate& candidate) {
+  const std::string reason =
+      CsvCell(candidate.excluded_reason.substr(0, kMaxReason));
+  return reason.empty() && candidate.excluded() ? "excluded" : reason;
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<TraceCandidate>> ParseTraceCandidates(
-    const KernelSpec& spec, const DeviceFacts& device, absl::string_view csv) {
-  TraceCells cells(csv);
-  if (!cells.Next()) {
-    return cells.Fault("there is no line with column names; give one");
-  }
-  ASSIGN_OR_RETURN(const CandidateColumns columns, FindColumns(spec, cells));
+    const KernelSpec& spec, const DeviceFacts& device, absl::string_view text) {
+  CsvReader csv(text, "trace");
+  RETURN_IF_ERROR(csv.ReadHeader());
+  ASSIGN_OR_RETURN(const CandidateColumns columns, FindColumns(spec, csv));
   std::vector<TraceCandidate> candidates;
   std::set<std::pair<std::string, Configuration>> seen;
-  while (cells.Next()) {
+  while (csv.Next()) {
     ASSIGN_OR_RETURN(TraceCandidate line,
-                     ReadLine(spec, device, cells, columns, candidates.size()));
+                     ReadLine(spec, device, csv, columns, candidates.size()));
     if (!seen.emplace(line.specialisation, line.candidate.configuration)
              .second) {
-      return cells.Fault("names a candidate a second time; drop the line");
+      return csv.Fault("names a candidate a second time; drop the line");
     }
     candidates.push_back(std::move(line));
   }
@@ -140,27 +130,24 @@ absl::StatusOr<std::vector<TraceCandidate>> ParseTraceCandidates(
 std::string FormatTraceCandidates(
     const KernelSpec& spec, const std::vector<TraceCandidate>& candidates) {
   const bool specialised = !spec.specialisations.empty();
-  std::string csv = "candidate";
-  if (specialised) absl::StrAppend(&csv, ",specialisation");
-  for (const Parameter& parameter : spec.parameters) {
-    absl::StrAppend(&csv, ",", parameter.name);
-  }
-  absl::StrAppend(&csv,
-                  ",capacity,blocks_per_sm,registers_per_thread,"
-                  "shared_memory_bytes,excluded\n");
+  CsvWriter csv;
+  csv.Add("candidate");
+  if (specialised) csv.Add("specialisation");
+  AddParameterNames(spec, csv);
+  csv.Add("capacity", "blocks_per_sm", "registers_per_thread",
+          "shared_memory_bytes", "excluded")
+      .EndLine();
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i].candidate;
-    absl::StrAppend(&csv, i);
-    if (specialised) absl::StrAppend(&csv, ",", candidates[i].specialisation);
-    absl::StrAppend(&csv, ",",
-                    absl::StrJoin(candidate.configuration.values(), ","), ",",
-                    candidate.tiles_per_wave, ",",
-                    candidate.blocks_per_multiprocessor, ",");
-    absl::StrAppend(&csv, candidate.registers, ",",
-                    candidate.shared_memory_bytes, ",",
-                    Cell(candidate.excluded_reason), "\n");
+    csv.Add(i);
+    if (specialised) csv.Add(candidates[i].specialisation);
+    csv.AddAll(candidate.configuration.values())
+        .Add(candidate.tiles_per_wave, candidate.blocks_per_multiprocessor,
+             candidate.registers, candidate.shared_memory_bytes)
+        .Add(Reason(candidate))
+        .EndLine();
   }
-  return csv;
+  return std::move(csv).text();
 }
 
 std::vector<std::vector<Candidate>> UsableBySpecialisation(

@@ -41,7 +41,7 @@ struct TraceCandidate {
 // (formats/trace.h); a number out of order, an unknown specialisation, a
 // candidate named twice.
 absl::StatusOr<std::vector<TraceCandidate>> ParseTraceCandidates(
-    const KernelSpec& spec, const DeviceFacts& device, absl::string_view csv);
+    const KernelSpec& spec, const DeviceFacts& device, absl::string_view text);
 
 // Returns the text that ParseTraceCandidates reads. Of a reason the first 200
 // characters are kept, in one line, without commas. Cannot fail.

@@ -11,7 +11,6 @@
 #include "base/csv_text.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
-#include "formats/trace_cells.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
@@ -20,15 +19,13 @@ namespace {
 class Parser {
  public:
   Parser(const Table& table, absl::string_view csv)
-      : table_(table), cells_(csv, "decisions") {}
+      : table_(table), csv_(csv, "decisions") {}
 
   absl::StatusOr<std::vector<DecisionLine>> Run() {
-    if (!cells_.Next())
-      return cells_.Fault("there is no line with column names; give one");
     RETURN_IF_ERROR(ReadHeader());
-    while (cells_.Next()) RETURN_IF_ERROR(ReadLine());
+    while (csv_.Next()) RETURN_IF_ERROR(ReadLine());
     if (decisions_.empty())
-      return cells_.Fault(
+      return csv_.Fault(
           "there is no decision; give a line for each judged problem");
     return std::move(decisions_);
   }
@@ -41,31 +38,30 @@ class Parser {
   }
 
   absl::Status ReadHeader() {
-    RETURN_IF_ERROR(cells_.CheckNames());
+    RETURN_IF_ERROR(csv_.ReadHeader());
     for (const Dimension& dimension : table_.dimensions)
-      RETURN_IF_ERROR(
-          cells_.Require(dimension.name, dimensions_.emplace_back()));
+      RETURN_IF_ERROR(csv_.Require(dimension.name, dimensions_.emplace_back()));
     for (const std::string& parameter : table_.parameters)
-      RETURN_IF_ERROR(cells_.Require(parameter, parameters_.emplace_back()));
+      RETURN_IF_ERROR(csv_.Require(parameter, parameters_.emplace_back()));
     if (HasSpecialisations())
-      RETURN_IF_ERROR(cells_.Require("specialisation", specialisation_));
+      RETURN_IF_ERROR(csv_.Require("specialisation", specialisation_));
     return absl::OkStatus();
   }
 
   absl::Status ReadLine() {
-    RETURN_IF_ERROR(cells_.CheckWidth());
-    DecisionLine decision{.line = cells_.line()};
+    RETURN_IF_ERROR(csv_.CheckWidth());
+    DecisionLine decision{.line = csv_.line()};
     RETURN_IF_ERROR(ReadSpecialisation(decision.problem.specialisation));
     for (size_t i = 0; i < dimensions_.size(); ++i)
       RETURN_IF_ERROR(ReadExtents(i, decision.problem));
     std::vector<int64_t> values(parameters_.size());
     for (size_t i = 0; i < parameters_.size(); ++i)
-      RETURN_IF_ERROR(cells_.ReadInteger(parameters_[i], values[i]));
+      RETURN_IF_ERROR(csv_.ReadInteger(parameters_[i], values[i]));
     decision.configuration = Configuration(values);
     const auto [first, inserted] =
         lines_.emplace(decision.problem, decision.line);
     if (!inserted)
-      return cells_.Fault(
+      return csv_.Fault(
           absl::StrCat(FormatProblem(table_.dimensions, decision.problem),
                        " was decided in line ", first->second,
                        " already; keep one of the two"));
@@ -74,14 +70,14 @@ class Parser {
   }
 
   absl::Status ReadSpecialisation(std::string& specialisation) const {
-    if (specialisation_ == TraceCells::kAbsent) return absl::OkStatus();
-    specialisation = std::string(cells_.cell(specialisation_));
+    if (specialisation_ == CsvReader::kAbsent) return absl::OkStatus();
+    specialisation = std::string(csv_.cell(specialisation_));
     if (std::any_of(table_.sub_tables.begin(), table_.sub_tables.end(),
                     [&](const SubTable& sub) {
                       return sub.specialisation == specialisation;
                     }))
       return absl::OkStatus();
-    return cells_.CellFault(
+    return csv_.CellFault(
         specialisation_,
         absl::StrCat("is no specialisation of the table; it has ",
                      absl::StrJoin(table_.sub_tables, ", ",
@@ -94,20 +90,20 @@ class Parser {
     const int column = dimensions_[dimension];
     problem.extents.push_back(0);
     if (!table_.dimensions[dimension].repeated)
-      return cells_.ReadInteger(column, problem.extents.back());
-    for (const absl::string_view element : SplitExtents(cells_.cell(column))) {
+      return csv_.ReadInteger(column, problem.extents.back());
+    for (const absl::string_view element : SplitExtents(csv_.cell(column))) {
       if (!absl::SimpleAtoi(element, &problem.repeated.emplace_back()))
-        return cells_.CellFault(
+        return csv_.CellFault(
             column, "has an element that is no whole number; correct it");
     }
     return absl::OkStatus();
   }
 
   const Table& table_;
-  TraceCells cells_;
+  CsvReader csv_;
   std::vector<int> dimensions_;  // Columns.
   std::vector<int> parameters_;
-  int specialisation_ = TraceCells::kAbsent;
+  int specialisation_ = CsvReader::kAbsent;
   std::map<Problem, int64_t> lines_;
   std::vector<DecisionLine> decisions_;
 };
