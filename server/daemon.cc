@@ -116,10 +116,8 @@ void GiveMemoryBack() {
   // from ending no longer than this.
   pollfd log{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   const auto patience = std::chrono::milliseconds(kLogPatience);
-  if (::poll(&log, 1, static_cast<int>(patience.count())) == 1) {
+  if (::poll(&log, 1, static_cast<int>(patience.count())) == 1)
     Log(LogLevel::kError, "socket", absl::StrCat(reason, ". The daemon ends"));
-    FlushLog();
-  }
   std::_Exit(EXIT_FAILURE);
 }
 

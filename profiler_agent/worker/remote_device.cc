@@ -1,5 +1,6 @@
 #include "profiler_agent/worker/remote_device.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
