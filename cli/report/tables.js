@@ -62,7 +62,7 @@ function addPortfolioTable(parent, part) {
   const {body} = section(parent, 'portfolio', 'Portfolio',
       'The candidates that the table may choose. C is how many work tiles run at once.' + commonText(part));
   const headings = [['', ''], ...shown.map((i) => [report.parameters[i], 'number']), ['C', 'number'],
-    ['registers', 'number'], ['local memory', 'number']];
+    ['registers', 'number'], ['shared memory', 'number']];
   if (part.representative > 0) headings.push([`chosen at (of ${part.representative})`, 'number']);
   const rows = part.facts.map((facts, index) => {
     const row = [
