@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/measure/power_cap_history.h"
+#include "profiler_agent/measure/clock_settling.h"
 #include "profiler_agent/measure/prepare_batch.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 

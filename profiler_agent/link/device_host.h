@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "profiler_agent/link/batch_executor.h"
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/measure/power_cap_history.h"
+#include "profiler_agent/measure/clock_settling.h"
 
 namespace wavetune {
 

@@ -5,8 +5,44 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune {
+
+int LoadLevel(const KernelSpec& spec, const Problem& problem) {
+  double bytes = 0;
+  for (const Argument& argument : spec.arguments) {
+    if (argument.role == ArgumentRole::kScalar) continue;
+    bytes += static_cast<double>(Evaluate(argument.size, problem.View(),
+                                          spec.default_configuration)) *
+             static_cast<double>(ElementBytes(argument.type));
+  }
+  const Coordinates coordinates =
+      MapProblem(spec.MappingOf(problem.specialisation), problem.View(),
+                 spec.default_configuration);
+  const double iterations =
+      std::max<double>(1, static_cast<double>(coordinates.total_iterations));
+  return std::ilogb(iterations * (iterations / std::max<double>(1, bytes)));
+}
+
+namespace {
+
+// An H200 counts 1,950 MHz while it does next to nothing, 1,780-1,840 at loads
+// that NVML says have 1,980, and 1,200-1,650 at the power limit.
+constexpr double kLow = 0.85;
+
+}  // namespace
+
+void PowerCapHistory::See(const LaunchTimes& times) {
+  highest_clock_mhz_ = std::max(highest_clock_mhz_, times.sm_clock_mhz);
+}
+
+bool PowerCapHistory::IsLow(double clock_mhz) const {
+  return clock_mhz < kLow * highest_clock_mhz_;
+}
+
 namespace {
 
 // A burst that reports less cannot keep us waiting for ever.

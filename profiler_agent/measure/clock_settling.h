@@ -1,32 +1,83 @@
-// ClockSettling: makes bursts of one load comparable though the clocks move.
+// Load levels: makes bursts of one load comparable though the clocks move.
 //
 // Why: an accelerator at its power limit lowers its clocks, but only after its
 // load went on for about a tenth of a second, and keeps them low for a while
-// after that. In a batch of all kinds of problems a small product seemed up to
-// 30 % slower just after a large one, and large products up to 20 % faster at
-// first; even alone, the clock at the limit wanders by some per cent (H200).
-// So problems are measured by level (load_level.h), lightest first:
+// after that. So problems are measured by level, lightest first:
 // - a level of which nothing is known yet is tried with the default
 //   configuration, until the clock has settled to what such a load gets;
 // - of a level that runs into the limit each burst's times are taken to that
 //   clock: what works at the limit computes, and takes as many cycles at any
-//   clock. Of products in bf16 of 170 us and more log(time) went with -0.93 to
-//   -1.06 log(clock), of 35 us with -0.92, and what cycles left to explain was
-//   0.1-0.3 % (sd) where times varied by 1.5-6 %;
+//   clock;
 // - of any other level nothing counts while the clocks are still low. Its times
-//   stay as they are: what waits for memory does not go with the clock (-0.1).
+//   stay as they are: what waits for memory does not go with the clock.
+// Evidence: docs/decisions/0012-load-levels.md.
 //
-// Thread safety: one thread.
+// Thread safety: LoadLevel is pure; objects are for one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_CLOCK_SETTLING_H_
 #define WAVETUNE_PROFILER_AGENT_MEASURE_CLOCK_SETTLING_H_
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/measure/power_cap_history.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 
+struct KernelSpec;
+
+// LoadLevel: how long and how hard a problem makes a device work, in octaves.
+//
+// Why: what runs into the power limit is measured apart from what does not
+// (ClockSettling), and that has to be guessed before anything ran. Short
+// launches do not, as the host pauses between them, and launches that wait for
+// memory draw less.
+
+// Returns floor(log2(work * intensity)): the work in main-loop iterations of
+// the default configuration, the intensity in these over the bytes of all
+// buffers. Levels compare problems of one kernel, nothing else. Extents must be
+// >= 1. Cannot fail. The clock of the default
+// configuration goes with it (docs/decisions/0012-load-levels.md).
+// Source: operational intensity (Williams, Waterman, Patterson, "Roofline: an
+//         insightful visual performance model", CACM 52(4), 2009). Deviation:
+//         iterations instead of operations, as no kernel says what one costs.
+int LoadLevel(const KernelSpec& spec, const Problem& problem);
+
+// PowerCapHistory: at which clocks a device runs which loads, and which of them
+// run into its power limit, as learned while it measures. Kept from batch to
+// batch; a worker that is new to a device learns it in a few seconds.
+class PowerCapHistory {
+ public:
+  // What is known of a LoadLevel.
+  struct Level {
+    double clock_mhz = 0;  // That its default configuration settled to.
+    bool capped = false;   // It runs into the limit.
+  };
+
+  // One kernel's levels.
+  using Levels = std::map<int, Level>;
+
+  // Returns what is known of a kernel; stays valid. `fingerprint` as in
+  // LoadedKernel.
+  Levels& Of(const std::string& fingerprint) { return kernels_[fingerprint]; }
+
+  // Takes a burst's clock, which must be known. Cannot fail.
+  void See(const LaunchTimes& times);
+
+  // Whether a burst said its clock.
+  bool knows_clocks() const { return highest_clock_mhz_ > 0; }
+
+  // Returns whether a clock is so far below the highest seen that only a limit
+  // can hold it there. Cannot fail.
+  bool IsLow(double clock_mhz) const;
+
+ private:
+  std::map<std::string, Levels> kernels_;
+  int32_t highest_clock_mhz_ = 0;
+};
+
+// Makes the bursts of a batch comparable, as said above.
 class ClockSettling {
  public:
   // Of the problems of one specialisation in a batch, whose levels come one

@@ -4,9 +4,64 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
+#include "profiler_agent/measure/tiny_kernel.h"
 
 namespace wavetune {
 namespace {
+
+// Two buffers of n * k floats and of n; the default configuration has tiles of
+// 64 and 32 iterations' worth of k.
+KernelSpec Spec() {
+  KernelSpec spec = TinyKernel("fake").spec;
+  spec.arguments = {{.name = "in",
+                     .size = Expression::Product({Expression::OfDimension(0),
+                                                  Expression::OfDimension(1)})},
+                    {.name = "out",
+                     .role = ArgumentRole::kOutput,
+                     .size = Expression::OfDimension(0)},
+                    {.name = "n",
+                     .role = ArgumentRole::kScalar,
+                     .size = Expression::Constant(1'000'000)}};
+  return spec;
+}
+
+Problem AtExtents(int64_t n, int64_t k) { return {{n, k}, {}, "plain"}; }
+
+TEST(LoadLevelTest, IsTheOctaveOfWorkTimesIntensity) {
+  // 1 tile of 4 iterations over 4 * (64 * 128 + 64) bytes: 16 / 33,024.
+  EXPECT_EQ(LoadLevel(Spec(), AtExtents(64, 128)), -12);
+  // Four times the work, four times the bytes.
+  EXPECT_EQ(LoadLevel(Spec(), AtExtents(256, 128)), -10);
+}
+
+TEST(LoadLevelTest, WhatNeedsLessMemoryIsHarder) {
+  // One row: the tile is computed all the same, 4 over 4 * (128 + 1) bytes.
+  EXPECT_EQ(LoadLevel(Spec(), AtExtents(1, 128)), -6);
+}
+
+TEST(LoadLevelTest, WithoutBuffersThereIsALevelStill) {
+  EXPECT_EQ(LoadLevel(TinyKernel("fake").spec, AtExtents(64, 4096)), 14);
+}
+
+TEST(PowerCapHistoryTest, LowIsFarBelowTheHighestClockSeen) {
+  PowerCapHistory history;
+  EXPECT_FALSE(history.knows_clocks());
+  EXPECT_FALSE(history.IsLow(1400));
+  history.See({.launch_us = {100}, .sm_clock_mhz = 1980});
+  history.See({.launch_us = {100}, .sm_clock_mhz = 1400});
+  EXPECT_TRUE(history.knows_clocks());
+  EXPECT_TRUE(history.IsLow(1400));
+  EXPECT_FALSE(history.IsLow(1790));
+  EXPECT_FALSE(history.IsLow(1980));
+}
+
+TEST(PowerCapHistoryTest, EachKernelHasLevelsOfItsOwn) {
+  PowerCapHistory history;
+  history.Of("f1")[3] = {.clock_mhz = 1400, .capped = true};
+  EXPECT_TRUE(history.Of("f1").at(3).capped);
+  EXPECT_TRUE(history.Of("f2").empty());
+}
 
 constexpr int32_t kFull = 1980;
 constexpr int32_t kLow = 1400;
@@ -200,4 +255,5 @@ TEST_F(ClockSettlingTest, BrokenTimesAreLeftToTheMeasurement) {
 }
 
 }  // namespace
+
 }  // namespace wavetune

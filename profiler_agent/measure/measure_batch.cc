@@ -12,7 +12,6 @@
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/clock_settling.h"
 #include "profiler_agent/measure/environment_error.h"
-#include "profiler_agent/measure/load_level.h"
 #include "profiler_agent/measure/measurement.h"
 
 namespace wavetune {

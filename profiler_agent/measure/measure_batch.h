@@ -14,8 +14,8 @@
 #include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 #include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/clock_settling.h"
 #include "profiler_agent/measure/cool_down.h"
-#include "profiler_agent/measure/power_cap_history.h"
 #include "profiler_agent/measure/stopping_rule.h"
 
 namespace wavetune {
@@ -47,7 +47,7 @@ using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 // UNAVAILABLE when the device was lost. What was reported stays valid, and what
 // met the rule by then is reported before either.
 //
-// An accelerator takes the problems level by level (load_level.h), and bursts
+// An accelerator takes the problems level by level (LoadLevel), and bursts
 // at clocks that are not those of their level do not count
 // (clock_settling.h); `history` is what is known of this device from earlier
 // batches.
