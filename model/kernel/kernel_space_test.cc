@@ -1,6 +1,9 @@
 // Tests of kernel_space.cc: the questions of kernel_validation.h about a valid
 // spec.
+#include "model/kernel/kernel_space.h"
+
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -225,5 +228,58 @@ TEST(FormatTest, NamesEveryValue) {
             "m=[1 5] n=2 k=3");
 }
 
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// A parameter that varies slowest of many: evenly spread samples miss values of
+// those that vary fastest.
+KernelSpec WideSpec() {
+  KernelSpec spec;
+  spec.parameters = {{.name = "A", .values = {1, 2, 3}},
+                     {.name = "B", .values = {1, 2, 3, 4}},
+                     {.name = "C", .values = {10, 20, 30, 40, 50, 60}}};
+  spec.default_configuration = {2, 2, 20};
+  return spec;
+}
+
+TEST(SampleSpaceTest, BeginsWithTheDefault) {
+  EXPECT_EQ(SampleSpace(WideSpec(), 5)[0], Configuration({2, 2, 20}));
+  EXPECT_THAT(SampleSpace(WideSpec(), 1), SizeIs(1));
+}
+
+TEST(SampleSpaceTest, SeesEveryValueAsSoonAsItCan) {
+  const KernelSpec spec = WideSpec();
+  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  // The longest list has six values.
+  for (size_t size = 6; size < space.size(); ++size) {
+    const std::vector<Configuration> sample = SampleSpace(spec, size);
+    EXPECT_THAT(sample, SizeIs(size));
+    EXPECT_THAT(ValuesLeftOut(spec, space, sample), IsEmpty()) << size;
+    EXPECT_THAT(std::set<Configuration>(sample.begin(), sample.end()),
+                SizeIs(size));
+  }
+}
+
+TEST(SampleSpaceTest, SaysWhichValuesASmallSampleLeavesOut) {
+  const KernelSpec spec = WideSpec();
+  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  EXPECT_THAT(ValuesLeftOut(spec, space, SampleSpace(spec, 1)), SizeIs(10));
+  EXPECT_THAT(ValuesLeftOut(spec, space, SampleSpace(spec, 5)),
+              ::testing::ElementsAre("C=60"));
+}
+
+TEST(SampleSpaceTest, AWholeSpaceIsNotASample) {
+  const KernelSpec spec = WideSpec();
+  EXPECT_EQ(SampleSpace(spec, 72), EnumerateConfigurations(spec));
+  EXPECT_EQ(SampleSpace(spec, 1000), EnumerateConfigurations(spec));
+}
+
+TEST(SampleSpaceTest, ConstraintsKeepValuesFromTheSpaceNotFromTheSample) {
+  const KernelSpec spec = testing::GemmSpec();
+  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  EXPECT_THAT(ValuesLeftOut(spec, space, SampleSpace(spec, 6)), IsEmpty());
+}
+
 }  // namespace
+
 }  // namespace wavetune
