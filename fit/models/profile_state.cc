@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "fit/models/anchor_plan.h"
-#include "fit/models/held_out.h"
 #include "fit/models/incumbent_model.h"
 #include "fit/models/power_limit_fit.h"
 #include "fit/models/row_regimes.h"
@@ -18,6 +17,23 @@
 #include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
+namespace {
+
+constexpr size_t kVerificationPoints = 12;
+
+}  // namespace
+
+bool IsHeldOut(size_t index, size_t count) {
+  size_t held_out = 0;
+  if (count >= 2 * kVerificationPoints) {
+    held_out = kVerificationPoints;
+  } else if (count >= 8) {
+    held_out = count / 4;
+  }
+  // Evenly: where the running share passes a whole number.
+  return (index + 1) * held_out / count != index * held_out / count;
+}
+
 namespace {
 
 absl::Status CheckCandidate(const KernelSpec& spec, const Candidate& candidate,

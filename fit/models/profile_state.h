@@ -8,6 +8,7 @@
 #ifndef WAVETUNE_FIT_MODELS_PROFILE_STATE_H_
 #define WAVETUNE_FIT_MODELS_PROFILE_STATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,15 @@
 #include "model/table/table.h"
 
 namespace wavetune {
+
+// Held out: representative problems that no fit sees, so that a new table can
+// be verified on them.
+
+// Returns whether representative problem number `index` of `count` is never
+// measured by refinement, so that verification has problems that no fit has
+// seen: twelve, evenly spread, of 24 or more; a quarter of 8 or more; else
+// none.
+bool IsHeldOut(size_t index, size_t count);
 
 // A compiled candidate of one specialisation.
 struct CandidateState {

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "fit/models/held_out.h"
 #include "fit/models/neighbours.h"
+#include "fit/models/profile_state.h"
 
 namespace wavetune {
 namespace {

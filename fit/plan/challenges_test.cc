@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "fit/models/held_out.h"
 #include "fit/models/neighbours.h"
+#include "fit/models/profile_state.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"

@@ -7,10 +7,10 @@
 #include "fit/models/decision_models.h"
 #include "fit/models/eligibility.h"
 #include "fit/models/expected_regret.h"
-#include "fit/models/held_out.h"
 #include "fit/models/latency_matrix.h"
 #include "fit/models/neighbours.h"
 #include "fit/models/portfolio.h"
+#include "fit/models/profile_state.h"
 #include "fit/plan/challenges.h"
 #include "model/kernel/kernel_spec.h"
 

@@ -37,7 +37,7 @@ struct RefinementRoom {
 // of 32 and 48) instead of 97.9 and 98.1 % (2026-11, by plain predictions).
 // Problems come by weight times expected regret. A problem is measured with at
 // most 24 candidates. Every n-th problem is left for verification where there
-// are enough (IsHeldOut, fit/models/held_out.h).
+// are enough (IsHeldOut, fit/models/profile_state.h).
 // The samples enter the fit as further anchors: on the H200 Triton GEMM trace
 // that gains 0.3 % where correcting factors lost 0.8 % (2026-11).
 //

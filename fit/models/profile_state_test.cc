@@ -1,4 +1,4 @@
-#include "fit/models/held_out.h"
+#include "fit/models/profile_state.h"
 
 #include <gtest/gtest.h>
 
