@@ -119,7 +119,7 @@ PyMethodDef methods[] = {
      "default. For people: slow."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+PyType_Slot tuner_slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
 
 }  // namespace
 
@@ -173,7 +173,7 @@ void BoundTuner::SetPrepared(const nb::iterable& configurations) {
 
 void AddTunerType(nb::module_& module) {
   nb::class_<BoundTuner>(
-      module, "Tuner", nb::type_slots(slots), nb::is_final(),
+      module, "Tuner", nb::type_slots(tuner_slots), nb::is_final(),
       "Decides for one kernel on one device; from Client.tuner(). May be used "
       "from any thread.")
       .def_prop_ro(

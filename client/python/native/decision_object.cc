@@ -97,7 +97,7 @@ PyObject* GetDigestPrefix(PyObject* self, void*) {
                                      static_cast<Py_ssize_t>(text.size()));
 }
 
-PyObject* Represent(PyObject* self) {
+PyObject* RepresentDecision(PyObject* self) {
   const DecisionObject& decision = *Cast(self);
   PyObject* const values =
       PyDict_New();  // Shorter than how a read-only mapping shows itself.
@@ -176,25 +176,26 @@ constexpr char kDoc[] =
     "The answer of Tuner.resolve: a configuration, and how good it is. "
     "Immutable; it outlives its tuner.";
 
-PyType_Slot slots[] = {
+PyType_Slot decision_slots[] = {
     {Py_tp_doc, const_cast<char*>(kDoc)},
     {Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-    {Py_tp_repr, reinterpret_cast<void*>(Represent)},
+    {Py_tp_repr, reinterpret_cast<void*>(RepresentDecision)},
     {Py_tp_richcompare, reinterpret_cast<void*>(Compare)},
     {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
     {Py_tp_members, members},
     {Py_tp_getset, getters},
     {0, nullptr}};
 
-PyType_Spec spec = {"wavetune.Decision", sizeof(DecisionObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                        Py_TPFLAGS_IMMUTABLETYPE,
-                    slots};
+PyType_Spec decision_spec = {"wavetune.Decision", sizeof(DecisionObject), 0,
+                             Py_TPFLAGS_DEFAULT |
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                                 Py_TPFLAGS_IMMUTABLETYPE,
+                             decision_slots};
 
 }  // namespace
 
 void AddDecisionType(nb::module_& module) {
-  PyObject* const type = PyType_FromSpec(&spec);
+  PyObject* const type = PyType_FromSpec(&decision_spec);
   if (type == nullptr) throw nb::python_error();
   decision_type = reinterpret_cast<PyTypeObject*>(type);
   module.attr("Decision") = nb::borrow(type);
