@@ -67,17 +67,17 @@ struct ProfileInput {
   // Suspect, non-finite and non-positive ones are handled (down-weighted or
   // dropped), never trusted.
   std::vector<Sample> samples;
-  // Of earlier profiles of the same kernel on the same device class. Where they
+  // Samples of earlier profiles of the same kernel and device class. Where they
   // agree with `samples` they are fitted, too
-  // (fit/samples/earlier_samples.h); what they measured still counts as not
-  // measured: a profile that starts afresh measures anew what it plans.
+  // (fit/samples/earlier_samples.h). A profile that starts afresh still
+  // measures anew what it plans, also where they have it.
   std::vector<Sample> earlier_samples;
-  // Problems that refinement may measure. Empty: the spec's.
+  // Problems that refining may measure. Empty: the spec's.
   std::vector<WeightedProblem> representative_problems;
   // The serving table of the same kernel; nullptr: none. Its configurations are
   // preferred when the portfolio is chosen. Its models stay where they explain
   // the samples about as well as new ones (fit/models/incumbent_model.h); not
-  // in a refinement, whose few samples are there to move them.
+  // in a top-up, whose few samples are there to move them.
   const Table* incumbent = nullptr;
   ProfileOptions options;
 };

@@ -20,20 +20,20 @@ struct FitNote {
   double severity = 0;
 };
 
-// Returns the texts of those that speak against the table, the worst first, and
-// of many the first kMostWarnings and a line that counts the rest. Cannot fail.
+// Returns the texts of notes that speak against the table, the worst first: at
+// most kMostWarnings, and a line that counts the rest. Cannot fail.
 std::vector<std::string> Warnings(std::vector<FitNote> notes);
 inline constexpr size_t kMostWarnings = 4;
 
-// Return what goes to FitReport::notes. Cannot fail.
-//
-// Of the samples: dropped, merged, doubted.
+// Both return notes for FitReport::notes and cannot fail.
+
+// Notes on samples that were dropped, merged or doubted.
 std::vector<FitNote> NotesOnSamples(const ProfileState& state);
 
-// Of one specialisation's table: portfolio and rows, candidates left out,
-// models of the serving table that stay,
-// segments without samples of their own, bounds, a poor fit, no candidate that
-// is legal for every problem. `members` index the candidates.
+// Notes on one specialisation's table: portfolio and groups, candidates left
+// out, models of the serving table that stay, segments without samples of their
+// own, bounds, a poor fit, no candidate that is legal for every problem.
+// `members` index the candidates.
 std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
                                   const std::vector<CandidateModel>& models,
                                   const std::vector<bool>& eligible,

@@ -19,13 +19,12 @@ struct KernelSpec;
 
 // Returns the sub-table.
 //
-// Members of one macro configuration, capacity and set of predicates share a
-// row. Micro table: per (row regime, wave regime, loop anchor) the member that
-// is fastest over four grids of the wave regime, an incumbent or else the
-// lowest index within kMicroTie. The row's coefficients are those of the member
-// that has most of its cells: sharing costs nothing against models of the
-// envelope, of the pooled members or of each (98.9, 98.9, 98.9, 98.9 % of the
-// best on the H200 Triton GEMM trace, 2026-11).
+// Members with one macro configuration, equally many tiles per wave and one set
+// of predicates share a group. The micro table has, for each row regime, wave
+// regime and loop anchor, the member that is fastest over four grids of the
+// wave regime; among those within kMicroTie an incumbent, else the lowest
+// index. The group has the coefficients of the member that has most of its
+// cells. Sharing them costs no quality (docs/decisions/0001).
 //
 // Shapes: `members` are indices of candidates with a model. Cannot fail.
 // Source: arXiv 2604.10187, section 4.4.

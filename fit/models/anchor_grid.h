@@ -29,8 +29,8 @@ inline constexpr size_t kGridFillDelay = 4;
 std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
                                     const std::vector<int64_t>& also);
 
-// Returns loop counts from `low` to `high` (> 0), evenly in ratio: both ends at
-// once, what lies between later. Cannot fail.
+// Returns loop counts from `low` to `high` (> 0), evenly in ratio: both ends
+// first, those between them later. Cannot fail.
 std::vector<GridLoop> GridLoops(double low, double high);
 
 }  // namespace wavetune

@@ -7,10 +7,8 @@
 // a few in each other row regime. Ranges follow the representative problems:
 // what they never reach gets no more than an anchor or two.
 //
-// What the H200 Triton GEMM trace says (2026-11): 22 anchors choose as well as
-// all 144 (98.9 % of the best); without the few-tiles one 79-87 %, without the
-// one just past a wave below 80 %; half a wave and one wave are needed in every
-// row regime, a small and a large loop count everywhere.
+// Few anchors choose as well as a dense grid, but each kind of them is needed:
+// docs/decisions/0004 says what is lost without it.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ANCHOR_PLAN_H_
@@ -58,12 +56,13 @@ std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
 std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
                                    const CandidateState& candidate);
 
-// Returns the problems of the first `count` anchors, distinct; those that no
+// Returns the problems of the first `count` anchors, each once. Anchors that no
 // problem lands on within the kernel's limits are left out. A problem never
 // lies on the wrong side of the first wave's end, nor in another row regime
 // where that can be helped. Above kMaxAnchors the rest comes from the grid,
 // until there are `count` problems where it has as many: so the problems of
-// every smaller count are among them. Deterministic; cost some 10 us an anchor.
+// every smaller count are among them. Deterministic; costs microseconds an
+// anchor.
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const SpecialisationState& specialisation,
                                     const CandidateState& candidate,

@@ -17,14 +17,14 @@ namespace {
 // where a regime has few of its own, too little to outvote these. 0.05, 0.1 and
 // 0.2 chose at 98.7, 98.6 and 98.7 % of the best on the H200 Triton GEMM trace,
 // and at 90.0, 90.0 and 82.9 % on a GEMM of two CPU cores, where one row of
-// tiles streams cold weights (2026-11).
+// tiles streams cold weights (docs/decisions/0001).
 constexpr double kOtherRowsWeight = 0.05;
 // In the first wave regime, where they have far more tiles than any of the row
 // regime's own: there they alone say how multiprocessors slow down as they fill
 // up. With 0.05 a fit of that trace to m <= 2,048, whose square grids end at
 // half a wave, chose at 96.1 % of the best beyond, with 0.2 to 1 at 98.1 %; 0.5
 // and 1 cost causal attention 0.2 %. In later wave regimes it lost 3 %
-// (2026-11).
+// (docs/decisions/0001).
 constexpr double kBeyondOwnWeight = 0.25;
 constexpr int kFewestOfWaveRegime = 3;
 constexpr double kFloorShare = 0.5;

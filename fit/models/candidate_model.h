@@ -22,7 +22,7 @@
 
 namespace wavetune {
 
-// How well one segment fits what was measured in it.
+// How well one segment fits its observations.
 struct SegmentQuality {
   int own = 0;               // Observations of this row and wave regime.
   int wave = 0;              // Observations of this wave regime.
@@ -80,8 +80,8 @@ struct SegmentPlace {
 SegmentPlace PlaceAt(const SubTable& axes, int64_t tiles_per_wave,
                      const Coordinates& at);
 
-// Returns what a candidate competes with where it has been measured: the
-// prediction, and the rank margin of its segment on top. Cannot fail.
+// Returns the latency that a candidate competes with where it has been
+// measured: the prediction and the rank margin of its segment. Cannot fail.
 double RankUs(const SubTable& axes, const CandidateModel& model,
               const Coordinates& at);
 

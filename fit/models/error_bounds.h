@@ -5,8 +5,8 @@
 // predictions of representative problems by models that did not see them
 // (split-conformal, over folds) where refinement has measured enough of them;
 // else it is fixed. Row and wave regimes with enough of them have factors of
-// their own: on the H200 Triton GEMM trace single rows are missed by 15-25 %
-// now and then, square grids by 3 %, and one factor for both is wrong for both.
+// their own, since one factor is wrong for single rows and for square grids
+// (docs/decisions/0008).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ERROR_BOUNDS_H_
@@ -48,8 +48,8 @@ double RelativeBound(const BoundRule& rule, size_t row, size_t wave,
                      const SegmentQuality& quality);
 
 // Returns the half-width outside of the measured range: twice as wide, since
-// there predictions are not only noisier but biased (5-20 % low beyond the last
-// measured wave on the trace). At most 1.5 times the rule's largest.
+// predictions are biased there, not only noisier (docs/decisions/0008). At most
+// 1.5 times the rule's largest.
 double ExtrapolatedBound(const BoundRule& rule, size_t row, size_t wave,
                          const SegmentQuality& quality);
 

@@ -1,4 +1,4 @@
-// Expected regret: what choosing by the model is likely to cost.
+// Expected regret: the loss that choosing by the model is likely to cause.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_EXPECTED_REGRET_H_
@@ -20,10 +20,9 @@ struct Belief {
   bool measured = false;
 };
 
-// Returns the measured latency where there is one (spread 1 %), else the
-// prediction with twice the mean residual of its segment, at least 5 %, as
-// spread.
-// Cannot fail; the candidate must have a model.
+// Returns the measured latency with a spread of 1 %, where there is one. Else
+// returns the prediction; its spread is twice the mean residual of its segment,
+// at least 5 %. Cannot fail; the candidate must have a model.
 Belief BeliefAt(const SpecialisationState& specialisation,
                 const CandidateState& candidate, const CandidateModel& model,
                 size_t representative);

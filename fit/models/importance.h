@@ -16,11 +16,9 @@
 
 namespace wavetune {
 
-// Of gemm_bf16's profile on an H200 (2026-11), six times with 0.6 % of noise
-// and without a random 8 % of the samples, choices among 96 candidates at
-// unseen and at known widths were 98.55 and 98.53 % of the best without
-// importance, with a standard deviation of 0.55 %; 98.88 and 98.74 % (0.14 %)
-// with these. 0.8 for the first, or 0.4 for the second, were as good.
+// How far behind the best a measurement is half as important, and the least
+// importance. With these, disturbed samples choose best and vary least
+// (docs/decisions/0005).
 inline constexpr double kHalfImportant = 0.4;
 inline constexpr double kLeastImportance = 0.2;
 
@@ -30,15 +28,18 @@ inline constexpr double kLeastImportance = 0.2;
 double ImportanceOf(double behind);
 
 // Sets the importance of every observation of a specialisation whose form is
-// kOverlap. (As a sum each segment has few observations of its own: choices on
-// the H200 Triton GEMM trace fell from 98.8 to 98.5 %, 2026-11.) The best at a
-// problem is the least of what was measured there and of what a first fit, to
-// all observations alike (or the serving table's model where that is
-// preferred), predicts of the candidates that are legal. An observation that a
-// second fit, with these, predicts nearer to the best than it was counts as
-// near: who is measured slow must not be taken for fast (choices among 32
-// candidates: 97.7 without, 98.0 % with it). Shapes: observations must have
-// been added, with a importance of 1; any number of candidates. Cannot fail.
+// kOverlap. A sum has none, as each of its segments has few observations of its
+// own (docs/decisions/0005).
+//
+// The best at a problem is the least latency of its legal candidates, measured
+// there or predicted by a first fit to all observations alike (or by the
+// serving table's model where that is preferred). A second fit uses the
+// importance that follows. Where it predicts a candidate nearer to the best
+// than it was measured, the observation counts as that near, so that a
+// candidate that was measured slow is not taken for fast.
+//
+// Shapes: observations must have been added, with an importance of 1; any
+// number of candidates. Cannot fail.
 // Cost: two fits, and a prediction per candidate and distinct problem.
 void SetImportance(const ProfileInput& input,
                    SpecialisationState& specialisation);

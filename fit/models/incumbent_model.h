@@ -20,16 +20,13 @@
 
 namespace wavetune {
 
-// An incumbent whose error is at most this share above the new fit's stays. Of
-// three profiles of a noisy H200 (gemm_bf16, 2026-11), each fitted beside the
-// table of the one before, pairs chose the same or within 2 % for 83-90 % of 94
-// shapes without it, for 89-100 % with 0.05, 91-99 % with 0.10, 97-100 % with
-// 0.15 and 99-100 % with 0.20 (portfolios of 16, 32, 48). What they chose came
-// to 95.6-96.6, 95.6-96.8, 95.6-96.8, 95.6-96.5 and 95.6-96.4 % of the best.
+// An incumbent whose error is at most this share above the new fit's stays:
+// enough for successive profiles to choose alike, and no quality is lost
+// (docs/decisions/0010).
 inline constexpr double kIncumbentErrorMargin = 0.15;
 
-// Relative; single measurements of an H200 repeat within 0.3 % (median), so
-// that better than this is noise.
+// Relative; an error below this is the noise of single measurements
+// (docs/decisions/0025).
 inline constexpr double kNegligibleError = 0.005;
 
 // Returns the group of `sub_table` that holds the coefficients fitted to
@@ -40,11 +37,11 @@ const MacroGroup* GroupFittedTo(const SubTable& sub_table,
                                 const Configuration& configuration);
 
 // Returns `fitted`, with the coefficients and floors of `incumbent` where these
-// predict the observations with an error at most kIncumbentErrorMargin above
-// that of `fitted`, or of at most kNegligibleError (weighted means of
-// RobustErrorOf, fit/models/robust_fit.h); its quality and range are those of
-// the observations in either case. `fitted` as it is where `incumbent` has
-// other regimes, steps or another capacity.
+// are about as good: their error is at most kIncumbentErrorMargin above that of
+// `fitted`, or at most kNegligibleError. Errors are weighted means of
+// RobustErrorOf (fit/models/robust_fit.h) over the observations. Quality and
+// range are those of the observations in either case. Returns `fitted` as it is
+// where `incumbent` has other regimes, steps or tiles per wave.
 //
 // Shapes: `axes` as for FitCandidate; `fitted` with its rows. Cannot fail.
 CandidateModel PreferIncumbent(const SubTable& axes,

@@ -14,12 +14,9 @@ namespace wavetune {
 using LatencyMatrix = std::vector<std::vector<double>>;
 
 // Predictions of two candidates of one macro configuration count as equal
-// within this: the model tells their grids apart better than their stages. Up
-// to 0.01 chooses at 98.0-98.5 % of the best on the H200 Triton GEMM trace,
-// 0.015 and 0.02 at 98.8 %. Five profiles of gemm_bf16 judged on five H200
-// (portfolios of 96, unseen and known shapes): 0: 98.90 and 98.95 %,
-// 0.01: 98.95 and 98.95 %, 0.015: 98.92 and 98.90 %, 0.02: 98.88 and 98.78 %
-// (2026-11). Across macro configurations the same margin costs 0.2 %.
+// within this, since the model tells their grids apart better than their
+// stages. Candidates of different macro configurations have no such margin
+// (docs/decisions/0003).
 inline constexpr double kMicroTie = 0.015;
 
 // Fits every candidate of a specialisation with at least `fewest` observations;

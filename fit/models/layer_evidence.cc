@@ -5,15 +5,15 @@
 namespace wavetune {
 namespace {
 
-// Of what one measurement at the very problem says 1 / 1.3 is believed. 0.1 to
-// 1, and other laws of distance, chose at 99.3 to 99.5 % of the best (four
-// profiles of gemm_bf16 on H200s, problems of known layers, 2026-11; without
-// evidence 99.1 %).
+// A measurement at the very problem is believed by 1 / (1 + kDoubt). 0.1 to 1,
+// and other laws of distance, chose at 99.3 to 99.5 % of the best (four
+// profiles of gemm_bf16 on H200s, problems of known layers; without
+// evidence 99.1 %; docs/decisions/0006).
 constexpr double kDoubt = 0.3;
 // Weight of a measurement with another number of rows of tiles. Their quotient
 // instead chose at 98.9 instead of 99.0 % (eight disturbed refits each).
 constexpr double kOtherRows = 0.3;
-// Who takes twice what was predicted may do so, who takes half of it not.
+// A candidate may count as taking twice its prediction, but not as taking half.
 constexpr double kMostExcess = 1;
 constexpr double kLeastExcess = -0.2;
 

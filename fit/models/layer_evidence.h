@@ -5,12 +5,10 @@
 //   evidence.Add({.extent = 12, .rows = 1}, /*excess=*/0.05, /*weight=*/1);
 //   const double factor = evidence.FactorAt({.extent = 8, .rows = 1});
 //
-// A layer: problems that differ in the rows' extent alone, as those of a linear
-// layer do that sees more or fewer tokens. What a wave model leaves
-// unexplained there is mostly the layer's own and hardly the row extent's:
-// measured at 12 rows the fastest of gemm_bf16 is the fastest at 8. Of other
-// layers that says nothing: a Gaussian process on all residuals gained 0.4 % at
-// known layers and nothing at others.
+// The problems of a layer differ in the rows' extent alone, as a linear layer
+// sees more or fewer tokens. What a wave model leaves unexplained there belongs
+// to the layer and hardly to the extent: the fastest candidate at 12 rows is
+// the fastest at 8. It says nothing about other layers (docs/decisions/0006).
 //
 // Thread safety: values.
 #ifndef WAVETUNE_FIT_MODELS_LAYER_EVIDENCE_H_

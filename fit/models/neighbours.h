@@ -1,13 +1,9 @@
 // Neighbours: problems around the representative ones, on which a portfolio is
 // chosen too.
 //
-// Why: what clients ask for is never exactly what was named. Five profiles of
-// gemm_bf16 on an H200, replayed with 0.8 % of noise, judged on 94 problems
-// other than the 132 named: without neighbours and with them 32 members chose
-// at 96.6 and 96.9 % of the best (5th percentile 85.9 and 88.7 %), 16 at 96.1
-// and 95.9 % (85.1 and 86.6 %), and two profiles chose alike within 2 % for 80
-// and 89 %, 77 and 81 % of the problems (2026-11). A weight of 0.3 or 0.7 did
-// not differ.
+// Why: what clients ask for is never exactly what was named. With neighbours
+// the worst choices are better, and two profiles choose alike more often
+// (docs/decisions/0003).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_NEIGHBOURS_H_
@@ -20,7 +16,7 @@
 
 namespace wavetune {
 
-// Of each representative problem.
+// Neighbours of each representative problem.
 inline constexpr uint32_t kNeighbours = 8;
 
 // Returns the index of the first neighbour of representative problem `index` of

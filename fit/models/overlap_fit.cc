@@ -9,8 +9,7 @@
 namespace wavetune {
 namespace {
 
-constexpr int kRounds =
-    9;  // 13 gained nothing (gemm_bf16 on an H200, 2026-11).
+constexpr int kRounds = 9;  // 13 gained nothing (docs/decisions/0002).
 
 // Terms; those of the memory classes follow one another.
 enum Term : size_t {

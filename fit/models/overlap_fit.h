@@ -1,11 +1,10 @@
 // Fit of WaveForm::kOverlap (model/kernel/wave_form.h).
 //
-// A tile's own pace does not depend on the rows of tiles around it, what memory
-// delivers does: a single row streams its weights from memory, further rows
-// find them in cache, and within both it goes with the row share. So the row
-// regimes of a candidate are fitted together, with memory terms of their own:
-// from 25 samples a candidate, apart: 96.7, together: 98.3 % of the best of
-// random sets of 24 candidates (gemm_bf16 on an H200, 2026-11).
+// A tile's own pace does not depend on the rows of tiles around it; what memory
+// delivers does. A single row streams its weights from memory, further rows
+// find them in cache, and within both the row share decides. So the row regimes
+// of a candidate are fitted together, with memory terms of their own: a
+// candidate has too few samples to fit them apart (docs/decisions/0002).
 //
 // The form is a maximum of sums, not a sum. It is homogeneous: scaling the
 // coefficients scales the latency, so at any coefficients the latency is the
@@ -39,10 +38,10 @@ inline constexpr size_t kMemoryClasses = 3;
 
 // Returns the coefficients of each memory class, all >= 0, with the least
 // robust relative error (fit/models/robust_fit.h) that was seen from three
-// guesses of what decides where. They can end in different local minima: one
-// guess alone lost 2 % of the best now and then. Classes differ in beta, alpha
-// and alpha_row only; one without equations takes those of the nearest that has
-// any. Shapes: any number of equations; without any all are zero. Cannot fail.
+// guesses of what decides where. One guess may end in a poor local minimum
+// (docs/decisions/0002). Classes differ in beta, alpha and alpha_row only; a
+// class without equations takes those of the nearest class that has any.
+// Shapes: any number of equations; without any all are zero. Cannot fail.
 // Cost: 27 solves.
 std::array<WaveCoefficients, kMemoryClasses> FitOverlap(
     absl::Span<const OverlapEquation> equations);

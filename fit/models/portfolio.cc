@@ -13,10 +13,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRegretCap = 1;
 constexpr double kLeastGain = 1e-12;
-// Mean regret that staying with an incumbent may cost, at each pick. Of three
-// profiles of gemm_bf16 on an H200 two chose alike within 2 % for 88-95 % of 94
-// problems with it, for 75-88 % with 0.001, for 73-81 % without incumbents; the
-// geometric mean of the choices did not differ (2026-11, research/notebook.md).
+// Mean regret that staying with an incumbent may cost, at each pick. Two of
+// three profiles of gemm_bf16 on an H200 chose alike within 2 % for 88-95 % of
+// 94 problems with it, for 75-88 % with 0.001, for 73-81 % without incumbents;
+// the geometric mean of the choices did not differ (docs/decisions/0010).
 constexpr double kIncumbentMargin = 0.004;
 constexpr size_t kNone = SIZE_MAX;
 

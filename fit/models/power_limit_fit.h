@@ -11,25 +11,25 @@
 
 namespace wavetune {
 
-// From here on launches count as long. Choices were as good (0.08 %) from 100,
-// 150, 180 and 220 us on, from 350 us on 0.07 % and from 60 us on 0.3 % worse
-// (gemm_bf16 on an H200, six profiles of six draws, 2026-11).
+// From here on launches count as long. Choices hardly depend on it
+// (docs/decisions/0011).
 inline constexpr double kLongUs = 250;
 
-// Slowdowns are multiples of it. Choices between 0.15 and 0.25 differ by less
-// than 0.02 %.
+// Slowdowns are multiples of it: finer steps change no choice
+// (docs/decisions/0011).
 inline constexpr double kSlowdownStep = 0.0625;
 
 // The serving table's slowdown stays where it explains the samples nearly as
 // well: models are comparable only where it is the same.
 inline constexpr double kSlowdownTie = 0.05;
 
-// Returns the slowdown with which the wave models explain the samples best (the
-// least mean of RobustErrorOf), none where that gains nothing, or that of
-// `serving`; nullptr where nothing serves. None for WaveForm::kSum. Where fewer
-// than 64 samples are long nothing says so: that of `serving`, or none. Shapes:
-// observations as measured, axes set; the 64 candidates with the most long
-// samples are asked. Cannot fail. Cost: four to nine fits of these.
+// Returns the slowdown with which the wave models explain the samples best: the
+// least mean of RobustErrorOf over the 64 candidates with the most long
+// samples. Returns none where it gains nothing and for WaveForm::kSum. Returns
+// that of `serving`, or none, where fewer than 64 samples are long.
+//
+// Shapes: observations as measured, axes set; `serving` is nullptr where
+// nothing serves. Cannot fail. Cost: four to nine fits of those candidates.
 PowerLimitSlowdown FitPowerLimitSlowdown(
     const SpecialisationState& specialisation, int64_t multiprocessors,
     const PowerLimitSlowdown* serving);

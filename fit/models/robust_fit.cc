@@ -7,7 +7,8 @@
 namespace wavetune {
 namespace {
 
-// All found on the H200 Triton traces (2026-11); the second digits are flat.
+// All found on the H200 Triton traces (docs/decisions/0001); the second digits
+// are flat.
 constexpr double kRidge = 1e-3;          // 1e-4 and 1e-2 cost 0.1-0.3 %.
 constexpr int kReweightings = 8;         // Converged to the eighth.
 constexpr double kResidualFloor = 0.02;  // About the noise of one sample.

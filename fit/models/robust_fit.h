@@ -2,12 +2,11 @@
 // a wave model.
 //
 //   std::vector<Equation> equations = ...;        // One per observation.
-//   TermVector theta = FitRelative(rows);  // latency ~ terms . theta
+//   TermVector theta = FitRelative(equations);    // latency ~ terms . theta
 //
 // Why non-negative: every term is work that takes time. Without the constraint
-// the same anchors choose at 93-94 % of the best instead of 98.9 % (H200 Triton
-// GEMM trace, 2026-11): coefficients of opposite sign cancel at the anchors and
-// nowhere else.
+// coefficients of opposite sign cancel at the anchors and nowhere else
+// (docs/decisions/0001).
 //
 // Binary64 + - * / sqrt in one fixed order: the same bits everywhere. The order
 // of the equations is part of the input; callers sort them.
@@ -38,13 +37,13 @@ struct Equation {
 // Returns the theta >= 0 that minimises the robust relative error: nine
 // weighted solves, which approach the least sum of |ratio - 1| / sqrt(ratio),
 // where ratio is predicted / measured: half and double cost 0.71 alike.
-// Relative to the measured value they would cost 0.5 and 1, and the fit came
-// out at half of what most samples said where few disagreed. A small ridge on
+// Relative to the measured value they would cost 0.5 and 1, and a few samples
+// that disagree would pull the fit down (docs/decisions/0001). A small ridge on
 // the normalised equations decides where columns coincide or equations are
 // fewer than terms.
 //
 // Shapes: any number of equations; without any theta is zero. Cannot fail.
-// Cost: O(equations); 144 take about 50 us.
+// Cost: O(equations).
 // Source: arXiv 2604.10187, section 4.3 (weighted least squares). Deviations:
 // relative error, reweighting, non-negativity.
 TermVector FitRelative(absl::Span<const Equation> equations);

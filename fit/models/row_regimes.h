@@ -3,8 +3,7 @@
 //
 // Why row regimes: a single row of tiles (decode) streams weights once and is
 // bound by memory; the same G from a square grid reuses them in cache; a nearly
-// empty row differs again. On the H200 Triton GEMM trace none, {1}, {1},{2} and
-// {1, half full},{1},{2} chose at 97.3, 98.1, 99.0 and 98.9 % of the best.
+// empty row differs again (docs/decisions/0001).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ROW_REGIMES_H_
@@ -25,15 +24,16 @@ struct RepresentativeView {
 };
 
 // Returns the row regimes in the order of a sub-table, the last without limits.
-// {1 row}, {2 rows} are there where at least 2 % of the weight falls into them
-// under some candidate; {1 row, a quarter full} where that holds under every
-// candidate, so that no choice of tile avoids it. Without representative
-// problems {1}, {2}; only the last where `has_rows` is false. Cannot fail.
+// {1 row} and {2 rows} are there where at least 2 % of the weight falls into
+// them under some candidate. {1 row, a quarter full} is there where that holds
+// under every candidate, so that no choice of tile avoids it. Without
+// representative problems there are {1} and {2}. Where `has_rows` is false
+// there is the last alone. Cannot fail.
 std::vector<RowRegime> ChooseRowRegimes(
     bool has_rows, absl::Span<const RepresentativeView> candidates);
 
-// Returns {1, no limit}: below and above one full wave. A third regime beyond
-// 4 waves gained nothing. Cannot fail.
+// Returns {1, no limit}: below and above one full wave. A third regime gains
+// nothing (docs/decisions/0001). Cannot fail.
 std::vector<int64_t> WaveRegimes();
 
 // Returns the powers of two that span the representative mean loops, 1 to 512

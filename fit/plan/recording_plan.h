@@ -33,7 +33,7 @@ struct RecordingPlan {
 // Returns the plan for the candidates of `input` that compiled, with at most
 // `anchors_per_candidate` anchors each, and at least a profile's. Fewer where
 // the mapping has fewer problems. The samples of `input` are ignored. Errors:
-// as MakeProfileState. Cost: some 10 us an anchor.
+// as MakeProfileState. Costs microseconds an anchor.
 absl::StatusOr<RecordingPlan> PlanRecording(
     const ProfileInput& input, size_t anchors_per_candidate = kGridAnchors);
 

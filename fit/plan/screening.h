@@ -15,13 +15,8 @@ namespace wavetune {
 
 // A candidate is hopeless if its crude model is this much slower than the best
 // candidate's at every representative problem and neighbour of one
-// (fit/models/neighbours.h; without them more of gemm_bf16's tiles for
-// narrow matrices were dropped, and a replayed profile chose at 97.7 instead
-// of 97.9 % of the best, 48 candidates, 2026-11). Eight samples mislead: 1.3
-// dropped 43 of gemm_bf16's 233 candidates on an H200, among them the best for
-// 4 of 164 problems (splits of a long k), at which choices fell to 78-92 % of
-// the best; 1.6 dropped 17, 2 drops 6, each without one that was best
-// (2026-11).
+// (fit/models/neighbours.h). Eight samples mislead: a smaller ratio drops
+// candidates that are the best somewhere (docs/decisions/0004).
 inline constexpr double kHopelessRatio = 2;
 
 // Returns the indices, ascending, of the candidates to go on with, judged at

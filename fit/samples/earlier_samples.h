@@ -1,11 +1,9 @@
 // Samples of earlier profiles: which of them a new fit may rest on.
 //
 // Why: two profiles of one device differ in which leaders they measured and in
-// noise, and so in their choices. Fitted to what both measured they differ by a
-// fraction of it, and each profile adds to what is known. Successive profiles
-// of gemm_bf16 on an H200 chose the same or within 2 % for 83-90 % of 94
-// problems, for 42-72 % independently of each other; replayed with 0.6 % of
-// noise for 99 and 79 % (portfolio 16, 2026-11, research/notebook.md).
+// noise, and so in their choices. A fit that rests on the samples of both
+// differs less from the one before, and each profile adds to what is known
+// (docs/decisions/0010).
 //
 // A device can change without its environment key: another cooling, another
 // board of the class. So earlier samples count only while they agree with what

@@ -85,7 +85,7 @@ struct Implementation {
   std::vector<std::string> compile_options;
   std::optional<Expression> block_size;  // Work items per block.
   std::optional<Expression> blocks;      // Blocks; absent: the mapping's tiles.
-  std::optional<Expression> shared_memory_bytes;  // Dynamic local memory.
+  std::optional<Expression> shared_memory_bytes;  // Dynamic.
   std::optional<Expression> cluster_size;  // Blocks per cluster, along x;
                                            // absent: no clusters.
   std::vector<Relation> persistent_if;  // Over parameters. Where all hold, no

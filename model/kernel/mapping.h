@@ -100,10 +100,9 @@ struct Mapping {
 };
 
 // Returns how much of a tile's loads depends on the rows of tiles around it, in
-// [0, 1]: of several rows each brings 1 / rows of what they share; of a single
-// one it is what the row leaves empty, which costs its loads, too (the copy
-// engine of an H200 takes longer for a row outside of a matrix than for one
-// inside).
+// [0, 1]. Each of several rows brings 1 / rows of what they share. A single row
+// brings what it leaves empty, as copying a row outside of a matrix takes no
+// less than copying one inside (docs/decisions/0002).
 inline double RowShare(int64_t rows, double row_fill) {
   return rows == 1 ? 1 - row_fill : 1 / static_cast<double>(rows);
 }
@@ -112,9 +111,9 @@ inline double RowShare(int64_t rows, double row_fill) {
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
                        const Configuration& configuration);
 
-// Returns ceil(tiles / capacity): the waves of a launch. tiles_per_wave >= 1.
-// Source: arXiv 2604.10187, section 4.1. Deviation: capacity counts resident
-// blocks, not multiprocessors (docs/architecture.md).
+// Returns the waves of a launch. tiles_per_wave >= 1.
+// Source: arXiv 2604.10187, section 4.1. Deviation: tiles per wave count
+// resident blocks, not multiprocessors (docs/architecture.md).
 inline int64_t Waves(int64_t tiles, int64_t tiles_per_wave) {
   return (tiles + tiles_per_wave - 1) / tiles_per_wave;
 }

@@ -1,18 +1,17 @@
 // PowerLimitSlowdown: what long launches lose to the power limit.
 //
-// A processor at its power limit lowers its clock, short launches end before it
-// does. The wave forms know one clock, so models are fitted to what launches
-// would take at the clock of short ones, and answers are given back at that of
-// theirs. The order of candidates does not change with it: both are monotonic.
+// A processor at its power limit lowers its clock; short launches end before it
+// does. The wave forms know one clock, so models are fitted to the time that
+// launches would take at the clock of short ones, and answers are given at the
+// clock of their own length. The order of candidates does not change: both
+// directions are monotonic.
 //
 //   fitted_to = ShortUs(load, measured_us);
 //   answer_us = PowerLimitedUs(load, predicted_us);
 //
-// Why: gemm_bf16 on an H200 (2026-11), a fit without it: launches below
-// 200 us predicted 1-8 % too slow, above 530 us 2-13 % too fast. Candidates
-// differ in how many of their samples were long, so each was wrong in its own
-// way: choices for m > 256 were at 98.9 % of the best, with it at 99.5 % (six
-// profiles).
+// Why: a fit without it predicts short launches too slow and long ones too
+// fast. Candidates differ in how many of their samples are long, so each would
+// be wrong in its own way (docs/decisions/0011).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_TABLE_POWER_LIMIT_SLOWDOWN_H_

@@ -4,8 +4,8 @@
 // go, with an event after each group of launches. Why hold: where the host
 // stalls between two events (a lazy load, a busy core), the time between them
 // is the stall's. Why groups: an event keeps a launch from starting while the
-// one before it ends, which costs 2.2 us on an H200 and a graph of kernels does
-// not have; one launch of 8 us would be measured as 10.
+// one before it ends, which a graph of kernels does not, so a short launch
+// would be measured as a longer one (docs/decisions/0025).
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_TIMER_H_

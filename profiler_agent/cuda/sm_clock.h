@@ -5,10 +5,9 @@
 //   // wait for the stream
 //   std::optional<SmClock::Span> span = clock.Read();
 //
-// Why not NVML: on an H200 at its power limit NVML said 1,515 MHz where the
-// multiprocessors counted 1,370, and did not follow what moved latencies. Of
-// one product, timed again and again, latencies varied by 1.5-4.6 %, times the
-// clock counted here by 0.1-0.2 % (sd; driver 580, 2026-11).
+// Why not NVML: at the power limit its clock is too high and does not follow
+// what moves latencies. Latency times the clock counted here is nearly constant
+// (docs/decisions/0012).
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_SM_CLOCK_H_

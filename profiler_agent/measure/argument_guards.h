@@ -1,5 +1,5 @@
-// Poison around an argument of a checked launch: whoever writes outside of the
-// argument changes it, and whoever reads there computes NaN.
+// Poison around an argument of a checked launch: a write outside of the
+// argument changes it, and a read there makes the result NaN.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_ARGUMENT_GUARDS_H_

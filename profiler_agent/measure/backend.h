@@ -75,15 +75,18 @@ class Device {
   virtual absl::Status Load(LoadedKernel kernel) = 0;
 
   // Compiles a configuration (or takes it from the cache) and compares its
-  // results with the reference at each problem (result_check.h): several
-  // launches on poisoned outputs, on random data and on such as cancels, within
-  // the tolerance in norm and in each element, nothing written or read outside
-  // of an argument. Errors: INVALID_ARGUMENT does not compile
-  // (with the compiler's log); FAILED_PRECONDITION cannot be launched here
-  // (resources); DATA_LOSS wrong results; ABORTED a launch failed while it ran;
-  // UNAVAILABLE device lost; RESOURCE_EXHAUSTED out of memory; UNIMPLEMENTED
-  // nothing can be checked (the reference is missing or broken, no problem was
-  // given), whatever the candidate.
+  // results with the reference at each problem (result_check.h). It is launched
+  // several times with poisoned outputs, on random data and on data whose sums
+  // cancel. Results must be within the tolerance in norm and in each element,
+  // and nothing may be written or read outside of an argument.
+  //
+  // Errors: INVALID_ARGUMENT where it does not compile (with the compiler's
+  //         log); FAILED_PRECONDITION where it cannot be launched here
+  //         (resources); DATA_LOSS for wrong results; ABORTED where a launch
+  //         failed while it ran; UNAVAILABLE where the device was lost;
+  //         RESOURCE_EXHAUSTED where something ran out; UNIMPLEMENTED where no
+  //         candidate can be checked (the reference is missing or broken, no
+  //         problem was given).
   virtual absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) = 0;
@@ -108,8 +111,8 @@ class Device {
   // fail; those without references never tell.
   virtual void ObserveReference(ReferenceObserver /*observer*/) {}
 
-  // Gives back what its process holds, where it has one of its own; the next
-  // call starts it anew. Cannot fail.
+  // Ends the device's own process, where it has one, and so frees what that
+  // holds; the next call starts it anew. Cannot fail.
   virtual void Release() {}
 };
 
@@ -128,7 +131,8 @@ class Backend {
   // "opencl", "cuda" or "replay".
   virtual std::string name() const = 0;
 
-  // Lists what can be opened. Cannot fail: a missing driver is a note.
+  // Lists the devices that can be opened. Cannot fail: a missing driver is a
+  // note.
   virtual Enumeration Enumerate() = 0;
 
   // Opens a device. `cache_dir` keeps compiled programs (empty: none). Errors:
@@ -136,17 +140,16 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) = 0;
 
-  // Says what a device does right now, without opening it; `busy` is left
-  // empty. Errors: UNIMPLEMENTED where this kind does not say; NOT_FOUND;
-  // UNAVAILABLE.
+  // Returns a device's present state without opening it; `busy` is left empty.
+  // Errors: UNIMPLEMENTED for kinds without telemetry; NOT_FOUND; UNAVAILABLE.
   virtual absl::StatusOr<DeviceState> ReadTelemetry(
       const std::string& /*device_uuid*/) {
     return absl::UnimplementedError(name() + " does not watch devices");
   }
 
-  // Returns whether this process still has what compiling and launching need of
-  // the host; asked after a failure, which then is not the candidate's. Errors:
-  // RESOURCE_EXHAUSTED (environment_error.h).
+  // Checks that the host still gives this process what compiling and launching
+  // need. Asked after a failure: if this fails, too, no candidate is at fault.
+  // Errors: RESOURCE_EXHAUSTED (environment_error.h).
   virtual absl::Status CheckHost() { return absl::OkStatus(); }
 };
 

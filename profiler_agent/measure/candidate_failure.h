@@ -34,16 +34,15 @@ absl::Status NotTried(absl::Status status);
 bool WasTried(const absl::Status& status);
 
 // Returns whether the candidate must not be used again: it does not compile,
-// computes wrong results, crashed or hung. False for what only this problem or
-// this moment is to blame for (out of memory, cannot be launched, not
-// recorded).
+// computes wrong results, crashed or hung. False for failures of this problem
+// or this moment alone (out of memory, cannot be launched, not recorded).
 bool ExcludesCandidate(const absl::Status& status);
 
-// What a reason may take of what a compiler or driver said: a few screens.
+// Most bytes of a compiler's or driver's message in a reason: a few screens.
 inline constexpr size_t kMaxFailureBytes = size_t{16} << 10;
 
-// Returns the reason for people: "does not compile: ...", with what to do where
-// something ran out; as UTF-8 and of bounded length (base/printable_text.h).
+// Returns the reason for people: "does not compile: ...". Where something ran
+// out it says what to do. UTF-8 of bounded length (base/printable_text.h).
 // `status` is not OK.
 std::string FailureReason(const absl::Status& status);
 

@@ -1,8 +1,8 @@
 // What the inputs of a checked launch hold.
 //
-// Random data alone does not show everything: where the sums of random data are
-// wrong in part, the rest hides it. So candidates are checked on data whose
-// partial sums cancel, too.
+// Random data alone does not show every fault: where a part of a sum is wrong,
+// the rest hides it. So candidates are also checked on data whose partial sums
+// cancel.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_CHECK_INPUTS_H_
@@ -22,14 +22,13 @@ struct KernelSpec;
 enum class CheckData : uint8_t {
   // Floats uniform in [-1, 1), as InputValues.
   kRandom,
-  // Multiples of 1/8 in [-1, 1] that are nowhere 0. Along the loop's dimension
-  // the second half is the first one mirrored, and in the first input that has
-  // this dimension of the other sign: what the two halves of a sum of products
-  // give is large, and together they give only what the middle of the loop
-  // does. All products and sums of two such inputs are exact in fp32 and tf32,
-  // in any order, so that a kernel with sums in fp32 is not off by anything;
-  // one
-  // that rounds or loses a part of a split sum is off by more than the result.
+  // Multiples of 1/8 in [-1, 1] without 0. Along the loop's dimension the
+  // second half mirrors the first; in the first input that has this dimension
+  // it also has the other sign. So each half of a sum of products is large, and
+  // both together leave only the middle of the loop. All products and sums of
+  // two such inputs are exact in fp32 and tf32, in any order: a kernel with
+  // sums in fp32 has no error, and one that rounds or loses a part of a split
+  // sum is off by more than the result.
   kCancelling,
 };
 

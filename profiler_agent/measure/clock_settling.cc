@@ -30,7 +30,8 @@ int LoadLevel(const KernelSpec& spec, const Problem& problem) {
 namespace {
 
 // An H200 counts 1,950 MHz while it does next to nothing, 1,780-1,840 at loads
-// that NVML says have 1,980, and 1,200-1,650 at the power limit.
+// that NVML says have 1,980, and 1,200-1,650 at the power limit
+// (docs/decisions/0012).
 constexpr double kLow = 0.85;
 
 }  // namespace

@@ -2,15 +2,15 @@
 //
 // Why: an accelerator at its power limit lowers its clocks, but only after its
 // load went on for about a tenth of a second, and keeps them low for a while
-// after that. So problems are measured by level, lightest first:
-// - a level of which nothing is known yet is tried with the default
-//   configuration, until the clock has settled to what such a load gets;
-// - of a level that runs into the limit each burst's times are taken to that
-//   clock: what works at the limit computes, and takes as many cycles at any
-//   clock;
-// - of any other level nothing counts while the clocks are still low. Its times
-//   stay as they are: what waits for memory does not go with the clock.
-// Evidence: docs/decisions/0012-load-levels.md.
+// after that. In a mixed batch a small problem seems too slow just after a
+// large one, and large ones seem too fast at first (docs/decisions/0012). So
+// problems are measured by level, lightest first:
+// - An unknown level is tried with the default configuration until the clock
+//   has settled to what such a load gets.
+// - Bursts of a capped level, which runs into the power limit, are converted to
+//   that clock. Such a load computes, and takes as many cycles at any clock.
+// - Bursts of a light level do not count while the clocks are still low. Their
+//   times stay as they are: what waits for memory does not depend on the clock.
 //
 // Thread safety: LoadLevel is pure; objects are for one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_CLOCK_SETTLING_H_
@@ -29,29 +29,29 @@ struct KernelSpec;
 
 // LoadLevel: how long and how hard a problem makes a device work, in octaves.
 //
-// Why: what runs into the power limit is measured apart from what does not
-// (ClockSettling), and that has to be guessed before anything ran. Short
-// launches do not, as the host pauses between them, and launches that wait for
-// memory draw less.
+// Why: problems that run into the power limit are measured apart from others
+// (ClockSettling), and which they are has to be guessed before anything ran.
+// Short launches do not run into it, as the host pauses between them; launches
+// that wait for memory draw less power.
 
 // Returns floor(log2(work * intensity)): the work in main-loop iterations of
 // the default configuration, the intensity in these over the bytes of all
 // buffers. Levels compare problems of one kernel, nothing else. Extents must be
-// >= 1. Cannot fail. The clock of the default
-// configuration goes with it (docs/decisions/0012-load-levels.md).
+// >= 1. Cannot fail. The clock that a device settles to falls with the level
+// (docs/decisions/0012).
 // Source: operational intensity (Williams, Waterman, Patterson, "Roofline: an
 //         insightful visual performance model", CACM 52(4), 2009). Deviation:
 //         iterations instead of operations, as no kernel says what one costs.
 int LoadLevel(const KernelSpec& spec, const Problem& problem);
 
-// PowerCapHistory: at which clocks a device runs which loads, and which of them
-// run into its power limit, as learned while it measures. Kept from batch to
-// batch; a worker that is new to a device learns it in a few seconds.
+// PowerCapHistory: the clocks at which a device runs its loads, and which loads
+// run into its power limit. It is learned while the device measures and kept
+// from batch to batch; a new worker learns it in a few seconds.
 class PowerCapHistory {
  public:
   // What is known of a LoadLevel.
   struct Level {
-    double clock_mhz = 0;  // That its default configuration settled to.
+    double clock_mhz = 0;  // The default configuration settled to it.
     bool capped = false;   // It runs into the limit.
   };
 
@@ -65,7 +65,7 @@ class PowerCapHistory {
   // Takes a burst's clock, which must be known. Cannot fail.
   void See(const LaunchTimes& times);
 
-  // Whether a burst said its clock.
+  // Returns whether any burst reported its clock.
   bool knows_clocks() const { return highest_clock_mhz_ > 0; }
 
   // Returns whether a clock is so far below the highest seen that only a limit
@@ -80,17 +80,17 @@ class PowerCapHistory {
 // Makes the bursts of a batch comparable, as said above.
 class ClockSettling {
  public:
-  // Of the problems of one specialisation in a batch, whose levels come one
-  // after the other. Both outlive it.
+  // For the problems of one specialisation in a batch, whose levels come one
+  // after the other. Both arguments outlive the object.
   ClockSettling(PowerCapHistory& history, PowerCapHistory::Levels& levels)
       : history_(history), levels_(levels) {}
 
-  // What follows is of `level`.
+  // The bursts that follow are of `level`.
   void Begin(int level);
 
-  // Whether the level is to be tried: what is launched next is the default
-  // configuration. Not before a burst said its clock, as there are devices that
-  // do not.
+  // Returns whether the level is to be tried: the next launches are those of
+  // the default configuration. False before a burst reported a clock, as some
+  // devices report none.
   bool trying() const {
     return state_ == State::kUnknown && history_.knows_clocks();
   }
@@ -102,20 +102,23 @@ class ClockSettling {
   // The level cannot be tried: it is taken for a light one, this time.
   void EndTry() { state_ = State::kLight; }
 
-  // Takes a burst that was not disturbed; returns whether it counts, as all do
-  // where the device does not say its clock, and those of broken times, for the
-  // measurement to refuse. Those that do not: of a level that is to be tried,
-  // one; of capped levels far above their clocks, kHeat together; of a light
-  // level at clocks that another one left behind, kCool. A light level that
-  // turns out to be capped keeps what counted before.
+  // Takes a burst that was not disturbed; returns whether it may be used.
+  // Rejected are:
+  // - the first burst of a level that is to be tried;
+  // - bursts of a capped level whose clock is still well above the settled one,
+  //   for kHeat of device time;
+  // - bursts of a light level while the clock is still recovering, for kCool.
+  // Devices that report no clock never reject. Bursts with broken times are not
+  // rejected here: the measurement refuses them. A light level that turns out
+  // to be capped keeps what counted before.
   bool Counts(const LaunchTimes& times);
 
-  // Returns the times of a burst that counts as they are at the clock of its
-  // level, and says that clock; as they are where the level is not capped.
+  // Returns the times of a burst that counts, converted to the clock of its
+  // level and with that clock; unchanged where the level is not capped.
   LaunchTimes AtClockOfLevel(LaunchTimes times) const;
 
-  // Device time, in microseconds. The clock of an H200 fell within 100 ms of a
-  // load's begin and rose within 50 ms of its end (2026-11, driver 580).
+  // Device time, in microseconds: longer than clocks take to fall after a load
+  // began, or to rise after it ended (docs/decisions/0012).
   static constexpr double kTry = 200e3;
   static constexpr double kHeat = 150e3;
   static constexpr double kCool = 150e3;

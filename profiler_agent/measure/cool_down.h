@@ -1,8 +1,8 @@
 // CoolDown: pauses between bursts of a throttled device.
 //
-// What was measured hot is measured again; without a pause it would be as hot
-// as before. Bounded, as a brake from outside (a power supply, a cabinet) does
-// not go away by waiting.
+// A throttled burst is measured again, and without a pause it would be
+// throttled again. Pauses are bounded, as a brake from outside (a power supply,
+// a cabinet) does not go away by waiting.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_COOL_DOWN_H_

@@ -2,7 +2,7 @@
 // the host or the device ran out, or somebody else killed the worker.
 //
 // Such a failure says nothing about the candidate that was tried: it is tried
-// again alone, and what fails then, too, is told and not kept.
+// again alone, and a second failure is reported but not stored.
 //
 //   return ExhaustedError(Resource::kDisk, "cannot write /cache/pocl");
 //   ...

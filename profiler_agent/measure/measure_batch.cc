@@ -20,7 +20,7 @@ namespace {
 // Turns that every item takes, unless its time is up before. Launches in a
 // row share a disturbance: on two shared cores the latency of one launch varies
 // by a quarter, correlated over some 300 ms, so that a sample of launches in a
-// row repeats within 29 % only (median of 1,440 pairs, PoCL). Eight turns a
+// row repeats badly (docs/decisions/0025). Eight turns a
 // second apart are eight independent looks, of which the lower quartile counts
 // (with few items they lie closer and share more). An accelerator shares its
 // multiprocessors with nobody: three, for its clocks.

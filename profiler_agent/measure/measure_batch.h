@@ -37,15 +37,16 @@ struct MeasureOutcome {
 };
 using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 
-// Measures every item, those of one specialisation (on an accelerator, of one
-// of its levels) in turns, so that a slow moment of the device does not decide
-// a comparison; blocks until each has an outcome. Once a candidate is excluded
-// its other items fail with the same reason, unmeasured. Items are grouped by
-// specialisation (a device holds one at a time). A throttled burst is followed
-// by a pause and measured again, a few times an item; cancelling ends the
-// pause. Cancelling takes effect after the running burst. Errors: CANCELLED;
-// UNAVAILABLE when the device was lost. What was reported stays valid, and what
-// met the rule by then is reported before either.
+// Measures every item; blocks until each has an outcome. The items of one
+// specialisation (on an accelerator, of one of its levels) are measured in
+// turns, so that a slow moment of the device does not decide a comparison. A
+// device holds one specialisation at a time. Once a candidate is excluded its
+// other items fail with the same reason, unmeasured. A throttled burst is
+// followed by a pause and measured again, a few times an item.
+//
+// Cancelling ends a pause, and else takes effect after the running burst.
+// Errors: CANCELLED; UNAVAILABLE when the device was lost. Before either, items
+// that met the rule by then are reported; reported outcomes stay valid.
 //
 // An accelerator takes the problems level by level (LoadLevel), and bursts
 // at clocks that are not those of their level do not count

@@ -64,14 +64,14 @@ class Measurement {
   // (microseconds; nothing where that is not finite). Cannot fail.
   void Discard(const LaunchTimes& times);
 
-  // Whether it is done because bursts were disturbed again and again: further
-  // turns would not help.
+  // Returns whether it is done because bursts were disturbed again and again,
+  // so that further turns would not help.
   bool given_up() const { return given_up_; }
 
-  // Returns the sample; only after at least one successful Add. It rests on
-  // what was put aside, and is suspect, only where there is too little else. It
+  // Returns the sample. Requires a successful Add. Bursts that were put aside
+  // count only where there are too few others; the sample is suspect then. It
   // is also suspect when the interval stayed several times wider than the
-  // target to the end.
+  // target.
   Sample Result() const;
 
  private:

@@ -1,19 +1,21 @@
 // How a candidate's outputs are judged against the reference's, on every
 // backend.
 //
-// Two rules. The norm: ||out - reference||_2 <= tolerance ||reference||_2. Each
-// element: |out - reference| <= 8 tolerance * what an element is, which is the
-// larger of its own value and the outputs' root mean square (where the terms of
-// its sum are larger than others', so much more). In 10^6 elements one may be
-// off by twice the root mean square before the norm of a bf16 kernel (2e-3)
-// shows it; the second rule shows it at once. Errors that a norm within the
-// tolerance allows are alike in size, so that 8 times the tolerance is eight
-// standard deviations or more.
+// There are two rules:
+// - The norm: ||out - reference||_2 <= tolerance ||reference||_2.
+// - Each element: |out - reference| <= 8 tolerance * size. The size of an
+//   element is the larger of its own value and the outputs' root mean square;
+//   it grows where the terms of its sum are larger than those of others.
 //
-// Both rules allow, beside the tolerance, what no kernel can help: one step of
-// the output's type (two sums that round apart), and what sums in fp32 lose,
-// which is proportional to the sum of the magnitudes of the terms. Small
-// problems need that: a single output may be small by chance.
+// Why the second rule: among 10^6 elements one may be off by twice the root
+// mean square before the norm of a bf16 kernel (2e-3) shows it. Why 8: errors
+// that a norm within the tolerance allows are alike in size, so that 8 times
+// the tolerance is eight standard deviations or more.
+//
+// Both rules allow, beside the tolerance, errors that no kernel can avoid: one
+// step of the output's type, as two sums may round apart, and what sums in fp32
+// lose, which is proportional to the sum of the magnitudes of the terms. Small
+// problems need that, as a single output may be small by chance.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_OUTPUT_COMPARISON_H_
@@ -45,15 +47,16 @@ struct ExpectedOutput {
 
 struct ComparisonRule {
   double relative_tolerance = 0;
-  // Of the sum of the magnitudes of an element's terms: what sums in fp32 lose.
+  // The share of the sum of an element's terms' magnitudes that sums in fp32
+  // may lose.
   double sum_error = 0;
   // No element's terms sum up to more.
   double most_magnitude = 0;
 };
 
-// Returns what to compare with. `magnitudes` is what the reference computes
-// from the magnitudes of its inputs (what a sum's terms are together), in the
-// same type; what is not finite there counts as 0. Sizes are equal.
+// Returns the expected output. `magnitudes` are the reference's results for the
+// magnitudes of its inputs, in the same type: the sum of the magnitudes of a
+// sum's terms. Values that are not finite count as 0. Sizes are equal.
 ExpectedOutput ExpectedFrom(ElementType type, std::string content,
                             absl::string_view magnitudes,
                             const ComparisonRule& rule);

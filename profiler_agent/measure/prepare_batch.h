@@ -70,17 +70,20 @@ struct PrepareOptions {
 };
 
 // Prepares every configuration on `devices` (>= 1), one thread each; blocks
-// until all are reported. What ran out of something, crashed or failed by an
-// internal error is tried again at the end, alone: in a fresh process, with
-// those of the other devices ended. What fails so once more is excluded, unless
-// something ran out: that is the environment's fault. Where that happens three
-// times in a row the rest is not tried. From the first such failure on fewer
-// devices are used at once. A configuration with which a
-// device was lost is tried again behind the others, and excluded when that
-// happens once more while the device is in order otherwise. Errors: CANCELLED;
-// UNAVAILABLE when every device was lost; INVALID_ARGUMENT when the kernel
-// cannot be loaded; UNIMPLEMENTED when its reference is missing or broken. What
-// was reported stays valid.
+// until all are reported.
+//
+// A configuration that ran out of something, crashed or failed by an internal
+// error is tried again at the end, alone: in a fresh process, after those of
+// the other devices ended. If it fails once more it is excluded, unless
+// something ran out again: that is the environment's fault. After three of
+// these in a row the rest is not tried. From the first such failure on fewer
+// devices are used at once. A configuration with which a device was lost is
+// tried again after the others, and excluded when that happens once more while
+// the device otherwise works.
+//
+// Errors: CANCELLED; UNAVAILABLE when every device was lost; INVALID_ARGUMENT
+// when the kernel cannot be loaded; UNIMPLEMENTED when its reference is missing
+// or broken. Reported configurations stay valid.
 absl::Status RunPrepareBatch(absl::Span<Device* const> devices,
                              const PrepareBatch& batch,
                              const CandidateCallback& on_candidate,

@@ -1,7 +1,8 @@
-// ReferenceUse: who is at fault where a process dies or hangs just now.
+// ReferenceUse: whether a reference or a candidate is at fault where a process
+// dies or hangs just now.
 //
-// A reference that takes its process with it looks from outside like a
-// candidate that does. So whoever runs one says so before and after.
+// A reference that ends its process looks from outside like a candidate that
+// does. So code that runs a reference says so before and after.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_REFERENCE_USE_H_
@@ -15,14 +16,13 @@ namespace wavetune {
 
 enum class ReferenceUse : uint8_t {
   kNone,
-  // No candidate has run in this process: what happens is the reference's
-  // fault.
+  // No candidate has run in this process: a fault is the reference's.
   kBeforeCandidates,
-  // It may be that of a candidate, which may have written anywhere.
+  // A fault may be that of a candidate, which may have written anywhere.
   kAfterCandidates,
 };
 
-// Called with what begins, and with kNone when it is over.
+// Called with the use that begins, and with kNone when it ends.
 using ReferenceObserver = std::function<void(ReferenceUse)>;
 
 // What a process does with references. Tells an observer, where there is one.

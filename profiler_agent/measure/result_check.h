@@ -1,15 +1,16 @@
 // The correctness check: a candidate and the manifest's reference on the same
-// inputs. What differs between backends is memory and how they launch.
+// inputs. Backends differ in memory and in how they launch, not in the check.
 //
-// What it finds: outputs that are wrong, anywhere, in norm or in one element;
-// outputs that are not written, also in launches after the first, and integers
-// that are what their place held before only by luck; writes
-// outside of an output, or into an input; reads outside of an input (they give
-// NaN); races, where one of three launches shows them; sums that are wrong only
-// where they cancel.
+// It finds
+// - outputs that are wrong anywhere, in norm or in one element;
+// - outputs that are not written, also in launches after the first, and
+//   integers that are right only because their place held that value before;
+// - writes outside of an output or into an input;
+// - reads outside of an input, which give NaN;
+// - races, where one of three launches shows them;
+// - sums that are wrong only where they cancel.
 //
-// What is alike for many candidates is made once: inputs, and what the
-// reference computes from them, are kept for the problems to come.
+// Inputs and the reference's results are kept, as many candidates share them.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_RESULT_CHECK_H_
 #define WAVETUNE_PROFILER_AGENT_MEASURE_RESULT_CHECK_H_
 
@@ -93,7 +94,7 @@ struct ResultCheckerOptions {
   // A candidate is checked in each of them.
   std::vector<CheckMemory*> candidate_memories;
   CheckMemory* reference_memory = nullptr;
-  // Of inputs, outputs and what is expected, host and device together.
+  // Memory of inputs, outputs and expected values, host and device together.
   size_t most_kept_bytes = size_t{64} << 20;
 };
 
@@ -103,23 +104,23 @@ class ResultChecker {
   explicit ResultChecker(ResultCheckerOptions options);
   ~ResultChecker();
 
-  // Forgets what was kept: another kernel comes.
+  // Drops all kept inputs and results, before another kernel.
   void Forget();
 
-  // Launches the candidate on poisoned outputs, three times on random inputs
-  // (the third with another poison in integer outputs) and, where outputs have
-  // up to 2^20 elements, once on such as cancel, and judges each launch.
-  // Errors: DATA_LOSS
-  // naming the argument and where it is wrong; those of the candidate's launch;
-  // those of the reference's, as BrokenReference says them.
+  // Launches the candidate on poisoned outputs and judges each launch: three
+  // times on random inputs (the third with another poison in integer outputs)
+  // and, where outputs have up to 2^20 elements, once on cancelling inputs.
+  // Errors: DATA_LOSS naming the argument and where it is wrong; those of the
+  // candidate's launch; those of the reference's launch, as BrokenReference.
   absl::Status Check(const CheckTask& task);
 
-  // Runs the reference on all inputs on which Check runs it, and keeps what it
-  // computes. Where no candidate has run yet, what becomes of the process shows
-  // the reference's faults. Errors: as Check's, of the reference alone.
+  // Runs the reference on all inputs on which Check runs it, and keeps its
+  // results. Before any candidate has run, a crash or a hang of the process is
+  // the reference's fault. Errors: as Check's, of the reference alone.
   absl::Status RunReference(const CheckTask& task);
 
-  // Whoever runs references or candidates besides the checker says so there.
+  // Code that runs references or candidates besides the checker reports it
+  // here.
   ReferenceWatch& reference_watch() { return reference_watch_; }
 
  private:

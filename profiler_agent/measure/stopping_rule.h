@@ -1,8 +1,8 @@
 // StoppingRule: when a measurement is good enough. Pure arithmetic.
 //
-// Why a rule and not a fixed number of launches: a 10 us launch on a quiet GPU
-// is known to 1 % after five launches; a launch on a busy CPU needs more, and a
-// one-second launch cannot be afforded twenty times.
+// Why a rule and not a fixed number of launches: a short launch on a quiet GPU
+// is known well after five launches, a launch on a busy CPU needs more, and a
+// one-second launch cannot be afforded twenty times (docs/decisions/0025).
 //
 // Thread safety: plain values, pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_STOPPING_RULE_H_
@@ -14,8 +14,7 @@ namespace wavetune {
 
 // Defaults: with five launches the quartile's interval spans the fastest four,
 // so one disturbed launch costs nothing; the rest keeps a sample at about 0.03
-// s of device time (120 candidates x 32 samples in two minutes on a CPU).
-// Longer samples buy little there: the fit averages over samples.
+// s of device time. Longer samples buy little: the fit averages over samples.
 struct StoppingRule {
   int min_launches = 5;
   int max_launches = 40;
@@ -43,9 +42,9 @@ enum class StopReason {
 };
 
 // Decides after a burst. A narrow interval wins over the limits. Before
-// min_launches nothing stops but two launches that took twice the device time
-// of a sample: the slowest candidates must not cost most of a profile. `rule`
-// has its defaults filled in. Cannot fail.
+// min_launches a measurement stops only where two launches took twice the
+// device time of a sample: the slowest candidates must not cost most of a
+// profile. `rule` has its defaults filled in. Cannot fail.
 StopReason Judge(const StoppingRule& rule, const MeasurementProgress& progress);
 
 // Returns how many launches the next burst takes, >= 1: min_launches first,

@@ -27,8 +27,7 @@ class OpenClCompiler {
   // `directory` empty, or a driver that keeps programs itself: nothing is kept
   // here. PoCL's own cache is in the same folder and shared by all workers;
   // asking it for a binary as well would compile every kernel a second time,
-  // for any group size (measured: 1.14 s instead of 0.47 s to prepare a
-  // gemm_f32 candidate, PoCL 3.1, one core of a Xeon, 2026-11).
+  // for any block size (docs/decisions/0016).
   OpenClCompiler(const OpenClSession& session, const DeviceFacts& facts,
                  const std::string& directory);
 

@@ -2,10 +2,9 @@
 //
 //   const double fraction = HeldOutFraction(latencies_us, chosen);
 //
-// Of several equally fast configurations the one that was luckiest in some
-// rounds is the fastest of these rounds, and no search can keep that luck: its
-// time there says less of the best than of the noise, by 0.2 % in the mean of
-// 94 problems on an H200 (gemm_bf16, twelve leaders, five rounds, 2026-11).
+// Why: among equally fast configurations the luckiest in some rounds is the
+// fastest of these rounds, and no search can keep that luck. Its time there
+// tells of the noise, not of the best (docs/decisions/0025).
 //
 // Thread safety: pure function.
 #ifndef WAVETUNE_SERVER_JOBS_HELD_OUT_BEST_H_

@@ -42,8 +42,8 @@ class AdminHandler {
   absl::StatusOr<JobControl::Watch> WatchJob(uint64_t id,
                                              JobControl::Listener listener);
 
-  // Queues a measuring job and returns it; `sink` hears of what it measures
-  // before the job ends. Errors: INVALID_ARGUMENT naming the problem at fault;
+  // Queues a measuring job and returns it. `sink` gets its measurements before
+  // the job ends. Errors: INVALID_ARGUMENT naming the problem at fault;
   // else as JobQueue::Measure.
   absl::StatusOr<JobRecord> Measure(const v1::MeasureRequest& request,
                                     MeasureSink sink);

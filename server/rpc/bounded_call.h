@@ -72,7 +72,7 @@ grpc::ByteBuffer ToBytes(const Message& message) {
   return bytes;
 }
 
-// What a file or an agent brought in must not make the whole answer unreadable.
+// Text from a file or an agent must not make the whole answer unreadable.
 template <typename Message>
 grpc::ByteBuffer ToReadableBytes(Message& message) {
   EscapeForeignText(&message);
@@ -108,8 +108,8 @@ struct Later {
   std::string user;
 };
 
-// The same on that thread. RESOURCE_EXHAUSTED where too many calls wait for it.
-// What waits are bytes: it is parsed when its turn comes.
+// Answers on the thread of `work`. RESOURCE_EXHAUSTED where too many calls wait
+// for it. A request waits as bytes and is parsed when its turn comes.
 template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer& in,
@@ -139,8 +139,8 @@ grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
   return reactor;
 }
 
-// The same, but at once where `now(request)` says that nothing has to wait. For
-// small requests: what has to wait is parsed twice.
+// As above, but answers at once where `now(request)` says that nothing has to
+// wait. For small requests, as one that has to wait is parsed twice.
 template <typename Request, typename Response, typename Now, typename Handle>
 grpc::ServerUnaryReactor* AnswerNowOrLater(grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer& in,

@@ -54,10 +54,11 @@ class ConnectionAcceptor {
     // Takes a non-blocking connection, and closes it. Called from the
     // acceptor's thread.
     std::function<void(int fd, uid_t user)> serve;
-    // Hears of refusals and trouble. Those of one `kind` are repeats, whatever
-    // whoever connects has chosen of the text.
+    // Hears of refusals and trouble. Lines of one `kind` are repeats, whatever
+    // text a peer has chosen.
     std::function<void(const std::string& kind, const std::string& text)> warn;
-    // Hears why nobody can connect any more, which nothing here can mend; once.
+    // Called once, with the reason, when nobody can connect any more and
+    // nothing here can mend that.
     std::function<void(const std::string&)> give_up;
     // How long a connection may take to say that it speaks HTTP/2.
     std::chrono::milliseconds silence{20000};
@@ -65,8 +66,8 @@ class ConnectionAcceptor {
     std::chrono::milliseconds look{5000};
   };
 
-  // Accepts from now on. Errors: RESOURCE_EXHAUSTED where the system has not
-  // what it takes to watch the socket.
+  // Starts accepting. Errors: RESOURCE_EXHAUSTED where the system lacks what
+  // watching the socket takes.
   static absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> Start(
       ListeningSocket socket, Options options);
   ~ConnectionAcceptor();  // Stops.
@@ -77,10 +78,10 @@ class ConnectionAcceptor {
   // Connections that were handed over stay.
   void Stop();
 
-  // Looks whether connections are still taken; to be called every
-  // DeafnessProbe::kInterval. Errors: UNAVAILABLE, saying why nobody can
-  // connect any more: its thread hangs, in `serve` for instance, and nothing
-  // here can mend that.
+  // Checks that connections are still accepted; call it every
+  // DeafnessProbe::kInterval. Errors: UNAVAILABLE with the reason why nobody
+  // can connect any more: the acceptor's thread hangs, for instance in `serve`,
+  // and nothing here can mend that.
   absl::Status Probe();
 
  private:

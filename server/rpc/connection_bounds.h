@@ -23,7 +23,7 @@ struct ConnectionBounds {
   size_t per_user = 0;
 };
 
-// Of the three sockets of a daemon.
+// The bounds of a daemon's three sockets.
 struct SocketBounds {
   ConnectionBounds reader;
   ConnectionBounds agent;
@@ -44,9 +44,9 @@ struct ConnectionPeer {
 // Counts the connections of one socket.
 class ConnectionCounts {
  public:
-  // Kept for root and `own_user` beyond both bounds, one for each process: who
-  // has to look after the daemon gets in, also where other processes of the
-  // same user took all that this one may have.
+  // Places beyond both bounds for root and `own_user`, one for each process, so
+  // that an administrator gets in although other processes of the same user
+  // took all places of that user.
   static constexpr size_t kKeptForOwners = 16;
 
   ConnectionCounts(ConnectionBounds bounds, uid_t own_user)

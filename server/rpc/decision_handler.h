@@ -24,13 +24,14 @@ class DecisionHandler {
                   DefaultFaults* default_faults = nullptr)
       : lookup_(tables, devices, kernels, default_faults), kernels_(kernels) {}
 
-  // A kernel without a table answers with its default configuration on the
-  // device. So does a problem whose dimensions are not the kernel's: the
-  // decision's reason is what is wrong with it. A kernel whose table was
-  // withdrawn answers its default, too, and so does one whose default is known
-  // not to work: the reason says so. Errors: INVALID_ARGUMENT for a
-  // batch that is too large; as DefaultForDevices (model/kernel/device_space.h)
-  // where there is no table; else as TableLookup::Find.
+  // Decides for a batch of problems. The answer is the default configuration on
+  // the device, with the reason, where
+  // - the kernel has no table, or its table was withdrawn;
+  // - the problem's dimensions are not the kernel's;
+  // - the default is known not to work.
+  // Errors: INVALID_ARGUMENT for a batch that is too large; as
+  // DefaultForDevices (model/kernel/device_space.h) where there is no table;
+  // else as TableLookup::Find.
   absl::Status Resolve(const v1::ResolveRequest& request,
                        v1::ResolveResponse* response) const;
   // Errors: as Resolve; INVALID_ARGUMENT for a problem whose dimensions are not

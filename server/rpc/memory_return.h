@@ -1,8 +1,10 @@
-// MemoryReturn: gives what a burst of streams took back to the system.
+// MemoryReturn: gives the memory that a burst of streams took back to the
+// system.
 //
-// Why: the C library keeps freed memory for later, of each of its arenas, so
-// that a daemon would look for months as it did in its worst minute. Once is
-// not enough: connections and their buffers go some time after their streams.
+// Why: the C library keeps freed memory in each of its arenas, so that a daemon
+// would keep the size of its worst minute for months. It is given back more
+// than once, as connections and their buffers end some time after their
+// streams.
 //
 // Thread safety: for one thread, which looks now and then.
 #ifndef WAVETUNE_SERVER_RPC_MEMORY_RETURN_H_

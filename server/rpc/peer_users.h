@@ -1,8 +1,8 @@
-// PeerUsers: whose the connections are.
+// PeerUsers: the users at the other end of connections.
 //
 // gRPC names a connection that was handed to it "fd:<number>"; the kernel says
-// who is at its other end. A number is known from when its connection is handed
-// over until another connection has it.
+// which user is at its other end. A number is known from the moment when its
+// connection is handed over until another connection has the number.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_RPC_PEER_USERS_H_

@@ -1,4 +1,4 @@
-// RequestBounds: what a request may cost, looked at before it is parsed.
+// RequestBounds: limits the cost of a request before it is parsed.
 //
 // Why: two bytes on the wire can become a hundred in memory (an empty
 // submessage), so that a size alone bounds little. The cost is counted on the
@@ -20,14 +20,14 @@ inline constexpr size_t kKiB = 1024, kMiB = kKiB * kKiB;
 
 struct RequestBounds {
   size_t wire_bytes = 0;
-  // Of the parsed message, estimated from above.
+  // Memory of the parsed message, estimated from above.
   size_t parsed_bytes = 0;
 };
 
-// Checks a message of `type` of `size` bytes that `input` holds. Errors:
-// RESOURCE_EXHAUSTED naming the message and the bound; INVALID_ARGUMENT for
-// what is no such message. OK does not say that it can be parsed. Cost: O(size)
-// time, no memory.
+// Checks that `input` holds a message of `type` of `size` bytes within the
+// bounds. Errors: RESOURCE_EXHAUSTED naming the message and the bound;
+// INVALID_ARGUMENT for bytes that are no such message. OK does not promise that
+// it can be parsed. Cost: O(size) time, no memory.
 absl::Status CheckRequest(const google::protobuf::Descriptor& type, size_t size,
                           google::protobuf::io::ZeroCopyInputStream* input,
                           const RequestBounds& bounds);

@@ -83,18 +83,18 @@ class SampleHandler {
  public:
   // Listings that may be open at once: each holds the candidates of a kernel.
   static constexpr size_t kMaxListings = 4;
-  // A reader that took no message for so long gives up its place where all are
-  // taken. Messages are 100 KiB: who reads takes one in milliseconds.
+  // Where all places are taken, a reader that took no message for so long loses
+  // its own. Messages are 100 KiB, which a reader takes in milliseconds.
   static constexpr double kStalledS = 1;
 
   // All outlive the handler and its listings.
   SampleHandler(TableCatalog* tables, SampleStore* samples, Clock* clock)
       : tables_(tables), samples_(samples), clock_(clock) {}
 
-  // Returns what is stored under the key of a table: its kept generations and
-  // what measuring jobs measured. Errors: as TableCatalog::Get;
-  // INVALID_ARGUMENT without a digest; RESOURCE_EXHAUSTED where kMaxListings
-  // are open and all are read; the store's.
+  // Returns the samples that are stored under the key of a table: its kept
+  // generations and the samples of measuring jobs. Errors: as
+  // TableCatalog::Get; INVALID_ARGUMENT without a digest; RESOURCE_EXHAUSTED
+  // where kMaxListings are open and all are read; the store's.
   absl::StatusOr<std::shared_ptr<SampleListing>> ListSamples(
       const v1::ListSamplesRequest& request);
 

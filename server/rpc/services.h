@@ -39,18 +39,17 @@ struct ReaderHandlers {
   StatusHandler* status = nullptr;  // With `samples`.
   SampleHandler* samples = nullptr;
   UsageHandler* usage = nullptr;  // With `usage_work`.
-  // Where what is in the store alone is read; nullptr: on gRPC's threads.
+  // Reads what is in the store alone; nullptr: gRPC's threads read it.
   WorkQueue* read_work = nullptr;
-  // Where reports of use are taken, as what they count is stored now and then.
+  // Takes reports of use, as their counts are stored now and then.
   WorkQueue* usage_work = nullptr;
-  // Whose calls are; nullptr: all are one user's.
+  // The users of calls; nullptr: all calls are one user's.
   const PeerUsers* peers = nullptr;
-  // How long whoever lists samples may take for a message.
+  // How long a reader of samples may take for a message.
   std::chrono::milliseconds listing_patience{30000};
 };
 
-// Return what stands behind each socket. Handlers and `streams` outlive the
-// services.
+// Return the services of each socket. Handlers and `streams` outlive them.
 Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams);
 Services AgentServices(AgentDirectory* devices,
                        const AgentSession::Options& options, StreamSet* streams,

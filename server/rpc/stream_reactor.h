@@ -1,8 +1,8 @@
 // StreamReactor: a queue in front of a gRPC stream, so that anyone may send at
 // any time without a thread per stream.
 //
-// A reader may take its time, or never read: every queue has a bound
-// (QueueLimit), and whoever queues says what becomes of what does not fit.
+// A reader may be slow, or never read. So every queue has a bound (QueueLimit),
+// and the caller decides what happens to a message that does not fit.
 //
 // gRPC allows one write at a time and none after Finish. Push and End may be
 // called from any thread in any order; the reactor lives until gRPC is done
@@ -33,17 +33,19 @@ class EndableStream {
  public:
   virtual ~EndableStream() = default;
 
-  // Ends the stream: after what is queued where the status is OK, else at once.
+  // Ends the stream: at once, or after all queued messages where the status is
+  // OK.
   virtual void End(const grpc::Status& status) = 0;
 };
 
 // The streams that are open on a socket. Thread-safe.
 class StreamSet {
  public:
-  // One takes some 18 KiB: 36 MiB of a user, 144 MiB of all. Twice what a node
-  // of a thousand serving processes of one user needs.
+  // Bounds memory, at some 18 KiB a stream: twice as many as a node of a
+  // thousand serving processes of one user needs.
   static constexpr size_t kMaxStreamsOfUser = 2048;
-  // Of all users but root and the daemon's own, whom nobody keeps out.
+  // Streams of all users together but root and the daemon's own, which have no
+  // such bound.
   static constexpr size_t kMaxStreams = 8192;
 
   // Adds a stream of a user, until Remove. RESOURCE_EXHAUSTED, adding nothing,
@@ -168,7 +170,7 @@ class StreamReactor
     return true;
   }
 
-  // Forgets what is queued and queues these.
+  // Drops all queued messages and queues these.
   void QueueInstead(const std::vector<Message>& messages) {
     {
       std::lock_guard lock(mutex_);
@@ -180,9 +182,9 @@ class StreamReactor
     Pump();
   }
 
-  // Queues a message that makes the one before of this kind needless: where
-  // that still waits it is dropped, so that one at most waits. After a `last`
-  // one others are dropped: they are older, whoever was faster.
+  // Queues a message that replaces the one before of this kind: if that still
+  // waits it is dropped, so that at most one waits. After a `last` one all
+  // others are dropped, as they are older.
   void QueueLatest(const Message& message, bool last = false) {
     {
       std::lock_guard lock(mutex_);

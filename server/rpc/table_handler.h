@@ -34,7 +34,7 @@ class TableHandler {
     // Queues notices. Returns false, queueing none, where the watcher is too
     // slow and its queue is full.
     virtual bool Push(const TableNotices& notices) = 0;
-    // Forgets what is queued and queues these.
+    // Drops all queued notices and queues these.
     virtual void Replace(const TableNotices& notices) = 0;
   };
   // A running watch; drop it to end.
@@ -56,7 +56,8 @@ class TableHandler {
   absl::Status AnnounceTableSet(const v1::AnnounceTableSetRequest& request,
                                 v1::AnnounceTableSetResponse* response);
   // Finds a set that was announced, or that serves: all tables, or those of one
-  // device class. Errors: NOT_FOUND; INVALID_ARGUMENT for what is no digest.
+  // device class. Errors: NOT_FOUND; INVALID_ARGUMENT for a text that is no
+  // digest.
   absl::Status GetTableSet(const v1::GetTableSetRequest& request,
                            v1::GetTableSetResponse* response) const;
 
@@ -78,13 +79,13 @@ class TableHandler {
                      const std::string& stale_reason = "") const;
   TableNotice ChangeNotice(const TableChange& change);
   TableNotice RemarkNotice(const TableChange& change);
-  // Appends to `notices` what is to be said of each serving table now.
+  // Appends the present remark on each serving table to `notices`.
   void AddRemarks(const TableSnapshot& snapshot, TableNotices& notices) const;
-  // Appends to `notices` what is withdrawn now.
+  // Appends the tables that are withdrawn now to `notices`.
   void AddWithdrawals(const TableSnapshot& snapshot,
                       TableNotices& notices) const;
-  // Returns the notices of a full snapshot: what serves, SYNCED, what was
-  // withdrawn.
+  // Returns the notices of a full snapshot: serving tables, SYNCED, withdrawn
+  // tables.
   TableNotices SnapshotNotices(
       const std::shared_ptr<const TableSnapshot>& snapshot);
   void OnChange(Watch& watch, const TableChange& change);
@@ -97,7 +98,7 @@ class TableHandler {
   TableSets sets_;
   std::atomic<int> watchers_ = 0;
   std::mutex mutex_;
-  // Guarded by mutex_: what the last watchers were sent.
+  // Guarded by mutex_: the last notices that watchers were sent.
   std::shared_ptr<const TableSnapshot> noted_snapshot_;
   TableNotices noted_;
   TableNotice last_change_;

@@ -47,16 +47,16 @@ class UsageHandler {
   static constexpr double kReportsAtOnce = 1000;
   static constexpr double kUsersAtOnce = 8;
   // Decisions that a process makes in a second, and all of a user's on a node:
-  // one takes 40 to 100 ns, the launch that it is made for at least 1 µs of its
-  // thread and several of a GPU (docs/usage.md).
+  // each is made for a launch, which takes its thread a microsecond at least
+  // (docs/usage.md).
   static constexpr double kDecisionsPerSecond = 1e6;
-  // What may have been gathered: clients report every 30 s, give or take a
-  // tenth.
+  // The longest time that a report covers: clients report every 30 s, give or
+  // take a tenth.
   static constexpr double kLongestIntervalS = 33;
-  // What a process may have gathered before it connected, in seconds: where the
-  // daemon was started anew it has decided meanwhile.
+  // The time before it connected for which a process may report, in seconds: it
+  // decides while the daemon is started anew.
   static constexpr double kBeforeConnectingS = 1;
-  // Of the answer to GetUsage.
+  // Problems in the answer to GetUsage.
   static constexpr int kDefaultProblems = 10;
 
   // All outlive the handler.
@@ -77,13 +77,13 @@ class UsageHandler {
   };
   explicit UsageHandler(const Services& services);
 
-  // Takes the turn of a report before anything of it is read. Errors:
+  // Takes the turn of a report before its content is read. Errors:
   // RESOURCE_EXHAUSTED where reports come too fast, of the user or of all.
   absl::Status TakeTurn(const Peer& peer);
-  // Counts what is sound of a report that has had its turn. A report of more
-  // decisions than its process can have made counts for those that it can, and
-  // the response says so. Errors: INVALID_ARGUMENT naming what is above its
-  // limit or no number; then nothing was counted.
+  // Counts the sound part of a report that has had its turn. A report of more
+  // decisions than its process can have made counts for as many as it can have
+  // made, and the response says so. Errors, which leave everything uncounted:
+  // INVALID_ARGUMENT naming the field that is above its limit or no number.
   absl::Status ReportUsage(const v1::ReportUsageRequest& request,
                            const Peer& peer, v1::ReportUsageResponse* response);
   // Errors: INVALID_ARGUMENT for a number of problems that is out of range.
@@ -91,8 +91,8 @@ class UsageHandler {
                         v1::GetUsageResponse* response) const;
 
  private:
-  // Returns by what the report's numbers are to be multiplied: 1, or less where
-  // it claims too many decisions.
+  // Returns the factor for the report's numbers: 1, or less where it claims too
+  // many decisions.
   double Believable(const v1::ReportUsageRequest& request, const Peer& peer,
                     v1::ReportUsageResponse* response);
   // Returns the report as the ledger takes it. Errors say why the kernel is

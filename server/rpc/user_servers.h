@@ -2,10 +2,9 @@
 // each other's messages.
 //
 // Why: gRPC receives a whole message before it looks at its size. A quota
-// bounds what that takes, but what gRPC ends where the quota is used up are the
-// oldest streams of the server, whoever caused it. Each user with connections
-// therefore has a server, and a quota, of their own; where there are more users
-// than servers some share one.
+// bounds that memory, but where it is used up gRPC ends the oldest streams of
+// the server, whoever caused it. So each user with connections has a server and
+// a quota of their own; with more users than servers some share one.
 //
 //   ASSIGN_OR_RETURN(auto servers, UserServers::Start(options, make_services));
 //   servers->Serve(fd, user);

@@ -1,9 +1,9 @@
-// WorkQueue: a thread of its own for what may wait for a disk.
+// WorkQueue: a thread of its own for work that may wait for a disk.
 //
 // Why: gRPC answers all calls on a few threads. One that waits for an fsync
 // keeps everybody waiting, and readers need no disk at all.
 //
-// Nobody fills it alone: of what Run takes, each user has a share.
+// No user fills it alone: each has a share of what Run takes.
 //
 //   RETURN_IF_ERROR(queue.Run([=] { ...; reactor->Finish(status); },
 //                             {.user = user, .bytes = request.Length()}));
@@ -36,7 +36,7 @@ class WorkQueue {
     size_t works = 0;
     size_t bytes = std::numeric_limits<size_t>::max();
   };
-  // Whose a work is, and what it holds while it waits.
+  // The user of a piece of work, and the memory that it holds while it waits.
   struct Source {
     std::string user;
     size_t bytes = 0;
@@ -48,15 +48,16 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // Queues work, done in order on the queue's thread. Errors:
-  // RESOURCE_EXHAUSTED where too much waits, of this user or of all; then it is
-  // not done. A user of whom nothing waits has room for one work of any size.
+  // Queues work, which the queue's thread does in order. Errors:
+  // RESOURCE_EXHAUSTED where too much work of this user, or of all users,
+  // waits; the work is not done then. A user without waiting work has room for
+  // one piece of any size.
   absl::Status Run(Work work, const Source& source);
   absl::Status Run(Work work) { return Run(std::move(work), Source()); }
 
-  // Queues what must not be left out, however much waits: what the daemon does
-  // by itself, and little of it. Who calls it for what others send sees to that
-  // much only waits at once.
+  // Queues work that must not be refused, however much waits: the little that
+  // the daemon does by itself. Callers that queue for others bound how much of
+  // it waits at once.
   void RunAlways(Work work);
 
  private:

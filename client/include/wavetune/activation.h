@@ -15,15 +15,15 @@
 namespace wavetune {
 
 enum class ActivationPolicy {
-  // By itself, as soon as every configuration that it can answer is among
-  // those that the application has prepared (Tuner::SetPrepared); until then
-  // when Tuner::Activate says so.
+  // The table takes over as soon as the application has prepared every
+  // configuration that the table can answer (Tuner::SetPrepared), or before
+  // that when the application calls Tuner::Activate.
   kAutomatic,
-  // When the application calls StepBoundary.
+  // The table takes over when the application calls StepBoundary.
   kStepBoundary,
-  // Only when the application calls Activate.
+  // The table takes over only when the application calls Activate.
   kExplicit,
-  // Never: the tuner keeps its table.
+  // No table takes over: the tuner keeps its own.
   kPinned,
 };
 

@@ -17,9 +17,10 @@
 //   client->StageTableSet(digest);                           // other ranks
 //   client->ActivateTableSet(digest);                        // all, at a step
 //
-// Forks: tuners and clients may be used in a forked process; there they decide
-// with what they have, ask the daemon on connections of their own, and hear of
-// nothing new. A client that connects there works as any.
+// Forks: tuners and clients may be used in a forked process. There they decide
+// with the tables that they have, ask the daemon on connections of their own,
+// and hear of no new tables. A client that connects in the forked process works
+// as any other.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef WAVETUNE_CLIENT_H_
@@ -48,23 +49,26 @@ class Client {
   // Cost: no RPC, but for a set pinned by its digest that is not cached.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const ClientOptions& options);
-  // Ends the watch and reports what use is left. Prompt, whatever the daemon
-  // does: half a second at most. Tuners live on. In a forked process the
-  // parent's client is left as it is, and its memory with it.
+  // Ends the watch and reports the use that was not reported yet. Takes half a
+  // second at most, whatever the daemon does. Tuners live on. In a forked
+  // process the parent's client and its memory are left as they are.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Returns a tuner for a kernel, as ClientMode says: from the daemon (a
-  // fetched table is cached), else from the cache, else from the table file,
-  // else one that answers the kernel's default. A pinned set's tables come from
-  // wherever their digest is found. Errors: FAILED_PRECONDITION when the choice
-  // is ambiguous (lists the choices; also when there is no table and the node's
-  // devices differ in their default), or when the pinned set has no table of
-  // the kernel; NOT_FOUND for an unknown kernel, device or specialisation
-  // (lists what is known); UNAVAILABLE when the daemon is down and nothing
-  // local knows the kernel (says what was tried); DATA_LOSS for a damaged
-  // table. Cost: up to three RPCs.
+  // Returns a tuner for a kernel, as ClientMode says. Its table is from the
+  // daemon (and is cached then), else from the cache, else from the table file;
+  // without a table the tuner answers the kernel's default. The tables of a
+  // pinned set come from wherever their digest is found.
+  //
+  // Errors: FAILED_PRECONDITION when the choice is ambiguous (lists the
+  //         choices), when there is no table and the node's devices differ in
+  //         their default, or when the pinned set has no table of the kernel;
+  //         NOT_FOUND for an unknown kernel, device or specialisation (lists
+  //         the known ones); UNAVAILABLE when the daemon is down and nothing
+  //         local knows the kernel (says what was tried); DATA_LOSS for a
+  //         damaged table.
+  // Cost:   up to three RPCs.
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  const TunerOptions& options = {});
 
@@ -81,19 +85,19 @@ class Client {
   // Errors: as there.
   absl::StatusOr<std::string> TableSetDigest() const;
 
-  // Makes the set that decides now known by its digest, in the local cache and
-  // at the daemons (not its tables: a daemon answers with those that it has),
-  // and returns the digest. Errors: as GetTableSet; FAILED_PRECONDITION where a
-  // tuner has no table; UNAVAILABLE where neither the cache nor a daemon took
-  // it. Cost: an RPC for each daemon.
+  // Publishes the set that decides now to the local cache and the daemons, and
+  // returns its digest. Tables are not published: a daemon answers with those
+  // that it has. Errors: as GetTableSet; FAILED_PRECONDITION where a tuner has
+  // no table; UNAVAILABLE where neither the cache nor a daemon took the set.
+  // Cost: an RPC for each daemon.
   absl::StatusOr<std::string> PublishTableSet();
 
   // Fetches a set by its digest, and its tables, from the cache or any of the
-  // daemons, and stages them at the tuners in use, pinned ones excepted. All or
-  // nothing. Errors: NOT_FOUND where nobody knows the set or a table (says who
-  // was asked); FAILED_PRECONDITION where a tuner refuses its table (other
-  // silicon, fingerprint or environment), or is pinned to another one, or its
-  // kernel is not in the set. Cost: RPCs.
+  // daemons. Stages all of them at the tuners in use but pinned ones, or none.
+  // Errors: NOT_FOUND where nobody knows the set or a table (says who was
+  // asked); FAILED_PRECONDITION where a tuner refuses its table (other silicon,
+  // fingerprint or environment), is pinned to another one, or its kernel is not
+  // in the set. Cost: RPCs.
   absl::Status StageTableSet(absl::string_view digest);
 
   // Lets the staged tables of the set take over, all or none. Errors:
@@ -102,12 +106,12 @@ class Client {
   absl::Status ActivateTableSet(absl::string_view digest);
 
   ClientMode mode() const;
-  // Whether the watch is connected and has heard of everything that serves.
+  // Returns whether the watch is connected and knows all tables that serve.
   bool watching() const;
-  // What happened to the tables, oldest first; the last 64.
+  // Returns the last 64 events of the tables, oldest first.
   std::vector<ClientEvent> events() const;
-  // The last reason for which a table was refused, was stale, could not be
-  // cached or the watch was cut off; OK where there was none.
+  // Returns the last reason why a table was refused, was stale or could not be
+  // cached, or why the watch was cut off; OK where there was none.
   absl::Status last_problem() const;
 
  private:

@@ -14,9 +14,9 @@ struct ClientEvent {
   enum class Kind {
     kStaged,        // A new table waits to take over.
     kActivated,     // A table decides from now on.
-    kWithdrawn,     // A staged table was retired, or replaced by a newer one;
-                    // or the one that decides was shown to compute wrong
-                    // results, then `reason` says so and the default decides.
+    kWithdrawn,     // A staged table was retired or replaced by a newer one. Or
+                    // the table that decides was shown to compute wrong
+                    // results: `reason` says so, and the default decides.
     kRefused,       // A table was not taken; `reason` says why. The current one
                     // stays. Without a digest: the cache is not used.
     kConnected,     // The watch hears of new tables.
@@ -27,8 +27,8 @@ struct ClientEvent {
                     // each client: it goes on without.
   };
 
-  // From 1, in the order in which things happened; who looks now and then has
-  // missed something where numbers are missing.
+  // Counts from 1 in the order of events. A gap between two looks says that
+  // events between them are no longer kept.
   uint64_t number = 0;
   Kind kind = Kind::kStaged;
   int64_t time_us = 0;  // Since the Unix epoch.

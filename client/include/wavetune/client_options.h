@@ -4,10 +4,10 @@
 //   options.table_file = "gemm.table";  // the default.
 //   auto client = Client::Connect(options);
 //
-// The environment speaks where the program does not: WAVETUNE_ENDPOINT,
-// WAVETUNE_MODE, WAVETUNE_TABLE_FILE, WAVETUNE_PIN, WAVETUNE_CACHE_DIR
-// (docs/client.md). WAVETUNE_USAGE can turn reports of use off, whatever the
-// program says. It is read once, by Client::Connect.
+// Where the program leaves a field empty the environment decides:
+// WAVETUNE_ENDPOINT, WAVETUNE_MODE, WAVETUNE_TABLE_FILE, WAVETUNE_PIN,
+// WAVETUNE_CACHE_DIR (docs/client.md). WAVETUNE_USAGE can turn reports of use
+// off, whatever the program says. Client::Connect reads the environment once.
 #ifndef WAVETUNE_CLIENT_OPTIONS_H_
 #define WAVETUNE_CLIENT_OPTIONS_H_
 
@@ -29,8 +29,8 @@ enum class ClientMode {
   // else the kernel's default. No daemon is asked and nothing changes while the
   // process runs.
   kOffline,
-  // The kernel's default, always. A table or a daemon is looked at only to
-  // learn what the default is.
+  // The kernel's default, always. The client asks a table or a daemon only for
+  // what the default is.
   kOff,
 };
 
@@ -50,8 +50,7 @@ struct ClientOptions {
   // The table set that all tuners keep to: its digest, or the set itself,
   // "kernel=digest,kernel=digest". Empty: WAVETUNE_PIN, else none.
   std::string pin = "";
-  // Whether to hear of new tables, on a thread of the client's own. Only with
-  // kAuto.
+  // Watches for new tables on a thread of the client's own. Only with kAuto.
   bool watch = true;
   // Counts decisions and reports them to the node's daemon, so that profiles
   // measure what is used (docs/usage.md). Only with kAuto, and unless

@@ -21,8 +21,8 @@ struct Coordinates {
   // [0, 1]; 0 over a repeated dimension, whose rows share nothing, and where
   // there are no rows.
   double row_share = 0;
-  // Tiles, iterations or the longest loop are more than kExpressionLimit: what
-  // stands here is too little, and says nothing of the launch.
+  // True where tiles, iterations or the longest loop exceed kExpressionLimit.
+  // The other values are too small then and say nothing about the launch.
   bool saturated = false;
 
   friend bool operator==(const Coordinates&, const Coordinates&) = default;

@@ -17,16 +17,15 @@ struct ExplainedGroup {
   int64_t tiles_per_wave = 1;
   RowRegime row_regime;
   double latency_us = 0;
-  double rank_us = 0;  // What it competes with: more where little or nothing
-                       // was measured and the form says so
-                       // (model/kernel/wave_form.h).
+  double rank_us = 0;  // The latency that it competes with: above latency_us
+                       // where an overlap was measured little or not at all.
   double relative_bound = 0;
   bool legal = true;  // False: a predicate excludes the row for this problem,
                       // or its counts saturate (Coordinates::saturated).
   bool chosen = false;
   bool extrapolated = false;
-  bool of_layer = false;  // Chosen since measurements of the problem's layer
-                          // say so (SubTable::layers), whatever the ranks.
+  bool of_layer = false;  // Measurements of the problem's layer chose it
+                          // (SubTable::layers), not the ranks.
 };
 
 }  // namespace wavetune

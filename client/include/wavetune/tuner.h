@@ -86,33 +86,33 @@ class Tuner {
   // Hex digest of the table that decides now; empty where there is none.
   std::string digest() const;
   TableOrigin origin() const;
-  // Whether the table was measured in another environment (driver, runtime,
-  // power limit), or for another version of the kernel or compiler, than what
-  // is there now, as far as whoever served it knew.
+  // Returns whether the table was measured in another environment (driver,
+  // runtime, power limit), or for another version of the kernel or compiler,
+  // than the present one, as far as the server of the table knew.
   bool stale() const;
-  // What differs: "driver \"580\", now \"590\""; empty where not stale, or
-  // where an older daemon does not say.
+  // Returns what differs: "driver \"580\", now \"590\"". Empty where the table
+  // is not stale, or where an older daemon does not say.
   std::string stale_reason() const;
 
   ActivationPolicy activation() const;
 
-  // Declares what the application can launch, in place of what was declared
-  // before. With kAutomatic a staged table whose configurations are all among
-  // them takes over at once. Until it is first called (or
-  // TunerOptions::prepared is given), nothing counts as prepared.
+  // Declares the configurations that the application can launch; replaces the
+  // earlier ones. With kAutomatic a staged table whose configurations are all
+  // among them takes over at once. Nothing counts as prepared before the first
+  // call, unless TunerOptions::prepared is given.
   void SetPrepared(const std::vector<Configuration>& configurations);
 
   // Returns the table that waits to take over, if there is one.
   std::optional<StagedTable> staged() const;
 
-  // Lets the staged table take over, whatever the policy but kPinned; OK, too,
-  // where it decides already. Errors: NOT_FOUND where that digest is not
-  // staged (says what is); FAILED_PRECONDITION for a pinned tuner. The current
-  // table stays then. Cost: a few microseconds; no RPC.
+  // Lets the staged table take over, with every policy but kPinned. Also OK
+  // where it decides already. Errors, which leave the current table:
+  // NOT_FOUND where that digest is not staged (says which is);
+  // FAILED_PRECONDITION for a pinned tuner. Cost: a few microseconds; no RPC.
   absl::Status Activate(absl::string_view digest);
 
-  // With kStepBoundary, lets a staged table take over; nothing else happens
-  // here. Returns whether one did. Cost: tens of nanoseconds where nothing is
+  // With kStepBoundary, lets a staged table take over; does nothing with other
+  // policies. Returns whether one took over. Cost: nanoseconds where nothing is
   // staged; no RPC.
   bool StepBoundary();
 
