@@ -20,7 +20,7 @@ constexpr int64_t kPreferredElements = 8;
 constexpr int64_t kMaxCounts = 4096;       // Along one axis, of two.
 constexpr int64_t kMaxCountsOfMany = 256;  // The same of three and more.
 
-int64_t CeilQuotient(int64_t numerator, int64_t denominator) {
+int64_t DivideUp(int64_t numerator, int64_t denominator) {
   return (numerator + denominator - 1) / denominator;
 }
 
@@ -32,7 +32,7 @@ int64_t IntegerRoot(int64_t value) {
   return root;
 }
 
-int64_t Saturate(Wide value) {
+int64_t UpToLimit(Wide value) {
   return static_cast<int64_t>(std::min<Wide>(value, kExpressionLimit));
 }
 
@@ -47,7 +47,7 @@ std::vector<int64_t> GridStartingWith(int64_t first,
                                       int64_t tiles) {
   if (first <= 0) return {};
   const std::vector<int64_t> rest =
-      SmallestGrid(others, CeilQuotient(tiles, first));
+      SmallestGrid(others, DivideUp(tiles, first));
   if (rest.empty()) return {};
   std::vector<int64_t> counts{first};
   counts.insert(counts.end(), rest.begin(), rest.end());
@@ -57,8 +57,8 @@ std::vector<int64_t> GridStartingWith(int64_t first,
 }  // namespace
 
 int64_t GridAxis::Tiles(int64_t extent) const {
-  return Saturate((static_cast<Wide>(coefficient) * extent + divisor - 1) /
-                  divisor);
+  return UpToLimit((static_cast<Wide>(coefficient) * extent + divisor - 1) /
+                   divisor);
 }
 
 int64_t GridAxis::SmallestExtent(int64_t tiles) const {
@@ -82,7 +82,7 @@ int64_t GridAxis::Reach(int64_t tiles) const {
   }
   Wide sum = 0;
   for (const int64_t own : Elements(tiles)) sum += own;
-  return Saturate(sum);
+  return UpToLimit(sum);
 }
 
 std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
@@ -90,7 +90,7 @@ std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
   const int64_t most = Tiles(max);
   const int64_t count =
       std::max(std::clamp<int64_t>(tiles / least, 1, kPreferredElements),
-               CeilQuotient(tiles, most));
+               DivideUp(tiles, most));
   if (count > kMaxElements) return {};
   std::vector<int64_t> elements;
   for (int64_t i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
 
 int64_t ProductOf(absl::Span<const int64_t> counts) {
   Wide product = 1;
-  for (const int64_t count : counts) product = Saturate(product * count);
+  for (const int64_t count : counts) product = UpToLimit(product * count);
   return static_cast<int64_t>(product);
 }
 
@@ -131,7 +131,7 @@ std::vector<int64_t> SmallestGrid(absl::Span<const GridAxis> axes,
       IntegerRoot(tiles), axes.size() == 2 ? kMaxCounts : kMaxCountsOfMany);
   for (int64_t count = 1; count <= limit; ++count) {
     consider(count);
-    consider(CeilQuotient(tiles, count));
+    consider(DivideUp(tiles, count));
   }
   // Where neither axis is wide enough for the counts above.
   consider(axes[0].Tiles(axes[0].max));
