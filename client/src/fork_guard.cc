@@ -12,11 +12,11 @@ namespace {
 pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 constinit std::atomic<uint32_t> generation{0};
 
-void BeforeFork() { pthread_rwlock_wrlock(&gate); }
+void CloseGate() { pthread_rwlock_wrlock(&gate); }
 
 void AfterForkInParent() { pthread_rwlock_unlock(&gate); }
 
-void AfterForkInChild() {
+void OpenGateInChild() {
   // Anew, and not unlocked: who locked it is a thread of the parent.
   pthread_rwlock_init(&gate, nullptr);
   generation.fetch_add(1, std::memory_order_relaxed);
@@ -30,7 +30,7 @@ uint32_t ForkGeneration() noexcept {
 
 void PrepareForForks() noexcept {
   static const bool prepared =
-      pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild) == 0;
+      pthread_atfork(CloseGate, AfterForkInParent, OpenGateInChild) == 0;
   (void)prepared;
 }
 

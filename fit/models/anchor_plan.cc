@@ -24,7 +24,7 @@ constexpr int64_t kManyWaves = 8;
 constexpr int64_t kSmoothWaves = 16;
 // How many tiles more than wanted an anchor may have for the columns of a
 // representative problem. Less than a wave's last tiles change.
-constexpr double kMostExcess = 0.02;
+constexpr double kMostAnchorExcess = 0.02;
 constexpr int kTriesOfTiles = 6;
 
 // A representative problem's place, as far as anchors care.
@@ -82,10 +82,10 @@ struct Demand {
   std::vector<Place> places;
 };
 
-class Planner {
+class AnchorPlanner {
  public:
-  Planner(const SpecialisationState& specialisation,
-          const CandidateState& candidate)
+  AnchorPlanner(const SpecialisationState& specialisation,
+                const CandidateState& candidate)
       : state_(specialisation),
         tiles_per_wave_(candidate.candidate->tiles_per_wave),
         last_(specialisation.axes.row_regimes.size() - 1) {
@@ -352,7 +352,7 @@ class Planner {
       const double excess =
           static_cast<double>(wanted * p.columns) / static_cast<double>(tiles) -
           1;
-      if (excess > kMostExcess || wanted < least_rows_) continue;
+      if (excess > kMostAnchorExcess || wanted < least_rows_) continue;
       const double distance =
           std::max(p.tiles / static_cast<double>(tiles),
                    static_cast<double>(tiles) / p.tiles) *
@@ -450,12 +450,12 @@ absl::StatusOr<Problem> Land(const KernelSpec& spec,
 
 std::vector<Anchor> PlanAnchors(const SpecialisationState& specialisation,
                                 const CandidateState& candidate) {
-  return Planner(specialisation, candidate).Plan();
+  return AnchorPlanner(specialisation, candidate).Plan();
 }
 
 std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
                                    const CandidateState& candidate) {
-  return Planner(specialisation, candidate).PlanGrid();
+  return AnchorPlanner(specialisation, candidate).PlanGrid();
 }
 
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
