@@ -18,7 +18,6 @@
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profile_texts.h"
 #include "server/jobs/stored_profile.h"
-#include "server/jobs/stored_verification.h"
 #include "usage/usage_weights.h"
 
 namespace wavetune {

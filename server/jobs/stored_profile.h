@@ -1,7 +1,8 @@
-// StoredProfile: what a profiling job goes on with: what it, jobs before it and
-// earlier profiles have left in the store.
+// What a profiling job goes on with: what it, jobs before it and earlier
+// profiles have left in the store; and how a refit is verified by that, without
+// a device.
 //
-// Thread safety: pure function over the store.
+// Thread safety: pure functions over the store.
 #ifndef WAVETUNE_SERVER_JOBS_STORED_PROFILE_H_
 #define WAVETUNE_SERVER_JOBS_STORED_PROFILE_H_
 
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fit/profile.h"
+#include "model/decide/compiled_table.h"
 #include "model/kernel/sample.h"
 #include "server/store/records.h"
 #include "server/store/sample_store.h"
@@ -37,6 +40,16 @@ struct StoredProfile {
 // be cooler, unless the job only refits. Errors: the store's.
 absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
                                                 const JobRecord& job);
+
+// Returns a plan over the problems at which the new table's choice, the
+// incumbent's (the default's where `incumbent` is nullptr) and the default were
+// all measured, and fills `measured` with the last sample of each item.
+// Where the default is excluded it is not compared with. Cannot fail: the plan
+// may be empty.
+VerificationPlan PlanStoredVerification(const ProfileInput& input,
+                                        const CompiledTable& table,
+                                        const CompiledTable* incumbent,
+                                        std::vector<Sample>* measured);
 
 }  // namespace wavetune
 
