@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -71,6 +74,18 @@ Asked ProcessSignals::Wait() {
   if (state.end) return Asked::kEnd;
   state.reload = false;
   return Asked::kReload;
+}
+
+void EndWithStdin() {
+  std::thread([] {
+    std::array<char, 64> ignored;
+    for (;;) {
+      const ssize_t count =
+          ::read(STDIN_FILENO, ignored.data(), ignored.size());
+      if (count == 0 || (count < 0 && errno != EINTR)) break;
+    }
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
 }
 
 }  // namespace wavetune

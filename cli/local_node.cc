@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "base/lifeline.h"
+#include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/interrupt.h"
 

@@ -23,7 +23,6 @@
 #include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "base/library_log.h"
-#include "base/lifeline.h"
 #include "base/log.h"
 #include "base/number_range.h"
 #include "base/own_files.h"

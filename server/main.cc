@@ -16,7 +16,6 @@
 #include "base/descriptor_limit.h"
 #include "base/environment_variable.h"
 #include "base/library_log.h"
-#include "base/lifeline.h"
 #include "base/log.h"
 #include "base/number_range.h"
 #include "base/process_signals.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/lifeline.h"
+#include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
 #include "cli/commands/commands.h"
