@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "cli/daemon_connection.h"
+#include "cli/daemon.h"
 #include "client/src/endpoint.h"
 
 namespace wavetune::cli {

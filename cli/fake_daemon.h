@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "cli/daemon_connection.h"
+#include "cli/daemon.h"
 
 namespace wavetune::cli {
 

@@ -1,5 +1,3 @@
-#include "cli/grpc_daemon.h"
-
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -9,6 +7,7 @@
 #include "base/clock.h"
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
+#include "cli/daemon.h"
 #include "cli/interrupt.h"
 #include "client/src/endpoint.h"
 #include "formats/foreign_text.h"

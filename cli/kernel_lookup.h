@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command_context.h"
-#include "cli/commands/status_reader.h"
+#include "cli/daemon.h"
 #include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/child_process.h"
-#include "cli/commands/status_reader.h"
+#include "cli/daemon.h"
 
 namespace wavetune::cli {
 

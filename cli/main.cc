@@ -8,7 +8,7 @@
 #include "base/library_log.h"
 #include "base/log.h"
 #include "cli/command_line.h"
-#include "cli/grpc_daemon.h"
+#include "cli/daemon.h"
 #include "cli/interrupt.h"
 
 int main(int argc, char** argv) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "cli/table_reader.h"
+#include "cli/daemon.h"
 
 namespace wavetune::cli {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command_context.h"
-#include "cli/commands/job_control.h"
+#include "cli/daemon.h"
 #include "cli/progress.h"
 
 namespace wavetune::cli {

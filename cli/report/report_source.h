@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/daemon_connection.h"
+#include "cli/daemon.h"
 #include "cli/report/report_input.h"
 #include "fit/profile.h"
 #include "proto/wavetune/v1/table_service.pb.h"
