@@ -13,8 +13,7 @@
 #include "base/status_macros.h"
 #include "cli/child_process.h"
 #include "cli/commands/commands.h"
-#include "cli/kernel_lookup.h"
-#include "cli/table_lookup.h"
+#include "cli/lookup.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/kernel_spec.h"
 

@@ -10,7 +10,7 @@
 #include "cli/commands/watch_job.h"
 #include "cli/format.h"
 #include "cli/json.h"
-#include "cli/kernel_lookup.h"
+#include "cli/lookup.h"
 #include "cli/number_option.h"
 
 namespace wavetune::cli {

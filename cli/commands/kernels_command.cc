@@ -15,7 +15,7 @@
 #include "cli/commands/kernel_summary.h"
 #include "cli/format.h"
 #include "cli/json.h"
-#include "cli/kernel_lookup.h"
+#include "cli/lookup.h"
 #include "cli/number_option.h"
 #include "cli/text_table.h"
 #include "formats/kernel_folder.h"

@@ -13,7 +13,7 @@
 #include "cli/commands/job_text.h"
 #include "cli/format.h"
 #include "cli/json.h"
-#include "cli/table_lookup.h"
+#include "cli/lookup.h"
 #include "cli/text_table.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"

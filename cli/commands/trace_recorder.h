@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/json.h"
-#include "cli/kernel_lookup.h"
+#include "cli/lookup.h"
 #include "formats/trace_folder.h"
 #include "formats/trace_folder_writer.h"
 #include "proto/wavetune/v1/admin_service.pb.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
-#include "cli/kernel_lookup.h"
+#include "cli/lookup.h"
 #include "cli/report/report_source.h"
 #include "fit/samples/sample_selection.h"
 #include "formats/types.h"

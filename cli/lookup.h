@@ -1,6 +1,6 @@
-// A kernel as the daemon knows it, by name.
-#ifndef WAVETUNE_CLI_KERNEL_LOOKUP_H_
-#define WAVETUNE_CLI_KERNEL_LOOKUP_H_
+// Kernels and tables as people name them, found at the daemon.
+#ifndef WAVETUNE_CLI_LOOKUP_H_
+#define WAVETUNE_CLI_LOOKUP_H_
 
 #include <string>
 
@@ -27,6 +27,18 @@ absl::StatusOr<KnownKernel> FindKernel(StatusReader& status,
 absl::StatusOr<std::string> FindKernelFolder(const CommandContext& context,
                                              const std::string& kernel);
 
+struct TableQuestion {
+  std::string table;        // Digest, first digits of a serving one, or kernel.
+  std::string device;       // UUID, where several classes have tables.
+  std::string fingerprint;  // Where several versions of the kernel serve.
+};
+
+// Returns the table with a payload that has its digest. Errors: as TableReader;
+// FAILED_PRECONDITION for first digits of several; DATA_LOSS for a damaged
+// payload.
+absl::StatusOr<v1::GetTableResponse> FindTable(TableReader& tables,
+                                               const TableQuestion& question);
+
 }  // namespace wavetune::cli
 
-#endif  // WAVETUNE_CLI_KERNEL_LOOKUP_H_
+#endif  // WAVETUNE_CLI_LOOKUP_H_
