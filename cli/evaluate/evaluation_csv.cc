@@ -1,10 +1,17 @@
 #include "cli/evaluate/evaluation_csv.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/csv_text.h"
+#include "base/status_macros.h"
+#include "cli/format.h"
 #include "formats/kernel_columns.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -71,6 +78,107 @@ std::string DecisionsCsv(const KernelSpec& spec, const Evaluation& evaluation) {
         .EndLine();
   }
   return std::move(csv).text();
+}
+
+namespace {
+
+class Parser {
+ public:
+  Parser(const Table& table, absl::string_view csv)
+      : table_(table), csv_(csv, "decisions") {}
+
+  absl::StatusOr<std::vector<DecisionLine>> Run() {
+    RETURN_IF_ERROR(ReadHeader());
+    while (csv_.Next()) RETURN_IF_ERROR(ReadLine());
+    if (decisions_.empty())
+      return csv_.Fault(
+          "there is no decision; give a line for each judged problem");
+    return std::move(decisions_);
+  }
+
+ private:
+  bool HasSpecialisations() const {
+    return table_.sub_tables.size() > 1 ||
+           (!table_.sub_tables.empty() &&
+            !table_.sub_tables[0].specialisation.empty());
+  }
+
+  absl::Status ReadHeader() {
+    RETURN_IF_ERROR(csv_.ReadHeader());
+    for (const Dimension& dimension : table_.dimensions)
+      RETURN_IF_ERROR(csv_.Require(dimension.name, dimensions_.emplace_back()));
+    for (const std::string& parameter : table_.parameters)
+      RETURN_IF_ERROR(csv_.Require(parameter, parameters_.emplace_back()));
+    if (HasSpecialisations())
+      RETURN_IF_ERROR(csv_.Require("specialisation", specialisation_));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadLine() {
+    RETURN_IF_ERROR(csv_.CheckWidth());
+    DecisionLine decision{.line = csv_.line()};
+    RETURN_IF_ERROR(ReadSpecialisation(decision.problem.specialisation));
+    for (size_t i = 0; i < dimensions_.size(); ++i)
+      RETURN_IF_ERROR(ReadExtents(i, decision.problem));
+    std::vector<int64_t> values(parameters_.size());
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      RETURN_IF_ERROR(csv_.ReadInteger(parameters_[i], values[i]));
+    decision.configuration = Configuration(values);
+    const auto [first, inserted] =
+        lines_.emplace(decision.problem, decision.line);
+    if (!inserted)
+      return csv_.Fault(
+          absl::StrCat(FormatProblem(table_.dimensions, decision.problem),
+                       " was decided in line ", first->second,
+                       " already; keep one of the two"));
+    decisions_.push_back(std::move(decision));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadSpecialisation(std::string& specialisation) const {
+    if (specialisation_ == CsvReader::kAbsent) return absl::OkStatus();
+    specialisation = std::string(csv_.cell(specialisation_));
+    if (std::any_of(table_.sub_tables.begin(), table_.sub_tables.end(),
+                    [&](const SubTable& sub) {
+                      return sub.specialisation == specialisation;
+                    }))
+      return absl::OkStatus();
+    return csv_.CellFault(
+        specialisation_,
+        absl::StrCat("is no specialisation of the table; it has ",
+                     absl::StrJoin(table_.sub_tables, ", ",
+                                   [](std::string* out, const SubTable& sub) {
+                                     absl::StrAppend(out, sub.specialisation);
+                                   })));
+  }
+
+  absl::Status ReadExtents(size_t dimension, Problem& problem) const {
+    const int column = dimensions_[dimension];
+    problem.extents.push_back(0);
+    if (!table_.dimensions[dimension].repeated)
+      return csv_.ReadInteger(column, problem.extents.back());
+    for (const absl::string_view element : SplitExtents(csv_.cell(column))) {
+      if (!absl::SimpleAtoi(element, &problem.repeated.emplace_back()))
+        return csv_.CellFault(
+            column, "has an element that is no whole number; correct it");
+    }
+    return absl::OkStatus();
+  }
+
+  const Table& table_;
+  CsvReader csv_;
+  std::vector<int> dimensions_;  // Columns.
+  std::vector<int> parameters_;
+  int specialisation_ = CsvReader::kAbsent;
+  std::map<Problem, int64_t> lines_;
+  std::vector<DecisionLine> decisions_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<DecisionLine>> ParseDecisions(
+    const Table& table, absl::string_view csv) {
+  return Parser(table, csv).Run();
 }
 
 }  // namespace wavetune::cli

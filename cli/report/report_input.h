@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/evaluate/decisions_csv.h"
+#include "cli/evaluate/evaluation_csv.h"
 #include "formats/trace_candidates.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/sample.h"
