@@ -1,11 +1,16 @@
-// The parts of a kernel that others are built from: names, expressions,
-// mappings and relations. kernel_spec.cc puts the kernel together.
 #include "formats/kernel_binder.h"
 
+#include <cmath>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/table/table_check.h"
 
 namespace wavetune {
 
@@ -191,5 +196,315 @@ static_assert(static_cast<int>(Relation::Operator::kLessOrEqual) ==
               v1::Relation::LESS_OR_EQUAL);
 static_assert(static_cast<int>(Relation::Operator::kMultipleOf) ==
               v1::Relation::MULTIPLE_OF);
+
+Implementation KernelBinder::BindImplementation(
+    const v1::Implementation& implementation, const std::string& path) {
+  Implementation result;
+  result.backend = implementation.backend();
+  result.sources.assign(implementation.sources().begin(),
+                        implementation.sources().end());
+  result.entry = implementation.entry();
+  result.compile_options.assign(implementation.compile_options().begin(),
+                                implementation.compile_options().end());
+  result.block_size =
+      BindOptional(implementation.has_block_size(), implementation.block_size(),
+                   path + ".block_size");
+  result.blocks = BindOptional(implementation.has_blocks(),
+                               implementation.blocks(), path + ".blocks");
+  result.shared_memory_bytes = BindOptional(
+      implementation.has_shared_memory_bytes(),
+      implementation.shared_memory_bytes(), path + ".shared_memory_bytes");
+  result.cluster_size =
+      BindOptional(implementation.has_cluster_size(),
+                   implementation.cluster_size(), path + ".cluster_size");
+  result.persistent_if =
+      BindRelations(implementation.persistent_if(), path + ".persistent_if",
+                    Scope::kParameters);
+  for (int i = 0; i < implementation.tensor_maps_size(); ++i) {
+    result.tensor_maps.push_back(
+        BindTensorMap(implementation.tensor_maps(i),
+                      absl::StrCat(path, ".tensor_maps[", i, "]")));
+  }
+  result.device_predicates =
+      BindRelations(implementation.device_predicates(),
+                    path + ".device_predicates", Scope::kDevice);
+  for (int i = 0; i < implementation.vendor_baselines_size(); ++i) {
+    result.vendor_baselines.push_back(
+        BindVendorBaseline(implementation.vendor_baselines(i),
+                           absl::StrCat(path, ".vendor_baselines[", i, "]")));
+  }
+  return result;
+}
+
+VendorBaseline KernelBinder::BindVendorBaseline(
+    const v1::VendorBaseline& baseline, const std::string& path) {
+  VendorBaseline result{.library = baseline.library()};
+  if (!baseline.has_matrix_product()) {
+    Fault(path, "says no operation; give matrix_product");
+    return result;
+  }
+  const v1::MatrixProduct& product = baseline.matrix_product();
+  const std::string prefix = path + ".matrix_product.";
+  const auto argument = [&](const std::string& name, const char* field) {
+    return Find(arguments_, name, prefix + field, "argument");
+  };
+  result.product = {.a = argument(product.a(), "a"),
+                    .b = argument(product.b(), "b"),
+                    .out = argument(product.out(), "out"),
+                    .m = DimensionOf(product.m(), prefix + "m"),
+                    .n = DimensionOf(product.n(), prefix + "n"),
+                    .k = DimensionOf(product.k(), prefix + "k"),
+                    .b_transposed = product.b_transposed()};
+  return result;
+}
+
+TensorMap KernelBinder::BindTensorMap(const v1::TensorMap& map,
+                                      const std::string& path) {
+  TensorMap result;
+  result.argument =
+      Find(arguments_, map.argument(), path + ".argument", "argument");
+  result.extents = BindExpressions(map.extents(), path + ".extents");
+  result.box = BindExpressions(map.box(), path + ".box");
+  if (v1::TensorMap::Swizzle_IsValid(map.swizzle())) {
+    // Equal numbers, see the static_asserts below.
+    result.swizzle = static_cast<TensorMap::Swizzle>(map.swizzle());
+  } else {
+    Fault(path + ".swizzle", "is unknown; give one that kernel.proto lists");
+  }
+  result.l2_promotion_bytes = map.l2_promotion_bytes();
+  if (!map.enabled_by().empty()) {
+    result.enabled_by = ParameterOf(map.enabled_by(), path + ".enabled_by");
+  }
+  return result;
+}
+static_assert(static_cast<int>(TensorMap::Swizzle::kNone) ==
+              v1::TensorMap::SWIZZLE_UNSPECIFIED);
+static_assert(static_cast<int>(TensorMap::Swizzle::k32Bytes) ==
+              v1::TensorMap::SWIZZLE_32B);
+static_assert(static_cast<int>(TensorMap::Swizzle::k64Bytes) ==
+              v1::TensorMap::SWIZZLE_64B);
+static_assert(static_cast<int>(TensorMap::Swizzle::k128Bytes) ==
+              v1::TensorMap::SWIZZLE_128B);
+
+Argument KernelBinder::BindArgument(const v1::Argument& argument,
+                                    const std::string& path) {
+  Argument result;
+  result.name = argument.name();
+  result.cold = argument.cold();
+  switch (argument.type()) {
+    case v1::Argument::FLOAT32:
+      result.type = ElementType::kFloat32;
+      break;
+    case v1::Argument::INT32:
+      result.type = ElementType::kInt32;
+      break;
+    case v1::Argument::INT64:
+      result.type = ElementType::kInt64;
+      break;
+    case v1::Argument::BFLOAT16:
+      result.type = ElementType::kBfloat16;
+      break;
+    default:
+      Fault(path + ".type",
+            "is missing; give FLOAT32, INT32, INT64 or BFLOAT16");
+  }
+  switch (argument.role()) {
+    case v1::Argument::INPUT:
+      result.role = ArgumentRole::kInput;
+      break;
+    case v1::Argument::OUTPUT:
+      result.role = ArgumentRole::kOutput;
+      break;
+    case v1::Argument::SCALAR:
+      result.role = ArgumentRole::kScalar;
+      break;
+    default:
+      Fault(path + ".role", "is missing; give INPUT, OUTPUT or SCALAR");
+      return result;
+  }
+  const bool scalar = result.role == ArgumentRole::kScalar;
+  if (scalar) {
+    result.size = BindExpression(argument.value(), path + ".value");
+  } else {
+    result.size = BindExpression(argument.elements(), path + ".elements");
+  }
+  if (scalar ? argument.has_elements() : argument.has_value()) {
+    Fault(path, scalar ? "a scalar has a value, not elements"
+                       : "a buffer has elements, not a value");
+  }
+  return result;
+}
+
+Configuration KernelBinder::BindDefault() {
+  std::vector<int64_t> values;
+  for (const v1::Parameter& parameter : proto_.parameters()) {
+    auto it = proto_.default_configuration().find(parameter.name());
+    if (it == proto_.default_configuration().end()) {
+      Fault("default_configuration",
+            absl::StrCat("has no value for parameter \"", parameter.name(),
+                         "\""));
+      values.push_back(0);
+    } else {
+      values.push_back(it->second);
+    }
+  }
+  std::map<std::string, int64_t> sorted(proto_.default_configuration().begin(),
+                                        proto_.default_configuration().end());
+  for (const auto& [name, value] : sorted)
+    ParameterOf(name, "default_configuration");
+  return Configuration(values);
+}
+
+void KernelBinder::BindGrid(const v1::ProblemGrid& grid,
+                            const std::string& path,
+                            std::vector<WeightedProblem>* out) {
+  const size_t faults_before = faults_.size();
+  std::vector<std::vector<int64_t>> axes(
+      static_cast<size_t>(proto_.dimensions_size()));
+  for (int i = 0; i < grid.axes_size(); ++i) {
+    const std::string where = absl::StrCat(path, ".axes[", i, "]");
+    const size_t d = static_cast<size_t>(
+        DimensionOf(grid.axes(i).dimension(), where + ".dimension"));
+    if (faults_.size() > faults_before) return;
+    if (!axes[d].empty())
+      Fault(where, absl::StrCat("dimension \"", grid.axes(i).dimension(),
+                                "\" is given twice"));
+    axes[d].assign(grid.axes(i).values().begin(), grid.axes(i).values().end());
+  }
+  int64_t count = 1;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const v1::Dimension& dimension = proto_.dimensions(static_cast<int>(d));
+    if (axes[d].empty())
+      Fault(path, absl::StrCat("has no values for dimension \"",
+                               dimension.name(), "\""));
+    if (!dimension.repeated()) count *= static_cast<int64_t>(axes[d].size());
+    if (count > 10000)
+      Fault(path, "has more than 10000 problems; give fewer values");
+    if (faults_.size() > faults_before) return;
+  }
+  if (!grid.specialisation().empty()) {
+    bool known = false;
+    for (const v1::Specialisation& s : proto_.specialisations())
+      known = known || s.name() == grid.specialisation();
+    if (!known)
+      Fault(path + ".specialisation",
+            absl::StrCat("unknown specialisation \"", grid.specialisation(),
+                         "\""));
+  }
+  if (grid.has_weight() && !(grid.weight() > 0 && std::isfinite(grid.weight())))
+    Fault(
+        path + ".weight",
+        absl::StrCat("is ", grid.weight(),
+                     "; give a finite number above 0, or leave it out for 1"));
+  const double weight =
+      (grid.has_weight() ? grid.weight() : 1.0) / static_cast<double>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    WeightedProblem item{.problem = {}, .weight = weight};
+    item.problem.specialisation = grid.specialisation();
+    int64_t rest = i;
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (proto_.dimensions(static_cast<int>(d)).repeated()) {
+        item.problem.extents.push_back(0);
+        item.problem.repeated = axes[d];
+        continue;
+      }
+      const int64_t size = static_cast<int64_t>(axes[d].size());
+      item.problem.extents.push_back(axes[d][static_cast<size_t>(rest % size)]);
+      rest /= size;
+    }
+    out->push_back(std::move(item));
+  }
+}
+
+KernelSpec KernelBinder::Bind() {
+  KernelSpec spec;
+  spec.name = proto_.name();
+  spec.description = proto_.description();
+  IndexNames(proto_.dimensions(), "dimensions", &dimensions_);
+  IndexNames(proto_.parameters(), "parameters", &parameters_);
+  // Validation reports names used twice.
+  for (int i = 0; i < proto_.arguments_size(); ++i) {
+    arguments_.emplace(proto_.arguments(i).name(), i);
+  }
+  for (const v1::Dimension& d : proto_.dimensions()) {
+    // An expert without tokens is nothing special.
+    const int64_t least = d.repeated() ? 0 : 1;
+    spec.dimensions.push_back(
+        {.name = d.name(),
+         .repeated = d.repeated(),
+         .min = d.has_min() ? d.min() : least,
+         .max = d.has_max() ? d.max() : kDefaultMaxExtent});
+  }
+  for (int i = 0; i < proto_.parameters_size(); ++i) {
+    const v1::Parameter& p = proto_.parameters(i);
+    if (p.role() != v1::Parameter::MACRO && p.role() != v1::Parameter::MICRO) {
+      Fault(absl::StrCat("parameters[", i, "].role"),
+            absl::StrCat("of \"", p.name(),
+                         "\" is missing; give MACRO or MICRO"));
+    }
+    spec.parameters.push_back(
+        {.name = p.name(),
+         .role = p.role() == v1::Parameter::MICRO ? ParameterRole::kMicro
+                                                  : ParameterRole::kMacro,
+         .values = {p.values().begin(), p.values().end()}});
+  }
+  for (int i = 0; i < proto_.specialisations_size(); ++i) {
+    const v1::Specialisation& s = proto_.specialisations(i);
+    Specialisation bound{.name = s.name(),
+                         .defines = {s.defines().begin(), s.defines().end()},
+                         .mapping = std::nullopt};
+    if (s.has_mapping())
+      bound.mapping = BindMapping(
+          s.mapping(), absl::StrCat("specialisations[", i, "].mapping"));
+    spec.specialisations.push_back(std::move(bound));
+  }
+  spec.constraints =
+      BindRelations(proto_.constraints(), "constraints", Scope::kParameters);
+  spec.problem_predicates = BindRelations(
+      proto_.problem_predicates(), "problem_predicates", Scope::kDimensions);
+  spec.mapping = BindMapping(proto_.mapping(), "mapping");
+  for (int i = 0; i < proto_.implementations_size(); ++i) {
+    spec.implementations.push_back(BindImplementation(
+        proto_.implementations(i), absl::StrCat("implementations[", i, "]")));
+  }
+  for (int i = 0; i < proto_.arguments_size(); ++i) {
+    spec.arguments.push_back(
+        BindArgument(proto_.arguments(i), absl::StrCat("arguments[", i, "]")));
+  }
+  if (proto_.has_correctness()) {
+    const v1::Correctness& c = proto_.correctness();
+    spec.correctness = Correctness{
+        .source = c.source(),
+        .entry = c.entry(),
+        .work_items = BindExpression(c.work_items(), "correctness.work_items"),
+        .relative_tolerance = c.relative_tolerance(),
+        .compile_options = {c.compile_options().begin(),
+                            c.compile_options().end()}};
+  }
+  spec.default_configuration = BindDefault();
+  for (int i = 0; i < proto_.representative_problems_size(); ++i) {
+    BindGrid(proto_.representative_problems(i),
+             absl::StrCat("representative_problems[", i, "]"),
+             &spec.representative_problems);
+  }
+  for (int i = 0; i < proto_.correctness_problems_size(); ++i) {
+    BindGrid(proto_.correctness_problems(i),
+             absl::StrCat("correctness_problems[", i, "]"),
+             &spec.correctness_problems);
+  }
+  if (proto_.limits().has_max_elements())
+    spec.limits.max_elements = proto_.limits().max_elements();
+  spec.limits.max_total_iterations = proto_.limits().max_total_iterations();
+  if (!v1::WaveForm_IsValid(proto_.wave_form()))
+    Fault("wave_form", "is unknown; give WAVE_SUM or WAVE_OVERLAP");
+  if (proto_.wave_form() == v1::WAVE_OVERLAP)
+    spec.wave_form = WaveForm::kOverlap;
+  if (proto_.portfolio_size() < 0 ||
+      proto_.portfolio_size() > static_cast<int>(kMaxPortfolio))
+    Fault("portfolio_size", absl::StrCat("must be 0 to ", kMaxPortfolio));
+  if (proto_.portfolio_size() > 0)
+    spec.portfolio_size = proto_.portfolio_size();
+  return spec;
+}
 
 }  // namespace wavetune

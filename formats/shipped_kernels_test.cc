@@ -7,8 +7,8 @@
 #include "formats/kernel_folder.h"
 #include "gtest/gtest.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping_inverse.h"
 #include "tests/lib/source_paths.h"
 

@@ -19,11 +19,6 @@ namespace wavetune {
 absl::Status ParseTextFormat(absl::string_view text,
                              google::protobuf::MessageLite* message);
 
-// The same for a message that has a descriptor. Fields may have the names of
-// earlier releases (docs/manifest.md).
-absl::Status ParseTextWithDescriptor(absl::string_view text,
-                                     google::protobuf::Message* message);
-
 }  // namespace wavetune
 
 #endif  // WAVETUNE_FORMATS_TEXT_FORMAT_H_

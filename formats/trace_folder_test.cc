@@ -17,8 +17,8 @@
 #include "formats/trace_folder_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {

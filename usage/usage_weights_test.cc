@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"

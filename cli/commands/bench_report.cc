@@ -11,8 +11,8 @@
 #include "cli/statistics.h"
 #include "cli/text_table.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune::cli {
 namespace {

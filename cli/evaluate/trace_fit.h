@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "formats/trace_folder.h"
 #include "model/decide/compiled_table.h"

@@ -1,4 +1,5 @@
-// FitTable (fit/profile.h): samples to table.
+#include "fit/build/fit_table.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -21,9 +22,8 @@
 #include "fit/models/neighbours.h"
 #include "fit/models/portfolio.h"
 #include "fit/models/profile_state.h"
-#include "fit/profile.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"
 

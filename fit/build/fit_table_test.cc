@@ -1,5 +1,7 @@
 // FitTable on input that is bad, thin or odd: it says what it did, widens
 // bounds, or refuses.
+#include "fit/build/fit_table.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

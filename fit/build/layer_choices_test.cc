@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"

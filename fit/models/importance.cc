@@ -8,8 +8,8 @@
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
 #include "fit/models/latency_matrix.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fit/build/fit_table.h"
 #include "fit/models/row_regimes.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {

@@ -13,8 +13,8 @@
 #include "fit/models/incumbent_model.h"
 #include "fit/models/power_limit_fit.h"
 #include "fit/models/row_regimes.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

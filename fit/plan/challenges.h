@@ -17,7 +17,7 @@
 #include "fit/models/latency_matrix.h"
 #include "fit/models/profile_state.h"
 #include "fit/plan/refinement.h"
-#include "fit/profile.h"
+#include "model/kernel/measure_item.h"
 
 namespace wavetune {
 

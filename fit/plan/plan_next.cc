@@ -1,5 +1,5 @@
-// PlanNext (fit/profile.h): what to measure next, from the samples
-// alone.
+#include "fit/plan/plan_next.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,6 @@
 #include "fit/models/profile_state.h"
 #include "fit/plan/refinement.h"
 #include "fit/plan/screening.h"
-#include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {

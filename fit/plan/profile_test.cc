@@ -13,10 +13,13 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "fit/build/fit_table.h"
+#include "fit/plan/plan_next.h"
+#include "fit/plan/verification.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "fit/models/anchor_plan.h"
 #include "fit/profile.h"
+#include "model/kernel/measure_item.h"
 
 namespace wavetune {
 

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "fit/build/fit_table.h"
+#include "fit/plan/verification.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -13,6 +13,7 @@
 #include "fit/models/profile_state.h"
 #include "fit/plan/challenges.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/measure_item.h"
 
 namespace wavetune {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "fit/models/profile_state.h"
 #include "fit/profile.h"
+#include "model/kernel/measure_item.h"
 
 namespace wavetune {
 

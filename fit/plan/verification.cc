@@ -1,5 +1,5 @@
-// PlanVerification and JudgeVerification (fit/profile.h): a new table
-// against the serving one, at problems that no fit has seen.
+#include "fit/plan/verification.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -14,10 +14,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "fit/models/profile_state.h"
-#include "fit/profile.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {

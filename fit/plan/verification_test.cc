@@ -1,8 +1,11 @@
+#include "fit/plan/verification.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/kernel/kernel_spec.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune::testing {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "fit/plan/plan_next.h"
 #include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/status_macros.h"
 #include "model/kernel/edge_problems.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping_inverse.h"
 
 namespace wavetune {

@@ -1,8 +1,8 @@
 #include "model/kernel/correctness_problems.h"
 
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "model/kernel/expression_faults.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/legal_extents.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/mapping_structure.h"

@@ -1,10 +1,10 @@
-// The well-formedness half of mapping_structure.h.
+#include "model/kernel/expression_faults.h"
+
 #include <algorithm>
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/mapping_structure.h"
 
 namespace wavetune {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/expression_faults.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
-#include "model/kernel/mapping_structure.h"
 
 namespace wavetune {
 namespace {

@@ -5,8 +5,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/mapping_structure.h"
 
 namespace wavetune {
 namespace {

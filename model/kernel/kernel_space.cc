@@ -1,5 +1,3 @@
-// Spaces, legality and names: the questions of kernel_validation.h about a spec
-// that is taken to be valid. kernel_validation.cc asks whether it is.
 #include "model/kernel/kernel_space.h"
 
 #include <algorithm>
@@ -14,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/relation_proof.h"
 
 namespace wavetune {

@@ -1,5 +1,6 @@
-// The configurations of a kernel: all of them, enumerated within bounds, or a
-// few that say something of all.
+// The space of a kernel that is taken to be valid: which configurations it has,
+// all of them or a few that say something of all, which of them may run a
+// problem, and how both are written.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_KERNEL_SPACE_H_
@@ -10,12 +11,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 
 struct KernelSpec;
+
+// Largest space that is enumerated.
+inline constexpr int64_t kMaxConfigurations = 100000;
 
 struct KernelSpace {
   // In lexicographic order of the parameters' value indices; at most
@@ -42,6 +48,39 @@ std::vector<Configuration> SampleSpace(const KernelSpec& spec, size_t size);
 std::vector<std::string> ValuesLeftOut(const KernelSpec& spec,
                                        absl::Span<const Configuration> space,
                                        absl::Span<const Configuration> sample);
+
+// Returns every configuration that fulfils the constraints, in lexicographic
+// order of the parameters' value indices; at most kMaxConfigurations + 1.
+// Cannot fail.
+std::vector<Configuration> EnumerateConfigurations(const KernelSpec& spec);
+
+// Returns whether `configuration` has a declared value for every parameter and
+// fulfils the constraints.
+bool InSpace(const KernelSpec& spec, const Configuration& configuration);
+
+// Returns whether `configuration` may run `problem`: extents in range and all
+// predicates met.
+bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
+             const ProblemView& problem);
+
+// Returns whether `configuration` is legal for every problem in range. Decided
+// from the predicates' structure, never by trying problems, and so for certain
+// only (model/kernel/relation_proof.h). A predicate that is true for a subtler
+// reason counts as not met.
+bool IsLegalForEveryProblem(const KernelSpec& spec,
+                            const Configuration& configuration);
+
+// Returns OK if `problem` can be launched: it has the right number of extents,
+// each in range, not zeros alone for a repeated dimension, and a known
+// specialisation. Errors: INVALID_ARGUMENT with the names of what is missing,
+// extra or out of range.
+absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem);
+
+// Return "BLOCK_M=64 BLOCK_N=32 …" and "m=1 n=576 k=576 [specialisation]".
+// Cannot fail.
+std::string FormatConfiguration(const KernelSpec& spec,
+                                const Configuration& configuration);
+std::string FormatProblem(const KernelSpec& spec, const Problem& problem);
 
 }  // namespace wavetune
 

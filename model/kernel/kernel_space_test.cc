@@ -1,5 +1,3 @@
-// Tests of kernel_space.cc: the questions of kernel_validation.h about a valid
-// spec.
 #include "model/kernel/kernel_space.h"
 
 #include <cstdint>
@@ -12,7 +10,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -1,5 +1,3 @@
-// Whether a spec is valid. kernel_space.cc answers the other questions of
-// kernel_validation.h.
 #include "model/kernel/kernel_validation.h"
 
 #include <algorithm>
@@ -14,12 +12,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/implementation_faults.h"
 #include "model/kernel/kernel_faults.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_inverse.h"
-#include "model/kernel/mapping_structure.h"
 
 namespace wavetune {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/legal_extents.h"
 #include "model/kernel/mapping_structure.h"
 #include "model/kernel/passive_extents.h"
@@ -472,6 +472,10 @@ absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
   return Inverter(spec, specialisation, configuration, target,
                   *std::move(structure))
       .Run();
+}
+
+absl::Status CheckInvertible(const KernelSpec& spec, const Mapping& mapping) {
+  return AnalyseMapping(spec, mapping).status();
 }
 
 }  // namespace wavetune

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/mapping_inverse.h"
 
 namespace wavetune {
 namespace {
@@ -341,10 +341,6 @@ class Analyser {
 absl::StatusOr<MappingStructure> AnalyseMapping(const KernelSpec& spec,
                                                 const Mapping& mapping) {
   return Analyser(spec, mapping).Run();
-}
-
-absl::Status CheckInvertible(const KernelSpec& spec, const Mapping& mapping) {
-  return AnalyseMapping(spec, mapping).status();
 }
 
 }  // namespace wavetune

@@ -9,7 +9,7 @@
 // needs (mapping, predicates, candidates), so that its payload's digest
 // determines every answer.
 //
-// Written by FitTable (fit/profile.h), encoded by
+// Written by FitTable (fit/build/fit_table.h), encoded by
 // model/table/table_codec.h, read through CompiledTable
 // (model/decide/compiled_table.h). Source: arXiv 2604.10187, section 4.4
 // (dual-table retrieval). Deviations: rows are also split by row regime and

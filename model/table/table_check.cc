@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
 #include "model/kernel/fold.h"
+#include "model/table/table_check_mapping.h"
 
 namespace wavetune {
 namespace {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "model/table/table.h"
@@ -47,15 +46,6 @@ inline constexpr double kMaxRelativeBound = 1e6;
 // INVALID_ARGUMENT with the field and what is wrong with it. Cost: linear in
 // the table's size.
 absl::Status CheckTable(const Table& table);
-
-// Returns OK if `mapping` keeps the rules, with `where` put before the message.
-// Part of CheckTable.
-absl::Status CheckMapping(const Table& table, const Mapping& mapping,
-                          const std::string& where);
-
-// Returns the number of expression nodes of a mapping, its row axis counted as
-// one.
-int CountNodes(const Mapping& mapping);
 
 }  // namespace wavetune
 

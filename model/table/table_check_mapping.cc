@@ -1,4 +1,5 @@
-// The rules of mappings: trees of expressions.
+#include "model/table/table_check_mapping.h"
+
 #include <optional>
 #include <string>
 

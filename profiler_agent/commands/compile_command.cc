@@ -15,7 +15,6 @@
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/measure/prepare_batch.h"
 #include "profiler_agent/worker/kernel_source.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "model/kernel/kernel_space.h"
 #include "profiler_agent/commands/export_folder.h"
 #include "profiler_agent/commands/export_plan.h"
 
@@ -18,7 +19,6 @@
 
 #include "base/digest.h"
 #include "formats/kernel_folder.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/table/table_codec.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/cuda/cuda_architecture.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/argument.h"
-#include "model/kernel/kernel_validation.h"
+#include "model/kernel/kernel_space.h"
 #include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/output_comparison.h"
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/kernel/argument.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/mapping_structure.h"

@@ -8,7 +8,6 @@
 #include "base/status_macros.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/kernel/mapping.h"
 #include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/kernel_checks.h"

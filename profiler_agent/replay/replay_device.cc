@@ -11,8 +11,8 @@
 #include "base/status_macros.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/exclusion.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {

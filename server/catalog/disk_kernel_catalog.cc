@@ -13,8 +13,8 @@
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "server/test_folder.h"
 
 namespace wavetune {

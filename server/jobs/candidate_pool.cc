@@ -4,7 +4,7 @@
 
 #include "base/status_macros.h"
 #include "model/kernel/correctness_problems.h"
-#include "model/kernel/kernel_validation.h"
+#include "model/kernel/kernel_space.h"
 
 namespace wavetune {
 

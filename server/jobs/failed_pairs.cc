@@ -1,7 +1,7 @@
 #include "server/jobs/failed_pairs.h"
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel/kernel_validation.h"
+#include "model/kernel/kernel_space.h"
 
 namespace wavetune {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "fit/profile.h"
+#include "model/kernel/measure_item.h"
 #include "server/jobs/job_device.h"
 
 namespace wavetune {

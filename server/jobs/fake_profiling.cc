@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "model/kernel/kernel_validation.h"
+#include "model/kernel/kernel_space.h"
 
 namespace wavetune {
 namespace {

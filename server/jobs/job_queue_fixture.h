@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/fake_clock.h"
-#include "model/kernel/kernel_validation.h"
+#include "model/kernel/kernel_space.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/fake_measurement_executor.h"
 #include "server/jobs/fake_profiling.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "fit/profile.h"
 #include "model/kernel/device.h"
+#include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 #include "wavetune/configuration.h"
 #include "wavetune/dimension.h"

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable_text.h"
 #include "model/kernel/exclusion.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fit/profile.h"
+#include "fit/build/fit_table.h"
 #include "model/kernel/sample.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/store/records.h"

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fit/build/fit_table.h"
+#include "fit/plan/plan_next.h"
+#include "fit/plan/verification.h"
 #include "fit/profile.h"
 
 namespace wavetune {

@@ -22,6 +22,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fit/plan/plan_next.h"
+#include "fit/plan/verification.h"
 #include "fit/profile.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/jobs/failed_pairs.h"

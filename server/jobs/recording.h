@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "fit/profile.h"
 #include "model/kernel/device.h"
+#include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 #include "server/store/records.h"
 

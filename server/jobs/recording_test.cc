@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "fit/plan/recording_plan.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/job_queue_fixture.h"
 

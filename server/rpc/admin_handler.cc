@@ -8,8 +8,8 @@
 #include "base/status_macros.h"
 #include "fit/models/anchor_plan.h"
 #include "formats/types.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "server/rpc/record_proto.h"
 
 namespace wavetune {

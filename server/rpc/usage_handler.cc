@@ -12,8 +12,8 @@
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/device.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune {
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "formats/kernel_folder.h"
 #include "formats/trace.h"

@@ -11,8 +11,8 @@
 
 #include "absl/strings/string_view.h"
 #include "formats/trace.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/kernel/kernel_spec.h"

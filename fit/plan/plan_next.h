@@ -1,0 +1,31 @@
+// PlanNext: what to measure next, from the samples alone.
+#ifndef WAVETUNE_FIT_PLAN_PLAN_NEXT_H_
+#define WAVETUNE_FIT_PLAN_PLAN_NEXT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "fit/profile.h"
+#include "model/kernel/measure_item.h"
+
+namespace wavetune {
+
+enum class ProfilePhase { kScreening, kSampling, kRefining, kDone };
+
+struct ProfileStep {
+  ProfilePhase phase = ProfilePhase::kDone;
+  std::vector<MeasureItem> items;  // Empty: done.
+  int64_t samples_planned =
+      0;  // Estimate of all samples of the profile, for progress.
+};
+
+// Returns the next items to measure, never one that already has a usable sample
+// or that failed (`failed` lists pairs that could not be measured). Cannot
+// fail: with nothing left to do it returns kDone. Deterministic. Cost: up to
+// about a second for 200 candidates.
+ProfileStep PlanNext(const ProfileInput& input,
+                     const std::vector<MeasureItem>& failed = {});
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_PLAN_PLAN_NEXT_H_

@@ -1,0 +1,65 @@
+// Verification: a new table against the serving one, at problems that no fit
+// has seen.
+#ifndef WAVETUNE_FIT_PLAN_VERIFICATION_H_
+#define WAVETUNE_FIT_PLAN_VERIFICATION_H_
+
+#include <string>
+#include <vector>
+
+#include "fit/profile.h"
+#include "model/kernel/measure_item.h"
+#include "model/kernel/sample.h"
+#include "model/table/table.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
+
+namespace wavetune {
+
+// Points at which a new table is compared with the incumbent and the default
+// before it may serve.
+struct VerificationPlan {
+  struct Point {
+    Problem problem;
+    double weight = 1;
+    Configuration chosen;  // Of the new table.
+    Configuration
+        incumbent;  // Of the serving table, the default where there is none.
+    Configuration default_configuration;  // The default.
+    // Another table's choice stands in `incumbent`.
+    bool has_incumbent = true;
+    // The default stands in `default_configuration`; false where it cannot be
+    // measured (it does not compile, is wrong, ...): then the chosen one does.
+    bool has_default = true;
+  };
+  std::vector<Point> points;
+  std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of
+                                   // the points; to be measured interleaved.
+};
+
+// Chooses at most `max_points` representative problems that no sample of the
+// fit has measured (falls back to the least measured). `incumbent` may be
+// nullptr. Cannot fail.
+VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
+                                  const Table* incumbent, int max_points = 12);
+
+struct Verdict {
+  bool promote = false;
+  std::string reason;  // One sentence with the figures.
+  double geomean_vs_incumbent =
+      1;  // Latency of the incumbent / latency of the new table; > 1 is faster.
+  double geomean_vs_default = 1;
+  double worst_vs_incumbent = 1;
+};
+
+// What nothing was compared with is not claimed to be beaten. Promotes only if
+// the geometric mean against incumbent and default is no worse
+// (1 % is noise) and no point is worse by more than max(3 %, 3 * its spread).
+// `measured` answers plan.items in order; missing measurements (latency <= 0)
+// and throttled ones leave their points out; too few points left refuse.
+// Cannot fail.
+Verdict JudgeVerification(const VerificationPlan& plan,
+                          const std::vector<Sample>& measured);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_PLAN_VERIFICATION_H_

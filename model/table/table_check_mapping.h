@@ -1,0 +1,24 @@
+// The rules of mappings: trees of expressions. Part of CheckTable.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_TABLE_TABLE_CHECK_MAPPING_H_
+#define WAVETUNE_MODEL_TABLE_TABLE_CHECK_MAPPING_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "model/table/table.h"
+
+namespace wavetune {
+
+// Returns OK if `mapping` keeps the rules, with `where` put before the message.
+absl::Status CheckMapping(const Table& table, const Mapping& mapping,
+                          const std::string& where);
+
+// Returns the number of expression nodes of a mapping, its row axis counted as
+// one.
+int CountNodes(const Mapping& mapping);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_TABLE_TABLE_CHECK_MAPPING_H_
