@@ -2,7 +2,6 @@
 
 #include "absl/strings/escaping.h"
 #include "google/protobuf/descriptor.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/csv_text.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"

@@ -15,7 +15,6 @@
 #include "gtest/gtest.h"
 #include "launch/launch_driver.h"
 #include "launch/launch_file.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -6,7 +6,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launch/launch_expression.h"
-#include "model/kernel/kernel_spec.h"
 #include "nlohmann/json.hpp"
 
 namespace wavetune {

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

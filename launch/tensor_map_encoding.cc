@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include "model/kernel/kernel_spec.h"
-
 namespace wavetune {
 namespace {
 

@@ -6,7 +6,6 @@
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

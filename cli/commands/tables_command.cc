@@ -15,7 +15,6 @@
 #include "cli/json.h"
 #include "cli/lookup.h"
 #include "cli/text_table.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune::cli {

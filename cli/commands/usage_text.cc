@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

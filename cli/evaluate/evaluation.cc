@@ -12,7 +12,6 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "cli/statistics.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

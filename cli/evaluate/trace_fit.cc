@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "fit/plan/plan_next.h"
 #include "formats/trace_candidates.h"
 #include "model/table/table_codec.h"
 

@@ -18,6 +18,7 @@
 #include "fit/profile.h"
 #include "formats/trace_folder.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 
 namespace wavetune::cli {

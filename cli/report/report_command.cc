@@ -14,7 +14,6 @@
 #include "cli/report/report_json.h"
 #include "cli/report/report_page.h"
 #include "cli/report/report_source.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
 
 namespace wavetune::cli {

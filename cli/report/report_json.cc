@@ -14,7 +14,6 @@
 #include "cli/report/judged_problems.h"
 #include "cli/report/placed_samples.h"
 #include "cli/report/step_curves.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include "client/src/fake_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/kernel/kernel_spec.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 #include "tests/lib/tiny_table.h"

@@ -11,7 +11,6 @@
 #include "base/status_macros.h"
 #include "client/src/verified_table.h"
 #include "formats/types.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/key_difference.h"
 
 namespace wavetune {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "fit/models/incumbent_model.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

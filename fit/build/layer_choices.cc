@@ -11,7 +11,6 @@
 #include "fit/models/candidate_model.h"
 #include "fit/models/layer_evidence.h"
 #include "model/kernel/kernel_space.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
 #include "model/table/table_check.h"
 #include "model/table/wave_arithmetic.h"

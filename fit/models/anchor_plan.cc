@@ -6,7 +6,6 @@
 
 #include "absl/status/statusor.h"
 #include "fit/models/anchor_grid.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "model/kernel/kernel_spec.h"
-
 namespace wavetune {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/kernel/kernel_spec.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {

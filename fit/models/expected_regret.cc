@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "model/kernel/kernel_spec.h"
-
 namespace wavetune {
 namespace {
 

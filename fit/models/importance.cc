@@ -9,7 +9,6 @@
 #include "fit/models/eligibility.h"
 #include "fit/models/latency_matrix.h"
 #include "model/kernel/kernel_space.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "fit/models/incumbent_model.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -8,7 +8,6 @@
 
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "fit/models/robust_fit.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

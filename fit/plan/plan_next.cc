@@ -13,7 +13,6 @@
 #include "fit/models/profile_state.h"
 #include "fit/plan/refinement.h"
 #include "fit/plan/screening.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "base/status_macros.h"
 #include "fit/models/profile_state.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -12,7 +12,6 @@
 #include "fit/models/portfolio.h"
 #include "fit/models/profile_state.h"
 #include "fit/plan/challenges.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/kernel/measure_item.h"
 
 namespace wavetune {

@@ -5,7 +5,6 @@
 
 #include "fit/models/candidate_model.h"
 #include "fit/models/latency_matrix.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

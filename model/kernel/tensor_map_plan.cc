@@ -8,7 +8,6 @@
 #include "base/status_macros.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/fold.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

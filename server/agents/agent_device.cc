@@ -8,7 +8,6 @@
 #include "base/status_macros.h"
 #include "formats/measured_fields.h"
 #include "formats/types.h"
-#include "model/kernel/kernel_spec.h"
 #include "server/agents/agent_limits.h"
 
 namespace wavetune {

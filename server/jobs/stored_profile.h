@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fit/plan/verification.h"
 #include "fit/profile.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/sample.h"

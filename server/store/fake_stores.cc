@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {

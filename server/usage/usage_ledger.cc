@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/fake_clock.h"
-#include "model/kernel/kernel_spec.h"
 #include "server/store/fake_usage_store.h"
 
 namespace wavetune {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "client/src/fake_node.h"
-#include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "tests/bench/bench_tables.h"
 #include "tests/lib/random_table.h"
