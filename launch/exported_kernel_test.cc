@@ -73,13 +73,19 @@ CUresult FakeLaunch(const CUlaunchConfig* config, CUfunction function,
   return CUDA_SUCCESS;
 }
 
+// A handle or address that nobody follows.
+template <typename T>
+T Handle(uintptr_t value) {
+  return reinterpret_cast<T>(value);  // NOLINT(performance-no-int-to-ptr)
+}
+
 void BindCode(LaunchDriver& driver) {
   driver.cuModuleLoadData = [](CUmodule* module, const void* code) {
     if (calls.load_code != CUDA_SUCCESS) return calls.load_code;
     ++calls.loaded;
     // The code's first letter tells functions apart.
-    *module = reinterpret_cast<CUmodule>(
-        static_cast<intptr_t>(*static_cast<const char*>(code)));
+    *module = Handle<CUmodule>(
+        static_cast<uintptr_t>(*static_cast<const char*>(code)));
     return CUDA_SUCCESS;
   };
   driver.cuModuleUnload = [](CUmodule) {
@@ -120,7 +126,7 @@ LaunchDriver FakeDriver() {
     return CUDA_SUCCESS;
   };
   driver.cuCtxGetCurrent = [](CUcontext* context) {
-    *context = calls.has_context ? reinterpret_cast<CUcontext>(1) : nullptr;
+    *context = calls.has_context ? Handle<CUcontext>(1) : nullptr;
     return CUDA_SUCCESS;
   };
   driver.cuCtxGetDevice = [](CUdevice* device) {
@@ -212,15 +218,13 @@ class ExportedKernelTest : public ::testing::Test {
     return ExportedKernel::LoadWith(driver_, dir_, specialisation);
   }
   absl::Status LoadRefusal(const std::string& specialisation = "") {
-    const absl::Status status = Load(specialisation).status();
+    absl::Status status = Load(specialisation).status();
     EXPECT_FALSE(status.ok());
     EXPECT_EQ(calls.loaded, calls.unloaded);
     return status;
   }
 
-  static void* At(uintptr_t address) {
-    return reinterpret_cast<void*>(address);
-  }
+  static void* At(uintptr_t address) { return Handle<void*>(address); }
 
   LaunchDriver driver_ = FakeDriver();
   std::string dir_;
@@ -239,11 +243,11 @@ TEST_F(ExportedKernelTest, LaunchesWhatWasDecided) {
   Decision decision;
   decision.configuration = {64};
   decision.candidate = 0;
-  const auto stream = reinterpret_cast<CUstream>(77);
+  const auto stream = Handle<CUstream>(77);
   const absl::Status status =
       (*kernel)->Launch(stream, decision, {200, 512}, {At(0x1000), At(0x2000)});
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(calls.function, reinterpret_cast<CUfunction>(intptr_t{'A'}));
+  EXPECT_EQ(calls.function, Handle<CUfunction>('A'));
   EXPECT_EQ(calls.config.gridDimX, 4u);
   EXPECT_EQ(calls.config.blockDimX, 384u);
   EXPECT_EQ(calls.config.sharedMemBytes, 100000u);
@@ -279,7 +283,7 @@ TEST_F(ExportedKernelTest, ClustersAreAnAttributeAndDisabledMapsAreZeros) {
   ASSERT_TRUE((*kernel)
                   ->Launch(nullptr, decision, {65, 7}, {At(0x1000), At(0x2000)})
                   .ok());
-  EXPECT_EQ(calls.function, reinterpret_cast<CUfunction>(intptr_t{'B'}));
+  EXPECT_EQ(calls.function, Handle<CUfunction>('B'));
   EXPECT_EQ(calls.config.gridDimX, 4u);
   EXPECT_EQ(calls.cluster, 2u);
   EXPECT_THAT(calls.parameters,

@@ -185,8 +185,8 @@ TEST(LaunchExpressionTest, ReadsEveryOperation) {
 
 TEST(LaunchExpressionTest, RefusesWhatCannotBeEvaluated) {
   const std::vector<Dimension> dimensions = {{.name = "m"}};
-  std::string deep = "1";
-  for (int i = 0; i < 100; ++i) deep = "[\"+\"," + deep + "]";
+  std::string deep = "1" + std::string(100, ']');
+  for (int i = 0; i < 100; ++i) deep.insert(0, "[\"+\",");
   for (const std::string& text :
        {std::string("-1"), std::string("1.5"), std::string("[]"),
         std::string("18446744073709551615"), std::string("[\"*\"]"),
