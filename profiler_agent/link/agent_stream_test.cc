@@ -24,9 +24,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const char kColumnSum[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
-const Configuration kConfiguration = {16, 8, 0};
-
 // The daemon's end: sends batches one after the other, each once the one before
 // is done, and remembers how they ended.
 class ScriptedDaemon : public MessageStream {
@@ -106,7 +103,7 @@ class AgentStreamTest : public ::testing::Test {
     v1::PrepareBatch batch;
     batch.set_device_uuid(script_->facts.uuid);
     *batch.mutable_kernel() = std::move(kernel);
-    *batch.add_configurations() = ConfigurationToProto(kConfiguration);
+    *batch.add_configurations() = ConfigurationToProto(kColumnSumConfiguration);
     return batch;
   }
 

@@ -17,9 +17,6 @@
 namespace wavetune {
 namespace {
 
-const char kColumnSum[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
-const Configuration kConfiguration = {16, 8, 0};
-
 class DeviceHostTest : public ::testing::Test {
  protected:
   DeviceHostTest() { script_->facts.backend = "opencl"; }
@@ -44,7 +41,7 @@ class DeviceHostTest : public ::testing::Test {
   static v1::PrepareBatch Batch(uint64_t id) {
     v1::PrepareBatch batch;
     batch.set_batch_id(id);
-    *batch.add_configurations() = ConfigurationToProto(kConfiguration);
+    *batch.add_configurations() = ConfigurationToProto(kColumnSumConfiguration);
     return batch;
   }
 
@@ -93,7 +90,8 @@ TEST_F(DeviceHostTest, RunsABatchAndReportsItsEnd) {
 }
 
 TEST_F(DeviceHostTest, TellsThatADeviceIsLostAndThatItIsBack) {
-  script_->prepare_errors[kConfiguration] = absl::UnavailableError("gone");
+  script_->prepare_errors[kColumnSumConfiguration] =
+      absl::UnavailableError("gone");
   const std::unique_ptr<DeviceHost> host = Create();
   host->Submit(Batch(1), Kernel());
   EXPECT_EQ(Next().done().error(), "gone");

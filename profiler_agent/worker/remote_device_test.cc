@@ -36,7 +36,6 @@ using ::testing::HasSubstr;
 using ::testing::Le;
 
 const char kFakeWorker[] = WAVETUNE_BIN_DIR "/fake_worker";
-const char kColumnSum[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
 const Configuration kSound = {16, 8, 0};
 const Configuration kCrashes = {16, 8, 1};
 const Configuration kHangs = {64, 8, 1};

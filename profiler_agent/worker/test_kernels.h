@@ -7,8 +7,15 @@
 
 #include "profiler_agent/measure/backend.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
+#include "tests/lib/source_paths.h"
+#include "wavetune/configuration.h"
 
 namespace wavetune {
+
+// One of them that works, and a configuration of it.
+inline constexpr char kColumnSum[] =
+    WAVETUNE_SOURCE_DIR "/tests/data/kernels/column_sum";
+inline const Configuration kColumnSumConfiguration = {16, 8, 0};
 
 // Returns the kernel in a folder (an absolute path). The test ends with an
 // error where it cannot be read.
