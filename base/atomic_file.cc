@@ -238,9 +238,9 @@ absl::Status StagedFolder::Write(const std::string& name,
 
 absl::Status StagedFolder::Publish(bool replace) {
   std::error_code error;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(staging_, error)) {
-    RETURN_IF_ERROR(Sync(entry.path().string()));
+  fs::directory_iterator entry(staging_, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    RETURN_IF_ERROR(Sync(entry->path().string()));
   }
   if (error) return FileError("cannot read", staging_, error.value());
   RETURN_IF_ERROR(Sync(staging_));

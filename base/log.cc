@@ -57,10 +57,16 @@ class ProcessLog {
   // Returns whether a line of this text is new for ever.
   bool TakeOnce(absl::string_view text) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    // Beyond so many texts they are said again, and summed up like any other.
+    if (said_.size() >= kMaxSaid && said_.count(std::string(text)) == 0) {
+      return true;
+    }
     return said_.emplace(text).second;
   }
 
  private:
+  static constexpr size_t kMaxSaid = 1024;
+
   ProcessLog() : logger_(SystemClock(), WriteToStandardError) {}
 
   // Most processes never repeat themselves: the thread comes with the first

@@ -2,7 +2,7 @@
 
 option(WAVETUNE_BUILD_TESTS "Build unit tests, component tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WAVETUNE_CORE_ONLY
-  "Build only what needs no gRPC, protobuf or RocksDB: model, registry, agent (sanitizers, cross builds)" OFF)
+  "Build only what needs no gRPC, protobuf or RocksDB: decisions, jobs, agent, client core (sanitizers, cross builds)" OFF)
 option(WAVETUNE_CLIENT_ONLY
   "Build only the client library and what it links: model, proto, client (the Python package)" OFF)
 option(WAVETUNE_CLIENT_PACKAGE

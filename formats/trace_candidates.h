@@ -32,7 +32,7 @@ struct TraceCandidate {
 
 // Returns the candidates by number. The first line names the columns:
 // `candidate` (0, 1, 2, ... in order), `specialisation` where the kernel has
-// any, the parameters (case ignored); optional `tiles_per_wave` (tiles in
+// any, the parameters (case ignored); optional `capacity` (tiles in
 // flight; without it multiprocessors * blocks_per_sm), `blocks_per_sm`,
 // `registers_per_thread`, `shared_memory_bytes`, `excluded` (why it may not be
 // used; empty: it may). Other columns are ignored.

@@ -184,16 +184,16 @@ class Daemon::Impl {
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
-        refiner_({.ledger = &usage_,
+        top_ups_({.ledger = &usage_,
                   .jobs = &jobs_,
                   .tables = &tables_,
                   .kernels = &kernels_,
                   .executors = &devices_,
                   .clock = clock_,
                   .warn = WarnOfUsage},
-                 options.refine),
+                 options.top_ups),
         usage_handler_({.ledger = &usage_,
-                        .refiner = &refiner_,
+                        .top_ups = &top_ups_,
                         .tables = &tables_,
                         .devices = &devices_,
                         .kernels = &kernels_,
@@ -473,7 +473,7 @@ class Daemon::Impl {
   StatusHandler status_handler_;
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
-  UsageTopUps refiner_;
+  UsageTopUps top_ups_;
   UsageHandler usage_handler_;
   // Apart, so that watchers without end keep out neither agents nor people.
   StreamSet reader_streams_;

@@ -57,7 +57,7 @@ struct DaemonOptions {
   std::chrono::milliseconds store_look_interval{2000};
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
-  UsageTopUps::Options refine;  // When tables are refined by themselves.
+  UsageTopUps::Options top_ups;  // When top-ups are queued.
   // Files that the process may open (RaiseDescriptorLimit): bounds connections.
   uint64_t descriptors = 65536;
   // nullptr: the system's. Outlives the daemon.

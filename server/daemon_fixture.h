@@ -44,7 +44,7 @@ class DaemonFixture : public ::testing::Test {
     options.kernels_dirs = {folder_ / "kernels"};
     options.version = "1.2.3";
     options.profiling = FakeProfiling();
-    options.refine.due_for_s = 0;
+    options.top_ups.due_for_s = 0;
     return options;
   }
   DaemonStores Stores() {

@@ -190,9 +190,9 @@ absl::Status Serve(const Arguments& arguments) {
   options.even_if_busy = arguments.even_if_busy;
   options.generations_kept = arguments.generations;
   options.profiling = ModelProfilingFunctions();
-  options.refine.enabled = arguments.auto_refine;
-  options.refine.budget_s = arguments.refine_budget_s;
-  options.refine.interval_s = arguments.refine_interval_h * 3600;
+  options.top_ups.enabled = arguments.auto_refine;
+  options.top_ups.budget_s = arguments.refine_budget_s;
+  options.top_ups.interval_s = arguments.refine_interval_h * 3600;
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                    Daemon::Start(stores, options));
   Log(LogLevel::kInfo, "daemon",

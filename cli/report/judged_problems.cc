@@ -16,7 +16,7 @@ namespace {
 
 // Repeated samples of a pair are repetitions: the least counts.
 using Measured = MeasuredLatencies;
-using ByProblem = std::map<Problem, Measured>;
+using LatenciesByProblem = std::map<Problem, Measured>;
 
 // A choice with all that was measured there.
 struct Judged {
@@ -24,8 +24,8 @@ struct Judged {
   const Measured* measured;
 };
 
-ByProblem Collect(const ReportInput& input, const SubTable& sub) {
-  ByProblem result;
+LatenciesByProblem Collect(const ReportInput& input, const SubTable& sub) {
+  LatenciesByProblem result;
   const size_t dimensions = input.table->table().dimensions.size();
   for (const Sample& sample : input.judged) {
     if (sample.problem.specialisation != sub.specialisation ||
@@ -100,7 +100,7 @@ std::optional<Configuration> BestSingle(const std::vector<Judged>& problems) {
 
 // Judged problems, worst first; counts those that are left out in `result`.
 std::vector<Judged> Select(const ReportInput& input, const SubTable& sub,
-                           const ByProblem& by_problem,
+                           const LatenciesByProblem& by_problem,
                            JudgedProblems& result) {
   const int index = input.table->SubTableIndex(sub.specialisation);
   std::vector<Judged> selected;
@@ -194,7 +194,7 @@ absl::StatusOr<JudgedProblems> JudgeProblems(const ReportInput& input,
       input.known.begin(), input.known.end(), [&sub](const Problem& problem) {
         return problem.specialisation == sub.specialisation;
       }));
-  const ByProblem by_problem = Collect(input, sub);
+  const LatenciesByProblem by_problem = Collect(input, sub);
   const std::vector<Judged> judged = Select(input, sub, by_problem, result);
   result.best_single = BestSingle(judged);
   ASSIGN_OR_RETURN(result.methods,

@@ -24,7 +24,7 @@ inline constexpr size_t kGridFillDelay = 4;
 
 // Returns distinct tile counts from 1 to `reach`, the most telling first: at
 // and just past the ends of waves, fractions of a wave, then those of `also`,
-// then a ladder over what is left. `tiles_per_wave` is that of a wave, >= 1.
+// then a ladder over what is left. `tiles_per_wave` >= 1.
 // Cannot fail.
 std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
                                     const std::vector<int64_t>& also);

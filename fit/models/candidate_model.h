@@ -1,8 +1,8 @@
 // CandidateModel: the wave models of one candidate, one per (row regime, wave
 // regime).
 //
-//   CandidateModel model = FitCandidate(axes, capacity, multiprocessors, seen);
-//   double latency_us = PredictUs(axes, model, MapProblem(...));
+//   CandidateModel model = FitCandidate(axes, tiles_per_wave, multiprocessors,
+//   seen); double latency_us = PredictUs(axes, model, MapProblem(...));
 //
 // `axes` is a sub-table of which only form, row_regimes and max_waves are
 // read.

@@ -22,9 +22,9 @@ TEST(ImportanceTest, IsOneAtTheBestAndFallsToTheLeast) {
 }
 
 // A GEMM with every configuration measured at four problems.
-class SetRelevanceTest : public ::testing::Test {
+class SetImportanceTest : public ::testing::Test {
  protected:
-  explicit SetRelevanceTest(WaveForm form = WaveForm::kOverlap)
+  explicit SetImportanceTest(WaveForm form = WaveForm::kOverlap)
       : device_(testing::GemmSpec(form), {}), input_(device_.Input()) {
     for (const Candidate& candidate : input_.candidates[0]) {
       for (const int64_t m : {64, 256, 1024, 4096}) {
@@ -44,7 +44,7 @@ class SetRelevanceTest : public ::testing::Test {
   std::vector<CandidateState> candidates_;
 };
 
-TEST_F(SetRelevanceTest, FollowsHowFarBehindTheBestAMeasurementIs) {
+TEST_F(SetImportanceTest, FollowsHowFarBehindTheBestAMeasurementIs) {
   std::map<Problem, std::vector<const Observation*>> at;
   for (const CandidateState& c : candidates_) {
     for (const Observation& o : c.observations) at[o.problem].push_back(&o);
@@ -69,18 +69,18 @@ TEST_F(SetRelevanceTest, FollowsHowFarBehindTheBestAMeasurementIs) {
   }
 }
 
-class SetRelevanceOfASumTest : public SetRelevanceTest {
+class SetImportanceOfASumTest : public SetImportanceTest {
  protected:
-  SetRelevanceOfASumTest() : SetRelevanceTest(WaveForm::kSum) {}
+  SetImportanceOfASumTest() : SetImportanceTest(WaveForm::kSum) {}
 };
 
-TEST_F(SetRelevanceOfASumTest, LeavesEveryMeasurementAsItIs) {
+TEST_F(SetImportanceOfASumTest, LeavesEveryMeasurementAsItIs) {
   for (const CandidateState& c : candidates_) {
     for (const Observation& o : c.observations) EXPECT_EQ(o.importance, 1);
   }
 }
 
-TEST(SetRelevanceOfNothingTest, NeitherCandidatesNorSamplesAreNeeded) {
+TEST(SetImportanceOfNothingTest, NeitherCandidatesNorSamplesAreNeeded) {
   const testing::SyntheticDevice device(testing::GemmSpec(), {});
   ProfileInput input = device.Input();
   ProfileState unmeasured = MakeProfileState(input).value();

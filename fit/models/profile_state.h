@@ -77,7 +77,7 @@ struct ProfileState {
 // taken; where neither has any, a spread of problems along the wave structure.
 // Errors: INVALID_ARGUMENT for an inconsistent input: no spec, not one list of
 // candidates per specialisation, a configuration with the wrong number of
-// values, a capacity below 1, options out of range.
+// values, tiles_per_wave below 1, options out of range.
 absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input);
 
 // Appends to every candidate how the representatives from `first` on map to it

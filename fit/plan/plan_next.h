@@ -15,8 +15,8 @@ enum class ProfilePhase { kScreening, kSampling, kRefining, kDone };
 struct ProfileStep {
   ProfilePhase phase = ProfilePhase::kDone;
   std::vector<MeasureItem> items;  // Empty: done.
-  int64_t samples_planned =
-      0;  // Estimate of all samples of the profile, for progress.
+  // Estimate of all samples of the profile, for progress.
+  int64_t samples_planned = 0;
 };
 
 // Returns the next items to measure, never one that already has a usable sample

@@ -36,7 +36,7 @@ std::vector<size_t> Sorted(std::vector<size_t> indices) {
 
 class Refiner {
  public:
-  // A copy of the specialisation: its observations get a importance.
+  // A copy of the specialisation: its observations get an importance.
   Refiner(const ProfileInput& input, SpecialisationState specialisation,
           const FailedProblems& failed)
       : state_(std::move(specialisation)),

@@ -24,7 +24,7 @@ struct VerificationPlan {
     Configuration chosen;  // Of the new table.
     Configuration
         incumbent;  // Of the serving table, the default where there is none.
-    Configuration default_configuration;  // The default.
+    Configuration default_configuration;
     // Another table's choice stands in `incumbent`.
     bool has_incumbent = true;
     // The default stands in `default_configuration`; false where it cannot be
@@ -45,8 +45,8 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
 struct Verdict {
   bool promote = false;
   std::string reason;  // One sentence with the figures.
-  double geomean_vs_incumbent =
-      1;  // Latency of the incumbent / latency of the new table; > 1 is faster.
+  // Latency of the incumbent / latency of the new table; > 1 is faster.
+  double geomean_vs_incumbent = 1;
   double geomean_vs_default = 1;
   double worst_vs_incumbent = 1;
 };

@@ -59,7 +59,7 @@ class CompiledTable {
   // Returns the configuration with the lowest predicted latency for `problem`.
   //
   // Shapes:  problem.extents as the kernel's dimensions, each in [min, max].
-  // Units:   Decision::latency_us is predicted device time of one plan in
+  // Units:   Decision::latency_us is predicted device time of one launch in
   //          microseconds.
   // Errors:  cannot fail. An unknown sub-table (-1) or an illegal problem
   //          answers the default configuration with source kDefault:
@@ -84,7 +84,8 @@ class CompiledTable {
   //          (model/decide/decision_memo.h). No lock, allocation or system
   //          call. Thread-safe.
   // Source:  arXiv 2604.10187, section 4.4. Deviation: rows also depend on the
-  //          row regime; capacity counts resident blocks.
+  //          row regime; tiles_per_wave counts
+  //          resident blocks.
   // `origin` is what Decision::origin says; an argument, since a caller that
   // wrote it would copy the decision.
   Decision Resolve(int sub_table, const ProblemView& problem,

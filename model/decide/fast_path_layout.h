@@ -11,7 +11,7 @@
 // out for each regime (kSharedColumns).
 //
 // Where waves are compared with whole numbers, tiles are compared with those
-// times the capacity instead: ceil(G / C) > w exactly where G > w * C.
+// times the tiles per wave instead: ceil(G / C) > w exactly where G > w * C.
 //
 // Rows share few heights of tiles: what follows from extent and height alone is
 // found once for each.

@@ -2,8 +2,8 @@
 // in one call of LaneKernel, without the programs that CompiledSubTable runs
 // for the others.
 //
-//   GemmFastPath quick(parts);
-//   if (!quick.Choose(extents, answer)) ...  // CompiledSubTable::Choose does.
+//   GemmFastPath path(parts);
+//   if (!path.Choose(extents, answer)) ...  // CompiledSubTable::Choose does.
 //
 // What it leaves to those: other mappings and regimes
 // (model/decide/fast_path_layout.h), overlaps of more than 16 heights of tiles,

@@ -25,8 +25,8 @@ struct Argument {
   ArgumentRole role = ArgumentRole::kInput;
   ElementType type = ElementType::kFloat32;
   Expression size;  // Elements of a buffer, or the value of a scalar.
-  bool cold =
-      false;  // Rotated over more than the last-level cache between launches.
+  // Rotated over more than the last-level cache between launches.
+  bool cold = false;
 };
 
 // A CUDA tensor map over a two-dimensional, row-major, dense argument, passed

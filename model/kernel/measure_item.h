@@ -12,7 +12,7 @@ namespace wavetune {
 struct MeasureItem {
   Configuration configuration;
   Problem problem;
-  // Not empty: this vendor library (Implementation::vendor baselines) instead
+  // Not empty: this vendor library (Implementation::vendor_baselines) instead
   // of the configuration. Planning never asks for one.
   std::string vendor_baseline = {};
 

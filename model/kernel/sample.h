@@ -17,7 +17,7 @@ struct Candidate {
   int64_t tiles_per_wave = 1;             // C: tiles in flight, >= 1.
   int32_t blocks_per_multiprocessor = 1;  // Residency, >= 1.
   int32_t registers = 0;                  // Per work item; 0 if unknown.
-  int64_t shared_memory_bytes = 0;        // Per work group.
+  int64_t shared_memory_bytes = 0;        // Per block.
   std::string excluded_reason;            // Not empty: excluded.
 
   bool excluded() const { return !excluded_reason.empty(); }

@@ -1,7 +1,7 @@
 // The wave model: predicted latency of a launch from its physical coordinates.
 //
 //   double latency_us =
-//       PredictLatencyUs(form, capacity, segment, coordinates);
+//       PredictLatencyUs(form, tiles_per_wave, segment, coordinates);
 //
 // Why out of line: binary64 + and * only, in one fixed order, compiled without
 // contraction, so that every rank, compiler and CPU gets the same bits; a
@@ -21,9 +21,10 @@ namespace wavetune {
 // Returns the model's latency in microseconds, not below segment.floor_us, in
 // the order of operations of model/table/wave_arithmetic.h.
 //
-// Shapes: capacity is the group's, >= 1; `at` as MapProblem gives it. Finite
-// and > 0 for every segment that CheckTable accepts. Cannot fail. Source: arXiv
-// 2604.10187, section 4.1. Deviations: WaveForm (model/kernel/wave_form.h).
+// Shapes: tiles_per_wave is the group's, >= 1; `at` as MapProblem gives it.
+// Finite and > 0 for every segment that CheckTable accepts. Cannot fail.
+// Source: arXiv 2604.10187, section 4.1. Deviations: WaveForm
+// (model/kernel/wave_form.h).
 double PredictLatencyUs(WaveForm form, int64_t tiles_per_wave,
                         const WaveSegment& segment, const Coordinates& at);
 

@@ -1,9 +1,9 @@
 // cuBLASLt, the vendor's matrix products, from libcublasLt.so at run time: what
-// `wavetune bench --vendor_baselines` compares with.
+// `wavetune bench --vendor-baselines` compares with.
 //
 //   absl::StatusOr<CublasLt> library = CublasLt::Create(session);
 //   absl::StatusOr<CublasLtProduct> product =
-//       library->Prepare(spec, vendor baseline, problem);
+//       library->Prepare(spec, vendor_baseline, problem);
 //   absl::Status enqueued = product->Launch(buffers);
 //
 // As a serving engine calls it: the first heuristic, 32 MiB of workspace, sums

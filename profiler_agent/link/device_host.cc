@@ -16,7 +16,7 @@ DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
     : workers_(std::move(options.workers)),
       probe_(std::move(options.probe)),
       probe_interval_(options.probe_interval),
-      look_(std::move(options.read_telemetry)),
+      read_telemetry_(std::move(options.read_telemetry)),
       quiet_period_(options.quiet_period),
       quiet_look_interval_(options.quiet_look_interval),
       report_(std::move(report)),
@@ -176,13 +176,13 @@ bool DeviceHost::TakePowerLimit(const DeviceState& state) {
 }
 
 void DeviceHost::Watch() {
-  if (!look_) return;
+  if (!read_telemetry_) return;
   bool quiet = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     quiet = Quiet();
   }
-  absl::StatusOr<DeviceState> state = look_();
+  absl::StatusOr<DeviceState> state = read_telemetry_();
   if (!state.ok()) {
     Log(LogLevel::kDebug, "device",
         absl::StrCat("looking at the device: ", state.status().message()));
@@ -223,7 +223,7 @@ void DeviceHost::WatchQuietly(const std::stop_token& cancel) {
                         now - *quiet_look_at_ < quiet_look_interval_;
     // Before the first batch somebody must have looked.
     const bool needed = others_hidden_ || !quiet_look_at_.has_value();
-    if (!look_ || !needed || recent) return;
+    if (!read_telemetry_ || !needed || recent) return;
     if (launched_at_.has_value()) pause = *launched_at_ + quiet_period_ - now;
   }
   // Rounded up, so that it is quiet then.

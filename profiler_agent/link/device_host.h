@@ -104,7 +104,7 @@ class DeviceHost {
   PowerCapHistory history_;  // Of batches, which run on thread_.
   std::function<absl::Status()> probe_;
   std::chrono::milliseconds probe_interval_;
-  std::function<absl::StatusOr<DeviceState>()> look_;
+  std::function<absl::StatusOr<DeviceState>()> read_telemetry_;
   std::chrono::milliseconds quiet_period_;
   std::chrono::milliseconds quiet_look_interval_;
   ReportSink report_;

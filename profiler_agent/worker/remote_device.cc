@@ -23,6 +23,8 @@ namespace {
 // Between two attempts to start a worker.
 constexpr std::chrono::milliseconds kFirstPause(100);
 constexpr std::chrono::seconds kLongestPause(10);
+// As the daemon allows (server/agents/agent_limits.h).
+constexpr int kMaxKeptKernels = 64;
 
 bool WorkerIsGone(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsCancelled(status) ||
@@ -274,8 +276,8 @@ absl::StatusOr<v1::WorkerLoaded> RemoteDevice::SendKernel() {
   if (named || kernel_->fingerprint.empty()) return loaded;
   // A worker of an earlier release keeps none.
   if (kept_.limit() == 0) {
-    kept_ = RecentMap<Bytes>(
-        static_cast<size_t>(std::clamp(loaded.kept_kernels(), 0, 64)));
+    kept_ = RecentMap<Bytes>(static_cast<size_t>(
+        std::clamp(loaded.kept_kernels(), 0, kMaxKeptKernels)));
   }
   kept_.Put(kernel_->fingerprint, kernel_->source_bytes);
   return loaded;

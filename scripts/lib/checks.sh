@@ -93,11 +93,21 @@ check_change() {
     note "more than ${max_tidy}: those of the core alone"
     sources="$(changed_files "${base}" "${core[@]}" ':!*_test.cc' | compiled_files)"
   fi
+  # Headers are read through what includes them: one source for each that changed.
+  sources="$(printf '%s\n' "${sources}" "$(first_including "${base}")" | grep . | sort -u || true)"
   echo -n "${sources:+${sources}$'\n'}" | run_tidy
   head -n "${max_including}" <<< "${including}" | compile_alone
 }
 
 count_lines() { grep -c . <<< "$1" || true; }
+
+# For each header that differs from the commit, at most as many as are linted, one source that includes it.
+first_including() {
+  local header
+  changed_files "$1" '*.h' | head -n 20 | while read -r header; do
+    { grep -lF "#include \"${header#client/include/}\"" $(tracked_files '*.cc') || true; } | compiled_files | head -n 1
+  done
+}
 
 # Sources that include a header that differs from the commit.
 including_files() {

@@ -218,6 +218,11 @@ absl::Status AgentDevice::TryBatch(const KernelFiles& kernel,
     reports_left_ = ReportsAllowed(items);
   }
   SendBatch(kernel, request, batch_id);
+  {
+    // A cancel that came before the batch was sent told the agent nothing.
+    std::lock_guard lock(mutex_);
+    if (cancelling_) SendCancel();
+  }
   for (;;) {
     v1::AttachRequest report;
     RETURN_IF_ERROR(NextReport(&report));
@@ -307,6 +312,10 @@ void AgentDevice::CancelBatchLocked() {
   if (batch_id_ == 0 || cancelling_ || !closed_.empty()) return;
   cancelling_ = true;
   cancelled_at_ = SystemClock().SteadyNow();
+  SendCancel();
+}
+
+void AgentDevice::SendCancel() {
   v1::AttachResponse message;
   message.mutable_cancel()->set_batch_id(batch_id_);
   stream_->send(std::move(message));

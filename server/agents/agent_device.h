@@ -122,6 +122,7 @@ class AgentDevice : public MeasurementExecutor {
   absl::Status NextReport(v1::AttachRequest* report);
   // Asks the agent to end the running batch. Holds mutex_.
   void CancelBatchLocked();
+  void SendCancel();  // Once more does no harm. Holds mutex_.
   // The state while it is fresh. Holds mutex_.
   const DeviceState* FreshState() const;
   // Why the device should be left alone, and a while after. Holds mutex_.

@@ -42,14 +42,14 @@ struct MeasureRequest {
   std::string device_uuid;
   std::vector<Problem> problems;
   bool chosen = false;
-  bool default_configuration = false;  // The default configuration.
+  bool default_configuration = false;  // Measures it, too.
   bool exhaustive = false;             // Every candidate that compiles.
   int remeasure_leaders = 4;
   // Choice, default, leaders and vendor baselines are measured so often,
   // interleaved; of each the median counts.
   int rounds = 3;
-  bool vendor_baselines =
-      false;  // Vendor libraries, interleaved with the leaders.
+  // Vendor libraries, interleaved with the leaders.
+  bool vendor_baselines = false;
   // Record a trace. Implies exhaustive.
   bool record = false;
   int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.

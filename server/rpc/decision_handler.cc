@@ -20,7 +20,7 @@ namespace {
 struct Decider {
   std::optional<TableMatch> match;
   std::vector<Dimension> dimensions;
-  Configuration default_configuration;  // The default.
+  Configuration default_configuration;
   std::vector<std::string> parameters;
   // Why there is no table, where one was withdrawn.
   std::string withdrawn;

@@ -262,7 +262,7 @@ absl::Status UsageHandler::ReportUsage(const v1::ReportUsageRequest& request,
     reported.insert({report->kernel, report->silicon_key});
   }
   for (const auto& [kernel, silicon_key] : reported) {
-    services_.refiner->Consider(kernel, silicon_key);
+    services_.top_ups->Consider(kernel, silicon_key);
   }
   return absl::OkStatus();
 }
@@ -354,7 +354,7 @@ absl::Status UsageHandler::GetUsage(const v1::GetUsageRequest& request,
     *response->add_kernels() = std::move(usage);
   }
   response->set_reports(services_.ledger->reports());
-  response->set_refines(services_.refiner->enabled());
+  response->set_refines(services_.top_ups->enabled());
   return absl::OkStatus();
 }
 

@@ -62,7 +62,7 @@ class UsageHandler {
   // All outlive the handler.
   struct Services {
     UsageLedger* ledger = nullptr;
-    UsageTopUps* refiner = nullptr;
+    UsageTopUps* top_ups = nullptr;
     TableCatalog* tables = nullptr;
     AgentDirectory* devices = nullptr;
     KernelCatalog* kernels = nullptr;

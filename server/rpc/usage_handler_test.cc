@@ -99,7 +99,7 @@ class UsageHandlerTest : public JobQueueFixture {
   FakeUsageStore usage_store_;
   AgentDirectory agents_{&devices_, &clock_};
   UsageLedger ledger_{&usage_store_, &clock_, {}, Warn()};
-  UsageTopUps refiner_{{.ledger = &ledger_,
+  UsageTopUps top_ups_{{.ledger = &ledger_,
                         .jobs = &StartQueue(),
                         .tables = &tables_,
                         .kernels = &kernels_,
@@ -107,7 +107,7 @@ class UsageHandlerTest : public JobQueueFixture {
                         .clock = &clock_},
                        {}};
   UsageHandler handler_{{.ledger = &ledger_,
-                         .refiner = &refiner_,
+                         .top_ups = &top_ups_,
                          .tables = &tables_,
                          .devices = &agents_,
                          .kernels = &kernels_,

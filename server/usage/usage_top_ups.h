@@ -1,6 +1,6 @@
 // UsageTopUps: queues a small profile where too many decisions rest on little.
 //
-//   UsageTopUps refiner(services, {});
+//   UsageTopUps top_ups(services, {});
 //   refiner.Consider("gemm", silicon_key);   // after a report of use
 //
 // Rule: of the decisions made with the table that serves (decayed: what counts
@@ -47,7 +47,7 @@ class UsageTopUps {
     double due_for_s = 600;  // Seen with reports at both ends of it.
     double interval_s = 6 * 3600;
     double retry_s = 600;  // After a job that could not be queued.
-    double budget_s = 20;  // Device time of a refinement.
+    double budget_s = 20;  // Device time of a top-up.
   };
   // What it works with; all outlive it.
   struct Services {

@@ -1,6 +1,6 @@
 // Usage feedback from end to end: a client decides, the daemon knows of it, the
 // next profile measures what was asked for, and too many uncertain decisions
-// queue one refinement. Real daemon and client on a unix socket; the agent is
+// queue one top-up. Real daemon and client on a unix socket; the agent is
 // scripted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

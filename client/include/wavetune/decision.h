@@ -53,8 +53,8 @@ struct Decision {
   double latency_us = 0;      // Predicted device time; 0 with kDefault.
   double relative_bound = 0;  // Half-width of the error bound, relative to
                               // latency_us; 0 with kDefault.
-  uint64_t digest_prefix =
-      0;  // First 8 bytes of the table's digest; 0 with no table.
+  // First 8 bytes of the table's digest; 0 with no table.
+  uint64_t digest_prefix = 0;
   DecisionSource source = DecisionSource::kDefault;
   DefaultReason reason = DefaultReason::kNone;
   uint8_t candidate = 0xff;  // Index into the portfolio; 0xff with kDefault.

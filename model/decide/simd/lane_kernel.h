@@ -47,7 +47,7 @@ enum SegmentColumn : int {
   kInverseStep,             // InverseBelow(step_tiles)
   kSumColumns,              // WaveForm::kSum reads no more.
   kAlphaRow = kSumColumns,  // 0 where rows share nothing.
-  kFullGammaW,              // gamma_w * ceil(capacity / step_tiles)
+  kFullGammaW,              // gamma_w * ceil(tiles_per_wave / step_tiles)
   kMinWave,
   kMaxWave,
   kMinIterations,
