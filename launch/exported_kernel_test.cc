@@ -76,7 +76,7 @@ CUresult FakeLaunch(const CUlaunchConfig* config, CUfunction function,
 // A handle or address that nobody follows.
 template <typename T>
 T Handle(uintptr_t value) {
-  return reinterpret_cast<T>(value);  // NOLINT(performance-no-int-to-ptr)
+  return reinterpret_cast<T>(value);
 }
 
 void BindCode(LaunchDriver& driver) {

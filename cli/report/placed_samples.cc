@@ -77,7 +77,7 @@ class Placer {
       placed.group = groups_[static_cast<size_t>(candidate->second)];
       placed.residual = Residual(sample);
     }
-    grid_.samples.push_back(std::move(placed));
+    grid_.samples.push_back(placed);
   }
 
   std::optional<double> Residual(const Sample& sample) const {

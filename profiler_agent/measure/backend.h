@@ -109,6 +109,7 @@ class Device {
 
   // Tells `observer` from now on when a reference runs in this process. Cannot
   // fail; those without references never tell.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it.
   virtual void ObserveReference(ReferenceObserver /*observer*/) {}
 
   // Ends the device's own process, where it has one, and so frees what that

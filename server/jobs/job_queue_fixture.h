@@ -70,7 +70,7 @@ class JobQueueFixture : public ::testing::Test {
 
   JobRecord Wait(JobQueue& queue, uint64_t id) { return WaitForEnd(queue, id); }
 
-  JobRecord Run(JobQueue& queue, ReprofileRequest request = {}) {
+  JobRecord Run(JobQueue& queue, const ReprofileRequest& request = {}) {
     const auto jobs = queue.Reprofile(request);
     EXPECT_TRUE(jobs.ok()) << jobs.status();
     if (!jobs.ok()) return {};
