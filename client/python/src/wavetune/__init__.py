@@ -68,9 +68,8 @@ __all__ = [
     "connect",
 ]
 
-# Names until 0.1.
+# Its name until 0.1.
 ExplainedRow = ExplainedGroup
-setattr(Mode, "REPLAY", Mode.OFFLINE)
 
 # WaveTune's version, as CMakeLists.txt names it: pyproject.toml reads it there when the package is built.
 __version__: str = importlib.metadata.version("wavetune")
