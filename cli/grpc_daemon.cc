@@ -91,7 +91,7 @@ class Socket {
   std::string WhyNotReached(const absl::Status& status) const {
     using Kind = SocketDiagnosis::Kind;
     const SocketDiagnosis why = DiagnoseSocket(endpoint_);
-    const std::string what =
+    std::string what =
         absl::StrCat("cannot reach wavetuned at ", endpoint_, ": ",
                      why.text.empty() ? status.message() : why.text);
     const bool runs = why.kind == Kind::kNoPermission ||

@@ -218,8 +218,7 @@ void AddBenchCommand(CommandRegistry& registry) {
       "trace that `wavetune evaluate` and the replay backend read.",
       {"wavetune bench gemm_f32 --shapes kernels/gemm_f32/small_llm.csv",
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
-       "wavetune bench gemm_bf16 --shapes shapes.csv --exhaustive "
-       "--vendor-baselines",
+       "wavetune bench gemm_bf16 --shapes shapes.csv --vendor-baselines",
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
        "wavetune bench gemm_bf16 --shapes shapes.csv --record "
        "traces/gemm_bf16"},
