@@ -220,8 +220,7 @@ void AddBenchCommand(CommandRegistry& registry) {
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
        "wavetune bench gemm_bf16 --shapes shapes.csv --vendor-baselines",
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
-       "wavetune bench gemm_bf16 --shapes shapes.csv --record "
-       "traces/gemm_bf16"},
+       "wavetune bench gemm_bf16 --shapes shapes.csv --record traces/g"},
       [options](CommandContext& context) { return Run(context, *options); });
   command
       ->add_option("KERNEL", options->kernel,
