@@ -289,6 +289,7 @@ TEST_F(ConnectionAcceptorTest, AHandOverThatHangsIsNoticed) {
               HasSubstr("nobody can connect to " + path_ +
                         " any more: the thread that accepts hangs"));
   end.set_value();
+  acceptor_->Stop();  // Its thread may still be in what refers to these.
 }
 
 TEST_F(ConnectionAcceptorTest, StopLeavesWhatWasHandedOver) {
