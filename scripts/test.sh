@@ -6,8 +6,8 @@
 #
 # `build` and `tests` are the release build, as it is shipped (preset ci); it is also the golden tests' GCC build, and what
 # instructions are counted of. `change` looks at what changed alone. The tests come last, so that CTest's summary closes the
-# output. A stage that fails does not stop the others. What takes longer is in scripts/soak.sh; CONTRIBUTING.md says what
-# proves what.
+# output. A stage that fails does not stop the others. What takes longer is in scripts/soak.sh;
+# docs/testing.md says what shows what.
 
 . "$(dirname "$0")/lib/common.sh"
 . "${repo_root}/scripts/lib/stages.sh"

@@ -72,48 +72,52 @@ changed_files() {
   git_here diff --name-only --diff-filter=d "${base}" -- "$@"
 }
 
-# What a change touches: clang-tidy over changed sources, and each source that includes a changed header compiles by itself
-# (the other builds of CI compile many as one unit). More files than these bounds are for scripts/soak.sh, as is all else:
-# of a change that large only what is in the core is linted.
+# What a change touches: clang-tidy over changed sources, and over one source for each changed header, which it reads with it;
+# and each source that includes a changed header compiles by itself (the other builds of CI compile many as one unit). More
+# files than these bounds are for scripts/soak.sh, as is all else: of a change that large only what is in the core is linted.
 check_change() {
-  local base core=('base/*.cc' 'model/*.cc' 'fit/*.cc' 'usage/*.cc') max_tidy=40 max_including=60
-  local sources including
+  local base max_tidy=40 max_including=60
+  local headers sources including
   need_command clang-tidy
   prepare_dev
   base="$(change_base)"
   if [ -z "${base}" ]; then
     note "no commit to compare with: all of the core"
-    tracked_files "${core[@]}" ':!*_test.cc' | compiled_files | run_tidy
+    tracked_files '*.cc' | core_files | compiled_files | run_tidy
     return
   fi
-  sources="$(changed_files "${base}" '*.cc' | compiled_files)"
-  including="$(including_files "${base}" | compiled_files | grep -vxF -e "${sources}" || true)"
-  note "$(count_lines "${sources}") sources changed since $(git_here rev-parse --short "${base}"), $(count_lines "${including}") more include a changed header"
+  headers="$(changed_files "${base}" '*.h')"
+  sources="$({ changed_files "${base}" '*.cc' && one_including "${headers}"; } | sort -u | compiled_files)"
+  including="$(including_files "${headers}" | compiled_files | grep -vxF -e "${sources}" || true)"
+  note "$(count_lines "${sources}") sources to lint for what changed since $(git_here rev-parse --short "${base}"), $(count_lines "${including}") more include a changed header"
   if [ "$(count_lines "${sources}")" -gt "${max_tidy}" ]; then
     note "more than ${max_tidy}: those of the core alone"
-    sources="$(changed_files "${base}" "${core[@]}" ':!*_test.cc' | compiled_files)"
+    sources="$(core_files <<< "${sources}")"
   fi
-  # Headers are read through what includes them: one source for each that changed.
-  sources="$(printf '%s\n' "${sources}" "$(first_including "${base}")" | grep . | sort -u || true)"
   echo -n "${sources:+${sources}$'\n'}" | run_tidy
   head -n "${max_including}" <<< "${including}" | compile_alone
 }
 
 count_lines() { grep -c . <<< "$1" || true; }
 
-# For each header that differs from the commit, at most as many as are linted, one source that includes it.
-first_including() {
-  local header
-  changed_files "$1" '*.h' | head -n 20 | while read -r header; do
-    { grep -lF "#include \"${header#client/include/}\"" $(tracked_files '*.cc') || true; } | compiled_files | head -n 1
-  done
+# Those of the files on standard input that are of the core, without its tests.
+core_files() { grep -E '^(base|model|fit|usage)/' | grep -v '_test[.]cc$' || true; }
+
+# Sources that include any of the headers (one a line).
+including_files() {
+  [ -z "$1" ] || grep -lF -f <(sed -E 's|^(client/include/)?(.*)|#include "\2"|' <<< "$1") $(tracked_files '*.cc') || true
 }
 
-# Sources that include a header that differs from the commit.
-including_files() {
-  local headers
-  headers="$(changed_files "$1" '*.h')"
-  [ -z "${headers}" ] || grep -lF -f <(sed -E 's|^(client/include/)?(.*)|#include "\2"|' <<< "${headers}") $(tracked_files '*.cc')
+# For each of the headers (one a line) a source that includes it: its own comes first.
+one_including() {
+  local header
+  for header in $1; do
+    if [ -e "${header%.h}.cc" ]; then
+      echo "${header%.h}.cc"
+    else
+      including_files "${header}" | head -n 1
+    fi
+  done
 }
 
 # Compiles each source on standard input by itself, as the dev build does.
