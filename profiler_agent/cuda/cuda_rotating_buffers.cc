@@ -12,16 +12,6 @@
 #include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
-namespace {
-
-size_t ColdBytesOf(const DeviceFacts& facts, const Argument& argument) {
-  if (!argument.cold || argument.role != ArgumentRole::kInput) return 0;
-  return ColdBytes(
-      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0)),
-      /*is_cpu=*/false);
-}
-
-}  // namespace
 
 CudaRotatingBuffers::CudaRotatingBuffers(const CudaSession& session,
                                          const DeviceFacts& facts,
@@ -30,7 +20,7 @@ CudaRotatingBuffers::CudaRotatingBuffers(const CudaSession& session,
     : session_(session),
       type_(argument.type),
       is_input_(argument.role == ArgumentRole::kInput),
-      rotation_(ColdBytesOf(facts, argument)),
+      rotation_(ColdBytesOf(argument, facts, /*is_cpu=*/false)),
       seed_(seed) {}
 
 absl::Status CudaRotatingBuffers::Reserve(size_t bytes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 
 namespace wavetune {
 namespace {
@@ -64,6 +65,14 @@ size_t ColdBytes(size_t cache_bytes, bool is_cpu) {
   if (!is_cpu) return kBeyondAcceleratorCache * cache;
   const size_t beyond = kBeyondCpuCache * cache;
   return beyond <= kMostCpuColdBytes ? beyond : cache / kInsideCpuCache;
+}
+
+size_t ColdBytesOf(const Argument& argument, const DeviceFacts& facts,
+                   bool is_cpu) {
+  if (!argument.cold || argument.role != ArgumentRole::kInput) return 0;
+  return ColdBytes(
+      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0)),
+      is_cpu);
 }
 
 }  // namespace wavetune

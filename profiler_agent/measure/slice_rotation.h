@@ -11,6 +11,9 @@
 
 #include <cstddef>
 
+#include "model/kernel/argument.h"
+#include "model/kernel/device.h"
+
 namespace wavetune {
 
 class SliceRotation {
@@ -50,6 +53,11 @@ class SliceRotation {
 // twice the cache, or, where that is too much, a part of it that is more than
 // the cores' own caches. Cannot fail.
 size_t ColdBytes(size_t cache_bytes, bool is_cpu);
+
+// The same for an argument of a kernel on a device; 0 where it is no cold
+// input.
+size_t ColdBytesOf(const Argument& argument, const DeviceFacts& facts,
+                   bool is_cpu);
 
 }  // namespace wavetune
 

@@ -19,10 +19,10 @@ size_t MaxAllocation(cl_device_id device) {
   return static_cast<size_t>(bytes);
 }
 
-size_t ColdBytesOf(const Argument& argument, const OpenClSession& session,
+size_t ColdBytesOn(const OpenClSession& session, const Argument& argument,
                    const DeviceFacts& facts) {
-  if (!argument.cold || argument.role != ArgumentRole::kInput) return 0;
-  if (facts.last_level_cache_bytes <= 0) {
+  const size_t bytes = ColdBytesOf(argument, facts, session.is_cpu);
+  if (bytes > 0 && facts.last_level_cache_bytes <= 0) {
     static std::once_flag logged;
     std::call_once(logged, [&facts] {
       Log(LogLevel::kWarning, "opencl",
@@ -31,9 +31,7 @@ size_t ColdBytesOf(const Argument& argument, const OpenClSession& session,
                        "assumed"));
     });
   }
-  return ColdBytes(
-      static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0)),
-      session.is_cpu);
+  return bytes;
 }
 
 }  // namespace
@@ -45,7 +43,7 @@ OpenClRotatingBuffers::OpenClRotatingBuffers(const OpenClSession& session,
     : session_(session),
       type_(argument.type),
       is_input_(argument.role == ArgumentRole::kInput),
-      rotation_(ColdBytesOf(argument, session, facts)),
+      rotation_(ColdBytesOn(session, argument, facts)),
       max_bytes_(MaxAllocation(session.device)),
       seed_(seed) {}
 
