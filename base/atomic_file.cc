@@ -59,8 +59,10 @@ int WriteAll(int descriptor, absl::string_view content) {
   return 0;
 }
 
-int Close(FileDescriptor& file) {
-  return ::close(file.Release()) == 0 ? 0 : errno;
+int WriteAndClose(FileDescriptor& file, absl::string_view content) {
+  const int written = WriteAll(file.get(), content);
+  const int closed = ::close(file.Release()) == 0 ? 0 : errno;
+  return written != 0 ? written : closed;
 }
 
 int Rename(const std::string& from, const std::string& to) {
@@ -163,9 +165,7 @@ std::error_code WriteFileAtomically(const std::string& path,
                              staging, descriptor);
   if (error != 0) return {error, std::generic_category()};
   FileDescriptor file(descriptor);
-  error = WriteAll(file.get(), content);
-  const int closed = Close(file);
-  if (error == 0) error = closed;
+  error = WriteAndClose(file, content);
   if (error == 0) error = Rename(staging, path);
   if (error != 0) ::unlink(staging.c_str());
   return {error, std::generic_category()};
@@ -230,9 +230,7 @@ absl::Status StagedFolder::Write(const std::string& name,
   FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.valid()) return FileError("cannot write", path, errno);
-  int error = WriteAll(file.get(), content);
-  const int closed = Close(file);
-  if (error == 0) error = closed;
+  const int error = WriteAndClose(file, content);
   return error == 0 ? absl::OkStatus() : FileError("cannot write", path, error);
 }
 

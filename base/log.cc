@@ -58,9 +58,7 @@ class ProcessLog {
   bool TakeOnce(absl::string_view text) {
     const std::lock_guard<std::mutex> lock(mutex_);
     // Beyond so many texts they are said again, and summed up like any other.
-    if (said_.size() >= kMaxSaid && said_.count(std::string(text)) == 0) {
-      return true;
-    }
+    if (said_.size() >= kMaxSaid) return said_.count(std::string(text)) == 0;
     return said_.emplace(text).second;
   }
 

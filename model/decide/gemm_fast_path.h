@@ -83,8 +83,8 @@ class GemmFastPath {
   struct Range {
     uint64_t min = 0;
     uint64_t span = ~uint64_t{0};
-    uint64_t low_bits =
-        0;  // Those that must be zero for all lanes to be legal.
+    // Those that must be zero for all lanes to be legal.
+    uint64_t low_bits = 0;
 
     bool Lacks(int64_t extent) const {
       // What is below the minimum wraps around to above the span.
