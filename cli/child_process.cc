@@ -54,6 +54,11 @@ class SpawnSettings {
                                          O_RDONLY, 0);
       }
     }
+    if (!options.output_path.empty()) {
+      posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO,
+                                       options.output_path.c_str(),
+                                       O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    }
     // The child starts with the default signals whatever we do with ours.
     sigset_t defaults;
     sigemptyset(&defaults);

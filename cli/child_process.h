@@ -27,6 +27,8 @@ class ChildProcess {
   struct Options {
     // Standard output and error are appended to this file; empty: inherited.
     std::string log_path;
+    // Standard output is written to this file instead.
+    std::string output_path;
     // A group of its own, so that Ctrl-C reaches only us and we stop the child
     // in order.
     bool own_group = false;

@@ -47,6 +47,18 @@ TEST(ChildProcessTest, WritesToItsLog) {
             "out\nerr\n");
 }
 
+TEST(ChildProcessTest, KeepsItsOutputApartFromItsLog) {
+  wavetune::testing::TemporaryFolder folder;
+  const std::string output = folder.path() + "/output";
+  const auto child = ChildProcess::Start(
+      {"sh", "-c", "echo out; echo err >&2"},
+      {.log_path = folder.path() + "/log", .output_path = output});
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_EQ((*child)->Wait().value(), 0);
+  std::ifstream file(output);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "out\n");
+}
+
 TEST(ChildProcessTest, AChildsInputEndsWithWhoStartedIt) {
   // `cat` ends where its input does: not before.
   auto child = ChildProcess::Start({"cat"}, {.ends_with_us = true});

@@ -1,9 +1,6 @@
 #include "cli/local_node.h"
 
-#include <stdlib.h>
-
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -28,25 +25,14 @@ std::string Tail(const std::string& path) {
   return text.size() <= kLogTail ? text : text.substr(text.size() - kLogTail);
 }
 
-absl::StatusOr<std::string> MakeScratchFolder() {
-  std::error_code error;
-  const std::filesystem::path base =
-      std::filesystem::temp_directory_path(error);
-  std::string pattern =
-      ((error ? std::filesystem::path("/tmp") : base) / "wavetune-local-XXXXXX")
-          .string();
-  if (mkdtemp(pattern.data()) == nullptr)
-    return absl::InternalError(
-        absl::StrCat("cannot create a scratch folder ", pattern));
-  return pattern;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Start(
     const std::vector<std::string>& kernels_dirs) {
-  ASSIGN_OR_RETURN(std::string folder, MakeScratchFolder());
-  std::unique_ptr<LocalNode> node(new LocalNode(folder));
+  ASSIGN_OR_RETURN(std::unique_ptr<ScratchFolder> scratch,
+                   ScratchFolder::Create());
+  const std::string folder = scratch->path();
+  std::unique_ptr<LocalNode> node(new LocalNode(std::move(scratch)));
   std::vector<std::string> daemon = {
       FindProgram("wavetuned"), "--store", folder + "/store",
       "--socket-dir",           folder,    kEndWithStdin};
@@ -73,12 +59,10 @@ LocalNode::~LocalNode() {
   // The agent first: it reports what it stops to the daemon.
   agent_.reset();
   daemon_.reset();
-  std::error_code error;
-  std::filesystem::remove_all(folder_, error);
 }
 
 std::string LocalNode::endpoint() const {
-  return absl::StrCat("unix:", folder_, "/reader.sock");
+  return absl::StrCat("unix:", folder_->path(), "/reader.sock");
 }
 
 absl::Status LocalNode::CheckAlive() const {
@@ -89,7 +73,7 @@ absl::Status LocalNode::CheckAlive() const {
     if (code.has_value())
       return absl::FailedPreconditionError(
           absl::StrCat(name, " ended with exit code ", *code, ":\n",
-                       Tail(absl::StrCat(folder_, "/", name, ".log"))));
+                       Tail(absl::StrCat(folder_->path(), "/", name, ".log"))));
   }
   return absl::OkStatus();
 }
@@ -110,7 +94,7 @@ absl::StatusOr<std::string> LocalNode::WaitForDevice(StatusReader& status) {
   }
   return absl::NotFoundError(absl::StrCat(
       "no usable device within ", std::chrono::seconds(kDeviceTimeout).count(),
-      " s:\n", Tail(folder_ + "/wavetune-agent.log")));
+      " s:\n", Tail(folder_->path() + "/wavetune-agent.log")));
 }
 
 }  // namespace wavetune::cli

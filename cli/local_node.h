@@ -7,12 +7,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/child_process.h"
 #include "cli/daemon.h"
+#include "cli/scratch_folder.h"
 
 namespace wavetune::cli {
 
@@ -33,11 +35,13 @@ class LocalNode {
   absl::StatusOr<std::string> WaitForDevice(StatusReader& status);
 
  private:
-  explicit LocalNode(std::string folder) : folder_(std::move(folder)) {}
+  explicit LocalNode(std::unique_ptr<ScratchFolder> folder)
+      : folder_(std::move(folder)) {}
 
   absl::Status CheckAlive() const;
 
-  std::string folder_;
+  // Declared first: it goes last.
+  std::unique_ptr<ScratchFolder> folder_;
   std::unique_ptr<ChildProcess> daemon_;
   std::unique_ptr<ChildProcess> agent_;
 };

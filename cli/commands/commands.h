@@ -8,7 +8,9 @@ namespace wavetune::cli {
 
 void AddStatusCommands(CommandRegistry& registry);   // status, devices
 void AddKernelsCommands(CommandRegistry& registry);  // kernels ...
-// kernels export; `kernels` is the group.
+// kernels new, kernels check, kernels export; `kernels` is the group.
+void AddKernelsNewCommand(CommandRegistry& registry, CLI::App* kernels);
+void AddKernelsCheckCommand(CommandRegistry& registry, CLI::App* kernels);
 void AddKernelsExportCommand(CommandRegistry& registry, CLI::App* kernels);
 void AddReprofileCommand(CommandRegistry& registry);  // reprofile
 void AddJobsCommands(CommandRegistry& registry);      // jobs ...

@@ -1,12 +1,16 @@
 #include "cli/commands/kernel_summary.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
+#include "fit/profile.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"
@@ -62,6 +66,65 @@ void AddCorrectnessProblems(const KernelSpec& spec, KernelSummary& summary) {
   }
 }
 
+void AddCosts(const KernelSpec& spec, KernelSummary& summary) {
+  summary.candidates = summary.configurations *
+                       static_cast<int64_t>(summary.specialisations.size());
+  summary.samples = summary.candidates * ProfileOptions().samples_per_candidate;
+  summary.compiling = EstimateCompileCosts(spec);
+}
+
+std::string CountText(const std::optional<int64_t>& count) {
+  return count.has_value() ? absl::StrCat(*count) : "too many to count";
+}
+
+void PrintConstraints(std::ostream& out, const KernelSummary& summary) {
+  const ConstraintCounts& counts = summary.constraints;
+  for (size_t i = 0; i < counts.constraints.size(); ++i) {
+    const ConstraintCount& count = counts.constraints[i];
+    out << (i == 0 ? "  excluded         " : "                   ")
+        << "constraints[" << i << "]: " << CountText(count.alone) << " of "
+        << counts.combinations << " combinations by itself, "
+        << CountText(count.only) << " by it alone\n";
+  }
+  for (const std::string& remark : summary.remarks)
+    out << "  remark           " << remark << "\n";
+}
+
+void PrintCosts(std::ostream& out, const KernelSummary& summary) {
+  out << "  profiling        compiles " << summary.candidates
+      << " candidates, measures at most " << summary.samples << " samples\n";
+  for (const CompileCost& cost : summary.compiling) {
+    out << "  compiling        " << (cost.backend.empty() ? "" : cost.backend)
+        << (cost.backend.empty() ? "" : ": ") << "about "
+        << FormatSeconds(std::max(1.0, cost.seconds)) << " (" << cost.basis
+        << ")\n";
+  }
+}
+
+Json CostsJson(const KernelSummary& summary) {
+  Json compiling = Json::array();
+  for (const CompileCost& cost : summary.compiling)
+    compiling.push_back({{"backend", cost.backend},
+                         {"seconds", cost.seconds},
+                         {"basis", cost.basis}});
+  return {{"candidates", summary.candidates},
+          {"samples", summary.samples},
+          {"compiling", std::move(compiling)}};
+}
+
+// null where there are too many to count.
+Json CountJson(const std::optional<int64_t>& count) {
+  return count.has_value() ? Json(*count) : Json();
+}
+
+Json ConstraintsJson(const KernelSummary& summary) {
+  Json constraints = Json::array();
+  for (const ConstraintCount& count : summary.constraints.constraints)
+    constraints.push_back({{"excluded_by_itself", CountJson(count.alone)},
+                           {"excluded_by_it_alone", CountJson(count.only)}});
+  return constraints;
+}
+
 void PrintProblems(std::ostream& out, const char* head,
                    const std::vector<std::string>& problems, const char* what) {
   out << head << (problems.empty() ? "nothing" : absl::StrJoin(problems, "; "))
@@ -95,6 +158,9 @@ KernelSummary Summarise(const KernelSpec& spec) {
   summary.sample_coordinates =
       MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
                  spec.default_configuration);
+  summary.constraints = CountConstraints(spec);
+  summary.remarks = ConstraintRemarks(summary.constraints);
+  AddCosts(spec, summary);
   AddCorrectnessProblems(spec, summary);
   return summary;
 }
@@ -109,6 +175,10 @@ Json ToJson(const KernelSummary& summary) {
               {"micro_parameters", summary.micro_parameters},
               {"configurations", summary.configurations},
               {"macro_configurations", summary.macro_configurations},
+              {"combinations", summary.constraints.combinations},
+              {"constraints", ConstraintsJson(summary)},
+              {"remarks", summary.remarks},
+              {"profiling", CostsJson(summary)},
               {"default_configuration", summary.default_configuration},
               {"sample",
                {{"problem", summary.sample_problem},
@@ -134,8 +204,9 @@ void PrintSummary(std::ostream& out, const std::string& path,
         << "\n";
   out << "  backends         " << absl::StrJoin(summary.backends, ", ") << "\n"
       << "  configurations   " << summary.configurations << ", "
-      << summary.macro_configurations << " macro\n"
-      << "  macro            " << absl::StrJoin(summary.macro_parameters, ", ")
+      << summary.macro_configurations << " macro\n";
+  PrintConstraints(out, summary);
+  out << "  macro            " << absl::StrJoin(summary.macro_parameters, ", ")
       << "\n"
       << "  micro            " << absl::StrJoin(summary.micro_parameters, ", ")
       << "\n"
@@ -145,6 +216,7 @@ void PrintSummary(std::ostream& out, const std::string& path,
       << " W=" << at.total_iterations << " longest loop=" << at.longest_loop
       << " rows=" << at.rows << absl::StrFormat(" fill=%.3g", at.row_fill)
       << "\n";
+  PrintCosts(out, summary);
   PrintProblems(out, "  checked at       ", summary.declared_problems,
                 "declared");
   PrintProblems(out, "                   ", summary.edge_problems,

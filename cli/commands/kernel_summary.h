@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/compile_cost.h"
 #include "cli/json.h"
+#include "model/kernel/constraint_counts.h"
 #include "model/kernel/mapping.h"
 #include "wavetune/coordinates.h"
 
@@ -26,6 +28,12 @@ struct KernelSummary {
   std::vector<std::string> micro_parameters;
   int64_t configurations = 0;
   int64_t macro_configurations = 0;
+  ConstraintCounts constraints;
+  std::vector<std::string> remarks;  // On constraints that are odd.
+  // What profiling costs: candidates are compiled all, and measured sparsely.
+  int64_t candidates = 0;
+  int64_t samples = 0;  // At most.
+  std::vector<CompileCost> compiling;
   std::string default_configuration;
   std::string sample_problem;
   Coordinates sample_coordinates;  // Of the default at the sample problem.

@@ -36,6 +36,52 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhereCandidatesAreChecked) {
   EXPECT_EQ(checked["edges_of_default"].size(), 5u);
 }
 
+TEST_F(KernelsCheckTest, KernelsCheckSaysWhichConstraintExcludesHowMuch) {
+  const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
+  EXPECT_EQ(Run({"kernels", "check", folder}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("of 256 combinations by itself"));
+  EXPECT_EQ(Run({"kernels", "check", folder, "--json"}), kExitOk);
+  const Json kernel = Output()["kernels"][0];
+  EXPECT_EQ(kernel["combinations"], 256);
+  // BLOCK_M = 16 with VECTORS = 4 is what is left of 64 registers.
+  EXPECT_EQ(kernel["constraints"][0]["excluded_by_itself"], 32);
+  EXPECT_EQ(
+      kernel["constraints"][0]["excluded_by_it_alone"],
+      256 - 132 - kernel["constraints"][1]["excluded_by_itself"].get<int>());
+  EXPECT_TRUE(kernel["remarks"].empty());
+}
+
+TEST_F(KernelsCheckTest, KernelsCheckSaysWhatProfilingCosts) {
+  const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
+  EXPECT_EQ(Run({"kernels", "check", folder}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("compiles 132 candidates, measures at most 4224"));
+  EXPECT_THAT(out_.str(), HasSubstr("opencl: about "));
+  EXPECT_THAT(out_.str(), HasSubstr("--cost"));
+}
+
+TEST_F(KernelsCheckTest, KernelsCheckPlansTheFirstProblems) {
+  const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
+  EXPECT_EQ(Run({"kernels", "check", folder, "--plan", "--tiles-per-wave", "2",
+                 "--json"}),
+            kExitOk);
+  const Json plan = Output()["kernels"][0]["plan"];
+  EXPECT_EQ(plan["tiles_per_wave"], 2);
+  EXPECT_EQ(plan["candidates"], 132);
+  EXPECT_EQ(plan["planned_for"], 132);
+  EXPECT_LE(plan["samples"], 132 * 32);
+  // Each candidate is screened at up to eight problems of its own.
+  int64_t pairs = 0;
+  for (const Json& problem : plan["first"])
+    pairs += problem["candidates"].get<int64_t>();
+  EXPECT_GT(pairs, 132 * 4);
+  EXPECT_LE(pairs, 132 * 8);
+  EXPECT_EQ(Run({"kernels", "check", folder, "--plan"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("screening measures"));
+  EXPECT_EQ(Run({"kernels", "check", folder, "--tiles-per-wave", "2"}),
+            kExitUsage);
+}
+
 TEST_F(KernelsCheckTest, KernelsCheckPrintsEveryFault) {
   wavetune::testing::TemporaryFolder folder;
   std::ofstream(folder.path() + "/manifest.textproto") << "name: 3\n";

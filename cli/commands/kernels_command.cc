@@ -1,35 +1,25 @@
-// wavetune kernels list|check|compile; export has a file of its own.
+// wavetune kernels list|compile; new, check and export have files of
+// their own.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
-#include "cli/commands/kernel_summary.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/lookup.h"
 #include "cli/number_option.h"
 #include "cli/text_table.h"
-#include "formats/kernel_folder.h"
-#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kManifest[] = "manifest.textproto";
-
 struct Options {
-  std::vector<std::string> folders;
   std::string kernel;
   std::string device;
   std::string architecture;
@@ -87,56 +77,6 @@ absl::Status RunList(CommandContext& context) {
   return absl::OkStatus();
 }
 
-// A folder of kernels stands for the kernels in it.
-std::vector<std::string> KernelFolders(const std::string& path) {
-  std::error_code error;
-  std::set<std::string> found;
-  if (!fs::exists(fs::path(path) / kManifest, error)) {
-    for (fs::directory_iterator it(path, error), end; !error && it != end;
-         it.increment(error)) {
-      if (fs::exists(it->path() / kManifest)) found.insert(it->path().string());
-    }
-  }
-  // Whatever is wrong with it, LoadKernelFolder says it better.
-  if (found.empty()) return {path};
-  return std::vector<std::string>(found.begin(), found.end());
-}
-
-absl::Status RunCheck(CommandContext& context, const Options& options) {
-  Json results = Json::array();
-  size_t checked = 0;
-  size_t refused = 0;
-  for (const std::string& given : options.folders) {
-    for (const std::string& path : KernelFolders(given)) {
-      ++checked;
-      absl::StatusOr<KernelFolder> folder = LoadKernelFolder(path);
-      if (!folder.ok()) {
-        ++refused;
-        results.push_back({{"path", path},
-                           {"valid", false},
-                           {"faults", std::string(folder.status().message())}});
-        if (!context.json)
-          *context.out << path << ": REFUSED\n"
-                       << folder.status().message() << "\n";
-        continue;
-      }
-      const KernelSummary summary = Summarise(folder->spec);
-      if (context.json) {
-        Json json = ToJson(summary);
-        json["path"] = path;
-        json["valid"] = true;
-        results.push_back(std::move(json));
-      } else {
-        PrintSummary(*context.out, path, summary);
-      }
-    }
-  }
-  if (context.json) PrintJson(*context.out, Json{{"kernels", results}});
-  if (refused == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(refused, " of ", checked, " kernels refused"));
-}
-
 // The agent compiles: backends are its business.
 absl::Status RunCompile(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(std::string folder,
@@ -182,20 +122,8 @@ void AddKernelsCommands(CommandRegistry& registry) {
       registry.AddGroup("kernels", "Lists, checks and compiles kernels.");
   registry.Add(kernels, "list", "Lists the kernels that the daemon found.",
                {"wavetune kernels list"}, RunList);
-  CLI::App* check = registry.Add(
-      kernels, "check",
-      "Checks manifests and sources, without daemon or device; prints every "
-      "fault, or what the kernel is.",
-      {"wavetune kernels check kernels/gemm_f32",
-       "wavetune kernels check kernels --json"},
-      [options](CommandContext& context) {
-        return RunCheck(context, *options);
-      },
-      /*needs_daemon=*/false);
-  check
-      ->add_option("DIR", options->folders,
-                   "Kernel folders, or folders of kernel folders")
-      ->required();
+  AddKernelsNewCommand(registry, kernels);
+  AddKernelsCheckCommand(registry, kernels);
   CLI::App* compile = registry.Add(
       kernels, "compile",
       "Compiles candidates on a device of this machine and compares their "

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/correctness_problems.h"
@@ -176,6 +177,7 @@ struct Outcome {
   int64_t not_meant = 0;  // For the device, and so left out.
   // Parameters' values that no candidate of the sample has.
   std::vector<std::string> values_left_out;
+  size_t workers = 1;  // That compiled side by side.
   Json candidates = Json::array();
 };
 
@@ -190,6 +192,7 @@ void PrintOutcome(std::ostream& out, const CompileCommandOptions& options,
                 {"refused", outcome.refused},
                 {"not_meant_for_device", outcome.not_meant},
                 {"values_left_out", outcome.values_left_out},
+                {"workers", outcome.workers},
                 {"candidates", std::move(outcome.candidates)}}
                .dump(2, ' ', false, Json::error_handler_t::replace)
         << "\n";
@@ -229,7 +232,9 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   source.set_fingerprint(folder.Fingerprint(facts.backend, facts.compiler));
   ASSIGN_OR_RETURN(const LoadedKernel kernel, LoadedKernelFromProto(source));
 
-  Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts)};
+  Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts),
+                  .workers = workers.size()};
+  const Clock::Duration start = SystemClock().SteadyNow();
   const bool compiled_only = !options.architecture.empty();
   CheckedAt printed;
   for (const std::string& name : spec.SpecialisationNames()) {
@@ -250,6 +255,8 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
           if (options.json) {
             outcome.candidates.push_back(CandidateJson(
                 spec, name, candidate, checked_at, compiled_only));
+            outcome.candidates.back()["finished_s"] =
+                ToSeconds(SystemClock().SteadyNow() - start);
           } else {
             PrintCheckedAt(out, checked_at, printed);
             PrintCandidate(out, spec, name, candidate, compiled_only);

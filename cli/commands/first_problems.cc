@@ -1,0 +1,115 @@
+#include "cli/commands/first_problems.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "fit/plan/plan_next.h"
+#include "fit/profile.h"
+#include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Candidates of a specialisation that are planned for: more say no more.
+constexpr size_t kMaxPlanned = 256;
+// Steps of the planner: all of the screening of so many.
+constexpr int kMaxSteps = 64;
+// Problems that are printed.
+constexpr size_t kMaxPrinted = 12;
+
+constexpr int64_t kMultiprocessorsOfH100 = 132;
+
+std::vector<Candidate> AssumedCandidates(const KernelSpec& spec,
+                                         int64_t tiles_per_wave) {
+  std::vector<Candidate> candidates;
+  for (const Configuration& configuration : SampleSpace(spec, kMaxPlanned)) {
+    candidates.push_back(
+        {.configuration = configuration, .tiles_per_wave = tiles_per_wave});
+  }
+  return candidates;
+}
+
+ProfileInput EmptyProfile(const KernelSpec& spec, int64_t tiles_per_wave) {
+  ProfileInput input{.spec = &spec};
+  input.device.backend = spec.implementations.front().backend;
+  input.device.multiprocessors = static_cast<int32_t>(tiles_per_wave);
+  input.candidates.assign(spec.SpecialisationNames().size(),
+                          AssumedCandidates(spec, tiles_per_wave));
+  return input;
+}
+
+}  // namespace
+
+FirstProblems PlanFirstProblems(const KernelSpec& spec,
+                                int64_t tiles_per_wave) {
+  const ProfileInput input = EmptyProfile(spec, tiles_per_wave);
+  FirstProblems first{.tiles_per_wave = tiles_per_wave};
+  const auto specialisations = static_cast<int64_t>(input.candidates.size());
+  first.planned_for =
+      specialisations * static_cast<int64_t>(input.candidates.front().size());
+  first.candidates = specialisations *
+                     static_cast<int64_t>(EnumerateConfigurations(spec).size());
+  // What cannot be measured is not asked for again: so the screening comes out
+  // step by step without a sample.
+  std::vector<MeasureItem> asked;
+  std::map<Problem, int64_t> candidates;
+  std::vector<Problem> order;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const ProfileStep next = PlanNext(input, asked);
+    if (next.phase != ProfilePhase::kScreening) break;
+    if (step == 0) first.samples = next.samples_planned;
+    for (const MeasureItem& item : next.items) {
+      if (candidates[item.problem]++ == 0) order.push_back(item.problem);
+      asked.push_back(item);
+    }
+  }
+  for (const Problem& problem : order)
+    first.problems.push_back(
+        {FormatProblem(spec, problem), candidates[problem]});
+  std::stable_sort(first.problems.begin(), first.problems.end(),
+                   [](const FirstProblem& a, const FirstProblem& b) {
+                     return a.candidates > b.candidates;
+                   });
+  return first;
+}
+
+int64_t UsualTilesPerWave(const KernelSpec& spec) {
+  if (spec.ImplementationOf("opencl") == nullptr) return kMultiprocessorsOfH100;
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+Json ToJson(const FirstProblems& first) {
+  Json problems = Json::array();
+  for (const FirstProblem& own : first.problems)
+    problems.push_back(
+        {{"problem", own.problem}, {"candidates", own.candidates}});
+  return {{"tiles_per_wave", first.tiles_per_wave},
+          {"candidates", first.candidates},
+          {"planned_for", first.planned_for},
+          {"samples", first.samples},
+          {"first", std::move(problems)}};
+}
+
+void PrintFirstProblems(std::ostream& out, const FirstProblems& first) {
+  out << "  plan             ";
+  if (first.planned_for < first.candidates)
+    out << "for " << first.planned_for << " of the candidates, ";
+  out << "about " << first.samples << " samples on a device that has "
+      << first.tiles_per_wave
+      << " tiles in flight (--tiles-per-wave); screening measures\n";
+  const size_t printed = std::min(first.problems.size(), kMaxPrinted);
+  for (size_t i = 0; i < printed; ++i) {
+    out << "                     " << first.problems[i].problem << " ("
+        << first.problems[i].candidates << " candidates)\n";
+  }
+  if (first.problems.size() > printed)
+    out << "                     and " << first.problems.size() - printed
+        << " other problems; --json has all\n";
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,47 @@
+// FirstProblems: what profiling a kernel would measure first, before there is
+// any sample: `wavetune kernels check --plan`. The same planner as the
+// daemon's.
+#ifndef WAVETUNE_CLI_COMMANDS_FIRST_PROBLEMS_H_
+#define WAVETUNE_CLI_COMMANDS_FIRST_PROBLEMS_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/json.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
+
+namespace wavetune::cli {
+
+struct FirstProblem {
+  std::string problem;
+  int64_t candidates = 0;  // That are screened there.
+};
+
+struct FirstProblems {
+  int64_t tiles_per_wave = 1;          // Assumed of every candidate.
+  int64_t candidates = 0;              // Of all specialisations.
+  int64_t planned_for = 0;             // Of these; fewer where there are many.
+  int64_t samples = 0;                 // Of the whole profile: an estimate.
+  std::vector<FirstProblem> problems;  // Those with most candidates first.
+};
+
+// Plans the screening on a device with `tiles_per_wave` multiprocessors, each
+// with one block: how many are resident is known only of compiled candidates.
+// `spec` is valid. Cannot fail. Cost: up to some seconds.
+FirstProblems PlanFirstProblems(const KernelSpec& spec, int64_t tiles_per_wave);
+
+// Returns what to assume where nobody says: this machine's cores for a kernel
+// that a CPU can run, else the 132 multiprocessors of an H100.
+int64_t UsualTilesPerWave(const KernelSpec& spec);
+
+Json ToJson(const FirstProblems& first);
+void PrintFirstProblems(std::ostream& out, const FirstProblems& first);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_FIRST_PROBLEMS_H_

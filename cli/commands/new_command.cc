@@ -1,0 +1,86 @@
+// wavetune kernels new.
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/atomic_file.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/kernel_template.h"
+#include "cli/json.h"
+
+namespace wavetune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string name;
+  std::string like;
+  std::string folder = ".";
+};
+
+// Nothing that is there is touched, not even an empty folder.
+absl::Status CheckPlace(const std::string& folder, const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return absl::NotFoundError(absl::StrCat("there is no folder ", folder,
+                                            " for the kernel: make it, "
+                                            "or give another --dir"));
+  if (fs::symlink_status(path, error).type() != fs::file_type::not_found)
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, " exists; give another name or --dir"));
+  return absl::OkStatus();
+}
+
+absl::Status RunNew(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(const auto files,
+                   KernelFromTemplate(options.name, options.like));
+  const std::string path =
+      (fs::path(options.folder) / options.name).lexically_normal().string();
+  RETURN_IF_ERROR(CheckPlace(options.folder, path));
+  RETURN_IF_ERROR(WriteFolderAtomically(path, files, /*replace=*/false));
+  std::vector<std::string> names;
+  for (const auto& [name, content] : files) names.push_back(name);
+  if (context.json) {
+    PrintJson(*context.out, Json{{"path", path}, {"files", names}});
+  } else {
+    *context.out << "wrote " << path << ": " << absl::StrJoin(names, ", ")
+                 << "\nnext: wavetune kernels check " << path << "\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddKernelsNewCommand(CommandRegistry& registry, CLI::App* kernels) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = registry.Add(
+      kernels, "new",
+      "Writes the folder of a new kernel, which profiles as it is: manifest, "
+      "OpenCL source, reference, problems to judge it on and a README.",
+      {"wavetune kernels new softmax --like row",
+       "wavetune kernels new my_gemm --like gemm --dir my_kernels"},
+      [options](CommandContext& context) { return RunNew(context, *options); },
+      /*needs_daemon=*/false);
+  command
+      ->add_option("NAME", options->name,
+                   "Name of kernel and folder: lower-case letters, digits and "
+                   "underscores")
+      ->required();
+  command
+      ->add_option("--like", options->like,
+                   absl::StrCat("What it resembles: ",
+                                absl::StrJoin(TemplateNames(), ", ")))
+      ->required();
+  command->add_option("--dir", options->folder, "Folder to write it into")
+      ->capture_default_str();
+}
+
+}  // namespace wavetune::cli

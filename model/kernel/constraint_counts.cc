@@ -1,0 +1,149 @@
+#include "model/kernel/constraint_counts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/relation.h"
+#include "wavetune/configuration.h"
+
+namespace wavetune {
+namespace {
+
+// Combinations of a constraint's own parameters that are tried: a fraction of a
+// second.
+constexpr int64_t kMaxTried = int64_t{1} << 21;
+
+// What depends on how a constraint is written.
+using Constraint = Relation;
+
+std::vector<int32_t> ParametersOf(const Constraint& constraint) {
+  std::vector<int32_t> parameters;
+  for (const auto* side : {&constraint.left, &constraint.right}) {
+    for (const Relation::Term& term : *side) {
+      parameters.insert(parameters.end(), term.parameters.begin(),
+                        term.parameters.end());
+    }
+  }
+  std::sort(parameters.begin(), parameters.end());
+  parameters.erase(std::unique(parameters.begin(), parameters.end()),
+                   parameters.end());
+  return parameters;
+}
+
+bool Excludes(const Constraint& constraint,
+              const Configuration& configuration) {
+  return !Holds(constraint, ProblemView(), configuration);
+}
+
+int64_t SaturatedProduct(int64_t a, int64_t b) {
+  return a > kExpressionLimit / std::max<int64_t>(b, 1) ? kExpressionLimit
+                                                        : a * b;
+}
+
+const std::vector<int64_t>& ValuesOf(const KernelSpec& spec,
+                                     int32_t parameter) {
+  return spec.parameters[static_cast<size_t>(parameter)].values;
+}
+
+int64_t CountValues(const KernelSpec& spec) {
+  int64_t combinations = 1;
+  for (const Parameter& parameter : spec.parameters) {
+    combinations = SaturatedProduct(
+        combinations, static_cast<int64_t>(parameter.values.size()));
+  }
+  return combinations;
+}
+
+// Sets `values` to the next combination of `parameters`; false after the last.
+bool Next(const KernelSpec& spec, const std::vector<int32_t>& parameters,
+          std::vector<size_t>& at, std::vector<int64_t>& values) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const std::vector<int64_t>& own = ValuesOf(spec, parameters[i]);
+    at[i] = (at[i] + 1) % own.size();
+    values[static_cast<size_t>(parameters[i])] = own[at[i]];
+    if (at[i] != 0) return true;
+  }
+  return false;
+}
+
+// What a constraint says of its own parameters, it says of each combination of
+// the others.
+std::optional<int64_t> CountAlone(const KernelSpec& spec,
+                                  const Constraint& constraint,
+                                  int64_t combinations) {
+  const std::vector<int32_t> parameters = ParametersOf(constraint);
+  int64_t own = 1;
+  for (const int32_t parameter : parameters) {
+    own = SaturatedProduct(
+        own, static_cast<int64_t>(ValuesOf(spec, parameter).size()));
+  }
+  if (own > kMaxTried || combinations == kExpressionLimit) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const Parameter& parameter : spec.parameters)
+    values.push_back(parameter.values.front());
+  std::vector<size_t> at(parameters.size());
+  int64_t excluded = 0;
+  do {
+    excluded += Excludes(constraint, Configuration(values)) ? 1 : 0;
+  } while (Next(spec, parameters, at, values));
+  return excluded * (combinations / own);
+}
+
+std::optional<int64_t> SpaceSize(const KernelSpec& spec) {
+  const KernelSpace space = EnumerateSpace(spec);
+  const auto size = static_cast<int64_t>(space.configurations.size());
+  if (!space.complete || size > kMaxConfigurations) return std::nullopt;
+  return size;
+}
+
+std::optional<int64_t> CountOnly(const KernelSpec& spec, size_t constraint,
+                                 std::optional<int64_t> size) {
+  if (!size.has_value()) return std::nullopt;
+  KernelSpec without = spec;
+  without.constraints.erase(without.constraints.begin() +
+                            static_cast<std::ptrdiff_t>(constraint));
+  const std::optional<int64_t> larger = SpaceSize(without);
+  if (!larger.has_value()) return std::nullopt;
+  return *larger - *size;
+}
+
+}  // namespace
+
+ConstraintCounts CountConstraints(const KernelSpec& spec) {
+  ConstraintCounts counts{.combinations = CountValues(spec)};
+  if (counts.combinations == 0) return counts;
+  const std::optional<int64_t> size = SpaceSize(spec);
+  for (size_t i = 0; i < spec.constraints.size(); ++i) {
+    counts.constraints.push_back(
+        {.alone = CountAlone(spec, spec.constraints[i], counts.combinations),
+         .only = CountOnly(spec, i, size)});
+  }
+  return counts;
+}
+
+std::vector<std::string> ConstraintRemarks(const ConstraintCounts& counts) {
+  std::vector<std::string> remarks;
+  for (size_t i = 0; i < counts.constraints.size(); ++i) {
+    const ConstraintCount& count = counts.constraints[i];
+    const std::string name = absl::StrCat("constraints[", i, "]");
+    if (count.alone == counts.combinations) {
+      remarks.push_back(absl::StrCat(
+          name, " excludes everything: no combination of the parameters' ",
+          "values fulfils it; relax it"));
+    } else if (count.alone == 0) {
+      remarks.push_back(absl::StrCat(
+          name, " excludes nothing: every combination of the parameters' ",
+          "values fulfils it; remove it, or look for a slip in it"));
+    } else if (count.only == 0) {
+      remarks.push_back(absl::StrCat(
+          name, " excludes nothing that the others do not exclude, too"));
+    }
+  }
+  return remarks;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,47 @@
+// ConstraintCounts: which constraint excludes how much of a kernel's space. For
+// authors: a constraint that excludes nothing, or everything, is a slip.
+//
+//   // BLOCK_M * VECTORS <= 24 excludes 64 of 256 combinations by itself; 36
+//   // configurations are excluded by it alone.
+//   const ConstraintCounts counts = CountConstraints(spec);
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_KERNEL_CONSTRAINT_COUNTS_H_
+#define WAVETUNE_MODEL_KERNEL_CONSTRAINT_COUNTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wavetune {
+
+struct KernelSpec;
+
+struct ConstraintCount {
+  // Combinations that it excludes, whatever the others do; absent where its own
+  // parameters have too many values to try them all.
+  std::optional<int64_t> alone;
+  // Configurations that only it excludes: so many more the space would have
+  // without it. Absent where these would be more than kMaxConfigurations.
+  std::optional<int64_t> only;
+};
+
+struct ConstraintCounts {
+  int64_t combinations = 0;  // Of the parameters' values; saturated at
+                             // kExpressionLimit.
+  std::vector<ConstraintCount> constraints;  // In the order of the spec.
+};
+
+// Parameter indices must be valid. Cannot fail. Cost: for each constraint the
+// values of its own parameters, multiplied, and one EnumerateSpace.
+ConstraintCounts CountConstraints(const KernelSpec& spec);
+
+// Returns what is odd about each constraint that excludes everything, nothing,
+// or nothing that the others do not exclude anyway: "constraints[2] excludes
+// nothing: …". Cannot fail.
+std::vector<std::string> ConstraintRemarks(const ConstraintCounts& counts);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_CONSTRAINT_COUNTS_H_

@@ -1,0 +1,116 @@
+#include "model/kernel/constraint_counts.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::wavetune::testing::GemmSpec;
+
+// parameters[first] * parameters[second] <= limit.
+Relation AtMost(int32_t first, int32_t second, int64_t limit) {
+  return {.left = {{.parameters = {first, second}}},
+          .op = Relation::Operator::kLessOrEqual,
+          .right = {{.coefficient = limit}}};
+}
+
+TEST(ConstraintCountsTest, CountsWhatEachExcludesByItselfAndAlone) {
+  const KernelSpec spec = GemmSpec();
+  const ConstraintCounts counts = CountConstraints(spec);
+  EXPECT_EQ(counts.combinations, 32);
+  ASSERT_THAT(counts.constraints, SizeIs(1));
+  EXPECT_EQ(counts.constraints[0].alone, 8);
+  EXPECT_EQ(counts.constraints[0].only, 8);
+  EXPECT_THAT(ConstraintRemarks(counts), IsEmpty());
+}
+
+TEST(ConstraintCountsTest, AgreesWithTryingEveryCombination) {
+  KernelSpec spec = GemmSpec();
+  spec.constraints.push_back(AtMost(2, 3, 32));
+  spec.constraints.push_back(AtMost(0, 4, 64));
+  const ConstraintCounts counts = CountConstraints(spec);
+  KernelSpec all = spec;
+  all.constraints.clear();
+  std::vector<int64_t> alone(spec.constraints.size());
+  std::vector<int64_t> only(spec.constraints.size());
+  for (const Configuration& configuration : EnumerateConfigurations(all)) {
+    std::vector<size_t> broken;
+    for (size_t i = 0; i < spec.constraints.size(); ++i) {
+      if (!Holds(spec.constraints[i], ProblemView(), configuration))
+        broken.push_back(i);
+    }
+    for (const size_t i : broken) ++alone[i];
+    if (broken.size() == 1) ++only[broken[0]];
+  }
+  for (size_t i = 0; i < spec.constraints.size(); ++i) {
+    EXPECT_EQ(counts.constraints[i].alone, alone[i]) << i;
+    EXPECT_EQ(counts.constraints[i].only, only[i]) << i;
+  }
+}
+
+TEST(ConstraintCountsTest, NamesWhatExcludesEverythingOrNothing) {
+  KernelSpec spec = GemmSpec();
+  spec.constraints.push_back(AtMost(0, 1, 1));
+  spec.constraints.push_back(AtMost(0, 1, 1000000));
+  const std::vector<std::string> remarks =
+      ConstraintRemarks(CountConstraints(spec));
+  EXPECT_THAT(
+      remarks,
+      ElementsAre(HasSubstr("constraints[0] excludes nothing that the others"),
+                  HasSubstr("constraints[1] excludes everything"),
+                  HasSubstr("constraints[2] excludes nothing: every")));
+}
+
+TEST(ConstraintCountsTest, CountsInSpacesThatCannotBeTriedWhole) {
+  // 12 parameters of 8 values are 7e10 combinations; each equals the one
+  // before.
+  KernelSpec spec = GemmSpec();
+  spec.parameters.clear();
+  spec.constraints.clear();
+  for (int32_t i = 0; i < 12; ++i) {
+    spec.parameters.push_back(
+        {.name = "P" + std::to_string(i), .values = {1, 2, 3, 4, 5, 6, 7, 8}});
+    if (i == 0) continue;
+    spec.constraints.push_back({.left = {{.parameters = {i - 1}}},
+                                .op = Relation::Operator::kEqual,
+                                .right = {{.parameters = {i}}}});
+  }
+  const ConstraintCounts counts = CountConstraints(spec);
+  EXPECT_EQ(counts.combinations, int64_t{1} << 36);
+  ASSERT_THAT(counts.constraints, SizeIs(11));
+  EXPECT_EQ(counts.constraints[0].alone, (int64_t{1} << 36) / 8 * 7);
+  EXPECT_EQ(counts.constraints[0].only, 56);
+}
+
+TEST(ConstraintCountsTest, LeavesOutWhatTakesTooLongToCount) {
+  KernelSpec spec = GemmSpec();
+  spec.constraints.clear();
+  for (Parameter& parameter : spec.parameters) {
+    parameter.values.clear();
+    for (int64_t value = 1; value <= 40; ++value)
+      parameter.values.push_back(value);
+  }
+  spec.constraints.push_back({.left = {{.parameters = {0, 1, 2, 3, 4}}},
+                              .op = Relation::Operator::kLessOrEqual,
+                              .right = {{.coefficient = 1000}}});
+  const ConstraintCounts counts = CountConstraints(spec);
+  EXPECT_EQ(counts.combinations, 102400000);
+  EXPECT_EQ(counts.constraints[0].alone, std::nullopt);
+  EXPECT_EQ(counts.constraints[0].only, std::nullopt);
+  EXPECT_THAT(ConstraintRemarks(counts), IsEmpty());
+}
+
+}  // namespace
+}  // namespace wavetune
