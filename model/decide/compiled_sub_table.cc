@@ -77,10 +77,8 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
       integer_path_(table, *source_, classes_, part_tiles_, class_of_group_,
                     RepeatedDimension(table)) {
   for (size_t i = 0; i < source_->groups.size(); ++i) {
-    const Configuration& lead =
-        source_->portfolio[source_->groups[i].lead].configuration;
-    for (const Relation& relation : table.problem_predicates) {
-      predicates_.Add(FoldRelation(relation, lead), i);
+    for (const uint8_t predicate : source_->groups[i].predicates) {
+      predicates_.Add(source_->predicates[predicate], i);
     }
   }
   AddCoordinates();

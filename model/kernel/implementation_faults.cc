@@ -51,10 +51,10 @@ class ImplementationChecker {
                             /*positive=*/false);
     CheckSize("block_size", implementation_.block_size);
     CheckSize("cluster_size", implementation_.cluster_size);
-    CheckRelations("persistent_if", implementation_.persistent_if,
-                   KernelFaults::Scope::kParameters);
-    CheckRelations("device_predicates", implementation_.device_predicates,
-                   KernelFaults::Scope::kDevice);
+    CheckConditions("persistent_if", implementation_.persistent_if,
+                    KernelFaults::Scope::kParameters);
+    CheckConditions("device_predicates", implementation_.device_predicates,
+                    KernelFaults::Scope::kDevice);
     for (size_t i = 0; i < implementation_.tensor_maps.size(); ++i) {
       CheckTensorMap(TensorMapField(prefix_, i),
                      implementation_.tensor_maps[i]);
@@ -74,11 +74,12 @@ class ImplementationChecker {
     sound_ &= faults_.CheckParameterExpression(prefix_ + name, *size);
   }
 
-  void CheckRelations(const char* name, const std::vector<Relation>& relations,
-                      KernelFaults::Scope scope) {
-    for (size_t i = 0; i < relations.size(); ++i) {
-      faults_.CheckRelation(absl::StrCat(prefix_, name, "[", i, "]"),
-                            relations[i], scope);
+  void CheckConditions(const char* name,
+                       const std::vector<Condition>& conditions,
+                       KernelFaults::Scope scope) {
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      faults_.CheckCondition(absl::StrCat(prefix_, name, "[", i, "]"),
+                             conditions[i], scope);
     }
   }
 

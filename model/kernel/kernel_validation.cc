@@ -41,7 +41,7 @@ class Validator {
     CheckDimensions();
     CheckParameters();
     CheckSpecialisations();
-    const bool relations_are_sound = CheckRelations();
+    const bool relations_are_sound = CheckConditions();
     CheckMappings();
     const bool sizes_are_sound = CheckImplementations(spec_, faults_);
     CheckArguments();
@@ -171,18 +171,20 @@ class Validator {
   }
 
   // Returns whether every relation can be evaluated.
-  bool CheckRelations() {
+  bool CheckConditions() {
     const size_t before = faults_.size();
-    for (size_t i = 0; i < spec_.constraints.size(); ++i) {
-      faults_.CheckRelation(absl::StrCat("constraints[", i, "]"),
-                            spec_.constraints[i],
-                            KernelFaults::Scope::kParameters);
-    }
-    for (size_t i = 0; i < spec_.problem_predicates.size(); ++i) {
-      faults_.CheckRelation(absl::StrCat("problem_predicates[", i, "]"),
-                            spec_.problem_predicates[i],
-                            KernelFaults::Scope::kDimensions);
-    }
+    const auto check = [this](absl::string_view field,
+                              const std::vector<Condition>& conditions,
+                              KernelFaults::Scope scope) {
+      for (size_t i = 0; i < conditions.size(); ++i) {
+        faults_.CheckCondition(absl::StrCat(field, "[", i, "]"), conditions[i],
+                               scope);
+      }
+    };
+    check("constraints", spec_.constraints, KernelFaults::Scope::kParameters);
+    check("preconditions", spec_.preconditions, KernelFaults::Scope::kProblem);
+    check("problem_predicates", spec_.problem_predicates,
+          KernelFaults::Scope::kDimensions);
     return faults_.size() == before;
   }
 
@@ -313,7 +315,11 @@ class Validator {
     } else if (size == 0) {
       Add("constraints: no configuration fulfils them; relax one");
     }
+    CheckConfigurations();
     CheckDefault();
+    CheckForm("preconditions", spec_.preconditions, {Configuration()});
+    CheckForm("problem_predicates", spec_.problem_predicates,
+              space.configurations);
     if (sizes_are_sound) {
       CheckImplementationsIn(space.configurations, spec_, faults_);
     }
@@ -325,6 +331,47 @@ class Validator {
       Add("problem_predicates: no configuration is legal for every problem; "
           "give a parameter a value that needs nothing of the problem, for "
           "example a vector width of 1");
+    }
+  }
+
+  // Configurations of an explicit list are distinct and have declared values;
+  // constraints may leave some out.
+  void CheckConfigurations() {
+    std::set<Configuration> seen;
+    KernelSpec unconstrained = spec_;
+    unconstrained.constraints.clear();
+    unconstrained.configurations.clear();
+    for (size_t i = 0; i < spec_.configurations.size(); ++i) {
+      const Configuration& listed = spec_.configurations[i];
+      if (!InSpace(unconstrained, listed)) {
+        Add("configurations[", i, "]: '", FormatConfiguration(spec_, listed),
+            "' has a value that its parameter does not declare; add it there");
+      }
+      if (!seen.insert(listed).second) {
+        Add("configurations[", i, "]: '", FormatConfiguration(spec_, listed),
+            "' is there twice; remove one");
+      }
+    }
+  }
+
+  // What decisions evaluate are relations between sums of products.
+  void CheckForm(absl::string_view field,
+                 const std::vector<Condition>& conditions,
+                 absl::Span<const Configuration> space) {
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      const auto broken = std::find_if(
+          space.begin(), space.end(), [&](const Configuration& configuration) {
+            return !FoldCondition(conditions[i], configuration).has_value();
+          });
+      if (broken == space.end()) continue;
+      Add(field, "[", i, "]: ",
+          broken->size() == 0
+              ? ""
+              : absl::StrCat("at ", FormatConfiguration(spec_, *broken), " "),
+          "it has an 'or' between dimensions, or a quotient, remainder, "
+          "minimum "
+          "or maximum of dimensions; write relations between sums of products "
+          "of dimensions (or … % … == 0) that all hold");
     }
   }
 

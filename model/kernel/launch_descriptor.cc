@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
@@ -18,7 +20,7 @@ bool NamesNothing(const std::vector<Relation::Term>& terms) {
 bool HoldsForAll(const Relation& relation) {
   if (!NamesNothing(relation.right)) return false;
   if (NamesNothing(relation.left)) {
-    return Holds(relation, ProblemView(), Configuration());
+    return Holds(relation, ProblemView());
   }
   // Vectors of one element: everything is a multiple of 1.
   return relation.op == Relation::Operator::kMultipleOf &&
@@ -30,8 +32,7 @@ bool HoldsForAll(const Relation& relation) {
 std::vector<Relation> OpenPredicates(const KernelSpec& spec,
                                      const Configuration& configuration) {
   std::vector<Relation> open;
-  for (const Relation& predicate : spec.problem_predicates) {
-    Relation folded = FoldRelation(predicate, configuration);
+  for (Relation& folded : ProblemRelations(spec, configuration)) {
     if (!HoldsForAll(folded)) open.push_back(std::move(folded));
   }
   return open;
@@ -65,8 +66,8 @@ LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
       !implementation.persistent_if.empty() &&
       std::all_of(implementation.persistent_if.begin(),
                   implementation.persistent_if.end(),
-                  [&](const Relation& relation) {
-                    return Holds(relation, ProblemView(), configuration);
+                  [&](const Condition& condition) {
+                    return Holds(condition, ProblemView(), configuration);
                   });
   for (const TensorMap& map : implementation.tensor_maps) {
     launch.tensor_maps.push_back(DescribeTensorMap(map, configuration));

@@ -48,9 +48,6 @@ class TableChecker {
   absl::Status Check() {
     CheckIdentity();
     CheckSignature();
-    for (const Relation& relation : table_.problem_predicates) {
-      CheckRelation(relation);
-    }
     // What follows uses indices into what came before.
     if (status_.ok()) CheckSubTables();
     return status_;
@@ -102,8 +99,6 @@ class TableChecker {
     }
     CheckConfiguration(table_.default_configuration, "default configuration");
     Require(InRange(table_.near_tie, 0, 1), "near_tie is not in [0, 1]");
-    Require(table_.problem_predicates.size() <= kMaxPredicates,
-            "too many problem predicates");
   }
 
   // Dimensions and parameters share one name space: predicates name both.
@@ -124,6 +119,33 @@ class TableChecker {
     }
   }
 
+  void CheckPredicates(const SubTable& sub) {
+    Require(sub.predicates.size() <= kMaxPredicates, "too many predicates");
+    Require(InRange(sub.preconditions, 0,
+                    static_cast<int64_t>(sub.predicates.size())),
+            "more preconditions than predicates");
+    for (size_t i = 0; i < sub.predicates.size() && status_.ok(); ++i) {
+      CheckRelation(sub.predicates[i]);
+      for (size_t j = 0; j < i; ++j) {
+        Require(sub.predicates[i] != sub.predicates[j],
+                "a predicate is there twice");
+      }
+    }
+  }
+
+  void CheckPredicatesOf(const SubTable& sub, const MacroGroup& group) {
+    int64_t next = 0;
+    for (const uint8_t predicate : group.predicates) {
+      Require(predicate < sub.predicates.size(), "predicate out of range");
+      Require(predicate >= sub.preconditions || predicate == next,
+              "a group without a precondition");
+      if (!Require(predicate >= next, "predicates do not ascend")) return;
+      next = predicate + 1;
+    }
+    Require(group.predicates.size() >= static_cast<size_t>(sub.preconditions),
+            "a group without a precondition");
+  }
+
   void CheckRelation(const Relation& relation) {
     Require(relation.op >= Relation::Operator::kEqual &&
                 relation.op <= Relation::Operator::kMultipleOf,
@@ -138,7 +160,6 @@ class TableChecker {
     for (const Relation::Term& term : terms) {
       Require(InRange(term.coefficient, -kExpressionLimit, kExpressionLimit),
               "predicate with a coefficient out of range");
-      CheckIndices(term.parameters, table_.parameters.size());
       CheckIndices(term.dimensions, table_.dimensions.size());
     }
   }
@@ -165,6 +186,7 @@ class TableChecker {
               "sub-tables are not sorted by specialisation");
       if (!status_.ok()) return;
       status_ = CheckMapping(table_, subs[i].mapping, where_);
+      if (status_.ok()) CheckPredicates(subs[i]);
       if (status_.ok()) CheckPortfolio(subs[i]);
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
@@ -239,9 +261,10 @@ class TableChecker {
   void CheckGroups(const SubTable& sub) {
     Require(!sub.groups.empty() && sub.groups.size() <= kMaxGroups,
             "no macro groups, or too many");
-    const size_t nodes = static_cast<size_t>(CountNodes(sub.mapping)) +
-                         table_.problem_predicates.size();
-    Require(sub.groups.size() * nodes <= size_t{kMaxDecisionNodes},
+    size_t nodes =
+        sub.groups.size() * static_cast<size_t>(CountNodes(sub.mapping));
+    for (const MacroGroup& group : sub.groups) nodes += group.predicates.size();
+    Require(nodes <= size_t{kMaxDecisionNodes},
             "a decision would evaluate too many expression nodes");
     const std::string sub_table = where_;
     for (size_t i = 0; i < sub.groups.size() && status_.ok(); ++i) {
@@ -257,6 +280,7 @@ class TableChecker {
     }
     Require(group.models.size() == sub.row_regimes.size(),
             "not one row per row regime");
+    CheckPredicatesOf(sub, group);
     std::bitset<256> members;
     members.set(group.lead);
     for (const GroupModel& model : group.models) {
@@ -276,10 +300,10 @@ class TableChecker {
                    const TableCandidate& member) {
     Require(member.tiles_per_wave == group.tiles_per_wave,
             "a member's capacity differs from the group's");
-    Require(SameMacroGroup(sub.mapping, table_.problem_predicates,
-                           sub.portfolio[group.lead].configuration,
-                           member.configuration),
-            "a member's macro parameters or predicates differ from the lead's");
+    Require(
+        SameCoordinates(sub.mapping, sub.portfolio[group.lead].configuration,
+                        member.configuration),
+        "a member's macro parameters differ from the lead's");
   }
 
   void CheckSegment(const SubTable& sub, const WaveSegment& segment) {

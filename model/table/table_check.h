@@ -28,7 +28,7 @@ inline constexpr size_t kMaxWaveRegimes = 16;
 inline constexpr size_t kMaxLoopAnchors = 32;
 inline constexpr size_t kMaxLayers = 255;      // Of a sub-table.
 inline constexpr size_t kMaxLayerSpans = 255;  // Of a layer.
-inline constexpr size_t kMaxPredicates = 32;
+inline constexpr size_t kMaxPredicates = 255;
 inline constexpr size_t kMaxTerms = 16;  // Of one side of a relation.
 // Parameters or dimensions of a term.
 inline constexpr size_t kMaxFactors = 16;

@@ -101,7 +101,6 @@ Table EmptyTable(const KernelSpec& spec, const ProfileKey& key) {
   for (const Parameter& parameter : spec.parameters) {
     table.parameters.push_back(parameter.name);
   }
-  table.problem_predicates = spec.problem_predicates;
   table.default_configuration = spec.default_configuration;
   return table;
 }

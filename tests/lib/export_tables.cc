@@ -27,7 +27,6 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
   table.dimensions = spec.dimensions;
   for (const Parameter& parameter : spec.parameters)
     table.parameters.push_back(parameter.name);
-  table.problem_predicates = spec.problem_predicates;
   table.default_configuration = spec.default_configuration;
   SubTable& sub = table.sub_tables.emplace_back();
   sub.mapping = spec.mapping;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
+#include "model/table/group_predicates.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"
 
@@ -26,11 +28,6 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 Expression CeilOf(int dimension, int parameter) {
   return Expression::CeilDiv({Expression::OfDimension(dimension)},
                              {Expression::OfParameter(parameter)});
-}
-
-Relation Compare(Relation::Term left, Relation::Operator op,
-                 Relation::Term right) {
-  return {.left = {std::move(left)}, .op = op, .right = {std::move(right)}};
 }
 
 std::vector<Dimension> DimensionsOf(TableKind kind) {
@@ -118,22 +115,28 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
 }
 
 // The last dimension must be a multiple of VECTOR; now and then more.
-std::vector<Relation> PredicatesOf(Lcg& random, TableKind kind) {
-  const auto last = static_cast<int32_t>(DimensionsOf(kind).size()) - 1;
-  std::vector<Relation> predicates;
+std::vector<Condition> PredicatesOf(Lcg& random, TableKind kind) {
+  const auto last =
+      Expression::OfDimension(static_cast<int>(DimensionsOf(kind).size()) - 1);
+  const auto first = Expression::OfDimension(0);
+  const auto times = [](int64_t factor, const Expression& expression) {
+    return Expression::Product({Expression::Constant(factor), expression});
+  };
+  std::vector<Condition> predicates;
   if (!random.OneIn(4)) {
-    predicates.push_back(Compare(
-        {1, {}, {last}}, Relation::Operator::kMultipleOf, {1, {kVector}, {}}));
+    predicates.push_back({last, Relation::Operator::kMultipleOf,
+                          Expression::OfParameter(kVector)});
   }
   if (random.OneIn(3)) {
     // Of the repeated dimension where there is one: every element counts.
-    predicates.push_back(Compare(
-        {3, {}, {0}}, Relation::Operator::kGreaterOrEqual, {1, {kBlockA}, {}}));
+    predicates.push_back({times(3, first), Relation::Operator::kGreaterOrEqual,
+                          Expression::OfParameter(kBlockA)});
   }
   if (random.OneIn(4)) {
-    predicates.push_back({.left = {{1, {}, {last}}, {-2, {}, {0}}},
-                          .op = Relation::Operator::kNotEqual,
-                          .right = {{1, {kBlockB}, {}}, {-8, {}, {}}}});
+    predicates.push_back({Expression::Sum({last, times(-2, first)}),
+                          Relation::Operator::kNotEqual,
+                          Expression::Sum({Expression::OfParameter(kBlockB),
+                                           Expression::Constant(-8)})});
   }
   return predicates;
 }
@@ -210,15 +213,18 @@ void AddPortfolio(Lcg& random, int64_t size, SubTable& sub) {
 }
 
 // One group per set of candidates that may share a row.
-void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
+void AddGroups(Lcg& random, const Table& table,
+               const std::vector<Condition>& predicates, SubTable& sub) {
   std::vector<std::vector<uint8_t>> groups;
   for (size_t i = 0; i < sub.portfolio.size(); ++i) {
     const TableCandidate& candidate = sub.portfolio[i];
     const auto fits = [&](const std::vector<uint8_t>& members) {
       const TableCandidate& lead = sub.portfolio[members[0]];
       return lead.tiles_per_wave == candidate.tiles_per_wave &&
-             SameMacroGroup(sub.mapping, table.problem_predicates,
-                            lead.configuration, candidate.configuration);
+             SameCoordinates(sub.mapping, lead.configuration,
+                             candidate.configuration) &&
+             FoldConditions(predicates, lead.configuration) ==
+                 FoldConditions(predicates, candidate.configuration);
     };
     const auto group = std::find_if(groups.begin(), groups.end(), fits);
     if (group == groups.end()) {
@@ -231,6 +237,9 @@ void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
     MacroGroup& group = sub.groups.emplace_back();
     group.lead = members[0];
     group.tiles_per_wave = sub.portfolio[group.lead].tiles_per_wave;
+    SetPredicates(
+        FoldConditions(predicates, sub.portfolio[group.lead].configuration),
+        table.dimensions, sub, group);
     for (size_t r = 0; r < sub.row_regimes.size(); ++r) {
       GroupModel& model = group.models.emplace_back();
       for (const int64_t max_wave : sub.max_waves) {
@@ -246,7 +255,7 @@ SubTable RandomSubTable(Lcg& random, const Table& table, TableKind kind,
   sub.mapping = MappingOf(random, kind);
   AddPortfolio(random, portfolio, sub);
   AddAxes(random, sub);
-  AddGroups(random, table, sub);
+  AddGroups(random, table, PredicatesOf(random, kind), sub);
   return sub;
 }
 
@@ -260,7 +269,6 @@ Table RandomHead(Lcg& random, TableKind kind) {
   table.environment_key = "driver=1;runtime=1;power_w=700";
   table.dimensions = DimensionsOf(kind);
   table.parameters = {"BLOCK_A", "BLOCK_B", "BLOCK_C", "STAGES", "VECTOR"};
-  table.problem_predicates = PredicatesOf(random, kind);
   table.default_configuration = RandomConfiguration(random);
   constexpr double kNearTies[] = {0, 1.0 / 256, 1.0 / 8};
   table.near_tie = kNearTies[random.Below(3)];

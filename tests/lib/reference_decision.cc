@@ -91,8 +91,8 @@ std::optional<ReferenceGroup> RowOf(const Table& table, const SubTable& sub,
                                     const MacroGroup& group,
                                     const ProblemView& problem) {
   const Configuration& lead = sub.portfolio[group.lead].configuration;
-  for (const Relation& relation : table.problem_predicates) {
-    if (!Holds(relation, problem, lead, RepeatedDimension(table))) {
+  for (const uint8_t predicate : group.predicates) {
+    if (!Holds(sub.predicates[predicate], problem, RepeatedDimension(table))) {
       return std::nullopt;
     }
   }
