@@ -35,6 +35,28 @@ constexpr OperatorName kOperators[] = {
     {Relation::Operator::kMultipleOf, "multiple_of"},
 };
 
+// Operations that have nothing but their operands.
+struct OperationName {
+  Kind kind;
+  const char* name;
+  size_t operands;  // 0: any number of them.
+};
+constexpr OperationName kOperations[] = {
+    {Kind::kNegative, "negative", 1},
+    {Kind::kExactDiv, "/", 2},
+    {Kind::kFloorDiv, "floor_div", 2},
+    {Kind::kRemainder, "%", 2},
+    {Kind::kMin, "min", 0},
+    {Kind::kMax, "max", 0},
+};
+
+const char* NameOf(Kind kind) {
+  for (const OperationName& known : kOperations) {
+    if (known.kind == kind) return known.name;
+  }
+  return "";
+}
+
 const std::string& NameOf(const Dimensions& dimensions, int64_t index) {
   return dimensions[static_cast<size_t>(index)].name;
 }
@@ -124,6 +146,12 @@ class ExpressionReader {
       causal.children = std::move(operands);
       return causal;
     }
+    for (const OperationName& known : kOperations) {
+      if (operation == known.name &&
+          (known.operands == 0 || known.operands == operands.size())) {
+        return Expression::Of(known.kind, std::move(operands));
+      }
+    }
     return Unreadable(json,
                       "has an unknown operation, or a wrong number of "
                       "operands");
@@ -206,6 +234,13 @@ Json ExpressionToJson(const Expression& expression,
                           ExpressionToJson(children[0], dimensions)});
     case Kind::kCausalBlocks:
       return ListToJson("causal_blocks", children, dimensions);
+    case Kind::kNegative:
+    case Kind::kExactDiv:
+    case Kind::kFloorDiv:
+    case Kind::kRemainder:
+    case Kind::kMin:
+    case Kind::kMax:
+      return ListToJson(NameOf(expression.kind), children, dimensions);
   }
   return expression.value;
 }

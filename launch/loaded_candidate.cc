@@ -133,7 +133,7 @@ absl::Status LoadedCandidate::Launch(CUstream stream,
                                      absl::Span<void* const> buffers) const {
   const LaunchDescriptor& launch = candidate_.launch;
   for (const Relation& predicate : launch.problem_predicates) {
-    if (Holds(predicate, problem, Configuration(), repeated_dimension)) {
+    if (Holds(predicate, problem, repeated_dimension)) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(
