@@ -259,6 +259,9 @@ class ArgumentText {
       if (lexer_.TakeIf("cold")) argument_.set_cold(true);
       return true;
     }
+    if (lexer_.Peek().Is("cold")) {
+      lexer_.Fail(lexer_.Peek().at, "what is cold is a buffer; write in cold");
+    }
     return false;
   }
 

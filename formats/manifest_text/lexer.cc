@@ -150,11 +150,16 @@ void Lexer::ReadSymbol(size_t begin) {
     size = 1;
   }
   if (size == 0) {
-    const size_t character = std::max<size_t>(1, Utf8Prefix(rest.substr(0, 4)));
-    const bool ascii = static_cast<unsigned char>(rest[0]) < 0x80;
-    Fail(begin, "'", PrintableText(rest.substr(0, ascii ? 1 : character)),
-         "' is not of this language", rest[0] == '!' ? "; write not" : "",
-         rest[0] == '^' ? "; write a product" : "");
+    // A whole character of UTF-8.
+    size_t character = 1;
+    while (character < rest.size() && (rest[character] & 0xc0) == 0x80) {
+      ++character;
+    }
+    const absl::string_view advice = rest[0] == '!'   ? "; write not"
+                                     : rest[0] == '^' ? "; write a product"
+                                                      : "";
+    Fail(begin, "'", PrintableText(rest.substr(0, character)),
+         "' is not of this language", advice);
     return;
   }
   position_ += size;
