@@ -43,6 +43,15 @@ std::vector<Expression> KernelBinder::BindExpressions(
   return result;
 }
 
+std::vector<Expression> KernelBinder::BindSides(
+    const google::protobuf::RepeatedPtrField<v1::Expression>& sides,
+    const std::string& path) {
+  // One alone is no list to its author.
+  if (sides.size() == 1) return {BindExpression(sides[0], path)};
+  if (sides.empty()) return {};
+  return BindExpressions(sides, path);
+}
+
 std::optional<Expression> KernelBinder::BindOptional(bool present,
                                                      const v1::Expression& e,
                                                      const std::string& path) {
@@ -310,10 +319,8 @@ Implementation KernelBinder::BindImplementation(
   result.compile_options.assign(implementation.compile_options().begin(),
                                 implementation.compile_options().end());
   result.block_size =
-      BindOptional(implementation.has_block_size(), implementation.block_size(),
-                   path + ".block_size");
-  result.blocks = BindOptional(implementation.has_blocks(),
-                               implementation.blocks(), path + ".blocks");
+      BindSides(implementation.block_size(), path + ".block_size");
+  result.blocks = BindSides(implementation.blocks(), path + ".blocks");
   result.shared_memory_bytes = BindOptional(
       implementation.has_shared_memory_bytes(),
       implementation.shared_memory_bytes(), path + ".shared_memory_bytes");
@@ -421,21 +428,77 @@ Argument KernelBinder::BindArgument(const v1::Argument& argument,
     case v1::Argument::SCALAR:
       result.role = ArgumentRole::kScalar;
       break;
+    case v1::Argument::INOUT:
+      result.role = ArgumentRole::kInOut;
+      break;
+    case v1::Argument::WORKSPACE:
+      result.role = ArgumentRole::kWorkspace;
+      break;
     default:
-      Fault(path + ".role", "is missing; give INPUT, OUTPUT or SCALAR");
+      Fault(path + ".role",
+            "is missing; give INPUT, OUTPUT, INOUT, WORKSPACE or SCALAR");
       return result;
   }
-  const bool scalar = result.role == ArgumentRole::kScalar;
-  if (scalar) {
-    result.size = BindExpression(argument.value(), path + ".value");
+  if (result.role == ArgumentRole::kScalar) {
+    BindScalar(argument, path, &result);
   } else {
-    result.size = BindExpression(argument.elements(), path + ".elements");
-  }
-  if (scalar ? argument.has_elements() : argument.has_value()) {
-    Fault(path, scalar ? "a scalar has a value, not elements"
-                       : "a buffer has elements, not a value");
+    BindBuffer(argument, path, &result);
   }
   return result;
+}
+
+void KernelBinder::BindScalar(const v1::Argument& argument,
+                              const std::string& path, Argument* result) {
+  if (argument.has_number()) {
+    result->number = argument.number();
+    if (argument.has_value()) {
+      Fault(path, "gives value and number; remove one");
+    }
+  } else if (argument.has_value()) {
+    result->size = BindExpression(argument.value(), path + ".value");
+  } else {
+    Fault(path,
+          "has no value; give value (an expression), or number for FLOAT32 and "
+          "BFLOAT16");
+  }
+  const auto refuse = [&](bool given, const char* name) {
+    if (given) Fault(path, absl::StrCat("a scalar has a value, not ", name));
+  };
+  refuse(argument.has_elements(), "elements");
+  refuse(argument.has_below(), "below");
+  refuse(argument.zeroed() != v1::Argument::ZEROED_UNSPECIFIED, "zeroed");
+}
+
+void KernelBinder::BindBuffer(const v1::Argument& argument,
+                              const std::string& path, Argument* result) {
+  result->size = BindExpression(argument.elements(), path + ".elements");
+  result->below =
+      BindOptional(argument.has_below(), argument.below(), path + ".below");
+  const auto refuse = [&](bool given, const char* name) {
+    if (given) Fault(path, absl::StrCat("a buffer has elements, not a ", name));
+  };
+  refuse(argument.has_value(), "value");
+  refuse(argument.has_number(), "number");
+  switch (argument.zeroed()) {
+    case v1::Argument::ZEROED_UNSPECIFIED:
+      return;
+    case v1::Argument::EVERY_LAUNCH:
+      break;
+    case v1::Argument::ONCE:
+      result->zeroed = Zeroed::kOnce;
+      break;
+    case v1::Argument::NEVER:
+      result->zeroed = Zeroed::kNever;
+      break;
+    default:
+      Fault(path + ".zeroed", "is unknown; give EVERY_LAUNCH, ONCE or NEVER");
+  }
+  if (result->role != ArgumentRole::kWorkspace) {
+    Fault(path + ".zeroed",
+          absl::StrCat("is for workspaces, but the role is ",
+                       v1::Argument::Role_Name(argument.role()),
+                       "; remove it, or declare the role WORKSPACE"));
+  }
 }
 
 Configuration KernelBinder::BindValues(

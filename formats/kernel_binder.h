@@ -89,6 +89,10 @@ class KernelBinder {
   std::vector<Expression> BindExpressions(
       const google::protobuf::RepeatedPtrField<v1::Expression>& expressions,
       const std::string& path);
+  // Along x, y and z; there may be none.
+  std::vector<Expression> BindSides(
+      const google::protobuf::RepeatedPtrField<v1::Expression>& sides,
+      const std::string& path);
   std::optional<Expression> BindOptional(bool present, const v1::Expression& e,
                                          const std::string& path);
   Implementation BindImplementation(const v1::Implementation& implementation,
@@ -97,6 +101,10 @@ class KernelBinder {
   VendorBaseline BindVendorBaseline(const v1::VendorBaseline& baseline,
                                     const std::string& path);
   Argument BindArgument(const v1::Argument& argument, const std::string& path);
+  void BindScalar(const v1::Argument& argument, const std::string& path,
+                  Argument* result);
+  void BindBuffer(const v1::Argument& argument, const std::string& path,
+                  Argument* result);
   Configuration BindValues(const std::map<std::string, int64_t>& given,
                            const std::string& path);
   // Multiplies a grid out and appends its problems, each with an equal share of

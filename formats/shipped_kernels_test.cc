@@ -43,7 +43,7 @@ TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
   const auto at_default = [&](const Expression& expression) {
     return Evaluate(expression, ProblemView(), spec.default_configuration);
   };
-  EXPECT_EQ(at_default(*cuda->block_size), 128 * 2 + 128);
+  EXPECT_EQ(at_default(cuda->block_size.at(0)), 128 * 2 + 128);
   EXPECT_EQ(at_default(*cuda->shared_memory_bytes),
             2048 + 2 * 64 * 6 * (128 + 128) + 8192 * 2);
   EXPECT_EQ(at_default(*cuda->cluster_size), 1);

@@ -83,8 +83,9 @@ struct Implementation {
   std::vector<std::string> sources;
   std::string entry;
   std::vector<std::string> compile_options;
-  std::optional<Expression> block_size;  // Work items per block.
-  std::optional<Expression> blocks;      // Blocks; absent: the mapping's tiles.
+  // Both along x, y and z; sides that are not there are 1.
+  std::vector<Expression> block_size;             // Work items per block.
+  std::vector<Expression> blocks;                 // Empty: the mapping's tiles.
   std::optional<Expression> shared_memory_bytes;  // Dynamic.
   std::optional<Expression> cluster_size;  // Blocks per cluster, along x;
                                            // absent: no clusters.
@@ -156,6 +157,10 @@ struct KernelSpec {
   int DimensionIndex(const std::string& wanted) const;
   int ParameterIndex(const std::string& wanted) const;
   int ArgumentIndex(const std::string& wanted) const;
+
+  // Returns the repeated dimension whose elements an argument holds: an integer
+  // input that is named as it. Else -1.
+  int RepeatedDimensionOf(const Argument& argument) const;
 };
 
 }  // namespace wavetune

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -237,20 +238,62 @@ class Validator {
             "' is malformed; use [A-Za-z_][A-Za-z0-9_]*");
       }
       faults_.CheckUnique("arguments", argument.name, seen);
-      faults_.CheckExpression(
-          absl::StrCat(
-              "arguments: '", argument.name, "': ",
-              argument.role == ArgumentRole::kScalar ? "value" : "elements"),
-          argument.size, argument.role != ArgumentRole::kScalar);
-      has_output |= argument.role == ArgumentRole::kOutput;
-      if (argument.cold && argument.role != ArgumentRole::kInput) {
-        Add("arguments: '", argument.name,
-            "' is cold but no input; only inputs are rotated");
-      }
+      CheckArgument(argument);
+      has_output |= HoldsResults(argument);
     }
     if (!replay_only && !has_output) {
       Add("arguments: there is no output; declare the buffer that the kernel "
-          "writes");
+          "writes OUTPUT or INOUT");
+    }
+  }
+
+  void CheckArgument(const Argument& argument) {
+    const std::string prefix = absl::StrCat("arguments: '", argument.name, "'");
+    if (argument.role == ArgumentRole::kScalar) {
+      CheckScalar(prefix, argument);
+    } else {
+      faults_.CheckExpression(prefix + ": elements", argument.size);
+    }
+    if (argument.cold && !HoldsValues(argument)) {
+      Add(prefix,
+          " is cold but no input; only inputs and in-out buffers are "
+          "rotated");
+    }
+    if (argument.below.has_value()) CheckBelow(prefix, argument);
+  }
+
+  void CheckScalar(const std::string& prefix, const Argument& argument) {
+    if (!argument.number.has_value()) {
+      faults_.CheckExpression(prefix + ": value", argument.size,
+                              /*positive=*/false);
+      return;
+    }
+    if (IsInteger(argument.type)) {
+      Add(prefix, ": number: the type is ", ManifestTypeName(argument.type),
+          "; give value, or declare it FLOAT32");
+    }
+    // NaN is not.
+    if (!(std::abs(*argument.number) <= std::numeric_limits<float>::max())) {
+      Add(prefix, ": number: is ", *argument.number,
+          "; give a finite number that a float32 holds");
+    }
+  }
+
+  void CheckBelow(const std::string& prefix, const Argument& argument) {
+    faults_.CheckExpression(prefix + ": below", argument.below);
+    if (!IsInteger(argument.type)) {
+      Add(prefix, ": below: the type is ", ManifestTypeName(argument.type),
+          "; declare it INT32 or INT64, or remove below");
+    }
+    if (!HoldsValues(argument)) {
+      Add(prefix, ": below: the ", RoleName(argument.role),
+          " has no values before a launch; declare it INPUT or INOUT, or "
+          "remove below");
+    }
+    if (spec_.RepeatedDimensionOf(argument) >= 0) {
+      Add(prefix,
+          ": below: it is named as the repeated dimension and holds its "
+          "elements; rename it, or remove below");
     }
   }
 

@@ -57,8 +57,8 @@ KernelSpec GemmLike(std::string name, bool grouped) {
        .sources = {"gemm.cl"},
        .entry = "gemm",
        .compile_options = {},
-       .block_size = Expression::Constant(64),
-       .blocks = std::nullopt,
+       .block_size = {Expression::Constant(64)},
+       .blocks = {},
        .shared_memory_bytes = Expression::Product(
            {Par(0), Par(2), Par(3), Expression::Constant(4)})},
       {.backend = "replay"}};
@@ -116,7 +116,7 @@ KernelSpec AttentionLike() {
                            .sources = {"attention.cl"},
                            .entry = "attention",
                            .compile_options = {},
-                           .block_size = Expression::Constant(64)},
+                           .block_size = {Expression::Constant(64)}},
                           {.backend = "replay"}};
   spec.representative_problems = {Weighted({8, 32, 8, 1, 4096}, 2),
                                   Weighted({1, 32, 8, 2048, 2048}, 1)};
@@ -171,9 +171,9 @@ KernelSpec HopperGemmSpec() {
   cuda.backend = "cuda";
   cuda.sources = {"gemm.cu"};
   cuda.entry = "gemm";
-  cuda.block_size = Expression::Sum(
+  cuda.block_size = {Expression::Sum(
       {Expression::Constant(128),
-       Expression::Product({Expression::Constant(128), Par(kHopper)})});
+       Expression::Product({Expression::Constant(128), Par(kHopper)})})};
   cuda.cluster_size = Par(kCluster);
   cuda.persistent_if = {
       {Par(kHopper), Relation::Operator::kEqual, Expression::Constant(1)}};
