@@ -159,7 +159,7 @@ void ParseDimensions(const v1::ManifestText&, Lexer& lexer,
   ExpectEnd(lexer);
 }
 
-// `BLOCK_M in {16, 32, 64} default 32`.
+// `BLOCK_M in {16, 32, 64} macro default 32`.
 void ParseParameters(const v1::ManifestText&, Lexer& lexer,
                      Repeated<v1::Parameter>& out) {
   do {
@@ -169,6 +169,8 @@ void ParseParameters(const v1::ManifestText&, Lexer& lexer,
     for (const int64_t value : TakeList(lexer, "{", "}")) {
       parameter.add_values(value);
     }
+    if (lexer.TakeIf("macro")) parameter.set_role(v1::Parameter::MACRO);
+    if (lexer.TakeIf("micro")) parameter.set_role(v1::Parameter::MICRO);
     if (lexer.TakeIf("default")) parameter.set_default_(TakeNumber(lexer));
   } while (lexer.TakeIf(","));
   ExpectEnd(lexer);

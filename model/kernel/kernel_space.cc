@@ -76,15 +76,17 @@ class Enumerator {
         spec_.configurations.begin(), spec_.configurations.end(),
         std::back_inserter(result_.configurations),
         [this](const Configuration& listed) { return InSpace(spec_, listed); });
+    result_.count = static_cast<int64_t>(result_.configurations.size());
   }
 
   // Returns false when the search is over.
   bool Visit(int depth) {
     if (depth == size_) {
-      result_.configurations.emplace_back(
-          absl::MakeConstSpan(values_.data(), static_cast<size_t>(size_)));
-      return static_cast<int64_t>(result_.configurations.size()) <=
-             kMaxConfigurations;
+      if (++result_.count <= kMaxConfigurations + 1) {
+        result_.configurations.emplace_back(
+            absl::MakeConstSpan(values_.data(), static_cast<size_t>(size_)));
+      }
+      return true;
     }
     const auto index = static_cast<size_t>(depth);
     for (const int64_t value : spec_.parameters[index].values) {

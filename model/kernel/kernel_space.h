@@ -28,6 +28,7 @@ struct KernelSpace {
   // In lexicographic order of the parameters' value indices; at most
   // kMaxConfigurations + 1.
   std::vector<Configuration> configurations;
+  int64_t count = 0;  // Of all, also of those beyond.
   // False: the search was given up, the space may be larger.
   bool complete = true;
 };

@@ -352,9 +352,10 @@ class Validator {
     const KernelSpace space = EnumerateSpace(spec_);
     const auto size = static_cast<int64_t>(space.configurations.size());
     if (!space.complete || size > kMaxConfigurations) {
-      Add("parameters: the space has more than ", kMaxConfigurations,
-          " configurations, or takes too long to enumerate; give fewer values "
-          "or more constraints");
+      Add("parameters: the space has ", space.complete ? "" : "more than ",
+          space.count, " configurations, of which at most ", kMaxConfigurations,
+          " can be enumerated; give fewer values (powers of two in the place "
+          "of each number), more requirements, or a list of configurations");
     } else if (size == 0) {
       Add("constraints: no configuration fulfils them; relax one");
     }
