@@ -68,9 +68,14 @@ std::vector<ExplainedGroup> CompiledTable::Explain(
     ExplainedGroup& row =
         rows.emplace_back(ExplainGroup(sub, group, problem, part_tiles));
     row.legal =
-        !row.coordinates.saturated &&
         IsLegal(table_, problem, sub.portfolio[group.lead].configuration,
                 repeated_dimension_);
+  }
+  // What Resolve does not count it does not decide.
+  if (std::any_of(rows.begin(), rows.end(), [](const ExplainedGroup& row) {
+        return row.coordinates.saturated;
+      })) {
+    for (ExplainedGroup& row : rows) row.legal = false;
   }
   GroupAnswer answer;
   sub_tables_[index]->Choose(problem, answer);

@@ -29,7 +29,7 @@ class Checker {
       case Expression::Kind::kConstant:
         if (expression.value < 1 || expression.value > kExpressionLimit) {
           Add("constant ", expression.value,
-              " is out of range; give a number from 1 to 2^52");
+              " is out of range; give a number from 1 to 2^51");
         }
         return;
       case Expression::Kind::kDimension:

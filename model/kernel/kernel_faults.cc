@@ -78,7 +78,7 @@ void KernelFaults::CheckTerm(const std::string& field,
   if (term.coefficient < -kExpressionLimit ||
       term.coefficient > kExpressionLimit) {
     Add(field, ": coefficient ", term.coefficient,
-        " is out of range; give at most 2^52 either way");
+        " is out of range; give at most 2^51 either way");
   }
   for (const int32_t index : term.parameters) {
     if (IsOutside(index, spec_.parameters.size())) {
