@@ -122,7 +122,7 @@ class ExpressionReader {
     const bool too_large = json.is_number_unsigned() &&
                            json.get<uint64_t>() > uint64_t{kExpressionLimit};
     if (too_large || json.get<int64_t>() < 0) {
-      return Unreadable(json, "is no number from 0 to 2^52");
+      return Unreadable(json, "is no number from 0 to 2^51");
     }
     return Expression::Constant(json.get<int64_t>());
   }

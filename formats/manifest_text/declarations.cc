@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "formats/manifest_text/lexer.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune {
 namespace {
@@ -65,8 +66,8 @@ int64_t TakeNumber(Lexer& lexer) {
   for (const auto& [unit, bits] :
        {std::pair("KiB", 10), std::pair("MiB", 20)}) {
     if (!lexer.TakeIf(unit)) continue;
-    if (number > int64_t{1} << (52 - bits)) {
-      lexer.Fail(lexer.Peek().at, "the number is above 2^52");
+    if (number > kExpressionLimit >> bits) {
+      lexer.Fail(lexer.Peek().at, "the number is above 2^51");
     }
     number = static_cast<int64_t>(static_cast<uint64_t>(number) << bits);
   }

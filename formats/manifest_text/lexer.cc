@@ -128,7 +128,7 @@ void Lexer::ReadNumber(size_t begin) {
     Fail(begin, "'", next_.text, "' begins with 0; numbers are decimal");
   } else if (!absl::SimpleAtoi(next_.text, &next_.number) ||
              next_.number > kExpressionLimit) {
-    Fail(begin, "the number is above 2^52; values beyond that count as 2^52");
+    Fail(begin, "the number is above 2^51; values beyond that count as 2^51");
   } else {
     next_.kind = Token::Kind::kNumber;
   }

@@ -260,7 +260,7 @@ TextParser::Value TextParser::ParseNumber() {
     unit = int64_t{1} << 20;
   }
   if (number.number > kExpressionLimit / unit) {
-    lexer_.Fail(number.at, "the number is above 2^52");
+    lexer_.Fail(number.at, "the number is above 2^51");
   }
   return OfNumber(number.at, Expression::Constant(number.number * unit));
 }

@@ -63,7 +63,13 @@ std::vector<ExplainedGroup> CompiledTable::Explain(
       if (Holds(relation, problem, repeated_dimension_)) continue;
       row.broken.push_back(FormatRelation(relation, table_.dimensions));
     }
-    row.legal = !row.coordinates.saturated && row.broken.empty();
+    row.legal = row.broken.empty();
+  }
+  // What Resolve does not count it does not decide.
+  if (std::any_of(rows.begin(), rows.end(), [](const ExplainedGroup& row) {
+        return row.coordinates.saturated;
+      })) {
+    for (ExplainedGroup& row : rows) row.legal = false;
   }
   GroupAnswer answer;
   sub_tables_[index]->Choose(problem, answer);

@@ -69,7 +69,7 @@ class PredicateProgram {
   };
   // extents[dimension] is a multiple of a power of two, another for each group.
   struct Powers {
-    static constexpr int kMost = 52;  // kExpressionLimit has as many zeros.
+    static constexpr int kMost = 51;  // kExpressionLimit has as many zeros.
 
     int dimension = 0;
     Groups fails[kMost + 1];  // By the number of zeros that the extent ends in.

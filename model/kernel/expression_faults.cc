@@ -29,7 +29,7 @@ class Checker {
       case Expression::Kind::kConstant:
         if (expression.value < 1 || expression.value > kExpressionLimit) {
           Add("constant ", expression.value,
-              " is out of range; give a number from 1 to 2^52");
+              " is out of range; give a number from 1 to 2^51");
         }
         return;
       case Expression::Kind::kDimension:
@@ -120,9 +120,9 @@ class Checker {
     if (expression.children.empty()) Add("sum lacks its terms; give one");
     for (const Expression& child : expression.children) {
       // m - 1 is the sum of m and -1.
-      const bool subtracted =
-          child.kind == Expression::Kind::kConstant && child.value < 0 &&
-          child.value >= -kExpressionLimit;
+      const bool subtracted = child.kind == Expression::Kind::kConstant &&
+                              child.value < 0 &&
+                              child.value >= -kExpressionLimit;
       if (!subtracted) Check(child, summed, denominator);
     }
   }

@@ -93,7 +93,7 @@ void KernelFaults::CheckNames(const std::string& field, const Expression& side,
         return;
       }
       return Add(field, ": coefficient ", side.value,
-                 " is out of range; give at most 2^52 either way");
+                 " is out of range; give at most 2^51 either way");
     case Expression::Kind::kParameter:
       if (IsOutside(static_cast<int32_t>(side.value),
                     spec_.parameters.size())) {

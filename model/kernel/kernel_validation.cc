@@ -116,7 +116,7 @@ class Validator {
       }
       if (dimension.max > kExpressionLimit) {
         Add("dimensions: '", dimension.name, "' has max ", dimension.max,
-            "; give at most 2^52");
+            "; give at most 2^51");
       }
     }
     if (repeated > 1) {

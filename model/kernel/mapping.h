@@ -68,9 +68,10 @@ struct Expression {
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-// Largest value that an expression takes; a product or sum beyond it saturates
-// here, so that overflow is never undefined.
-inline constexpr int64_t kExpressionLimit = int64_t{1} << 52;
+// Largest value that an expression takes, and largest extent; a product or sum
+// beyond it saturates here, so that overflow is never undefined. Decisions
+// divide exactly up to it (model/decide/exact_quotient.h).
+inline constexpr int64_t kExpressionLimit = int64_t{1} << 51;
 
 // What EvaluateOrOver says of a value that has saturated.
 inline constexpr int64_t kOverLimit = kExpressionLimit + 1;

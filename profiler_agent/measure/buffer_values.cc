@@ -239,7 +239,7 @@ absl::StatusOr<size_t> BufferBytes(const Argument& argument,
       Evaluate(argument.size, problem.View(), configuration);
   if (elements >= kExpressionLimit) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "argument ", argument.name, " has more than 2^52 elements"));
+        "argument ", argument.name, " has more than 2^51 elements"));
   }
   return static_cast<size_t>(std::max<int64_t>(elements, 1)) *
          ElementBytes(argument.type);

@@ -252,6 +252,17 @@ TEST_F(OpenClDeviceTest, RefusesAScalarOfAnotherType) {
                         "function 'column_sum' takes int"));
 }
 
+TEST_F(OpenClDeviceTest, RefusesANumberThatTheKernelTakesInAnotherType) {
+  LoadedKernel loaded = TestKernel(std::string(kKernels) + "add_scaled");
+  loaded.spec.arguments[2].type = ElementType::kBfloat16;
+  ASSERT_TRUE(device_->Load(std::move(loaded)).ok());
+  const absl::Status status = device_->Prepare({16, 8, 0}, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("argument 'scale' is BFLOAT16 in the manifest, but "
+                        "kernel function 'add_scaled' takes float"));
+}
+
 TEST_F(OpenClDeviceTest, RefusesAnotherNumberOfArguments) {
   LoadedKernel loaded = TestKernel(std::string(kKernels) + "column_sum");
   loaded.spec.arguments.pop_back();
