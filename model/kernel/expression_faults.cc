@@ -53,6 +53,13 @@ class Checker {
         return CheckCausalBlocks(expression, summed, denominator);
       case Expression::Kind::kSum:
         return CheckSum(expression, summed, denominator);
+      case Expression::Kind::kNegative:  // Of conditions alone.
+      case Expression::Kind::kExactDiv:
+      case Expression::Kind::kFloorDiv:
+      case Expression::Kind::kRemainder:
+      case Expression::Kind::kMin:
+      case Expression::Kind::kMax:
+        break;
     }
     Add("is of an unknown kind; give one that kernel.proto lists");
   }
