@@ -141,6 +141,14 @@ std::vector<Condition> PredicatesOf(Lcg& random, TableKind kind) {
   return predicates;
 }
 
+// What holds for the kernel, whatever the configuration.
+std::vector<Condition> PreconditionsOf(Lcg& random, TableKind kind) {
+  if (!random.OneIn(4)) return {};
+  const auto last =
+      Expression::OfDimension(static_cast<int>(DimensionsOf(kind).size()) - 1);
+  return {{last, Relation::Operator::kNotEqual, Expression::Constant(1)}};
+}
+
 Configuration RandomConfiguration(Lcg& random) {
   return {int64_t{16} << random.Below(4), int64_t{32} << random.Below(4),
           // Not always a power of two: divisions must be exact for any tile.
@@ -255,7 +263,14 @@ SubTable RandomSubTable(Lcg& random, const Table& table, TableKind kind,
   sub.mapping = MappingOf(random, kind);
   AddPortfolio(random, portfolio, sub);
   AddAxes(random, sub);
-  AddGroups(random, table, PredicatesOf(random, kind), sub);
+  std::vector<Condition> conditions = PreconditionsOf(random, kind);
+  MacroGroup any;
+  SetPredicates(FoldConditions(conditions, Configuration()), table.dimensions,
+                sub, any);
+  sub.preconditions = static_cast<int32_t>(sub.predicates.size());
+  const std::vector<Condition> predicates = PredicatesOf(random, kind);
+  conditions.insert(conditions.end(), predicates.begin(), predicates.end());
+  AddGroups(random, table, conditions, sub);
   return sub;
 }
 
@@ -358,7 +373,7 @@ Table RandomTable(Lcg& random, TableKind kind, int portfolio) {
 }
 
 Table RandomLargeTable(Lcg& random) {
-  constexpr size_t kPlainSegmentBytes = 120;
+  constexpr size_t kSegments = 550;
   for (;;) {
     Table table = RandomTable(random, TableKind::kGemm, kMaxPortfolio);
     SubTable& sub = table.sub_tables[0];
@@ -366,10 +381,7 @@ Table RandomLargeTable(Lcg& random) {
     for (MacroGroup& group : sub.groups) ShareFields(group);
     const size_t segments =
         sub.groups.size() * sub.row_regimes.size() * sub.max_waves.size();
-    if (segments * kPlainSegmentBytes > kMaxPayloadBytes &&
-        EncodeTable(table).ok()) {
-      return table;
-    }
+    if (segments >= kSegments && EncodeTable(table).ok()) return table;
   }
 }
 
