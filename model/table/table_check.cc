@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
 #include "model/kernel/fold.h"
+#include "model/table/coefficient_list.h"
 #include "model/table/table_check_mapping.h"
 
 namespace wavetune {
@@ -101,7 +102,8 @@ class TableChecker {
     Require(InRange(table_.near_tie, 0, 1), "near_tie is not in [0, 1]");
   }
 
-  // Dimensions and parameters share one name space: predicates name both.
+  // Dimensions and parameters share one name space: a kernel's conditions name
+  // both.
   void CheckName(const std::string& name, absl::string_view what,
                  std::set<absl::string_view>& names) {
     CheckText(name, kMaxNameBytes, what);
@@ -134,15 +136,15 @@ class TableChecker {
   }
 
   void CheckPredicatesOf(const SubTable& sub, const MacroGroup& group) {
-    int64_t next = 0;
-    for (const uint8_t predicate : group.predicates) {
-      Require(predicate < sub.predicates.size(), "predicate out of range");
-      Require(predicate >= sub.preconditions || predicate == next,
-              "a group without a precondition");
-      if (!Require(predicate >= next, "predicates do not ascend")) return;
-      next = predicate + 1;
+    const std::vector<uint8_t>& of = group.predicates;
+    for (size_t i = 0; i < of.size(); ++i) {
+      Require(of[i] < sub.predicates.size(), "predicate out of range");
+      Require(i == 0 || of[i - 1] < of[i], "predicates do not ascend");
     }
-    Require(group.predicates.size() >= static_cast<size_t>(sub.preconditions),
+    // Ascending: the first ones are all preconditions, or one is missing.
+    const auto preconditions = static_cast<size_t>(sub.preconditions);
+    Require(preconditions == 0 || (of.size() >= preconditions &&
+                                   of[preconditions - 1] == preconditions - 1),
             "a group without a precondition");
   }
 
@@ -307,14 +309,13 @@ class TableChecker {
   }
 
   void CheckSegment(const SubTable& sub, const WaveSegment& segment) {
-    const WaveCoefficients& c = segment.coefficients;
-    for (const double value : {c.delta, c.delta_w, c.gamma, c.gamma_w, c.beta,
-                               c.alpha, c.alpha_row}) {
+    for (const CoefficientField& field : kCoefficients) {
+      const double value = segment.coefficients.*field.value;
       Require(InRange(value, -kMaxCoefficient, kMaxCoefficient),
               "coefficient not finite or too large");
+      Require(value == 0 || Reads(sub.form, field),
+              "a coefficient that the wave form does not read");
     }
-    Require(sub.form != WaveForm::kSum || c.alpha_row == 0,
-            "alpha_row, which a sum does not read");
     Require(sub.form != WaveForm::kSum || segment.rank_margin == 0,
             "a rank margin, which a sum does not read");
     Require(

@@ -141,6 +141,15 @@ std::vector<Condition> PredicatesOf(Lcg& random, TableKind kind) {
   return predicates;
 }
 
+// What must hold for the kernel, whatever the configuration. Draws nothing: a
+// seed's table stays alike otherwise.
+std::vector<Condition> PreconditionsOf(const SubTable& sub, TableKind kind) {
+  if (sub.portfolio[0].registers % 4 != 0) return {};
+  const auto last =
+      Expression::OfDimension(static_cast<int>(DimensionsOf(kind).size()) - 1);
+  return {{last, Relation::Operator::kNotEqual, Expression::Constant(1)}};
+}
+
 Configuration RandomConfiguration(Lcg& random) {
   return {int64_t{16} << random.Below(4), int64_t{32} << random.Below(4),
           // Not always a power of two: divisions must be exact for any tile.
@@ -249,18 +258,32 @@ void AddGroups(Lcg& random, const Table& table,
   }
 }
 
-SubTable RandomSubTable(Lcg& random, const Table& table, TableKind kind,
+// What the sub-tables of a table have in common.
+struct Head {
+  Table table;
+  std::vector<Condition> predicates;
+};
+
+SubTable RandomSubTable(Lcg& random, const Head& head, TableKind kind,
                         int64_t portfolio) {
   SubTable sub;
   sub.mapping = MappingOf(random, kind);
   AddPortfolio(random, portfolio, sub);
   AddAxes(random, sub);
-  AddGroups(random, table, PredicatesOf(random, kind), sub);
+  std::vector<Condition> conditions = PreconditionsOf(sub, kind);
+  MacroGroup any;
+  SetPredicates(FoldConditions(conditions, Configuration()),
+                head.table.dimensions, sub, any);
+  sub.preconditions = static_cast<int32_t>(sub.predicates.size());
+  conditions.insert(conditions.end(), head.predicates.begin(),
+                    head.predicates.end());
+  AddGroups(random, head.table, conditions, sub);
   return sub;
 }
 
-Table RandomHead(Lcg& random, TableKind kind) {
-  Table table;
+Head RandomHead(Lcg& random, TableKind kind) {
+  Head head;
+  Table& table = head.table;
   table.kernel = "random";
   for (int i = 0; i < 64; ++i) {
     table.fingerprint += "0123456789abcdef"[random.Below(16)];
@@ -269,10 +292,11 @@ Table RandomHead(Lcg& random, TableKind kind) {
   table.environment_key = "driver=1;runtime=1;power_w=700";
   table.dimensions = DimensionsOf(kind);
   table.parameters = {"BLOCK_A", "BLOCK_B", "BLOCK_C", "STAGES", "VECTOR"};
+  head.predicates = PredicatesOf(random, kind);
   table.default_configuration = RandomConfiguration(random);
   constexpr double kNearTies[] = {0, 1.0 / 256, 1.0 / 8};
   table.near_tie = kNearTies[random.Below(3)];
-  return table;
+  return head;
 }
 
 // Gives every segment the first one's fields, but its own floor, bound, last
@@ -337,11 +361,12 @@ void AddRankMargins(Lcg& random, SubTable& sub) {
 
 Table RandomTable(Lcg& random) {
   const auto kind = static_cast<TableKind>(random.Below(5));
-  Table table = RandomHead(random, kind);
+  const Head head = RandomHead(random, kind);
+  Table table = head.table;
   const int64_t count = random.Between(1, 3);
   for (int64_t i = 0; i < count; ++i) {
     table.sub_tables.push_back(
-        RandomSubTable(random, table, kind, random.Between(1, 12)));
+        RandomSubTable(random, head, kind, random.Between(1, 12)));
     SubTable& sub = table.sub_tables.back();
     sub.specialisation = count == 1 ? "" : absl::StrCat("s", i);
     if (random.OneIn(2)) continue;
@@ -352,13 +377,14 @@ Table RandomTable(Lcg& random) {
 }
 
 Table RandomTable(Lcg& random, TableKind kind, int portfolio) {
-  Table table = RandomHead(random, kind);
-  table.sub_tables.push_back(RandomSubTable(random, table, kind, portfolio));
-  return table;
+  Head head = RandomHead(random, kind);
+  SubTable sub = RandomSubTable(random, head, kind, portfolio);
+  head.table.sub_tables.push_back(std::move(sub));
+  return std::move(head.table);
 }
 
 Table RandomLargeTable(Lcg& random) {
-  constexpr size_t kPlainSegmentBytes = 120;
+  constexpr size_t kSegments = 550;
   for (;;) {
     Table table = RandomTable(random, TableKind::kGemm, kMaxPortfolio);
     SubTable& sub = table.sub_tables[0];
@@ -366,10 +392,7 @@ Table RandomLargeTable(Lcg& random) {
     for (MacroGroup& group : sub.groups) ShareFields(group);
     const size_t segments =
         sub.groups.size() * sub.row_regimes.size() * sub.max_waves.size();
-    if (segments * kPlainSegmentBytes > kMaxPayloadBytes &&
-        EncodeTable(table).ok()) {
-      return table;
-    }
+    if (segments >= kSegments && EncodeTable(table).ok()) return table;
   }
 }
 
