@@ -11,47 +11,7 @@
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
-namespace {
-
-std::string FormatTerms(const std::vector<Dimension>& dimensions,
-                        const std::vector<std::string>& parameters,
-                        const std::vector<Relation::Term>& terms) {
-  std::vector<std::string> sums;
-  for (const Relation::Term& term : terms) {
-    std::vector<std::string> factors;
-    if (term.coefficient != 1 ||
-        (term.parameters.empty() && term.dimensions.empty()))
-      factors.push_back(absl::StrCat(term.coefficient));
-    for (int32_t index : term.dimensions)
-      factors.push_back(dimensions[static_cast<size_t>(index)].name);
-    for (int32_t index : term.parameters)
-      factors.push_back(parameters[static_cast<size_t>(index)]);
-    sums.push_back(absl::StrJoin(factors, " * "));
-  }
-  return absl::StrJoin(sums, " + ");
-}
-
-const char* Symbol(Relation::Operator op) {
-  switch (op) {
-    case Relation::Operator::kEqual:
-      return "==";
-    case Relation::Operator::kNotEqual:
-      return "!=";
-    case Relation::Operator::kLess:
-      return "<";
-    case Relation::Operator::kLessOrEqual:
-      return "<=";
-    case Relation::Operator::kGreater:
-      return ">";
-    case Relation::Operator::kGreaterOrEqual:
-      return ">=";
-    case Relation::Operator::kMultipleOf:
-      return "%";
-  }
-  return "?";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string FormatMicroseconds(double us) {
   if (!std::isfinite(us)) return "-";
@@ -121,20 +81,6 @@ std::string FormatConfiguration(const std::vector<std::string>& parameters,
                      configuration[i]));
   }
   return absl::StrJoin(parts, " ");
-}
-
-std::string FormatRelation(const std::vector<Dimension>& dimensions,
-                           const std::vector<std::string>& parameters,
-                           const Relation& relation) {
-  const std::string left = FormatTerms(dimensions, parameters, relation.left);
-  const std::string right = FormatTerms(dimensions, parameters, relation.right);
-  const bool multiple = relation.op == Relation::Operator::kMultipleOf;
-  const auto group = [&](const std::string& text) {
-    const bool simple = text.find(' ') == std::string::npos;
-    return multiple && !simple ? absl::StrCat("(", text, ")") : text;
-  };
-  return absl::StrCat(group(left), " ", Symbol(relation.op), " ", group(right),
-                      multiple ? " == 0" : "");
 }
 
 std::string FormatRowRegime(const RowRegime& regime) {

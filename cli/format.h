@@ -37,10 +37,6 @@ std::string FormatProblem(const std::vector<Dimension>& dimensions,
 // "BLOCK_M=64 BLOCK_N=32".
 std::string FormatConfiguration(const std::vector<std::string>& parameters,
                                 const Configuration& configuration);
-// "k % VECTOR == 0".
-std::string FormatRelation(const std::vector<Dimension>& dimensions,
-                           const std::vector<std::string>& parameters,
-                           const Relation& relation);
 
 // "rows<=2 fill<=0.5"; "any rows" where it bounds nothing.
 std::string FormatRowRegime(const RowRegime& regime);

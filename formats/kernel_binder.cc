@@ -1,7 +1,9 @@
 #include "formats/kernel_binder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "formats/manifest_text/declarations.h"
+#include "formats/manifest_text/lexer.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
 
@@ -36,6 +41,15 @@ std::vector<Expression> KernelBinder::BindExpressions(
         BindExpression(expressions[i], absl::StrCat(path, "[", i, "]")));
   }
   return result;
+}
+
+std::vector<Expression> KernelBinder::BindSides(
+    const google::protobuf::RepeatedPtrField<v1::Expression>& sides,
+    const std::string& path) {
+  // One alone is no list to its author.
+  if (sides.size() == 1) return {BindExpression(sides[0], path)};
+  if (sides.empty()) return {};
+  return BindExpressions(sides, path);
 }
 
 std::optional<Expression> KernelBinder::BindOptional(bool present,
@@ -79,10 +93,13 @@ Expression KernelBinder::BindExpression(const v1::Expression& e,
           ParameterOf(c.block_q(), where + ".block_q"),
           ParameterOf(c.block_kv(), where + ".block_kv"));
     }
+    case v1::Expression::kText:
+      return ParseText(e.text(), path, Scope::kDimensions,
+                       &TextParser::ParseExpression);
     case v1::Expression::KIND_NOT_SET:
       Fault(path,
-            "is empty; give a constant, dimension, parameter, ceil_div, "
-            "product, sum, sum_over or causal_blocks");
+            "is empty; give a text, or a constant, dimension, parameter, "
+            "ceil_div, product, sum, sum_over or causal_blocks");
       return Expression();
   }
   return Expression();
@@ -108,82 +125,116 @@ Mapping KernelBinder::BindMapping(const v1::Mapping& mapping,
     result.longest_loop =
         BindExpression(mapping.longest_loop(), path + ".longest_loop");
   if (mapping.has_rows()) {
-    result.rows = RowAxis{
-        .dimension =
-            DimensionOf(mapping.rows().dimension(), path + ".rows.dimension"),
-        .tile = ParameterOf(mapping.rows().tile(), path + ".rows.tile")};
+    result.rows = BindRows(mapping.rows(), path + ".rows");
   }
   return result;
 }
 
-void KernelBinder::BindFactor(const std::string& name, const std::string& path,
-                              Scope scope, Relation::Term* term) {
-  if (auto p = parameters_.find(name); p != parameters_.end()) {
-    term->parameters.push_back(p->second);
-    return;
+RowAxis KernelBinder::BindRows(const v1::RowAxis& rows,
+                               const std::string& path) {
+  if (!rows.has_text()) {
+    return {.dimension = DimensionOf(rows.dimension(), path + ".dimension"),
+            .tile = ParameterOf(rows.tile(), path + ".tile")};
   }
+  const Expression axis = ParseText(rows.text(), path, Scope::kDimensions,
+                                    &TextParser::ParseExpression);
+  if (axis.kind == Expression::Kind::kCeilDiv && axis.children.size() == 2 &&
+      axis.children[0].kind == Expression::Kind::kDimension &&
+      axis.children[1].kind == Expression::Kind::kParameter) {
+    return {.dimension = static_cast<int32_t>(axis.children[0].value),
+            .tile = static_cast<int32_t>(axis.children[1].value)};
+  }
+  Fault(path, "is no axis of rows; write ceil_div(dimension, parameter)");
+  return {};
+}
+
+template <typename Result>
+Result KernelBinder::ParseText(const v1::ManifestText& text,
+                               const std::string& path, Scope scope,
+                               Result (TextParser::*parse)()) {
+  Lexer lexer(text.text());
+  TextParser parser(lexer, names_, scope);
+  Result result = (parser.*parse)();
+  if (lexer.ok()) return result;
+  Fault(absl::StrCat(path, ", ", places_.Of(text, lexer.fault()->at)),
+        lexer.fault()->what);
+  return Result();
+}
+
+Expression KernelBinder::BindFactor(const std::string& name,
+                                    const std::string& path, Scope scope) {
+  if (auto p = parameters_.find(name); p != parameters_.end()) {
+    return Expression::OfParameter(p->second);
+  }
+  const auto one = Expression::Constant(1);
   if (scope == Scope::kDevice) {
-    if (name == kComputeCapabilityName) {
-      term->dimensions.push_back(
-          static_cast<int32_t>(DeviceFact::kComputeCapability));
-    } else {
-      Fault(path, absl::StrCat("\"", name,
-                               "\" is neither a parameter of this kernel nor ",
-                               kComputeCapabilityName));
-    }
-    return;
+    if (const Expression* fact = names_.FindDeviceFact(name)) return *fact;
+    Fault(path, absl::StrCat("\"", name,
+                             "\" is neither a parameter of this kernel nor ",
+                             kComputeCapabilityName));
+    return one;
   }
   auto d = dimensions_.find(name);
   if (d == dimensions_.end()) {
     Fault(path, absl::StrCat("\"", name,
                              "\" is neither a parameter nor a dimension of "
                              "this kernel"));
-  } else if (scope == Scope::kParameters) {
+    return one;
+  }
+  if (scope == Scope::kParameters) {
     Fault(path, absl::StrCat("names dimension \"", name,
                              "\", but may name parameters only; relations over "
                              "problems belong to problem_predicates"));
-  } else {
-    term->dimensions.push_back(d->second);
+    return one;
   }
+  return Expression::OfDimension(d->second);
 }
 
-std::vector<Relation::Term> KernelBinder::BindTerms(
+Expression KernelBinder::BindTerms(
     const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
     const std::string& path, Scope scope) {
   if (terms.empty()) Fault(path, "needs at least one term");
-  std::vector<Relation::Term> result;
+  std::vector<Expression> sum;
   for (int i = 0; i < terms.size(); ++i) {
-    Relation::Term term;
-    if (terms[i].has_coefficient()) term.coefficient = terms[i].coefficient();
-    for (const std::string& name : terms[i].factors()) {
-      BindFactor(name, absl::StrCat(path, "[", i, "].factors"), scope, &term);
+    std::vector<Expression> factors;
+    if (terms[i].has_coefficient() || terms[i].factors().empty()) {
+      factors.push_back(Expression::Constant(
+          terms[i].has_coefficient() ? terms[i].coefficient() : 1));
     }
-    result.push_back(std::move(term));
+    for (const std::string& name : terms[i].factors()) {
+      factors.push_back(
+          BindFactor(name, absl::StrCat(path, "[", i, "].factors"), scope));
+    }
+    sum.push_back(factors.size() == 1
+                      ? std::move(factors[0])
+                      : Expression::Product(std::move(factors)));
   }
-  return result;
+  return sum.size() == 1 ? std::move(sum[0]) : Expression::Sum(std::move(sum));
 }
 
-Relation KernelBinder::BindRelation(const v1::Relation& relation,
-                                    const std::string& path, Scope scope) {
-  Relation result;
-  result.left = BindTerms(relation.left(), path + ".left", scope);
-  result.right = BindTerms(relation.right(), path + ".right", scope);
+Condition KernelBinder::BindRelation(const v1::Relation& relation,
+                                     const std::string& path, Scope scope) {
+  if (relation.has_text()) {
+    return ParseText(relation.text(), path, scope, &TextParser::ParseRelation);
+  }
+  Expression left = BindTerms(relation.left(), path + ".left", scope);
+  Expression right = BindTerms(relation.right(), path + ".right", scope);
   if (relation.op() == v1::Relation::OPERATOR_UNSPECIFIED ||
       !v1::Relation::Operator_IsValid(relation.op())) {
     Fault(path + ".op",
           "is missing; give EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, "
           "GREATER_OR_EQUAL or MULTIPLE_OF");
-  } else {
-    result.op = static_cast<Relation::Operator>(
-        relation.op());  // Equal numbers, see the static_asserts below.
+    return {};
   }
-  return result;
+  // Equal numbers, see the static_asserts below.
+  return {std::move(left), static_cast<Relation::Operator>(relation.op()),
+          std::move(right)};
 }
 
-std::vector<Relation> KernelBinder::BindRelations(
+std::vector<Condition> KernelBinder::BindRelations(
     const google::protobuf::RepeatedPtrField<v1::Relation>& relations,
     const std::string& path, Scope scope) {
-  std::vector<Relation> result;
+  std::vector<Condition> result;
   for (int i = 0; i < relations.size(); ++i) {
     result.push_back(
         BindRelation(relations[i], absl::StrCat(path, "[", i, "]"), scope));
@@ -197,6 +248,67 @@ static_assert(static_cast<int>(Relation::Operator::kLessOrEqual) ==
 static_assert(static_cast<int>(Relation::Operator::kMultipleOf) ==
               v1::Relation::MULTIPLE_OF);
 
+void KernelBinder::BindRequirements(KernelSpec* spec) {
+  for (int i = 0; i < proto_.require_size(); ++i) {
+    const std::string path = absl::StrCat("require[", i, "]");
+    const size_t before = faults_.size();
+    Condition condition =
+        BindRelation(proto_.require(i), path, Scope::kDimensions);
+    if (faults_.size() != before) continue;
+    std::vector<int32_t> dimensions;
+    CollectDimensions(condition, dimensions);
+    std::vector<int32_t> parameters;
+    CollectParameters(condition, parameters);
+    if (!dimensions.empty()) {
+      spec->problem_predicates.push_back(std::move(condition));
+    } else if (!parameters.empty()) {
+      spec->constraints.push_back(std::move(condition));
+    } else {
+      Fault(path,
+            absl::StrCat("names neither a parameter nor a dimension, and so ",
+                         Holds(condition, ProblemView(), Configuration())
+                             ? "always"
+                             : "never",
+                         " holds; name one, or remove it"));
+    }
+  }
+}
+
+void KernelBinder::BindConfigurations(KernelSpec* spec) {
+  for (int i = 0; i < proto_.configurations_size(); ++i) {
+    const std::string path = absl::StrCat("configurations[", i, "]");
+    const auto& values = proto_.configurations(i).values();
+    spec->configurations.push_back(BindValues(
+        std::map<std::string, int64_t>(values.begin(), values.end()), path));
+  }
+}
+
+void KernelBinder::BindRoles(KernelSpec* spec) {
+  std::vector<int32_t> macro;
+  const auto add = [&macro](const Mapping& mapping) {
+    CollectParameters(mapping.tiles, macro);
+    for (const auto* part :
+         {&mapping.iterations_per_tile, &mapping.total_iterations,
+          &mapping.longest_loop}) {
+      if (part->has_value()) CollectParameters(**part, macro);
+    }
+    if (mapping.rows.has_value()) macro.push_back(mapping.rows->tile);
+  };
+  add(spec->mapping);
+  for (const Specialisation& specialisation : spec->specialisations) {
+    if (specialisation.mapping.has_value()) add(*specialisation.mapping);
+  }
+  for (int i = 0; i < proto_.parameters_size(); ++i) {
+    const auto role = proto_.parameters(i).role();
+    const bool is_macro =
+        role == v1::Parameter::ROLE_UNSPECIFIED
+            ? std::find(macro.begin(), macro.end(), i) != macro.end()
+            : role == v1::Parameter::MACRO;
+    spec->parameters[static_cast<size_t>(i)].role =
+        is_macro ? ParameterRole::kMacro : ParameterRole::kMicro;
+  }
+}
+
 Implementation KernelBinder::BindImplementation(
     const v1::Implementation& implementation, const std::string& path) {
   Implementation result;
@@ -207,10 +319,8 @@ Implementation KernelBinder::BindImplementation(
   result.compile_options.assign(implementation.compile_options().begin(),
                                 implementation.compile_options().end());
   result.block_size =
-      BindOptional(implementation.has_block_size(), implementation.block_size(),
-                   path + ".block_size");
-  result.blocks = BindOptional(implementation.has_blocks(),
-                               implementation.blocks(), path + ".blocks");
+      BindSides(implementation.block_size(), path + ".block_size");
+  result.blocks = BindSides(implementation.blocks(), path + ".blocks");
   result.shared_memory_bytes = BindOptional(
       implementation.has_shared_memory_bytes(),
       implementation.shared_memory_bytes(), path + ".shared_memory_bytes");
@@ -318,40 +428,93 @@ Argument KernelBinder::BindArgument(const v1::Argument& argument,
     case v1::Argument::SCALAR:
       result.role = ArgumentRole::kScalar;
       break;
+    case v1::Argument::INOUT:
+      result.role = ArgumentRole::kInOut;
+      break;
+    case v1::Argument::WORKSPACE:
+      result.role = ArgumentRole::kWorkspace;
+      break;
     default:
-      Fault(path + ".role", "is missing; give INPUT, OUTPUT or SCALAR");
+      Fault(path + ".role",
+            "is missing; give INPUT, OUTPUT, INOUT, WORKSPACE or SCALAR");
       return result;
   }
-  const bool scalar = result.role == ArgumentRole::kScalar;
-  if (scalar) {
-    result.size = BindExpression(argument.value(), path + ".value");
+  if (result.role == ArgumentRole::kScalar) {
+    BindScalar(argument, path, &result);
   } else {
-    result.size = BindExpression(argument.elements(), path + ".elements");
-  }
-  if (scalar ? argument.has_elements() : argument.has_value()) {
-    Fault(path, scalar ? "a scalar has a value, not elements"
-                       : "a buffer has elements, not a value");
+    BindBuffer(argument, path, &result);
   }
   return result;
 }
 
-Configuration KernelBinder::BindDefault() {
+void KernelBinder::BindScalar(const v1::Argument& argument,
+                              const std::string& path, Argument* result) {
+  if (argument.has_number()) {
+    result->number = argument.number();
+    if (argument.has_value()) {
+      Fault(path, "gives value and number; remove one");
+    }
+  } else if (argument.has_value()) {
+    result->size = BindExpression(argument.value(), path + ".value");
+  } else {
+    Fault(path,
+          "has no value; give value (an expression), or number for FLOAT32 and "
+          "BFLOAT16");
+  }
+  const auto refuse = [&](bool given, const char* name) {
+    if (given) Fault(path, absl::StrCat("a scalar has a value, not ", name));
+  };
+  refuse(argument.has_elements(), "elements");
+  refuse(argument.has_below(), "below");
+  refuse(argument.zeroed() != v1::Argument::ZEROED_UNSPECIFIED, "zeroed");
+}
+
+void KernelBinder::BindBuffer(const v1::Argument& argument,
+                              const std::string& path, Argument* result) {
+  result->size = BindExpression(argument.elements(), path + ".elements");
+  result->below =
+      BindOptional(argument.has_below(), argument.below(), path + ".below");
+  const auto refuse = [&](bool given, const char* name) {
+    if (given) Fault(path, absl::StrCat("a buffer has elements, not a ", name));
+  };
+  refuse(argument.has_value(), "value");
+  refuse(argument.has_number(), "number");
+  switch (argument.zeroed()) {
+    case v1::Argument::ZEROED_UNSPECIFIED:
+      return;
+    case v1::Argument::EVERY_LAUNCH:
+      break;
+    case v1::Argument::ONCE:
+      result->zeroed = Zeroed::kOnce;
+      break;
+    case v1::Argument::NEVER:
+      result->zeroed = Zeroed::kNever;
+      break;
+    default:
+      Fault(path + ".zeroed", "is unknown; give EVERY_LAUNCH, ONCE or NEVER");
+  }
+  if (result->role != ArgumentRole::kWorkspace) {
+    Fault(path + ".zeroed",
+          absl::StrCat("is for workspaces, but the role is ",
+                       v1::Argument::Role_Name(argument.role()),
+                       "; remove it, or declare the role WORKSPACE"));
+  }
+}
+
+Configuration KernelBinder::BindValues(
+    const std::map<std::string, int64_t>& given, const std::string& path) {
   std::vector<int64_t> values;
   for (const v1::Parameter& parameter : proto_.parameters()) {
-    auto it = proto_.default_configuration().find(parameter.name());
-    if (it == proto_.default_configuration().end()) {
-      Fault("default_configuration",
-            absl::StrCat("has no value for parameter \"", parameter.name(),
-                         "\""));
+    auto it = given.find(parameter.name());
+    if (it == given.end()) {
+      Fault(path, absl::StrCat("has no value for parameter \"",
+                               parameter.name(), "\""));
       values.push_back(0);
     } else {
       values.push_back(it->second);
     }
   }
-  std::map<std::string, int64_t> sorted(proto_.default_configuration().begin(),
-                                        proto_.default_configuration().end());
-  for (const auto& [name, value] : sorted)
-    ParameterOf(name, "default_configuration");
+  for (const auto& [name, value] : given) ParameterOf(name, path);
   return Configuration(values);
 }
 
@@ -382,25 +545,39 @@ void KernelBinder::BindGrid(const v1::ProblemGrid& grid,
       Fault(path, "has more than 10000 problems; give fewer values");
     if (faults_.size() > faults_before) return;
   }
-  if (!grid.specialisation().empty()) {
-    bool known = false;
+  std::set<std::string> specialisations;
+  for (const std::string& name : grid.specialisation()) {
+    bool known = name.empty();  // For all, as none.
     for (const v1::Specialisation& s : proto_.specialisations())
-      known = known || s.name() == grid.specialisation();
+      known = known || s.name() == name;
     if (!known)
       Fault(path + ".specialisation",
-            absl::StrCat("unknown specialisation \"", grid.specialisation(),
-                         "\""));
+            absl::StrCat("unknown specialisation \"", name, "\""));
+    if (!specialisations.insert(name).second)
+      Fault(path + ".specialisation",
+            absl::StrCat("\"", name, "\" is given twice"));
   }
+  if (specialisations.empty()) specialisations.insert("");
   if (grid.has_weight() && !(grid.weight() > 0 && std::isfinite(grid.weight())))
     Fault(
         path + ".weight",
         absl::StrCat("is ", grid.weight(),
                      "; give a finite number above 0, or leave it out for 1"));
   const double weight =
-      (grid.has_weight() ? grid.weight() : 1.0) / static_cast<double>(count);
+      (grid.has_weight() ? grid.weight() : 1.0) /
+      static_cast<double>(count * static_cast<int64_t>(specialisations.size()));
+  for (const std::string& specialisation : specialisations) {
+    MultiplyOut(
+        axes, count,
+        {.problem = {.specialisation = specialisation}, .weight = weight}, out);
+  }
+}
+
+void KernelBinder::MultiplyOut(const std::vector<std::vector<int64_t>>& axes,
+                               int64_t count, const WeightedProblem& empty,
+                               std::vector<WeightedProblem>* out) {
   for (int64_t i = 0; i < count; ++i) {
-    WeightedProblem item{.problem = {}, .weight = weight};
-    item.problem.specialisation = grid.specialisation();
+    WeightedProblem item = empty;
     int64_t rest = i;
     for (size_t d = 0; d < axes.size(); ++d) {
       if (proto_.dimensions(static_cast<int>(d)).repeated()) {
@@ -416,16 +593,30 @@ void KernelBinder::BindGrid(const v1::ProblemGrid& grid,
   }
 }
 
-KernelSpec KernelBinder::Bind() {
-  KernelSpec spec;
-  spec.name = proto_.name();
-  spec.description = proto_.description();
+void KernelBinder::IndexAll() {
   IndexNames(proto_.dimensions(), "dimensions", &dimensions_);
   IndexNames(proto_.parameters(), "parameters", &parameters_);
   // Validation reports names used twice.
   for (int i = 0; i < proto_.arguments_size(); ++i) {
     arguments_.emplace(proto_.arguments(i).name(), i);
   }
+  for (int i = 0; i < proto_.dimensions_size(); ++i) {
+    names_.Add(proto_.dimensions(i).name(), Expression::OfDimension(i));
+  }
+  for (int i = 0; i < proto_.parameters_size(); ++i) {
+    names_.Add(proto_.parameters(i).name(), Expression::OfParameter(i));
+  }
+  names_.AddDeviceFact(kComputeCapabilityName,
+                       Expression::OfDimension(
+                           static_cast<int>(DeviceFact::kComputeCapability)));
+}
+
+KernelSpec KernelBinder::Bind() {
+  KernelSpec spec;
+  spec.name = proto_.name();
+  spec.description = proto_.description();
+  faults_ = ExpandDeclarations(places_, proto_);
+  IndexAll();
   for (const v1::Dimension& d : proto_.dimensions()) {
     // An expert without tokens is nothing special.
     const int64_t least = d.repeated() ? 0 : 1;
@@ -437,16 +628,13 @@ KernelSpec KernelBinder::Bind() {
   }
   for (int i = 0; i < proto_.parameters_size(); ++i) {
     const v1::Parameter& p = proto_.parameters(i);
-    if (p.role() != v1::Parameter::MACRO && p.role() != v1::Parameter::MICRO) {
+    if (!v1::Parameter::Role_IsValid(p.role())) {
       Fault(absl::StrCat("parameters[", i, "].role"),
             absl::StrCat("of \"", p.name(),
-                         "\" is missing; give MACRO or MICRO"));
+                         "\" is unknown; give MACRO or MICRO"));
     }
     spec.parameters.push_back(
-        {.name = p.name(),
-         .role = p.role() == v1::Parameter::MICRO ? ParameterRole::kMicro
-                                                  : ParameterRole::kMacro,
-         .values = {p.values().begin(), p.values().end()}});
+        {.name = p.name(), .values = {p.values().begin(), p.values().end()}});
   }
   for (int i = 0; i < proto_.specialisations_size(); ++i) {
     const v1::Specialisation& s = proto_.specialisations(i);
@@ -462,7 +650,11 @@ KernelSpec KernelBinder::Bind() {
       BindRelations(proto_.constraints(), "constraints", Scope::kParameters);
   spec.problem_predicates = BindRelations(
       proto_.problem_predicates(), "problem_predicates", Scope::kDimensions);
+  spec.preconditions =
+      BindRelations(proto_.precondition(), "precondition", Scope::kProblem);
+  BindRequirements(&spec);
   spec.mapping = BindMapping(proto_.mapping(), "mapping");
+  BindRoles(&spec);
   for (int i = 0; i < proto_.implementations_size(); ++i) {
     spec.implementations.push_back(BindImplementation(
         proto_.implementations(i), absl::StrCat("implementations[", i, "]")));
@@ -481,7 +673,11 @@ KernelSpec KernelBinder::Bind() {
         .compile_options = {c.compile_options().begin(),
                             c.compile_options().end()}};
   }
-  spec.default_configuration = BindDefault();
+  const auto& defaults = proto_.default_configuration();
+  spec.default_configuration = BindValues(
+      std::map<std::string, int64_t>(defaults.begin(), defaults.end()),
+      "default_configuration");
+  BindConfigurations(&spec);
   for (int i = 0; i < proto_.representative_problems_size(); ++i) {
     BindGrid(proto_.representative_problems(i),
              absl::StrCat("representative_problems[", i, "]"),

@@ -6,9 +6,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "formats/manifest_text/names.h"
+#include "formats/manifest_text/places.h"
+#include "formats/manifest_text/text_parser.h"
 #include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
@@ -18,16 +23,18 @@ namespace wavetune {
 // them at once. Used once; not thread-safe.
 class KernelBinder {
  public:
-  // `proto` must outlive the binder.
-  explicit KernelBinder(const v1::KernelSpec& proto) : proto_(proto) {}
+  // `manifest` is the file that the message was read from, for the places of
+  // faults; empty where it is not known. It must outlive the binder.
+  explicit KernelBinder(v1::KernelSpec proto, absl::string_view manifest = {})
+      : proto_(std::move(proto)), places_(manifest) {}
 
   // Returns the spec; worth something only while there are no faults.
   KernelSpec Bind();
   const std::vector<std::string>& faults() const { return faults_; }
 
  private:
-  // What a relation may name beside parameters.
-  enum class Scope { kParameters, kDimensions, kDevice };
+  // What a condition may name.
+  using Scope = ManifestNames::Scope;
 
   void Fault(const std::string& path, const std::string& what) {
     faults_.push_back(absl::StrCat(path, ": ", what));
@@ -57,19 +64,34 @@ class KernelBinder {
 
   Expression BindExpression(const v1::Expression& e, const std::string& path);
   Mapping BindMapping(const v1::Mapping& mapping, const std::string& path);
-  // `scope` says which names a relation may use beside parameters.
-  Relation BindRelation(const v1::Relation& relation, const std::string& path,
-                        Scope scope);
-  std::vector<Relation> BindRelations(
+  RowAxis BindRows(const v1::RowAxis& rows, const std::string& path);
+  // `scope` says which names a condition may use.
+  Condition BindRelation(const v1::Relation& relation, const std::string& path,
+                         Scope scope);
+  std::vector<Condition> BindRelations(
       const google::protobuf::RepeatedPtrField<v1::Relation>& relations,
       const std::string& path, Scope scope);
-  std::vector<Relation::Term> BindTerms(
+  Expression BindTerms(
       const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
       const std::string& path, Scope scope);
-  void BindFactor(const std::string& name, const std::string& path, Scope scope,
-                  Relation::Term* term);
+  Expression BindFactor(const std::string& name, const std::string& path,
+                        Scope scope);
+  // Constraints and problem predicates of `require`.
+  void BindRequirements(KernelSpec* spec);
+  // Parses a text with `parse`, a member of TextParser.
+  template <typename Result>
+  Result ParseText(const v1::ManifestText& text, const std::string& path,
+                   Scope scope, Result (TextParser::*parse)());
+  void BindConfigurations(KernelSpec* spec);
+  // Gives the parameters that declare none their roles.
+  void BindRoles(KernelSpec* spec);
+  void IndexAll();
   std::vector<Expression> BindExpressions(
       const google::protobuf::RepeatedPtrField<v1::Expression>& expressions,
+      const std::string& path);
+  // Along x, y and z; there may be none.
+  std::vector<Expression> BindSides(
+      const google::protobuf::RepeatedPtrField<v1::Expression>& sides,
       const std::string& path);
   std::optional<Expression> BindOptional(bool present, const v1::Expression& e,
                                          const std::string& path);
@@ -79,13 +101,24 @@ class KernelBinder {
   VendorBaseline BindVendorBaseline(const v1::VendorBaseline& baseline,
                                     const std::string& path);
   Argument BindArgument(const v1::Argument& argument, const std::string& path);
-  Configuration BindDefault();
+  void BindScalar(const v1::Argument& argument, const std::string& path,
+                  Argument* result);
+  void BindBuffer(const v1::Argument& argument, const std::string& path,
+                  Argument* result);
+  Configuration BindValues(const std::map<std::string, int64_t>& given,
+                           const std::string& path);
   // Multiplies a grid out and appends its problems, each with an equal share of
   // the grid's weight.
   void BindGrid(const v1::ProblemGrid& grid, const std::string& path,
                 std::vector<WeightedProblem>* out);
+  // Appends `count` problems, each like `empty` but for its extents.
+  void MultiplyOut(const std::vector<std::vector<int64_t>>& axes, int64_t count,
+                   const WeightedProblem& empty,
+                   std::vector<WeightedProblem>* out);
 
-  const v1::KernelSpec& proto_;
+  v1::KernelSpec proto_;
+  const ManifestPlaces places_;
+  ManifestNames names_;
   std::map<std::string, int> dimensions_;
   std::map<std::string, int> parameters_;
   std::map<std::string, int> arguments_;

@@ -14,6 +14,7 @@
 #include "base/own_files.h"
 #include "base/printable_text.h"
 #include "formats/kernel_spec.h"
+#include "formats/manifest_text/declarations.h"
 #include "formats/text_format.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
@@ -91,10 +92,12 @@ absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
   v1::KernelSpec proto;
   if (absl::Status status = ParseTextFormat(text, &proto); !status.ok())
     return status;
-  absl::StatusOr<KernelSpec> spec = KernelSpecFromProto(proto);
+  absl::StatusOr<KernelSpec> spec = KernelSpecFromProto(proto, text);
   if (!spec.ok()) return spec.status();
   if (absl::Status status = ValidateKernelSpec(*spec); !status.ok())
     return status;
+  // What others read of the message is declared there, not in texts.
+  ExpandDeclarations(ManifestPlaces(), proto);
   return proto;
 }
 

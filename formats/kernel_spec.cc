@@ -7,8 +7,9 @@
 
 namespace wavetune {
 
-absl::StatusOr<KernelSpec> KernelSpecFromProto(const v1::KernelSpec& proto) {
-  KernelBinder binder(proto);
+absl::StatusOr<KernelSpec> KernelSpecFromProto(const v1::KernelSpec& proto,
+                                               absl::string_view manifest) {
+  KernelBinder binder(proto, manifest);
   KernelSpec spec = binder.Bind();
   if (binder.faults().empty()) return spec;
   return absl::InvalidArgumentError(

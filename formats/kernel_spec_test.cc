@@ -173,11 +173,11 @@ Implementation BindCuda() {
 
 TEST(KernelSpecConversionTest, BindsTheSizesOfALaunch) {
   const Implementation cuda = BindCuda();
-  EXPECT_EQ(
-      cuda.block_size,
-      Expression::Sum({Expression::Constant(128),
-                       Expression::Product({Expression::Constant(4),
-                                            Expression::OfParameter(1)})}));
+  EXPECT_THAT(cuda.block_size,
+              ElementsAre(Expression::Sum(
+                  {Expression::Constant(128),
+                   Expression::Product({Expression::Constant(4),
+                                        Expression::OfParameter(1)})})));
   EXPECT_EQ(cuda.cluster_size, Expression::OfParameter(1));
   EXPECT_THAT(cuda.persistent_if,
               ElementsAre(Relation{.left = {{.parameters = {1}}},
@@ -241,6 +241,110 @@ TEST(KernelSpecConversionTest, AnImplementationWithoutLaunchFieldsHasNone) {
   EXPECT_TRUE(plain.persistent_if.empty());
   EXPECT_TRUE(plain.tensor_maps.empty());
   EXPECT_TRUE(plain.device_predicates.empty());
+}
+
+TEST(KernelSpecConversionTest, BlocksHaveOneToThreeSides) {
+  const auto bound = [](const std::string& fields) {
+    return KernelSpecFromProto(
+               ParseSpec(std::string(kSpec) +
+                         "implementations { backend: \"opencl\" " + fields +
+                         " }"))
+        .value()
+        .implementations.at(0);
+  };
+  EXPECT_THAT(bound("blocks { dimension: \"n\" }").blocks,
+              ElementsAre(Expression::OfDimension(1)));
+  const Implementation three = bound(
+      "blocks: [{ dimension: \"n\" }, { dimension: \"m\" }, { constant: 2 }] "
+      "block_size { parameter: \"BM\" } block_size { constant: 4 }");
+  EXPECT_THAT(three.blocks,
+              ElementsAre(Expression::OfDimension(1),
+                          Expression::OfDimension(0), Expression::Constant(2)));
+  EXPECT_THAT(three.block_size,
+              ElementsAre(Expression::OfParameter(0), Expression::Constant(4)));
+  EXPECT_TRUE(bound("").blocks.empty());
+}
+
+// What was one message is a list of one: the bytes are the same.
+TEST(KernelSpecConversionTest, ASideIsWrittenAsItWasBeforeThereWereSeveral) {
+  v1::Implementation implementation;
+  implementation.add_block_size()->set_constant(64);
+  implementation.add_blocks()->set_constant(7);
+  EXPECT_EQ(implementation.SerializeAsString(),
+            std::string("\x2a\x02\x08\x40\x32\x02\x08\x07", 8));
+}
+
+Argument BoundArgument(const std::string& fields) {
+  return KernelSpecFromProto(ParseSpec(std::string(kSpec) +
+                                       "arguments { name: \"x\" " + fields +
+                                       " }"))
+      .value()
+      .arguments.at(0);
+}
+
+TEST(KernelSpecConversionTest, BindsWhatAnArgumentHolds) {
+  const Argument number =
+      BoundArgument("role: SCALAR type: FLOAT32 number: 0.125");
+  EXPECT_EQ(number.number, 0.125);
+  const Argument whole =
+      BoundArgument("role: SCALAR type: FLOAT32 value { dimension: \"m\" }");
+  EXPECT_FALSE(whole.number.has_value());
+  EXPECT_EQ(whole.size, Expression::OfDimension(0));
+  const Argument table = BoundArgument(
+      "role: INOUT type: INT64 elements { dimension: \"m\" } below { "
+      "dimension: \"n\" } cold: true");
+  EXPECT_EQ(table.role, ArgumentRole::kInOut);
+  EXPECT_EQ(table.below, Expression::OfDimension(1));
+  EXPECT_TRUE(table.cold);
+}
+
+TEST(KernelSpecConversionTest, AWorkspaceIsZeroedBeforeEachLaunchByDefault) {
+  const auto zeroed = [](const std::string& field) {
+    const Argument bound = BoundArgument(
+        "role: WORKSPACE type: INT32 elements { constant: 4 } " + field);
+    EXPECT_EQ(bound.role, ArgumentRole::kWorkspace);
+    return bound.zeroed;
+  };
+  EXPECT_EQ(zeroed(""), Zeroed::kEveryLaunch);
+  EXPECT_EQ(zeroed("zeroed: EVERY_LAUNCH"), Zeroed::kEveryLaunch);
+  EXPECT_EQ(zeroed("zeroed: ONCE"), Zeroed::kOnce);
+  EXPECT_EQ(zeroed("zeroed: NEVER"), Zeroed::kNever);
+}
+
+TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
+  const std::string buffer = "type: INT32 elements { constant: 4 } ";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {buffer,
+       "arguments[0].role: is missing; give INPUT, OUTPUT, INOUT, WORKSPACE or "
+       "SCALAR"},
+      {"role: SCALAR type: FLOAT32",
+       "arguments[0]: has no value; give value (an expression), or number for "
+       "FLOAT32 and BFLOAT16"},
+      {"role: SCALAR type: FLOAT32 number: 0.5 value { constant: 1 }",
+       "arguments[0]: gives value and number; remove one"},
+      {"role: SCALAR type: FLOAT32 number: 0.5 below { constant: 1 }",
+       "arguments[0]: a scalar has a value, not below"},
+      {"role: SCALAR type: FLOAT32 number: 0.5 zeroed: ONCE",
+       "arguments[0]: a scalar has a value, not zeroed"},
+      {"role: INPUT number: 0.5 " + buffer,
+       "arguments[0]: a buffer has elements, not a number"},
+      {"role: INPUT below { dimension: \"q\" } " + buffer,
+       "arguments[0].below: unknown dimension \"q\"; declared are: k, m, n"},
+      {"role: INPUT zeroed: ONCE " + buffer,
+       "arguments[0].zeroed: is for workspaces, but the role is INPUT; remove "
+       "it, or declare the role WORKSPACE"},
+      {"role: WORKSPACE zeroed: 9 " + buffer,
+       "arguments[0].zeroed: is unknown; give EVERY_LAUNCH, ONCE or NEVER"},
+  };
+  for (const auto& [fields, expected] : cases) {
+    const absl::Status status =
+        KernelSpecFromProto(ParseSpec(std::string(kSpec) +
+                                      "arguments { name: \"x\" " + fields +
+                                      " }"))
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fields;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(expected)) << fields;
+  }
 }
 
 TEST(KernelSpecConversionTest, ReportsFaultsOfLaunchFieldsWithTheirPlace) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "formats/kernel_folder.h"
+#include "formats/kernel_spec.h"
 #include "gtest/gtest.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_space.h"
@@ -43,7 +44,7 @@ TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
   const auto at_default = [&](const Expression& expression) {
     return Evaluate(expression, ProblemView(), spec.default_configuration);
   };
-  EXPECT_EQ(at_default(*cuda->block_size), 128 * 2 + 128);
+  EXPECT_EQ(at_default(cuda->block_size.at(0)), 128 * 2 + 128);
   EXPECT_EQ(at_default(*cuda->shared_memory_bytes),
             2048 + 2 * 64 * 6 * (128 + 128) + 8192 * 2);
   EXPECT_EQ(at_default(*cuda->cluster_size), 1);
@@ -53,6 +54,28 @@ TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
       "b");
   EXPECT_EQ(cuda->tensor_maps[1].enabled_by, spec.ParameterIndex("HOPPER"));
   EXPECT_EQ(at_default(cuda->tensor_maps[1].box[1]), 128);
+}
+
+// A recording has the manifest as it was before there were texts.
+TEST(ShippedKernelsTest, TheTextsOfGemmBf16SayWhatItsStructuresSaid) {
+  const std::string root = WAVETUNE_SOURCE_DIR;
+  const KernelSpec texts = LoadKernelFolder(root + "/kernels/gemm_bf16")->spec;
+  const KernelSpec structures =
+      KernelSpecFromProto(
+          ParseManifest(
+              ReadTextFile(root +
+                           "/tests/data/h200/gemm_bf16/manifest.textproto")
+                  .value())
+              .value())
+          .value();
+  const std::vector<Configuration> space = EnumerateConfigurations(texts);
+  EXPECT_EQ(space, EnumerateConfigurations(structures));
+  EXPECT_EQ(texts.mapping, structures.mapping);
+  EXPECT_EQ(texts.default_configuration, structures.default_configuration);
+  for (const Configuration& configuration : space) {
+    EXPECT_EQ(ProblemRelations(texts, configuration),
+              ProblemRelations(structures, configuration));
+  }
 }
 
 // Every candidate gets problems that land on wanted coordinates: clusters, and

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,7 @@ struct Calls {
   CUresult load_code = CUDA_SUCCESS;
   CUresult launch_code = CUDA_SUCCESS;
   int blocks = 1;
+  std::vector<std::string> order;  // Of what was enqueued.
 };
 Calls calls;
 
@@ -61,6 +63,7 @@ CUresult FakeLaunch(const CUlaunchConfig* config, CUfunction function,
                     void** parameters, void**) {
   if (calls.launch_code != CUDA_SUCCESS) return calls.launch_code;
   ++calls.launches;
+  calls.order.emplace_back("launch");
   calls.config = *config;
   calls.cluster =
       config->numAttrs == 1 ? config->attrs[0].value.clusterDim.x : 0;
@@ -150,6 +153,13 @@ LaunchDriver FakeDriver() {
   };
   driver.cuTensorMapEncodeTiled = FakeEncode;
   driver.cuLaunchKernelEx = FakeLaunch;
+  driver.cuMemsetD8Async = [](CUdeviceptr address, unsigned char value,
+                              size_t bytes, CUstream stream) {
+    calls.order.push_back(absl::StrCat("set ", bytes, " bytes at ", address,
+                                       " to ", value, " on ",
+                                       reinterpret_cast<uintptr_t>(stream)));
+    return CUDA_SUCCESS;
+  };
   BindCode(driver);
   return driver;
 }
@@ -169,7 +179,7 @@ class ExportedKernelTest : public ::testing::Test {
              .parameters = {"BLOCK"}};
     LaunchDescriptor launch;
     launch.entry = "gemm";
-    launch.blocks = Expression::CeilDiv({m}, {Expression::Constant(64)});
+    launch.blocks = {Expression::CeilDiv({m}, {Expression::Constant(64)})};
     launch.block_size = 384;
     launch.shared_bytes = Expression::Constant(100000);
     launch.persistent = true;
@@ -189,9 +199,9 @@ class ExportedKernelTest : public ::testing::Test {
                                   .op = Relation::Operator::kMultipleOf,
                                   .right = {{.coefficient = 8}}}};
     Add({64}, "A", launch);
-    launch.blocks = Expression::Product(
+    launch.blocks = {Expression::Product(
         {Expression::CeilDiv({m}, {Expression::Constant(64)}),
-         Expression::Constant(2)});
+         Expression::Constant(2)})};
     launch.persistent = false;
     launch.cluster_size = 2;
     launch.tensor_maps[0].enabled = false;
@@ -288,6 +298,51 @@ TEST_F(ExportedKernelTest, ClustersAreAnAttributeAndDisabledMapsAreZeros) {
   EXPECT_EQ(calls.cluster, 2u);
   EXPECT_THAT(calls.parameters,
               ElementsAre(std::string(sizeof(CUtensorMap), '\0')));
+}
+
+TEST_F(ExportedKernelTest, ZeroesWhatEachLaunchFindsZeroed) {
+  std::vector<Argument>& arguments = file_.candidates[0].launch.arguments;
+  for (const Zeroed zeroed :
+       {Zeroed::kOnce, Zeroed::kEveryLaunch, Zeroed::kNever}) {
+    arguments.push_back({.name = absl::StrCat("w", arguments.size()),
+                         .role = ArgumentRole::kWorkspace,
+                         .type = ElementType::kInt32,
+                         .size = Expression::OfDimension(0),
+                         .zeroed = zeroed});
+  }
+  const auto kernel = Load();
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const absl::Status status = (*kernel)->Launch(
+      Handle<CUstream>(77), Configuration{64}, {640, 8},
+      {At(0x1000), At(0x2000), At(0x3000), At(0x4000), At(0x5000)});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(calls.order,
+              ElementsAre("set 2560 bytes at 16384 to 0 on 77", "launch"));
+}
+
+TEST_F(ExportedKernelTest, PassesANumberInAGridOfThreeSides) {
+  LaunchDescriptor& launch = file_.candidates[0].launch;
+  launch.persistent = false;
+  launch.blocks = {Expression::OfDimension(1), Expression::OfDimension(0),
+                   Expression::Constant(2)};
+  launch.block_size = {32, 4, 2};
+  launch.arguments[2].type = ElementType::kFloat32;
+  launch.arguments[2].number = -0.125;
+  const auto kernel = Load();
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  calls.sizes = {sizeof(CUtensorMap), 8, 8, 4};
+  const auto launched = [&](int64_t m) {
+    return (*kernel)->Launch(nullptr, Configuration{64}, {m, 8},
+                             {At(0x1000), At(0x2000)});
+  };
+  ASSERT_TRUE(launched(640).ok()) << launched(640);
+  EXPECT_EQ(calls.config.gridDimX, 8u);
+  EXPECT_EQ(calls.config.gridDimY, 640u);
+  EXPECT_EQ(calls.config.gridDimZ, 2u);
+  EXPECT_EQ(calls.config.blockDimX, 32u);
+  EXPECT_EQ(calls.config.blockDimY, 4u);
+  EXPECT_EQ(calls.config.blockDimZ, 2u);
+  EXPECT_EQ(calls.parameters[3], std::string("\0\0\0\xbe", 4));
 }
 
 TEST_F(ExportedKernelTest, SharedMemoryMayDependOnTheProblem) {

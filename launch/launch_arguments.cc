@@ -44,8 +44,8 @@ absl::Status LaunchArguments::FillValues(const LaunchDescriptor& launch,
   for (const Argument& argument : launch.arguments) {
     Value& value = values_.emplace_back();
     if (argument.role == ArgumentRole::kScalar) {
-      const absl::StatusOr<std::string> bytes = ScalarBytes(
-          argument, Evaluate(argument.size, problem, Configuration()));
+      const absl::StatusOr<std::string> bytes =
+          ScalarBytes(argument, problem, Configuration());
       if (!bytes.ok()) return AsInvalid(bytes.status());
       std::memcpy(value.bytes.data(), bytes->data(), bytes->size());
       continue;
@@ -74,6 +74,24 @@ absl::Status LaunchArguments::FillMaps(const LaunchDriver& driver,
         driver.Check(EncodeTensorMap(driver.cuTensorMapEncodeTiled, *plan,
                                      values_[index].address, &encoded),
                      "encoding a tensor map"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LaunchArguments::ZeroWorkspaces(const LaunchDriver& driver,
+                                             const LaunchDescriptor& launch,
+                                             const ProblemView& problem,
+                                             CUstream stream) const {
+  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+    const Argument& argument = launch.arguments[i];
+    if (!IsZeroedBy(argument, Zeroed::kEveryLaunch)) continue;
+    const auto elements =
+        static_cast<size_t>(Evaluate(argument.size, problem, Configuration()));
+    RETURN_IF_ERROR(
+        driver.Check(driver.cuMemsetD8Async(
+                         reinterpret_cast<CUdeviceptr>(values_[i].address), 0,
+                         elements * ElementBytes(argument.type), stream),
+                     "zeroing a workspace"));
   }
   return absl::OkStatus();
 }

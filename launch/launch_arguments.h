@@ -29,6 +29,14 @@ class LaunchArguments {
                     const ProblemView& problem,
                     absl::Span<void* const> buffers);
 
+  // Enqueues zeroing of the workspaces that every launch finds zeroed, on
+  // `stream`. After Fill; `launch` and `problem` are as there. Errors: as
+  // LaunchDriver::Check.
+  absl::Status ZeroWorkspaces(const LaunchDriver& driver,
+                              const LaunchDescriptor& launch,
+                              const ProblemView& problem,
+                              CUstream stream) const;
+
   // As cuLaunchKernelEx takes them.
   void** pointers() { return pointers_.data(); }
 

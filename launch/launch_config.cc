@@ -2,12 +2,14 @@
 
 namespace wavetune {
 
-LaunchConfig::LaunchConfig(const LaunchShape& shape, int64_t blocks,
+LaunchConfig::LaunchConfig(const LaunchShape& shape, const LaunchExtent& blocks,
                            CUstream stream) {
-  config_.gridDimX = static_cast<unsigned>(blocks);
-  config_.gridDimY = config_.gridDimZ = 1;
-  config_.blockDimX = static_cast<unsigned>(shape.block_size);
-  config_.blockDimY = config_.blockDimZ = 1;
+  config_.gridDimX = static_cast<unsigned>(blocks.x);
+  config_.gridDimY = static_cast<unsigned>(blocks.y);
+  config_.gridDimZ = static_cast<unsigned>(blocks.z);
+  config_.blockDimX = static_cast<unsigned>(shape.block_size.x);
+  config_.blockDimY = static_cast<unsigned>(shape.block_size.y);
+  config_.blockDimZ = static_cast<unsigned>(shape.block_size.z);
   config_.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
   config_.hStream = stream;
   if (shape.cluster_size == 1) return;

@@ -11,8 +11,6 @@
 
 #include <cuda.h>
 
-#include <cstdint>
-
 #include "model/kernel/launch_descriptor.h"
 
 namespace wavetune {
@@ -20,9 +18,10 @@ namespace wavetune {
 // Neither copied nor moved: it points into itself.
 class LaunchConfig {
  public:
-  // Launches `blocks` blocks, whatever shape.blocks says: a multiple of
-  // shape.cluster_size. Cannot fail.
-  LaunchConfig(const LaunchShape& shape, int64_t blocks, CUstream stream);
+  // Launches `blocks`, whatever shape.blocks says: with clusters a multiple of
+  // their size. Cannot fail.
+  LaunchConfig(const LaunchShape& shape, const LaunchExtent& blocks,
+               CUstream stream);
   LaunchConfig(const LaunchConfig&) = delete;
   LaunchConfig& operator=(const LaunchConfig&) = delete;
 

@@ -29,6 +29,7 @@ namespace wavetune {
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuOccupancyMaxActiveClusters)                \
   X(cuTensorMapEncodeTiled)                      \
+  X(cuMemsetD8Async)                             \
   X(cuLaunchKernelEx)
 
 // A table of functions with the types and names that cuda.h declares.

@@ -35,6 +35,28 @@ constexpr OperatorName kOperators[] = {
     {Relation::Operator::kMultipleOf, "multiple_of"},
 };
 
+// Operations that have nothing but their operands.
+struct OperationName {
+  Kind kind;
+  const char* name;
+  size_t operands;  // 0: any number of them.
+};
+constexpr OperationName kOperations[] = {
+    {Kind::kNegative, "negative", 1},
+    {Kind::kExactDiv, "/", 2},
+    {Kind::kFloorDiv, "floor_div", 2},
+    {Kind::kRemainder, "%", 2},
+    {Kind::kMin, "min", 0},
+    {Kind::kMax, "max", 0},
+};
+
+const char* NameOf(Kind kind) {
+  for (const OperationName& known : kOperations) {
+    if (known.kind == kind) return known.name;
+  }
+  return "";
+}
+
 const std::string& NameOf(const Dimensions& dimensions, int64_t index) {
   return dimensions[static_cast<size_t>(index)].name;
 }
@@ -100,7 +122,7 @@ class ExpressionReader {
     const bool too_large = json.is_number_unsigned() &&
                            json.get<uint64_t>() > uint64_t{kExpressionLimit};
     if (too_large || json.get<int64_t>() < 0) {
-      return Unreadable(json, "is no number from 0 to 2^52");
+      return Unreadable(json, "is no number from 0 to 2^51");
     }
     return Expression::Constant(json.get<int64_t>());
   }
@@ -123,6 +145,12 @@ class ExpressionReader {
       causal.kind = Kind::kCausalBlocks;
       causal.children = std::move(operands);
       return causal;
+    }
+    for (const OperationName& known : kOperations) {
+      if (operation == known.name &&
+          (known.operands == 0 || known.operands == operands.size())) {
+        return Expression::Of(known.kind, std::move(operands));
+      }
     }
     return Unreadable(json,
                       "has an unknown operation, or a wrong number of "
@@ -206,6 +234,13 @@ Json ExpressionToJson(const Expression& expression,
                           ExpressionToJson(children[0], dimensions)});
     case Kind::kCausalBlocks:
       return ListToJson("causal_blocks", children, dimensions);
+    case Kind::kNegative:
+    case Kind::kExactDiv:
+    case Kind::kFloorDiv:
+    case Kind::kRemainder:
+    case Kind::kMin:
+    case Kind::kMax:
+      return ListToJson(NameOf(expression.kind), children, dimensions);
   }
   return expression.value;
 }

@@ -55,12 +55,28 @@ Json ArgumentToJson(const Argument& argument, const Dimensions& dimensions) {
   Json json = {{"kind", scalar ? "scalar" : "buffer"}, {"name", argument.name}};
   json["type"] = ElementTypeName(argument.type);
   if (scalar) {
-    json["value"] = ExpressionToJson(argument.size, dimensions);
+    json["value"] = argument.number.has_value()
+                        ? Json(*argument.number)
+                        : ExpressionToJson(argument.size, dimensions);
     return json;
   }
-  json["access"] = argument.role == ArgumentRole::kInput ? "input" : "output";
+  json["access"] = AccessName(argument.role);
+  if (argument.role == ArgumentRole::kWorkspace) {
+    json["zeroed"] = ZeroedName(argument.zeroed);
+  }
   json["elements"] = ExpressionToJson(argument.size, dimensions);
   json["alignment"] = kBufferAlignment;
+  return json;
+}
+
+// [x, y, z].
+Json BlocksToJson(const std::vector<Expression>& blocks,
+                  const Dimensions& dimensions) {
+  Json json = Json::array();
+  for (const Expression& side : blocks) {
+    json.push_back(ExpressionToJson(side, dimensions));
+  }
+  while (json.size() < 3) json.push_back(1);
   return json;
 }
 
@@ -83,23 +99,23 @@ Json CandidateToJson(const LaunchFile& file, const LaunchCandidate& candidate) {
   for (const Relation& predicate : launch.problem_predicates) {
     legal_if.push_back(RelationToJson(predicate, file.dimensions));
   }
-  return Json{
-      {"specialisation", candidate.specialisation},
-      {"configuration", std::move(values)},
-      {"portfolio_index", candidate.portfolio_index},
-      {"default", candidate.is_default},
-      {"cubin", candidate.cubin},
-      {"sha256", candidate.sha256},
-      {"size_bytes", candidate.size_bytes},
-      {"entry", launch.entry},
-      {"block", {launch.block_size, 1, 1}},
-      {"cluster", {launch.cluster_size, 1, 1}},
-      {"dynamic_shared_bytes",
-       ExpressionToJson(launch.shared_bytes, file.dimensions)},
-      {"grid", {ExpressionToJson(launch.blocks, file.dimensions), 1, 1}},
-      {"persistent", launch.persistent},
-      {"legal_if", std::move(legal_if)},
-      {"parameters", std::move(parameters)}};
+  return Json{{"specialisation", candidate.specialisation},
+              {"configuration", std::move(values)},
+              {"portfolio_index", candidate.portfolio_index},
+              {"default", candidate.is_default},
+              {"cubin", candidate.cubin},
+              {"sha256", candidate.sha256},
+              {"size_bytes", candidate.size_bytes},
+              {"entry", launch.entry},
+              {"block",
+               {launch.block_size.x, launch.block_size.y, launch.block_size.z}},
+              {"cluster", {launch.cluster_size, 1, 1}},
+              {"dynamic_shared_bytes",
+               ExpressionToJson(launch.shared_bytes, file.dimensions)},
+              {"grid", BlocksToJson(launch.blocks, file.dimensions)},
+              {"persistent", launch.persistent},
+              {"legal_if", std::move(legal_if)},
+              {"parameters", std::move(parameters)}};
 }
 
 void ReadDimensions(JsonReader& reader, const Json& json,
@@ -114,6 +130,14 @@ void ReadDimensions(JsonReader& reader, const Json& json,
                "there are too many");
 }
 
+// A list of three; ones where it is none.
+const Json& Three(JsonReader& reader, const Json& json, const char* name) {
+  static const Json* const ones = new Json({1, 1, 1});
+  const Json& list = reader.List(json, name);
+  reader.Check(list.size() == 3, name, "is no [x, y, z]");
+  return list.size() == 3 ? list : *ones;
+}
+
 // The first element of [x, 1, 1].
 const Json& FirstOfThree(JsonReader& reader, const Json& json,
                          const char* name) {
@@ -123,24 +147,34 @@ const Json& FirstOfThree(JsonReader& reader, const Json& json,
   return sound ? list[0] : reader.nothing();
 }
 
+void ReadScalar(JsonReader& reader, const Json& json,
+                const Dimensions& dimensions, Argument& argument) {
+  argument.role = ArgumentRole::kScalar;
+  const Json& value = reader.Get(json, "value");
+  if (value.is_number_float()) {
+    reader.Check(!IsInteger(argument.type), "value",
+                 "is no whole number, as the type wants");
+    argument.number = value.get<double>();
+  } else {
+    argument.size = reader.Take("value", ExpressionFromJson(value, dimensions));
+  }
+}
+
 Argument ReadArgument(JsonReader& reader, const Json& json,
                       const Dimensions& dimensions) {
   Argument argument;
   argument.name = reader.Text(json, "name");
   argument.type = reader.Type(json, "type");
-  const bool scalar = reader.Text(json, "kind") == "scalar";
-  if (scalar) {
-    argument.role = ArgumentRole::kScalar;
-  } else {
-    const std::string access = reader.Text(json, "access");
-    reader.Check(access == "input" || access == "output", "access",
-                 "is neither input nor output");
-    argument.role =
-        access == "output" ? ArgumentRole::kOutput : ArgumentRole::kInput;
+  if (reader.Text(json, "kind") == "scalar") {
+    ReadScalar(reader, json, dimensions, argument);
+    return argument;
   }
-  const char* size = scalar ? "value" : "elements";
-  argument.size =
-      reader.Take(size, ExpressionFromJson(reader.Get(json, size), dimensions));
+  argument.role = reader.Access(json, "access");
+  if (argument.role == ArgumentRole::kWorkspace) {
+    argument.zeroed = reader.ZeroedWhen(json, "zeroed");
+  }
+  argument.size = reader.Take(
+      "elements", ExpressionFromJson(reader.Get(json, "elements"), dimensions));
   return argument;
 }
 
@@ -197,22 +231,33 @@ void ReadParameters(JsonReader& reader, const Json& json,
   }
 }
 
+bool IsLine(const std::vector<Expression>& blocks) {
+  const auto one = Expression::Constant(1);
+  return blocks.size() == 3 && blocks[1] == one && blocks[2] == one;
+}
+
 LaunchDescriptor ReadLaunch(JsonReader& reader, const Json& json,
                             const Dimensions& dimensions) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   LaunchDescriptor launch;
   launch.entry = reader.Text(json, "entry");
-  launch.block_size =
-      reader.NumberIn(FirstOfThree(reader, json, "block"), "block", 1, kMost);
+  const Json& block = Three(reader, json, "block");
+  launch.block_size = {reader.NumberIn(block[0], "block", 1, kMost),
+                       reader.NumberIn(block[1], "block", 1, kMost),
+                       reader.NumberIn(block[2], "block", 1, kMost)};
   launch.cluster_size = reader.NumberIn(FirstOfThree(reader, json, "cluster"),
                                         "cluster", 1, kMost);
-  launch.blocks = reader.Take(
-      "grid",
-      ExpressionFromJson(FirstOfThree(reader, json, "grid"), dimensions));
+  for (const Json& side : Three(reader, json, "grid")) {
+    launch.blocks.push_back(
+        reader.Take("grid", ExpressionFromJson(side, dimensions)));
+  }
   launch.shared_bytes = reader.Take(
       "dynamic_shared_bytes",
       ExpressionFromJson(reader.Get(json, "dynamic_shared_bytes"), dimensions));
   launch.persistent = reader.Flag(json, "persistent");
+  reader.Check(
+      (launch.cluster_size == 1 && !launch.persistent) || IsLine(launch.blocks),
+      "grid", "is no [x, 1, 1], as clusters and persistent launches need");
   for (const Json& relation : reader.List(json, "legal_if")) {
     launch.problem_predicates.push_back(
         reader.Take("legal_if", RelationFromJson(relation, dimensions)));

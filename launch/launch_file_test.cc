@@ -37,9 +37,9 @@ LaunchFile File() {
                             .size_bytes = 1234};
   LaunchDescriptor& launch = candidate.launch;
   launch.entry = "gemm";
-  launch.blocks = Expression::Product(
+  launch.blocks = {Expression::Product(
       {Expression::CeilDiv({kM}, {Expression::Constant(64)}),
-       Expression::Constant(2)});
+       Expression::Constant(2)})};
   launch.block_size = 384;
   launch.shared_bytes = Expression::Constant(1000);
   launch.cluster_size = 2;
@@ -111,6 +111,79 @@ TEST(LaunchFileTest, IsPlainJson) {
       "elements": ["*", "m", "k"], "alignment": 16})"));
   EXPECT_EQ(candidate["parameters"][3], Json::parse(R"({"kind": "scalar",
       "name": "m", "type": "int32", "value": "m"})"));
+}
+
+// What launches have had since manifests can say it.
+LaunchFile FileWithEveryForm() {
+  LaunchFile file = File();
+  LaunchDescriptor& launch = file.candidates[0].launch;
+  launch.blocks = {kM, kK, Expression::Constant(3)};
+  launch.block_size = {32, 4, 2};
+  launch.cluster_size = 1;
+  launch.persistent = false;
+  launch.arguments[1].role = ArgumentRole::kInOut;
+  launch.arguments.push_back({.name = "scale",
+                              .role = ArgumentRole::kScalar,
+                              .type = ElementType::kFloat32,
+                              .number = 0.1});
+  for (const Zeroed zeroed :
+       {Zeroed::kEveryLaunch, Zeroed::kOnce, Zeroed::kNever}) {
+    launch.arguments.push_back(
+        {.name = absl::StrCat("w", launch.arguments.size()),
+         .role = ArgumentRole::kWorkspace,
+         .type = ElementType::kInt32,
+         .size = kM,
+         .zeroed = zeroed});
+  }
+  return file;
+}
+
+TEST(LaunchFileTest, SidesNumbersAndWorkspacesAreReadBack) {
+  const std::string text = FormatLaunchFile(FileWithEveryForm());
+  const auto parsed = ParseLaunchFile(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(FormatLaunchFile(*parsed), text);
+  const LaunchDescriptor& launch = parsed->candidates[0].launch;
+  EXPECT_EQ(ShapeOf(launch, {65, 8}).blocks, (LaunchExtent{65, 8, 3}));
+  EXPECT_EQ(launch.block_size, (LaunchExtent{32, 4, 2}));
+  EXPECT_EQ(launch.arguments[1].role, ArgumentRole::kInOut);
+  EXPECT_EQ(launch.arguments[3].number, 0.1);
+  EXPECT_EQ(launch.arguments[4].zeroed, Zeroed::kEveryLaunch);
+  EXPECT_EQ(launch.arguments[5].zeroed, Zeroed::kOnce);
+  EXPECT_EQ(launch.arguments[6].zeroed, Zeroed::kNever);
+  const Json candidate = Json::parse(text)["candidates"][0];
+  EXPECT_EQ(candidate["grid"], Json::parse(R"(["m", "k", 3])"));
+  EXPECT_EQ(candidate["block"], Json::parse("[32, 4, 2]"));
+  EXPECT_EQ(candidate["parameters"][4], Json::parse(R"({"kind": "scalar",
+      "name": "scale", "type": "float32", "value": 0.1})"));
+  EXPECT_EQ(candidate["parameters"][6], Json::parse(R"({"kind": "buffer",
+      "name": "w5", "type": "int32", "access": "workspace", "zeroed": "once",
+      "elements": "m", "alignment": 16})"));
+}
+
+TEST(LaunchFileTest, NamesWhatIsWrongWithSidesNumbersAndWorkspaces) {
+  const auto fault = [](const std::string& from, const std::string& to) {
+    Json json = Json::parse(FormatLaunchFile(FileWithEveryForm()));
+    const std::string text = json.dump();
+    const std::string broken = absl::StrReplaceAll(text, {{from, to}});
+    EXPECT_NE(text, broken) << from;
+    return std::string(ParseLaunchFile(broken).status().message());
+  };
+  EXPECT_THAT(fault(R"("grid":["m","k",3])", R"("grid":["m","k"])"),
+              HasSubstr("grid: is no [x, y, z]"));
+  EXPECT_THAT(fault(R"("block":[32,4,2])", R"("block":[32,0,2])"),
+              HasSubstr("block: is no number from 1"));
+  EXPECT_THAT(fault(R"("persistent":false)", R"("persistent":true)"),
+              HasSubstr("grid: is no [x, 1, 1], as clusters and persistent "
+                        "launches need"));
+  EXPECT_THAT(fault(R"("access":"inout")", R"("access":"both")"),
+              HasSubstr("access: is none of input, output, inout and "
+                        "workspace"));
+  EXPECT_THAT(fault(R"("zeroed":"once")", R"("zeroed":"twice")"),
+              HasSubstr("zeroed: is none of every_launch, once and never"));
+  EXPECT_THAT(
+      fault(R"("type":"float32","value":0.1)", R"("type":"int32","value":0.1)"),
+      HasSubstr("value: is no whole number"));
 }
 
 TEST(LaunchFileTest, RefusesAFutureVersionAndSaysWhatToDo) {

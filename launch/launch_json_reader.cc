@@ -18,6 +18,23 @@ constexpr TypeName kTypes[] = {{ElementType::kFloat32, "float32"},
                                {ElementType::kInt64, "int64"},
                                {ElementType::kBfloat16, "bfloat16"}};
 
+struct AccessWord {
+  ArgumentRole role;
+  const char* name;
+};
+constexpr AccessWord kAccesses[] = {{ArgumentRole::kInput, "input"},
+                                    {ArgumentRole::kOutput, "output"},
+                                    {ArgumentRole::kInOut, "inout"},
+                                    {ArgumentRole::kWorkspace, "workspace"}};
+
+struct ZeroedWord {
+  Zeroed zeroed;
+  const char* name;
+};
+constexpr ZeroedWord kZeroed[] = {{Zeroed::kEveryLaunch, "every_launch"},
+                                  {Zeroed::kOnce, "once"},
+                                  {Zeroed::kNever, "never"}};
+
 struct SwizzleWidth {
   TensorMap::Swizzle swizzle;
   int64_t bytes;
@@ -32,6 +49,20 @@ constexpr SwizzleWidth kSwizzles[] = {{TensorMap::Swizzle::kNone, 0},
 const char* ElementTypeName(ElementType type) {
   for (const TypeName& known : kTypes) {
     if (known.type == type) return known.name;
+  }
+  return "";
+}
+
+const char* AccessName(ArgumentRole role) {
+  for (const AccessWord& known : kAccesses) {
+    if (known.role == role) return known.name;
+  }
+  return "";
+}
+
+const char* ZeroedName(Zeroed zeroed) {
+  for (const ZeroedWord& known : kZeroed) {
+    if (known.zeroed == zeroed) return known.name;
   }
   return "";
 }
@@ -109,6 +140,24 @@ ElementType JsonReader::Type(const Json& json, const char* name) {
   }
   Check(false, name, absl::StrCat("'", text, "' is unknown"));
   return ElementType::kFloat32;
+}
+
+ArgumentRole JsonReader::Access(const Json& json, const char* name) {
+  const std::string text = Text(json, name);
+  for (const AccessWord& known : kAccesses) {
+    if (text == known.name) return known.role;
+  }
+  Check(false, name, "is none of input, output, inout and workspace");
+  return ArgumentRole::kInput;
+}
+
+Zeroed JsonReader::ZeroedWhen(const Json& json, const char* name) {
+  const std::string text = Text(json, name);
+  for (const ZeroedWord& known : kZeroed) {
+    if (text == known.name) return known.zeroed;
+  }
+  Check(false, name, "is none of every_launch, once and never");
+  return Zeroed::kEveryLaunch;
 }
 
 TensorMap::Swizzle JsonReader::Swizzle(const Json& json, const char* name) {

@@ -19,8 +19,11 @@
 
 namespace wavetune {
 
-// The words of launch.json: "float32", "bfloat16", ...; 0, 32, 64 or 128.
+// The words of launch.json: "float32", "bfloat16", ...; "input", "inout", ...;
+// "every_launch", "once" or "never"; 0, 32, 64 or 128.
 const char* ElementTypeName(ElementType type);
+const char* AccessName(ArgumentRole role);
+const char* ZeroedName(Zeroed zeroed);
 int64_t SwizzleBytes(TensorMap::Swizzle swizzle);
 
 class JsonReader {
@@ -41,6 +44,8 @@ class JsonReader {
   bool Flag(const Json& json, const char* name);
   int64_t Number(const Json& json, const char* name, int64_t min);
   ElementType Type(const Json& json, const char* name);
+  ArgumentRole Access(const Json& json, const char* name);
+  Zeroed ZeroedWhen(const Json& json, const char* name);
   TensorMap::Swizzle Swizzle(const Json& json, const char* name);
 
   // The same of a value itself; `name` is where it is.

@@ -1,6 +1,5 @@
 #include "launch/loaded_candidate.h"
 
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,18 +15,15 @@ namespace {
 // Clusters up to this size run on every device that has clusters at all.
 constexpr int64_t kPortableClusterSize = 8;
 
-// gridDim.x of every compute capability since 3.0.
-constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
-
 absl::Status CheckGroups(const LaunchShape& shape) {
-  if (shape.blocks <= kMaxBlocks && shape.blocks % shape.cluster_size == 0) {
+  if (FitsGrid(shape.blocks) && shape.blocks.x % shape.cluster_size == 0) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the problem needs ", shape.blocks,
-                   " blocks in clusters of ", shape.cluster_size,
-                   "; at most 2^31 - 1 in whole clusters "
-                   "will do"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the problem needs ", FormatExtent(shape.blocks),
+      " blocks in clusters of ", shape.cluster_size,
+      "; at most 2^31 - 1 along x in whole clusters, and 65,535 along y and z, "
+      "will do"));
 }
 
 }  // namespace
@@ -107,7 +103,7 @@ absl::StatusOr<int64_t> LoadedCandidate::ResidentBlocks(
   int blocks = 0;
   RETURN_IF_ERROR(driver.Check(
       driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, function_, static_cast<int>(shape.block_size),
+          &blocks, function_, static_cast<int>(shape.block_size.Total()),
           static_cast<size_t>(shape.shared_bytes)),
       absl::StrCat("asking for the residency of ", candidate_.cubin)));
   int clusters = 0;
@@ -123,7 +119,7 @@ absl::StatusOr<int64_t> LoadedCandidate::ResidentBlocks(
   if (resident_blocks > 0) return resident_blocks;
   return absl::FailedPreconditionError(absl::StrCat(
       "not one block of ", candidate_.cubin, " fits into this device: ",
-      shape.block_size, " threads, ", shape.shared_bytes,
+      FormatExtent(shape.block_size), " threads, ", shape.shared_bytes,
       " bytes of shared memory, clusters of ", shape.cluster_size));
 }
 
@@ -133,7 +129,7 @@ absl::Status LoadedCandidate::Launch(CUstream stream,
                                      absl::Span<void* const> buffers) const {
   const LaunchDescriptor& launch = candidate_.launch;
   for (const Relation& predicate : launch.problem_predicates) {
-    if (Holds(predicate, problem, Configuration(), repeated_dimension)) {
+    if (Holds(predicate, problem, repeated_dimension)) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(
@@ -142,7 +138,7 @@ absl::Status LoadedCandidate::Launch(CUstream stream,
   }
   const LaunchShape shape = ShapeOf(launch, problem);
   RETURN_IF_ERROR(CheckGroups(shape));
-  int64_t blocks = shape.blocks;
+  LaunchExtent blocks = shape.blocks;
   if (shape.persistent) {
     int64_t resident_blocks = resident_blocks_;
     if (resident_blocks == 0) {
@@ -152,14 +148,17 @@ absl::Status LoadedCandidate::Launch(CUstream stream,
   }
   LaunchArguments arguments;
   RETURN_IF_ERROR(arguments.Fill(*target_.driver, launch, problem, buffers));
+  RETURN_IF_ERROR(
+      arguments.ZeroWorkspaces(*target_.driver, launch, problem, stream));
   const LaunchConfig config(shape, blocks, stream);
   // The text is made for a failure only: this is a launch path.
   const CUresult code = target_.driver->cuLaunchKernelEx(
       config.get(), function_, arguments.pointers(), nullptr);
   if (code == CUDA_SUCCESS) return absl::OkStatus();
   return target_.driver->Check(
-      code, absl::StrCat("launching ", blocks, " blocks of ", shape.block_size,
-                         " threads of ", candidate_.cubin));
+      code, absl::StrCat("launching ", FormatExtent(blocks), " blocks of ",
+                         FormatExtent(shape.block_size), " threads of ",
+                         candidate_.cubin));
 }
 
 }  // namespace wavetune

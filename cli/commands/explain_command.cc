@@ -28,8 +28,7 @@ std::string RemarkOf(const ExplainedGroup& row) {
 }
 
 void PrintRows(std::ostream& out, const Tuner& tuner,
-               const std::vector<ExplainedGroup>& rows,
-               const ProblemView& problem) {
+               const std::vector<ExplainedGroup>& rows) {
   TextTable table({"", "CONFIGURATION", "G", "L", "W", "CAPACITY", "REGIME",
                    "PREDICTED", "BOUND", "REMARK"});
   for (const ExplainedGroup& row : rows) {
@@ -41,33 +40,28 @@ void PrintRows(std::ostream& out, const Tuner& tuner,
          absl::StrCat(row.waves), absl::StrCat(row.tiles_per_wave),
          FormatRowRegime(row.row_regime), FormatMicroseconds(row.latency_us),
          FormatPercent(row.relative_bound),
-         row.legal ? RemarkOf(row)
-                   : absl::StrCat("excluded: ",
-                                  BrokenPredicates(*tuner.table(), problem,
-                                                   row.configuration))});
+         row.legal
+             ? RemarkOf(row)
+             : absl::StrCat("excluded: ", absl::StrJoin(row.broken, ", "))});
   }
   table.Print(out, "no rows: every answer is the default");
 }
 
-Json RowJson(const Tuner& tuner, const ExplainedGroup& row,
-             const ProblemView& problem) {
-  return Json{
-      {"configuration", ToJson(tuner.parameters(), row.configuration)},
-      {"tiles", row.coordinates.tiles},
-      {"iterations", row.coordinates.iterations},
-      {"waves", row.waves},
-      {"capacity", row.tiles_per_wave},
-      {"row_regime", FormatRowRegime(row.row_regime)},
-      {"latency_us", row.latency_us},
-      {"rank_us", row.rank_us},
-      {"relative_bound", row.relative_bound},
-      {"legal", row.legal},
-      {"chosen", row.chosen},
-      {"extrapolated", row.extrapolated},
-      {"of_layer", row.of_layer},
-      {"excluded_by", row.legal ? ""
-                                : BrokenPredicates(*tuner.table(), problem,
-                                                   row.configuration)}};
+Json RowJson(const Tuner& tuner, const ExplainedGroup& row) {
+  return Json{{"configuration", ToJson(tuner.parameters(), row.configuration)},
+              {"tiles", row.coordinates.tiles},
+              {"iterations", row.coordinates.iterations},
+              {"waves", row.waves},
+              {"capacity", row.tiles_per_wave},
+              {"row_regime", FormatRowRegime(row.row_regime)},
+              {"latency_us", row.latency_us},
+              {"rank_us", row.rank_us},
+              {"relative_bound", row.relative_bound},
+              {"legal", row.legal},
+              {"chosen", row.chosen},
+              {"extrapolated", row.extrapolated},
+              {"of_layer", row.of_layer},
+              {"excluded_by", absl::StrJoin(row.broken, ", ")}};
 }
 
 absl::Status Run(CommandContext& context, const ProblemOptions& options) {
@@ -84,13 +78,13 @@ absl::Status Run(CommandContext& context, const ProblemOptions& options) {
     json["why"] = why;
     json["rows"] = Json::array();
     for (const ExplainedGroup& row : rows)
-      json["rows"].push_back(RowJson(tuner, row, problem));
+      json["rows"].push_back(RowJson(tuner, row));
     PrintJson(*context.out, json);
     return CheckStale(options, tuner);
   }
   PrintDecision(*context.out, tuner, decision);
   *context.out << "why            " << why << "\n\n";
-  PrintRows(*context.out, tuner, rows, problem);
+  PrintRows(*context.out, tuner, rows);
   return CheckStale(options, tuner);
 }
 

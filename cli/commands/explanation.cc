@@ -21,13 +21,6 @@ std::string MarginText(const std::vector<ExplainedGroup>& rows) {
              : "";
 }
 
-int RepeatedDimension(const std::vector<Dimension>& dimensions) {
-  for (size_t i = 0; i < dimensions.size(); ++i) {
-    if (dimensions[i].repeated) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 std::string ExcludedText(const std::vector<ExplainedGroup>& rows) {
   const auto excluded =
       std::count_if(rows.begin(), rows.end(),
@@ -38,18 +31,6 @@ std::string ExcludedText(const std::vector<ExplainedGroup>& rows) {
 }
 
 }  // namespace
-
-std::string BrokenPredicates(const Table& table, const ProblemView& problem,
-                             const Configuration& configuration) {
-  const int repeated = RepeatedDimension(table.dimensions);
-  std::vector<std::string> broken;
-  for (const Relation& relation : table.problem_predicates) {
-    if (!Holds(relation, problem, configuration, repeated))
-      broken.push_back(
-          FormatRelation(table.dimensions, table.parameters, relation));
-  }
-  return absl::StrJoin(broken, ", ");
-}
 
 std::string WhyItWon(const Tuner& tuner, const Decision& decision,
                      const std::vector<ExplainedGroup>& rows) {

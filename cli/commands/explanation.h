@@ -11,11 +11,6 @@
 
 namespace wavetune::cli {
 
-// Returns the predicates that `configuration` breaks at `problem`, for example
-// "k % VECTOR == 0"; empty where it breaks none. Cannot fail.
-std::string BrokenPredicates(const Table& table, const ProblemView& problem,
-                             const Configuration& configuration);
-
 // Returns why the decision is what it is. `rows` as Tuner::Explain gives them.
 // Cannot fail.
 std::string WhyItWon(const Tuner& tuner, const Decision& decision,

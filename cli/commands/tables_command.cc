@@ -101,6 +101,22 @@ void PrintLayers(std::ostream& out, const Table& table, const SubTable& sub) {
   layers.Print(out);
 }
 
+void PrintPredicates(std::ostream& out, const Table& table,
+                     const SubTable& sub) {
+  for (size_t i = 0; i < sub.predicates.size(); ++i) {
+    const auto rows = std::count_if(
+        sub.groups.begin(), sub.groups.end(), [i](const MacroGroup& group) {
+          return std::binary_search(group.predicates.begin(),
+                                    group.predicates.end(), i);
+        });
+    const bool all = static_cast<int32_t>(i) < sub.preconditions;
+    out << (i == 0 ? "\n" : "") << (all ? "precondition   " : "predicate      ")
+        << FormatRelation(sub.predicates[i], table.dimensions);
+    if (!all) out << " (of " << rows << " of " << sub.groups.size() << " rows)";
+    out << "\n";
+  }
+}
+
 void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   if (!sub.specialisation.empty())
     out << "\nspecialisation " << sub.specialisation << "\n";
@@ -120,6 +136,7 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
          FormatBytes(candidate.shared_memory_bytes)});
   }
   portfolio.Print(out);
+  PrintPredicates(out, table, sub);
   out << "\ncoefficient table: T = " << FormText(sub.form)
       << ", in us; micro: candidate per loop anchor ("
       << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
@@ -191,10 +208,6 @@ void PrintTable(std::ostream& out, const v1::TableInfo& info, bool serves,
       << "default        "
       << FormatConfiguration(table.parameters, table.default_configuration)
       << "\n";
-  for (const Relation& predicate : table.problem_predicates)
-    out << "predicate      "
-        << FormatRelation(table.dimensions, table.parameters, predicate)
-        << "\n";
   for (const SubTable& sub : table.sub_tables) PrintSubTable(out, table, sub);
 }
 

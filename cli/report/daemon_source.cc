@@ -76,7 +76,7 @@ class Listing {
 
 // A table outlives the kernel's folder, and an edited manifest may mean
 // something else.
-std::vector<Problem> Representative(StatusReader& status, const Table& table) {
+std::optional<KernelSpec> KernelOf(StatusReader& status, const Table& table) {
   const absl::StatusOr<KnownKernel> kernel = FindKernel(status, table.kernel);
   if (!kernel.ok() ||
       !std::equal(table.dimensions.begin(), table.dimensions.end(),
@@ -85,8 +85,8 @@ std::vector<Problem> Representative(StatusReader& status, const Table& table) {
                   [](const Dimension& a, const Dimension& b) {
                     return a.name == b.name && a.repeated == b.repeated;
                   }))
-    return {};
-  return RepresentativeProblems(kernel->spec);
+    return std::nullopt;
+  return kernel->spec;
 }
 
 // A name that is misspelt has no table either, but should not be profiled.
@@ -116,7 +116,9 @@ absl::StatusOr<ReportInput> ReportFromDaemon(
   report.device = absl::StrCat(info.device_label(), " ", info.device_uuid());
   report.source = "the daemon's store";
   const Table& table = report.table->table();
-  report.representative = Representative(*daemon.status, table);
+  report.kernel = KernelOf(*daemon.status, table);
+  if (report.kernel.has_value())
+    report.representative = RepresentativeProblems(*report.kernel);
   if (info.stale())
     report.notes.push_back(
         absl::StrCat("The table is stale: ",

@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "cli/report/baselines.h"
 #include "cli/statistics.h"
-#include "model/kernel/relation.h"
+#include "model/kernel/kernel_space.h"
 
 namespace wavetune::cli {
 namespace {
@@ -41,22 +41,14 @@ LatenciesByProblem Collect(const ReportInput& input, const SubTable& sub) {
 // Candidates that may run `problem`.
 size_t CountLegal(const ReportInput& input, const SubTable& sub,
                   const Problem& problem) {
-  const Table& table = input.table->table();
-  int repeated = -1;
-  for (size_t i = 0; i < table.dimensions.size(); ++i) {
-    if (table.dimensions[i].repeated) repeated = static_cast<int>(i);
-  }
   size_t legal = 0;
   for (const TraceCandidate& known : input.candidates) {
     if (known.specialisation != sub.specialisation ||
         known.candidate.excluded())
       continue;
-    legal += std::all_of(
-        table.problem_predicates.begin(), table.problem_predicates.end(),
-        [&](const Relation& relation) {
-          return Holds(relation, problem.View(), known.candidate.configuration,
-                       repeated);
-        });
+    legal +=
+        !input.kernel.has_value() ||
+        IsLegal(*input.kernel, known.candidate.configuration, problem.View());
   }
   return legal;
 }

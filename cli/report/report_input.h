@@ -4,12 +4,14 @@
 #define WAVETUNE_CLI_REPORT_REPORT_INPUT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/evaluate/evaluation_csv.h"
 #include "formats/trace_candidates.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/sample.h"
 #include "wavetune/problem.h"
 
@@ -36,6 +38,8 @@ struct ReportInput {
   // Measured as those of `judged` were, but fitted or representative, too: not
   // judged. Distinct.
   std::vector<Problem> known;
+  // Says who may run a problem; without it all candidates count.
+  std::optional<KernelSpec> kernel;
   // What clients ask for, each with its specialisation; may be empty.
   std::vector<Problem> representative;
   std::vector<Baseline> baselines;  // In the order given.

@@ -44,6 +44,7 @@ absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options) {
   report.candidates = std::move(trace.candidates);
   report.fitted = std::move(fit.samples);
   report.judged = std::move(trace.exhaustive);
+  report.kernel = trace.spec;
   report.representative = RepresentativeProblems(trace.spec);
   KeepApart(report);
   report.notes = std::move(fit.report.notes);

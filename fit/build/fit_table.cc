@@ -92,7 +92,6 @@ Table TableWithoutSubTables(const ProfileInput& input) {
   for (const Parameter& parameter : spec.parameters) {
     table.parameters.push_back(parameter.name);
   }
-  table.problem_predicates = spec.problem_predicates;
   table.default_configuration = spec.default_configuration;
   table.near_tie = input.options.near_tie;
   return table;

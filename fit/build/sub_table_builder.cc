@@ -5,8 +5,11 @@
 #include <cstdint>
 
 #include "fit/models/latency_matrix.h"
+#include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/table/group_predicates.h"
 #include "model/table/wave_arithmetic.h"
 #include "model/table/wave_model.h"
 
@@ -28,6 +31,11 @@ class Builder {
         sub_(specialisation.axes) {
     sub_.specialisation = specialisation.name;
     sub_.mapping = *specialisation.mapping;
+    // The preconditions come first, alike for every configuration.
+    MacroGroup any;
+    SetPredicates(FoldConditions(spec.preconditions, Configuration()),
+                  spec.dimensions, sub_, any);
+    sub_.preconditions = static_cast<int32_t>(sub_.predicates.size());
   }
 
   SubTable Build() {
@@ -49,9 +57,10 @@ class Builder {
     const CandidateState& y = state_.candidates[members_[b]];
     return x.macro_class == y.macro_class &&
            x.candidate->tiles_per_wave == y.candidate->tiles_per_wave &&
-           SameMacroGroup(sub_.mapping, spec_.problem_predicates,
-                          x.candidate->configuration,
-                          y.candidate->configuration);
+           SameCoordinates(sub_.mapping, x.candidate->configuration,
+                           y.candidate->configuration) &&
+           ProblemRelations(spec_, x.candidate->configuration) ==
+               ProblemRelations(spec_, y.candidate->configuration);
   }
 
   // Portfolio indices by group, both ascending.
@@ -142,6 +151,9 @@ class Builder {
     MacroGroup& out = sub_.groups.emplace_back();
     out.lead = static_cast<uint8_t>(group[0]);
     out.tiles_per_wave = model.tiles_per_wave;
+    SetPredicates(
+        ProblemRelations(spec_, sub_.portfolio[out.lead].configuration),
+        spec_.dimensions, sub_, out);
     out.models = model.models;
     for (size_t r = 0; r < out.models.size(); ++r) {
       for (size_t w = 0; w < out.models[r].segments.size(); ++w) {

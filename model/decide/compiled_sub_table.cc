@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "absl/base/optimization.h"
 #include "model/decide/exact_quotient.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/mapping.h"
@@ -18,6 +17,7 @@ static_assert(
     kMaxWaveRegimes <= 16 && kMaxLoopAnchors <= 32,
     "kMaxWaveBounds, kMaxAnchorLanes (model/decide/simd/lane_kernel_impl.h)");
 static_assert(kLaneLimit == kExactQuotientLimit);
+static_assert(kExpressionLimit == kExactQuotientLimit);
 
 int RepeatedDimension(const Table& table) {
   for (size_t i = 0; i < table.dimensions.size(); ++i) {
@@ -73,24 +73,14 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
       program_(static_cast<int>(table.dimensions.size()),
                RepeatedDimension(table)),
       planes_(*source_, classes_.share(),
-              TilesOfExtents(classes_, class_of_group_)),
-      integer_path_(table, *source_, classes_, part_tiles_, class_of_group_,
-                    RepeatedDimension(table)) {
+              TilesOfExtents(classes_, class_of_group_)) {
   for (size_t i = 0; i < source_->groups.size(); ++i) {
-    const Configuration& lead =
-        source_->portfolio[source_->groups[i].lead].configuration;
-    for (const Relation& relation : table.problem_predicates) {
-      predicates_.Add(FoldRelation(relation, lead), i);
+    for (const uint8_t predicate : source_->groups[i].predicates) {
+      predicates_.Add(source_->predicates[predicate], i);
     }
   }
   AddCoordinates();
   AddConstants(table);
-  in_lanes_ = program_.fits();
-  for (const Dimension& dimension : table.dimensions) {
-    if (dimension.repeated && dimension.max > kExactQuotientLimit) {
-      in_lanes_ = false;
-    }
-  }
   fast_path_ = std::make_unique<const GemmFastPath>(
       GemmFastPath::Parts{.table = table,
                           .sub = *source_,
@@ -224,10 +214,9 @@ bool CompiledSubTable::FindInputs(const ProblemView& problem,
   inputs.values = scratch.values;
   inputs.lane_values = scratch.lane_values;
   if (!layout_.overlaps || !classes_.share()) return true;
-  const int64_t extent =
-      problem.extents[static_cast<size_t>(classes_.dimension())];
-  inputs.row_extent = static_cast<double>(extent);
-  return extent >= 1 && extent <= kExactQuotientLimit;
+  inputs.row_extent = static_cast<double>(
+      problem.extents[static_cast<size_t>(classes_.dimension())]);
+  return true;
 }
 
 bool CompiledSubTable::ChooseInLanes(const ProblemView& problem,
@@ -287,24 +276,18 @@ void CompiledSubTable::Choose(const ProblemView& problem,
   predicates_.Run(problem, excluded);
   const int known = layers_.GroupAt(problem.extents.data());
   uint64_t others[2] = {excluded[0], excluded[1]};
-  if (known >= 0 && PreferGroup(known, others)) {
-    ChooseAmong(problem, others, /*of_layer=*/true, answer);
-    if (!answer.pick.none()) return;
-    // Its counts have saturated.
+  const bool of_layer = known >= 0 && PreferGroup(known, others);
+  if (!ChooseAmong(problem, of_layer ? others : excluded, of_layer, answer)) {
+    answer.pick = {};
   }
-  ChooseAmong(problem, excluded, /*of_layer=*/false, answer);
 }
 
-void CompiledSubTable::ChooseAmong(const ProblemView& problem,
+bool CompiledSubTable::ChooseAmong(const ProblemView& problem,
                                    const uint64_t* excluded, bool of_layer,
                                    GroupAnswer& answer) const noexcept {
   answer.pick = {};
-  if (fast_path_->ChooseAmong(problem, excluded, answer)) return;
-  if (in_lanes_ &&
-      ABSL_PREDICT_TRUE(ChooseInLanes(problem, excluded, of_layer, answer))) {
-    return;
-  }
-  answer = integer_path_.Choose(problem, excluded, of_layer);
+  return fast_path_->ChooseAmong(problem, excluded, answer) ||
+         ChooseInLanes(problem, excluded, of_layer, answer);
 }
 
 }  // namespace wavetune

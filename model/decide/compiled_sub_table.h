@@ -17,7 +17,6 @@
 #include "absl/base/attributes.h"
 #include "model/decide/gemm_fast_path.h"
 #include "model/decide/group_answer.h"
-#include "model/decide/integer_path.h"
 #include "model/decide/lane_program.h"
 #include "model/decide/layer_index.h"
 #include "model/decide/part_tiles.h"
@@ -39,7 +38,8 @@ class CompiledSubTable {
   CompiledSubTable(const CompiledSubTable&) = delete;
   CompiledSubTable& operator=(const CompiledSubTable&) = delete;
 
-  // Writes the best row's answer for a problem whose extents are in range.
+  // Writes the best row's answer for a problem whose extents are in range; of
+  // no group where none is legal, or a number of any is above kLaneLimit.
   // Cannot fail. Cost: O(groups), for a repeated dimension plus its elements
   // times distinct tiles; no lock, allocation or system call.
   void Choose(const ProblemView& problem, GroupAnswer& answer) const noexcept;
@@ -54,7 +54,12 @@ class CompiledSubTable {
   void AddCoordinates();
   void AddConstants(const Table& table);
 
-  // As Choose, in the kernel. Returns false where it has no room for a number.
+  // As Choose, of the groups that are not excluded. `of_layer`: the problem's
+  // layer was measured, and so its tiles, however full. Returns false where a
+  // number is above kLaneLimit.
+  bool ChooseAmong(const ProblemView& problem, const uint64_t* excluded,
+                   bool of_layer, GroupAnswer& answer) const noexcept;
+  // The same without the fast path.
   bool ChooseInLanes(const ProblemView& problem, const uint64_t* excluded,
                      bool of_layer, GroupAnswer& answer) const noexcept;
   // The same where no interval of extents gives the rows' regimes.
@@ -71,10 +76,6 @@ class CompiledSubTable {
                                            const LaneChoice& row,
                                            size_t row_regime, bool of_layer,
                                            GroupAnswer& answer) const noexcept;
-  // As Choose, of the groups that are not excluded. `of_layer`: the problem's
-  // layer was measured, and so its tiles, however full.
-  void ChooseAmong(const ProblemView& problem, const uint64_t* excluded,
-                   bool of_layer, GroupAnswer& answer) const noexcept;
 
   const SubTable* source_;
   const LaneKernel* kernel_;
@@ -92,8 +93,6 @@ class CompiledSubTable {
   std::vector<LaneBlock> loop_anchors_;
   std::vector<int> sum_of_class_;  // Rows over a repeated dimension.
   SegmentPlanes planes_;
-  bool in_lanes_ = true;
-  IntegerPath integer_path_;
   std::unique_ptr<const GemmFastPath> fast_path_;
 };
 

@@ -71,8 +71,8 @@ class CompiledTable {
   //          where WaveForm says so), the first legal group ranked at or below
   //          R * (1 + Table::near_tie) wins.
   // Layers:  where SubTable::layers has a legal group for the problem it wins.
-  // Counts:  a group of which tiles or iterations exceed kExpressionLimit is
-  //          not legal: too little would be predicted for it.
+  // Counts:  kNoLegalCandidate also where tiles or iterations of any group
+  //          exceed kExpressionLimit: too little would be predicted for it.
   // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
   //          or iterations lie outside of the chosen segment's measured range,
   //          or the problem fills less than half of a tile

@@ -12,15 +12,6 @@
 namespace wavetune {
 namespace {
 
-bool IsLegal(const Table& table, const ProblemView& problem,
-             const Configuration& configuration, int repeated_dimension) {
-  return std::all_of(
-      table.problem_predicates.begin(), table.problem_predicates.end(),
-      [&](const Relation& relation) {
-        return Holds(relation, problem, configuration, repeated_dimension);
-      });
-}
-
 // `part_tiles`: the problem fills less than half of a tile of the group.
 ExplainedGroup ExplainGroup(const SubTable& sub, const MacroGroup& group,
                             const ProblemView& problem, bool part_tiles) {
@@ -67,10 +58,18 @@ std::vector<ExplainedGroup> CompiledTable::Explain(
         sub_tables_[index]->part_tiles().AreOf(i, problem.extents.data());
     ExplainedGroup& row =
         rows.emplace_back(ExplainGroup(sub, group, problem, part_tiles));
-    row.legal =
-        !row.coordinates.saturated &&
-        IsLegal(table_, problem, sub.portfolio[group.lead].configuration,
-                repeated_dimension_);
+    for (const uint8_t predicate : group.predicates) {
+      const Relation& relation = sub.predicates[predicate];
+      if (Holds(relation, problem, repeated_dimension_)) continue;
+      row.broken.push_back(FormatRelation(relation, table_.dimensions));
+    }
+    row.legal = row.broken.empty();
+  }
+  // What Resolve does not count it does not decide.
+  if (std::any_of(rows.begin(), rows.end(), [](const ExplainedGroup& row) {
+        return row.coordinates.saturated;
+      })) {
+    for (ExplainedGroup& row : rows) row.legal = false;
   }
   GroupAnswer answer;
   sub_tables_[index]->Choose(problem, answer);

@@ -70,27 +70,47 @@ Table TableOfHugeProblems() {
   return table;
 }
 
-TEST(CompiledTableTest, CountsThatSaturateNeverWin) {
-  Table table = TableOfHugeProblems();
-  // Small tiles are slightly faster each, so that they would win at 2^52 tiles,
-  // where there really are four times as many.
-  table.sub_tables[0].groups[0].models[0].segments[1].coefficients.beta = 0.9;
-  const auto compiled = Compile(table);
-  const int64_t side = int64_t{1} << 33;  // 2^52 tiles of 128, 2^54 of 64.
-  const Decision decision = compiled->Resolve(0, {side, side, 64});
+TEST(CompiledTableTest, CountsUpToTheLimitAreDecided) {
+  const auto compiled = Compile(TableOfHugeProblems());
+  const int64_t side = int64_t{1} << 31;  // 2^50 tiles of 64.
+  const Decision decision = compiled->Resolve(0, {2 * side, side, 64});
   EXPECT_EQ(decision.configuration, (Configuration{128, 2}));
   EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
 }
 
-TEST(CompiledTableTest, WhatNobodyCanCountIsDefault) {
+TEST(CompiledTableTest, OneCountBeyondTheLimitIsDefault) {
   const auto compiled = Compile(TableOfHugeProblems());
-  const int64_t side = int64_t{1} << 40;
+  const int64_t side = int64_t{1} << 32;  // 2^50 tiles of 128, 2^52 of 64.
   const Decision decision = compiled->Resolve(0, {side, side, 64});
   EXPECT_EQ(decision.source, DecisionSource::kDefault);
   EXPECT_EQ(decision.reason, DefaultReason::kNoLegalCandidate);
   for (const ExplainedGroup& row : compiled->Explain(0, {side, side, 64})) {
     EXPECT_FALSE(row.legal);
     EXPECT_FALSE(row.chosen);
+  }
+}
+
+// More than the lanes have room for, as one number of each lane.
+TEST(CompiledTableTest, MappingsOfManyFactorsAreDecided) {
+  Table table = TwoGroupTable();
+  Mapping& mapping = table.sub_tables[0].mapping;
+  std::vector<Expression> factors = {mapping.tiles};
+  for (int i = 0; i < 9; ++i) {
+    factors.push_back(Expression::CeilDiv({Expression::OfDimension(2)},
+                                          {Expression::Constant(100 + i)}));
+  }
+  mapping.tiles = Expression::Product(factors);
+  const auto compiled = Compile(table);
+  for (const int64_t k : {64, 128, 250}) {
+    const std::vector<int64_t> extents = {700, 300, k};
+    const Decision decision = compiled->Resolve(0, ProblemView{extents, {}});
+    const auto rows = compiled->Explain(0, ProblemView{extents, {}});
+    ASSERT_EQ(rows.size(), 2u);
+    const auto& chosen = rows[rows[0].chosen ? 0 : 1];
+    EXPECT_TRUE(chosen.chosen);
+    EXPECT_EQ(decision.latency_us, chosen.latency_us);
+    EXPECT_EQ(decision.configuration, chosen.configuration);
+    EXPECT_NE(decision.source, DecisionSource::kDefault);
   }
 }
 

@@ -90,7 +90,7 @@ GemmFastPath::GemmFastPath(const Parts& parts) {
 // The quotient that rows' regimes follow from comes first.
 bool GemmFastPath::SetAxes(const Parts& parts) {
   const LaneLayout& layout = parts.layout;
-  if (!parts.program.fits() || layout.loop_is_total || layout.has_longest ||
+  if (layout.loop_is_total || layout.has_longest ||
       layout.tiles.factor_count < 1 || layout.tiles.factor_count > 2 ||
       layout.loop.factor_count > 1) {
     return false;

@@ -13,8 +13,8 @@ using Kind = Expression::Kind;
 
 int64_t LimitedProduct(int64_t a, int64_t b) {
   int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return kExpressionLimit;
-  return std::min(product, kExpressionLimit);
+  if (__builtin_mul_overflow(a, b, &product)) return kOverLimit;
+  return std::min(product, kOverLimit);
 }
 
 std::vector<const Expression*> Children(
@@ -35,7 +35,8 @@ std::vector<int64_t> Divisors(const std::vector<const Expression*>& lanes) {
          ++i) {
       divisor = LimitedProduct(divisor, lane->children[i].value);
     }
-    divisors.push_back(std::max<int64_t>(1, divisor));
+    // Of a divisor above the limit the quotients are the same.
+    divisors.push_back(std::clamp<int64_t>(divisor, 1, kExpressionLimit));
   }
   return divisors;
 }
@@ -85,24 +86,32 @@ LaneProduct LaneProgram::Add(const std::vector<Expression>& lanes) {
            kBlockLanes;
   Parts parts;
   parts.constants.assign(lanes.size(), 1);
-  Collect(pointers, parts);
+  if (Fits(pointers)) {
+    Collect(pointers, parts);
+  } else {
+    CollectSlots(pointers, parts);
+  }
   if (!parts.value.dimensions.empty()) {
     parts.factors.push_back(
         {.source = AddValue(parts.value),
          .inverse = Keep(std::vector<double>(lanes.size(), 1))});
   }
   LaneProduct product;
-  if (parts.factors.size() > LaneProduct::kMaxFactors) {
-    fits_ = false;
-    return product;
-  }
   product.factor_count = static_cast<int>(parts.factors.size());
   std::copy(parts.factors.begin(), parts.factors.end(), product.factors);
-  for (const int64_t constant : parts.constants) {
-    fits_ = fits_ && constant <= kExactQuotientLimit;
-  }
   product.constants = Keep({parts.constants.begin(), parts.constants.end()});
   return product;
+}
+
+bool LaneProgram::Fits(const Lanes& lanes) const {
+  LaneProgram trial(dimensions_, repeated_dimension_);
+  Parts parts;
+  parts.constants.assign(lanes.size(), 1);
+  trial.Collect(lanes, parts);
+  // The product of the plain extents is one factor and value more.
+  return parts.factors.size() < LaneProduct::kMaxFactors &&
+         trial.values_.size() < LaneScratch::kMaxOwnValues &&
+         trial.sources_.size() <= LaneScratch::kMaxOwnSources;
 }
 
 void LaneProgram::Collect(const Lanes& lanes, Parts& parts) {
@@ -202,10 +211,6 @@ void LaneProgram::CollectSlots(const Lanes& lanes, Parts& parts) {
 }
 
 void LaneProgram::AddSource(LaneSource source, Parts& parts) {
-  if (sources_.size() == LaneScratch::kMaxSources) {
-    fits_ = false;
-    return;
-  }
   parts.factors.push_back(
       {.from_lanes = true,
        .source = static_cast<int>(sources_.size()),
@@ -218,10 +223,6 @@ int LaneProgram::AddValue(const Value& value) {
   const auto same = std::find(values_.begin(), values_.end(), value);
   const auto index = static_cast<int>(same - values_.begin());
   if (same != values_.end()) return index;
-  if (index == LaneScratch::kMaxValues) {
-    fits_ = false;
-    return 0;
-  }
   values_.push_back(value);
   return index;
 }
@@ -230,10 +231,6 @@ int LaneProgram::AddSum(int64_t divisor) {
   const auto same = std::find(divisors_.begin(), divisors_.end(), divisor);
   const auto index = static_cast<int>(same - divisors_.begin());
   if (same != divisors_.end()) return index;
-  if (index == LaneScratch::kMaxSums) {
-    fits_ = false;
-    return 0;
-  }
   divisors_.push_back(divisor);
   inverses_.push_back(InverseBelow(divisor));
   return index;

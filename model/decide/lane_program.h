@@ -14,9 +14,11 @@
 // into lanes.
 //
 // A sum over a repeated dimension is taken apart: factors without that
-// dimension go before it. As all of them are >= 0, both sides saturate at
-// kExpressionLimit alike: min(c * min(sum of a, limit), limit) is
-// min(sum of min(c * a, limit), limit).
+// dimension go before it. As all of them are >= 0, both sides saturate alike:
+// min(c * min(sum of a, limit), limit) is min(sum of min(c * a, limit), limit).
+//
+// What needs more than a coordinate may have (kMaxFactors, kMaxOwnValues, ...)
+// is evaluated there as a whole.
 //
 // Thread safety: immutable after Seal.
 #ifndef WAVETUNE_MODEL_DECIDE_LANE_PROGRAM_H_
@@ -35,9 +37,13 @@ namespace wavetune {
 
 // Where Run writes. Not initialised: only what it has written is read.
 struct LaneScratch {
-  static constexpr int kMaxValues = 16;
-  static constexpr int kMaxSums = 128;
-  static constexpr int kMaxSources = 8;
+  // Of a coordinate: tiles, loop and longest loop are three.
+  static constexpr int kMaxOwnValues = 5;
+  static constexpr int kMaxOwnSources = 2;
+  static constexpr int kMaxValues = 3 * kMaxOwnValues;
+  static constexpr int kMaxSources = 3 * kMaxOwnSources;
+  // Of each source and of the rows, one for each lane.
+  static constexpr int kMaxSums = (kMaxSources + 1) * kMaxLanes;
 
   double values[kMaxValues];
   double sums[kMaxSums];
@@ -47,11 +53,13 @@ struct LaneScratch {
 class LaneProgram {
  public:
   LaneProgram(int dimensions, int repeated_dimension)
-      : repeated_dimension_(repeated_dimension),
+      : dimensions_(dimensions),
+        repeated_dimension_(repeated_dimension),
         coordinates_(dimensions, repeated_dimension) {}
 
   // Adds a coordinate, an expression per lane with its macro parameters put in
   // (model/kernel/fold.h); all have the same shape. Refers to memory of this.
+  // At most three times.
   LaneProduct Add(const std::vector<Expression>& lanes);
 
   // Adds the sum of ceil(element / divisor) over the repeated dimension and
@@ -67,9 +75,6 @@ class LaneProgram {
     const auto source = static_cast<size_t>(factor.source);
     return factor.from_lanes || source >= plain_.size() ? -1 : plain_[source];
   }
-
-  // False where a coordinate needs more than a LaneProduct has.
-  bool fits() const { return fits_; }
 
   // Evaluates at a legal problem. Returns false where a number is above
   // kLaneLimit. No allocation, lock or system call.
@@ -108,6 +113,8 @@ class LaneProgram {
     std::vector<LaneFactor> factors;
   };
 
+  // Whether Collect finds no more than a coordinate may have.
+  bool Fits(const Lanes& lanes) const;
   void Collect(const Lanes& lanes, Parts& parts);
   void CollectQuotient(const Lanes& lanes, Parts& parts);
   void CollectSum(const Lanes& lanes, Parts& parts);
@@ -121,8 +128,8 @@ class LaneProgram {
   void RunSources(const ProblemView& problem,
                   LaneScratch& scratch) const noexcept;
 
+  int dimensions_;
   int repeated_dimension_;
-  bool fits_ = true;
   CoordinateProgram coordinates_;
   std::vector<Value> values_;
   std::vector<int> plain_;         // The first values: their one dimension.

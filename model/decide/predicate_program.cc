@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "wavetune/configuration.h"
-
 namespace wavetune {
 namespace {
 
@@ -27,17 +25,17 @@ int PlainMultipleDimension(const Relation& relation, int repeated_dimension) {
 
 }  // namespace
 
-void PredicateProgram::Add(const Relation& folded, size_t group) {
-  const int dimension = PlainMultipleDimension(folded, repeated_dimension_);
+void PredicateProgram::Add(const Relation& relation, size_t group) {
+  const int dimension = PlainMultipleDimension(relation, repeated_dimension_);
   if (dimension >= 0) {
-    AddMultiple(dimension, folded.right[0].coefficient, group);
+    AddMultiple(dimension, relation.right[0].coefficient, group);
     return;
   }
   auto same = std::find_if(any_.begin(), any_.end(), [&](const Any& other) {
-    return other.relation == folded;
+    return other.relation == relation;
   });
   if (same == any_.end()) {
-    same = any_.insert(any_.end(), {.relation = folded, .groups = {}});
+    same = any_.insert(any_.end(), {.relation = relation, .groups = {}});
   }
   same->groups.Set(group);
 }
@@ -82,7 +80,7 @@ void PredicateProgram::Run(const ProblemView& problem,
     if (!of.divider.Divides(extents[of.dimension])) of.groups.AddTo(excluded);
   }
   for (const Any& of : any_) {
-    if (!Holds(of.relation, problem, Configuration(), repeated_dimension_)) {
+    if (!Holds(of.relation, problem, repeated_dimension_)) {
       of.groups.AddTo(excluded);
     }
   }

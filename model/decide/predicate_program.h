@@ -2,7 +2,7 @@
 // distinct one evaluated once per problem.
 //
 //   PredicateProgram program(/*repeated_dimension=*/-1);
-//   program.Add(FoldRelation(relation, configuration), /*group=*/5);
+//   program.Add(sub_table.predicates[2], /*group=*/5);
 //   uint64_t excluded[2] = {0, 0};
 //   program.Run(problem, excluded);  // Bit 5: the relation does not hold.
 //
@@ -29,9 +29,9 @@ class PredicateProgram {
   explicit PredicateProgram(int repeated_dimension)
       : repeated_dimension_(repeated_dimension) {}
 
-  // Adds a folded relation (model/kernel/fold.h) that must hold for a macro
-  // group, number 0 to 127; an equal one is kept once.
-  void Add(const Relation& folded, size_t group);
+  // Adds a relation that must hold for a macro group, number 0 to 127; an equal
+  // one is kept once.
+  void Add(const Relation& relation, size_t group);
 
   // Sets the bits of the groups that are not for this legal problem. No
   // allocation, lock or system call.
@@ -69,7 +69,7 @@ class PredicateProgram {
   };
   // extents[dimension] is a multiple of a power of two, another for each group.
   struct Powers {
-    static constexpr int kMost = 52;  // kExpressionLimit has as many zeros.
+    static constexpr int kMost = 51;  // kExpressionLimit has as many zeros.
 
     int dimension = 0;
     Groups fails[kMost + 1];  // By the number of zeros that the extent ends in.

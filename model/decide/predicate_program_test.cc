@@ -34,8 +34,8 @@ TEST(PredicateProgramTest, AnswersPlainMultiples) {
   EXPECT_TRUE(RunOne(MultipleOf(0, 1), {3, 65}, -1));
   EXPECT_TRUE(RunOne(MultipleOf(1, 48), {3, 96}, -1));
   EXPECT_FALSE(RunOne(MultipleOf(1, 48), {3, 97}, -1));
-  EXPECT_FALSE(RunOne(MultipleOf(1, int64_t{1} << 52), {3, 8}, -1));
-  EXPECT_TRUE(RunOne(MultipleOf(1, int64_t{1} << 52), {3, 0}, -1));
+  EXPECT_FALSE(RunOne(MultipleOf(1, int64_t{1} << 51), {3, 8}, -1));
+  EXPECT_TRUE(RunOne(MultipleOf(1, int64_t{1} << 51), {3, 0}, -1));
 }
 
 TEST(PredicateProgramTest, GroupsFailApart) {

@@ -72,18 +72,6 @@ void RowClasses::FindRegimes(const ProblemView& problem,
   }
 }
 
-double RowClasses::RowShareOf(int row_class,
-                              const ProblemView& problem) const noexcept {
-  if (!share()) return 0;
-  const int64_t extent = problem.extents[static_cast<size_t>(dimension_)];
-  if (extent == 0) return 0;
-  const ConstantDivider& tile = tiles_[static_cast<size_t>(row_class)];
-  const int64_t rows = tile.CeilDiv(extent);
-  return RowShare(rows,
-                  static_cast<double>(extent - (rows - 1) * tile.divisor()) /
-                      static_cast<double>(tile.divisor()));
-}
-
 // A mean of fills is at most 1: none is above, and rounding a sum of n numbers
 // up to 1 gives at most n.
 uint8_t RowClasses::RegimeOfSum(int row_class, double rows,

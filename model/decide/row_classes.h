@@ -35,9 +35,6 @@ class RowClasses {
   uint8_t RegimeOfSum(int row_class, double rows,
                       const ProblemView& problem) const noexcept;
 
-  // Returns Coordinates::row_share of a class.
-  double RowShareOf(int row_class, const ProblemView& problem) const noexcept;
-
   // Returns whether so many rows are in the last regime whatever the fill.
   bool InLastRegime(double rows) const { return rows > most_bounded_rows_; }
 

@@ -9,15 +9,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "model/kernel/mapping.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 
 enum class ElementType { kFloat32, kInt32, kInt64, kBfloat16 };
-enum class ArgumentRole { kInput, kOutput, kScalar };
+enum class ArgumentRole { kInput, kOutput, kScalar, kInOut, kWorkspace };
+
+// What a workspace holds when a launch begins.
+enum class Zeroed : uint8_t {
+  kEveryLaunch,  // Zeros: zeroed before each launch, in the launch's time.
+  kOnce,         // Zeros: the kernel leaves them.
+  kNever,        // Anything.
+};
 
 // One argument of the kernel function.
 struct Argument {
@@ -27,7 +38,30 @@ struct Argument {
   Expression size;  // Elements of a buffer, or the value of a scalar.
   // Rotated over more than the last-level cache between launches.
   bool cold = false;
+  // The value of a scalar, in place of `size`.
+  std::optional<double> number;
+  // Values of an integer buffer that has values before a launch are 0 to this
+  // less 1; absent: 0 to 7.
+  std::optional<Expression> below;
+  Zeroed zeroed = Zeroed::kEveryLaunch;  // Of a workspace.
 };
+
+// Whether a launch finds values in the buffer: an input, or one that is read
+// and written.
+inline bool HoldsValues(const Argument& argument) {
+  return argument.role == ArgumentRole::kInput ||
+         argument.role == ArgumentRole::kInOut;
+}
+
+// Whether the buffer has results after a launch.
+inline bool HoldsResults(const Argument& argument) {
+  return argument.role == ArgumentRole::kOutput ||
+         argument.role == ArgumentRole::kInOut;
+}
+
+inline bool IsZeroedBy(const Argument& argument, Zeroed when) {
+  return argument.role == ArgumentRole::kWorkspace && argument.zeroed == when;
+}
 
 // A CUDA tensor map over a two-dimensional, row-major, dense argument, passed
 // by value before the arguments.
@@ -56,11 +90,18 @@ const char* ManifestTypeName(ElementType type);
 // Returns the bits of a bfloat16, rounded to nearest, ties to even.
 uint16_t ToBfloat16(float value);
 
-// Returns the bytes of a scalar argument, in the host's order (at most 8: no
-// allocation). Errors: FAILED_PRECONDITION when `value` does not fit into the
-// type.
+// Returns the role as messages name it: "input", "output", "scalar", "in-out
+// buffer" or "workspace". Cannot fail.
+const char* RoleName(ArgumentRole role);
+
+bool IsInteger(ElementType type);
+
+// Returns the bytes of a scalar argument at a problem, in the host's order (at
+// most 8: no allocation). Errors: FAILED_PRECONDITION when its value does not
+// fit into the type.
 absl::StatusOr<std::string> ScalarBytes(const Argument& argument,
-                                        int64_t value);
+                                        const ProblemView& problem,
+                                        const Configuration& configuration);
 
 }  // namespace wavetune
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "model/kernel/fold.h"
+#include "model/kernel/condition.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -27,19 +27,19 @@ FactValues ValuesOf(const DeviceFacts& device) {
   return values;
 }
 
-const std::vector<Relation>& PredicatesFor(const KernelSpec& spec,
-                                           const DeviceFacts& device) {
-  static const auto* const kNone = new std::vector<Relation>;
+const std::vector<Condition>& PredicatesFor(const KernelSpec& spec,
+                                            const DeviceFacts& device) {
+  static const auto* const kNone = new std::vector<Condition>;
   const Implementation* implementation = spec.ImplementationOf(device.backend);
   return implementation == nullptr ? *kNone : implementation->device_predicates;
 }
 
 // Device facts stand where a problem predicate has extents.
-bool HoldOn(const FactValues& facts, const std::vector<Relation>& predicates,
+bool HoldOn(const FactValues& facts, const std::vector<Condition>& predicates,
             const Configuration& configuration) {
   const ProblemView view{absl::MakeConstSpan(facts)};
   return std::all_of(predicates.begin(), predicates.end(),
-                     [&](const Relation& predicate) {
+                     [&](const Condition& predicate) {
                        return Holds(predicate, view, configuration);
                      });
 }
@@ -60,11 +60,11 @@ bool IsMeantFor(const KernelSpec& spec, const Configuration& configuration,
 
 absl::StatusOr<KernelSpec> SpecForDevice(const KernelSpec& spec,
                                          const DeviceFacts& device) {
-  const std::vector<Relation>& predicates = PredicatesFor(spec, device);
+  const std::vector<Condition>& predicates = PredicatesFor(spec, device);
   KernelSpec result = spec;
   const FactValues facts = ValuesOf(device);
-  for (const Relation& predicate : predicates) {
-    result.constraints.push_back(FoldDimensions(predicate, facts));
+  for (const Condition& predicate : predicates) {
+    result.constraints.push_back(WithDimensions(predicate, facts));
   }
   if (HoldOn(facts, predicates, spec.default_configuration)) return result;
   const std::optional<Configuration> first = FirstForEveryProblem(result);

@@ -29,7 +29,7 @@ class Checker {
       case Expression::Kind::kConstant:
         if (expression.value < 1 || expression.value > kExpressionLimit) {
           Add("constant ", expression.value,
-              " is out of range; give a number from 1 to 2^52");
+              " is out of range; give a number from 1 to 2^51");
         }
         return;
       case Expression::Kind::kDimension:
@@ -53,6 +53,13 @@ class Checker {
         return CheckCausalBlocks(expression, summed, denominator);
       case Expression::Kind::kSum:
         return CheckSum(expression, summed, denominator);
+      case Expression::Kind::kNegative:
+      case Expression::Kind::kExactDiv:
+      case Expression::Kind::kFloorDiv:
+      case Expression::Kind::kRemainder:
+      case Expression::Kind::kMin:
+      case Expression::Kind::kMax:
+        return CheckOperands(expression, summed, denominator);
     }
     Add("is of an unknown kind; give one that kernel.proto lists");
   }
@@ -111,6 +118,25 @@ class Checker {
 
   void CheckSum(const Expression& expression, bool summed, bool denominator) {
     if (expression.children.empty()) Add("sum lacks its terms; give one");
+    for (const Expression& child : expression.children) {
+      // m - 1 is the sum of m and -1.
+      const bool subtracted = child.kind == Expression::Kind::kConstant &&
+                              child.value < 0 &&
+                              child.value >= -kExpressionLimit;
+      if (!subtracted) Check(child, summed, denominator);
+    }
+  }
+
+  void CheckOperands(const Expression& expression, bool summed,
+                     bool denominator) {
+    const size_t size = expression.children.size();
+    const bool negative = expression.kind == Expression::Kind::kNegative;
+    const bool any_number = expression.kind == Expression::Kind::kMin ||
+                            expression.kind == Expression::Kind::kMax;
+    if (any_number ? size < 1 : size != (negative ? 1u : 2u)) {
+      Add("an operation has ", size, " operands; give those that it needs");
+      return;
+    }
     for (const Expression& child : expression.children) {
       Check(child, summed, denominator);
     }

@@ -8,35 +8,11 @@
 namespace wavetune {
 namespace {
 
-int64_t SaturatingProduct(int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) {
-    product = (a < 0) == (b < 0) ? kExpressionLimit : -kExpressionLimit;
-  }
-  return std::clamp(product, -kExpressionLimit, kExpressionLimit);
-}
-
 std::optional<Expression> FoldOptional(
     const std::optional<Expression>& expression,
     const Configuration& configuration) {
   if (!expression) return std::nullopt;
   return FoldExpression(*expression, configuration);
-}
-
-std::vector<Relation::Term> FoldTerms(const std::vector<Relation::Term>& terms,
-                                      const Configuration& configuration) {
-  std::vector<Relation::Term> folded;
-  folded.reserve(terms.size());
-  for (const Relation::Term& term : terms) {
-    int64_t coefficient = term.coefficient;
-    for (const int32_t parameter : term.parameters) {
-      coefficient = SaturatingProduct(coefficient, configuration[parameter]);
-    }
-    folded.push_back({.coefficient = coefficient,
-                      .parameters = {},
-                      .dimensions = term.dimensions});
-  }
-  return folded;
 }
 
 }  // namespace
@@ -71,39 +47,30 @@ Mapping FoldMapping(const Mapping& mapping,
   return folded;
 }
 
-Relation FoldRelation(const Relation& relation,
-                      const Configuration& configuration) {
-  return {.left = FoldTerms(relation.left, configuration),
-          .op = relation.op,
-          .right = FoldTerms(relation.right, configuration)};
+int64_t SaturatingProduct(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    product = (a < 0) == (b < 0) ? kExpressionLimit : -kExpressionLimit;
+  }
+  return std::clamp(product, -kExpressionLimit, kExpressionLimit);
 }
 
-Relation FoldDimensions(const Relation& relation,
-                        absl::Span<const int64_t> extents) {
-  Relation folded = relation;
-  for (auto* side : {&folded.left, &folded.right}) {
-    for (Relation::Term& term : *side) {
-      for (const int32_t dimension : term.dimensions) {
-        term.coefficient = SaturatingProduct(
-            term.coefficient, extents[static_cast<size_t>(dimension)]);
-      }
-      term.dimensions.clear();
-    }
+Expression PutDimensions(const Expression& expression,
+                         absl::Span<const int64_t> values) {
+  if (expression.kind == Expression::Kind::kDimension) {
+    return Expression::Constant(values[static_cast<size_t>(expression.value)]);
   }
-  return folded;
+  Expression result = expression;
+  for (Expression& child : result.children) {
+    child = PutDimensions(child, values);
+  }
+  return result;
 }
 
-bool SameMacroGroup(const Mapping& mapping,
-                    const std::vector<Relation>& predicates,
-                    const Configuration& a, const Configuration& b) {
-  if (FoldMapping(mapping, a) != FoldMapping(mapping, b)) return false;
-  if (mapping.rows && a[mapping.rows->tile] != b[mapping.rows->tile]) {
-    return false;
-  }
-  return std::all_of(
-      predicates.begin(), predicates.end(), [&](const Relation& relation) {
-        return FoldRelation(relation, a) == FoldRelation(relation, b);
-      });
+bool SameCoordinates(const Mapping& mapping, const Configuration& a,
+                     const Configuration& b) {
+  return FoldMapping(mapping, a) == FoldMapping(mapping, b) &&
+         (!mapping.rows || a[mapping.rows->tile] == b[mapping.rows->tile]);
 }
 
 }  // namespace wavetune

@@ -1,5 +1,5 @@
-// Folding: a mapping or relation with a configuration's values put in, so that
-// only the problem is left open.
+// Folding: an expression or mapping with a configuration's values put in, so
+// that only the problem is left open. FoldCondition does it for conditions.
 //
 //   Mapping folded = FoldMapping(sub_table.mapping, candidate.configuration);
 //
@@ -12,11 +12,9 @@
 #define WAVETUNE_MODEL_KERNEL_FOLD_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/relation.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
@@ -32,24 +30,19 @@ Expression FoldExpression(const Expression& expression,
 // `rows` may differ in the tile's value.
 Mapping FoldMapping(const Mapping& mapping, const Configuration& configuration);
 
-// Returns `relation` with the parameters multiplied into the coefficients
-// (saturating at +-kExpressionLimit); holds for the same problems. Parameter
-// indices must be valid. Cannot fail.
-Relation FoldRelation(const Relation& relation,
-                      const Configuration& configuration);
+// Returns `expression` with every dimension replaced by its value in `values`;
+// dimension numbers must be valid for them. Cannot fail.
+Expression PutDimensions(const Expression& expression,
+                         absl::Span<const int64_t> values);
 
-// Returns `relation` with the dimensions multiplied into the coefficients
-// (saturating at +-kExpressionLimit): what is left is a relation over
-// parameters. Dimension numbers must be valid for `extents`. Cannot fail.
-Relation FoldDimensions(const Relation& relation,
-                        absl::Span<const int64_t> extents);
+// Returns a * b, saturated at +-kExpressionLimit.
+int64_t SaturatingProduct(int64_t a, int64_t b);
 
-// Returns whether two configurations have the same physical coordinates and the
-// same predicates for every problem: what members of a macro group share,
-// beside their capacity. Cannot fail.
-bool SameMacroGroup(const Mapping& mapping,
-                    const std::vector<Relation>& predicates,
-                    const Configuration& a, const Configuration& b);
+// Returns whether two configurations have the same physical coordinates for
+// every problem: what members of a macro group share, beside their predicates
+// and their tiles per wave. Cannot fail.
+bool SameCoordinates(const Mapping& mapping, const Configuration& a,
+                     const Configuration& b);
 
 }  // namespace wavetune
 

@@ -26,6 +26,15 @@ std::string PrefixOf(const Implementation& implementation) {
   return absl::StrCat("implementations: '", implementation.backend, "': ");
 }
 
+// Along x, y and z.
+constexpr size_t kMaxSides = 3;
+
+// The name of one side where there are several.
+std::string SideField(const std::string& field,
+                      const std::vector<Expression>& sides, size_t side) {
+  return sides.size() == 1 ? field : absl::StrCat(field, "[", side, "]");
+}
+
 std::string TensorMapField(const std::string& prefix, size_t index) {
   return absl::StrCat(prefix, "tensor_maps[", index, "].");
 }
@@ -45,16 +54,19 @@ class ImplementationChecker {
     for (const std::string& source : implementation_.sources) {
       faults_.CheckSource(prefix_ + "sources", source);
     }
-    faults_.CheckExpression(prefix_ + "blocks", implementation_.blocks);
+    CheckBlocks();
     faults_.CheckExpression(prefix_ + "shared_memory_bytes",
                             implementation_.shared_memory_bytes,
                             /*positive=*/false);
-    CheckSize("block_size", implementation_.block_size);
-    CheckSize("cluster_size", implementation_.cluster_size);
-    CheckRelations("persistent_if", implementation_.persistent_if,
-                   KernelFaults::Scope::kParameters);
-    CheckRelations("device_predicates", implementation_.device_predicates,
-                   KernelFaults::Scope::kDevice);
+    CheckBlockSize();
+    if (implementation_.cluster_size.has_value()) {
+      sound_ &= faults_.CheckParameterExpression(prefix_ + "cluster_size",
+                                                 *implementation_.cluster_size);
+    }
+    CheckConditions("persistent_if", implementation_.persistent_if,
+                    KernelFaults::Scope::kParameters);
+    CheckConditions("device_predicates", implementation_.device_predicates,
+                    KernelFaults::Scope::kDevice);
     for (size_t i = 0; i < implementation_.tensor_maps.size(); ++i) {
       CheckTensorMap(TensorMapField(prefix_, i),
                      implementation_.tensor_maps[i]);
@@ -69,16 +81,47 @@ class ImplementationChecker {
   }
 
  private:
-  void CheckSize(const char* name, const std::optional<Expression>& size) {
-    if (!size.has_value()) return;
-    sound_ &= faults_.CheckParameterExpression(prefix_ + name, *size);
+  void CheckBlocks() {
+    const std::vector<Expression>& blocks = implementation_.blocks;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      faults_.CheckExpression(SideField(prefix_ + "blocks", blocks, i),
+                              blocks[i]);
+    }
+    CheckNumberOfSides("blocks", blocks);
+    if (blocks.size() < 2) return;
+    const auto refuse = [this](bool given, const char* name) {
+      if (!given) return;
+      faults_.Add(prefix_, name,
+                  ": is for blocks along x alone, but there are ",
+                  implementation_.blocks.size(),
+                  " sides of blocks; give one, or remove ", name);
+    };
+    refuse(implementation_.cluster_size.has_value(), "cluster_size");
+    refuse(!implementation_.persistent_if.empty(), "persistent_if");
   }
 
-  void CheckRelations(const char* name, const std::vector<Relation>& relations,
-                      KernelFaults::Scope scope) {
-    for (size_t i = 0; i < relations.size(); ++i) {
-      faults_.CheckRelation(absl::StrCat(prefix_, name, "[", i, "]"),
-                            relations[i], scope);
+  void CheckBlockSize() {
+    const std::vector<Expression>& block_size = implementation_.block_size;
+    for (size_t i = 0; i < block_size.size(); ++i) {
+      sound_ &= faults_.CheckParameterExpression(
+          SideField(prefix_ + "block_size", block_size, i), block_size[i]);
+    }
+    CheckNumberOfSides("block_size", block_size);
+  }
+
+  void CheckNumberOfSides(const char* name,
+                          const std::vector<Expression>& sides) {
+    if (sides.size() <= kMaxSides) return;
+    faults_.Add(prefix_, name, ": there are ", sides.size(), "; give at most ",
+                kMaxSides, ", along x, y and z");
+  }
+
+  void CheckConditions(const char* name,
+                       const std::vector<Condition>& conditions,
+                       KernelFaults::Scope scope) {
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      faults_.CheckCondition(absl::StrCat(prefix_, name, "[", i, "]"),
+                             conditions[i], scope);
     }
   }
 
@@ -153,8 +196,7 @@ class ImplementationChecker {
         spec_.arguments[static_cast<size_t>(index)].role == role) {
       return;
     }
-    faults_.Add(field, ": argument number ", index, " is no ",
-                role == ArgumentRole::kInput ? "input" : "output",
+    faults_.Add(field, ": argument number ", index, " is no ", RoleName(role),
                 "; name one that is");
   }
 
@@ -191,7 +233,7 @@ class ImplementationChecker {
       faults_.Add(prefix_, "entry: '", implementation_.entry,
                   "' is no function name; name the kernel function");
     }
-    if (!implementation_.block_size.has_value()) {
+    if (implementation_.block_size.empty()) {
       faults_.Add(prefix_,
                   "block_size: is missing; give the work items of a block");
     }
@@ -211,11 +253,9 @@ class SizeChecker {
               KernelFaults& faults)
       : space_(space), spec_(spec), faults_(faults) {}
 
-  void CheckPositive(const std::string& field,
-                     const std::optional<Expression>& size) {
-    if (!size.has_value()) return;
+  void CheckPositive(const std::string& field, const Expression& size) {
     for (const Configuration& configuration : space_) {
-      if (Evaluate(*size, ProblemView(), configuration) >= 1) continue;
+      if (Evaluate(size, ProblemView(), configuration) >= 1) continue;
       faults_.Add(field, ": is 0 with '",
                   FormatConfiguration(spec_, configuration),
                   "'; make it at least 1 in every configuration, or exclude "
@@ -270,8 +310,15 @@ void CheckImplementationsIn(const std::vector<Configuration>& space,
   SizeChecker checker(space, spec, faults);
   for (const Implementation& implementation : spec.implementations) {
     const std::string prefix = PrefixOf(implementation);
-    checker.CheckPositive(prefix + "block_size", implementation.block_size);
-    checker.CheckPositive(prefix + "cluster_size", implementation.cluster_size);
+    const std::vector<Expression>& block_size = implementation.block_size;
+    for (size_t i = 0; i < block_size.size(); ++i) {
+      checker.CheckPositive(SideField(prefix + "block_size", block_size, i),
+                            block_size[i]);
+    }
+    if (implementation.cluster_size.has_value()) {
+      checker.CheckPositive(prefix + "cluster_size",
+                            *implementation.cluster_size);
+    }
     for (size_t i = 0; i < implementation.tensor_maps.size(); ++i) {
       checker.CheckBox(TensorMapField(prefix, i) + "box",
                        implementation.tensor_maps[i]);

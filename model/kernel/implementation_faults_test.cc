@@ -60,26 +60,26 @@ TEST_P(ImplementationFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
 std::vector<Fault> SizeFaults() {
   return {
       {"GroupSizeZeroSomewhere",
-       [](Implementation& i) { i.block_size = Par(kHopperArchitecture); },
+       [](Implementation& i) { i.block_size = {Par(kHopperArchitecture)}; },
        "block_size: is 0 with 'BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 NUM_STAGES=1 "
        "VECTOR=1 HOPPER=0 CLUSTER_M=1'"},
       {"SumOfZeros",
        [](Implementation& i) {
-         i.block_size = Expression::Sum(
+         i.block_size = {Expression::Sum(
              {Par(kHopperArchitecture),
-              Expression::Product({Number(32), Par(kHopperArchitecture)})});
+              Expression::Product({Number(32), Par(kHopperArchitecture)})})};
        },
        "block_size: is 0 with"},
       {"ZeroDivisor",
        [](Implementation& i) {
-         i.block_size = Expression::Sum(
+         i.block_size = {Expression::Sum(
              {Number(1),
-              Expression::CeilDiv({Number(8)}, {Par(kHopperArchitecture)})});
+              Expression::CeilDiv({Number(8)}, {Par(kHopperArchitecture)})})};
        },
        "block_size: parameter 'HOPPER' can be 0 there"},
       {"GroupSizeOfADimension",
        [](Implementation& i) {
-         i.block_size = Expression::Sum({Number(32), Dim(0)});
+         i.block_size = {Expression::Sum({Number(32), Dim(0)})};
        },
        "block_size: names a dimension"},
       {"ClusterOfADimension",
@@ -93,16 +93,54 @@ std::vector<Fault> SizeFaults() {
        "cluster_size: parameter number 9 does not exist"},
       {"GroupsThatCanBeZero",
        [](Implementation& i) {
-         i.blocks = Expression::Product({Dim(0), Par(kHopperArchitecture)});
+         i.blocks = {Expression::Product({Dim(0), Par(kHopperArchitecture)})};
        },
        "blocks: parameter 'HOPPER' can be 0 there"},
       {"GroupsWithADivisorThatCanBeZero",
        [](Implementation& i) {
-         i.blocks = Expression::Sum(
+         i.blocks = {Expression::Sum(
              {Dim(0),
-              Expression::CeilDiv({Dim(1)}, {Par(kHopperArchitecture)})});
+              Expression::CeilDiv({Dim(1)}, {Par(kHopperArchitecture)})})};
        },
        "blocks: parameter 'HOPPER' can be 0 there"},
+      {"AnotherSideOfBlocksThatCanBeZero",
+       [](Implementation& i) {
+         i.cluster_size.reset();
+         i.persistent_if.clear();
+         i.blocks = {Dim(0), Par(kHopperArchitecture)};
+       },
+       "blocks[1]: parameter 'HOPPER' can be 0 there"},
+      {"AnotherSideOfABlockZeroSomewhere",
+       [](Implementation& i) {
+         i.block_size = {Number(32), Par(kHopperArchitecture)};
+       },
+       "block_size[1]: is 0 with"},
+      {"FourSidesOfBlocks",
+       [](Implementation& i) {
+         i.cluster_size.reset();
+         i.persistent_if.clear();
+         i.blocks = {Dim(0), Number(1), Number(1), Number(1)};
+       },
+       "blocks: there are 4; give at most 3, along x, y and z"},
+      {"FourSidesOfABlock",
+       [](Implementation& i) {
+         i.block_size = {Number(32), Number(1), Number(1), Number(1)};
+       },
+       "block_size: there are 4; give at most 3, along x, y and z"},
+      {"ClustersInAGridOfTwoSides",
+       [](Implementation& i) {
+         i.persistent_if.clear();
+         i.blocks = {Dim(0), Dim(1)};
+       },
+       "cluster_size: is for blocks along x alone, but there are 2 sides of "
+       "blocks; give one, or remove cluster_size"},
+      {"PersistentInAGridOfThreeSides",
+       [](Implementation& i) {
+         i.cluster_size.reset();
+         i.blocks = {Dim(0), Dim(1), Number(2)};
+       },
+       "persistent_if: is for blocks along x alone, but there are 3 sides of "
+       "blocks; give one, or remove persistent_if"},
   };
 }
 
@@ -247,7 +285,7 @@ TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
   KernelSpec spec = HopperGemmSpec();
   const auto extra =
       Expression::Product({Number(64), Par(kHopperArchitecture)});
-  spec.implementations[0].blocks = Expression::Sum({Dim(0), extra});
+  spec.implementations[0].blocks = {Expression::Sum({Dim(0), extra})};
   spec.implementations[0].shared_memory_bytes = Expression::Sum({extra});
   spec.arguments[0].size =
       Expression::Sum({Expression::Product({Dim(0), Dim(2)}), extra});
@@ -256,7 +294,7 @@ TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
 
 TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
   KernelSpec spec = HopperGemmSpec();
-  spec.implementations[0].block_size = Par(kHopperArchitecture);
+  spec.implementations[0].block_size = {Par(kHopperArchitecture)};
   spec.constraints.push_back({.left = {Term(1, {kHopperArchitecture})},
                               .op = Relation::Operator::kEqual,
                               .right = {Term(1)}});

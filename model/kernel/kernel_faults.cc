@@ -59,45 +59,77 @@ void KernelFaults::CheckSource(const std::string& field,
   }
 }
 
-void KernelFaults::CheckRelation(const std::string& field,
-                                 const Relation& relation, Scope scope) {
-  if (relation.left.empty() || relation.right.empty()) {
-    Add(field, ": a side has no terms; give both sides");
+void KernelFaults::CheckCondition(const std::string& field,
+                                  const Condition& condition, Scope scope) {
+  if (condition.kind == Condition::Kind::kComparison) {
+    if (condition.op < Relation::Operator::kEqual ||
+        condition.op > Relation::Operator::kMultipleOf) {
+      Add(field, ": the operator is unknown; give one that kernel.proto lists");
+    }
+    for (const Expression& side : condition.sides) {
+      CheckSide(field, side, scope);
+    }
   }
-  if (relation.op < Relation::Operator::kEqual ||
-      relation.op > Relation::Operator::kMultipleOf) {
-    Add(field, ": the operator is unknown; give one that kernel.proto lists");
-  }
-  for (const auto* side : {&relation.left, &relation.right}) {
-    for (const Relation::Term& term : *side) CheckTerm(field, term, scope);
+  for (const Condition& child : condition.children) {
+    CheckCondition(field, child, scope);
   }
 }
 
-void KernelFaults::CheckTerm(const std::string& field,
-                             const Relation::Term& term, Scope scope) {
-  if (term.coefficient < -kExpressionLimit ||
-      term.coefficient > kExpressionLimit) {
-    Add(field, ": coefficient ", term.coefficient,
-        " is out of range; give at most 2^52 either way");
-  }
-  for (const int32_t index : term.parameters) {
-    if (IsOutside(index, spec_.parameters.size())) {
-      Add(field, ": parameter number ", index, " does not exist; declare it");
-    }
-  }
-  if (scope == Scope::kParameters && !term.dimensions.empty()) {
-    Add(field,
-        ": names a dimension; it holds for parameters only, move it to "
-        "problem_predicates");
-  }
-  for (const int32_t index : term.dimensions) {
-    if (scope == Scope::kDevice) {
-      if (!IsOutside(index, kDeviceFacts)) continue;
-      Add(field, ": device fact number ", index,
-          " does not exist; use parameters and ", kComputeCapabilityName);
-    } else if (IsOutside(index, spec_.dimensions.size())) {
-      Add(field, ": dimension number ", index, " does not exist; declare it");
-    }
+void KernelFaults::CheckSide(const std::string& field, const Expression& side,
+                             Scope scope) {
+  const size_t before = size();
+  CheckNames(field, side, scope);
+  if (size() != before) return;
+  std::vector<int32_t> divisors;
+  CollectZeroDivisors(side, divisors);
+  CheckPositive(field, divisors);
+}
+
+void KernelFaults::CheckNames(const std::string& field, const Expression& side,
+                              Scope scope) {
+  switch (side.kind) {
+    case Expression::Kind::kConstant:
+      if (side.value >= -kExpressionLimit && side.value <= kExpressionLimit) {
+        return;
+      }
+      return Add(field, ": coefficient ", side.value,
+                 " is out of range; give at most 2^51 either way");
+    case Expression::Kind::kParameter:
+      if (IsOutside(static_cast<int32_t>(side.value),
+                    spec_.parameters.size())) {
+        Add(field, ": parameter number ", side.value,
+            " does not exist; declare it");
+      } else if (scope == Scope::kProblem) {
+        Add(field, ": names parameter '",
+            spec_.parameters[static_cast<size_t>(side.value)].name,
+            "'; a precondition is for all configurations, move it to "
+            "problem_predicates");
+      }
+      return;
+    case Expression::Kind::kDimension:
+      if (scope == Scope::kParameters) {
+        Add(field,
+            ": names a dimension; it holds for parameters only, move it to "
+            "problem_predicates");
+      } else if (scope == Scope::kDevice) {
+        if (!IsOutside(static_cast<int32_t>(side.value), kDeviceFacts)) return;
+        Add(field, ": device fact number ", side.value,
+            " does not exist; use parameters and ", kComputeCapabilityName);
+      } else if (IsOutside(static_cast<int32_t>(side.value),
+                           spec_.dimensions.size())) {
+        Add(field, ": dimension number ", side.value,
+            " does not exist; declare it");
+      }
+      return;
+    case Expression::Kind::kSumOver:
+    case Expression::Kind::kCausalBlocks:
+      return Add(field,
+                 ": has sum_over or causal_blocks, which are for mappings and "
+                 "sizes; compare dimensions and parameters");
+    default:
+      for (const Expression& child : side.children) {
+        CheckNames(field, child, scope);
+      }
   }
 }
 
@@ -156,7 +188,8 @@ bool KernelFaults::CanBeZero(const Expression& expression,
     }
     return true;
   }
-  if (expression.kind == Expression::Kind::kSum) {
+  if (expression.kind == Expression::Kind::kSum ||
+      expression.kind == Expression::Kind::kMax) {
     std::vector<int32_t> of_terms;
     for (const Expression& term : expression.children) {
       // Divisors matter even where another term keeps the sum positive.

@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "model/kernel/condition.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/relation.h"
 
 namespace wavetune {
 
@@ -31,8 +31,9 @@ bool IsIdentifier(absl::string_view name, bool underscore = false);
 
 class KernelFaults {
  public:
-  // What Relation::Term::dimensions may hold beside parameters.
-  enum class Scope { kParameters, kDimensions, kDevice };
+  // What a condition may name: parameters, and in kDimensions dimensions, in
+  // kDevice DeviceFacts; kProblem: dimensions alone.
+  enum class Scope { kParameters, kDimensions, kDevice, kProblem };
 
   // `spec` must outlive this.
   explicit KernelFaults(const KernelSpec& spec) : spec_(spec) {}
@@ -54,8 +55,9 @@ class KernelFaults {
   // A kernel is its folder: nothing outside enters its fingerprint.
   void CheckSource(const std::string& field, const std::string& source);
 
-  void CheckRelation(const std::string& field, const Relation& relation,
-                     Scope scope);
+  // Checks what a condition names, and that it can be evaluated.
+  void CheckCondition(const std::string& field, const Condition& condition,
+                      Scope scope);
 
   // Divisors and factors of a grid are at least 1.
   void CheckPositive(const std::string& field,
@@ -74,8 +76,9 @@ class KernelFaults {
                                 const Expression& expression);
 
  private:
-  void CheckTerm(const std::string& field, const Relation::Term& term,
-                 Scope scope);
+  void CheckSide(const std::string& field, const Expression& side, Scope scope);
+  void CheckNames(const std::string& field, const Expression& side,
+                  Scope scope);
   bool CanBeZero(int32_t parameter) const;
   // Whether a parameter that can be 0 makes the expression 0, or divides in
   // it; appends those parameters.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,7 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/kernel/fold.h"
+#include "model/kernel/condition.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/relation_proof.h"
 
@@ -24,18 +26,25 @@ constexpr size_t kMaxFaultsNamed = 8;
 
 // Returns the highest parameter that a constraint mentions, -1 for none, and
 // `size` (which no configuration reaches) if it mentions anything else.
-int LastParameter(const Relation& constraint, int size) {
+int LastParameter(const Condition& constraint, int size) {
+  std::vector<int32_t> dimensions;
+  CollectDimensions(constraint, dimensions);
+  if (!dimensions.empty()) return size;
+  std::vector<int32_t> parameters;
+  CollectParameters(constraint, parameters);
   int last = -1;
-  for (const auto* side : {&constraint.left, &constraint.right}) {
-    for (const Relation::Term& term : *side) {
-      if (!term.dimensions.empty()) return size;
-      for (const int32_t index : term.parameters) {
-        if (index < 0 || index >= size) return size;
-        last = std::max(last, static_cast<int>(index));
-      }
-    }
+  for (const int32_t index : parameters) {
+    if (index < 0 || index >= size) return size;
+    last = std::max(last, static_cast<int>(index));
   }
   return last;
+}
+
+// Whether the manifest's explicit list, if it has one, has the configuration.
+bool IsListed(const KernelSpec& spec, const Configuration& configuration) {
+  return spec.configurations.empty() ||
+         std::find(spec.configurations.begin(), spec.configurations.end(),
+                   configuration) != spec.configurations.end();
 }
 
 class Enumerator {
@@ -44,7 +53,7 @@ class Enumerator {
       : spec_(spec), size_(static_cast<int>(spec.parameters.size())) {
     // The last entry holds constraints that nothing can fulfil.
     by_last_.resize(static_cast<size_t>(size_) + 1);
-    for (const Relation& constraint : spec.constraints) {
+    for (const Condition& constraint : spec.constraints) {
       const int last = std::max(0, LastParameter(constraint, size_));
       by_last_[static_cast<size_t>(last)].push_back(&constraint);
     }
@@ -52,19 +61,32 @@ class Enumerator {
 
   KernelSpace Run() {
     if (size_ > 0 && size_ <= kMaxParameters && by_last_.back().empty()) {
-      Visit(0);
+      if (spec_.configurations.empty()) {
+        Visit(0);
+      } else {
+        TakeListed();
+      }
     }
     return std::move(result_);
   }
 
  private:
+  void TakeListed() {
+    std::copy_if(
+        spec_.configurations.begin(), spec_.configurations.end(),
+        std::back_inserter(result_.configurations),
+        [this](const Configuration& listed) { return InSpace(spec_, listed); });
+    result_.count = static_cast<int64_t>(result_.configurations.size());
+  }
+
   // Returns false when the search is over.
   bool Visit(int depth) {
     if (depth == size_) {
-      result_.configurations.emplace_back(
-          absl::MakeConstSpan(values_.data(), static_cast<size_t>(size_)));
-      return static_cast<int64_t>(result_.configurations.size()) <=
-             kMaxConfigurations;
+      if (++result_.count <= kMaxConfigurations + 1) {
+        result_.configurations.emplace_back(
+            absl::MakeConstSpan(values_.data(), static_cast<size_t>(size_)));
+      }
+      return true;
     }
     const auto index = static_cast<size_t>(depth);
     for (const int64_t value : spec_.parameters[index].values) {
@@ -82,14 +104,14 @@ class Enumerator {
     if (by_last_[index].empty()) return true;
     const Configuration partial(absl::MakeConstSpan(values_.data(), index + 1));
     return std::all_of(by_last_[index].begin(), by_last_[index].end(),
-                       [&partial](const Relation* constraint) {
+                       [&partial](const Condition* constraint) {
                          return Holds(*constraint, ProblemView(), partial);
                        });
   }
 
   const KernelSpec& spec_;
   const int size_;
-  std::vector<std::vector<const Relation*>> by_last_;
+  std::vector<std::vector<const Condition*>> by_last_;
   std::array<int64_t, kMaxParameters> values_{};
   int64_t visited_ = 0;
   KernelSpace result_;
@@ -137,8 +159,9 @@ bool InSpace(const KernelSpec& spec, const Configuration& configuration) {
       return false;
     }
   }
-  return std::all_of(spec.constraints.begin(), spec.constraints.end(),
-                     [&](const Relation& constraint) {
+  return IsListed(spec, configuration) &&
+         std::all_of(spec.constraints.begin(), spec.constraints.end(),
+                     [&](const Condition& constraint) {
                        return LastParameter(constraint, size) < size &&
                               Holds(constraint, ProblemView(), configuration);
                      });
@@ -157,21 +180,31 @@ bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
       if (!InRange(dimension, extent)) return false;
     }
   }
-  return std::all_of(
-      spec.problem_predicates.begin(), spec.problem_predicates.end(),
-      [&](const Relation& predicate) {
-        return Holds(predicate, problem, configuration, repeated);
-      });
+  const auto holds = [&](const Condition& condition) {
+    return Holds(condition, problem, configuration, repeated);
+  };
+  return std::all_of(spec.preconditions.begin(), spec.preconditions.end(),
+                     holds) &&
+         std::all_of(spec.problem_predicates.begin(),
+                     spec.problem_predicates.end(), holds);
+}
+
+std::vector<Relation> ProblemRelations(const KernelSpec& spec,
+                                       const Configuration& configuration) {
+  std::vector<Condition> conditions = spec.preconditions;
+  conditions.insert(conditions.end(), spec.problem_predicates.begin(),
+                    spec.problem_predicates.end());
+  return FoldConditions(conditions, configuration);
 }
 
 bool IsLegalForEveryProblem(const KernelSpec& spec,
                             const Configuration& configuration) {
-  return std::all_of(
-      spec.problem_predicates.begin(), spec.problem_predicates.end(),
-      [&](const Relation& predicate) {
-        return AlwaysHolds(FoldRelation(predicate, configuration),
-                           spec.dimensions);
-      });
+  const std::vector<Relation> folded =
+      FoldConditions(spec.problem_predicates, configuration);
+  return std::all_of(folded.begin(), folded.end(),
+                     [&](const Relation& relation) {
+                       return AlwaysHolds(relation, spec.dimensions);
+                     });
 }
 
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {

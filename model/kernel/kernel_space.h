@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "model/kernel/relation.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
@@ -27,6 +28,7 @@ struct KernelSpace {
   // In lexicographic order of the parameters' value indices; at most
   // kMaxConfigurations + 1.
   std::vector<Configuration> configurations;
+  int64_t count = 0;  // Of all, also of those beyond.
   // False: the search was given up, the space may be larger.
   bool complete = true;
 };
@@ -63,7 +65,14 @@ bool InSpace(const KernelSpec& spec, const Configuration& configuration);
 bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
              const ProblemView& problem);
 
-// Returns whether `configuration` is legal for every problem in range. Decided
+// Returns what a problem must fulfil for `configuration` to run it, as
+// relations over dimensions: preconditions, then predicates, each once. Cannot
+// fail.
+std::vector<Relation> ProblemRelations(const KernelSpec& spec,
+                                       const Configuration& configuration);
+
+// Returns whether `configuration` is legal for every problem that meets the
+// preconditions. Decided
 // from the predicates' structure, never by trying problems, and so for certain
 // only (model/kernel/relation_proof.h). A predicate that is true for a subtler
 // reason counts as not met.

@@ -55,4 +55,14 @@ int KernelSpec::ArgumentIndex(const std::string& wanted) const {
   return IndexByName(arguments, wanted);
 }
 
+int KernelSpec::RepeatedDimensionOf(const Argument& argument) const {
+  if (argument.role != ArgumentRole::kInput || !IsInteger(argument.type)) {
+    return -1;
+  }
+  const int dimension = DimensionIndex(argument.name);
+  return dimension >= 0 && dimensions[static_cast<size_t>(dimension)].repeated
+             ? dimension
+             : -1;
+}
+
 }  // namespace wavetune

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "model/kernel/argument.h"
+#include "model/kernel/condition.h"
 #include "model/kernel/mapping.h"
-#include "model/kernel/relation.h"
 #include "model/kernel/wave_form.h"
 #include "model/kernel/weighted_problem.h"
 #include "wavetune/configuration.h"
@@ -83,18 +83,19 @@ struct Implementation {
   std::vector<std::string> sources;
   std::string entry;
   std::vector<std::string> compile_options;
-  std::optional<Expression> block_size;  // Work items per block.
-  std::optional<Expression> blocks;      // Blocks; absent: the mapping's tiles.
+  // Both along x, y and z; sides that are not there are 1.
+  std::vector<Expression> block_size;             // Work items per block.
+  std::vector<Expression> blocks;                 // Empty: the mapping's tiles.
   std::optional<Expression> shared_memory_bytes;  // Dynamic.
   std::optional<Expression> cluster_size;  // Blocks per cluster, along x;
                                            // absent: no clusters.
-  std::vector<Relation> persistent_if;  // Over parameters. Where all hold, no
-                                        // more blocks are launched than are
-                                        // resident at once; empty: never.
-  std::vector<TensorMap> tensor_maps;   // In the order they are passed in.
-  // Over parameters and facts of the device: Term::dimensions holds DeviceFact
+  std::vector<Condition> persistent_if;  // Over parameters. Where all hold, no
+                                         // more blocks are launched than are
+                                         // resident at once; empty: never.
+  std::vector<TensorMap> tensor_maps;    // In the order they are passed in.
+  // Over parameters and facts of the device: kDimension holds DeviceFact
   // numbers. model/kernel/device_space.h evaluates them.
-  std::vector<Relation> device_predicates;
+  std::vector<Condition> device_predicates;
   std::vector<VendorBaseline> vendor_baselines;
 };
 
@@ -120,8 +121,13 @@ struct KernelSpec {
   std::vector<Dimension> dimensions;
   std::vector<Specialisation> specialisations;  // Empty: one, unnamed.
   std::vector<Parameter> parameters;
-  std::vector<Relation> constraints;
-  std::vector<Relation> problem_predicates;
+  std::vector<Condition> constraints;  // Over parameters.
+  // What a problem must fulfil: for any configuration (over dimensions), and
+  // for a certain one (over dimensions and parameters).
+  std::vector<Condition> preconditions;
+  std::vector<Condition> problem_predicates;
+  std::vector<Configuration> configurations;  // The space has these alone;
+                                              // empty: all combinations.
   Mapping mapping;
   WaveForm wave_form = WaveForm::kSum;
   std::vector<Implementation> implementations;
@@ -151,6 +157,10 @@ struct KernelSpec {
   int DimensionIndex(const std::string& wanted) const;
   int ParameterIndex(const std::string& wanted) const;
   int ArgumentIndex(const std::string& wanted) const;
+
+  // Returns the repeated dimension whose elements an argument holds: an integer
+  // input that is named as it. Else -1.
+  int RepeatedDimensionOf(const Argument& argument) const;
 };
 
 }  // namespace wavetune

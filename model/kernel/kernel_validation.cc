@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -41,7 +42,7 @@ class Validator {
     CheckDimensions();
     CheckParameters();
     CheckSpecialisations();
-    const bool relations_are_sound = CheckRelations();
+    const bool relations_are_sound = CheckConditions();
     CheckMappings();
     const bool sizes_are_sound = CheckImplementations(spec_, faults_);
     CheckArguments();
@@ -115,7 +116,7 @@ class Validator {
       }
       if (dimension.max > kExpressionLimit) {
         Add("dimensions: '", dimension.name, "' has max ", dimension.max,
-            "; give at most 2^52");
+            "; give at most 2^51");
       }
     }
     if (repeated > 1) {
@@ -171,18 +172,20 @@ class Validator {
   }
 
   // Returns whether every relation can be evaluated.
-  bool CheckRelations() {
+  bool CheckConditions() {
     const size_t before = faults_.size();
-    for (size_t i = 0; i < spec_.constraints.size(); ++i) {
-      faults_.CheckRelation(absl::StrCat("constraints[", i, "]"),
-                            spec_.constraints[i],
-                            KernelFaults::Scope::kParameters);
-    }
-    for (size_t i = 0; i < spec_.problem_predicates.size(); ++i) {
-      faults_.CheckRelation(absl::StrCat("problem_predicates[", i, "]"),
-                            spec_.problem_predicates[i],
-                            KernelFaults::Scope::kDimensions);
-    }
+    const auto check = [this](absl::string_view field,
+                              const std::vector<Condition>& conditions,
+                              KernelFaults::Scope scope) {
+      for (size_t i = 0; i < conditions.size(); ++i) {
+        faults_.CheckCondition(absl::StrCat(field, "[", i, "]"), conditions[i],
+                               scope);
+      }
+    };
+    check("constraints", spec_.constraints, KernelFaults::Scope::kParameters);
+    check("preconditions", spec_.preconditions, KernelFaults::Scope::kProblem);
+    check("problem_predicates", spec_.problem_predicates,
+          KernelFaults::Scope::kDimensions);
     return faults_.size() == before;
   }
 
@@ -235,20 +238,62 @@ class Validator {
             "' is malformed; use [A-Za-z_][A-Za-z0-9_]*");
       }
       faults_.CheckUnique("arguments", argument.name, seen);
-      faults_.CheckExpression(
-          absl::StrCat(
-              "arguments: '", argument.name, "': ",
-              argument.role == ArgumentRole::kScalar ? "value" : "elements"),
-          argument.size, argument.role != ArgumentRole::kScalar);
-      has_output |= argument.role == ArgumentRole::kOutput;
-      if (argument.cold && argument.role != ArgumentRole::kInput) {
-        Add("arguments: '", argument.name,
-            "' is cold but no input; only inputs are rotated");
-      }
+      CheckArgument(argument);
+      has_output |= HoldsResults(argument);
     }
     if (!replay_only && !has_output) {
       Add("arguments: there is no output; declare the buffer that the kernel "
-          "writes");
+          "writes OUTPUT or INOUT");
+    }
+  }
+
+  void CheckArgument(const Argument& argument) {
+    const std::string prefix = absl::StrCat("arguments: '", argument.name, "'");
+    if (argument.role == ArgumentRole::kScalar) {
+      CheckScalar(prefix, argument);
+    } else {
+      faults_.CheckExpression(prefix + ": elements", argument.size);
+    }
+    if (argument.cold && !HoldsValues(argument)) {
+      Add(prefix,
+          " is cold but no input; only inputs and in-out buffers are "
+          "rotated");
+    }
+    if (argument.below.has_value()) CheckBelow(prefix, argument);
+  }
+
+  void CheckScalar(const std::string& prefix, const Argument& argument) {
+    if (!argument.number.has_value()) {
+      faults_.CheckExpression(prefix + ": value", argument.size,
+                              /*positive=*/false);
+      return;
+    }
+    if (IsInteger(argument.type)) {
+      Add(prefix, ": number: the type is ", ManifestTypeName(argument.type),
+          "; give value, or declare it FLOAT32");
+    }
+    // NaN is not.
+    if (!(std::abs(*argument.number) <= std::numeric_limits<float>::max())) {
+      Add(prefix, ": number: is ", *argument.number,
+          "; give a finite number that a float32 holds");
+    }
+  }
+
+  void CheckBelow(const std::string& prefix, const Argument& argument) {
+    faults_.CheckExpression(prefix + ": below", argument.below);
+    if (!IsInteger(argument.type)) {
+      Add(prefix, ": below: the type is ", ManifestTypeName(argument.type),
+          "; declare it INT32 or INT64, or remove below");
+    }
+    if (!HoldsValues(argument)) {
+      Add(prefix, ": below: the ", RoleName(argument.role),
+          " has no values before a launch; declare it INPUT or INOUT, or "
+          "remove below");
+    }
+    if (spec_.RepeatedDimensionOf(argument) >= 0) {
+      Add(prefix,
+          ": below: it is named as the repeated dimension and holds its "
+          "elements; rename it, or remove below");
     }
   }
 
@@ -307,13 +352,18 @@ class Validator {
     const KernelSpace space = EnumerateSpace(spec_);
     const auto size = static_cast<int64_t>(space.configurations.size());
     if (!space.complete || size > kMaxConfigurations) {
-      Add("parameters: the space has more than ", kMaxConfigurations,
-          " configurations, or takes too long to enumerate; give fewer values "
-          "or more constraints");
+      Add("parameters: the space has ", space.complete ? "" : "more than ",
+          space.count, " configurations, of which at most ", kMaxConfigurations,
+          " can be enumerated; give fewer values (powers of two in the place "
+          "of each number), more requirements, or a list of configurations");
     } else if (size == 0) {
       Add("constraints: no configuration fulfils them; relax one");
     }
+    CheckConfigurations();
     CheckDefault();
+    CheckForm("preconditions", spec_.preconditions, {Configuration()});
+    CheckForm("problem_predicates", spec_.problem_predicates,
+              space.configurations);
     if (sizes_are_sound) {
       CheckImplementationsIn(space.configurations, spec_, faults_);
     }
@@ -325,6 +375,47 @@ class Validator {
       Add("problem_predicates: no configuration is legal for every problem; "
           "give a parameter a value that needs nothing of the problem, for "
           "example a vector width of 1");
+    }
+  }
+
+  // Configurations of an explicit list are distinct and have declared values;
+  // constraints may leave some out.
+  void CheckConfigurations() {
+    std::set<Configuration> seen;
+    KernelSpec unconstrained = spec_;
+    unconstrained.constraints.clear();
+    unconstrained.configurations.clear();
+    for (size_t i = 0; i < spec_.configurations.size(); ++i) {
+      const Configuration& listed = spec_.configurations[i];
+      if (!InSpace(unconstrained, listed)) {
+        Add("configurations[", i, "]: '", FormatConfiguration(spec_, listed),
+            "' has a value that its parameter does not declare; add it there");
+      }
+      if (!seen.insert(listed).second) {
+        Add("configurations[", i, "]: '", FormatConfiguration(spec_, listed),
+            "' is there twice; remove one");
+      }
+    }
+  }
+
+  // What decisions evaluate are relations between sums of products.
+  void CheckForm(absl::string_view field,
+                 const std::vector<Condition>& conditions,
+                 absl::Span<const Configuration> space) {
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      const auto broken = std::find_if(
+          space.begin(), space.end(), [&](const Configuration& configuration) {
+            return !FoldCondition(conditions[i], configuration).has_value();
+          });
+      if (broken == space.end()) continue;
+      Add(field, "[", i, "]: ",
+          broken->size() == 0
+              ? ""
+              : absl::StrCat("at ", FormatConfiguration(spec_, *broken), " "),
+          "it has an 'or' between dimensions, or a quotient, remainder, "
+          "minimum "
+          "or maximum of dimensions; write relations between sums of products "
+          "of dimensions (or … % … == 0) that all hold");
     }
   }
 

@@ -263,13 +263,13 @@ std::vector<SpecFault> ImplementationFaults() {
       {"NoEntry", [](KernelSpec& s) { s.implementations[0].entry = ""; },
        "'opencl': entry: '' is no function name"},
       {"NoGroupSize",
-       [](KernelSpec& s) { s.implementations[0].block_size.reset(); },
+       [](KernelSpec& s) { s.implementations[0].block_size.clear(); },
        "'opencl': block_size: is missing"},
       {"GroupSizeOfADimension",
-       [](KernelSpec& s) { s.implementations[0].block_size = Dim(0); },
+       [](KernelSpec& s) { s.implementations[0].block_size = {Dim(0)}; },
        "block_size: names a dimension"},
       {"GroupsOfAnUnknownParameter",
-       [](KernelSpec& s) { s.implementations[0].blocks = Par(9); },
+       [](KernelSpec& s) { s.implementations[0].blocks = {Par(9)}; },
        "blocks: parameter number 9 does not exist"},
       {"CorrectnessMissing", [](KernelSpec& s) { s.correctness.reset(); },
        "correctness: is missing"},
@@ -299,6 +299,53 @@ std::vector<SpecFault> ArgumentAndProblemFaults() {
        "arguments: 'a': elements: constant 0"},
       {"ColdOutput", [](KernelSpec& s) { s.arguments[2].cold = true; },
        "arguments: 'c' is cold but no input"},
+      {"ColdWorkspace",
+       [](KernelSpec& s) { s.arguments[1].role = ArgumentRole::kWorkspace; },
+       "arguments: 'b' is cold but no input; only inputs and in-out buffers "
+       "are "
+       "rotated"},
+      {"NumberOfAnInteger",
+       [](KernelSpec& s) { s.arguments[3].number = 0.125; },
+       "arguments: 'm': number: the type is INT32; give value, or declare it "
+       "FLOAT32"},
+      {"NumberThatIsNone",
+       [](KernelSpec& s) {
+         s.arguments[3].type = ElementType::kFloat32;
+         s.arguments[3].number = NAN;
+       },
+       "arguments: 'm': number: is nan; give a finite number that a float32 "
+       "holds"},
+      {"NumberOutOfRange",
+       [](KernelSpec& s) {
+         s.arguments[3].type = ElementType::kFloat32;
+         s.arguments[3].number = 1e39;
+       },
+       "arguments: 'm': number: is 1e+39"},
+      {"BoundOfFloats", [](KernelSpec& s) { s.arguments[0].below = Dim(0); },
+       "arguments: 'a': below: the type is FLOAT32; declare it INT32 or INT64, "
+       "or remove below"},
+      {"BoundOfAnOutput",
+       [](KernelSpec& s) {
+         s.arguments[2].type = ElementType::kInt32;
+         s.arguments[2].below = Dim(0);
+       },
+       "arguments: 'c': below: the output has no values before a launch; "
+       "declare it INPUT or INOUT, or remove below"},
+      {"BoundThatIsNoExpression",
+       [](KernelSpec& s) {
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].below = Expression::Product({});
+       },
+       "arguments: 'a': below: is empty"},
+      {"BoundOfTheRepeatedDimension",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].name = s.dimensions[0].name;
+         s.arguments[0].below = Dim(1);
+       },
+       "below: it is named as the repeated dimension and holds its elements; "
+       "rename it, or remove below"},
       {"NoOutput",
        [](KernelSpec& s) { s.arguments[2].role = ArgumentRole::kInput; },
        "arguments: there is no output"},

@@ -28,10 +28,35 @@ namespace wavetune {
 struct Implementation;
 struct KernelSpec;
 
-// The shape of a launch; one-dimensional.
+// Blocks of a grid, or work items of a block, along x, y and z.
+struct LaunchExtent {
+  // A number alone is so many along x.
+  // NOLINTNEXTLINE(google-explicit-constructor): one-dimensional is the rule.
+  LaunchExtent(int64_t along_x = 1, int64_t along_y = 1, int64_t along_z = 1)
+      : x(along_x), y(along_y), z(along_z) {}
+
+  // Returns the product; kOverLimit beyond kExpressionLimit.
+  int64_t Total() const;
+  bool IsLine() const { return y == 1 && z == 1; }
+
+  int64_t x;
+  int64_t y;
+  int64_t z;
+
+  friend bool operator==(const LaunchExtent&, const LaunchExtent&) = default;
+};
+
+// Returns whether a CUDA grid may have these blocks: up to 2^31 - 1 along x,
+// 65,535 along y and z, on every compute capability since 3.0.
+bool FitsGrid(const LaunchExtent& blocks);
+
+// Returns "36", or "4 x 9" where it is no line.
+std::string FormatExtent(const LaunchExtent& extent);
+
+// The shape of a launch.
 struct LaunchShape {
-  int64_t blocks = 1;  // A multiple of the cluster size.
-  int64_t block_size = 1;
+  LaunchExtent blocks;  // With clusters a line, and a multiple of their size.
+  LaunchExtent block_size;
   int64_t shared_bytes = 0;  // Dynamic.
   int64_t cluster_size = 1;  // 1: launched without the attribute.
   bool persistent = false;   // Launches no more blocks than are resident.
@@ -41,9 +66,9 @@ struct LaunchShape {
 
 // Expressions and relations name no parameter.
 struct LaunchDescriptor {
-  std::string entry;  // The kernel function.
-  Expression blocks;
-  int64_t block_size = 1;
+  std::string entry;               // The kernel function.
+  std::vector<Expression> blocks;  // Along x, y and z; one to three.
+  LaunchExtent block_size;
   Expression shared_bytes = Expression::Constant(0);
   int64_t cluster_size = 1;
   bool persistent = false;
@@ -74,9 +99,9 @@ bool IsConstant(const Expression& expression);
 int64_t CapacityOf(const LaunchShape& shape, int64_t multiprocessors,
                    int64_t blocks_per_multiprocessor, int64_t clusters);
 
-// Returns how many blocks are launched: of a persistent kernel at most
-// `resident_blocks`.
-int64_t BlocksToLaunch(const LaunchShape& shape, int64_t resident_blocks);
+// Returns the blocks that are launched: of a persistent kernel, whose blocks
+// are a line, at most `resident_blocks`.
+LaunchExtent BlocksToLaunch(const LaunchShape& shape, int64_t resident_blocks);
 
 }  // namespace wavetune
 

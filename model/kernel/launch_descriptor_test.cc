@@ -45,7 +45,7 @@ class LaunchDescriptorTest : public ::testing::Test {
          .op = Relation::Operator::kGreater,
          .right = {{.coefficient = 0}}}};
     cuda_.entry = "kernel";
-    cuda_.block_size = Expression::Constant(128);
+    cuda_.block_size = {Expression::Constant(128)};
     cuda_.cluster_size = cluster;
     cuda_.shared_memory_bytes =
         Expression::Product({Expression::Constant(100), block});
@@ -82,7 +82,7 @@ TEST_F(LaunchDescriptorTest, OnlyTheProblemIsLeftOpen) {
                                                        .cluster_size = 2,
                                                        .persistent = true}));
   EXPECT_EQ(ShapeOf(launch, {1, 1}).blocks, 2);
-  EXPECT_FALSE(IsConstant(launch.blocks));
+  EXPECT_FALSE(IsConstant(launch.blocks[0]));
   EXPECT_TRUE(IsConstant(launch.shared_bytes));
 }
 
@@ -106,8 +106,43 @@ TEST_F(LaunchDescriptorTest, EverythingIsAMultipleOfOne) {
 }
 
 TEST_F(LaunchDescriptorTest, GroupsOfTheManifestGoBeforeTheMappings) {
-  cuda_.blocks = Expression::Constant(7);
+  cuda_.blocks = {Expression::Constant(7)};
   EXPECT_EQ(ShapeOf(Describe({64, 1, 1}), {1000, 512}).blocks, 7);
+}
+
+TEST_F(LaunchDescriptorTest, AGridAndABlockMayHaveThreeSides) {
+  const Expression n = Expression::OfDimension(0);
+  const Expression block = Expression::OfParameter(0);
+  cuda_.cluster_size.reset();
+  cuda_.block_size = {Expression::Constant(32), Expression::OfParameter(1)};
+  cuda_.blocks = {Expression::CeilDiv({n}, {block}), Expression::OfDimension(1),
+                  Expression::Constant(3)};
+  const LaunchDescriptor launch = Describe({64, 4, 0});
+  const LaunchShape shape = ShapeOf(launch, {1000, 5});
+  EXPECT_EQ(shape.block_size, (LaunchExtent{32, 4}));
+  EXPECT_EQ(shape.blocks, (LaunchExtent{16, 5, 3}));
+  EXPECT_EQ(shape.blocks.Total(), 240);
+  EXPECT_EQ(BlocksToLaunch(shape, 10), shape.blocks);
+}
+
+TEST(LaunchExtentTest, IsWrittenAsItIsDeclared) {
+  EXPECT_EQ(FormatExtent(36), "36");
+  EXPECT_EQ(FormatExtent({4, 9}), "4 x 9");
+  EXPECT_EQ(FormatExtent({4, 1, 9}), "4 x 1 x 9");
+}
+
+TEST(LaunchExtentTest, TheProductOfLongSidesSaturates) {
+  EXPECT_EQ(LaunchExtent(kExpressionLimit, kExpressionLimit, 2).Total(),
+            kOverLimit);
+  EXPECT_EQ(LaunchExtent(kExpressionLimit, 2, 1).Total(), kOverLimit);
+  EXPECT_EQ(LaunchExtent(kExpressionLimit, 1, 1).Total(), kExpressionLimit);
+}
+
+TEST(LaunchExtentTest, AGridIsShorterAlongYAndZ) {
+  EXPECT_TRUE(FitsGrid({(int64_t{1} << 31) - 1, 65535, 65535}));
+  EXPECT_FALSE(FitsGrid(int64_t{1} << 31));
+  EXPECT_FALSE(FitsGrid({1, 65536}));
+  EXPECT_FALSE(FitsGrid({1, 1, 65536}));
 }
 
 TEST_F(LaunchDescriptorTest, AMapHasItsNumbers) {
@@ -135,14 +170,28 @@ TEST_F(LaunchDescriptorTest, SaysWhatTheHardwareCannotMap) {
 TEST(ScalarBytesTest, AreTheValueInItsType) {
   Argument argument{.name = "n", .type = ElementType::kInt32};
   int32_t narrow = 0;
-  std::memcpy(&narrow, ScalarBytes(argument, 77)->data(), 4);
+  const auto bytes = [&argument](int64_t value) {
+    argument.size = Expression::Constant(value);
+    return ScalarBytes(argument, ProblemView(), Configuration());
+  };
+  std::memcpy(&narrow, bytes(77)->data(), 4);
   EXPECT_EQ(narrow, 77);
-  EXPECT_EQ(ScalarBytes(argument, -(int64_t{1} << 31) - 1).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(ScalarBytes(argument, int64_t{1} << 31).status().code(),
+  EXPECT_EQ(bytes(int64_t{1} << 31).status().code(),
             absl::StatusCode::kFailedPrecondition);
   argument.type = ElementType::kBfloat16;
-  EXPECT_EQ(*ScalarBytes(argument, 1), std::string("\x80\x3f", 2));
+  EXPECT_EQ(*bytes(1), std::string("\x80\x3f", 2));
+}
+
+TEST(ScalarBytesTest, ANumberNeedsNoProblem) {
+  Argument argument{
+      .name = "scale", .type = ElementType::kFloat32, .number = 0.125};
+  float scale = 0;
+  std::memcpy(&scale,
+              ScalarBytes(argument, ProblemView(), Configuration())->data(), 4);
+  EXPECT_EQ(scale, 0.125f);
+  argument.type = ElementType::kBfloat16;
+  EXPECT_EQ(*ScalarBytes(argument, ProblemView(), Configuration()),
+            std::string("\x00\x3e", 2));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/types/span.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/relation.h"
 
@@ -29,10 +30,9 @@ bool Mentions(const Relation& predicate, int32_t dimension) {
 // Moves one extent of a problem for one predicate.
 class Mover {
  public:
-  Mover(const KernelSpec& spec, const Configuration& configuration,
-        const Relation& predicate, const ExtentRange& range, Problem& problem)
-      : configuration_(configuration),
-        predicate_(predicate),
+  Mover(const KernelSpec& spec, const Relation& predicate,
+        const ExtentRange& range, Problem& problem)
+      : predicate_(predicate),
         range_(range),
         problem_(problem),
         repeated_(RepeatedDimensionOf(spec)),
@@ -58,7 +58,7 @@ class Mover {
     extent_ = extent;
     ProblemView view = problem_.View();
     if (range_.element >= 0) view.repeated = absl::MakeConstSpan(&extent_, 1);
-    return wavetune::Holds(relation, view, configuration_, repeated_);
+    return wavetune::Holds(relation, view, repeated_);
   }
 
   bool Met(int64_t extent) { return Holds(predicate_, extent); }
@@ -99,10 +99,9 @@ class Mover {
   int64_t Stride() {
     int64_t divisor = 1;
     // The right side by its value: the smallest d with `right <= d`.
-    Relation bound{
-        .left = predicate_.right,
-        .op = Relation::Operator::kLessOrEqual,
-        .right = {{.coefficient = 1, .parameters = {}, .dimensions = {}}}};
+    Relation bound{.left = predicate_.right,
+                   .op = Relation::Operator::kLessOrEqual,
+                   .right = {{.coefficient = 1, .dimensions = {}}}};
     int64_t low = 0;
     int64_t high = kDefaultMaxExtent;
     const int64_t extent = extent_;
@@ -122,7 +121,6 @@ class Mover {
                                              (value % divisor) % divisor),
                         divisor);
     };
-    for (const int32_t index : term.parameters) multiply(configuration_[index]);
     for (const int32_t index : term.dimensions) {
       if (index == range_.dimension) {
         ++seen;
@@ -159,7 +157,6 @@ class Mover {
     return {low};
   }
 
-  const Configuration& configuration_;
   const Relation& predicate_;
   const ExtentRange& range_;
   Problem& problem_;
@@ -169,14 +166,13 @@ class Mover {
 
 // Moves what it takes for one predicate; all elements of a repeated dimension
 // move together.
-bool Meet(const KernelSpec& spec, const Configuration& configuration,
-          const Relation& predicate, const std::vector<ExtentRange>& ranges,
-          Problem& problem) {
+bool Meet(const KernelSpec& spec, const Relation& predicate,
+          const std::vector<ExtentRange>& ranges, Problem& problem) {
   const int repeated = RepeatedDimensionOf(spec);
   for (const ExtentRange& range : ranges) {
     if (!Mentions(predicate, range.dimension)) continue;
-    Mover(spec, configuration, predicate, range, problem).Move();
-    if (Holds(predicate, problem.View(), configuration, repeated)) return true;
+    Mover(spec, predicate, range, problem).Move();
+    if (Holds(predicate, problem.View(), repeated)) return true;
   }
   return false;
 }
@@ -193,14 +189,15 @@ int RepeatedDimensionOf(const KernelSpec& spec) {
 bool MakeLegal(const KernelSpec& spec, const Configuration& configuration,
                const std::vector<ExtentRange>& ranges, Problem& problem) {
   const int repeated = RepeatedDimensionOf(spec);
+  const std::vector<Relation> predicates =
+      ProblemRelations(spec, configuration);
   for (int move = 0; move < kMaxMoves; ++move) {
     const auto broken = std::find_if(
-        spec.problem_predicates.begin(), spec.problem_predicates.end(),
-        [&](const Relation& predicate) {
-          return !Holds(predicate, problem.View(), configuration, repeated);
+        predicates.begin(), predicates.end(), [&](const Relation& predicate) {
+          return !Holds(predicate, problem.View(), repeated);
         });
-    if (broken == spec.problem_predicates.end()) return true;
-    if (!Meet(spec, configuration, *broken, ranges, problem)) return false;
+    if (broken == predicates.end()) return true;
+    if (!Meet(spec, *broken, ranges, problem)) return false;
   }
   return false;
 }

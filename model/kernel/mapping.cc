@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 namespace wavetune {
@@ -14,22 +15,48 @@ struct Element {
   int64_t extent = 0;
 };
 
+// What has no value; so has nothing that it is part of.
+constexpr int64_t kUndefined = std::numeric_limits<int64_t>::min();
+
 int64_t Clamp(int64_t value) {
   return std::clamp<int64_t>(value, 0, kExpressionLimit);
 }
 
-// Values of expressions are in [0, kOverLimit], and kOverLimit stays what it is
-// through products, quotients and sums.
+int64_t Saturate(int64_t value) {
+  return std::clamp(value, -kOverLimit, kOverLimit);
+}
+
+// Values of expressions are kUndefined or in [-kOverLimit, kOverLimit], and
+// kOverLimit stays what it is through products, quotients and sums.
 int64_t Multiply(int64_t a, int64_t b) {
+  if (a == kUndefined || b == kUndefined) return kUndefined;
   int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return kOverLimit;
-  return std::min(product, kOverLimit);
+  if (__builtin_mul_overflow(a, b, &product)) {
+    return (a < 0) == (b < 0) ? kOverLimit : -kOverLimit;
+  }
+  return Saturate(product);
 }
 
 // A denominator of 0 counts as 1.
 int64_t CeilQuotient(int64_t numerator, int64_t denominator) {
+  if (numerator == kUndefined || denominator == kUndefined) return kUndefined;
   if (denominator <= 1 || numerator > kExpressionLimit) return numerator;
+  if (numerator <= 0) return numerator / denominator;
   return (numerator + denominator - 1) / denominator;
+}
+
+// kExactDiv, kFloorDiv, kRemainder.
+int64_t Divide(Expression::Kind kind, int64_t numerator, int64_t denominator) {
+  if (numerator == kUndefined || denominator < 1) return kUndefined;
+  int64_t quotient = numerator / denominator;
+  int64_t remainder = numerator % denominator;
+  if (remainder < 0) {
+    --quotient;
+    remainder += denominator;
+  }
+  if (kind == Expression::Kind::kRemainder) return remainder;
+  if (kind == Expression::Kind::kExactDiv && remainder != 0) return kUndefined;
+  return quotient;
 }
 
 // Returns sum over i in [0, n) of floor((a * i + b) / m) by Euclid's scheme:
@@ -108,10 +135,25 @@ int64_t EvaluateSum(const Expression& expression, const ProblemView& problem,
                     const Element& element) {
   int64_t sum = 0;
   for (const Expression& term : expression.children) {
-    sum = std::min(sum + EvaluateAt(term, problem, configuration, element),
-                   kOverLimit);
+    const int64_t value = EvaluateAt(term, problem, configuration, element);
+    if (value == kUndefined) return kUndefined;
+    sum = Saturate(sum + value);
   }
   return sum;
+}
+
+int64_t EvaluateExtreme(const Expression& expression,
+                        const ProblemView& problem,
+                        const Configuration& configuration,
+                        const Element& element) {
+  const bool least = expression.kind == Expression::Kind::kMin;
+  int64_t extreme = least ? kOverLimit : -kOverLimit;
+  for (const Expression& child : expression.children) {
+    const int64_t value = EvaluateAt(child, problem, configuration, element);
+    if (value == kUndefined) return kUndefined;
+    extreme = least ? std::min(extreme, value) : std::max(extreme, value);
+  }
+  return extreme;
 }
 
 int64_t EvaluateSumOver(const Expression& expression,
@@ -119,9 +161,10 @@ int64_t EvaluateSumOver(const Expression& expression,
                         const Configuration& configuration) {
   int64_t sum = 0;
   for (const int64_t extent : problem.repeated) {
-    sum = std::min(sum + EvaluateAt(expression.children[0], problem,
-                                    configuration, {expression.value, extent}),
-                   kOverLimit);
+    const int64_t value = EvaluateAt(expression.children[0], problem,
+                                     configuration, {expression.value, extent});
+    if (value == kUndefined) return kUndefined;
+    sum = Saturate(sum + value);
   }
   return sum;
 }
@@ -140,7 +183,7 @@ int64_t EvaluateAt(const Expression& expression, const ProblemView& problem,
                    const Configuration& configuration, const Element& element) {
   switch (expression.kind) {
     case Expression::Kind::kConstant:
-      return Clamp(expression.value);
+      return std::clamp(expression.value, -kExpressionLimit, kExpressionLimit);
     case Expression::Kind::kDimension:
       if (expression.value == element.dimension) return Clamp(element.extent);
       return Clamp(problem.extents[static_cast<size_t>(expression.value)]);
@@ -163,6 +206,19 @@ int64_t EvaluateAt(const Expression& expression, const ProblemView& problem,
       return EvaluateCausal(expression, problem, configuration, element);
     case Expression::Kind::kSum:
       return EvaluateSum(expression, problem, configuration, element);
+    case Expression::Kind::kNegative:
+      return Multiply(-1, EvaluateAt(expression.children[0], problem,
+                                     configuration, element));
+    case Expression::Kind::kExactDiv:
+    case Expression::Kind::kFloorDiv:
+    case Expression::Kind::kRemainder:
+      return Divide(
+          expression.kind,
+          EvaluateAt(expression.children[0], problem, configuration, element),
+          EvaluateAt(expression.children[1], problem, configuration, element));
+    case Expression::Kind::kMin:
+    case Expression::Kind::kMax:
+      return EvaluateExtreme(expression, problem, configuration, element);
   }
   return 0;
 }
@@ -272,9 +328,25 @@ Expression Expression::Sum(std::vector<Expression> terms) {
       .kind = Kind::kSum, .value = 0, .split = 0, .children = std::move(terms)};
 }
 
+Expression Expression::Of(Kind kind, std::vector<Expression> children) {
+  return {
+      .kind = kind, .value = 0, .split = 0, .children = std::move(children)};
+}
+
 int64_t EvaluateOrOver(const Expression& expression, const ProblemView& problem,
                        const Configuration& configuration) {
-  return EvaluateAt(expression, problem, configuration, Element{});
+  return std::max<int64_t>(
+      0, EvaluateAt(expression, problem, configuration, Element{}));
+}
+
+std::optional<int64_t> EvaluateSigned(const Expression& expression,
+                                      const ProblemView& problem,
+                                      const Configuration& configuration,
+                                      int repeated_dimension, int64_t element) {
+  const int64_t value = EvaluateAt(expression, problem, configuration,
+                                   {repeated_dimension, element});
+  if (value == kUndefined) return std::nullopt;
+  return std::clamp(value, -kExpressionLimit, kExpressionLimit);
 }
 
 int64_t Evaluate(const Expression& expression, const ProblemView& problem,

@@ -38,6 +38,14 @@ struct Expression {
     kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv,
                         // parameter block_q, parameter block_kv
     kSum = 8,           // sum of children; never in a mapping
+    // The rest is for conditions and sizes, never for a mapping. Values may be
+    // negative on the way.
+    kNegative = 9,    // - children[0]
+    kExactDiv = 10,   // children[0] / children[1], without a remainder
+    kFloorDiv = 11,   // floor(children[0] / children[1])
+    kRemainder = 12,  // children[0] - children[1] * floor(that)
+    kMin = 13,        // least of children
+    kMax = 14,        // greatest of children
   };
   Kind kind = Kind::kConstant;
   int64_t value = 1;
@@ -54,13 +62,16 @@ struct Expression {
   static Expression CausalBlocks(int seq_q, int seq_kv, int block_q,
                                  int block_kv);
   static Expression Sum(std::vector<Expression> terms);
+  // kNegative to kMax, with their children in order.
+  static Expression Of(Kind kind, std::vector<Expression> children);
 
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-// Largest value that an expression takes; a product or sum beyond it saturates
-// here, so that overflow is never undefined.
-inline constexpr int64_t kExpressionLimit = int64_t{1} << 52;
+// Largest value that an expression takes, and largest extent; a product or sum
+// beyond it saturates here, so that overflow is never undefined. Decisions
+// divide exactly up to it (model/decide/exact_quotient.h).
+inline constexpr int64_t kExpressionLimit = int64_t{1} << 51;
 
 // What EvaluateOrOver says of a value that has saturated.
 inline constexpr int64_t kOverLimit = kExpressionLimit + 1;
@@ -68,8 +79,9 @@ inline constexpr int64_t kOverLimit = kExpressionLimit + 1;
 // Returns the value of `expression`, saturated to [0, kExpressionLimit]; what
 // has saturated stays there, also as part of a quotient. Extents must be >= 1
 // (elements of the repeated dimension >= 0), parameters >= 0 and their indices
-// valid (kernel_validation.h checks all of that). A divisor of 0 counts as 1.
-// Cannot fail. Cost: O(size of the tree), times the elements under kSumOver.
+// valid (kernel_validation.h checks all of that). A divisor of 0 of kCeilDiv
+// counts as 1; what EvaluateSigned has no value for is 0. Cannot fail. Cost:
+// O(size of the tree), times the elements under kSumOver.
 int64_t Evaluate(const Expression& expression, const ProblemView& problem,
                  const Configuration& configuration);
 
@@ -77,6 +89,16 @@ int64_t Evaluate(const Expression& expression, const ProblemView& problem,
 // says nothing.
 int64_t EvaluateOrOver(const Expression& expression, const ProblemView& problem,
                        const Configuration& configuration);
+
+// Returns the value, saturated at +-kExpressionLimit, or nothing where it has
+// none: kExactDiv with a remainder, or kExactDiv, kFloorDiv or kRemainder by 0
+// or less. `element` stands for the repeated dimension `repeated_dimension`
+// (-1: there is none).
+std::optional<int64_t> EvaluateSigned(const Expression& expression,
+                                      const ProblemView& problem,
+                                      const Configuration& configuration,
+                                      int repeated_dimension = -1,
+                                      int64_t element = 0);
 
 // rows = ceil(extent / tile), summed over a repeated dimension.
 struct RowAxis {

@@ -302,12 +302,10 @@ class Analyser {
     for (const Argument& argument : spec_.arguments) {
       CollectDimensions(argument.size, used);
     }
-    for (const Relation& relation : spec_.problem_predicates) {
-      for (const auto* side : {&relation.left, &relation.right}) {
-        for (const Relation::Term& term : *side) {
-          used.insert(used.end(), term.dimensions.begin(),
-                      term.dimensions.end());
-        }
+    for (const auto* conditions :
+         {&spec_.preconditions, &spec_.problem_predicates}) {
+      for (const Condition& condition : *conditions) {
+        CollectDimensions(condition, used);
       }
     }
     for (int32_t i = 0; i < static_cast<int32_t>(spec_.dimensions.size());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {
@@ -15,15 +17,11 @@ int64_t ClampBothWays(__int128 value) {
 
 // `element` stands for the repeated dimension.
 int64_t Sum(const std::vector<Relation::Term>& terms,
-            const ProblemView& problem, const Configuration& configuration,
-            int repeated_dimension, int64_t element) {
+            const ProblemView& problem, int repeated_dimension,
+            int64_t element) {
   int64_t sum = 0;
   for (const Relation::Term& term : terms) {
     int64_t product = ClampBothWays(term.coefficient);
-    for (const int32_t index : term.parameters) {
-      product =
-          ClampBothWays(static_cast<__int128>(product) * configuration[index]);
-    }
     for (const int32_t index : term.dimensions) {
       const int64_t extent = index == repeated_dimension
                                  ? element
@@ -63,16 +61,48 @@ bool Mentions(const std::vector<Relation::Term>& terms, int dimension) {
       });
 }
 
+std::string FormatTerms(const std::vector<Dimension>& dimensions,
+                        const std::vector<Relation::Term>& terms) {
+  std::vector<std::string> sums;
+  for (const Relation::Term& term : terms) {
+    std::vector<std::string> factors;
+    if (term.coefficient != 1 || term.dimensions.empty())
+      factors.push_back(absl::StrCat(term.coefficient));
+    for (int32_t index : term.dimensions)
+      factors.push_back(dimensions[static_cast<size_t>(index)].name);
+    sums.push_back(absl::StrJoin(factors, " * "));
+  }
+  return absl::StrJoin(sums, " + ");
+}
+
+const char* Symbol(Relation::Operator op) {
+  switch (op) {
+    case Relation::Operator::kEqual:
+      return "==";
+    case Relation::Operator::kNotEqual:
+      return "!=";
+    case Relation::Operator::kLess:
+      return "<";
+    case Relation::Operator::kLessOrEqual:
+      return "<=";
+    case Relation::Operator::kGreater:
+      return ">";
+    case Relation::Operator::kGreaterOrEqual:
+      return ">=";
+    case Relation::Operator::kMultipleOf:
+      return "%";
+  }
+  return "?";
+}
+
 }  // namespace
 
 bool Holds(const Relation& relation, const ProblemView& problem,
-           const Configuration& configuration, int repeated_dimension) {
+           int repeated_dimension) {
   const auto holds_at = [&](int64_t element) {
-    return Compare(
-        Sum(relation.left, problem, configuration, repeated_dimension, element),
-        relation.op,
-        Sum(relation.right, problem, configuration, repeated_dimension,
-            element));
+    return Compare(Sum(relation.left, problem, repeated_dimension, element),
+                   relation.op,
+                   Sum(relation.right, problem, repeated_dimension, element));
   };
   if (repeated_dimension < 0 ||
       (!Mentions(relation.left, repeated_dimension) &&
@@ -81,6 +111,19 @@ bool Holds(const Relation& relation, const ProblemView& problem,
   }
   return std::all_of(problem.repeated.begin(), problem.repeated.end(),
                      holds_at);
+}
+
+std::string FormatRelation(const Relation& relation,
+                           const std::vector<Dimension>& dimensions) {
+  const std::string left = FormatTerms(dimensions, relation.left);
+  const std::string right = FormatTerms(dimensions, relation.right);
+  const bool multiple = relation.op == Relation::Operator::kMultipleOf;
+  const auto group = [&](const std::string& text) {
+    const bool simple = text.find(' ') == std::string::npos;
+    return multiple && !simple ? absl::StrCat("(", text, ")") : text;
+  };
+  return absl::StrCat(group(left), " ", Symbol(relation.op), " ", group(right),
+                      multiple ? " == 0" : "");
 }
 
 }  // namespace wavetune

@@ -1,15 +1,15 @@
-// Relation: a comparison of two sums of products over parameters and
-// dimensions, as constraints and problem predicates use it.
+// Relation: a comparison of two sums of products of dimensions, as what is left
+// of a problem predicate under a configuration (model/kernel/condition.h).
 //
-//   BLOCK_M % (TILE_M * 2) == 0
-//   is {left: BLOCK_M, op: kMultipleOf, right: 2 * TILE_M}
+//   m * n % 8 == 0  is {left: m * n, op: kMultipleOf, right: 8}
 #ifndef WAVETUNE_MODEL_KERNEL_RELATION_H_
 #define WAVETUNE_MODEL_KERNEL_RELATION_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "wavetune/configuration.h"
+#include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -25,10 +25,9 @@ struct Relation {
     kGreaterOrEqual = 6,
     kMultipleOf = 7,
   };
-  // coefficient * product of parameters * product of dimensions.
+  // coefficient * product of dimensions.
   struct Term {
     int64_t coefficient = 1;
-    std::vector<int32_t> parameters;
     std::vector<int32_t> dimensions;
 
     friend bool operator==(const Term&, const Term&) = default;
@@ -45,7 +44,11 @@ struct Relation {
 // at kExpressionLimit. Cannot fail. `repeated_dimension` is the index of the
 // kernel's repeated dimension, or -1.
 bool Holds(const Relation& relation, const ProblemView& problem,
-           const Configuration& configuration, int repeated_dimension = -1);
+           int repeated_dimension = -1);
+
+// Returns the relation as people write it: "m * n % 8 == 0". Cannot fail.
+std::string FormatRelation(const Relation& relation,
+                           const std::vector<Dimension>& dimensions);
 
 }  // namespace wavetune
 

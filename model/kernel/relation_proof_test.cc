@@ -93,11 +93,11 @@ TEST(RelationProofTest, AnElementOfZeroIsNoDivisor) {
 TEST(RelationProofTest, WhatSaturatesIsNotSubtracted) {
   constexpr int64_t kLarge = int64_t{1} << 31;
   const Terms square = {Times(1, {kM, kN})};
-  // Both sides are 2^52 for the largest problems, and not less than each other.
+  // Both sides are 2^51 for the largest problems, and not less than each other.
   EXPECT_FALSE(Proven(square, Op::kLess, {Times(2, {kM, kN})}, 1, kLarge));
   EXPECT_TRUE(Proven(square, Op::kLess, {Times(2, {kM, kN})}, 1, 1 << 20));
   EXPECT_TRUE(Proven(square, Op::kEqual, square, 1, kLarge));
-  // 2^52 is no multiple of 3.
+  // 2^51 is no multiple of 3.
   EXPECT_FALSE(
       Proven({Times(3, {kM, kN})}, Op::kMultipleOf, {Number(3)}, 1, kLarge));
   EXPECT_TRUE(

@@ -1,17 +1,17 @@
 // ByteWriter and ByteReader: little-endian bytes with bounds, for payloads.
 //
 //   ByteWriter writer;
-//   writer.U16(7);
+//   writer.Int(-7);
 //   writer.F64(0.5);
 //   ByteReader reader(writer.bytes());
-//   uint16_t seven = reader.U16();
+//   int64_t minus_seven = reader.Int();
 //   double half = reader.F64();
 //   absl::Status status = reader.Finish();  // OK: no fault, nothing left
 //
 // The reader keeps its first fault and answers zero from then on, so that a
 // decoder reads straight on and asks once. Values that have two encodings are
-// refused in one of them (-0.0, a flag that is neither 0 nor 1): a payload must
-// be canonical.
+// refused in one of them (-0.0, a flag that is neither 0 nor 1, a number with
+// more bytes than it needs): a payload must be canonical.
 //
 // Thread safety: none; both are values of one thread.
 #ifndef WAVETUNE_MODEL_TABLE_BYTE_IO_H_
@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -33,8 +34,12 @@ class ByteWriter {
   void U8(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
   void U16(uint16_t value) { LittleEndian(value, 2); }
   void U32(uint32_t value) { LittleEndian(value, 4); }
-  // Two's complement.
-  void I64(int64_t value) { LittleEndian(static_cast<uint64_t>(value), 8); }
+  void U64(uint64_t value) { LittleEndian(value, 8); }
+  // Seven bits a byte, the lowest first; all but the last have the highest bit
+  // (LEB128). 1 to 10 bytes.
+  void Uint(uint64_t value);
+  // The same of 2 * value, or of -2 * value - 1 below 0.
+  void Int(int64_t value);
   // The IEEE 754 binary64 bits; -0.0 is written as 0.0.
   void F64(double value);
   // U16 length, then the bytes.
@@ -61,7 +66,9 @@ class ByteReader {
   uint8_t U8() { return static_cast<uint8_t>(LittleEndian(1)); }
   uint16_t U16() { return static_cast<uint16_t>(LittleEndian(2)); }
   uint32_t U32() { return static_cast<uint32_t>(LittleEndian(4)); }
-  int64_t I64() { return static_cast<int64_t>(LittleEndian(8)); }
+  // Refuses numbers above `max`.
+  uint64_t Uint(uint64_t max = std::numeric_limits<uint64_t>::max());
+  int64_t Int();
   // Refuses -0.0, infinities and NaN.
   double F64();
   // Refuses anything but 0 and 1.
@@ -72,6 +79,9 @@ class ByteReader {
 
   // Records a fault at the present place, unless there is one already.
   void Fail(absl::string_view what);
+  // The same for what only a later version of this program reads: UNIMPLEMENTED
+  // instead of INVALID_ARGUMENT.
+  void FailTooNew(absl::string_view what);
 
   bool ok() const { return status_.ok(); }
   const absl::Status& status() const { return status_; }
@@ -83,6 +93,7 @@ class ByteReader {
 
  private:
   uint64_t LittleEndian(size_t size);
+  std::string At(absl::string_view what) const;
 
   absl::string_view bytes_;
   size_t base_ = 0;

@@ -82,9 +82,11 @@ struct GroupModel {
 // Rows of one (macro configuration, capacity, set of predicates), one per row
 // regime.
 struct MacroGroup {
-  uint8_t lead = 0;  // Portfolio index of a member: gives macro values and
-                     // predicates, alike for all members.
+  uint8_t lead = 0;  // Portfolio index of a member: gives macro values, alike
+                     // for all members.
   int64_t tiles_per_wave = 1;
+  // Ascending indices into SubTable::predicates: what a problem must fulfil.
+  std::vector<uint8_t> predicates;
   std::vector<GroupModel> models;  // As many as SubTable::row_regimes.
 
   friend bool operator==(const MacroGroup&, const MacroGroup&) = default;
@@ -124,6 +126,12 @@ struct LayerChoices {
 struct SubTable {
   std::string specialisation;
   Mapping mapping;
+  // Relations over dimensions that a problem must fulfil; distinct. The first
+  // `preconditions` of them hold for the kernel: every group has them, and a
+  // problem that breaks one is answered with the default. The others hold for
+  // the configurations of the groups that have them.
+  std::vector<Relation> predicates;
+  int32_t preconditions = 0;
   WaveForm form = WaveForm::kSum;  // Of all segments.
   // Models and floors give latencies at the clock of short launches; answers
   // are those of this load. Ranks need it not.
@@ -151,7 +159,6 @@ struct Table {
   std::vector<Dimension> dimensions;
   std::vector<std::string>
       parameters;  // Names, in the order of a Configuration.
-  std::vector<Relation> problem_predicates;
   Configuration default_configuration;
   // A row earlier in order wins against a faster one if its prediction is
   // within this relative margin: choices stay stable.

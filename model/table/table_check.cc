@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
 #include "model/kernel/fold.h"
+#include "model/table/coefficient_list.h"
 #include "model/table/table_check_mapping.h"
 
 namespace wavetune {
@@ -48,9 +49,6 @@ class TableChecker {
   absl::Status Check() {
     CheckIdentity();
     CheckSignature();
-    for (const Relation& relation : table_.problem_predicates) {
-      CheckRelation(relation);
-    }
     // What follows uses indices into what came before.
     if (status_.ok()) CheckSubTables();
     return status_;
@@ -102,11 +100,10 @@ class TableChecker {
     }
     CheckConfiguration(table_.default_configuration, "default configuration");
     Require(InRange(table_.near_tie, 0, 1), "near_tie is not in [0, 1]");
-    Require(table_.problem_predicates.size() <= kMaxPredicates,
-            "too many problem predicates");
   }
 
-  // Dimensions and parameters share one name space: predicates name both.
+  // Dimensions and parameters share one name space: a kernel's conditions name
+  // both.
   void CheckName(const std::string& name, absl::string_view what,
                  std::set<absl::string_view>& names) {
     CheckText(name, kMaxNameBytes, what);
@@ -124,6 +121,33 @@ class TableChecker {
     }
   }
 
+  void CheckPredicates(const SubTable& sub) {
+    Require(sub.predicates.size() <= kMaxPredicates, "too many predicates");
+    Require(InRange(sub.preconditions, 0,
+                    static_cast<int64_t>(sub.predicates.size())),
+            "more preconditions than predicates");
+    for (size_t i = 0; i < sub.predicates.size() && status_.ok(); ++i) {
+      CheckRelation(sub.predicates[i]);
+      for (size_t j = 0; j < i; ++j) {
+        Require(sub.predicates[i] != sub.predicates[j],
+                "a predicate is there twice");
+      }
+    }
+  }
+
+  void CheckPredicatesOf(const SubTable& sub, const MacroGroup& group) {
+    const std::vector<uint8_t>& of = group.predicates;
+    for (size_t i = 0; i < of.size(); ++i) {
+      Require(of[i] < sub.predicates.size(), "predicate out of range");
+      Require(i == 0 || of[i - 1] < of[i], "predicates do not ascend");
+    }
+    // Ascending: the first ones are all preconditions, or one is missing.
+    const auto preconditions = static_cast<size_t>(sub.preconditions);
+    Require(preconditions == 0 || (of.size() >= preconditions &&
+                                   of[preconditions - 1] == preconditions - 1),
+            "a group without a precondition");
+  }
+
   void CheckRelation(const Relation& relation) {
     Require(relation.op >= Relation::Operator::kEqual &&
                 relation.op <= Relation::Operator::kMultipleOf,
@@ -138,7 +162,6 @@ class TableChecker {
     for (const Relation::Term& term : terms) {
       Require(InRange(term.coefficient, -kExpressionLimit, kExpressionLimit),
               "predicate with a coefficient out of range");
-      CheckIndices(term.parameters, table_.parameters.size());
       CheckIndices(term.dimensions, table_.dimensions.size());
     }
   }
@@ -165,6 +188,7 @@ class TableChecker {
               "sub-tables are not sorted by specialisation");
       if (!status_.ok()) return;
       status_ = CheckMapping(table_, subs[i].mapping, where_);
+      if (status_.ok()) CheckPredicates(subs[i]);
       if (status_.ok()) CheckPortfolio(subs[i]);
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
@@ -239,9 +263,10 @@ class TableChecker {
   void CheckGroups(const SubTable& sub) {
     Require(!sub.groups.empty() && sub.groups.size() <= kMaxGroups,
             "no macro groups, or too many");
-    const size_t nodes = static_cast<size_t>(CountNodes(sub.mapping)) +
-                         table_.problem_predicates.size();
-    Require(sub.groups.size() * nodes <= size_t{kMaxDecisionNodes},
+    size_t nodes =
+        sub.groups.size() * static_cast<size_t>(CountNodes(sub.mapping));
+    for (const MacroGroup& group : sub.groups) nodes += group.predicates.size();
+    Require(nodes <= size_t{kMaxDecisionNodes},
             "a decision would evaluate too many expression nodes");
     const std::string sub_table = where_;
     for (size_t i = 0; i < sub.groups.size() && status_.ok(); ++i) {
@@ -257,6 +282,7 @@ class TableChecker {
     }
     Require(group.models.size() == sub.row_regimes.size(),
             "not one row per row regime");
+    CheckPredicatesOf(sub, group);
     std::bitset<256> members;
     members.set(group.lead);
     for (const GroupModel& model : group.models) {
@@ -276,21 +302,20 @@ class TableChecker {
                    const TableCandidate& member) {
     Require(member.tiles_per_wave == group.tiles_per_wave,
             "a member's capacity differs from the group's");
-    Require(SameMacroGroup(sub.mapping, table_.problem_predicates,
-                           sub.portfolio[group.lead].configuration,
-                           member.configuration),
-            "a member's macro parameters or predicates differ from the lead's");
+    Require(
+        SameCoordinates(sub.mapping, sub.portfolio[group.lead].configuration,
+                        member.configuration),
+        "a member's macro parameters differ from the lead's");
   }
 
   void CheckSegment(const SubTable& sub, const WaveSegment& segment) {
-    const WaveCoefficients& c = segment.coefficients;
-    for (const double value : {c.delta, c.delta_w, c.gamma, c.gamma_w, c.beta,
-                               c.alpha, c.alpha_row}) {
+    for (const CoefficientField& field : kCoefficients) {
+      const double value = segment.coefficients.*field.value;
       Require(InRange(value, -kMaxCoefficient, kMaxCoefficient),
               "coefficient not finite or too large");
+      Require(value == 0 || Reads(sub.form, field),
+              "a coefficient that the wave form does not read");
     }
-    Require(sub.form != WaveForm::kSum || c.alpha_row == 0,
-            "alpha_row, which a sum does not read");
     Require(sub.form != WaveForm::kSum || segment.rank_margin == 0,
             "a rank margin, which a sum does not read");
     Require(

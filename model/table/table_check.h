@@ -28,10 +28,9 @@ inline constexpr size_t kMaxWaveRegimes = 16;
 inline constexpr size_t kMaxLoopAnchors = 32;
 inline constexpr size_t kMaxLayers = 255;      // Of a sub-table.
 inline constexpr size_t kMaxLayerSpans = 255;  // Of a layer.
-inline constexpr size_t kMaxPredicates = 32;
-inline constexpr size_t kMaxTerms = 16;  // Of one side of a relation.
-// Parameters or dimensions of a term.
-inline constexpr size_t kMaxFactors = 16;
+inline constexpr size_t kMaxPredicates = 255;  // Of a sub-table.
+inline constexpr size_t kMaxTerms = 16;        // Of one side of a relation.
+inline constexpr size_t kMaxFactors = 16;      // Dimensions of a term.
 inline constexpr int kMaxExpressionDepth = 8;
 inline constexpr int kMaxMappingNodes = 64;  // Of all of a mapping's trees.
 // Nodes of the mapping, and relations, times macro groups: what one decision

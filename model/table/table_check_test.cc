@@ -27,6 +27,20 @@ WaveSegment& Segment(Table& table) {
   return Sub(table).groups[0].models[0].segments[0];
 }
 LayerChoices& Layer(Table& table) { return Sub(table).layers[0]; }
+// Dimension number `dimension` is a multiple of `divisor`.
+Relation MultipleOf(int32_t dimension, int64_t divisor) {
+  return {.left = {{1, {dimension}}},
+          .op = Relation::Operator::kMultipleOf,
+          .right = {{divisor, {}}}};
+}
+// Gives the table two preconditions, and a predicate of its first group.
+void AddPredicates(Table& table) {
+  SubTable& sub = Sub(table);
+  sub.predicates = {MultipleOf(0, 2), MultipleOf(1, 2), MultipleOf(2, 8)};
+  sub.preconditions = 2;
+  sub.groups[0].predicates = {0, 1, 2};
+  sub.groups[1].predicates = {0, 1};
+}
 Expression Nested(int depth) {
   return depth <= 1 ? Expression::Constant(1)
                     : Expression::Product({Nested(depth - 1)});
@@ -55,19 +69,50 @@ std::vector<Fault> Faults() {
       {"near_tie above 1", [](Table& t) { t.near_tie = 1.5; }},
       {"near_tie NaN", [](Table& t) { t.near_tie = std::nan(""); }},
       {"predicate index",
-       [](Table& t) {
-         t.problem_predicates = {
-             {.left = {{1, {7}, {}}}, .right = {{1, {}, {}}}}};
-       }},
-      {"predicate side",
-       [](Table& t) {
-         t.problem_predicates = {{.left = {{1, {}, {}}}}};
-       }},
+       [](Table& t) { Sub(t).predicates[0].left[0].dimensions = {3}; }},
+      {"predicate side", [](Table& t) { Sub(t).predicates[0].right.clear(); }},
       {"predicate operator",
        [](Table& t) {
-         t.problem_predicates = {{.left = {{}},
-                                  .op = static_cast<Relation::Operator>(9),
-                                  .right = {{}}}};
+         Sub(t).predicates[0].op = static_cast<Relation::Operator>(9);
+       }},
+      {"predicate terms",
+       [](Table& t) { Sub(t).predicates[0].left.resize(kMaxTerms + 1); }},
+      {"predicate factors",
+       [](Table& t) {
+         Sub(t).predicates[0].left[0].dimensions.assign(kMaxFactors + 1, 0);
+       }},
+      {"predicate coefficient",
+       [](Table& t) {
+         Sub(t).predicates[0].left[0].coefficient = kExpressionLimit + 1;
+       }},
+      {"predicate twice",
+       [](Table& t) { Sub(t).predicates[2] = Sub(t).predicates[1]; }},
+      {"too many predicates",
+       [](Table& t) {
+         for (int64_t i = 2; Sub(t).predicates.size() <= kMaxPredicates; ++i) {
+           Sub(t).predicates.push_back(MultipleOf(0, 10 * i));
+         }
+       }},
+      {"more preconditions than predicates",
+       [](Table& t) { Sub(t).preconditions = 4; }},
+      {"preconditions below 0", [](Table& t) { Sub(t).preconditions = -1; }},
+      {"group without any precondition",
+       [](Table& t) { Sub(t).groups[0].predicates.clear(); }},
+      {"group without the first precondition",
+       [](Table& t) {
+         Sub(t).groups[0].predicates = {1, 2};
+       }},
+      {"group without the second precondition",
+       [](Table& t) {
+         Sub(t).groups[0].predicates = {0, 2};
+       }},
+      {"group's predicate out of range",
+       [](Table& t) {
+         Sub(t).groups[0].predicates = {0, 1, 3};
+       }},
+      {"group's predicates not ascending",
+       [](Table& t) {
+         Sub(t).groups[0].predicates = {0, 1, 2, 2};
        }},
       {"no sub-table", [](Table& t) { t.sub_tables.clear(); }},
       {"sub-tables unsorted",
@@ -143,6 +188,10 @@ std::vector<Fault> Faults() {
        [](Table& t) { Segment(t).coefficients.alpha = kInfinity; }},
       {"coefficient too large",
        [](Table& t) { Segment(t).coefficients.delta = 1e31; }},
+      {"coefficient that a sum does not read",
+       [](Table& t) { Segment(t).coefficients.alpha_row = 1; }},
+      {"rank margin that a sum does not read",
+       [](Table& t) { Segment(t).rank_margin = 1; }},
       {"no floor", [](Table& t) { Segment(t).floor_us = 0; }},
       {"no step", [](Table& t) { Segment(t).step_tiles = 0; }},
       {"negative bound", [](Table& t) { Segment(t).relative_bound = -1; }},
@@ -208,6 +257,7 @@ TEST(TableCheckTest, RefusesEachFaultAndSoDoesTheEncoder) {
         {.extents = {0, 4096, 512},
          .first = 4,
          .spans = {{.last = 16, .group = 1}, {.last = 64, .group = 0}}}};
+    AddPredicates(table);
     ASSERT_TRUE(CheckTable(table).ok()) << CheckTable(table);
     fault.make(table);
     const absl::Status status = CheckTable(table);

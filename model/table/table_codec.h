@@ -35,10 +35,11 @@ absl::StatusOr<std::string> EncodeTable(const Table& table);
 
 // Returns the table in a payload. Errors: INVALID_ARGUMENT with the place and
 // reason for anything malformed: bad magic, truncated or trailing bytes,
-// indices out of range, values not finite; UNIMPLEMENTED for a future
-// major version, an unknown critical section, or version 1.1, whose forms are
-// retired. Never crashes, whatever the bytes; allocates at most some 200 times
-// the payload's size (packed segments of two bytes; 14 MB).
+// indices out of range, values not finite; UNIMPLEMENTED with what to do for a
+// future major version, an unknown critical section, coefficient or wave form,
+// or a table of a release before 1.0. Never crashes, whatever the bytes;
+// allocates at most some 250 times the payload's size (segments of one byte;
+// 16 MB).
 absl::StatusOr<Table> DecodeTable(absl::string_view payload);
 
 }  // namespace wavetune

@@ -1,4 +1,4 @@
-// Sections 1 and 2: identity and signature; relations.
+// Sections 1 and 2: identity and signature.
 // Mappings: flags for the optional parts, then the trees in pre-order.
 #include <array>
 #include <cstddef>
@@ -8,61 +8,10 @@
 #include "model/table/table_codec_records.h"
 
 namespace wavetune {
-namespace {
-
-void WriteTerms(const std::vector<Relation::Term>& terms, ByteWriter& writer) {
-  writer.U8(static_cast<uint8_t>(terms.size()));
-  for (const Relation::Term& term : terms) {
-    writer.I64(term.coefficient);
-    for (const auto* indices : {&term.parameters, &term.dimensions}) {
-      writer.U8(static_cast<uint8_t>(indices->size()));
-      for (const int32_t index : *indices) {
-        writer.U8(static_cast<uint8_t>(index));
-      }
-    }
-  }
-}
-
-std::vector<int32_t> ReadIndices(ByteReader& reader) {
-  std::vector<int32_t> indices;
-  const size_t count = reader.U8();
-  for (size_t i = 0; i < count && reader.ok(); ++i) {
-    indices.push_back(reader.U8());
-  }
-  return indices;
-}
-
-std::vector<Relation::Term> ReadTerms(ByteReader& reader) {
-  std::vector<Relation::Term> terms;
-  const size_t count = reader.U8();
-  for (size_t i = 0; i < count && reader.ok(); ++i) {
-    Relation::Term& term = terms.emplace_back();
-    term.coefficient = reader.I64();
-    term.parameters = ReadIndices(reader);
-    term.dimensions = ReadIndices(reader);
-  }
-  return terms;
-}
-
-}  // namespace
-
-void WriteRelation(const Relation& relation, ByteWriter& writer) {
-  writer.U8(static_cast<uint8_t>(relation.op));
-  WriteTerms(relation.left, writer);
-  WriteTerms(relation.right, writer);
-}
-
-Relation ReadRelation(ByteReader& reader) {
-  Relation relation;
-  relation.op = static_cast<Relation::Operator>(reader.U8());
-  relation.left = ReadTerms(reader);
-  relation.right = ReadTerms(reader);
-  return relation;
-}
 
 void WriteConfiguration(const Configuration& configuration,
                         ByteWriter& writer) {
-  for (const int64_t value : configuration.values()) writer.I64(value);
+  for (const int64_t value : configuration.values()) writer.Int(value);
 }
 
 Configuration ReadConfiguration(ByteReader& reader, size_t parameters) {
@@ -71,7 +20,7 @@ Configuration ReadConfiguration(ByteReader& reader, size_t parameters) {
     reader.Fail("more parameters than a configuration holds");
     return {};
   }
-  for (size_t i = 0; i < parameters; ++i) values[i] = reader.I64();
+  for (size_t i = 0; i < parameters; ++i) values[i] = reader.Int();
   return Configuration(absl::MakeConstSpan(values.data(), parameters));
 }
 
@@ -94,15 +43,11 @@ void WriteSignature(const Table& table, ByteWriter& writer) {
   for (const Dimension& dimension : table.dimensions) {
     writer.String(dimension.name);
     writer.U8(dimension.repeated ? 1 : 0);
-    writer.I64(dimension.min);
-    writer.I64(dimension.max);
+    writer.Int(dimension.min);
+    writer.Int(dimension.max);
   }
   writer.U8(static_cast<uint8_t>(table.parameters.size()));
   for (const std::string& name : table.parameters) writer.String(name);
-  writer.U8(static_cast<uint8_t>(table.problem_predicates.size()));
-  for (const Relation& relation : table.problem_predicates) {
-    WriteRelation(relation, writer);
-  }
   WriteConfiguration(table.default_configuration, writer);
   writer.F64(table.near_tie);
 }
@@ -113,16 +58,12 @@ void ReadSignature(ByteReader& reader, Table& table) {
     Dimension& dimension = table.dimensions.emplace_back();
     dimension.name = reader.String();
     dimension.repeated = reader.Bool();
-    dimension.min = reader.I64();
-    dimension.max = reader.I64();
+    dimension.min = reader.Int();
+    dimension.max = reader.Int();
   }
   const size_t parameters = reader.U8();
   for (size_t i = 0; i < parameters && reader.ok(); ++i) {
     table.parameters.push_back(reader.String());
-  }
-  const size_t predicates = reader.U8();
-  for (size_t i = 0; i < predicates && reader.ok(); ++i) {
-    table.problem_predicates.push_back(ReadRelation(reader));
   }
   table.default_configuration =
       ReadConfiguration(reader, table.parameters.size());
@@ -144,7 +85,7 @@ void WriteExpression(const Expression& e, ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(e.kind));
   switch (e.kind) {
     case Kind::kConstant:
-      writer.I64(e.value);
+      writer.Int(e.value);
       break;
     case Kind::kDimension:
     case Kind::kParameter:
@@ -156,10 +97,17 @@ void WriteExpression(const Expression& e, ByteWriter& writer) {
       writer.U8(static_cast<uint8_t>(e.children.size()));
       break;
     case Kind::kProduct:
+    case Kind::kSum:
       writer.U8(static_cast<uint8_t>(e.children.size()));
       break;
     case Kind::kCausalBlocks:  // Always four children.
-    case Kind::kSum:           // No mapping has one: validation refuses it.
+      break;
+    case Kind::kNegative:  // No mapping has these: validation refuses them.
+    case Kind::kExactDiv:
+    case Kind::kFloorDiv:
+    case Kind::kRemainder:
+    case Kind::kMin:
+    case Kind::kMax:
       break;
   }
   for (const Expression& child : e.children) WriteExpression(child, writer);
@@ -171,7 +119,7 @@ size_t ReadHead(ByteReader& reader, Expression& e) {
   e.value = 0;
   switch (e.kind) {
     case Kind::kConstant:
-      e.value = reader.I64();
+      e.value = reader.Int();
       return 0;
     case Kind::kDimension:
     case Kind::kParameter:
@@ -184,13 +132,19 @@ size_t ReadHead(ByteReader& reader, Expression& e) {
       e.split = reader.U8();
       return reader.U8();
     case Kind::kProduct:
+    case Kind::kSum:
       return reader.U8();
     case Kind::kCausalBlocks:
       return 4;
-    case Kind::kSum:
+    case Kind::kNegative:  // Never in a mapping.
+    case Kind::kExactDiv:
+    case Kind::kFloorDiv:
+    case Kind::kRemainder:
+    case Kind::kMin:
+    case Kind::kMax:
       break;
   }
-  reader.Fail("unknown kind of expression");
+  reader.Fail("a kind of expression that no mapping has");
   return 0;
 }
 

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/table/byte_io.h"
+#include "model/table/coefficient_list.h"
 #include "model/table/table_codec_records.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
@@ -21,6 +22,7 @@ using testing::Lcg;
 using testing::RandomLargeTable;
 using testing::RandomTable;
 using testing::TinyTable;
+using testing::TwoGroupTable;
 
 // Places in a payload: see docs/table_format.md.
 constexpr size_t kMajorAt = 8;
@@ -47,6 +49,24 @@ std::string WithSection(uint32_t id, uint32_t flags, const std::string& body) {
       kEntriesAt + 3 * kEntryBytes,
       U32(id) + U32(flags) + U32(static_cast<uint32_t>(body.size())));
   return payload + body;
+}
+
+// Section 3 of the tiny table, which is the end of its payload.
+std::string SubTables() {
+  const std::string payload = Payload();
+  const size_t size_at = kEntriesAt + 2 * kEntryBytes + 8;
+  return payload.substr(payload.size() -
+                        static_cast<uint8_t>(payload[size_at]) -
+                        256u * static_cast<uint8_t>(payload[size_at + 1]));
+}
+
+// Returns the tiny table's payload with another section 3.
+std::string WithSubTables(const std::string& section) {
+  std::string payload = Payload();
+  payload.resize(payload.size() - SubTables().size());
+  payload.replace(kEntriesAt + 2 * kEntryBytes + 8, 4,
+                  U32(static_cast<uint32_t>(section.size())));
+  return payload + section;
 }
 
 TEST(TableCodecTest, RoundTripsRandomTables) {
@@ -110,6 +130,17 @@ TEST(TableCodecTest, RefusesAnythingWithoutTheMagic) {
                                 "not a table payload"));
 }
 
+TEST(TableCodecTest, SaysWhatToDoWithTablesOfReleasesBefore10) {
+  std::string payload = Payload();
+  payload[3] = 'B';
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(status.message(), "before 1.0")) << status;
+  EXPECT_TRUE(absl::StrContains(
+      status.message(), "wavetune reprofile --kernel NAME --refit-only"))
+      << status;
+}
+
 TEST(TableCodecTest, RefusesAFutureMajorVersionAndSaysWhatToDo) {
   std::string payload = Payload();
   payload[kMajorAt] = 2;
@@ -150,185 +181,241 @@ TEST(TableCodecTest, RefusesSectionsTwiceOutOfOrderMissingOrWithUnknownFlags) {
   EXPECT_FALSE(DecodeTable(optional).ok());
 }
 
-// Returns the tiny table with another form; its payload has a fifth section.
-Table Overlapping() {
+// Places in the tiny table's section 3.
+constexpr size_t kTilesAt = 4;
+constexpr size_t kPredicatesAt = 13;
+constexpr size_t kPreconditionsAt = 14;
+constexpr size_t kFormAt = 15;
+
+TEST(TableCodecTest, RefusesUnknownWaveFormsAndSaysWhatToDo) {
+  std::string section = SubTables();
+  ASSERT_EQ(section[kFormAt], static_cast<char>(WaveForm::kSum));
+  for (const char form : {0, 2, 4}) {
+    section[kFormAt] = form;
+    const absl::Status status = DecodeTable(WithSubTables(section)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_TRUE(absl::StrContains(status.message(), "wave form")) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "upgrade")) << status;
+  }
+}
+
+// Returns the tiny table's payload with another group, other coefficients and
+// another mask of its segment, whose fields follow.
+std::string WithGroup(const std::string& group, const std::string& coefficients,
+                      uint64_t mask, const std::string& fields) {
+  // Number of groups, lead; number of coefficients, delta, beta; a mask of two
+  // bytes, floor, both bounds, max_wave in a byte, max_iterations, delta, beta;
+  // no layers.
+  constexpr size_t kEnd = 2 + 3 + 2 + 6 * 8 + 1 + 1;
+  const std::string section = SubTables();
+  ByteWriter writer;
+  writer.Raw(section.substr(0, section.size() - kEnd));
+  writer.Raw(group);
+  writer.U8(static_cast<uint8_t>(coefficients.size()));
+  writer.Raw(coefficients);
+  writer.Uint(mask);
+  writer.Raw(fields);
+  writer.U8(0);
+  return WithSubTables(writer.bytes());
+}
+
+// What the tiny table has there.
+const std::string kOneGroup("\1\0", 2);
+const std::string kDeltaAndBeta = "\1\5";
+constexpr uint64_t kTinyMask = 0b11'0001001111;
+std::string TinyFields() {
+  const std::string section = SubTables();
+  constexpr size_t kFields = 6 * 8 + 1;
+  return section.substr(section.size() - 1 - kFields, kFields);
+}
+
+std::string Integer(int64_t value) {
+  ByteWriter writer;
+  writer.Int(value);
+  return writer.bytes();
+}
+
+TEST(TableCodecTest, ASegmentIsAMaskAndTheFieldsThatDiffer) {
+  EXPECT_EQ(WithGroup(kOneGroup, kDeltaAndBeta, kTinyMask, TinyFields()),
+            Payload());
+}
+
+TEST(TableCodecTest, RefusesAFieldThatDidNotChange) {
+  constexpr uint64_t kMinWave = 1 << 9;
+  std::string fields = TinyFields();
+  fields.insert(fields.size() - 2 * 8, Integer(1));  // Before delta and beta.
+  const absl::Status same = DecodeTable(WithGroup(kOneGroup, kDeltaAndBeta,
+                                                  kTinyMask | kMinWave, fields))
+                                .status();
+  EXPECT_EQ(same.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(same.message(), "did not change")) << same;
+}
+
+TEST(TableCodecTest, RefusesAMicroTableThatDidNotChange) {
+  constexpr uint64_t kMicro = 1 << 7;
+  std::string fields = TinyFields();
+  fields.insert(fields.size() - 2 * 8, 1, '\0');  // The lead.
+  const absl::Status same = DecodeTable(WithGroup(kOneGroup, kDeltaAndBeta,
+                                                  kTinyMask | kMicro, fields))
+                                .status();
+  EXPECT_TRUE(absl::StrContains(same.message(), "did not change")) << same;
+}
+
+TEST(TableCodecTest, RefusesAMaskOfFieldsThatASegmentDoesNotHave) {
+  const absl::Status status =
+      DecodeTable(WithGroup(kOneGroup, kDeltaAndBeta, kTinyMask | 1 << 12,
+                            TinyFields() + std::string(8, '\1')))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "above 4095")) << status;
+}
+
+TEST(TableCodecTest, RefusesAnUnknownCoefficientAndSaysWhatToDo) {
+  for (const char* ids : {"\1\x8", "\1\xff"}) {
+    const absl::Status status =
+        DecodeTable(WithGroup(kOneGroup, ids, kTinyMask, TinyFields()))
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_TRUE(absl::StrContains(status.message(), "coefficient")) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "upgrade")) << status;
+  }
+}
+
+TEST(TableCodecTest, RefusesCoefficientsThatDoNotAscend) {
+  for (const char* ids : {"\5\1", "\1\1"}) {
+    const absl::Status status =
+        DecodeTable(WithGroup(kOneGroup, ids, kTinyMask, TinyFields()))
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), "ascend")) << status;
+  }
+}
+
+TEST(TableCodecTest, RefusesACoefficientThatIsZeroEverywhere) {
+  constexpr uint64_t kWithDeltaW = 0b101'0001001111;
+  const absl::Status status =
+      DecodeTable(WithGroup(kOneGroup, "\1\2\5", kWithDeltaW, TinyFields()))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "zero everywhere")) << status;
+}
+
+TEST(TableCodecTest, EveryCoefficientOfTheListHasItsOwnIdAndSurvives) {
+  uint8_t previous = 0;
+  for (const CoefficientField& field : kCoefficients) {
+    EXPECT_GT(field.id, previous) << field.name;
+    previous = field.id;
+    Table table = TinyTable();
+    SubTable& sub = table.sub_tables[0];
+    if (!Reads(sub.form, field)) sub.form = WaveForm::kOverlap;
+    sub.groups[0].models[0].segments[0].coefficients = {};
+    sub.groups[0].models[0].segments[0].coefficients.*field.value = 0.75;
+    const auto payload = EncodeTable(table);
+    ASSERT_TRUE(payload.ok()) << field.name << ": " << payload.status();
+    EXPECT_EQ(DecodeTable(*payload).value(), table) << field.name;
+  }
+}
+
+TEST(TableCodecTest, RefusesALeadOutOfRange) {
+  const absl::Status status =
+      DecodeTable(WithGroup("\1\1", kDeltaAndBeta, kTinyMask, TinyFields()))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "lead")) << status;
+}
+
+TEST(TableCodecTest, RefusesMorePreconditionsThanPredicates) {
+  std::string section = SubTables();
+  ASSERT_EQ(section[kPredicatesAt], 0);
+  section[kPreconditionsAt] = 1;
+  const absl::Status status = DecodeTable(WithSubTables(section)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "preconditions")) << status;
+}
+
+// dimension number 0 > bound.
+Relation Above(int64_t bound) {
+  return {.left = {{1, {0}}},
+          .op = Relation::Operator::kGreater,
+          .right = {{bound, {}}}};
+}
+
+TEST(TableCodecTest, GroupsHaveTheirPredicatesWhateverTheirNumber) {
+  for (const int count : {1, 7, 8, 9, 16, 17, 200, 255}) {
+    for (const int preconditions : {0, 1, count}) {
+      Table table = TwoGroupTable();
+      SubTable& sub = table.sub_tables[0];
+      sub.preconditions = preconditions;
+      for (int i = 0; i < count; ++i) {
+        sub.predicates.push_back(Above(i));
+        if (i < preconditions || i % 3 == 0) {
+          sub.groups[0].predicates.push_back(static_cast<uint8_t>(i));
+        }
+        if (i < preconditions || i == count - 1) {
+          sub.groups[1].predicates.push_back(static_cast<uint8_t>(i));
+        }
+      }
+      const auto payload = EncodeTable(table);
+      ASSERT_TRUE(payload.ok()) << count << ": " << payload.status();
+      ASSERT_EQ(DecodeTable(*payload).value(), table) << count;
+    }
+  }
+}
+
+TEST(TableCodecTest, RefusesABitBeyondTheLastPredicate) {
   Table table = TinyTable();
-  table.sub_tables[0].form = WaveForm::kOverlap;
-  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.alpha_row =
-      0.125;
-  return table;
-}
-
-TEST(TableCodecTest, OnlyTablesWithAFormThatIsNoSumHaveTheirSection) {
-  EXPECT_EQ(Payload()[kCountAt], 3);
-  EXPECT_EQ(Payload()[kMinorAt], 0);
-  const std::string payload = EncodeTable(Overlapping()).value();
-  EXPECT_EQ(payload[kCountAt], 4);
-  EXPECT_EQ(payload[kMinorAt], 2);
-  EXPECT_EQ(DecodeTable(payload).value(), Overlapping());
-}
-
-TEST(TableCodecTest, RefusesFormsInTheVersionBeforeThemAndTheirVersionWithout) {
-  std::string payload = EncodeTable(Overlapping()).value();
-  payload[kMinorAt] = 0;
-  EXPECT_EQ(DecodeTable(payload).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  payload = Payload();
-  payload[kMinorAt] = 2;
-  EXPECT_EQ(DecodeTable(payload).status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(TableCodecTest, RefusesUnknownFormsAndAllSums) {
-  const std::string good = EncodeTable(Overlapping()).value();
-  const Table table = Overlapping();
-  const SubTable& sub = table.sub_tables[0];
-  const size_t segments =
-      sub.groups.size() * sub.row_regimes.size() * sub.max_waves.size();
-  const size_t form_at = good.size() - segments * sizeof(double) - 1;
-  ASSERT_EQ(good[form_at], static_cast<char>(WaveForm::kOverlap));
-  for (const char form : {char{0}, char{1}, char{2}, char{4}}) {
+  table.sub_tables[0].predicates = {Above(1)};
+  table.sub_tables[0].groups[0].predicates = {0};
+  const std::string good = EncodeTable(table).value();
+  // The bits stand before the coefficients of the one group.
+  const size_t bits_at = good.size() - (3 + 2 + 6 * 8 + 1 + 1) - 1;
+  ASSERT_EQ(good[bits_at], 1);
+  for (int bit = 1; bit < 8; ++bit) {
     std::string payload = good;
-    payload[form_at] = form;
+    payload[bits_at] = static_cast<char>(1 | 1 << bit);
     const absl::Status status = DecodeTable(payload).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_TRUE(absl::StrContains(status.message(),
-                                  form == 1 ? "all sums" : "does not have"))
+    EXPECT_TRUE(absl::StrContains(status.message(), "predicate out of range"))
         << status;
   }
 }
 
-TEST(TableCodecTest, ASectionThatIsUnknownMayStandBeforeTheForms) {
-  std::string payload = EncodeTable(Overlapping()).value();
-  payload[kCountAt] = 5;
-  // Section 4, not critical, no bytes; the header has 12 for each section.
-  payload.insert(kCountAt + 4 + 3 * size_t{12},
-                 std::string("\4\0\0\0\0\0\0\0\0\0\0\0", 12));
-  EXPECT_EQ(DecodeTable(payload).value(), Overlapping());
-  payload[kMinorAt] = 0;
-  EXPECT_EQ(DecodeTable(payload).status().code(),
-            absl::StatusCode::kInvalidArgument);
+// Returns a mapping after the way through its bytes.
+absl::StatusOr<Mapping> ThroughBytes(const Mapping& mapping) {
+  ByteWriter writer;
+  WriteMapping(mapping, writer);
+  ByteReader reader(writer.bytes());
+  Mapping read = ReadMapping(reader);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  return read;
 }
 
-TEST(TableCodecTest, SaysWhatToDoWithTheFormsOfVersion11) {
-  std::string payload = EncodeTable(Overlapping()).value();
-  payload[kMinorAt] = 1;
-  const absl::Status status = DecodeTable(payload).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_TRUE(absl::StrContains(status.message(), "reprofile")) << status;
+TEST(TableCodecTest, SumsInTilesAreATreeOfTheirTerms) {
+  Mapping mapping = TwoGroupTable().sub_tables[0].mapping;
+  mapping.tiles =
+      Expression::Sum({mapping.tiles, Expression::OfDimension(0),
+                       Expression::Product({Expression::Constant(3),
+                                            Expression::OfParameter(1)})});
+  const auto read = ThroughBytes(mapping);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, mapping);
 }
 
-// Returns the same with a rank margin; its payload has a seventh section.
-Table WithMargin() {
-  Table table = Overlapping();
-  table.sub_tables[0].groups[0].models[0].segments[0].rank_margin = 200;
-  return table;
-}
-
-TEST(TableCodecTest, OnlyTablesWithARankMarginHaveTheirSection) {
-  const std::string payload = EncodeTable(WithMargin()).value();
-  EXPECT_EQ(payload[kCountAt], 5);
-  EXPECT_EQ(payload[kMinorAt], 4);
-  EXPECT_EQ(DecodeTable(payload).value(), WithMargin());
-}
-
-TEST(TableCodecTest, RefusesMarginsInTheVersionBeforeThemAndAllZero) {
-  const std::string good = EncodeTable(WithMargin()).value();
-  for (const char minor : {char{0}, char{2}, char{3}}) {
-    std::string payload = good;
-    payload[kMinorAt] = minor;
-    const absl::Status status = DecodeTable(payload).status();
-    EXPECT_TRUE(absl::StrContains(status.message(), "another minor version"))
+TEST(TableCodecTest, RefusesKindsOfExpressionsThatNoMappingHas) {
+  std::string section = SubTables();
+  ASSERT_EQ(section[kTilesAt], static_cast<char>(Expression::Kind::kCeilDiv));
+  for (const char kind : {0, 9, 10, 11, 12, 13, 14, 15}) {
+    section[kTilesAt] = kind;
+    const absl::Status status = DecodeTable(WithSubTables(section)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), "kind of expression"))
         << status;
   }
-  std::string payload = good;
-  ASSERT_EQ(payload.back(), static_cast<char>(200));
-  payload.back() = 0;
-  const absl::Status status = DecodeTable(payload).status();
-  EXPECT_TRUE(absl::StrContains(status.message(), "all zero")) << status;
 }
 
-TEST(TableCodecTest, RefusesAMarginThatASumDoesNotRead) {
-  Table table = TinyTable();
-  table.sub_tables[0].groups[0].models[0].segments[0].rank_margin = 1;
-  const absl::Status status = EncodeTable(table).status();
-  EXPECT_TRUE(absl::StrContains(status.message(), "rank margin")) << status;
-}
-
-TEST(TableCodecTest, RefusesARowTermThatASumDoesNotRead) {
-  Table table = Overlapping();
-  table.sub_tables[0].form = WaveForm::kSum;
-  EXPECT_EQ(EncodeTable(table).status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-// Returns the payload of version 1.3 that holds the table packed, whether or
-// not it would fit otherwise.
-std::string PackedPayload(const Table& table) {
-  std::string entries;
-  ByteWriter body;
-  const auto add = [&](uint32_t id, auto write) {
-    const size_t begin = body.bytes().size();
-    write(table, body);
-    entries += U32(id) + U32(1) +
-               U32(static_cast<uint32_t>(body.bytes().size() - begin));
-  };
-  add(1, WriteIdentity);
-  add(2, WriteSignature);
-  add(6, WritePackedSubTables);
-  return Payload().substr(0, kMinorAt) + std::string("\3\0", 2) + U32(3) +
-         entries + body.bytes();
-}
-
-TEST(TableCodecTest, PacksTablesThatDoNotFitOtherwise) {
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    Lcg random(seed);
-    const Table table = RandomLargeTable(random);
-    const std::string payload = EncodeTable(table).value();
-    EXPECT_LE(payload.size(), kMaxPayloadBytes);
-    EXPECT_EQ(payload, PackedPayload(table));
-    const auto decoded = DecodeTable(payload);
-    ASSERT_TRUE(decoded.ok()) << seed << ": " << decoded.status();
-    ASSERT_EQ(*decoded, table) << seed;
-  }
-}
-
-TEST(TableCodecTest, PackedTablesHaveTheirMarginsInASectionOfTheirOwn) {
-  Lcg random(4);
-  Table table = RandomLargeTable(random);
-  testing::AddRankMargins(random, table.sub_tables[0]);
-  const std::string payload = EncodeTable(table).value();
-  EXPECT_EQ(payload[kCountAt], 4);
-  EXPECT_EQ(payload[kMinorAt], 4);
-  const auto decoded = DecodeTable(payload);
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(*decoded, table);
-}
-
-TEST(TableCodecTest, LayersAreASectionOfTheirOwnBesideAnyOther) {
+TEST(TableCodecTest, RoundTripsTablesOfEveryPartAndSize) {
   Lcg random(5);
-  for (int i = 0; i < 40; ++i) {
-    Table table = i % 4 == 0 ? RandomLargeTable(random)
-                             : RandomTable(random, testing::TableKind::kGemm,
-                                           /*portfolio=*/6);
-    if (i % 4 == 1) testing::MakeOverlap(random, table.sub_tables[0]);
-    if (table.sub_tables[0].form == WaveForm::kOverlap && i % 8 < 4) {
-      testing::AddRankMargins(random, table.sub_tables[0]);
-    }
-    testing::AddLayers(random, table, /*most=*/5, table.sub_tables[0]);
-    const auto payload = EncodeTable(table);
-    if (!payload.ok()) continue;  // A large one that layers made too large.
-    EXPECT_EQ((*payload)[kMinorAt], 5);
-    const auto decoded = DecodeTable(*payload);
-    ASSERT_TRUE(decoded.ok()) << i << ": " << decoded.status();
-    ASSERT_EQ(*decoded, table) << i;
-    ASSERT_EQ(EncodeTable(*decoded).value(), *payload) << i;
-  }
-}
-
-TEST(TableCodecTest, SustainedLoadIsASectionOfItsOwnBesideAnyOther) {
-  Lcg random(6);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 80; ++i) {
     Table table = i % 4 == 0 ? RandomLargeTable(random)
                              : RandomTable(random, testing::TableKind::kGemm,
                                            /*portfolio=*/6);
@@ -338,10 +425,9 @@ TEST(TableCodecTest, SustainedLoadIsASectionOfItsOwnBesideAnyOther) {
       testing::AddRankMargins(random, sub);
     }
     if (i % 3 == 0) testing::AddLayers(random, table, /*most=*/5, sub);
-    testing::AddPowerLimitSlowdown(random, sub);
+    if (i % 5 == 0) testing::AddPowerLimitSlowdown(random, sub);
     const auto payload = EncodeTable(table);
-    if (!payload.ok()) continue;  // A large one that this made too large.
-    EXPECT_EQ((*payload)[kMinorAt], 6);
+    ASSERT_TRUE(payload.ok()) << i << ": " << payload.status();
     const auto decoded = DecodeTable(*payload);
     ASSERT_TRUE(decoded.ok()) << i << ": " << decoded.status();
     ASSERT_EQ(*decoded, table) << i;
@@ -349,61 +435,7 @@ TEST(TableCodecTest, SustainedLoadIsASectionOfItsOwnBesideAnyOther) {
   }
 }
 
-TEST(TableCodecTest, RefusesASectionOfNoSustainedLoad) {
-  std::string payload = WithSection(9, 1, std::string(16, '\0'));
-  payload[kMinorAt] = 6;
-  const absl::Status status = DecodeTable(payload).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(absl::StrContains(status.message(), "there is none")) << status;
-}
-
-TEST(TableCodecTest, RefusesASectionOfNoLayers) {
-  std::string payload = WithSection(8, 1, std::string(1, '\0'));
-  payload[kMinorAt] = 5;
-  const absl::Status status = DecodeTable(payload).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(absl::StrContains(status.message(), "there are none")) << status;
-}
-
-TEST(TableCodecTest, RefusesToUnpackWhatFitsUnpacked) {
-  for (const Table& table : {TinyTable(), Overlapping()}) {
-    const absl::Status status = DecodeTable(PackedPayload(table)).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_TRUE(absl::StrContains(status.message(), "fit unpacked")) << status;
-  }
-}
-
-TEST(TableCodecTest, RefusesPackedFieldsThatDidNotChange) {
-  // The tiny table's one segment is the end of its payload: a mask, the fields
-  // that are not zero and one byte of micro table. Its min_iterations is zero.
-  constexpr uint16_t kMinIterations = 1 << 10;
-  const std::string good = PackedPayload(TinyTable());
-  const auto with_mask = [&good](uint16_t bit, const std::string& field) {
-    size_t mask_at = good.size();
-    // delta, beta, floor, both bounds, max_iterations, step, both waves, micro.
-    mask_at -= 2 + 9 * 8 + 1;
-    std::string payload = good;
-    payload[mask_at] = static_cast<char>(payload[mask_at] | bit);
-    payload[mask_at + 1] = static_cast<char>(payload[mask_at + 1] | bit >> 8);
-    // After delta, beta, floor and the bounds.
-    payload.insert(mask_at + 2 + 5 * size_t{8}, field);
-    const size_t size_at = kEntriesAt + 2 * kEntryBytes + 8;
-    payload[size_at] = static_cast<char>(payload[size_at] + field.size());
-    return DecodeTable(payload).status();
-  };
-  const absl::Status same = with_mask(kMinIterations, std::string(8, '\0'));
-  EXPECT_TRUE(absl::StrContains(same.message(), "did not change")) << same;
-}
-
-TEST(TableCodecTest, RefusesPackedTablesInTheVersionBeforeThem) {
-  std::string payload = PackedPayload(TinyTable());
-  payload[kMinorAt] = 2;
-  const absl::Status status = DecodeTable(payload).status();
-  EXPECT_TRUE(absl::StrContains(status.message(), "another minor version"))
-      << status;
-}
-
-TEST(TableCodecTest, BitFlipsInPackedTablesGiveAnErrorOrAnotherTable) {
+TEST(TableCodecTest, BitFlipsInLargeTablesGiveAnErrorOrAnotherTable) {
   Lcg random(3);
   const Table table = RandomLargeTable(random);
   const std::string payload = EncodeTable(table).value();
@@ -429,7 +461,7 @@ TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {
   Lcg random(1);
   Table table = RandomTable(random, testing::TableKind::kGemm, 40);
   const SubTable sub = table.sub_tables[0];
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 200; ++i) {
     table.sub_tables.push_back(sub);
     table.sub_tables.back().specialisation = absl::StrCat("s", 100 + i);
   }
@@ -448,19 +480,10 @@ TEST(TableCodecTest, WritesNegativeZeroAsZero) {
 }
 
 TEST(TableCodecTest, RefusesDeepNestingWithoutRecursingIntoIt) {
-  // 60,000 products of one factor each, where the mapping of the sub-table is.
-  std::string payload = Payload();
-  const std::string specialisation("\0\0", 2);
-  const size_t sub_tables =
-      payload.size() -
-      static_cast<uint8_t>(payload[kEntriesAt + 2 * kEntryBytes + 8]) -
-      256u * static_cast<uint8_t>(payload[kEntriesAt + 2 * kEntryBytes + 9]);
-  std::string section = payload.substr(sub_tables, 1) + specialisation + '\1';
+  // 30,000 products of one factor each, where the mapping of the sub-table is.
+  std::string section = SubTables().substr(0, kTilesAt);
   for (int i = 0; i < 30000; ++i) section += "\5\1";
-  payload.replace(kEntriesAt + 2 * kEntryBytes + 8, 4,
-                  U32(static_cast<uint32_t>(section.size())));
-  const absl::Status status =
-      DecodeTable(payload.substr(0, sub_tables) + section).status();
+  const absl::Status status = DecodeTable(WithSubTables(section)).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "nested too deeply"))
       << status;
 }

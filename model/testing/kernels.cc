@@ -47,22 +47,18 @@ KernelSpec GemmLike(std::string name, bool grouped) {
       {.name = "NUM_STAGES", .role = ParameterRole::kMicro, .values = {1, 2}},
       {.name = "VECTOR", .role = ParameterRole::kMicro, .values = {1, 4}}};
   // BLOCK_M * BLOCK_N <= 4096
-  spec.constraints = {
-      {.left = {{.coefficient = 1, .parameters = {0, 1}, .dimensions = {}}},
-       .op = Relation::Operator::kLessOrEqual,
-       .right = {{.coefficient = 4096, .parameters = {}, .dimensions = {}}}}};
+  spec.constraints = {{Expression::Product({Par(0), Par(1)}),
+                       Relation::Operator::kLessOrEqual,
+                       Expression::Constant(4096)}};
   // k % VECTOR == 0
-  spec.problem_predicates = {
-      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
-       .op = Relation::Operator::kMultipleOf,
-       .right = {{.coefficient = 1, .parameters = {4}, .dimensions = {}}}}};
+  spec.problem_predicates = {{Dim(2), Relation::Operator::kMultipleOf, Par(4)}};
   spec.implementations = {
       {.backend = "opencl",
        .sources = {"gemm.cl"},
        .entry = "gemm",
        .compile_options = {},
-       .block_size = Expression::Constant(64),
-       .blocks = std::nullopt,
+       .block_size = {Expression::Constant(64)},
+       .blocks = {},
        .shared_memory_bytes = Expression::Product(
            {Par(0), Par(2), Par(3), Expression::Constant(4)})},
       {.backend = "replay"}};
@@ -120,7 +116,7 @@ KernelSpec AttentionLike() {
                            .sources = {"attention.cl"},
                            .entry = "attention",
                            .compile_options = {},
-                           .block_size = Expression::Constant(64)},
+                           .block_size = {Expression::Constant(64)}},
                           {.backend = "replay"}};
   spec.representative_problems = {Weighted({8, 32, 8, 1, 4096}, 2),
                                   Weighted({1, 32, 8, 2048, 2048}, 1)};
@@ -163,13 +159,11 @@ KernelSpec HopperGemmSpec() {
       {.name = "CLUSTER_M", .role = ParameterRole::kMacro, .values = {1, 2}});
   // VECTOR >= 4 * HOPPER, CLUSTER_M <= 1 + HOPPER
   spec.constraints.push_back(
-      {.left = {{.parameters = {4}}},
-       .op = Relation::Operator::kGreaterOrEqual,
-       .right = {{.coefficient = 4, .parameters = {kHopper}}}});
+      {Par(4), Relation::Operator::kGreaterOrEqual,
+       Expression::Product({Expression::Constant(4), Par(kHopper)})});
   spec.constraints.push_back(
-      {.left = {{.parameters = {kCluster}}},
-       .op = Relation::Operator::kLessOrEqual,
-       .right = {{.coefficient = 1}, {.parameters = {kHopper}}}});
+      {Par(kCluster), Relation::Operator::kLessOrEqual,
+       Expression::Sum({Expression::Constant(1), Par(kHopper)})});
   spec.mapping.tiles = Expression::Product(
       {Expression::CeilDiv({Dim(0)}, {Par(0), Par(kCluster)}), Par(kCluster),
        Expression::CeilDiv({Dim(1)}, {Par(1)})});
@@ -177,13 +171,12 @@ KernelSpec HopperGemmSpec() {
   cuda.backend = "cuda";
   cuda.sources = {"gemm.cu"};
   cuda.entry = "gemm";
-  cuda.block_size = Expression::Sum(
+  cuda.block_size = {Expression::Sum(
       {Expression::Constant(128),
-       Expression::Product({Expression::Constant(128), Par(kHopper)})});
+       Expression::Product({Expression::Constant(128), Par(kHopper)})})};
   cuda.cluster_size = Par(kCluster);
-  cuda.persistent_if = {{.left = {{.parameters = {kHopper}}},
-                         .op = Relation::Operator::kEqual,
-                         .right = {{.coefficient = 1}}}};
+  cuda.persistent_if = {
+      {Par(kHopper), Relation::Operator::kEqual, Expression::Constant(1)}};
   cuda.tensor_maps = {{.argument = 0,
                        .extents = {Dim(2), Dim(0)},
                        .box = {Expression::Constant(64), Par(0)},
@@ -192,9 +185,9 @@ KernelSpec HopperGemmSpec() {
                        .enabled_by = kHopper}};
   // 90 * HOPPER == HOPPER * compute_capability
   cuda.device_predicates = {
-      {.left = {{.coefficient = 90, .parameters = {kHopper}}},
-       .op = Relation::Operator::kEqual,
-       .right = {{.parameters = {kHopper}, .dimensions = {0}}}}};
+      {Expression::Product({Expression::Constant(90), Par(kHopper)}),
+       Relation::Operator::kEqual,
+       Expression::Product({Par(kHopper), Dim(0)})}};
   spec.implementations = {std::move(cuda)};
   spec.default_configuration = {64, 32, 32, 2, 4, 1, 1};
   return spec;

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/source_paths.h"
@@ -16,6 +18,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CompileCommandTest : public ::testing::Test {
  protected:
@@ -98,6 +101,25 @@ TEST_F(CompileCommandTest, GuardPagesFindAStrayReadThatChangesNothing) {
   EXPECT_THAT(out_.str(),
               ContainsRegex("FAULT=11: crashed: .*the kernel reads .* before "
                             "the beginning of input 'b'"));
+}
+
+// In-out buffers, workspaces, index buffers, grids of two sides: at the edges
+// of each candidate's tiles, between guard pages.
+TEST_F(CompileCommandTest, GuardPagesAreForEveryKindOfBuffer) {
+  const std::pair<const char*, int> kernels[] = {
+      {"add_scaled", 6}, {"split_sum", 6}, {"gather", 2}, {"tiles_2d", 2}};
+  for (const auto& [kernel, faulty] : kernels) {
+    options_.kernel_dir =
+        absl::StrCat(WAVETUNE_SOURCE_DIR "/tests/data/kernels/", kernel);
+    options_.all = true;
+    options_.guard_pages = true;
+    const absl::StatusOr<int> refused = Run();
+    if (absl::IsUnavailable(refused.status()))
+      GTEST_SKIP() << refused.status().message();
+    ASSERT_TRUE(refused.ok()) << refused.status();
+    EXPECT_EQ(*refused, faulty) << kernel << "\n" << out_.str();
+    EXPECT_THAT(out_.str(), Not(ContainsRegex("FAULT=0: "))) << kernel;
+  }
 }
 
 TEST_F(CompileCommandTest, NamesTheDevicesThereAreWhenOneIsUnknown) {

@@ -38,11 +38,26 @@ constexpr double kSurelyLongUs = 2000;
 
 absl::Status LaunchOn(const CudaSession& session, const CudaBuffers& buffers,
                       CUfunction function, const CudaLaunchShape& shape,
-                      int64_t blocks, CudaArguments& arguments) {
+                      const LaunchExtent& blocks, CudaArguments& arguments) {
   for (const auto& [index, address] : buffers) {
     RETURN_IF_ERROR(arguments.SetBuffer(*session.driver, index, address));
   }
   return Launch(session, function, shape, blocks, arguments);
+}
+
+using BytesByArgument = std::map<size_t, size_t>;
+
+// Returns the workspaces that are zeroed before each launch, with their sizes.
+absl::StatusOr<BytesByArgument> ZeroedByEveryLaunch(
+    const KernelSpec& spec, const Configuration& configuration,
+    const Problem& problem) {
+  BytesByArgument zeroed;
+  for (size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (!IsZeroedBy(argument, Zeroed::kEveryLaunch)) continue;
+    ASSIGN_OR_RETURN(zeroed[i], BufferBytes(argument, problem, configuration));
+  }
+  return zeroed;
 }
 
 // A problem to look at a launch's shape with where there is none to check at.
@@ -376,10 +391,16 @@ absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
       CudaArguments arguments,
       CudaArguments::Create(program_.spec(), &program_.implementation(),
                             configuration, problem));
-  const int64_t blocks =
+  ASSIGN_OR_RETURN(
+      const BytesByArgument zeroed,
+      ZeroedByEveryLaunch(program_.spec(), configuration, problem));
+  const LaunchExtent blocks =
       BlocksToLaunch(admitted.shape, admitted.residency.tiles_per_wave);
   return [this, function = kernel.function, shape = admitted.shape, blocks,
-          arguments](const CudaBuffers& buffers) mutable {
+          zeroed, arguments](const CudaBuffers& buffers) mutable {
+    for (const auto& [index, bytes] : zeroed) {
+      RETURN_IF_ERROR(EnqueueZeroing(session_, buffers.at(index), bytes));
+    }
     return LaunchOn(session_, buffers, function, shape, blocks, arguments);
   };
 }
@@ -421,15 +442,14 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
     CudaRotatingBuffers& rotating =
         rotating_buffers_.try_emplace(i, session_, facts(), argument, i + 1)
             .first->second;
-    if (absl::Status status = rotating.Reserve(bytes); !status.ok()) {
+    const auto below = BelowOf(argument, problem, configuration);
+    if (absl::Status status = rotating.Reserve(bytes, below); !status.ok()) {
       rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
-    const int dimension = spec.DimensionIndex(argument.name);
-    if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
-        spec.dimensions[static_cast<size_t>(dimension)].repeated) {
+    if (spec.RepeatedDimensionOf(argument) >= 0) {
       RETURN_IF_ERROR(rotating.Write(
-          InputValues(spec, argument, problem,
+          InputValues(spec, argument, problem, configuration,
                       bytes / ElementBytes(argument.type), i + 1)));
     }
     buffer_bytes_[i] = bytes;

@@ -289,6 +289,102 @@ TEST_F(CudaDeviceLogicTest, TimesEveryLaunchAndTheWarmUp) {
   EXPECT_EQ(backend_.gpu().driver.launches() - before, 5 + 200 * 16);
 }
 
+// A fifth argument of the kernel: four tickets, of which it finds one drawn
+// where nobody has zeroed them.
+class CudaWorkspaceTest : public CudaDeviceLogicTest {
+ protected:
+  void LoadWithWorkspace(Zeroed zeroed, bool leaves_zero) {
+    LoadedKernel kernel = TestKernel(kFaultsKernel);
+    kernel.spec.arguments.push_back({.name = "tickets",
+                                     .role = ArgumentRole::kWorkspace,
+                                     .type = ElementType::kInt32,
+                                     .size = Expression::Constant(4),
+                                     .zeroed = zeroed});
+    ASSERT_TRUE(device_->Load(std::move(kernel)).ok());
+    found_drawn_ = 0;
+    backend_.gpu().driver.AddKernel(
+        "cuda_faults", [this, leaves_zero](const FakeLaunch& launch) {
+          auto* const tickets = launch.Get<int32_t*>(4);
+          found_drawn_ += tickets[0] == 0 ? 0 : 1;
+          tickets[0] = leaves_zero ? 0 : 1;
+          return backend_.gpu().RunCandidate(launch);
+        });
+  }
+
+  double LaunchUs() {
+    const absl::StatusOr<LaunchTimes> times = Measure(kSound, 100, 37, 20);
+    EXPECT_TRUE(times.ok()) << times.status();
+    return times.ok() ? times->launch_us[0] : 0;
+  }
+
+  int found_drawn_ = 0;
+};
+
+TEST_F(CudaWorkspaceTest, IsZeroedBeforeEachLaunchAsAPartOfIt) {
+  LoadWithWorkspace(Zeroed::kEveryLaunch, /*leaves_zero=*/false);
+  EXPECT_TRUE(Prepare(kSound).ok());
+  EXPECT_NEAR(LaunchUs(), 12, 1e-2);
+  EXPECT_EQ(found_drawn_, 0);
+}
+
+TEST_F(CudaWorkspaceTest, ThatIsZeroedOnceIsZeroAtTheFirstLaunch) {
+  LoadWithWorkspace(Zeroed::kOnce, /*leaves_zero=*/true);
+  EXPECT_TRUE(Prepare(kSound).ok());
+  EXPECT_NEAR(LaunchUs(), 10, 1e-2);
+  EXPECT_EQ(found_drawn_, 0);
+  LoadWithWorkspace(Zeroed::kOnce, /*leaves_zero=*/false);
+  const absl::Status status = Prepare(kSound).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("leaves workspace 'tickets' at n=1 k=37 not zero"));
+}
+
+TEST_F(CudaWorkspaceTest, ThatIsNeverZeroedCostsNothing) {
+  LoadWithWorkspace(Zeroed::kNever, /*leaves_zero=*/false);
+  EXPECT_TRUE(Prepare(kSound).ok());
+  EXPECT_NEAR(LaunchUs(), 10, 1e-2);
+  EXPECT_GT(found_drawn_, 0);
+}
+
+// What a burst leaves behind is not what the next one begins with.
+TEST_F(CudaDeviceLogicTest, AnInOutBufferIsFilledAgainForEachMeasurement) {
+  LoadedKernel kernel = TestKernel(kFaultsKernel);
+  kernel.spec.arguments[1].role = ArgumentRole::kInOut;
+  ASSERT_TRUE(device_->Load(std::move(kernel)).ok());
+  std::vector<float> found;
+  backend_.gpu().driver.AddKernel("cuda_faults", [&](const FakeLaunch& launch) {
+    auto* const c = launch.Get<float*>(1);
+    found.push_back(c[99]);
+    c[99] += 1;
+    return CUDA_SUCCESS;
+  });
+  ASSERT_TRUE(Measure(kSound, 100, 37, 1).ok());
+  const float first = found.front();
+  EXPECT_NE(found.back(), first);
+  found.clear();
+  ASSERT_TRUE(Measure(kSound, 100, 37, 1).ok());
+  EXPECT_EQ(found.front(), first);
+}
+
+TEST_F(CudaDeviceLogicTest, AnIndexBufferFollowsTheProblem) {
+  LoadedKernel kernel = TestKernel(kFaultsKernel);
+  kernel.spec.arguments[0].type = ElementType::kInt32;
+  kernel.spec.arguments[0].cold = false;
+  kernel.spec.arguments[0].below = Expression::OfDimension(0);
+  ASSERT_TRUE(device_->Load(std::move(kernel)).ok());
+  int32_t largest = 0;
+  backend_.gpu().driver.AddKernel("cuda_faults", [&](const FakeLaunch& launch) {
+    const auto* const a = launch.Get<const int32_t*>(0);
+    const int64_t elements = int64_t{launch.Get<int>(2)} * launch.Get<int>(3);
+    largest = *std::max_element(a, a + elements);
+    return CUDA_SUCCESS;
+  });
+  for (const int64_t n : {100, 20, 300, 100}) {
+    ASSERT_TRUE(Measure(kSound, n, 37, 1).ok());
+    EXPECT_EQ(largest, n - 1);
+  }
+}
+
 TEST_F(CudaDeviceLogicTest, TheClockIsWhatTheMultiprocessorsCount) {
   uint64_t now_ns = 1000;
   backend_.gpu().driver.AddKernel(

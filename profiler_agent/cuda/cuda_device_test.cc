@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@ namespace {
 using ::testing::HasSubstr;
 
 const char kFaults[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/cuda_faults";
+const char kForms[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/cuda_forms";
 const char kGemm[] = WAVETUNE_SOURCE_DIR "/kernels/gemm_bf16";
 
 // BLOCK_N, PERSISTENT, HOPPER, HUGE, FAULT.
@@ -278,6 +280,66 @@ TEST_F(CudaDeviceTest, HopperCandidatesAreNotMeantForOtherGpus) {
   Load(kGemm);
   EXPECT_EQ(device_->Prepare(Find({{"HOPPER", 1}}), problems_).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// Index buffers, in-out buffers, numbers, workspaces, grids of two sides.
+class CudaLaunchFormTest : public CudaDeviceTest {
+ protected:
+  // Number 4 is the tickets, number 5 the partial sums.
+  void LoadZeroed(Zeroed tickets, Zeroed partials) {
+    LoadedKernel kernel = TestKernel(kForms);
+    kernel.spec.arguments[4].zeroed = tickets;
+    kernel.spec.arguments[5].zeroed = partials;
+    const absl::Status status = device_->Load(std::move(kernel));
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  // The shortest of ten launches.
+  double LaunchUs(const Configuration& configuration, const Problem& problem) {
+    const absl::StatusOr<LaunchTimes> times =
+        device_->Measure(configuration, problem, 2, 10);
+    EXPECT_TRUE(times.ok()) << times.status();
+    return times.ok() ? *std::min_element(times->launch_us.begin(),
+                                          times->launch_us.end())
+                      : 0;
+  }
+};
+
+TEST_F(CudaLaunchFormTest, IsCheckedAndMeasured) {
+  Load(kForms);
+  for (const Configuration& sound : {Configuration{32, 1, 0}, {64, 4, 0}}) {
+    const absl::Status status = device_->Prepare(sound, problems_).status();
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_GT(LaunchUs(sound, {.extents = {20000, 256}}), 1);
+  }
+  const std::pair<Configuration, const char*> faults[] = {
+      {{64, 4, 1}, "leaves workspace 'tickets' at n=1 k=37 not zero"},
+      {{64, 4, 2}, "(nan where"},
+      {{64, 4, 3}, "output 'y' at n=1 k=37"}};
+  for (const auto& [configuration, says] : faults) {
+    const absl::Status status =
+        device_->Prepare(configuration, problems_).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(says));
+  }
+}
+
+TEST_F(CudaLaunchFormTest, ZeroingBeforeEachLaunchIsAPartOfIt) {
+  const Configuration leaves_tickets_drawn = {64, 4, 1};
+  LoadZeroed(Zeroed::kEveryLaunch, Zeroed::kNever);
+  const absl::Status status =
+      device_->Prepare(leaves_tickets_drawn, {{.extents = {20000, 37}}})
+          .status();
+  EXPECT_TRUE(status.ok()) << status;
+  // Its partial sums are 2.4 MB.
+  const Problem wide = {.extents = {65536, 8}};
+  LoadZeroed(Zeroed::kOnce, Zeroed::kNever);
+  const double alone_us = LaunchUs({64, 4, 0}, wide);
+  LoadZeroed(Zeroed::kEveryLaunch, Zeroed::kEveryLaunch);
+  const double zeroed_us = LaunchUs({64, 4, 0}, wide);
+  RecordProperty("alone_us", std::to_string(alone_us));
+  RecordProperty("zeroed_us", std::to_string(zeroed_us));
+  EXPECT_GT(zeroed_us, alone_us + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -58,7 +58,8 @@ namespace wavetune {
   X(cuMemHostGetDevicePointer)                   \
   X(cuMemcpyHtoDAsync)                           \
   X(cuMemcpyDtoHAsync)                           \
-  X(cuMemcpyDtoDAsync)
+  X(cuMemcpyDtoDAsync)                           \
+  X(cuMemsetD8Async)
 
 // cuFuncGetParamInfo, which drivers have since CUDA 12.4.
 using CudaFuncGetParamInfo = CUresult (*)(CUfunction function, size_t index,

@@ -43,8 +43,9 @@ absl::Status NotResident(const CudaKernel& kernel,
       shape.cluster_size > 1
           ? absl::StrCat("cluster of ", shape.cluster_size, " blocks")
           : "group",
-      " is resident: ", shape.block_size, " threads of ", kernel.registers,
-      " registers, ", shape.shared_bytes + kernel.static_shared_bytes,
+      " is resident: ", FormatExtent(shape.block_size), " threads of ",
+      kernel.registers, " registers, ",
+      shape.shared_bytes + kernel.static_shared_bytes,
       " bytes of shared memory a group"));
 }
 
@@ -81,7 +82,7 @@ absl::StatusOr<CudaResidency> AdmitShape(const CudaSession& session,
   int blocks = 0;
   RETURN_IF_ERROR(CudaStatus(
       session.driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, kernel.function, static_cast<int>(shape.block_size),
+          &blocks, kernel.function, static_cast<int>(shape.block_size.Total()),
           static_cast<size_t>(shape.shared_bytes)),
       "asking for a kernel's residency"));
   if (blocks < 1) return NotResident(kernel, shape);

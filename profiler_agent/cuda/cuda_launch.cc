@@ -30,10 +30,8 @@ absl::StatusOr<CudaArguments> CudaArguments::Create(
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     const Argument& argument = spec.arguments[i];
     if (argument.role != ArgumentRole::kScalar) continue;
-    ASSIGN_OR_RETURN(
-        arguments.scalars_[i],
-        ScalarBytes(argument,
-                    Evaluate(argument.size, problem.View(), configuration)));
+    ASSIGN_OR_RETURN(arguments.scalars_[i],
+                     ScalarBytes(argument, problem.View(), configuration));
   }
   return arguments;
 }
@@ -60,14 +58,15 @@ std::vector<void*> CudaArguments::Pointers() {
 }
 
 absl::Status Launch(const CudaSession& session, CUfunction function,
-                    const CudaLaunchShape& shape, int64_t blocks,
+                    const CudaLaunchShape& shape, const LaunchExtent& blocks,
                     CudaArguments& arguments) {
   const LaunchConfig config(shape, blocks, session.stream);
   std::vector<void*> pointers = arguments.Pointers();
   return CudaStatus(
       session.driver->cuLaunchKernelEx(config.get(), function, pointers.data(),
                                        nullptr),
-      absl::StrCat("launching ", blocks, " blocks of ", shape.block_size,
+      absl::StrCat("launching ", FormatExtent(blocks), " blocks of ",
+                   FormatExtent(shape.block_size),
                    shape.cluster_size > 1
                        ? absl::StrCat(" in clusters of ", shape.cluster_size)
                        : ""));

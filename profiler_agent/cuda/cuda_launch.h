@@ -55,10 +55,10 @@ class CudaArguments {
   std::vector<std::string> scalars_;
 };
 
-// Enqueues a launch of `blocks` blocks. The arguments are copied. Errors: as
+// Enqueues a launch of `blocks`. The arguments are copied. Errors: as
 // CudaStatus.
 absl::Status Launch(const CudaSession& session, CUfunction function,
-                    const CudaLaunchShape& shape, int64_t blocks,
+                    const CudaLaunchShape& shape, const LaunchExtent& blocks,
                     CudaArguments& arguments);
 
 }  // namespace wavetune

@@ -255,6 +255,28 @@ TEST_F(CudaLaunchTest, PassesMapsBeforeTheArguments) {
   EXPECT_EQ(calls.config.numAttrs, 0u);
 }
 
+TEST_F(CudaLaunchTest, AGridHasItsSides) {
+  CudaArguments arguments;
+  const CudaLaunchShape shape = {.blocks = {7, 5, 3}, .block_size = {32, 4, 2}};
+  ASSERT_TRUE(
+      Launch(session_, CUfunction(), shape, shape.blocks, arguments).ok());
+  EXPECT_EQ(calls.config.gridDimX, 7u);
+  EXPECT_EQ(calls.config.gridDimY, 5u);
+  EXPECT_EQ(calls.config.gridDimZ, 3u);
+  EXPECT_EQ(calls.config.blockDimX, 32u);
+  EXPECT_EQ(calls.config.blockDimY, 4u);
+  EXPECT_EQ(calls.config.blockDimZ, 2u);
+}
+
+TEST_F(CudaLaunchTest, PassesANumberInTheScalarsType) {
+  spec_.arguments[2].type = ElementType::kFloat32;
+  spec_.arguments[2].number = 0.125;
+  auto arguments =
+      CudaArguments::Create(spec_, nullptr, {128, 1}, {.extents = {64, 64}});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(*static_cast<const float*>(arguments->Pointers()[2]), 0.125f);
+}
+
 TEST_F(CudaLaunchTest, AMapFollowsItsBuffer) {
   auto arguments = CudaArguments::Create(spec_, &implementation_, {128, 1},
                                          {.extents = {3584, 4096}});

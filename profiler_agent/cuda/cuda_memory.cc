@@ -128,6 +128,13 @@ absl::StatusOr<std::string> CopyToHost(const CudaSession& session,
   return content;
 }
 
+absl::Status EnqueueZeroing(const CudaSession& session, CUdeviceptr memory,
+                            size_t bytes) {
+  return CudaRunStatus(
+      session.driver->cuMemsetD8Async(memory, 0, bytes, session.stream),
+      "zeroing a workspace");
+}
+
 absl::Status Finish(const CudaSession& session) {
   return CudaRunStatus(session.driver->cuStreamSynchronize(session.stream),
                        "waiting for the device");

@@ -88,6 +88,10 @@ absl::Status CopyToDevice(const CudaSession& session, CUdeviceptr to,
 absl::StatusOr<std::string> CopyToHost(const CudaSession& session,
                                        CUdeviceptr from, size_t bytes);
 
+// Enqueues zeroing. Errors: as CudaRunStatus.
+absl::Status EnqueueZeroing(const CudaSession& session, CUdeviceptr memory,
+                            size_t bytes);
+
 // Waits for everything that was enqueued. Errors: as CudaRunStatus, as a kernel
 // may have failed while it ran.
 absl::Status Finish(const CudaSession& session);

@@ -18,12 +18,19 @@ CudaRotatingBuffers::CudaRotatingBuffers(const CudaSession& session,
                                          const Argument& argument,
                                          uint64_t seed)
     : session_(session),
-      type_(argument.type),
-      is_input_(argument.role == ArgumentRole::kInput),
+      argument_(argument),
       rotation_(ColdBytesOf(argument, facts, /*is_cpu=*/false)),
       seed_(seed) {}
 
-absl::Status CudaRotatingBuffers::Reserve(size_t bytes) {
+absl::Status CudaRotatingBuffers::Reserve(size_t bytes,
+                                          std::optional<int64_t> below) {
+  RETURN_IF_ERROR(MakeRoom(bytes));
+  absl::Status filled = Fill(bytes, below);
+  if (!filled.ok()) memory_ = CudaMemory();
+  return filled;
+}
+
+absl::Status CudaRotatingBuffers::MakeRoom(size_t bytes) {
   if (memory_ && rotation_.Suffices(bytes, size_)) return absl::OkStatus();
   if (memory_ && limited_ && rotation_.Fits(bytes, size_)) {
     ASSIGN_OR_RETURN(const bool worth_it, CanGrow(bytes));
@@ -37,6 +44,7 @@ absl::Status CudaRotatingBuffers::Reserve(size_t bytes) {
   if (wanted == 0) return TooLittleMemory(session_, bytes);
   ASSIGN_OR_RETURN(memory_, AllocateMemory(session_, wanted));
   size_ = wanted;
+  filled_ = false;
   limited_ = !rotation_.Suffices(bytes, size_);
   if (limited_) {
     Log(LogLevel::kWarning, "cuda",
@@ -44,10 +52,7 @@ absl::Status CudaRotatingBuffers::Reserve(size_t bytes) {
                      "buffer of ",
                      bytes, " bytes fully; it may be read warm"));
   }
-  if (!is_input_) return absl::OkStatus();
-  absl::Status filled = Fill();
-  if (!filled.ok()) memory_ = CudaMemory();
-  return filled;
+  return absl::OkStatus();
 }
 
 size_t CudaRotatingBuffers::WantedBytes(size_t bytes, size_t allowed) const {
@@ -67,15 +72,30 @@ absl::StatusOr<bool> CudaRotatingBuffers::CanGrow(size_t bytes) const {
   return rotation_.Suffices(bytes, wanted) || wanted >= 2 * size_;
 }
 
-absl::Status CudaRotatingBuffers::Fill() {
-  const std::string pattern = RandomPattern(type_, size_, seed_);
+absl::Status CudaRotatingBuffers::Fill(size_t bytes,
+                                       std::optional<int64_t> below) {
+  if (IsZeroedBy(argument_, Zeroed::kOnce)) {
+    return EnqueueZeroing(session_, memory_.get(), bytes);
+  }
+  if (!HoldsValues(argument_)) return absl::OkStatus();
+  const bool is_written = argument_.role == ArgumentRole::kInOut;
+  if (filled_ && below_ == below && !is_written) return absl::OkStatus();
+  below_ = below;
+  filled_ = true;
+  // What was written is all in the first slice, unless it rotates.
+  return FillValues(is_written && !argument_.cold ? bytes : size_);
+}
+
+absl::Status CudaRotatingBuffers::FillValues(size_t bytes) {
+  const std::string pattern =
+      ValuePattern(argument_.type, below_, bytes, seed_);
   RETURN_IF_ERROR(CopyToDevice(session_, memory_.get(), pattern));
   // The rest on the device: a hundred times faster than over the bus.
-  for (size_t at = pattern.size(); at < size_; at += pattern.size()) {
-    const size_t bytes = std::min(pattern.size(), size_ - at);
+  for (size_t at = pattern.size(); at < bytes; at += pattern.size()) {
+    const size_t part = std::min(pattern.size(), bytes - at);
     RETURN_IF_ERROR(CudaRunStatus(
         session_.driver->cuMemcpyDtoDAsync(memory_.get() + at, memory_.get(),
-                                           bytes, session_.stream),
+                                           part, session_.stream),
         "filling a buffer"));
   }
   return Finish(session_);

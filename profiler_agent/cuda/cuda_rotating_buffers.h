@@ -1,8 +1,9 @@
 // CudaRotatingBuffers: the memory behind one buffer argument while measuring.
 //
-// One allocation, filled with random values once, serves every problem. A cold
-// argument gets another slice for each launch, over a quarter more than the
-// second-level cache: serving reads weights cold.
+// One allocation, filled with random values once, serves every problem. What
+// kernels write into is filled again for each measurement. A cold argument gets
+// another slice for each launch, over a quarter more than the second-level
+// cache: serving reads weights cold.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_ROTATING_BUFFERS_H_
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,11 +31,12 @@ class CudaRotatingBuffers {
   CudaRotatingBuffers(const CudaSession& session, const DeviceFacts& facts,
                       const Argument& argument, uint64_t seed);
 
-  // Makes room for slices of `bytes`, on growing filled with random values
-  // (inputs). Where the device has no room for all of the rotation, it rotates
-  // over less. Errors: RESOURCE_EXHAUSTED where there is none for a slice, as
-  // CudaRunStatus; the buffers are empty then.
-  absl::Status Reserve(size_t bytes);
+  // Makes room for slices of `bytes` that hold what a measurement begins with:
+  // random values, within `below` where there is one (BelowOf), or the zeros of
+  // a workspace. Where the device has no room for all of the rotation, it
+  // rotates over less. Errors: RESOURCE_EXHAUSTED where there is none for a
+  // slice, as CudaRunStatus; the buffers are empty then.
+  absl::Status Reserve(size_t bytes, std::optional<int64_t> below);
 
   // Returns the slice for the next launch: always the first one, or for a cold
   // argument the one after the last. `bytes` was reserved. Cannot fail.
@@ -47,15 +50,19 @@ class CudaRotatingBuffers {
   size_t WantedBytes(size_t bytes, size_t allowed) const;
   // Whether there is room by now for (much more of) the rotation.
   absl::StatusOr<bool> CanGrow(size_t bytes) const;
-  absl::Status Fill();
+  absl::Status MakeRoom(size_t bytes);
+  // What the slices hold when a measurement begins.
+  absl::Status Fill(size_t bytes, std::optional<int64_t> below);
+  absl::Status FillValues(size_t bytes);
 
   CudaSession session_;
-  ElementType type_;
-  bool is_input_;
+  const Argument argument_;
   SliceRotation rotation_;
   uint64_t seed_;
   CudaMemory memory_;
   size_t size_ = 0;
+  bool filled_ = false;  // All of it, with values below `below_`.
+  std::optional<int64_t> below_;
   bool limited_ = false;  // Memory had no room for all of the rotation.
 };
 

@@ -11,6 +11,7 @@ namespace {
 FakeCudaDriver* current = nullptr;
 
 constexpr double kLaunchUs = 10;
+constexpr double kZeroingUs = 2;
 
 }  // namespace
 
@@ -131,6 +132,12 @@ void FakeCudaDriver::BindMemory() {
                 bytes);
     return current->fault_;
   };
+  driver_.cuMemsetD8Async = [](CUdeviceptr to, unsigned char value,
+                               size_t bytes, CUstream) {
+    current->clock_us_ += kZeroingUs;
+    std::memset(reinterpret_cast<void*>(to), value, bytes);
+    return current->fault_;
+  };
 }
 
 void FakeCudaDriver::BindModules() {
@@ -203,9 +210,11 @@ CUresult FakeCudaDriver::Launch(const CUlaunchConfig& config,
     last_blocks_ = config.gridDimX;
   }
   // What a launch does wrong shows when somebody waits for it.
-  fault_ = kernels_.at(entry)({.blocks = config.gridDimX,
-                               .block_size = config.blockDimX,
-                               .parameters = parameters});
+  fault_ = kernels_.at(entry)(
+      {.blocks = int64_t{config.gridDimX} * config.gridDimY * config.gridDimZ,
+       .block_size =
+           int64_t{config.blockDimX} * config.blockDimY * config.blockDimZ,
+       .parameters = parameters});
   return CUDA_SUCCESS;
 }
 

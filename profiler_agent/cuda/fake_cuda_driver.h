@@ -27,7 +27,7 @@ namespace wavetune {
 
 // A launch as its kernel sees it.
 struct FakeLaunch {
-  int64_t blocks = 1;
+  int64_t blocks = 1;  // In all.
   int64_t block_size = 1;
   void** parameters = nullptr;
 

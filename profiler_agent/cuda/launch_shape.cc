@@ -1,7 +1,6 @@
 #include "profiler_agent/cuda/launch_shape.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -9,13 +8,13 @@
 namespace wavetune {
 namespace {
 
-// gridDim.x of every compute capability since 3.0.
-constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
-
 constexpr int kFirstWithClusters = 90;
 
 // Where the driver does not say; every GPU since 2010 has it.
 constexpr int64_t kUsualMaxGroupSize = 1024;
+
+// blockDim.z of every compute capability.
+constexpr int64_t kMostThreadsAlongZ = 64;
 
 absl::Status TooMuch(absl::string_view what, int64_t wanted, int64_t limit) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -26,20 +25,25 @@ absl::Status CheckShape(const CudaLaunchShape& shape,
                         const DeviceFacts& facts) {
   const int64_t max_group_size =
       facts.max_group_size > 0 ? facts.max_group_size : kUsualMaxGroupSize;
-  if (shape.block_size > max_group_size) {
-    return TooMuch("a group of threads:", shape.block_size, max_group_size);
+  if (shape.block_size.Total() > max_group_size) {
+    return TooMuch("a group of threads:", shape.block_size.Total(),
+                   max_group_size);
+  }
+  if (shape.block_size.z > kMostThreadsAlongZ) {
+    return TooMuch("threads along z:", shape.block_size.z, kMostThreadsAlongZ);
   }
   if (shape.shared_bytes > facts.max_shared_memory_bytes) {
     return TooMuch("bytes of dynamic shared memory:", shape.shared_bytes,
                    facts.max_shared_memory_bytes);
   }
-  if (shape.blocks > kMaxBlocks) {
-    return TooMuch("blocks:", shape.blocks, kMaxBlocks);
+  if (!FitsGrid(shape.blocks)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "it wants blocks: ", FormatExtent(shape.blocks),
+        ", the device allows 2147483647 along x, 65535 along y and z"));
   }
-  if (shape.blocks < 1 || shape.block_size < 1 || shape.cluster_size < 1) {
+  if (shape.cluster_size < 1) {
     return absl::FailedPreconditionError(
-        absl::StrCat("it wants ", shape.blocks, " blocks of ", shape.block_size,
-                     " threads in clusters of ", shape.cluster_size));
+        absl::StrCat("it wants clusters of ", shape.cluster_size));
   }
   if (shape.cluster_size == 1) return absl::OkStatus();
   const int32_t capability = ComputeCapability(facts);
@@ -50,11 +54,11 @@ absl::Status CheckShape(const CudaLaunchShape& shape,
                      "this device has ",
                      capability / 10, ".", capability % 10));
   }
-  if (shape.blocks % shape.cluster_size != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("it wants ", shape.blocks, " blocks, no multiple of its ",
-                     "cluster size ", shape.cluster_size,
-                     "; the manifest's blocks must be one"));
+  if (shape.blocks.x % shape.cluster_size != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "it wants ", shape.blocks.x, " blocks, no multiple of its ",
+        "cluster size ", shape.cluster_size,
+        "; the manifest's blocks must be one"));
   }
   return absl::OkStatus();
 }

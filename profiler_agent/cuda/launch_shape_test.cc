@@ -24,7 +24,7 @@ class LaunchShapeTest : public ::testing::Test {
                                               {Expression::OfParameter(0)});
     spec_.mapping.iterations_per_tile = Expression::Constant(1);
     Implementation cuda{.backend = "cuda"};
-    cuda.block_size = Expression::OfParameter(0);
+    cuda.block_size = {Expression::OfParameter(0)};
     cuda.shared_memory_bytes = Expression::Product(
         {Expression::Constant(1000), Expression::OfParameter(0)});
     cuda.cluster_size = Expression::OfParameter(1);
@@ -59,7 +59,7 @@ TEST_F(LaunchShapeTest, GroupsAreTheMappingsTilesUnlessTheManifestSaysOther) {
                              .shared_bytes = 128000,
                              .cluster_size = 1,
                              .persistent = false}));
-  spec_.implementations[0].blocks = Expression::Constant(4);
+  spec_.implementations[0].blocks = {Expression::Constant(4)};
   EXPECT_EQ(ShapeAt({128, 2, 1}, 1000)->blocks, 4);
 }
 
@@ -76,6 +76,25 @@ TEST_F(LaunchShapeTest, NamesTheLimitThatIsExceeded) {
               HasSubstr("shared memory: 512000, the device allows 232448"));
   EXPECT_THAT(Refusal({1, 1, 0}, int64_t{1} << 31), HasSubstr("blocks:"));
   EXPECT_THAT(Refusal({128, 3, 0}, 1000), HasSubstr("no multiple"));
+}
+
+TEST_F(LaunchShapeTest, TheSidesOfAGridAndABlockHaveLimitsOfTheirOwn) {
+  Implementation& cuda = spec_.implementations[0];
+  cuda.block_size = {Expression::Constant(8), Expression::Constant(4),
+                     Expression::OfParameter(0)};
+  cuda.blocks = {Expression::Constant(3), Expression::OfDimension(0)};
+  const absl::StatusOr<CudaLaunchShape> shape = ShapeAt({16, 1, 0}, 65535);
+  ASSERT_TRUE(shape.ok()) << shape.status();
+  EXPECT_EQ(shape->blocks, (LaunchExtent{3, 65535}));
+  EXPECT_EQ(shape->block_size, (LaunchExtent{8, 4, 16}));
+  EXPECT_THAT(Refusal({16, 1, 0}, 65536),
+              HasSubstr("it wants blocks: 3 x 65536, the device allows "
+                        "2147483647 along x, 65535 along y and z"));
+  EXPECT_THAT(Refusal({64, 1, 0}, 1), HasSubstr("threads: 2048"));
+  cuda.block_size = {Expression::Constant(1), Expression::Constant(1),
+                     Expression::OfParameter(0)};
+  EXPECT_THAT(Refusal({128, 1, 0}, 1),
+              HasSubstr("threads along z: 128, the device allows 64"));
 }
 
 TEST_F(LaunchShapeTest, ClustersNeedComputeCapabilityNine) {
@@ -105,8 +124,8 @@ TEST(CapacityTest, APersistentKernelLaunchesNoMoreThanFit) {
 TEST(CapacityTest, AReferenceGetsExactlyItsWorkItems) {
   for (const int64_t items : {1, 2, 255, 256, 257, 1003, 1000000, 4097 * 515}) {
     const CudaLaunchShape shape = ReferenceShape(items);
-    EXPECT_EQ(shape.blocks * shape.block_size, items);
-    EXPECT_LE(shape.block_size, 256);
+    EXPECT_EQ(shape.blocks.Total() * shape.block_size.Total(), items);
+    EXPECT_LE(shape.block_size.Total(), 256);
   }
   EXPECT_EQ(ReferenceShape(1 << 20).block_size, 256);
   EXPECT_EQ(ReferenceShape(1003).block_size, 59);

@@ -36,9 +36,8 @@ Changes FindChanges(size_t element, absl::string_view before,
 // "output 'c' at m=1 n=2".
 std::string NameOf(const KernelSpec& spec, const Argument& argument,
                    const Problem& problem) {
-  return absl::StrCat(
-      argument.role == ArgumentRole::kOutput ? "output '" : "input '",
-      argument.name, "' at ", FormatProblem(spec, problem));
+  return absl::StrCat(RoleName(argument.role), " '", argument.name, "' at ",
+                      FormatProblem(spec, problem));
 }
 
 std::string Elements(size_t count) {
@@ -100,6 +99,20 @@ absl::Status CheckInputUnchanged(const KernelSpec& spec,
       absl::StrCat("writes into ", NameOf(spec, argument, problem), ": ",
                    Elements(changes.count), ", the first at ",
                    PlaceOf(argument, problem, changes.first)));
+}
+
+absl::Status CheckLeftZero(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem, const Guards& guards,
+                           absl::string_view initial, absl::string_view whole) {
+  const Changes changes =
+      FindChanges(ElementBytes(argument.type), WithoutGuards(guards, initial),
+                  WithoutGuards(guards, whole));
+  if (changes.count == 0) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "leaves ", NameOf(spec, argument, problem),
+      " not zero: ", Elements(changes.count), ", the first at ",
+      PlaceOf(argument, problem, changes.first),
+      "; it is zeroed once: put zeros back, or declare zeroed: EVERY_LAUNCH"));
 }
 
 }  // namespace wavetune

@@ -49,6 +49,12 @@ absl::Status CheckInputUnchanged(const KernelSpec& spec,
                                  absl::string_view initial,
                                  absl::string_view whole);
 
+// Compares a workspace that is zeroed once, after a launch, with `initial`:
+// zeros. Errors: DATA_LOSS saying where it is not, and what to do.
+absl::Status CheckLeftZero(const KernelSpec& spec, const Argument& argument,
+                           const Problem& problem, const Guards& guards,
+                           absl::string_view initial, absl::string_view whole);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_PROFILER_AGENT_MEASURE_ARGUMENT_GUARDS_H_

@@ -1,8 +1,10 @@
 #include "profiler_agent/measure/buffer_values.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/argument.h"
@@ -78,6 +80,43 @@ class SplitMix {
   uint64_t state_;
 };
 
+// A random order of the numbers below `count` >= 1: a Feistel network over the
+// next power of four, walked until it is back among them (Black and Rogaway,
+// Ciphers with arbitrary finite domains, CT-RSA 2002).
+class Shuffle {
+ public:
+  Shuffle(uint64_t count, uint64_t seed)
+      : count_(count),
+        seed_(seed),
+        half_((std::bit_width(count - 1) + 1) / 2),
+        mask_((uint64_t{1} << half_) - 1) {}
+
+  // `i` < count.
+  int64_t At(uint64_t i) const {
+    do {
+      i = Permuted(i);
+    } while (i >= count_);
+    return static_cast<int64_t>(i);
+  }
+
+ private:
+  uint64_t Permuted(uint64_t i) const {
+    uint64_t left = i >> half_;
+    uint64_t right = i & mask_;
+    for (uint64_t round = 1; round <= 4; ++round) {
+      const uint64_t hash =
+          SplitMixHash(right + round * 0x9e3779b97f4a7c15u + seed_);
+      left = std::exchange(right, left ^ (hash & mask_));
+    }
+    return left << half_ | right;
+  }
+
+  const uint64_t count_;
+  const uint64_t seed_;
+  const int half_;
+  const uint64_t mask_;
+};
+
 // Returns the integer `make(i)` for every element, in the integer type `type`.
 template <typename Make>
 std::string Integers(ElementType type, size_t elements, Make make) {
@@ -89,10 +128,6 @@ std::string Integers(ElementType type, size_t elements, Make make) {
 }
 
 }  // namespace
-
-bool IsInteger(ElementType type) {
-  return type == ElementType::kInt32 || type == ElementType::kInt64;
-}
 
 std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
   SplitMix random(seed);
@@ -112,22 +147,45 @@ std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
   });
 }
 
-std::string InputValues(const KernelSpec& spec, const Argument& argument,
-                        const Problem& problem, size_t elements,
+std::string IndexValues(ElementType type, size_t elements, int64_t below,
                         uint64_t seed) {
-  const int dimension = spec.DimensionIndex(argument.name);
-  if (IsInteger(argument.type) && dimension >= 0 &&
-      spec.dimensions[static_cast<size_t>(dimension)].repeated) {
+  constexpr int64_t kMostInt32 = int64_t{1} << 31;
+  const int64_t values =
+      type == ElementType::kInt32 ? std::min(below, kMostInt32) : below;
+  const Shuffle shuffle(static_cast<uint64_t>(values), seed);
+  return Integers(type, elements, [&](size_t i) {
+    return shuffle.At(i % static_cast<uint64_t>(values));
+  });
+}
+
+std::optional<int64_t> BelowOf(const Argument& argument, const Problem& problem,
+                               const Configuration& configuration) {
+  if (!argument.below.has_value()) return std::nullopt;
+  return std::max<int64_t>(
+      1, Evaluate(*argument.below, problem.View(), configuration));
+}
+
+std::string InputValues(const KernelSpec& spec, const Argument& argument,
+                        const Problem& problem,
+                        const Configuration& configuration, size_t elements,
+                        uint64_t seed) {
+  if (spec.RepeatedDimensionOf(argument) >= 0) {
     return Integers(argument.type, elements, [&](size_t i) {
       return i < problem.repeated.size() ? problem.repeated[i] : int64_t{0};
     });
   }
+  if (const auto below = BelowOf(argument, problem, configuration)) {
+    return IndexValues(argument.type, elements, *below, seed);
+  }
   return RandomValues(argument.type, elements, seed);
 }
 
-std::string RandomPattern(ElementType type, size_t bytes, uint64_t seed) {
-  return RandomValues(
-      type, std::min(kPatternElements, bytes / ElementBytes(type)), seed);
+std::string ValuePattern(ElementType type, std::optional<int64_t> below,
+                         size_t bytes, uint64_t seed) {
+  const size_t elements =
+      std::min(kPatternElements, bytes / ElementBytes(type));
+  return below.has_value() ? IndexValues(type, elements, *below, seed)
+                           : RandomValues(type, elements, seed);
 }
 
 std::string PoisonValues(ElementType type, size_t elements) {
@@ -181,7 +239,7 @@ absl::StatusOr<size_t> BufferBytes(const Argument& argument,
       Evaluate(argument.size, problem.View(), configuration);
   if (elements >= kExpressionLimit) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "argument ", argument.name, " has more than 2^52 elements"));
+        "argument ", argument.name, " has more than 2^51 elements"));
   }
   return static_cast<size_t>(std::max<int64_t>(elements, 1)) *
          ElementBytes(argument.type);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -46,24 +47,37 @@ std::string GenerateValues(size_t elements, Make make) {
 // element.
 std::string RandomValues(ElementType type, size_t elements, uint64_t seed);
 
-// Returns random values with which to fill a memory of `bytes` over and over:
-// as many, or a prime number of elements below 2^22, so that no two rows of a
-// matrix are equal.
-std::string RandomPattern(ElementType type, size_t bytes, uint64_t seed);
+// Returns `elements` integers from 0 to `below` - 1: each once in random order,
+// then again in the same order. So as many in a row as there are values, from
+// wherever on, are all different: slots that are written by one block each.
+// `below` >= 1; of INT32 at most 2^31 count. Cost: about 20 ns an element.
+std::string IndexValues(ElementType type, size_t elements, int64_t below,
+                        uint64_t seed);
 
-// Returns the content of an input argument: random values, but for an integer
-// input that is named as the kernel's repeated dimension: it holds that
-// dimension's elements (tokens per expert), as the kernel cannot know them
-// otherwise.
+// Returns the argument's exclusive bound of its values at a problem, >= 1;
+// nothing where it declares none.
+std::optional<int64_t> BelowOf(const Argument& argument, const Problem& problem,
+                               const Configuration& configuration);
+
+// Returns values with which to fill a memory of `bytes` over and over: as many,
+// or a prime number of elements below 2^22, so that no two rows of a matrix are
+// equal. `below` is the argument's BelowOf.
+std::string ValuePattern(ElementType type, std::optional<int64_t> below,
+                         size_t bytes, uint64_t seed);
+
+// Returns the content of an argument that holds values before a launch: random
+// ones, within its bound where it declares one. An integer input that is named
+// as the kernel's repeated dimension holds that dimension's elements (tokens
+// per expert), as the kernel cannot know them otherwise.
 std::string InputValues(const KernelSpec& spec, const Argument& argument,
-                        const Problem& problem, size_t elements, uint64_t seed);
+                        const Problem& problem,
+                        const Configuration& configuration, size_t elements,
+                        uint64_t seed);
 
 // Returns `elements` elements that no kernel computes: NaN, or the least
 // integer. An output that is not written, or written in part, fails the
 // comparison.
 std::string PoisonValues(ElementType type, size_t elements);
-
-bool IsInteger(ElementType type);
 
 // Returns `elements` elements of another poison, of an integer type: integers
 // have no value that cannot be computed, but what is computed is the same

@@ -1,7 +1,9 @@
 #include "profiler_agent/measure/buffer_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,18 +50,78 @@ TEST(BufferValuesTest, AnInputNamedAsTheRepeatedDimensionHoldsItsElements) {
   spec.dimensions = {{.name = "tokens", .repeated = true}, {.name = "n"}};
   const Argument argument = {.name = "tokens", .type = ElementType::kInt32};
   const Problem problem = {.extents = {0, 8}, .repeated = {5, 0, 9}};
-  EXPECT_EQ(Elements<int32_t>(InputValues(spec, argument, problem, 3, 1)),
+  EXPECT_EQ(Elements<int32_t>(InputValues(spec, argument, problem, {}, 3, 1)),
             (std::vector<int32_t>{5, 0, 9}));
 }
 
+TEST(BufferValuesTest, AsManyIndicesInARowAsThereAreValuesAreAllDifferent) {
+  for (const int64_t below : {1, 2, 7, 64, 1000}) {
+    const size_t count = static_cast<size_t>(below);
+    const auto indices = Elements<int64_t>(
+        IndexValues(ElementType::kInt64, 3 * count, below, 5));
+    for (size_t begin = 0; begin <= 2 * count; begin += count / 3 + 1) {
+      const std::set<int64_t> window(indices.begin() + begin,
+                                     indices.begin() + begin + count);
+      EXPECT_EQ(window.size(), count) << below;
+      EXPECT_EQ(*window.begin(), 0);
+      EXPECT_EQ(*window.rbegin(), below - 1);
+    }
+  }
+}
+
+TEST(BufferValuesTest, IndicesAreInNoOrderAndFollowTheSeed) {
+  const auto indices = [](uint64_t seed) {
+    return Elements<int32_t>(
+        IndexValues(ElementType::kInt32, 1000, 1000, seed));
+  };
+  EXPECT_EQ(indices(1), indices(1));
+  EXPECT_NE(indices(1), indices(2));
+  int rising = 0;
+  for (size_t i = 1; i < 1000; ++i) {
+    rising += indices(1)[i] > indices(1)[i - 1] ? 1 : 0;
+  }
+  EXPECT_GT(rising, 400);
+  EXPECT_LT(rising, 600);
+}
+
+TEST(BufferValuesTest, IndicesOfALargePoolFitTheirType) {
+  constexpr int64_t kBelow = int64_t{1} << 40;
+  for (const int32_t index :
+       Elements<int32_t>(IndexValues(ElementType::kInt32, 1000, kBelow, 1))) {
+    EXPECT_GE(index, 0);
+  }
+  for (const int64_t index :
+       Elements<int64_t>(IndexValues(ElementType::kInt64, 1000, kBelow, 1))) {
+    EXPECT_GE(index, 0);
+    EXPECT_LT(index, kBelow);
+  }
+}
+
+TEST(BufferValuesTest, AnInputWithABoundFollowsTheProblem) {
+  KernelSpec spec;
+  spec.dimensions = {{.name = "pool"}};
+  const Argument argument = {.name = "table",
+                             .type = ElementType::kInt32,
+                             .below = Expression::OfDimension(0)};
+  for (const int64_t pool : {1, 20, 300}) {
+    const auto values = Elements<int32_t>(
+        InputValues(spec, argument, {.extents = {pool}}, {}, 1000, 1));
+    EXPECT_EQ(*std::max_element(values.begin(), values.end()), pool - 1);
+    EXPECT_EQ(*std::min_element(values.begin(), values.end()), 0);
+  }
+}
+
 TEST(BufferValuesTest, ScalarsMustFit) {
-  const Argument narrow = {.name = "n", .type = ElementType::kInt32};
-  EXPECT_EQ(Elements<int32_t>(*ScalarBytes(narrow, 77)),
+  const auto bytes = [](ElementType type, int64_t value) {
+    return ScalarBytes(
+        {.name = "n", .type = type, .size = Expression::Constant(value)},
+        ProblemView(), Configuration());
+  };
+  EXPECT_EQ(Elements<int32_t>(*bytes(ElementType::kInt32, 77)),
             std::vector<int32_t>{77});
-  EXPECT_EQ(ScalarBytes(narrow, int64_t{1} << 31).status().code(),
+  EXPECT_EQ(bytes(ElementType::kInt32, int64_t{1} << 31).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  const Argument wide = {.name = "n", .type = ElementType::kInt64};
-  EXPECT_EQ(Elements<int64_t>(*ScalarBytes(wide, int64_t{1} << 31)),
+  EXPECT_EQ(Elements<int64_t>(*bytes(ElementType::kInt64, int64_t{1} << 31)),
             std::vector<int64_t>{int64_t{1} << 31});
 }
 

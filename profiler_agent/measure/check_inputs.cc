@@ -91,7 +91,7 @@ Mirroring PlanMirroring(const KernelSpec& spec, size_t argument,
   Mirroring plan;
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     const Argument& other = spec.arguments[i];
-    if (other.role != ArgumentRole::kInput || !IsFloat(other.type)) continue;
+    if (!HoldsValues(other) || !IsFloat(other.type)) continue;
     if (!first_float.has_value()) first_float = i;
     const std::optional<LoopAxis> axis =
         loop < 0 ? std::nullopt : FindAxis(spec, other, problem, loop);
@@ -128,11 +128,12 @@ float CancellingValue(const Mirroring& plan, size_t index, uint64_t seed) {
 }  // namespace
 
 std::string CheckInput(const KernelSpec& spec, size_t argument,
-                       const Problem& problem, size_t elements, CheckData data,
-                       uint64_t seed) {
+                       const Problem& problem,
+                       const Configuration& configuration, size_t elements,
+                       CheckData data, uint64_t seed) {
   const Argument& input = spec.arguments[argument];
   if (data == CheckData::kRandom || !IsFloat(input.type)) {
-    return InputValues(spec, input, problem, elements, seed);
+    return InputValues(spec, input, problem, configuration, elements, seed);
   }
   const Mirroring plan = PlanMirroring(spec, argument, problem, elements);
   if (input.type == ElementType::kFloat32) {

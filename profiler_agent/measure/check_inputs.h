@@ -13,6 +13,7 @@
 #include <string>
 
 #include "model/kernel/argument.h"
+#include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -32,14 +33,15 @@ enum class CheckData : uint8_t {
   kCancelling,
 };
 
-// Returns the content of input number `argument` of `elements` elements.
-// Integers are as InputValues. A buffer is taken for row-major in the order in
-// which its manifest multiplies dimensions; where the loop's dimension is no
-// such factor of any input, the whole of the first one is mirrored. Equal seeds
-// give equal bytes on every machine.
+// Returns the content of argument number `argument`, which holds values before
+// a launch, of `elements` elements. Integers are as InputValues. A buffer is
+// taken for row-major in the order in which its manifest multiplies dimensions;
+// where the loop's dimension is no such factor of any input, the whole of the
+// first one is mirrored. Equal seeds give equal bytes on every machine.
 std::string CheckInput(const KernelSpec& spec, size_t argument,
-                       const Problem& problem, size_t elements, CheckData data,
-                       uint64_t seed);
+                       const Problem& problem,
+                       const Configuration& configuration, size_t elements,
+                       CheckData data, uint64_t seed);
 
 // Returns `content` with the sign of every float taken away.
 std::string Magnitudes(ElementType type, std::string content);

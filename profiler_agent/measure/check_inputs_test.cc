@@ -23,7 +23,7 @@ std::vector<float> Elements(const std::string& bytes) {
 class CancellingInputsTest : public ::testing::Test {
  protected:
   std::vector<float> Input(size_t argument, size_t elements) {
-    return Elements(CheckInput(spec_, argument, problem_, elements,
+    return Elements(CheckInput(spec_, argument, problem_, {}, elements,
                                CheckData::kCancelling, argument + 1));
   }
 
@@ -78,11 +78,11 @@ TEST_F(CancellingInputsTest, AlsoWhereNoInputHasTheLoopsDimension) {
 }
 
 TEST_F(CancellingInputsTest, RandomOnesAndIntegersAreAsEver) {
-  EXPECT_EQ(CheckInput(spec_, 0, problem_, 8, CheckData::kRandom, 1).size(),
+  EXPECT_EQ(CheckInput(spec_, 0, problem_, {}, 8, CheckData::kRandom, 1).size(),
             32u);
   spec_.arguments[0].type = ElementType::kInt32;
-  EXPECT_EQ(CheckInput(spec_, 0, problem_, 8, CheckData::kRandom, 1),
-            CheckInput(spec_, 0, problem_, 8, CheckData::kCancelling, 1));
+  EXPECT_EQ(CheckInput(spec_, 0, problem_, {}, 8, CheckData::kRandom, 1),
+            CheckInput(spec_, 0, problem_, {}, 8, CheckData::kCancelling, 1));
 }
 
 TEST(MagnitudesTest, TakeTheSignOfFloatsAway) {

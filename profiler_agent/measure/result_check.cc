@@ -81,6 +81,21 @@ uint64_t SeedOf(const Problem& problem, size_t argument) {
   return seed;
 }
 
+// What an argument holds when a launch begins.
+std::string ContentOf(const CheckTask& task, CheckData data, size_t argument,
+                      size_t bytes) {
+  const Argument& declared = task.spec.arguments[argument];
+  const size_t elements = bytes / ElementBytes(declared.type);
+  if (HoldsValues(declared)) {
+    return CheckInput(task.spec, argument, task.problem, task.configuration,
+                      elements, data, SeedOf(task.problem, argument));
+  }
+  const bool zero = declared.role == ArgumentRole::kWorkspace &&
+                    declared.zeroed != Zeroed::kNever;
+  return zero ? std::string(bytes, '\0')
+              : PoisonValues(declared.type, elements);
+}
+
 absl::StatusOr<BufferSet> MakeBuffers(const CheckTask& task, CheckData data,
                                       CheckMemory& memory) {
   BufferSet buffers;
@@ -89,14 +104,9 @@ absl::StatusOr<BufferSet> MakeBuffers(const CheckTask& task, CheckData data,
     if (argument.role == ArgumentRole::kScalar) continue;
     ASSIGN_OR_RETURN(const size_t bytes,
                      BufferBytes(argument, task.problem, task.configuration));
-    const size_t elements = bytes / ElementBytes(argument.type);
-    const std::string content =
-        argument.role == ArgumentRole::kOutput
-            ? PoisonValues(argument.type, elements)
-            : CheckInput(task.spec, i, task.problem, elements, data,
-                         SeedOf(task.problem, i));
     CheckedArgument checked{.guards = memory.GuardsOf(bytes)};
-    checked.initial = Guarded(argument.type, checked.guards, content);
+    checked.initial =
+        Guarded(argument.type, checked.guards, ContentOf(task, data, i, bytes));
     ASSIGN_OR_RETURN(checked.buffer, memory.Allocate(argument, bytes));
     RETURN_IF_ERROR(checked.buffer->Write(checked.initial));
     buffers.emplace(i, std::move(checked));
@@ -104,7 +114,9 @@ absl::StatusOr<BufferSet> MakeBuffers(const CheckTask& task, CheckData data,
   return buffers;
 }
 
-absl::Status PoisonOutputs(const KernelSpec& spec, const BufferSet& buffers) {
+// Puts back what a launch may write: outputs are poisoned, in-out buffers hold
+// their values again, workspaces what they begin with.
+absl::Status PutBack(const KernelSpec& spec, const BufferSet& buffers) {
   for (const auto& [i, checked] : buffers) {
     if (IsInput(spec, i)) continue;
     RETURN_IF_ERROR(checked.buffer->Restore(checked.initial));
@@ -124,10 +136,9 @@ absl::Status CheckInputs(const CheckTask& task, const BufferSet& buffers) {
   return absl::OkStatus();
 }
 
-// Runs the reference once; returns the outputs by argument.
-absl::StatusOr<std::map<size_t, std::string>> RunReference(
+// Launches the reference; returns the results by argument.
+absl::StatusOr<std::map<size_t, std::string>> LaunchReference(
     const CheckTask& task, const BufferSet& buffers) {
-  RETURN_IF_ERROR(PoisonOutputs(task.spec, buffers));
   RETURN_IF_ERROR(task.reference(Addresses(buffers)));
   std::map<size_t, std::string> outputs;
   for (const auto& [i, checked] : buffers) {
@@ -135,24 +146,34 @@ absl::StatusOr<std::map<size_t, std::string>> RunReference(
     ASSIGN_OR_RETURN(const std::string whole, checked.buffer->Read());
     RETURN_IF_ERROR(CheckGuards(task.spec, task.spec.arguments[i], task.problem,
                                 checked.guards, checked.initial, whole));
-    outputs[i] = std::string(WithoutGuards(checked.guards, whole));
+    if (HoldsResults(task.spec.arguments[i])) {
+      outputs[i] = std::string(WithoutGuards(checked.guards, whole));
+    }
   }
   return outputs;
+}
+
+// Runs the reference once; returns the results by argument.
+absl::StatusOr<std::map<size_t, std::string>> RunReference(
+    const CheckTask& task, const BufferSet& buffers) {
+  RETURN_IF_ERROR(PutBack(task.spec, buffers));
+  return LaunchReference(task, buffers);
 }
 
 // Returns what the reference computes from the magnitudes of its inputs, which
 // are put back.
 absl::StatusOr<std::map<size_t, std::string>> RunOnMagnitudes(
     const CheckTask& task, const BufferSet& buffers) {
+  RETURN_IF_ERROR(PutBack(task.spec, buffers));
   for (const auto& [i, checked] : buffers) {
-    if (!IsInput(task.spec, i)) continue;
+    if (!HoldsValues(task.spec.arguments[i])) continue;
     const ElementType type = task.spec.arguments[i].type;
     RETURN_IF_ERROR(checked.buffer->Write(
         Guarded(type, checked.guards,
                 Magnitudes(type, std::string(WithoutGuards(
                                      checked.guards, checked.initial))))));
   }
-  ASSIGN_OR_RETURN(auto outputs, RunReference(task, buffers));
+  ASSIGN_OR_RETURN(auto outputs, LaunchReference(task, buffers));
   for (const auto& [i, checked] : buffers) {
     if (!IsInput(task.spec, i)) continue;
     RETURN_IF_ERROR(checked.buffer->Write(checked.initial));
@@ -171,27 +192,27 @@ std::optional<std::pair<size_t, size_t>> NotFinite(
   return std::nullopt;
 }
 
-bool IsIntegerOutput(const KernelSpec& spec, size_t argument) {
-  return !IsInput(spec, argument) && IsInteger(spec.arguments[argument].type);
+bool IsIntegerOutput(const Argument& argument) {
+  return argument.role == ArgumentRole::kOutput && IsInteger(argument.type);
 }
 
 bool HasIntegerOutput(const KernelSpec& spec) {
   return std::any_of(spec.arguments.begin(), spec.arguments.end(),
-                     [](const Argument& argument) {
-                       return argument.role == ArgumentRole::kOutput &&
-                              IsInteger(argument.type);
-                     });
+                     IsIntegerOutput);
 }
 
-// Fills the outputs for a look at what does not depend on that: integers with
-// the other poison. Guards are as ever.
+// Whether the argument begins with poison that a kernel could compute.
+bool BeginsWithIntegerPoison(const Argument& argument) {
+  return IsIntegerOutput(argument) ||
+         (IsZeroedBy(argument, Zeroed::kNever) && IsInteger(argument.type));
+}
+
+// As PutBack, for a look at what does not depend on poison: integers hold the
+// other one. Guards are as ever.
 absl::Status PoisonOtherwise(const KernelSpec& spec, const BufferSet& buffers) {
+  RETURN_IF_ERROR(PutBack(spec, buffers));
   for (const auto& [i, checked] : buffers) {
-    if (IsInput(spec, i)) continue;
-    if (!IsIntegerOutput(spec, i)) {
-      RETURN_IF_ERROR(checked.buffer->Restore(checked.initial));
-      continue;
-    }
+    if (!BeginsWithIntegerPoison(spec.arguments[i])) continue;
     const ElementType type = spec.arguments[i].type;
     const size_t bytes = WithoutGuards(checked.guards, checked.initial).size();
     RETURN_IF_ERROR(checked.buffer->Write(Guarded(
@@ -210,9 +231,9 @@ absl::Status CheckIntegersWritten(
   RETURN_IF_ERROR(PoisonOtherwise(task.spec, buffers));
   RETURN_IF_ERROR(task.reference(Addresses(buffers)));
   for (const auto& [i, content] : outputs) {
-    if (!IsIntegerOutput(task.spec, i)) continue;
-    const CheckedArgument& checked = buffers.at(i);
     const Argument& argument = task.spec.arguments[i];
+    if (!IsIntegerOutput(argument)) continue;
+    const CheckedArgument& checked = buffers.at(i);
     ASSIGN_OR_RETURN(const std::string whole, checked.buffer->Read());
     const int64_t at = FirstThatFollowsPoison(
         argument.type, content, WithoutGuards(checked.guards, whole));
@@ -230,7 +251,7 @@ absl::Status CheckIntegersWritten(
 double MostMagnitude(const KernelSpec& spec, const BufferSet& buffers) {
   size_t most = 1;
   for (const auto& [i, checked] : buffers) {
-    if (!IsInput(spec, i)) continue;
+    if (!HoldsValues(spec.arguments[i])) continue;
     most =
         std::max(most, WithoutGuards(checked.guards, checked.initial).size() /
                            ElementBytes(spec.arguments[i].type));
@@ -241,7 +262,7 @@ double MostMagnitude(const KernelSpec& spec, const BufferSet& buffers) {
 bool TakesCancelling(const CheckTask& task) {
   if (!task.on_cancelling) return false;
   for (const Argument& argument : task.spec.arguments) {
-    if (argument.role != ArgumentRole::kOutput) continue;
+    if (!HoldsResults(argument)) continue;
     const int64_t elements =
         Evaluate(argument.size, task.problem.View(), task.configuration);
     if (elements > kMostCancellingElements) return false;
@@ -297,7 +318,23 @@ absl::Status Annotated(const absl::Status& status, const std::string& note) {
   return absl::Status(status.code(), absl::StrCat(status.message(), note));
 }
 
-// Judges the outputs of one launch. `first` has those of the first one: the
+// Judges an argument that a launch may have written.
+absl::Status JudgeWritten(const CheckTask& task, const Argument& argument,
+                          const CheckedArgument& checked,
+                          const ExpectedOutput* expected,
+                          absl::string_view whole) {
+  RETURN_IF_ERROR(CheckGuards(task.spec, argument, task.problem, checked.guards,
+                              checked.initial, whole));
+  if (IsZeroedBy(argument, Zeroed::kOnce)) {
+    RETURN_IF_ERROR(CheckLeftZero(task.spec, argument, task.problem,
+                                  checked.guards, checked.initial, whole));
+  }
+  if (expected == nullptr) return absl::OkStatus();
+  return CompareOutput(task.spec, argument, task.problem, *expected,
+                       WithoutGuards(checked.guards, whole));
+}
+
+// Judges what one launch has written. `first` has those of the first one: the
 // same bytes need no other look.
 absl::Status JudgeOutputs(const CheckTask& task,
                           const std::map<size_t, ExpectedOutput>& expected,
@@ -311,11 +348,9 @@ absl::Status JudgeOutputs(const CheckTask& task,
         seen != first.end() && seen->second == whole) {
       continue;
     }
-    RETURN_IF_ERROR(CheckGuards(task.spec, argument, task.problem,
-                                checked.guards, checked.initial, whole));
-    RETURN_IF_ERROR(CompareOutput(task.spec, argument, task.problem,
-                                  expected.at(i),
-                                  WithoutGuards(checked.guards, whole)));
+    RETURN_IF_ERROR(JudgeWritten(
+        task, argument, checked,
+        HoldsResults(argument) ? &expected.at(i) : nullptr, whole));
     first.emplace(i, std::move(whole));
   }
   return absl::OkStatus();
@@ -331,7 +366,7 @@ absl::Status LaunchCandidate(const CheckTask& task, CheckData data,
   for (int launch = 0; launch < launches; ++launch) {
     RETURN_IF_ERROR(launch == kLaunchOnOtherPoison
                         ? PoisonOtherwise(task.spec, buffers)
-                        : PoisonOutputs(task.spec, buffers));
+                        : PutBack(task.spec, buffers));
     RETURN_IF_ERROR(task.candidate(Addresses(buffers)));
     absl::Status judged = JudgeOutputs(task, expected, buffers, first);
     if (judged.ok()) continue;
@@ -414,6 +449,8 @@ ResultChecker::Key ResultChecker::KeyOf(const CheckTask& task, CheckData data) {
   for (const Argument& argument : task.spec.arguments) {
     values.push_back(
         Evaluate(argument.size, task.problem.View(), task.configuration));
+    values.push_back(
+        BelowOf(argument, task.problem, task.configuration).value_or(0));
   }
   values.push_back(Evaluate(task.spec.correctness->work_items,
                             task.problem.View(), task.configuration));

@@ -6,6 +6,7 @@
 // - outputs that are not written, also in launches after the first, and
 //   integers that are right only because their place held that value before;
 // - writes outside of an output or into an input;
+// - workspaces that are zeroed once and not left zero;
 // - reads outside of an input, which give NaN;
 // - races, where one of three launches shows them;
 // - sums that are wrong only where they cancel.
@@ -107,7 +108,8 @@ class ResultChecker {
   // Drops all kept inputs and results, before another kernel.
   void Forget();
 
-  // Launches the candidate on poisoned outputs and judges each launch: three
+  // Launches the candidate on poisoned outputs, and on in-out buffers and
+  // workspaces as they begin, and judges each launch: three
   // times on random inputs (the third with another poison in integer outputs)
   // and, where outputs have up to 2^20 elements, once on cancelling inputs.
   // Errors: DATA_LOSS naming the argument and where it is wrong; those of the

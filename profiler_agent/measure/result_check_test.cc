@@ -21,6 +21,7 @@ namespace wavetune {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class HostBuffer : public CheckBuffer {
@@ -283,6 +284,154 @@ TEST_F(ResultCheckTest, AWriteBesideAnInputFails) {
 }
 
 // At a tolerance at which random data hides what bf16 loses of two halves.
+// c += a * b.
+TEST_F(ResultCheckTest, AnInOutBufferBeginsEachLaunchWithItsValues) {
+  spec_.arguments[2].role = ArgumentRole::kInOut;
+  const auto add = [](const Gemm& gemm) {
+    for (int i = 0; i < gemm.m * gemm.n; ++i) {
+      gemm.c[i] += gemm.Sum(i / gemm.n, i % gemm.n, 0, gemm.k);
+    }
+  };
+  reference_ = add;
+  EXPECT_TRUE(Check(add).ok()) << Check(add);
+  EXPECT_EQ(launches_, 4);
+  EXPECT_THAT(Check([](const Gemm& gemm) { gemm.Run(); }),
+              IsWrong("output 'c' at m=5 n=7 k=64"));
+  EXPECT_THAT(Check([&](const Gemm& gemm) {
+                add(gemm);
+                add(gemm);
+              }),
+              IsWrong("output 'c' at m=5 n=7 k=64"));
+  EXPECT_THAT(Check([&](const Gemm& gemm) {
+                add(gemm);
+                gemm.c[gemm.m * gemm.n] = 0;
+              }),
+              IsWrong("writes past the end of in-out buffer 'c'"));
+}
+
+TEST_F(ResultCheckTest, ValuesOfAnInOutBufferAreTermsOfItsSums) {
+  spec_.arguments[2].role = ArgumentRole::kInOut;
+  std::vector<bool> on_magnitudes;
+  reference_ = [&](const Gemm& gemm) {
+    on_magnitudes.push_back(std::all_of(gemm.c, gemm.c + gemm.m * gemm.n,
+                                        [](float c) { return c >= 0; }));
+    gemm.c[0] += 1;
+  };
+  EXPECT_TRUE(Check([](const Gemm& gemm) { gemm.c[0] += 1; }).ok());
+  EXPECT_THAT(on_magnitudes, ElementsAre(false, true, false, true));
+}
+
+// An integer that is counted up is no integer that was left unwritten.
+TEST_F(ResultCheckTest, AReferenceMayAddToAnIntegerInOutBuffer) {
+  spec_.arguments[2].role = ArgumentRole::kInOut;
+  spec_.arguments[2].type = ElementType::kInt32;
+  const auto count = [](const Gemm& gemm) {
+    for (int i = 0; i < gemm.m * gemm.n; ++i) {
+      ++reinterpret_cast<int32_t*>(gemm.c)[i];
+    }
+  };
+  reference_ = count;
+  EXPECT_TRUE(Check(count).ok()) << Check(count);
+  EXPECT_FALSE(Check([&](const Gemm& gemm) {
+                 count(gemm);
+                 ++reinterpret_cast<int32_t*>(gemm.c)[3];
+               }).ok());
+}
+
+// A workspace in place of b, which the kernel does not read.
+class WorkspaceCheckTest : public ResultCheckTest {
+ protected:
+  WorkspaceCheckTest() {
+    spec_.arguments[1].role = ArgumentRole::kWorkspace;
+    reference_ = [](const Gemm& gemm) { CopyRows(gemm); };
+  }
+
+  // c[row][column] = a[row][0].
+  static void CopyRows(const Gemm& gemm) {
+    for (int i = 0; i < gemm.m * gemm.n; ++i) {
+      gemm.c[i] = gemm.a[i / gemm.n * gemm.k];
+    }
+  }
+  // Adds up in the workspace, and leaves what it added there.
+  static void AddUpInWorkspace(const Gemm& gemm) {
+    for (int i = 0; i < gemm.m * gemm.n; ++i) {
+      gemm.b[0] += gemm.a[i / gemm.n * gemm.k];
+      gemm.c[i] = gemm.b[0];
+      gemm.b[0] -= gemm.c[i];
+    }
+    gemm.b[0] = 1;
+  }
+};
+
+TEST_F(WorkspaceCheckTest, IsZeroAtEachLaunchAndWhatItHoldsIsNotCompared) {
+  EXPECT_TRUE(Check(AddUpInWorkspace).ok()) << Check(AddUpInWorkspace);
+}
+
+TEST_F(WorkspaceCheckTest, ThatIsZeroedOnceMustBeLeftZero) {
+  spec_.arguments[1].zeroed = Zeroed::kOnce;
+  EXPECT_THAT(Check(AddUpInWorkspace),
+              IsWrong("leaves workspace 'b' at m=5 n=7 k=64 not zero: 1 "
+                      "element, the first at row 0, column 0; it is zeroed "
+                      "once: put zeros back, or declare zeroed: "
+                      "EVERY_LAUNCH"));
+  const auto tidy = [](const Gemm& gemm) {
+    AddUpInWorkspace(gemm);
+    gemm.b[0] = 0;
+  };
+  EXPECT_TRUE(Check(tidy).ok()) << Check(tidy);
+}
+
+TEST_F(WorkspaceCheckTest, ThatIsNeverZeroedHoldsPoison) {
+  spec_.arguments[1].zeroed = Zeroed::kNever;
+  EXPECT_THAT(Check(AddUpInWorkspace), IsWrong("(nan where"));
+  const auto sound = [](const Gemm& gemm) {
+    gemm.b[0] = 0;
+    AddUpInWorkspace(gemm);
+  };
+  EXPECT_TRUE(Check(sound).ok()) << Check(sound);
+}
+
+// The least integer may be what makes a result right.
+TEST_F(WorkspaceCheckTest,
+       ThatIsNeverZeroedHoldsOtherIntegersInTheThirdLaunch) {
+  spec_.arguments[1].zeroed = Zeroed::kNever;
+  spec_.arguments[1].type = ElementType::kInt32;
+  EXPECT_THAT(Check([](const Gemm& gemm) {
+                CopyRows(gemm);
+                const int32_t held = *reinterpret_cast<int32_t*>(gemm.b);
+                if (held != std::numeric_limits<int32_t>::min()) gemm.c[0] = 9;
+              }),
+              IsWrong("in launch 3 of the same"));
+}
+
+TEST_F(WorkspaceCheckTest, AWriteBesideItFails) {
+  EXPECT_THAT(Check([](const Gemm& gemm) {
+                CopyRows(gemm);
+                gemm.b[gemm.k * gemm.n + 9] = 0;
+              }),
+              IsWrong("writes past the end of workspace 'b' at m=5 n=7 k=64: "
+                      "1 element, the first 10 elements past its last one"));
+}
+
+// Two configurations of equal sizes whose bound differs.
+TEST_F(ResultCheckTest, WhatIsKeptIsOfTheSameBound) {
+  spec_.arguments[1].type = ElementType::kInt32;
+  spec_.arguments[1].below = Expression::OfParameter(0);
+  std::vector<int32_t> largest;
+  reference_ = [&](const Gemm& gemm) {
+    const auto* const b = reinterpret_cast<const int32_t*>(gemm.b);
+    largest.push_back(*std::max_element(b, b + gemm.k * gemm.n));
+    std::fill_n(gemm.c, gemm.m * gemm.n, 1.0f);
+  };
+  for (const int64_t below : {11, 13}) {
+    configuration_ = {below};
+    EXPECT_TRUE(Check([](const Gemm& gemm) {
+                  std::fill_n(gemm.c, gemm.m * gemm.n, 1.0f);
+                }).ok());
+    EXPECT_EQ(largest.back(), below - 1);
+  }
+}
+
 TEST_F(ResultCheckTest, SplitSumsThatFailOnlyWhereTheyCancelFail) {
   spec_.correctness->relative_tolerance = 5e-3;
   problem_.extents = {16, 16, 256};

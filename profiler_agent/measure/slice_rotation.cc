@@ -69,7 +69,7 @@ size_t ColdBytes(size_t cache_bytes, bool is_cpu) {
 
 size_t ColdBytesOf(const Argument& argument, const DeviceFacts& facts,
                    bool is_cpu) {
-  if (!argument.cold || argument.role != ArgumentRole::kInput) return 0;
+  if (!argument.cold || !HoldsValues(argument)) return 0;
   return ColdBytes(
       static_cast<size_t>(std::max<int64_t>(facts.last_level_cache_bytes, 0)),
       is_cpu);

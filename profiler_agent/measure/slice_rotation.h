@@ -54,8 +54,8 @@ class SliceRotation {
 // the cores' own caches. Cannot fail.
 size_t ColdBytes(size_t cache_bytes, bool is_cpu);
 
-// The same for an argument of a kernel on a device; 0 where it is no cold
-// input.
+// The same for an argument of a kernel on a device; 0 where it is not cold, or
+// begins without values.
 size_t ColdBytesOf(const Argument& argument, const DeviceFacts& facts,
                    bool is_cpu);
 

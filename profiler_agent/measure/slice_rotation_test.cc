@@ -67,9 +67,11 @@ TEST(ColdBytesTest, IsWellBeyondOrWellInsideACpusCache) {
   EXPECT_EQ(ColdBytes(260 * kMiB, /*is_cpu=*/true), 260 * kMiB / 8);
 }
 
-TEST(ColdBytesTest, NothingButAColdInputRotates) {
+TEST(ColdBytesTest, NothingRotatesButWhatIsColdAndHasValues) {
   const DeviceFacts facts = {.last_level_cache_bytes = 60 * kMiB};
   Argument argument = {.role = ArgumentRole::kInput, .cold = true};
+  EXPECT_EQ(ColdBytesOf(argument, facts, /*is_cpu=*/false), 240 * kMiB);
+  argument.role = ArgumentRole::kInOut;
   EXPECT_EQ(ColdBytesOf(argument, facts, /*is_cpu=*/false), 240 * kMiB);
   argument.role = ArgumentRole::kOutput;
   EXPECT_EQ(ColdBytesOf(argument, facts, /*is_cpu=*/false), 0u);

@@ -42,7 +42,7 @@ struct Watched {
   std::atomic<uintptr_t> end{0};
   std::atomic<uintptr_t> argument{0};
   std::atomic<size_t> bytes{0};
-  std::atomic<bool> is_output{false};
+  std::atomic<const char*> role{""};  // Of text that lives for ever.
   std::array<char, 65> name = {};
 };
 
@@ -77,7 +77,7 @@ void SayWhatWasTouched(int signal, siginfo_t* info, void* context) {
         AccessName(context),
         static_cast<size_t>(behind ? address - end : each.argument - address),
         behind ? "past the end of" : "before the beginning of",
-        each.is_output ? "output" : "input", each.name.data());
+        each.role.load(), each.name.data());
     if (length > 0) {
       static_cast<void>(
           !write(STDERR_FILENO, line, static_cast<size_t>(length)));
@@ -153,7 +153,7 @@ class Watch {
       std::snprintf(each.name.data(), each.name.size(), "%s", of.name.c_str());
       each.argument = reinterpret_cast<uintptr_t>(argument);
       each.bytes = bytes;
-      each.is_output = of.role == ArgumentRole::kOutput;
+      each.role = RoleName(of.role);
       each.end = reinterpret_cast<uintptr_t>(mapping.memory()) + mapping.size();
       each.begin = reinterpret_cast<uintptr_t>(mapping.memory());
       slot_ = &each;

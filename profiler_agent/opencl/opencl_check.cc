@@ -71,7 +71,7 @@ absl::Status LaunchAndFinish(const OpenClSession& session, cl_kernel kernel,
   ASSIGN_OR_RETURN(const OpenClEvent event,
                    EnqueueLaunch(session, kernel, shape));
   RETURN_IF_ERROR(Finish(session));
-  return DeviceTimeUs(event.get()).status();
+  return DeviceTimeUs(event.get(), event.get()).status();
 }
 
 absl::Status WriteOpenClBuffer(const OpenClSession& session, cl_mem buffer,
@@ -95,9 +95,8 @@ absl::StatusOr<std::string> ReadOpenClBuffer(const OpenClSession& session,
 OpenClLaunchShape ReferenceShape(const OpenClSession& session, int64_t items) {
   // One work item per index. On a CPU every other group size would be another
   // compilation (PoCL), so blocks have one item there.
-  const auto count = static_cast<size_t>(items);
-  const size_t group = session.is_cpu ? 1 : std::gcd(count, size_t{64});
-  return {.blocks = count / group, .block_size = group};
+  const int64_t group = session.is_cpu ? 1 : std::gcd(items, int64_t{64});
+  return {.blocks = items / group, .block_size = group};
 }
 
 }  // namespace wavetune

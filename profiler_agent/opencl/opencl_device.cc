@@ -22,6 +22,12 @@ namespace wavetune {
 
 // Launches that were enqueued, with what must live until they are done.
 struct OpenClDevice::Burst {
+  // Zeroing of workspaces is a part of a launch: `first` begins it.
+  struct Timed {
+    cl_event first = nullptr;
+    cl_event launch = nullptr;
+  };
+  std::vector<Timed> launches;
   std::vector<OpenClEvent> events;
   std::vector<OpenClBuffer> slices;
 };
@@ -206,13 +212,15 @@ absl::StatusOr<LaunchTimes> OpenClDevice::Measure(
   if (!status.ok()) return status;
 
   LaunchTimes times;
-  for (const OpenClEvent& event : warm.events) {
-    const absl::StatusOr<double> us = DeviceTimeUs(event.get());
+  for (const Burst::Timed& timed_launch : warm.launches) {
+    const absl::StatusOr<double> us =
+        DeviceTimeUs(timed_launch.first, timed_launch.launch);
     if (!us.ok()) return us.status();
     times.warmup_us += *us;
   }
-  for (const OpenClEvent& event : timed.events) {
-    const absl::StatusOr<double> us = DeviceTimeUs(event.get());
+  for (const Burst::Timed& timed_launch : timed.launches) {
+    const absl::StatusOr<double> us =
+        DeviceTimeUs(timed_launch.first, timed_launch.launch);
     if (!us.ok()) return us.status();
     times.launch_us.push_back(*us);
   }
@@ -319,15 +327,14 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
     OpenClRotatingBuffers& rotating =
         rotating_buffers_.try_emplace(i, session_, facts_, argument, i + 1)
             .first->second;
-    if (absl::Status status = rotating.Reserve(*bytes); !status.ok()) {
+    const auto below = BelowOf(argument, problem, configuration);
+    if (absl::Status status = rotating.Reserve(*bytes, below); !status.ok()) {
       rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
-    const int dimension = spec.DimensionIndex(argument.name);
-    if (argument.role == ArgumentRole::kInput && dimension >= 0 &&
-        spec.dimensions[static_cast<size_t>(dimension)].repeated) {
+    if (spec.RepeatedDimensionOf(argument) >= 0) {
       absl::Status written = rotating.Write(
-          InputValues(spec, argument, problem,
+          InputValues(spec, argument, problem, configuration,
                       *bytes / ElementBytes(argument.type), i + 1));
       if (!written.ok()) return written;
     }
@@ -339,17 +346,27 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
 absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
                                       const OpenClLaunchShape& shape,
                                       cl_event gate, Burst& burst) {
+  // The queue is in order: what waits for the gate holds the rest.
+  const size_t begin = burst.events.size();
   for (auto& [index, rotating] : rotating_buffers_) {
-    absl::StatusOr<OpenClBuffer> slice =
-        rotating.NextSlice(buffer_bytes_[index]);
+    const size_t bytes = buffer_bytes_[index];
+    absl::StatusOr<OpenClBuffer> slice = rotating.NextSlice(bytes);
     if (!slice.ok()) return slice.status();
     RETURN_IF_ERROR(SetBuffer(kernel, index, slice->get()));
     burst.slices.push_back(*std::move(slice));
+    const Argument& argument = kernel_->spec.arguments[index];
+    if (!IsZeroedBy(argument, Zeroed::kEveryLaunch)) continue;
+    ASSIGN_OR_RETURN(OpenClEvent zeroing,
+                     EnqueueZeroing(session_, burst.slices.back().get(),
+                                    ElementBytes(argument.type), bytes,
+                                    std::exchange(gate, nullptr)));
+    burst.events.push_back(std::move(zeroing));
   }
-  absl::StatusOr<OpenClEvent> event =
-      EnqueueLaunch(session_, kernel, shape, gate);
-  if (!event.ok()) return event.status();
-  burst.events.push_back(*std::move(event));
+  ASSIGN_OR_RETURN(OpenClEvent event,
+                   EnqueueLaunch(session_, kernel, shape, gate));
+  burst.events.push_back(std::move(event));
+  burst.launches.push_back(
+      {burst.events[begin].get(), burst.events.back().get()});
   return absl::OkStatus();
 }
 

@@ -1,5 +1,7 @@
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -150,6 +152,94 @@ INSTANTIATE_TEST_SUITE_P(
       return "Number" + std::to_string(test.param.fault);
     });
 
+// A kernel of tests/data/kernels that launches in a way of its own, sound and
+// with a fault that the check must find.
+struct LaunchForm {
+  const char* kernel;
+  Configuration sound;
+  Configuration faulty;
+  const char* says;
+};
+
+class OpenClLaunchFormTest : public OpenClDeviceTest,
+                             public ::testing::WithParamInterface<LaunchForm> {
+};
+
+TEST_P(OpenClLaunchFormTest, IsCheckedAndMeasured) {
+  Load(*device_, GetParam().kernel);
+  const absl::Status sound =
+      device_->Prepare(GetParam().sound, problems_).status();
+  EXPECT_TRUE(sound.ok()) << sound;
+  const absl::Status status =
+      device_->Prepare(GetParam().faulty, problems_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().says));
+  for (const Problem& problem : problems_) {
+    const absl::StatusOr<LaunchTimes> times =
+        device_->Measure(GetParam().sound, problem, 1, 3);
+    EXPECT_TRUE(times.ok()) << times.status();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, OpenClLaunchFormTest,
+    ::testing::Values(
+        LaunchForm{"add_scaled", {16, 8, 0}, {16, 8, 1}, "output 'y' at n=1"},
+        LaunchForm{"add_scaled", {64, 8, 0}, {64, 8, 2}, "output 'y' at n=1"},
+        LaunchForm{"add_scaled", {64, 8, 0}, {64, 8, 3}, "output 'y' at n=1"},
+        LaunchForm{"split_sum",
+                   {16, 4, 0},
+                   {16, 4, 1},
+                   "leaves workspace 'tickets' at n=1 k=37 not zero: 1 "
+                   "element, the first at element 0; it is zeroed once: put "
+                   "zeros back"},
+        LaunchForm{"split_sum", {16, 4, 0}, {16, 4, 2}, "(nan where"},
+        LaunchForm{"split_sum",
+                   {16, 4, 0},
+                   {16, 4, 3},
+                   "writes past the end of workspace 'partials' at n=1"},
+        LaunchForm{"gather", {4, 8, 0}, {4, 8, 1}, "output 'y' at rows="},
+        LaunchForm{"tiles_2d", {8, 16, 8, 0}, {8, 16, 8, 1}, "output 'c'"},
+        LaunchForm{"tiles_2d", {2, 16, 8, 0}, {2, 16, 8, 1}, "output 'c'"}),
+    [](const auto& test) {
+      return std::string(test.param.kernel) + std::to_string(test.index);
+    });
+
+// The first of split_sum's workspaces.
+constexpr size_t kTickets = 2;
+
+// A kernel that leaves its tickets drawn is right where each launch finds them
+// zeroed.
+TEST_F(OpenClDeviceTest, ZeroesAWorkspaceBeforeEachLaunchUnlessToldOtherwise) {
+  const Configuration leaves_tickets_drawn = {16, 4, 1};
+  LoadedKernel loaded = TestKernel(std::string(kKernels) + "split_sum");
+  loaded.spec.arguments[kTickets].zeroed = Zeroed::kEveryLaunch;
+  ASSERT_TRUE(device_->Load(std::move(loaded)).ok());
+  const Problem problem = {.extents = {100, 37}};
+  const absl::Status status =
+      device_->Prepare(leaves_tickets_drawn, {problem}).status();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(device_->Measure(leaves_tickets_drawn, problem, 1, 3).ok());
+}
+
+// 64 MiB take milliseconds, a launch microseconds.
+TEST_F(OpenClDeviceTest, ZeroingBeforeEachLaunchCountsInItsTime) {
+  const auto shortest_us = [this](Zeroed zeroed) {
+    LoadedKernel loaded = TestKernel(std::string(kKernels) + "split_sum");
+    loaded.spec.arguments[kTickets].zeroed = zeroed;
+    loaded.spec.arguments[kTickets].size = Expression::Constant(1 << 24);
+    EXPECT_TRUE(device_->Load(std::move(loaded)).ok());
+    const absl::StatusOr<LaunchTimes> times =
+        device_->Measure({16, 1, 0}, {.extents = {16, 16}}, 1, 5);
+    EXPECT_TRUE(times.ok()) << times.status();
+    return times.ok() ? *std::min_element(times->launch_us.begin(),
+                                          times->launch_us.end())
+                      : 0.0;
+  };
+  EXPECT_GT(shortest_us(Zeroed::kEveryLaunch),
+            shortest_us(Zeroed::kOnce) + 1000);
+}
+
 // What the manifest says and what column_sum.cl takes.
 TEST_F(OpenClDeviceTest, RefusesAScalarOfAnotherType) {
   LoadedKernel loaded = TestKernel(std::string(kKernels) + "column_sum");
@@ -160,6 +250,17 @@ TEST_F(OpenClDeviceTest, RefusesAScalarOfAnotherType) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("argument 'k' is FLOAT32 in the manifest, but kernel "
                         "function 'column_sum' takes int"));
+}
+
+TEST_F(OpenClDeviceTest, RefusesANumberThatTheKernelTakesInAnotherType) {
+  LoadedKernel loaded = TestKernel(std::string(kKernels) + "add_scaled");
+  loaded.spec.arguments[2].type = ElementType::kBfloat16;
+  ASSERT_TRUE(device_->Load(std::move(loaded)).ok());
+  const absl::Status status = device_->Prepare({16, 8, 0}, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("argument 'scale' is BFLOAT16 in the manifest, but "
+                        "kernel function 'add_scaled' takes float"));
 }
 
 TEST_F(OpenClDeviceTest, RefusesAnotherNumberOfArguments) {

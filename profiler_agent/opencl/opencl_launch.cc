@@ -1,5 +1,6 @@
 #include "profiler_agent/opencl/opencl_launch.h"
 
+#include <array>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,11 @@ absl::Status RunStatus(cl_int code, absl::string_view what) {
   return absl::AbortedError(status.message());
 }
 
+std::array<size_t, 3> SidesOf(const LaunchExtent& extent) {
+  return {static_cast<size_t>(extent.x), static_cast<size_t>(extent.y),
+          static_cast<size_t>(extent.z)};
+}
+
 }  // namespace
 
 absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
@@ -37,36 +43,24 @@ absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
                                           const Configuration& configuration,
                                           const Problem& problem,
                                           const DeviceFacts& facts) {
-  const ProblemView view = problem.View();
-  const int64_t blocks =
-      implementation.blocks.has_value()
-          ? Evaluate(*implementation.blocks, view, configuration)
-          : MapProblem(spec.MappingOf(specialisation), view, configuration)
-                .tiles;
-  const int64_t block_size =
-      implementation.block_size.has_value()
-          ? Evaluate(*implementation.block_size, view, configuration)
-          : 1;
-  const int64_t local_memory =
-      implementation.shared_memory_bytes.has_value()
-          ? Evaluate(*implementation.shared_memory_bytes, view, configuration)
-          : 0;
+  const LaunchShape shape = ShapeOf(
+      DescribeLaunch(spec, implementation, specialisation, configuration),
+      problem.View());
+  const int64_t block_size = shape.block_size.Total();
   if (facts.max_group_size > 0 && block_size > facts.max_group_size) {
     return TooMuch("a block of", block_size, facts.max_group_size);
   }
   if (facts.max_shared_memory_bytes > 0 &&
-      local_memory > facts.max_shared_memory_bytes) {
-    return TooMuch("bytes of local memory:", local_memory,
+      shape.shared_bytes > facts.max_shared_memory_bytes) {
+    return TooMuch("bytes of local memory:", shape.shared_bytes,
                    facts.max_shared_memory_bytes);
   }
-  if (blocks < 1 || block_size < 1 || blocks >= kExpressionLimit) {
+  if (shape.blocks.Total() >= kExpressionLimit) {
     return absl::FailedPreconditionError(
-        absl::StrCat("it wants ", blocks, " blocks of ", block_size));
+        absl::StrCat("it wants ", FormatExtent(shape.blocks), " blocks of ",
+                     FormatExtent(shape.block_size)));
   }
-  return OpenClLaunchShape{
-      .blocks = static_cast<size_t>(blocks),
-      .block_size = static_cast<size_t>(block_size),
-      .shared_memory_bytes = static_cast<size_t>(local_memory)};
+  return shape;
 }
 
 absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
@@ -75,8 +69,8 @@ absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     const Argument& argument = spec.arguments[i];
     if (argument.role != ArgumentRole::kScalar) continue;
-    const absl::StatusOr<std::string> bytes = ScalarBytes(
-        argument, Evaluate(argument.size, problem.View(), configuration));
+    const absl::StatusOr<std::string> bytes =
+        ScalarBytes(argument, problem.View(), configuration);
     if (!bytes.ok()) return bytes.status();
     absl::Status status = OpenClStatus(
         clSetKernelArg(kernel, static_cast<cl_uint>(i), bytes->size(),
@@ -89,10 +83,10 @@ absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
 
 absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
                             const OpenClLaunchShape& shape) {
-  if (shape.shared_memory_bytes == 0) return absl::OkStatus();
+  if (shape.shared_bytes == 0) return absl::OkStatus();
   return OpenClStatus(
       clSetKernelArg(kernel, static_cast<cl_uint>(spec.arguments.size()),
-                     shape.shared_memory_bytes, nullptr),
+                     static_cast<size_t>(shape.shared_bytes), nullptr),
       "setting dynamic local memory");
 }
 
@@ -106,14 +100,22 @@ absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
                                           cl_kernel kernel,
                                           const OpenClLaunchShape& shape,
                                           cl_event gate) {
-  const size_t global = shape.blocks * shape.block_size;
+  const LaunchExtent& blocks = shape.blocks;
+  const LaunchExtent& block = shape.block_size;
+  const auto local = SidesOf(block);
+  const auto global =
+      SidesOf({blocks.x * block.x, blocks.y * block.y, blocks.z * block.z});
+  // As many as there are sides: a line is compiled as one.
+  const cl_uint sides = blocks.z * block.z > 1   ? 3
+                        : blocks.y * block.y > 1 ? 2
+                                                 : 1;
   cl_event event = nullptr;
   const cl_int code = clEnqueueNDRangeKernel(
-      session.queue, kernel, 1, nullptr, &global, &shape.block_size,
+      session.queue, kernel, sides, nullptr, global.data(), local.data(),
       gate == nullptr ? 0 : 1, gate == nullptr ? nullptr : &gate, &event);
   if (code != CL_SUCCESS) {
-    return OpenClStatus(code, absl::StrCat("launching ", shape.blocks,
-                                           " blocks of ", shape.block_size));
+    return OpenClStatus(code, absl::StrCat("launching ", FormatExtent(blocks),
+                                           " blocks of ", FormatExtent(block)));
   }
   return OpenClEvent(event);
 }
@@ -122,14 +124,26 @@ absl::Status Finish(const OpenClSession& session) {
   return RunStatus(clFinish(session.queue), "waiting for the device");
 }
 
-absl::StatusOr<double> DeviceTimeUs(cl_event launch) {
+absl::StatusOr<OpenClEvent> EnqueueZeroing(const OpenClSession& session,
+                                           cl_mem buffer, size_t element_bytes,
+                                           size_t bytes, cl_event gate) {
+  constexpr uint64_t kZero = 0;
+  cl_event event = nullptr;
+  const cl_int code = clEnqueueFillBuffer(
+      session.queue, buffer, &kZero, element_bytes, 0, bytes,
+      gate == nullptr ? 0 : 1, gate == nullptr ? nullptr : &gate, &event);
+  if (code != CL_SUCCESS) return OpenClStatus(code, "zeroing a workspace");
+  return OpenClEvent(event);
+}
+
+absl::StatusOr<double> DeviceTimeUs(cl_event first, cl_event launch) {
   cl_int state = CL_COMPLETE;
   clGetEventInfo(launch, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state),
                  &state, nullptr);
   if (state < 0) return RunStatus(state, "running the kernel");
   cl_ulong start = 0;
   cl_ulong end = 0;
-  cl_int code = clGetEventProfilingInfo(launch, CL_PROFILING_COMMAND_START,
+  cl_int code = clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_START,
                                         sizeof(start), &start, nullptr);
   if (code == CL_SUCCESS) {
     code = clGetEventProfilingInfo(launch, CL_PROFILING_COMMAND_END,

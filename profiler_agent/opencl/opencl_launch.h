@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
+#include "model/kernel/launch_descriptor.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
@@ -17,14 +18,9 @@ namespace wavetune {
 struct Implementation;
 struct KernelSpec;
 
-// One-dimensional.
-struct OpenClLaunchShape {
-  size_t blocks = 1;
-  size_t block_size = 1;
-  // Dynamic local memory, passed as one more __local argument after the
-  // manifest's; 0: there is none.
-  size_t shared_memory_bytes = 0;
-};
+// Dynamic local memory is passed as one more __local argument after the
+// manifest's where it is not 0.
+using OpenClLaunchShape = LaunchShape;
 
 // Returns the shape of a launch: blocks default to the mapping's tiles. Errors:
 // FAILED_PRECONDITION where the device's limits are exceeded (says which).
@@ -59,10 +55,17 @@ absl::StatusOr<OpenClEvent> EnqueueLaunch(const OpenClSession& session,
 // while it ran and may have broken the context with it.
 absl::Status Finish(const OpenClSession& session);
 
-// Returns the device time of a finished launch in microseconds, > 0. Errors: as
-// Finish when the launch itself failed; as OpenClStatus; INTERNAL for a time
-// that is not positive.
-absl::StatusOr<double> DeviceTimeUs(cl_event launch);
+// Enqueues zeroing a buffer of `bytes`, a multiple of the element's, after
+// `gate` if that is not nullptr. Errors: as OpenClStatus.
+absl::StatusOr<OpenClEvent> EnqueueZeroing(const OpenClSession& session,
+                                           cl_mem buffer, size_t element_bytes,
+                                           size_t bytes,
+                                           cl_event gate = nullptr);
+
+// Returns the device time in microseconds, > 0, from the beginning of a command
+// to the end of a launch, both finished. Errors: as Finish when the launch
+// itself failed; as OpenClStatus; INTERNAL for a time that is not positive.
+absl::StatusOr<double> DeviceTimeUs(cl_event first, cl_event launch);
 
 }  // namespace wavetune
 

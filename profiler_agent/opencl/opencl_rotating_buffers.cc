@@ -41,13 +41,20 @@ OpenClRotatingBuffers::OpenClRotatingBuffers(const OpenClSession& session,
                                              const Argument& argument,
                                              uint64_t seed)
     : session_(session),
-      type_(argument.type),
-      is_input_(argument.role == ArgumentRole::kInput),
+      argument_(argument),
       rotation_(ColdBytesOn(session, argument, facts)),
       max_bytes_(MaxAllocation(session.device)),
       seed_(seed) {}
 
-absl::Status OpenClRotatingBuffers::Reserve(size_t bytes) {
+absl::Status OpenClRotatingBuffers::Reserve(size_t bytes,
+                                            std::optional<int64_t> below) {
+  absl::Status status = MakeRoom(bytes);
+  if (status.ok()) status = Fill(bytes, below);
+  if (!status.ok()) memory_ = OpenClBuffer();
+  return status;
+}
+
+absl::Status OpenClRotatingBuffers::MakeRoom(size_t bytes) {
   const size_t wanted = rotation_.WantedBytes(bytes, max_bytes_);
   if (wanted == 0) {
     return absl::ResourceExhaustedError(
@@ -61,25 +68,35 @@ absl::Status OpenClRotatingBuffers::Reserve(size_t bytes) {
   memory_ = OpenClBuffer();
   rotation_.Reset();
   size_ = wanted;
+  filled_ = false;
   cl_int code = CL_SUCCESS;
   memory_ = OpenClBuffer(clCreateBuffer(session_.context, CL_MEM_READ_WRITE,
                                         size_, nullptr, &code));
-  if (code == CL_SUCCESS && is_input_) {
-    absl::Status filled = Fill();
-    if (filled.ok()) return filled;
-    memory_ = OpenClBuffer();
-    return filled;
-  }
   return OpenClStatus(code, absl::StrCat("allocating ", size_, " bytes"));
 }
 
-absl::Status OpenClRotatingBuffers::Fill() {
-  const std::string pattern = RandomPattern(type_, size_, seed_);
-  for (size_t offset = 0; offset < size_; offset += pattern.size()) {
-    const size_t bytes = std::min(pattern.size(), size_ - offset);
+absl::Status OpenClRotatingBuffers::Fill(size_t bytes,
+                                         std::optional<int64_t> below) {
+  if (IsZeroedBy(argument_, Zeroed::kOnce)) {
+    return Write(std::string(bytes, '\0'));
+  }
+  if (!HoldsValues(argument_)) return absl::OkStatus();
+  const bool is_written = argument_.role == ArgumentRole::kInOut;
+  if (filled_ && below_ == below && !is_written) return absl::OkStatus();
+  below_ = below;
+  filled_ = true;
+  // What was written is all in the first slice, unless it rotates.
+  return FillValues(is_written && !argument_.cold ? bytes : size_);
+}
+
+absl::Status OpenClRotatingBuffers::FillValues(size_t bytes) {
+  const std::string pattern =
+      ValuePattern(argument_.type, below_, bytes, seed_);
+  for (size_t offset = 0; offset < bytes; offset += pattern.size()) {
+    const size_t part = std::min(pattern.size(), bytes - offset);
     const cl_int code =
         clEnqueueWriteBuffer(session_.queue, memory_.get(), CL_TRUE, offset,
-                             bytes, pattern.data(), 0, nullptr, nullptr);
+                             part, pattern.data(), 0, nullptr, nullptr);
     if (code != CL_SUCCESS) return OpenClStatus(code, "filling a buffer");
   }
   return absl::OkStatus();

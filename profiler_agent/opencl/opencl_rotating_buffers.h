@@ -1,10 +1,11 @@
 // OpenClRotatingBuffers: the memory behind one buffer argument while measuring.
 //
 // One allocation, filled with random values once, serves every problem: a
-// sample would otherwise spend more time on filling buffers than on launches. A
-// cold argument gets another slice for each launch (serving reads weights
-// cold): over more than the last-level cache, or on a CPU whose cache is too
-// large for that, over more than the cores' own caches.
+// sample would otherwise spend more time on filling buffers than on launches.
+// What kernels write into is filled again for each measurement. A cold argument
+// gets another slice for each launch (serving reads weights cold): over more
+// than the last-level cache, or on a CPU whose cache is too large for that,
+// over more than the cores' own caches.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ROTATING_BUFFERS_H_
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,9 +31,10 @@ class OpenClRotatingBuffers {
   OpenClRotatingBuffers(const OpenClSession& session, const DeviceFacts& facts,
                         const Argument& argument, uint64_t seed);
 
-  // Makes room for slices of `bytes`, on growing filled with random values
-  // (inputs). Errors: RESOURCE_EXHAUSTED; the buffers are empty then.
-  absl::Status Reserve(size_t bytes);
+  // Makes room for slices of `bytes` that hold what a measurement begins with:
+  // random values, within `below` where there is one (BelowOf), or the zeros of
+  // a workspace. Errors: RESOURCE_EXHAUSTED; the buffers are empty then.
+  absl::Status Reserve(size_t bytes, std::optional<int64_t> below);
 
   // Returns the slice for the next launch: always the first one, or for a cold
   // argument the one after the last. `bytes` was reserved. Errors: as
@@ -42,16 +45,20 @@ class OpenClRotatingBuffers {
   absl::Status Write(const std::string& content);
 
  private:
-  absl::Status Fill();
+  absl::Status MakeRoom(size_t bytes);
+  // What the slices hold when a measurement begins.
+  absl::Status Fill(size_t bytes, std::optional<int64_t> below);
+  absl::Status FillValues(size_t bytes);
 
   OpenClSession session_;
-  ElementType type_;
-  bool is_input_;
+  const Argument argument_;
   SliceRotation rotation_;
   size_t max_bytes_ = 0;  // Of one allocation; less rotation where it limits.
   uint64_t seed_;
   OpenClBuffer memory_;
   size_t size_ = 0;
+  bool filled_ = false;  // All of it, with values below `below_`.
+  std::optional<int64_t> below_;
 };
 
 }  // namespace wavetune

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/table/group_predicates.h"
 
 namespace wavetune {
 namespace {
@@ -101,7 +103,6 @@ Table EmptyTable(const KernelSpec& spec, const ProfileKey& key) {
   for (const Parameter& parameter : spec.parameters) {
     table.parameters.push_back(parameter.name);
   }
-  table.problem_predicates = spec.problem_predicates;
   table.default_configuration = spec.default_configuration;
   return table;
 }
@@ -125,9 +126,12 @@ SubTable MakeSubTable(const KernelSpec& spec, const std::string& name,
     segment.max_wave = 1 << 20;
     segment.max_iterations = 1 << 20;
     segment.micro = {static_cast<uint8_t>(i)};
-    sub.groups.push_back({.lead = static_cast<uint8_t>(i),
-                          .tiles_per_wave = 64,
-                          .models = {GroupModel{{segment}}}});
+    MacroGroup group{.lead = static_cast<uint8_t>(i),
+                     .tiles_per_wave = 64,
+                     .models = {GroupModel{{segment}}}};
+    SetPredicates(ProblemRelations(spec, ranked[i].configuration),
+                  spec.dimensions, sub, group);
+    sub.groups.push_back(std::move(group));
   }
   return sub;
 }

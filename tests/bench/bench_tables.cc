@@ -1,5 +1,6 @@
 #include "tests/bench/bench_tables.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "model/table/table_codec.h"
@@ -47,10 +48,13 @@ std::string TablePayload(testing::TableKind kind, size_t groups,
     Table table = RandomTable(random, kind, /*portfolio=*/100);
     SubTable& sub = table.sub_tables[0];
     // The usual case: alignment is the only predicate.
-    if (table.problem_predicates.size() != 1 ||
-        table.problem_predicates[0].op != Relation::Operator::kMultipleOf ||
-        sub.groups.size() < groups || sub.max_waves.size() < 2 ||
-        sub.row_regimes.size() < 3) {
+    const bool aligned =
+        std::all_of(sub.predicates.begin(), sub.predicates.end(),
+                    [](const Relation& relation) {
+                      return relation.op == Relation::Operator::kMultipleOf;
+                    });
+    if (sub.predicates.empty() || !aligned || sub.groups.size() < groups ||
+        sub.max_waves.size() < 2 || sub.row_regimes.size() < 3) {
       continue;
     }
     sub.groups.resize(groups);

@@ -19,27 +19,10 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// Of a known version (1.6 and before), without unknown sections. The payload
-// decoded, so that its header is whole.
+// Of version 1.0, without unknown sections. The payload decoded, so that its
+// header is whole.
 bool IsCanonicalForm(absl::string_view payload) {
-  constexpr size_t kEntries = 16;
-  constexpr size_t kEntryBytes = 12;
-  constexpr uint8_t kLatestMinor = 6;
-  constexpr uint8_t kLatestSection = 9;
-  // Bytes are unsigned: a char of 0x80 and above is a negative number, a
-  // version that is below every other and a count of no sections.
-  const auto byte = [&](size_t at) {
-    return static_cast<uint8_t>(payload[at]);
-  };
-  if (byte(11) != 0 || byte(10) > kLatestMinor) return false;
-  for (size_t i = 0; i < byte(12); ++i) {
-    const size_t id = kEntries + i * kEntryBytes;
-    if (byte(id) > kLatestSection ||
-        payload.substr(id + 1, 3) != absl::string_view("\0\0\0", 3)) {
-      return false;
-    }
-  }
-  return true;
+  return payload.substr(10, 6) == absl::string_view("\0\0\3\0\0\0", 6);
 }
 
 // Asks at the ends of every layer: the look-up finds it.

@@ -23,11 +23,11 @@ constexpr int kShownPerTable = 50;
 // Every field, the numbers as bits.
 void Serialise(const Decision& decision, ByteWriter& writer) {
   for (const int64_t value : decision.configuration.values()) {
-    writer.I64(value);
+    writer.U64(static_cast<uint64_t>(value));
   }
-  writer.I64(std::bit_cast<int64_t>(decision.latency_us));
-  writer.I64(std::bit_cast<int64_t>(decision.relative_bound));
-  writer.I64(static_cast<int64_t>(decision.digest_prefix));
+  writer.U64(std::bit_cast<uint64_t>(decision.latency_us));
+  writer.U64(std::bit_cast<uint64_t>(decision.relative_bound));
+  writer.U64(decision.digest_prefix);
   writer.U8(static_cast<uint8_t>(decision.source));
   writer.U8(static_cast<uint8_t>(decision.reason));
   writer.U8(decision.candidate);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "base/digest.h"
 #include "fit/build/fit_table.h"
 #include "fit/profile.h"
@@ -39,10 +40,14 @@ std::vector<GoldenProfile> Profiles() {
 std::string DigestOf(const std::vector<Sample>& samples) {
   ByteWriter writer;
   for (const Sample& sample : samples) {
-    for (const int64_t value : sample.configuration.values()) writer.I64(value);
-    for (const int64_t extent : sample.problem.extents) writer.I64(extent);
-    for (const int64_t extent : sample.problem.repeated) writer.I64(extent);
-    writer.I64(std::bit_cast<int64_t>(sample.latency_us));
+    for (const auto& numbers : {sample.configuration.values(),
+                                absl::MakeConstSpan(sample.problem.extents),
+                                absl::MakeConstSpan(sample.problem.repeated)}) {
+      for (const int64_t number : numbers) {
+        writer.U64(static_cast<uint64_t>(number));
+      }
+    }
+    writer.U64(std::bit_cast<uint64_t>(sample.latency_us));
   }
   return Sha256Hex(writer.bytes());
 }

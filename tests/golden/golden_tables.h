@@ -50,7 +50,7 @@ inline constexpr GoldenTable kGoldenTables[] = {
     {"layers_gemm", TableKind::kGemm, 9, WaveForm::kOverlap, /*large=*/false,
      /*margins=*/true, /*layers=*/true},
     {"sustained_gemm", TableKind::kGemm, 10, WaveForm::kOverlap,
-     /*large=*/false, /*margins=*/true, /*layers=*/false, /*sustained=*/true},
+     /*large=*/false, /*margins=*/true, /*layers=*/false, /*power_limit=*/true},
 };
 
 }  // namespace wavetune::testing

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/table/group_predicates.h"
 
 namespace wavetune::testing {
 
@@ -27,7 +29,6 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
   table.dimensions = spec.dimensions;
   for (const Parameter& parameter : spec.parameters)
     table.parameters.push_back(parameter.name);
-  table.problem_predicates = spec.problem_predicates;
   table.default_configuration = spec.default_configuration;
   SubTable& sub = table.sub_tables.emplace_back();
   sub.mapping = spec.mapping;
@@ -48,9 +49,12 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
     segment.micro = {static_cast<uint8_t>(i)};
     GroupModel model;
     model.segments = {segment};
-    sub.groups.push_back({.lead = static_cast<uint8_t>(i),
-                          .tiles_per_wave = 132,
-                          .models = {model}});
+    MacroGroup group{.lead = static_cast<uint8_t>(i),
+                     .tiles_per_wave = 132,
+                     .models = {model}};
+    SetPredicates(ProblemRelations(spec, portfolio[i]), spec.dimensions, sub,
+                  group);
+    sub.groups.push_back(std::move(group));
   }
   return table;
 }

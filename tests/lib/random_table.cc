@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
+#include "model/table/group_predicates.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"
 
@@ -26,11 +28,6 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 Expression CeilOf(int dimension, int parameter) {
   return Expression::CeilDiv({Expression::OfDimension(dimension)},
                              {Expression::OfParameter(parameter)});
-}
-
-Relation Compare(Relation::Term left, Relation::Operator op,
-                 Relation::Term right) {
-  return {.left = {std::move(left)}, .op = op, .right = {std::move(right)}};
 }
 
 std::vector<Dimension> DimensionsOf(TableKind kind) {
@@ -118,24 +115,39 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
 }
 
 // The last dimension must be a multiple of VECTOR; now and then more.
-std::vector<Relation> PredicatesOf(Lcg& random, TableKind kind) {
-  const auto last = static_cast<int32_t>(DimensionsOf(kind).size()) - 1;
-  std::vector<Relation> predicates;
+std::vector<Condition> PredicatesOf(Lcg& random, TableKind kind) {
+  const auto last =
+      Expression::OfDimension(static_cast<int>(DimensionsOf(kind).size()) - 1);
+  const auto first = Expression::OfDimension(0);
+  const auto times = [](int64_t factor, const Expression& expression) {
+    return Expression::Product({Expression::Constant(factor), expression});
+  };
+  std::vector<Condition> predicates;
   if (!random.OneIn(4)) {
-    predicates.push_back(Compare(
-        {1, {}, {last}}, Relation::Operator::kMultipleOf, {1, {kVector}, {}}));
+    predicates.push_back({last, Relation::Operator::kMultipleOf,
+                          Expression::OfParameter(kVector)});
   }
   if (random.OneIn(3)) {
     // Of the repeated dimension where there is one: every element counts.
-    predicates.push_back(Compare(
-        {3, {}, {0}}, Relation::Operator::kGreaterOrEqual, {1, {kBlockA}, {}}));
+    predicates.push_back({times(3, first), Relation::Operator::kGreaterOrEqual,
+                          Expression::OfParameter(kBlockA)});
   }
   if (random.OneIn(4)) {
-    predicates.push_back({.left = {{1, {}, {last}}, {-2, {}, {0}}},
-                          .op = Relation::Operator::kNotEqual,
-                          .right = {{1, {kBlockB}, {}}, {-8, {}, {}}}});
+    predicates.push_back({Expression::Sum({last, times(-2, first)}),
+                          Relation::Operator::kNotEqual,
+                          Expression::Sum({Expression::OfParameter(kBlockB),
+                                           Expression::Constant(-8)})});
   }
   return predicates;
+}
+
+// What must hold for the kernel, whatever the configuration. Draws nothing: a
+// seed's table stays alike otherwise.
+std::vector<Condition> PreconditionsOf(const SubTable& sub, TableKind kind) {
+  if (sub.portfolio[0].registers % 4 != 0) return {};
+  const auto last =
+      Expression::OfDimension(static_cast<int>(DimensionsOf(kind).size()) - 1);
+  return {{last, Relation::Operator::kNotEqual, Expression::Constant(1)}};
 }
 
 Configuration RandomConfiguration(Lcg& random) {
@@ -210,15 +222,18 @@ void AddPortfolio(Lcg& random, int64_t size, SubTable& sub) {
 }
 
 // One group per set of candidates that may share a row.
-void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
+void AddGroups(Lcg& random, const Table& table,
+               const std::vector<Condition>& predicates, SubTable& sub) {
   std::vector<std::vector<uint8_t>> groups;
   for (size_t i = 0; i < sub.portfolio.size(); ++i) {
     const TableCandidate& candidate = sub.portfolio[i];
     const auto fits = [&](const std::vector<uint8_t>& members) {
       const TableCandidate& lead = sub.portfolio[members[0]];
       return lead.tiles_per_wave == candidate.tiles_per_wave &&
-             SameMacroGroup(sub.mapping, table.problem_predicates,
-                            lead.configuration, candidate.configuration);
+             SameCoordinates(sub.mapping, lead.configuration,
+                             candidate.configuration) &&
+             FoldConditions(predicates, lead.configuration) ==
+                 FoldConditions(predicates, candidate.configuration);
     };
     const auto group = std::find_if(groups.begin(), groups.end(), fits);
     if (group == groups.end()) {
@@ -231,6 +246,9 @@ void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
     MacroGroup& group = sub.groups.emplace_back();
     group.lead = members[0];
     group.tiles_per_wave = sub.portfolio[group.lead].tiles_per_wave;
+    SetPredicates(
+        FoldConditions(predicates, sub.portfolio[group.lead].configuration),
+        table.dimensions, sub, group);
     for (size_t r = 0; r < sub.row_regimes.size(); ++r) {
       GroupModel& model = group.models.emplace_back();
       for (const int64_t max_wave : sub.max_waves) {
@@ -240,18 +258,32 @@ void AddGroups(Lcg& random, const Table& table, SubTable& sub) {
   }
 }
 
-SubTable RandomSubTable(Lcg& random, const Table& table, TableKind kind,
+// What the sub-tables of a table have in common.
+struct Head {
+  Table table;
+  std::vector<Condition> predicates;
+};
+
+SubTable RandomSubTable(Lcg& random, const Head& head, TableKind kind,
                         int64_t portfolio) {
   SubTable sub;
   sub.mapping = MappingOf(random, kind);
   AddPortfolio(random, portfolio, sub);
   AddAxes(random, sub);
-  AddGroups(random, table, sub);
+  std::vector<Condition> conditions = PreconditionsOf(sub, kind);
+  MacroGroup any;
+  SetPredicates(FoldConditions(conditions, Configuration()),
+                head.table.dimensions, sub, any);
+  sub.preconditions = static_cast<int32_t>(sub.predicates.size());
+  conditions.insert(conditions.end(), head.predicates.begin(),
+                    head.predicates.end());
+  AddGroups(random, head.table, conditions, sub);
   return sub;
 }
 
-Table RandomHead(Lcg& random, TableKind kind) {
-  Table table;
+Head RandomHead(Lcg& random, TableKind kind) {
+  Head head;
+  Table& table = head.table;
   table.kernel = "random";
   for (int i = 0; i < 64; ++i) {
     table.fingerprint += "0123456789abcdef"[random.Below(16)];
@@ -260,11 +292,11 @@ Table RandomHead(Lcg& random, TableKind kind) {
   table.environment_key = "driver=1;runtime=1;power_w=700";
   table.dimensions = DimensionsOf(kind);
   table.parameters = {"BLOCK_A", "BLOCK_B", "BLOCK_C", "STAGES", "VECTOR"};
-  table.problem_predicates = PredicatesOf(random, kind);
+  head.predicates = PredicatesOf(random, kind);
   table.default_configuration = RandomConfiguration(random);
   constexpr double kNearTies[] = {0, 1.0 / 256, 1.0 / 8};
   table.near_tie = kNearTies[random.Below(3)];
-  return table;
+  return head;
 }
 
 // Gives every segment the first one's fields, but its own floor, bound, last
@@ -329,11 +361,12 @@ void AddRankMargins(Lcg& random, SubTable& sub) {
 
 Table RandomTable(Lcg& random) {
   const auto kind = static_cast<TableKind>(random.Below(5));
-  Table table = RandomHead(random, kind);
+  const Head head = RandomHead(random, kind);
+  Table table = head.table;
   const int64_t count = random.Between(1, 3);
   for (int64_t i = 0; i < count; ++i) {
     table.sub_tables.push_back(
-        RandomSubTable(random, table, kind, random.Between(1, 12)));
+        RandomSubTable(random, head, kind, random.Between(1, 12)));
     SubTable& sub = table.sub_tables.back();
     sub.specialisation = count == 1 ? "" : absl::StrCat("s", i);
     if (random.OneIn(2)) continue;
@@ -344,13 +377,14 @@ Table RandomTable(Lcg& random) {
 }
 
 Table RandomTable(Lcg& random, TableKind kind, int portfolio) {
-  Table table = RandomHead(random, kind);
-  table.sub_tables.push_back(RandomSubTable(random, table, kind, portfolio));
-  return table;
+  Head head = RandomHead(random, kind);
+  SubTable sub = RandomSubTable(random, head, kind, portfolio);
+  head.table.sub_tables.push_back(std::move(sub));
+  return std::move(head.table);
 }
 
 Table RandomLargeTable(Lcg& random) {
-  constexpr size_t kPlainSegmentBytes = 120;
+  constexpr size_t kSegments = 550;
   for (;;) {
     Table table = RandomTable(random, TableKind::kGemm, kMaxPortfolio);
     SubTable& sub = table.sub_tables[0];
@@ -358,10 +392,7 @@ Table RandomLargeTable(Lcg& random) {
     for (MacroGroup& group : sub.groups) ShareFields(group);
     const size_t segments =
         sub.groups.size() * sub.row_regimes.size() * sub.max_waves.size();
-    if (segments * kPlainSegmentBytes > kMaxPayloadBytes &&
-        EncodeTable(table).ok()) {
-      return table;
-    }
+    if (segments >= kSegments && EncodeTable(table).ok()) return table;
   }
 }
 

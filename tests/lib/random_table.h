@@ -1,6 +1,6 @@
 // Random but valid tables and problems of every shape that a table can have:
-// dense and repeated dimensions, clusters, causal blocks, predicates, several
-// row and wave regimes, exact and near ties, floors.
+// dense and repeated dimensions, clusters, causal blocks, predicates and
+// preconditions, several row and wave regimes, exact and near ties, floors.
 //
 //   Lcg random(7);
 //   Table table = RandomTable(random);
@@ -29,8 +29,8 @@ Table RandomTable(Lcg& random);
 // The same of one kind with one sub-table of up to `portfolio` candidates.
 Table RandomTable(Lcg& random, TableKind kind, int portfolio);
 
-// A table of one overlapping sub-table with so many rows that only a packed
-// payload holds it (docs/table_format.md): the segments of a group share most
+// A table of one overlapping sub-table with some hundred rows and 550 segments
+// or more, the most that a fitted one has: the segments of a group share most
 // of what they say, as fitted ones do.
 Table RandomLargeTable(Lcg& random);
 

@@ -86,18 +86,27 @@ bool FillsPartTiles(const SubTable& sub, const MacroGroup& group,
                      lead, problem, /*left_out=*/-1);
 }
 
+// Whether the tiles and iterations of every group can be counted.
+bool Counts(const SubTable& sub, const ProblemView& problem) {
+  return std::none_of(
+      sub.groups.begin(), sub.groups.end(), [&](const MacroGroup& group) {
+        return MapProblem(sub.mapping, problem,
+                          sub.portfolio[group.lead].configuration)
+            .saturated;
+      });
+}
+
 // The row of a group at the problem, or nothing where a predicate excludes it.
 std::optional<ReferenceGroup> RowOf(const Table& table, const SubTable& sub,
                                     const MacroGroup& group,
                                     const ProblemView& problem) {
   const Configuration& lead = sub.portfolio[group.lead].configuration;
-  for (const Relation& relation : table.problem_predicates) {
-    if (!Holds(relation, problem, lead, RepeatedDimension(table))) {
+  for (const uint8_t predicate : group.predicates) {
+    if (!Holds(sub.predicates[predicate], problem, RepeatedDimension(table))) {
       return std::nullopt;
     }
   }
   const Coordinates at = MapProblem(sub.mapping, problem, lead);
-  if (at.saturated) return std::nullopt;  // Nobody can say how long it takes.
   size_t regime = 0;
   while (regime + 1 < sub.row_regimes.size() &&
          (at.rows > sub.row_regimes[regime].max_rows ||
@@ -174,7 +183,9 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
 
   const SubTable& sub = table.sub_tables[static_cast<size_t>(sub_table)];
   std::vector<ReferenceGroup> legal;  // In the order of the groups.
+  const bool counts = Counts(sub, problem);
   for (const MacroGroup& group : sub.groups) {
+    if (!counts) break;
     if (auto row = RowOf(table, sub, group, problem)) legal.push_back(*row);
   }
   if (legal.empty()) {

@@ -22,6 +22,7 @@ struct ExplainedGroup {
   double relative_bound = 0;
   bool legal = true;  // False: a predicate excludes the row for this problem,
                       // or its counts saturate (Coordinates::saturated).
+  std::vector<std::string> broken;  // The predicates that do: "k % 8 == 0".
   bool chosen = false;
   bool extrapolated = false;
   bool of_layer = false;  // Measurements of the problem's layer chose it

@@ -65,6 +65,8 @@ class ExportedKernel {
   ExportedKernel& operator=(const ExportedKernel&) = delete;
 
   // Enqueues a launch of a decision's configuration. Does not wait for it.
+  // Workspaces that every launch finds zeroed are zeroed first, on the stream;
+  // those that are zeroed once are zero already.
   //
   // Shapes: problem as for Tuner::Resolve; `buffers` are the device addresses
   //         of the kernel's buffer arguments in the manifest's order, dense and
@@ -75,9 +77,11 @@ class ExportedKernel {
   //         take, or buffers that are wrong in number or alignment;
   //         FAILED_PRECONDITION for a launch that CUDA cannot do,
   //         RESOURCE_EXHAUSTED where memory is short, INTERNAL for what else it
-  //         answers. Nothing was enqueued.
+  //         answers. Nothing was enqueued, but the zeroing of workspaces where
+  //         it is cuLaunchKernelEx that fails.
   // Cost:   no allocation for up to 8 tensor maps and 16 arguments; what
-  //         cuLaunchKernelEx and a cuTensorMapEncodeTiled per map take.
+  //         cuLaunchKernelEx, a cuTensorMapEncodeTiled per map and a
+  //         cuMemsetD8Async per workspace to zero take.
   absl::Status Launch(CUstream_st* stream, const Decision& decision,
                       const ProblemView& problem,
                       absl::Span<void* const> buffers) const;

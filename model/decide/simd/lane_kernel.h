@@ -3,8 +3,8 @@
 //
 // Numbers are doubles: tile counts, waves and loops are whole numbers up to
 // 2^51, which doubles hold exactly and divide exactly
-// (model/decide/exact_quotient.h). A problem beyond that is decided by the
-// integers of IntegerPath instead.
+// (model/decide/exact_quotient.h). A problem beyond that is answered by
+// the default (docs/decisions/0029).
 //
 // Plain structs and pointers only: files that are compiled for more than the
 // base architecture include this, and an inline function of a library that such

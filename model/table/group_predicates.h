@@ -1,0 +1,24 @@
+// Predicates of a table: kept once for a sub-table, by index for each group.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
+#define WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
+
+#include <vector>
+
+#include "model/kernel/relation.h"
+#include "model/table/table.h"
+#include "wavetune/dimension.h"
+
+namespace wavetune {
+
+// Makes `relations` the predicates of `group`, adding those that are new to
+// `sub.predicates`. Leaves out what holds at every problem in the dimensions'
+// ranges. Cannot fail; model/table/table_check.h bounds the number.
+void SetPredicates(const std::vector<Relation>& relations,
+                   const std::vector<Dimension>& dimensions, SubTable& sub,
+                   MacroGroup& group);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
