@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
 #include "fit/profile.h"
+#include "model/kernel/condition_text.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"
@@ -82,8 +83,8 @@ void PrintConstraints(std::ostream& out, const KernelSummary& summary) {
   for (size_t i = 0; i < counts.constraints.size(); ++i) {
     const ConstraintCount& count = counts.constraints[i];
     out << (i == 0 ? "  excluded         " : "                   ")
-        << "constraints[" << i << "]: " << CountText(count.alone) << " of "
-        << counts.combinations << " combinations by itself, "
+        << summary.constraint_texts[i] << ": " << CountText(count.alone)
+        << " of " << counts.combinations << " combinations by itself, "
         << CountText(count.only) << " by it alone\n";
   }
   for (const std::string& remark : summary.remarks)
@@ -119,9 +120,12 @@ Json CountJson(const std::optional<int64_t>& count) {
 
 Json ConstraintsJson(const KernelSummary& summary) {
   Json constraints = Json::array();
-  for (const ConstraintCount& count : summary.constraints.constraints)
-    constraints.push_back({{"excluded_by_itself", CountJson(count.alone)},
+  for (size_t i = 0; i < summary.constraint_texts.size(); ++i) {
+    const ConstraintCount& count = summary.constraints.constraints[i];
+    constraints.push_back({{"constraint", summary.constraint_texts[i]},
+                           {"excluded_by_itself", CountJson(count.alone)},
                            {"excluded_by_it_alone", CountJson(count.only)}});
+  }
   return constraints;
 }
 
@@ -159,7 +163,9 @@ KernelSummary Summarise(const KernelSpec& spec) {
       MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
                  spec.default_configuration);
   summary.constraints = CountConstraints(spec);
-  summary.remarks = ConstraintRemarks(summary.constraints);
+  for (const Condition& constraint : spec.constraints)
+    summary.constraint_texts.push_back(ConditionText(spec, constraint));
+  summary.remarks = ConstraintRemarks(spec, summary.constraints);
   AddCosts(spec, summary);
   AddCorrectnessProblems(spec, summary);
   return summary;

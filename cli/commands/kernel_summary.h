@@ -28,7 +28,8 @@ struct KernelSummary {
   std::vector<std::string> micro_parameters;
   int64_t configurations = 0;
   int64_t macro_configurations = 0;
-  ConstraintCounts constraints;
+  std::vector<std::string> constraint_texts;
+  ConstraintCounts constraints;      // In the same order.
   std::vector<std::string> remarks;  // On constraints that are odd.
   // What profiling costs: candidates are compiled all, and measured sparsely.
   int64_t candidates = 0;

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/condition.h"
+#include "model/kernel/condition_text.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/relation.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
@@ -17,25 +18,7 @@ namespace {
 // second.
 constexpr int64_t kMaxTried = int64_t{1} << 21;
 
-// What depends on how a constraint is written.
-using Constraint = Relation;
-
-std::vector<int32_t> ParametersOf(const Constraint& constraint) {
-  std::vector<int32_t> parameters;
-  for (const auto* side : {&constraint.left, &constraint.right}) {
-    for (const Relation::Term& term : *side) {
-      parameters.insert(parameters.end(), term.parameters.begin(),
-                        term.parameters.end());
-    }
-  }
-  std::sort(parameters.begin(), parameters.end());
-  parameters.erase(std::unique(parameters.begin(), parameters.end()),
-                   parameters.end());
-  return parameters;
-}
-
-bool Excludes(const Constraint& constraint,
-              const Configuration& configuration) {
+bool Excludes(const Condition& constraint, const Configuration& configuration) {
   return !Holds(constraint, ProblemView(), configuration);
 }
 
@@ -73,9 +56,10 @@ bool Next(const KernelSpec& spec, const std::vector<int32_t>& parameters,
 // What a constraint says of its own parameters, it says of each combination of
 // the others.
 std::optional<int64_t> CountAlone(const KernelSpec& spec,
-                                  const Constraint& constraint,
+                                  const Condition& constraint,
                                   int64_t combinations) {
-  const std::vector<int32_t> parameters = ParametersOf(constraint);
+  std::vector<int32_t> parameters;
+  CollectParameters(constraint, parameters);
   int64_t own = 1;
   for (const int32_t parameter : parameters) {
     own = SaturatedProduct(
@@ -93,11 +77,17 @@ std::optional<int64_t> CountAlone(const KernelSpec& spec,
   return excluded * (combinations / own);
 }
 
+int64_t CountListed(const KernelSpec& spec, const Condition& constraint) {
+  return std::count_if(spec.configurations.begin(), spec.configurations.end(),
+                       [&constraint](const Configuration& listed) {
+                         return Excludes(constraint, listed);
+                       });
+}
+
 std::optional<int64_t> SpaceSize(const KernelSpec& spec) {
   const KernelSpace space = EnumerateSpace(spec);
-  const auto size = static_cast<int64_t>(space.configurations.size());
-  if (!space.complete || size > kMaxConfigurations) return std::nullopt;
-  return size;
+  if (!space.complete) return std::nullopt;
+  return space.count;
 }
 
 std::optional<int64_t> CountOnly(const KernelSpec& spec, size_t constraint,
@@ -114,22 +104,29 @@ std::optional<int64_t> CountOnly(const KernelSpec& spec, size_t constraint,
 }  // namespace
 
 ConstraintCounts CountConstraints(const KernelSpec& spec) {
-  ConstraintCounts counts{.combinations = CountValues(spec)};
+  const bool listed = !spec.configurations.empty();
+  ConstraintCounts counts{
+      .combinations = listed ? static_cast<int64_t>(spec.configurations.size())
+                             : CountValues(spec)};
   if (counts.combinations == 0) return counts;
   const std::optional<int64_t> size = SpaceSize(spec);
   for (size_t i = 0; i < spec.constraints.size(); ++i) {
     counts.constraints.push_back(
-        {.alone = CountAlone(spec, spec.constraints[i], counts.combinations),
+        {.alone = listed ? CountListed(spec, spec.constraints[i])
+                         : CountAlone(spec, spec.constraints[i],
+                                      counts.combinations),
          .only = CountOnly(spec, i, size)});
   }
   return counts;
 }
 
-std::vector<std::string> ConstraintRemarks(const ConstraintCounts& counts) {
+std::vector<std::string> ConstraintRemarks(const KernelSpec& spec,
+                                           const ConstraintCounts& counts) {
   std::vector<std::string> remarks;
   for (size_t i = 0; i < counts.constraints.size(); ++i) {
     const ConstraintCount& count = counts.constraints[i];
-    const std::string name = absl::StrCat("constraints[", i, "]");
+    const std::string name =
+        absl::StrCat("'", ConditionText(spec, spec.constraints[i]), "'");
     if (count.alone == counts.combinations) {
       remarks.push_back(absl::StrCat(
           name, " excludes everything: no combination of the parameters' ",

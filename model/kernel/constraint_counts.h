@@ -23,13 +23,14 @@ struct ConstraintCount {
   // parameters have too many values to try them all.
   std::optional<int64_t> alone;
   // Configurations that only it excludes: so many more the space would have
-  // without it. Absent where these would be more than kMaxConfigurations.
+  // without it. Absent where a space is too large to be counted.
   std::optional<int64_t> only;
 };
 
 struct ConstraintCounts {
-  int64_t combinations = 0;  // Of the parameters' values; saturated at
-                             // kExpressionLimit.
+  // Of the parameters' values, saturated at kExpressionLimit; of a manifest
+  // that lists its configurations those.
+  int64_t combinations = 0;
   std::vector<ConstraintCount> constraints;  // In the order of the spec.
 };
 
@@ -38,9 +39,10 @@ struct ConstraintCounts {
 ConstraintCounts CountConstraints(const KernelSpec& spec);
 
 // Returns what is odd about each constraint that excludes everything, nothing,
-// or nothing that the others do not exclude anyway: "constraints[2] excludes
-// nothing: …". Cannot fail.
-std::vector<std::string> ConstraintRemarks(const ConstraintCounts& counts);
+// or nothing that the others do not exclude anyway: "'A <= B' excludes
+// nothing: …". `counts` are of `spec`. Cannot fail.
+std::vector<std::string> ConstraintRemarks(const KernelSpec& spec,
+                                           const ConstraintCounts& counts);
 
 }  // namespace wavetune
 

@@ -18,12 +18,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::wavetune::testing::GemmSpec;
+using ::wavetune::testing::Par;
 
 // parameters[first] * parameters[second] <= limit.
-Relation AtMost(int32_t first, int32_t second, int64_t limit) {
-  return {.left = {{.parameters = {first, second}}},
-          .op = Relation::Operator::kLessOrEqual,
-          .right = {{.coefficient = limit}}};
+Condition AtMost(int first, int second, int64_t limit) {
+  return {Expression::Product({Par(first), Par(second)}),
+          Relation::Operator::kLessOrEqual, Expression::Constant(limit)};
 }
 
 TEST(ConstraintCountsTest, CountsWhatEachExcludesByItselfAndAlone) {
@@ -33,7 +33,7 @@ TEST(ConstraintCountsTest, CountsWhatEachExcludesByItselfAndAlone) {
   ASSERT_THAT(counts.constraints, SizeIs(1));
   EXPECT_EQ(counts.constraints[0].alone, 8);
   EXPECT_EQ(counts.constraints[0].only, 8);
-  EXPECT_THAT(ConstraintRemarks(counts), IsEmpty());
+  EXPECT_THAT(ConstraintRemarks(spec, counts), IsEmpty());
 }
 
 TEST(ConstraintCountsTest, AgreesWithTryingEveryCombination) {
@@ -60,17 +60,32 @@ TEST(ConstraintCountsTest, AgreesWithTryingEveryCombination) {
   }
 }
 
+TEST(ConstraintCountsTest, CountsInAListOfConfigurations) {
+  KernelSpec spec = GemmSpec();
+  KernelSpec all = spec;
+  all.constraints.clear();
+  spec.configurations = EnumerateConfigurations(all);
+  spec.configurations.resize(20);
+  const auto excluded =
+      static_cast<int64_t>(20 - EnumerateConfigurations(spec).size());
+  const ConstraintCounts counts = CountConstraints(spec);
+  EXPECT_EQ(counts.combinations, 20);
+  EXPECT_EQ(counts.constraints[0].alone, excluded);
+  EXPECT_EQ(counts.constraints[0].only, excluded);
+}
+
 TEST(ConstraintCountsTest, NamesWhatExcludesEverythingOrNothing) {
   KernelSpec spec = GemmSpec();
   spec.constraints.push_back(AtMost(0, 1, 1));
   spec.constraints.push_back(AtMost(0, 1, 1000000));
   const std::vector<std::string> remarks =
-      ConstraintRemarks(CountConstraints(spec));
+      ConstraintRemarks(spec, CountConstraints(spec));
   EXPECT_THAT(
       remarks,
-      ElementsAre(HasSubstr("constraints[0] excludes nothing that the others"),
-                  HasSubstr("constraints[1] excludes everything"),
-                  HasSubstr("constraints[2] excludes nothing: every")));
+      ElementsAre(
+          HasSubstr("'BLOCK_M * BLOCK_N <= 4096' excludes nothing that"),
+          HasSubstr("'BLOCK_M * BLOCK_N <= 1' excludes everything"),
+          HasSubstr("'BLOCK_M * BLOCK_N <= 1000000' excludes nothing: every")));
 }
 
 TEST(ConstraintCountsTest, CountsInSpacesThatCannotBeTriedWhole) {
@@ -79,13 +94,12 @@ TEST(ConstraintCountsTest, CountsInSpacesThatCannotBeTriedWhole) {
   KernelSpec spec = GemmSpec();
   spec.parameters.clear();
   spec.constraints.clear();
-  for (int32_t i = 0; i < 12; ++i) {
+  for (int i = 0; i < 12; ++i) {
     spec.parameters.push_back(
         {.name = "P" + std::to_string(i), .values = {1, 2, 3, 4, 5, 6, 7, 8}});
     if (i == 0) continue;
-    spec.constraints.push_back({.left = {{.parameters = {i - 1}}},
-                                .op = Relation::Operator::kEqual,
-                                .right = {{.parameters = {i}}}});
+    spec.constraints.emplace_back(Par(i - 1), Relation::Operator::kEqual,
+                                  Par(i));
   }
   const ConstraintCounts counts = CountConstraints(spec);
   EXPECT_EQ(counts.combinations, int64_t{1} << 36);
@@ -102,14 +116,13 @@ TEST(ConstraintCountsTest, LeavesOutWhatTakesTooLongToCount) {
     for (int64_t value = 1; value <= 40; ++value)
       parameter.values.push_back(value);
   }
-  spec.constraints.push_back({.left = {{.parameters = {0, 1, 2, 3, 4}}},
-                              .op = Relation::Operator::kLessOrEqual,
-                              .right = {{.coefficient = 1000}}});
+  spec.constraints.emplace_back(
+      Expression::Product({Par(0), Par(1), Par(2), Par(3), Par(4)}),
+      Relation::Operator::kLessOrEqual, Expression::Constant(1000));
   const ConstraintCounts counts = CountConstraints(spec);
   EXPECT_EQ(counts.combinations, 102400000);
   EXPECT_EQ(counts.constraints[0].alone, std::nullopt);
-  EXPECT_EQ(counts.constraints[0].only, std::nullopt);
-  EXPECT_THAT(ConstraintRemarks(counts), IsEmpty());
+  EXPECT_THAT(ConstraintRemarks(spec, counts), IsEmpty());
 }
 
 }  // namespace

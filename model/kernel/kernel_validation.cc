@@ -13,6 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "model/kernel/condition_text.h"
+#include "model/kernel/constraint_counts.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/implementation_faults.h"
 #include "model/kernel/kernel_faults.h"
@@ -32,6 +34,10 @@ bool IsReplayOnly(const KernelSpec& spec) {
                        return implementation.backend == "replay";
                      });
 }
+
+// What compiling a candidate of a small kernel takes of a core (OpenCL on a
+// CPU: docs/manifest.md, "What profiling costs").
+constexpr int64_t kUsualCompileMs = 400;
 
 class Validator {
  public:
@@ -348,6 +354,19 @@ class Validator {
     }
   }
 
+  // One that nothing fulfils is the culprit; else they contradict each other.
+  void AddEmptySpace() {
+    const ConstraintCounts counts = CountConstraints(spec_);
+    for (size_t i = 0; i < counts.constraints.size(); ++i) {
+      if (counts.constraints[i].alone != counts.combinations) continue;
+      Add("constraints: no configuration fulfils them, as '",
+          ConditionText(spec_, spec_.constraints[i]),
+          "' excludes everything by itself; relax it");
+      return;
+    }
+    Add("constraints: no configuration fulfils them together; relax one");
+  }
+
   void CheckSpace(bool sizes_are_sound) {
     const KernelSpace space = EnumerateSpace(spec_);
     const auto size = static_cast<int64_t>(space.configurations.size());
@@ -355,9 +374,13 @@ class Validator {
       Add("parameters: the space has ", space.complete ? "" : "more than ",
           space.count, " configurations, of which at most ", kMaxConfigurations,
           " can be enumerated; give fewer values (powers of two in the place "
-          "of each number), more requirements, or a list of configurations");
+          "of each number), more requirements, or a list of configurations: "
+          "profiling compiles all, ",
+          space.complete ? "" : "more than ",
+          space.count * kUsualCompileMs / 3600000, " hours of a core at ",
+          kUsualCompileMs, " ms each");
     } else if (size == 0) {
-      Add("constraints: no configuration fulfils them; relax one");
+      AddEmptySpace();
     }
     CheckConfigurations();
     CheckDefault();

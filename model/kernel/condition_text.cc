@@ -1,0 +1,180 @@
+#include "model/kernel/condition_text.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "model/kernel/kernel_spec.h"
+
+namespace wavetune {
+namespace {
+
+// What binds its operands more loosely stands in parentheses.
+enum class Binding { kSum, kProduct, kFactor };
+
+std::string Parenthesised(const std::string& text) {
+  return absl::StrCat("(", text, ")");
+}
+
+class Writer {
+ public:
+  explicit Writer(const KernelSpec& spec) : spec_(spec) {}
+
+  std::string Of(const Condition& condition, bool inside) const {
+    if (condition.kind == Condition::Kind::kComparison)
+      return Comparison(condition);
+    const bool all = condition.kind == Condition::Kind::kAll;
+    if (condition.children.empty()) return all ? "0 == 0" : "0 == 1";
+    std::vector<std::string> parts;
+    const bool several = condition.children.size() > 1;
+    for (const Condition& child : condition.children)
+      parts.push_back(Of(child, several));
+    const std::string text = absl::StrJoin(parts, all ? " and " : " or ");
+    return inside && several ? Parenthesised(text) : text;
+  }
+
+  std::string Of(const Expression& expression, Binding outer) const {
+    using Kind = Expression::Kind;
+    const std::vector<Expression>& children = expression.children;
+    switch (expression.kind) {
+      case Kind::kConstant:
+        return absl::StrCat(expression.value);
+      case Kind::kDimension:
+        return Name(spec_.dimensions, expression.value);
+      case Kind::kParameter:
+        return Name(spec_.parameters, expression.value);
+      case Kind::kProduct:
+        return Joined(children, " * ", Binding::kProduct, outer);
+      case Kind::kSum:
+        return SumText(children, outer);
+      case Kind::kNegative:
+        return absl::StrCat("-", Of(children[0], Binding::kFactor));
+      case Kind::kExactDiv:
+        return Quotient(children, " / ", outer);
+      case Kind::kRemainder:
+        return Quotient(children, " % ", outer);
+      case Kind::kFloorDiv:
+        return Call("floor_div", children);
+      case Kind::kMin:
+        return Call("min", children);
+      case Kind::kMax:
+        return Call("max", children);
+      case Kind::kCausalBlocks:
+        return Call("causal_blocks", children);
+      case Kind::kSumOver:
+        return absl::StrCat("sum_over(",
+                            Name(spec_.dimensions, expression.value), ", ",
+                            Of(children[0], Binding::kSum), ")");
+      case Kind::kCeilDiv:
+        return CeilDivText(expression);
+    }
+    return "?";
+  }
+
+ private:
+  template <typename Named>
+  static std::string Name(const std::vector<Named>& named, int64_t index) {
+    if (index < 0 || index >= static_cast<int64_t>(named.size())) return "?";
+    return named[static_cast<size_t>(index)].name;
+  }
+
+  std::string Comparison(const Condition& comparison) const {
+    using Operator = Relation::Operator;
+    const std::string left = Of(comparison.sides[0], Binding::kSum);
+    const std::string right = Of(comparison.sides[1], Binding::kSum);
+    switch (comparison.op) {
+      case Operator::kEqual:
+        return absl::StrCat(left, " == ", right);
+      case Operator::kNotEqual:
+        return absl::StrCat(left, " != ", right);
+      case Operator::kLess:
+        return absl::StrCat(left, " < ", right);
+      case Operator::kLessOrEqual:
+        return absl::StrCat(left, " <= ", right);
+      case Operator::kGreater:
+        return absl::StrCat(left, " > ", right);
+      case Operator::kGreaterOrEqual:
+        return absl::StrCat(left, " >= ", right);
+      case Operator::kMultipleOf:
+        return absl::StrCat(Of(comparison.sides[0], Binding::kProduct), " % ",
+                            Of(comparison.sides[1], Binding::kFactor), " == 0");
+    }
+    return "?";
+  }
+
+  std::string Joined(absl::Span<const Expression> children,
+                     absl::string_view between, Binding own,
+                     Binding outer) const {
+    // A factor of 1 says nothing: relations have one in each term.
+    std::vector<std::string> parts;
+    for (const Expression& child : children) {
+      const bool one = child.kind == Expression::Kind::kConstant &&
+                       child.value == 1 && children.size() > 1;
+      if (!one) parts.push_back(Of(child, own));
+    }
+    if (parts.empty()) parts.push_back("1");
+    const std::string text = absl::StrJoin(parts, between);
+    return parts.size() > 1 && outer > own ? Parenthesised(text) : text;
+  }
+
+  std::string SumText(const std::vector<Expression>& children,
+                      Binding outer) const {
+    std::string text;
+    for (const Expression& child : children) {
+      const bool minus = child.kind == Expression::Kind::kNegative;
+      if (!text.empty()) absl::StrAppend(&text, minus ? " - " : " + ");
+      absl::StrAppend(&text, minus && !text.empty()
+                                 ? Of(child.children[0], Binding::kProduct)
+                                 : Of(child, Binding::kSum));
+    }
+    return children.size() > 1 && outer > Binding::kSum ? Parenthesised(text)
+                                                        : text;
+  }
+
+  std::string Quotient(const std::vector<Expression>& children,
+                       absl::string_view between, Binding outer) const {
+    const std::string text =
+        absl::StrCat(Of(children[0], Binding::kProduct), between,
+                     Of(children[1], Binding::kFactor));
+    return outer == Binding::kFactor ? Parenthesised(text) : text;
+  }
+
+  std::string Call(absl::string_view function,
+                   absl::Span<const Expression> arguments) const {
+    std::vector<std::string> parts;
+    for (const Expression& argument : arguments)
+      parts.push_back(Of(argument, Binding::kSum));
+    return absl::StrCat(function, "(", absl::StrJoin(parts, ", "), ")");
+  }
+
+  std::string CeilDivText(const Expression& expression) const {
+    const absl::Span<const Expression> children = expression.children;
+    const auto split = static_cast<size_t>(expression.split);
+    return absl::StrCat("ceil_div(",
+                        Joined(children.subspan(0, split), " * ",
+                               Binding::kProduct, Binding::kSum),
+                        ", ",
+                        Joined(children.subspan(split), " * ",
+                               Binding::kProduct, Binding::kSum),
+                        ")");
+  }
+
+  const KernelSpec& spec_;
+};
+
+}  // namespace
+
+std::string ConditionText(const KernelSpec& spec, const Condition& condition) {
+  return Writer(spec).Of(condition, /*inside=*/false);
+}
+
+std::string ExpressionText(const KernelSpec& spec,
+                           const Expression& expression) {
+  return Writer(spec).Of(expression, Binding::kSum);
+}
+
+}  // namespace wavetune
