@@ -46,7 +46,14 @@ int CoordinateProgram::Add(const Expression& folded) {
     case Expression::Kind::kCausalBlocks:
       return AddCausalBlocks(folded);
     case Expression::Kind::kParameter:  // Folding has replaced them.
-    case Expression::Kind::kSum:  // No mapping has one: CheckTable refuses it.
+    // No mapping has these: CheckTable refuses them.
+    case Expression::Kind::kSum:
+    case Expression::Kind::kNegative:
+    case Expression::Kind::kExactDiv:
+    case Expression::Kind::kFloorDiv:
+    case Expression::Kind::kRemainder:
+    case Expression::Kind::kMin:
+    case Expression::Kind::kMax:
       break;
   }
   return AddConstant(0);

@@ -12,9 +12,9 @@
 namespace wavetune {
 namespace {
 
+using testing::Dim;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using testing::Dim;
 using testing::Par;
 using Kind = Expression::Kind;
 using Operator = Relation::Operator;
@@ -26,9 +26,8 @@ constexpr int32_t kM = 0;
 constexpr int32_t kN = 1;
 
 constexpr Operator kOperators[] = {
-    Operator::kEqual,       Operator::kNotEqual,
-    Operator::kLess,        Operator::kLessOrEqual,
-    Operator::kGreater,     Operator::kGreaterOrEqual,
+    Operator::kEqual,       Operator::kNotEqual, Operator::kLess,
+    Operator::kLessOrEqual, Operator::kGreater,  Operator::kGreaterOrEqual,
     Operator::kMultipleOf,
 };
 
@@ -145,8 +144,7 @@ TEST(ConditionTest, AComparisonOfAnUndefinedQuotientNeverHolds) {
       EXPECT_FALSE(IsTrue({side, op, Number(1)}));
       EXPECT_FALSE(IsTrue({Number(1), op, side}));
       EXPECT_FALSE(IsTrue({side, op, side}));
-      EXPECT_FALSE(
-          IsTrue({Expression::Sum({side, Number(1)}), op, Number(1)}));
+      EXPECT_FALSE(IsTrue({Expression::Sum({side, Number(1)}), op, Number(1)}));
     }
   }
   EXPECT_FALSE(IsTrue({undefined[5], Operator::kEqual, Number(0)}));
@@ -160,8 +158,8 @@ TEST(ConditionTest, AllIsTrueOfNoneAndAnyIsNot) {
   EXPECT_FALSE(IsTrue(Condition::All({True(), False()})));
   EXPECT_TRUE(IsTrue(Condition::Any({False(), True()})));
   EXPECT_FALSE(IsTrue(Condition::Any({False(), False()})));
-  EXPECT_TRUE(IsTrue(
-      Condition::Any({False(), Condition::All({True(), Condition()})})));
+  EXPECT_TRUE(
+      IsTrue(Condition::Any({False(), Condition::All({True(), Condition()})})));
 }
 
 TEST(ConditionTest, ANegationHoldsWhereTheConditionDoesNot) {
@@ -240,9 +238,9 @@ TEST(ConditionTest, SaturatesInsteadOfOverflowing) {
   const Condition condition(
       Expression::Product({Number(kLeast), Par(0), Dim(kM), Dim(kM)}),
       Operator::kLess,
-      Expression::Sum({Expression::Product({Number(kHuge), Par(0), Par(0),
-                                            Dim(kM)}),
-                       Number(kHuge)}));
+      Expression::Sum(
+          {Expression::Product({Number(kHuge), Par(0), Par(0), Dim(kM)}),
+           Number(kHuge)}));
   EXPECT_TRUE(Holds(condition, {kHuge}, {kHuge}));
 }
 
@@ -344,11 +342,10 @@ TEST(FoldConditionTest, QuotientsRemaindersAndExtremesOfDimensionsAreNone) {
                               Number(4));
     EXPECT_FALSE(FoldCondition(condition, {16}).has_value());
   }
-  EXPECT_FALSE(
-      FoldCondition({Expression::CeilDiv({Dim(kM)}, {Par(0)}), Operator::kLess,
-                     Number(4)},
-                    {16})
-          .has_value());
+  EXPECT_FALSE(FoldCondition({Expression::CeilDiv({Dim(kM)}, {Par(0)}),
+                              Operator::kLess, Number(4)},
+                             {16})
+                   .has_value());
   // Of parameters they are numbers.
   const Condition of_parameters(
       Dim(kM), Operator::kLess,
@@ -370,9 +367,9 @@ TEST(FoldConditionTest, LikeTermsAreAddedUp) {
       Expression::Sum({Times(Dim(kM), Dim(kN)), Times(Dim(kM), Dim(kN))}));
   const Relation::Term product{.coefficient = 1, .dimensions = {kM, kN}};
   const Relation::Term twice{.coefficient = 2, .dimensions = {kM, kN}};
-  EXPECT_THAT(FoldCondition(condition, {5})->at(0).left,
-              ::testing::UnorderedElementsAre(DimTerm(kM, 2), product,
-                                              DimTerm(kN)));
+  EXPECT_THAT(
+      FoldCondition(condition, {5})->at(0).left,
+      ::testing::UnorderedElementsAre(DimTerm(kM, 2), product, DimTerm(kN)));
   EXPECT_THAT(FoldCondition(condition, {5})->at(0).right, ElementsAre(twice));
   // What cancels out is left out.
   EXPECT_THAT(FoldCondition(condition, {3})->at(0).left,
@@ -389,10 +386,9 @@ TEST(FoldConditionTest, SidesOfNothingAreZero) {
 
 TEST(FoldConditionTest, ProductsOfSumsAreMultipliedOut) {
   // (m + 1) * (n - 1) >= 0
-  const Condition condition(
-      Times(Expression::Sum({Dim(kM), Number(1)}),
-            Expression::Sum({Dim(kN), Number(-1)})),
-      Operator::kGreaterOrEqual, Number(0));
+  const Condition condition(Times(Expression::Sum({Dim(kM), Number(1)}),
+                                  Expression::Sum({Dim(kN), Number(-1)})),
+                            Operator::kGreaterOrEqual, Number(0));
   const Relation folded = FoldCondition(condition, Configuration())->at(0);
   EXPECT_THAT(folded.left, ::testing::UnorderedElementsAre(
                                Term{.coefficient = 1, .dimensions = {kM, kN}},
@@ -402,19 +398,19 @@ TEST(FoldConditionTest, ProductsOfSumsAreMultipliedOut) {
 TEST(FoldConditionTest, ADivisorOfEveryTermIsDividedBy) {
   // (8 * m + P0) / 4 <= 16
   const Condition condition(
-      Two(Kind::kExactDiv,
-          Expression::Sum({Times(Number(8), Dim(kM)), Par(0)}), Number(4)),
+      Two(Kind::kExactDiv, Expression::Sum({Times(Number(8), Dim(kM)), Par(0)}),
+          Number(4)),
       Operator::kLessOrEqual, Number(16));
   const Relation folded = FoldCondition(condition, {12})->at(0);
-  EXPECT_THAT(folded.left, ::testing::UnorderedElementsAre(DimTerm(kM, 2),
-                                                           ConstantTerm(3)));
+  EXPECT_THAT(folded.left,
+              ::testing::UnorderedElementsAre(DimTerm(kM, 2), ConstantTerm(3)));
   EXPECT_FALSE(FoldCondition(condition, {13}).has_value());
   for (const Expression& divisor : {Number(0), Number(-4), Dim(kN)}) {
-    EXPECT_FALSE(FoldCondition({Two(Kind::kExactDiv,
-                                    Times(Number(8), Dim(kM)), divisor),
-                                Operator::kLess, Number(16)},
-                               Configuration())
-                     .has_value());
+    EXPECT_FALSE(
+        FoldCondition({Two(Kind::kExactDiv, Times(Number(8), Dim(kM)), divisor),
+                       Operator::kLess, Number(16)},
+                      Configuration())
+            .has_value());
   }
 }
 
@@ -486,9 +482,8 @@ TEST(FoldConditionsTest, AreOneListWithoutDuplicates) {
       Guarded(),
       {Dim(kN), Operator::kLess, Number(9)},
       {Par(0), Operator::kGreater, Number(0)}};
-  const Relation below{.left = {DimTerm(kN)},
-                       .op = Operator::kLess,
-                       .right = {ConstantTerm(9)}};
+  const Relation below{
+      .left = {DimTerm(kN)}, .op = Operator::kLess, .right = {ConstantTerm(9)}};
   EXPECT_THAT(FoldConditions(conditions, {8}),
               ElementsAre(MultipleOf(kM, 8), below));
   EXPECT_THAT(FoldConditions(conditions, {4}),

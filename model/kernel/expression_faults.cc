@@ -53,6 +53,16 @@ class Checker {
         return CheckCausalBlocks(expression, summed, denominator);
       case Expression::Kind::kSum:
         return CheckSum(expression, summed, denominator);
+      case Expression::Kind::kNegative:
+        return CheckOperands(expression, 1, summed, denominator);
+      case Expression::Kind::kExactDiv:
+      case Expression::Kind::kFloorDiv:
+      case Expression::Kind::kRemainder:
+        return CheckOperands(expression, 2, summed, denominator);
+      case Expression::Kind::kMin:
+      case Expression::Kind::kMax:
+        return CheckOperands(expression, expression.children.size(), summed,
+                             denominator);
     }
     Add("is of an unknown kind; give one that kernel.proto lists");
   }
@@ -113,6 +123,23 @@ class Checker {
     if (expression.children.empty()) Add("sum lacks its terms; give one");
     for (const Expression& child : expression.children) {
       Check(child, summed, denominator);
+    }
+  }
+
+  // The second of a quotient's or remainder's two operands divides.
+  void CheckOperands(const Expression& expression, size_t count, bool summed,
+                     bool denominator) {
+    if (expression.children.empty() || expression.children.size() != count) {
+      Add("an operation has ", expression.children.size(),
+          " operands; give 1 to a negation, 2 to a quotient or remainder, and "
+          "at least 1 to min and max");
+      return;
+    }
+    const bool divides = expression.kind == Expression::Kind::kExactDiv ||
+                         expression.kind == Expression::Kind::kFloorDiv ||
+                         expression.kind == Expression::Kind::kRemainder;
+    for (size_t i = 0; i < count; ++i) {
+      Check(expression.children[i], summed, denominator || (divides && i == 1));
     }
   }
 

@@ -32,16 +32,15 @@ TEST(FoldTest, FoldedTreesMeanTheSame) {
 TEST(FoldTest, DimensionsGiveWayToTheirValues) {
   // ceil(n / (P0 * 4)), and -m inside of a sum
   const Expression expression = Expression::Sum(
-      {Expression::CeilDiv({Dim(1)},
-                           {Expression::Product(
-                               {Par(0), Expression::Constant(4)})}),
+      {Expression::CeilDiv(
+           {Dim(1)}, {Expression::Product({Par(0), Expression::Constant(4)})}),
        Expression::Of(Expression::Kind::kNegative, {Dim(0)})});
   const Expression put = PutDimensions(expression, {5, 100});
   EXPECT_EQ(put,
             Expression::Sum(
-                {Expression::CeilDiv({Expression::Constant(100)},
-                                     {Expression::Product(
-                                         {Par(0), Expression::Constant(4)})}),
+                {Expression::CeilDiv(
+                     {Expression::Constant(100)},
+                     {Expression::Product({Par(0), Expression::Constant(4)})}),
                  Expression::Of(Expression::Kind::kNegative,
                                 {Expression::Constant(5)})}));
   EXPECT_EQ(EvaluateSigned(put, ProblemView(), {8}), 4 - 5);

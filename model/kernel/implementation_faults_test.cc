@@ -106,18 +106,16 @@ std::vector<Fault> RelationFaults() {
        "persistent_if[0]: names a dimension"},
       {"PersistentIfOfADimensionInAnOr",
        [](Implementation& i) {
-         i.persistent_if[0] = Condition::Any(
-             {i.persistent_if[0],
-              {Dim(0), Relation::Operator::kEqual, Number(1)}});
+         i.persistent_if[0] =
+             Condition::Any({i.persistent_if[0],
+                             {Dim(0), Relation::Operator::kEqual, Number(1)}});
        },
        "persistent_if[0]: names a dimension"},
       {"PersistentIfOfAnUnknownParameter",
        [](Implementation& i) { i.persistent_if[0].sides[0] = Par(7); },
        "persistent_if[0]: parameter number 7 does not exist"},
       {"UnknownDeviceFact",
-       [](Implementation& i) {
-         i.device_predicates[0].sides[0] = Dim(1);
-       },
+       [](Implementation& i) { i.device_predicates[0].sides[0] = Dim(1); },
        "device_predicates[0]: device fact number 1 does not exist; use "
        "parameters and compute_capability"},
       {"DevicePredicateOfAnUnknownParameter",

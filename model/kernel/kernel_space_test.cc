@@ -15,12 +15,12 @@
 namespace wavetune {
 namespace {
 
+using testing::Dim;
 using ::testing::HasSubstr;
+using testing::Par;
 using ::wavetune::testing::CausalAttentionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
-using testing::Dim;
-using testing::Par;
 
 Expression Number(int64_t value) { return Expression::Constant(value); }
 
@@ -153,10 +153,10 @@ TEST(IsLegalForEveryProblemTest, FoldsParametersBeforeItAddsLikeTerms) {
   const Expression k = Dim(2);
   const Expression product = Expression::Product({Par(4), k});
   // VECTOR * k - 3 * k is k.
-  EXPECT_TRUE(AlwaysLegal(
-      {Expression::Sum({product, Times(-3, k)}), Op::kEqual, k}));
-  EXPECT_FALSE(AlwaysLegal(
-      {Expression::Sum({product, Times(-2, k)}), Op::kEqual, k}));
+  EXPECT_TRUE(
+      AlwaysLegal({Expression::Sum({product, Times(-3, k)}), Op::kEqual, k}));
+  EXPECT_FALSE(
+      AlwaysLegal({Expression::Sum({product, Times(-2, k)}), Op::kEqual, k}));
 }
 
 TEST(IsLegalForEveryProblemTest, GuardsAreDecidedByTheConfiguration) {
@@ -194,9 +194,9 @@ TEST(ProblemRelationsTest, ArePreconditionsThenPredicatesEachOnce) {
   spec.preconditions = {multiple(1, 2), multiple(2, 4)};
   EXPECT_THAT(ProblemRelations(spec, {16, 32, 16, 1, 4}),
               ::testing::ElementsAre(multiple(1, 2), multiple(2, 4)));
-  EXPECT_THAT(ProblemRelations(spec, {16, 32, 16, 1, 1}),
-              ::testing::ElementsAre(multiple(1, 2), multiple(2, 4),
-                                     multiple(2, 1)));
+  EXPECT_THAT(
+      ProblemRelations(spec, {16, 32, 16, 1, 1}),
+      ::testing::ElementsAre(multiple(1, 2), multiple(2, 4), multiple(2, 1)));
 }
 
 // Listed in an order that is not that of the value indices.

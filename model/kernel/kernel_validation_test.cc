@@ -254,8 +254,8 @@ std::vector<SpecFault> ConditionFaults() {
        "remainder, minimum or maximum of dimensions"},
       {"PredicateWithAnOr",
        [](KernelSpec& s) {
-         s.problem_predicates = {UnlessNarrow(
-             Condition::Any({Multiple(0, 2), Multiple(1, 2)}))};
+         s.problem_predicates = {
+             UnlessNarrow(Condition::Any({Multiple(0, 2), Multiple(1, 2)}))};
        },
        "problem_predicates[0]: at BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 "
        "NUM_STAGES=1 VECTOR=4 it has an 'or' between dimensions"},

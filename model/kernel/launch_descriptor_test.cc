@@ -38,8 +38,9 @@ class LaunchDescriptorTest : public ::testing::Test {
                         .size = n}};
     // k % (8 * TMA) == 0 is 1 >= TMA where TMA is 0; BLOCK > 0 always holds.
     spec_.problem_predicates = {
-        {Expression::Sum({k, Expression::Product({Expression::Constant(8),
-                                                  Expression::OfParameter(2)})}),
+        {Expression::Sum(
+             {k, Expression::Product(
+                     {Expression::Constant(8), Expression::OfParameter(2)})}),
          Relation::Operator::kMultipleOf, Expression::Constant(8)},
         {block, Relation::Operator::kGreater, Expression::Constant(0)}};
     cuda_.entry = "kernel";

@@ -15,9 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using Operator = Relation::Operator;
 
-Relation::Term Constant(int64_t value) {
-  return {.coefficient = value};
-}
+Relation::Term Constant(int64_t value) { return {.coefficient = value}; }
 
 Relation::Term ExtentTerm(int32_t index, int64_t coefficient = 1) {
   return {.coefficient = coefficient, .dimensions = {index}};
@@ -92,8 +90,8 @@ TEST(MakeLegalTest, SaysWhereItCannot) {
 
 TEST(MakeLegalTest, MovesEveryElementOfARepeatedDimension) {
   KernelSpec spec = testing::GroupedGemmSpec();
-  spec.problem_predicates = {Relation{
-      {ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}}};
+  spec.problem_predicates = {
+      Relation{{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}}};
   Problem problem{.extents = {0, 20, 30}, .repeated = {3, 16, 17}};
   std::vector<ExtentRange> ranges;
   for (int32_t i = 0; i < 3; ++i) {

@@ -61,8 +61,7 @@ class Cases {
     }
     if (Draw(0, 2) == 0) {
       const auto last = static_cast<int64_t>(result.spec.dimensions.size()) - 1;
-      auto dimension =
-          Expression::OfDimension(static_cast<int>(Draw(0, last)));
+      auto dimension = Expression::OfDimension(static_cast<int>(Draw(0, last)));
       const auto op = static_cast<Relation::Operator>(Draw(1, 7));
       result.spec.problem_predicates.push_back(
           {std::move(dimension), op, Expression::Constant(Draw(1, 64))});

@@ -201,9 +201,9 @@ TEST(InvertMappingTest, HarmlessForTargetsThatMakeNoSense) {
 
 TEST(InvertMappingTest, RoundsTheLoopToALegalExtent) {
   KernelSpec spec = GemmSpec();
-  spec.problem_predicates = {{Dim(2), Relation::Operator::kMultipleOf,
-                              Expression::Product({Expression::Constant(25),
-                                                   Par(4)})}};
+  spec.problem_predicates = {
+      {Dim(2), Relation::Operator::kMultipleOf,
+       Expression::Product({Expression::Constant(25), Par(4)})}};
   const Problem problem = Invert(spec, {16, 32, 16, 1, 4},
                                  {.tiles = 4, .iterations = 11, .rows = 1});
   EXPECT_EQ(problem.extents[2], 200);  // 13 iterations; 100 would be 7.

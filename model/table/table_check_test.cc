@@ -27,6 +27,11 @@ WaveSegment& Segment(Table& table) {
   return Sub(table).groups[0].models[0].segments[0];
 }
 LayerChoices& Layer(Table& table) { return Sub(table).layers[0]; }
+Relation MultipleOfEight(int32_t dimension) {
+  return {.left = {{.dimensions = {dimension}}},
+          .op = Relation::Operator::kMultipleOf,
+          .right = {{.coefficient = 8}}};
+}
 Expression Nested(int depth) {
   return depth <= 1 ? Expression::Constant(1)
                     : Expression::Product({Nested(depth - 1)});
@@ -56,18 +61,48 @@ std::vector<Fault> Faults() {
       {"near_tie NaN", [](Table& t) { t.near_tie = std::nan(""); }},
       {"predicate index",
        [](Table& t) {
-         t.problem_predicates = {
-             {.left = {{1, {7}, {}}}, .right = {{1, {}, {}}}}};
+         Sub(t).predicates = {{.left = {{1, {7}}}, .right = {{1, {}}}}};
        }},
       {"predicate side",
        [](Table& t) {
-         t.problem_predicates = {{.left = {{1, {}, {}}}}};
+         Sub(t).predicates = {{.left = {{1, {}}}}};
        }},
       {"predicate operator",
        [](Table& t) {
-         t.problem_predicates = {{.left = {{}},
-                                  .op = static_cast<Relation::Operator>(9),
-                                  .right = {{}}}};
+         Sub(t).predicates = {{.left = {{}},
+                               .op = static_cast<Relation::Operator>(9),
+                               .right = {{}}}};
+       }},
+      {"predicate coefficient",
+       [](Table& t) {
+         Sub(t).predicates = {
+             {.left = {{kExpressionLimit + 1, {}}}, .right = {{1, {}}}}};
+       }},
+      {"predicate twice",
+       [](Table& t) {
+         Sub(t).predicates = {MultipleOfEight(0), MultipleOfEight(0)};
+       }},
+      {"more preconditions than predicates",
+       [](Table& t) { Sub(t).preconditions = 1; }},
+      {"preconditions below 0", [](Table& t) { Sub(t).preconditions = -1; }},
+      {"group without a precondition",
+       [](Table& t) {
+         Sub(t).predicates = {MultipleOfEight(0), MultipleOfEight(1)};
+         Sub(t).preconditions = 1;
+         Sub(t).groups[0].predicates = {0, 1};
+         Sub(t).groups[1].predicates = {1};
+       }},
+      {"group predicate out of range",
+       [](Table& t) { Sub(t).groups[0].predicates = {0}; }},
+      {"group predicates not ascending",
+       [](Table& t) {
+         Sub(t).predicates = {MultipleOfEight(0), MultipleOfEight(1)};
+         Sub(t).groups[0].predicates = {1, 0};
+       }},
+      {"group predicate twice",
+       [](Table& t) {
+         Sub(t).predicates = {MultipleOfEight(0)};
+         Sub(t).groups[0].predicates = {0, 0};
        }},
       {"no sub-table", [](Table& t) { t.sub_tables.clear(); }},
       {"sub-tables unsorted",
@@ -199,6 +234,13 @@ std::vector<Fault> Faults() {
 TEST(TableCheckTest, AcceptsValidTables) {
   EXPECT_TRUE(CheckTable(TinyTable()).ok()) << CheckTable(TinyTable());
   EXPECT_TRUE(CheckTable(TwoGroupTable()).ok()) << CheckTable(TwoGroupTable());
+  Table table = TwoGroupTable();
+  Sub(table).predicates = {MultipleOfEight(2), MultipleOfEight(0),
+                           MultipleOfEight(1)};
+  Sub(table).preconditions = 1;
+  Sub(table).groups[0].predicates = {0};
+  Sub(table).groups[1].predicates = {0, 1, 2};
+  EXPECT_TRUE(CheckTable(table).ok()) << CheckTable(table);
 }
 
 TEST(TableCheckTest, RefusesEachFaultAndSoDoesTheEncoder) {
