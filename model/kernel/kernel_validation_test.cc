@@ -164,7 +164,7 @@ std::vector<SpecFault> SpaceFaults() {
            s.parameters[3].values.push_back(i);
          }
        },
-       "the space has more than 100000 configurations"},
+       "the space has 240000 configurations, of which at most 100000 can be"},
       {"DefaultOutside",
        [](KernelSpec& s) {
          s.default_configuration = {64, 128, 32, 2, 1};
