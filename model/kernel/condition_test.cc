@@ -124,8 +124,12 @@ TEST(ConditionTest, QuotientsOfParametersMayBeRoundedAndCompared) {
   EXPECT_TRUE(holds(Kind::kRemainder, 14, 4, 2));
   EXPECT_TRUE(holds(Kind::kMin, 14, 4, 4));
   EXPECT_TRUE(holds(Kind::kMax, 14, 4, 14));
-  EXPECT_TRUE(holds(Kind::kFloorDiv, -14, 4, -4));
-  EXPECT_TRUE(holds(Kind::kRemainder, -14, 4, 2));
+  // Down, also below 0.
+  const Expression negative = Expression::Of(Kind::kNegative, {Number(14)});
+  EXPECT_TRUE(IsTrue({Two(Kind::kFloorDiv, negative, Number(4)),
+                      Operator::kEqual, Number(-4)}));
+  EXPECT_TRUE(IsTrue({Two(Kind::kRemainder, negative, Number(4)),
+                      Operator::kEqual, Number(2)}));
 }
 
 // Nor does what such a side is a part of.
