@@ -45,16 +45,6 @@ TEST(FormatTest, WritesProblemsAsTheyAreGivenOnTheCommandLine) {
             "m=1 n=2 k=3 specialisation=causal");
 }
 
-TEST(FormatTest, WritesPredicatesAsPeopleDo) {
-  const KernelSpec spec = wavetune::testing::GemmSpec();
-  EXPECT_EQ(FormatRelation(spec.dimensions, ParameterNames(spec),
-                           spec.problem_predicates[0]),
-            "k % VECTOR == 0");
-  EXPECT_EQ(FormatRelation(spec.dimensions, ParameterNames(spec),
-                           spec.constraints[0]),
-            "BLOCK_M * BLOCK_N <= 4096");
-}
-
 TEST(StatisticsTest, QuantilesInterpolateAsNumpyDoes) {
   EXPECT_DOUBLE_EQ(Quantile({4, 1, 3, 2}, 0.05), 1.15);
   EXPECT_DOUBLE_EQ(Quantile({4, 1, 3, 2}, 0.5), 2.5);

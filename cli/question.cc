@@ -36,6 +36,9 @@ std::string Explanation(const Tuner& tuner, const Decision& decision) {
       return "not a problem of this kernel";
     case DefaultReason::kNoLegalCandidate:
       return "predicates exclude every candidate of the table";
+    case DefaultReason::kPreconditionBroken:
+      return "the problem breaks a precondition of the kernel; `wavetune "
+             "explain` says which";
     case DefaultReason::kUnknownSpecialisation:
       return "unknown specialisation";
     case DefaultReason::kTableWithdrawn:

@@ -86,9 +86,13 @@ TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
   EXPECT_EQ(spec.dimensions.back().min, 0);
   EXPECT_EQ(spec.dimensions.back().max, 0);
   EXPECT_EQ(spec.limits.max_elements, 0);
-  EXPECT_EQ(spec.constraints[0].left[0].coefficient, 0);
-  EXPECT_EQ(spec.constraints[0].right[0].coefficient, 0);
-  EXPECT_EQ(spec.constraints[1].left[0].coefficient, 1);
+  EXPECT_EQ(spec.constraints[0],
+            Condition(Expression::Product({Expression::Constant(0),
+                                           Expression::OfParameter(1)}),
+                      Relation::Operator::kEqual, Expression::Constant(0)));
+  EXPECT_EQ(spec.constraints[1],
+            Condition(Expression::OfParameter(1), Relation::Operator::kGreater,
+                      Expression::Constant(0)));
   EXPECT_TRUE(
       Holds(spec.constraints[1], ProblemView(), spec.default_configuration));
 }
@@ -96,8 +100,8 @@ TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
 TEST(KernelSpecConversionTest, ReportsContradictions) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"parameters { name: \"BM\" role: MACRO values: 1 }", "declared twice"},
-      {"parameters { name: \"X\" values: 1 } default_configuration { key: "
-       "\"X\" value: 1 }",
+      {"parameters { name: \"X\" role: 9 values: 1 } default_configuration { "
+       "key: \"X\" value: 1 }",
        "give MACRO or MICRO"},
       {"constraints { left { factors: \"m\" } op: EQUAL right { coefficient: 1 "
        "} }",
@@ -126,6 +130,30 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr(expected)) << text;
   }
+}
+
+// What the mapping names changes the grid.
+TEST(KernelSpecConversionTest, ARoleThatIsNotWrittenFollowsFromTheMapping) {
+  std::string text = kSpec;
+  for (const std::string role : {"role: MACRO ", "role: MICRO "}) {
+    text.erase(text.find(role), role.size());
+  }
+  const KernelSpec spec = KernelSpecFromProto(ParseSpec(text)).value();
+  EXPECT_EQ(spec.parameters[0].role, ParameterRole::kMacro);
+  EXPECT_EQ(spec.parameters[1].role, ParameterRole::kMicro);
+}
+
+TEST(KernelSpecConversionTest, AGridMayBeForSeveralSpecialisations) {
+  const KernelSpec spec = KernelSpecFromProto(ParseSpec(std::string(kSpec) + R"(
+    specialisations { name: "a" } specialisations { name: "b" } specialisations { name: "c" }
+    representative_problems { specialisation: ["a", "c"]
+      axes { dimension: "n" values: 10 } axes { dimension: "m" values: [1, 2] } axes { dimension: "k" values: 7 } })"))
+                              .value();
+  std::vector<std::string> names;
+  for (const WeightedProblem& weighted : spec.representative_problems) {
+    names.push_back(weighted.problem.specialisation);
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("a", "a", "c", "c"));
 }
 
 TEST(KernelSpecConversionTest, WantsOneKindOfLoopCount) {
@@ -180,19 +208,21 @@ TEST(KernelSpecConversionTest, BindsTheSizesOfALaunch) {
                                         Expression::OfParameter(1)})})));
   EXPECT_EQ(cuda.cluster_size, Expression::OfParameter(1));
   EXPECT_THAT(cuda.persistent_if,
-              ElementsAre(Relation{.left = {{.parameters = {1}}},
-                                   .op = Relation::Operator::kLess,
-                                   .right = {{.coefficient = 4}}}));
+              ElementsAre(Condition(Expression::OfParameter(1),
+                                    Relation::Operator::kLess,
+                                    Expression::Constant(4))));
 }
 
 TEST(KernelSpecConversionTest, ADevicePredicateNamesFactsOfTheDevice) {
   EXPECT_THAT(
       BindCuda().device_predicates,
-      ElementsAre(Relation{.left = {{.coefficient = 90, .parameters = {1}}},
-                           .op = Relation::Operator::kEqual,
-                           .right = {{.parameters = {1},
-                                      .dimensions = {static_cast<int32_t>(
-                                          DeviceFact::kComputeCapability)}}}}));
+      ElementsAre(Condition(
+          Expression::Product(
+              {Expression::Constant(90), Expression::OfParameter(1)}),
+          Relation::Operator::kEqual,
+          Expression::Product({Expression::OfParameter(1),
+                               Expression::OfDimension(static_cast<int>(
+                                   DeviceFact::kComputeCapability))}))));
 }
 
 TEST(KernelSpecConversionTest, BindsTensorMapsInTheirOrder) {

@@ -54,7 +54,9 @@ static_assert(Same(WAVETUNE_REASON_NONE, DefaultReason::kNone) &&
               Same(WAVETUNE_REASON_TABLE_WITHDRAWN,
                    DefaultReason::kTableWithdrawn) &&
               Same(WAVETUNE_REASON_DEFAULT_UNUSABLE,
-                   DefaultReason::kDefaultUnusable));
+                   DefaultReason::kDefaultUnusable) &&
+              Same(WAVETUNE_REASON_PRECONDITION_BROKEN,
+                   DefaultReason::kPreconditionBroken));
 
 static_assert(Same(WAVETUNE_ORIGIN_DEFAULTS, TableOrigin::kDefaults) &&
               Same(WAVETUNE_ORIGIN_DAEMON, TableOrigin::kDaemon) &&

@@ -109,6 +109,18 @@ DefaultReason CompiledTable::CheckProblem(
              : DefaultReason::kExtentOutOfRange;
 }
 
+DefaultReason CompiledTable::WhyNone(size_t index,
+                                     const ProblemView& problem) const noexcept {
+  const SubTable& sub = table_.sub_tables[index];
+  for (int32_t i = 0; i < sub.preconditions; ++i) {
+    if (!Holds(sub.predicates[static_cast<size_t>(i)], problem,
+               repeated_dimension_)) {
+      return DefaultReason::kPreconditionBroken;
+    }
+  }
+  return DefaultReason::kNoLegalCandidate;
+}
+
 DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
                                     GroupAnswer& answer) const noexcept {
   const DefaultReason reason = CheckProblem(sub_table, problem);
@@ -117,8 +129,7 @@ DefaultReason CompiledTable::Decide(int sub_table, const ProblemView& problem,
   sub_tables_[index]->Choose(problem, answer);
   answer.latency_us =
       PowerLimitedUs(plans_[index].power_limit, answer.latency_us);
-  return answer.pick.none() ? DefaultReason::kNoLegalCandidate
-                            : DefaultReason::kNone;
+  return answer.pick.none() ? WhyNone(index, problem) : DefaultReason::kNone;
 }
 
 Decision CompiledTable::Default(DefaultReason reason,

@@ -128,6 +128,9 @@ class CompiledTable {
   ABSL_ATTRIBUTE_NOINLINE DefaultReason
   Decide(int sub_table, const ProblemView& problem,
          GroupAnswer& answer) const noexcept;
+  // Returns why no group of a sub-table may run the problem.
+  DefaultReason WhyNone(size_t index,
+                        const ProblemView& problem) const noexcept;
   // Decide and put the answer into the memo: a GEMM's problem, and any other.
   ABSL_ATTRIBUTE_NOINLINE static Decision ResolveGeneral(
       const SubTablePlan& plan, const ProblemView& problem, MemoEntry& entry,

@@ -235,9 +235,15 @@ TEST(CompiledTableTest, ARepeatedDimensionNeedsElementsInRange) {
 
 TEST(CompiledTableTest, PredicatesExcludeRowsAndMayExcludeAll) {
   Table table = TwoGroupTable();
-  table.problem_predicates = {{.left = {{1, {}, {2}}},
-                               .op = Relation::Operator::kMultipleOf,
-                               .right = {{1, {0}, {}}}}};
+  // Of BLOCK = 64 and of BLOCK = 128.
+  SubTable& sub = table.sub_tables[0];
+  for (const int64_t block : {64, 128}) {
+    sub.predicates.push_back({.left = {{.dimensions = {2}}},
+                              .op = Relation::Operator::kMultipleOf,
+                              .right = {{.coefficient = block}}});
+  }
+  sub.groups[0].predicates = {0};
+  sub.groups[1].predicates = {1};
   const auto compiled = Compile(table);
   Delta(table, 0) = 8;
   const Decision both = compiled->Resolve(0, {64, 64, 128});
@@ -245,7 +251,9 @@ TEST(CompiledTableTest, PredicatesExcludeRowsAndMayExcludeAll) {
   const auto rows = compiled->Explain(0, {64, 64, 64});
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_TRUE(rows[0].legal && rows[0].chosen);
+  EXPECT_TRUE(rows[0].broken.empty());
   EXPECT_FALSE(rows[1].legal || rows[1].chosen);
+  EXPECT_EQ(rows[1].broken, std::vector<std::string>{"k % 128 == 0"});
   EXPECT_EQ(compiled->Resolve(0, {64, 64, 65}).reason,
             DefaultReason::kNoLegalCandidate);
 }

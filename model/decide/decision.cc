@@ -32,6 +32,8 @@ absl::string_view ToString(DefaultReason reason) {
       return "UNKNOWN_SPECIALISATION";
     case DefaultReason::kTableWithdrawn:
       return "TABLE_WITHDRAWN";
+    case DefaultReason::kPreconditionBroken:
+      return "PRECONDITION_BROKEN";
     case DefaultReason::kDefaultUnusable:
       return "DEFAULT_UNUSABLE";
   }

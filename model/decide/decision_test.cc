@@ -27,6 +27,8 @@ TEST(DecisionTest, NamesEveryReason) {
             "WRONG_DIMENSION_COUNT");
   EXPECT_EQ(ToString(DefaultReason::kExtentOutOfRange), "EXTENT_OUT_OF_RANGE");
   EXPECT_EQ(ToString(DefaultReason::kNoLegalCandidate), "NO_LEGAL_CANDIDATE");
+  EXPECT_EQ(ToString(DefaultReason::kPreconditionBroken),
+            "PRECONDITION_BROKEN");
   EXPECT_EQ(ToString(DefaultReason::kUnknownSpecialisation),
             "UNKNOWN_SPECIALISATION");
   EXPECT_EQ(ToString(static_cast<DefaultReason>(99)), "UNKNOWN");

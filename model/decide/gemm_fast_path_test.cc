@@ -223,10 +223,11 @@ TEST_P(GemmFastPathTest, LeavesExtentsWhoseProductsLanesMayNotHold) {
 
 TEST_P(GemmFastPathTest, LeavesProblemsThatExcludeRows) {
   Table table = TwoGroupTable();
-  table.problem_predicates.push_back(
-      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
-       .op = Relation::Operator::kMultipleOf,
-       .right = {{.coefficient = 8, .parameters = {}, .dimensions = {}}}});
+  SubTable& sub = table.sub_tables[0];
+  sub.predicates = {{.left = {{.dimensions = {2}}},
+                     .op = Relation::Operator::kMultipleOf,
+                     .right = {{.coefficient = 8}}}};
+  for (MacroGroup& group : sub.groups) group.predicates = {0};
   EXPECT_TRUE(Answers(table, 64, 640, 512));
   EXPECT_FALSE(Answers(table, 64, 640, 516));
 }

@@ -8,9 +8,9 @@ namespace wavetune {
 namespace {
 
 Relation MultipleOf(int dimension, int64_t divisor) {
-  return {.left = {{1, {}, {dimension}}},
+  return {.left = {{1, {dimension}}},
           .op = Relation::Operator::kMultipleOf,
-          .right = {{divisor, {}, {}}}};
+          .right = {{divisor, {}}}};
 }
 
 bool RunOne(const Relation& relation, const ProblemView& problem,
@@ -64,9 +64,9 @@ TEST(PredicateProgramTest, EveryElementOfTheRepeatedDimensionMustFulfilIt) {
 }
 
 TEST(PredicateProgramTest, AnswersSumsOfProducts) {
-  const Relation relation{.left = {{2, {}, {0}}, {1, {}, {1}}},
+  const Relation relation{.left = {{2, {0}}, {1, {1}}},
                           .op = Relation::Operator::kLessOrEqual,
-                          .right = {{10, {}, {}}}};
+                          .right = {{10, {}}}};
   EXPECT_TRUE(RunOne(relation, {3, 4}, -1));
   EXPECT_FALSE(RunOne(relation, {3, 5}, -1));
 }

@@ -12,7 +12,6 @@ namespace wavetune {
 namespace {
 
 using Operator = Relation::Operator;
-using Kind = Expression::Kind;
 
 Expression SumOfTerms(const std::vector<Relation::Term>& terms) {
   std::vector<Expression> products;
@@ -29,7 +28,7 @@ Expression SumOfTerms(const std::vector<Relation::Term>& terms) {
                               : Expression::Sum(std::move(products));
 }
 
-bool Compare(int64_t left, Operator op, int64_t right) {
+bool Satisfies(int64_t left, Operator op, int64_t right) {
   switch (op) {
     case Operator::kEqual:
       return left == right;
@@ -67,7 +66,7 @@ bool ComparisonHolds(const Condition& comparison, const ProblemView& problem,
         EvaluateSigned(comparison.sides[1], problem, configuration,
                        repeated_dimension, element);
     return left.has_value() && right.has_value() &&
-           Compare(*left, comparison.op, *right);
+           Satisfies(*left, comparison.op, *right);
   };
   if (repeated_dimension < 0 ||
       !Mentions(comparison.sides, repeated_dimension)) {
@@ -107,14 +106,14 @@ void Visit(const Condition& condition,
 }
 
 // A sum of products of dimensions: coefficients by sorted product.
-using Polynomial = std::map<std::vector<int32_t>, int64_t>;
+using SumOfProducts = std::map<std::vector<int32_t>, int64_t>;
 
 int64_t SaturatedSum(int64_t a, int64_t b) {
   return std::clamp(a + b, -kExpressionLimit, kExpressionLimit);
 }
 
-Polynomial Times(const Polynomial& a, const Polynomial& b) {
-  Polynomial product;
+SumOfProducts Times(const SumOfProducts& a, const SumOfProducts& b) {
+  SumOfProducts product;
   for (const auto& [of_a, coefficient_a] : a) {
     for (const auto& [of_b, coefficient_b] : b) {
       std::vector<int32_t> dimensions = of_a;
@@ -135,19 +134,19 @@ class Folder {
       : configuration_(configuration) {}
 
   // Returns nothing where the expression is no polynomial.
-  std::optional<Polynomial> Fold(const Expression& expression) const {
+  std::optional<SumOfProducts> Fold(const Expression& expression) const {
     if (IsNumber(expression)) return FoldNumber(expression);
     switch (expression.kind) {
-      case Kind::kDimension:
-        return Polynomial{{{static_cast<int32_t>(expression.value)}, 1}};
-      case Kind::kNegative:
+      case Expression::Kind::kDimension:
+        return SumOfProducts{{{static_cast<int32_t>(expression.value)}, 1}};
+      case Expression::Kind::kNegative:
         return Combine({Expression::Constant(-1), expression.children[0]},
                        Times, {{{}, 1}});
-      case Kind::kProduct:
+      case Expression::Kind::kProduct:
         return Combine(expression.children, Times, {{{}, 1}});
-      case Kind::kSum:
+      case Expression::Kind::kSum:
         return Combine(expression.children, Plus, {});
-      case Kind::kExactDiv:
+      case Expression::Kind::kExactDiv:
         return Divide(expression);
       default:
         return std::nullopt;
@@ -161,28 +160,28 @@ class Folder {
     return dimensions.empty();
   }
 
-  std::optional<Polynomial> FoldNumber(const Expression& expression) const {
+  std::optional<SumOfProducts> FoldNumber(const Expression& expression) const {
     const std::optional<int64_t> value =
         EvaluateSigned(expression, ProblemView(), configuration_);
     if (!value.has_value()) return std::nullopt;
-    if (*value == 0) return Polynomial();
-    return Polynomial{{{}, *value}};
+    if (*value == 0) return SumOfProducts();
+    return SumOfProducts{{{}, *value}};
   }
 
-  static Polynomial Plus(const Polynomial& a, const Polynomial& b) {
-    Polynomial sum = a;
+  static SumOfProducts Plus(const SumOfProducts& a, const SumOfProducts& b) {
+    SumOfProducts sum = a;
     for (const auto& [dimensions, coefficient] : b) {
       sum[dimensions] = SaturatedSum(sum[dimensions], coefficient);
     }
     return sum;
   }
 
-  std::optional<Polynomial> Combine(const std::vector<Expression>& children,
-                                    Polynomial (*join)(const Polynomial&,
-                                                       const Polynomial&),
-                                    Polynomial result) const {
+  std::optional<SumOfProducts> Combine(
+      const std::vector<Expression>& children,
+      SumOfProducts (*join)(const SumOfProducts&, const SumOfProducts&),
+      SumOfProducts result) const {
     for (const Expression& child : children) {
-      const std::optional<Polynomial> part = Fold(child);
+      const std::optional<SumOfProducts> part = Fold(child);
       if (!part.has_value()) return std::nullopt;
       result = join(result, *part);
     }
@@ -191,8 +190,8 @@ class Folder {
   }
 
   // By a number that divides every term.
-  std::optional<Polynomial> Divide(const Expression& quotient) const {
-    std::optional<Polynomial> result = Fold(quotient.children[0]);
+  std::optional<SumOfProducts> Divide(const Expression& quotient) const {
+    std::optional<SumOfProducts> result = Fold(quotient.children[0]);
     const std::optional<int64_t> divisor =
         IsNumber(quotient.children[1])
             ? EvaluateSigned(quotient.children[1], ProblemView(),
@@ -209,7 +208,7 @@ class Folder {
   const Configuration& configuration_;
 };
 
-std::vector<Relation::Term> TermsOf(const Polynomial& polynomial) {
+std::vector<Relation::Term> TermsOf(const SumOfProducts& polynomial) {
   std::vector<Relation::Term> terms;
   for (const auto& [dimensions, coefficient] : polynomial) {
     terms.push_back({.coefficient = coefficient, .dimensions = dimensions});
@@ -233,8 +232,8 @@ Folded FoldComparison(const Condition& comparison,
     return std::vector<Relation>{Never()};
   }
   const Folder folder(configuration);
-  const std::optional<Polynomial> left = folder.Fold(comparison.sides[0]);
-  const std::optional<Polynomial> right = folder.Fold(comparison.sides[1]);
+  const std::optional<SumOfProducts> left = folder.Fold(comparison.sides[0]);
+  const std::optional<SumOfProducts> right = folder.Fold(comparison.sides[1]);
   if (!left.has_value() || !right.has_value()) return std::nullopt;
   return std::vector<Relation>{
       {.left = TermsOf(*left), .op = comparison.op, .right = TermsOf(*right)}};
@@ -314,7 +313,7 @@ Condition Condition::Any(std::vector<Condition> children) {
 Condition Negated(const Condition& condition) {
   if (condition.kind == Condition::Kind::kComparison) {
     if (condition.op == Operator::kMultipleOf) {
-      return {Expression::Of(Kind::kRemainder, condition.sides),
+      return {Expression::Of(Expression::Kind::kRemainder, condition.sides),
               Operator::kNotEqual, Expression::Constant(0)};
     }
     return {condition.sides[0], Opposite(condition.op), condition.sides[1]};

@@ -92,9 +92,8 @@ TEST(SpecForDeviceTest, SaysThatNothingIsMeantForTheDevice) {
   KernelSpec spec = HopperGemmSpec();
   // compute_capability >= 80
   spec.implementations[0].device_predicates.push_back(
-      {.left = {{.dimensions = {0}}},
-       .op = Relation::Operator::kGreaterOrEqual,
-       .right = {{.coefficient = 80}}});
+      {Expression::OfDimension(0), Relation::Operator::kGreaterOrEqual,
+       Expression::Constant(80)});
   EXPECT_TRUE(SpecForDevice(spec, Gpu("sm_80")).ok());
   const absl::Status status = SpecForDevice(spec, Gpu("sm_75")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);

@@ -54,12 +54,15 @@ class Checker {
       case Expression::Kind::kSum:
         return CheckSum(expression, summed, denominator);
       case Expression::Kind::kNegative:
+        return CheckOperands(expression, 1, summed, denominator);
       case Expression::Kind::kExactDiv:
       case Expression::Kind::kFloorDiv:
       case Expression::Kind::kRemainder:
+        return CheckOperands(expression, 2, summed, denominator);
       case Expression::Kind::kMin:
       case Expression::Kind::kMax:
-        return CheckOperands(expression, summed, denominator);
+        return CheckOperands(expression, expression.children.size(), summed,
+                             denominator);
     }
     Add("is of an unknown kind; give one that kernel.proto lists");
   }
@@ -127,18 +130,20 @@ class Checker {
     }
   }
 
-  void CheckOperands(const Expression& expression, bool summed,
+  // The second of a quotient's or remainder's two operands divides.
+  void CheckOperands(const Expression& expression, size_t count, bool summed,
                      bool denominator) {
-    const size_t size = expression.children.size();
-    const bool negative = expression.kind == Expression::Kind::kNegative;
-    const bool any_number = expression.kind == Expression::Kind::kMin ||
-                            expression.kind == Expression::Kind::kMax;
-    if (any_number ? size < 1 : size != (negative ? 1u : 2u)) {
-      Add("an operation has ", size, " operands; give those that it needs");
+    if (expression.children.empty() || expression.children.size() != count) {
+      Add("an operation has ", expression.children.size(),
+          " operands; give 1 to a negation, 2 to a quotient or remainder, and "
+          "at least 1 to min and max");
       return;
     }
-    for (const Expression& child : expression.children) {
-      Check(child, summed, denominator);
+    const bool divides = expression.kind == Expression::Kind::kExactDiv ||
+                         expression.kind == Expression::Kind::kFloorDiv ||
+                         expression.kind == Expression::Kind::kRemainder;
+    for (size_t i = 0; i < count; ++i) {
+      Check(expression.children[i], summed, denominator || (divides && i == 1));
     }
   }
 

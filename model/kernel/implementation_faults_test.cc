@@ -29,13 +29,6 @@ constexpr int kHopperArchitecture = 5;
 
 Expression Number(int64_t value) { return Expression::Constant(value); }
 
-Relation::Term Term(int64_t coefficient, std::vector<int32_t> parameters = {},
-                    std::vector<int32_t> dimensions = {}) {
-  return {.coefficient = coefficient,
-          .parameters = std::move(parameters),
-          .dimensions = std::move(dimensions)};
-}
-
 // One way to break an implementation, and what the message must say of it.
 struct Fault {
   std::string name;
@@ -147,22 +140,24 @@ std::vector<Fault> SizeFaults() {
 std::vector<Fault> RelationFaults() {
   return {
       {"PersistentIfOfADimension",
-       [](Implementation& i) { i.persistent_if[0].left = {Term(1, {}, {0})}; },
+       [](Implementation& i) { i.persistent_if[0].sides[0] = Dim(0); },
        "persistent_if[0]: names a dimension"},
-      {"PersistentIfWithoutASide",
-       [](Implementation& i) { i.persistent_if[0].right.clear(); },
-       "persistent_if[0]: a side has no terms"},
+      {"PersistentIfOfADimensionInAnOr",
+       [](Implementation& i) {
+         i.persistent_if[0] =
+             Condition::Any({i.persistent_if[0],
+                             {Dim(0), Relation::Operator::kEqual, Number(1)}});
+       },
+       "persistent_if[0]: names a dimension"},
       {"PersistentIfOfAnUnknownParameter",
-       [](Implementation& i) { i.persistent_if[0].left = {Term(1, {7})}; },
+       [](Implementation& i) { i.persistent_if[0].sides[0] = Par(7); },
        "persistent_if[0]: parameter number 7 does not exist"},
       {"UnknownDeviceFact",
-       [](Implementation& i) {
-         i.device_predicates[0].left = {Term(1, {}, {1})};
-       },
+       [](Implementation& i) { i.device_predicates[0].sides[0] = Dim(1); },
        "device_predicates[0]: device fact number 1 does not exist; use "
        "parameters and compute_capability"},
       {"DevicePredicateOfAnUnknownParameter",
-       [](Implementation& i) { i.device_predicates[0].left = {Term(1, {7})}; },
+       [](Implementation& i) { i.device_predicates[0].sides[0] = Par(7); },
        "device_predicates[0]: parameter number 7 does not exist"},
       {"DevicePredicateWithoutAnOperator",
        [](Implementation& i) {
@@ -295,9 +290,8 @@ TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
 TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
   KernelSpec spec = HopperGemmSpec();
   spec.implementations[0].block_size = {Par(kHopperArchitecture)};
-  spec.constraints.push_back({.left = {Term(1, {kHopperArchitecture})},
-                              .op = Relation::Operator::kEqual,
-                              .right = {Term(1)}});
+  spec.constraints.push_back(
+      {Par(kHopperArchitecture), Relation::Operator::kEqual, Number(1)});
   // HOPPER needs VECTOR = 4, which is legal for every problem only where every
   // k is a multiple of it.
   spec.dimensions[2].min = spec.dimensions[2].max = 64;

@@ -135,6 +135,18 @@ void CheckExtent(const Dimension& dimension, int64_t extent,
                                 dimension.min, "..", dimension.max));
 }
 
+void CheckPreconditions(const KernelSpec& spec, const Problem& problem,
+                        std::vector<std::string>& faults) {
+  const int repeated = RepeatedDimension(spec);
+  for (const Relation& relation :
+       FoldConditions(spec.preconditions, Configuration())) {
+    if (Holds(relation, problem.View(), repeated)) continue;
+    faults.push_back(
+        absl::StrCat("it breaks the precondition ",
+                     FormatRelation(relation, spec.dimensions)));
+  }
+}
+
 std::string JoinExtents(absl::Span<const int64_t> extents) {
   return absl::StrCat("[", absl::StrJoin(extents, " "), "]");
 }
@@ -243,6 +255,7 @@ absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {
                                     "launch; give one above 0"));
     }
   }
+  if (faults.empty()) CheckPreconditions(spec, problem, faults);
   const std::vector<std::string> names = spec.SpecialisationNames();
   if (std::find(names.begin(), names.end(), problem.specialisation) ==
       names.end()) {

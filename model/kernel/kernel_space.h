@@ -80,8 +80,8 @@ bool IsLegalForEveryProblem(const KernelSpec& spec,
                             const Configuration& configuration);
 
 // Returns OK if `problem` can be launched: it has the right number of extents,
-// each in range, not zeros alone for a repeated dimension, and a known
-// specialisation. Errors: INVALID_ARGUMENT with the names of what is missing,
+// each in range, not zeros alone for a repeated dimension, a known
+// specialisation, and meets the preconditions. Errors: INVALID_ARGUMENT with the names of what is missing,
 // extra or out of range.
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem);
 

@@ -15,17 +15,17 @@
 namespace wavetune {
 namespace {
 
+using testing::Dim;
 using ::testing::HasSubstr;
+using testing::Par;
 using ::wavetune::testing::CausalAttentionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
 
-Relation::Term LinearTerm(int64_t coefficient,
-                          std::vector<int32_t> parameters = {},
-                          std::vector<int32_t> dimensions = {}) {
-  return {.coefficient = coefficient,
-          .parameters = std::move(parameters),
-          .dimensions = std::move(dimensions)};
+Expression Number(int64_t value) { return Expression::Constant(value); }
+
+Expression Times(int64_t coefficient, Expression expression) {
+  return Expression::Product({Number(coefficient), std::move(expression)});
 }
 
 TEST(EnumerateConfigurationsTest, GivesTheSpaceInOrderOfValueIndices) {
@@ -64,9 +64,8 @@ TEST(EnumerateConfigurationsTest, PrunesALargeCrossProduct) {
                                .role = ParameterRole::kMacro,
                                .values = {1, 2, 3, 4, 5, 6, 7, 8}});
     if (i == 0) continue;
-    spec.constraints.push_back({.left = {LinearTerm(1, {i})},
-                                .op = Relation::Operator::kEqual,
-                                .right = {LinearTerm(1, {i - 1})}});
+    spec.constraints.push_back(
+        {Par(i), Relation::Operator::kEqual, Par(i - 1)});
   }
   EXPECT_EQ(EnumerateConfigurations(spec).size(), 8u);
 }
@@ -103,7 +102,7 @@ TEST(IsLegalTest, LooksAtEveryElementOfARepeatedDimension) {
 }
 
 // `k` from 1 to 1000 and a parameter of value 4 (VECTOR).
-bool AlwaysLegal(Relation predicate, int64_t min = 1, int64_t max = 1000) {
+bool AlwaysLegal(Condition predicate, int64_t min = 1, int64_t max = 1000) {
   KernelSpec spec = GemmSpec();
   spec.dimensions[2].min = min;
   spec.dimensions[2].max = max;
@@ -113,54 +112,127 @@ bool AlwaysLegal(Relation predicate, int64_t min = 1, int64_t max = 1000) {
 
 TEST(IsLegalForEveryProblemTest, DecidesComparisonsAtTheEndsOfTheRanges) {
   using Op = Relation::Operator;
-  const auto k = LinearTerm(1, {}, {2});
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kGreaterOrEqual, {LinearTerm(1)}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kGreater, {LinearTerm(1)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLessOrEqual, {LinearTerm(1000)}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kLess, {LinearTerm(1000)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kLess, {LinearTerm(16, {2, 4})}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kNotEqual, {LinearTerm(1001)}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kEqual, {LinearTerm(7)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kEqual, {LinearTerm(7)}}, 7, 7));
+  const Expression k = Dim(2);
+  EXPECT_TRUE(AlwaysLegal({k, Op::kGreaterOrEqual, Number(1)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kGreater, Number(1)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kLessOrEqual, Number(1000)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kLess, Number(1000)}));
+  EXPECT_TRUE(AlwaysLegal(
+      {k, Op::kLess, Expression::Product({Number(16), Par(2), Par(4)})}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kNotEqual, Number(1001)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kEqual, Number(7)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kEqual, Number(7)}, 7, 7));
   // -2 * k + 2000 >= 0
-  EXPECT_TRUE(AlwaysLegal({{LinearTerm(-2, {}, {2}), LinearTerm(2000)},
-                           Op::kGreaterOrEqual,
-                           {LinearTerm(0)}}));
-  EXPECT_FALSE(AlwaysLegal({{LinearTerm(-2, {}, {2}), LinearTerm(1999)},
-                            Op::kGreaterOrEqual,
-                            {LinearTerm(0)}}));
+  EXPECT_TRUE(AlwaysLegal({Expression::Sum({Times(-2, k), Number(2000)}),
+                           Op::kGreaterOrEqual, Number(0)}));
+  EXPECT_FALSE(AlwaysLegal({Expression::Sum({Times(-2, k), Number(1999)}),
+                            Op::kGreaterOrEqual, Number(0)}));
 }
 
 TEST(IsLegalForEveryProblemTest, DecidesMultiplesByTheConstantParts) {
   using Op = Relation::Operator;
-  const auto k = LinearTerm(1, {}, {2});
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1)}}));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1, {3})}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1, {4})}}));
-  EXPECT_TRUE(AlwaysLegal(
-      {{LinearTerm(8, {}, {2})}, Op::kMultipleOf, {LinearTerm(1, {4})}}));
-  EXPECT_TRUE(
-      AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(1, {4})}}, 64, 64));
-  EXPECT_TRUE(AlwaysLegal({{k}, Op::kMultipleOf, {k}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(2, {}, {2})}}));
-  EXPECT_FALSE(AlwaysLegal({{k}, Op::kMultipleOf, {LinearTerm(0)}}));
+  const Expression k = Dim(2);
+  EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, Number(1)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, Par(3)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, Par(4)}));
+  EXPECT_TRUE(AlwaysLegal({Times(8, k), Op::kMultipleOf, Par(4)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, Par(4)}, 64, 64));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, k}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, Times(2, k)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, Number(0)}));
 }
 
 TEST(IsLegalForEveryProblemTest, PredicatesOverParametersAloneAreEvaluated) {
   using Op = Relation::Operator;
-  EXPECT_TRUE(AlwaysLegal({{LinearTerm(1, {4})}, Op::kEqual, {LinearTerm(4)}}));
-  EXPECT_FALSE(
-      AlwaysLegal({{LinearTerm(1, {4})}, Op::kEqual, {LinearTerm(5)}}));
+  EXPECT_TRUE(AlwaysLegal({Par(4), Op::kEqual, Number(4)}));
+  EXPECT_FALSE(AlwaysLegal({Par(4), Op::kEqual, Number(5)}));
 }
 
 TEST(IsLegalForEveryProblemTest, FoldsParametersBeforeItAddsLikeTerms) {
   using Op = Relation::Operator;
-  const auto k = LinearTerm(1, {}, {2});
+  const Expression k = Dim(2);
+  const Expression product = Expression::Product({Par(4), k});
   // VECTOR * k - 3 * k is k.
-  EXPECT_TRUE(AlwaysLegal(
-      {{LinearTerm(1, {4}, {2}), LinearTerm(-3, {}, {2})}, Op::kEqual, {k}}));
-  EXPECT_FALSE(AlwaysLegal(
-      {{LinearTerm(1, {4}, {2}), LinearTerm(-2, {}, {2})}, Op::kEqual, {k}}));
+  EXPECT_TRUE(
+      AlwaysLegal({Expression::Sum({product, Times(-3, k)}), Op::kEqual, k}));
+  EXPECT_FALSE(
+      AlwaysLegal({Expression::Sum({product, Times(-2, k)}), Op::kEqual, k}));
+}
+
+TEST(IsLegalForEveryProblemTest, GuardsAreDecidedByTheConfiguration) {
+  using Op = Relation::Operator;
+  const Condition needs_eight(Dim(2), Op::kMultipleOf, Number(8));
+  const auto guarded = [&](int64_t vector) {
+    return Condition::Any({{Par(4), Op::kEqual, Number(vector)}, needs_eight});
+  };
+  EXPECT_TRUE(AlwaysLegal(guarded(4)));
+  EXPECT_FALSE(AlwaysLegal(guarded(1)));
+}
+
+// k % 8 == 0 of all problems, k % VECTOR == 0 of some.
+TEST(PreconditionsTest, HoldForEveryConfiguration) {
+  KernelSpec spec = GemmSpec();
+  const Condition eight(Dim(2), Relation::Operator::kMultipleOf, Number(8));
+  spec.preconditions = {eight};
+  const Configuration narrow({16, 32, 16, 1, 1});
+  const Configuration wide({16, 32, 16, 1, 4});
+  EXPECT_TRUE(IsLegal(spec, narrow, {1, 2, 16}));
+  EXPECT_FALSE(IsLegal(spec, narrow, {1, 2, 12}));
+  EXPECT_FALSE(IsLegal(spec, wide, {1, 2, 12}));
+  // What breaks them is no matter of the configuration.
+  EXPECT_TRUE(IsLegalForEveryProblem(spec, narrow));
+  EXPECT_FALSE(IsLegalForEveryProblem(spec, wide));
+}
+
+TEST(ProblemRelationsTest, ArePreconditionsThenPredicatesEachOnce) {
+  KernelSpec spec = GemmSpec();
+  const auto multiple = [](int32_t dimension, int64_t divisor) {
+    return Relation{.left = {{.dimensions = {dimension}}},
+                    .op = Relation::Operator::kMultipleOf,
+                    .right = {{.coefficient = divisor}}};
+  };
+  spec.preconditions = {multiple(1, 2), multiple(2, 4)};
+  EXPECT_THAT(ProblemRelations(spec, {16, 32, 16, 1, 4}),
+              ::testing::ElementsAre(multiple(1, 2), multiple(2, 4)));
+  EXPECT_THAT(
+      ProblemRelations(spec, {16, 32, 16, 1, 1}),
+      ::testing::ElementsAre(multiple(1, 2), multiple(2, 4), multiple(2, 1)));
+}
+
+// Listed in an order that is not that of the value indices.
+TEST(ExplicitConfigurationsTest, AreTheSpaceAlone) {
+  KernelSpec spec = GemmSpec();
+  const Configuration large({64, 32, 32, 2, 1});
+  const Configuration small({16, 32, 16, 1, 4});
+  spec.configurations = {large, small};
+  EXPECT_EQ(EnumerateConfigurations(spec), spec.configurations);
+  EXPECT_TRUE(EnumerateSpace(spec).complete);
+  EXPECT_TRUE(InSpace(spec, large));
+  EXPECT_TRUE(InSpace(spec, small));
+  EXPECT_FALSE(InSpace(spec, {16, 32, 16, 1, 1}));
+}
+
+TEST(ExplicitConfigurationsTest, ConstraintsAndValuesLeaveSomeOut) {
+  KernelSpec spec = GemmSpec();
+  const Configuration good({16, 128, 16, 1, 4});
+  spec.configurations = {{64, 128, 16, 1, 4},  // 8192 > 4096
+                         good,
+                         {48, 32, 16, 1, 4}};  // 48 is no value of BLOCK_M.
+  EXPECT_THAT(EnumerateConfigurations(spec), ::testing::ElementsAre(good));
+  EXPECT_FALSE(InSpace(spec, spec.configurations[0]));
+  EXPECT_FALSE(InSpace(spec, spec.configurations[2]));
+}
+
+TEST(InSpaceTest, AConstraintOfSeveralComparisonsHoldsAsAWhole) {
+  using Op = Relation::Operator;
+  KernelSpec spec = GemmSpec();
+  // NUM_STAGES == 1 or VECTOR == 4
+  spec.constraints = {Condition::Any(
+      {{Par(3), Op::kEqual, Number(1)}, {Par(4), Op::kEqual, Number(4)}})};
+  EXPECT_EQ(EnumerateConfigurations(spec).size(), 32u * 3 / 4);
+  EXPECT_TRUE(InSpace(spec, {16, 32, 16, 1, 1}));
+  EXPECT_TRUE(InSpace(spec, {16, 32, 16, 2, 4}));
+  EXPECT_FALSE(InSpace(spec, {16, 32, 16, 2, 1}));
 }
 
 TEST(CheckProblemTest, AnElementMayBeWithoutWorkButNotAll) {

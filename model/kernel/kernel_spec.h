@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -144,6 +145,17 @@ struct KernelSpec {
   // Returns the specialisations' names, or one empty name where there are none.
   // Cannot fail.
   std::vector<std::string> SpecialisationNames() const;
+
+  // The kernel as each specialisation has it, where they have constants: these
+  // are numbers in all of its expressions. Empty where no specialisation has
+  // any. Their own `own` are empty.
+  std::map<std::string, std::shared_ptr<const KernelSpec>> own;
+
+  // Returns the kernel as a specialisation has it: *this where it has no
+  // constants, or where the name is unknown. Whatever depends on sizes,
+  // conditions or the mapping of a certain specialisation asks this one.
+  // Cannot fail.
+  const KernelSpec& Of(const std::string& specialisation) const;
 
   // Returns the mapping of a specialisation (the kernel's own where it declares
   // none, or where the name is unknown). Cannot fail.

@@ -164,7 +164,7 @@ std::vector<SpecFault> SpaceFaults() {
            s.parameters[3].values.push_back(i);
          }
        },
-       "the space has more than 100000 configurations"},
+       "the space has 240000 configurations, of which at most 100000 can be"},
       {"DefaultOutside",
        [](KernelSpec& s) {
          s.default_configuration = {64, 128, 32, 2, 1};
@@ -178,11 +178,13 @@ std::vector<SpecFault> SpaceFaults() {
        },
        "is not in the space"},
       {"ConstraintOverADimension",
-       [](KernelSpec& s) { s.constraints[0].left[0].dimensions = {0}; },
+       [](KernelSpec& s) { s.constraints[0].sides[0] = Dim(0); },
        "constraints[0]: names a dimension"},
-      {"ConstraintWithoutASide",
-       [](KernelSpec& s) { s.constraints[0].right.clear(); },
-       "constraints[0]: a side has no terms"},
+      {"ConstraintOfASumOver",
+       [](KernelSpec& s) {
+         s.constraints[0].sides[0] = Expression::SumOver(0, Par(0));
+       },
+       "constraints[0]: has sum_over or causal_blocks"},
       {"UnknownOperator",
        [](KernelSpec& s) {
          s.constraints[0].op = static_cast<Relation::Operator>(0);
@@ -190,16 +192,96 @@ std::vector<SpecFault> SpaceFaults() {
        "constraints[0]: the operator is unknown"},
       {"HugeCoefficient",
        [](KernelSpec& s) {
-         s.constraints[0].left[0].coefficient =
-             std::numeric_limits<int64_t>::min();
+         s.constraints[0].sides[1] =
+             Expression::Constant(std::numeric_limits<int64_t>::min());
        },
        "constraints[0]: coefficient -9223372036854775808 is out of range"},
       {"UnknownParameterInAConstraint",
-       [](KernelSpec& s) { s.constraints[0].left[0].parameters = {5}; },
+       [](KernelSpec& s) { s.constraints[0].sides[0] = Par(5); },
        "constraints[0]: parameter number 5 does not exist"},
       {"UnknownDimensionInAPredicate",
-       [](KernelSpec& s) { s.problem_predicates[0].left[0].dimensions = {3}; },
+       [](KernelSpec& s) { s.problem_predicates[0].sides[0] = Dim(3); },
        "problem_predicates[0]: dimension number 3 does not exist"},
+  };
+}
+
+// VECTOR == 1 or `condition`, so that a configuration stays legal.
+Condition UnlessNarrow(Condition condition) {
+  return Condition::Any(
+      {{Par(4), Relation::Operator::kEqual, Expression::Constant(1)},
+       std::move(condition)});
+}
+
+Condition Multiple(int dimension, int64_t divisor) {
+  return {Dim(dimension), Relation::Operator::kMultipleOf,
+          Expression::Constant(divisor)};
+}
+
+Condition LeastBelowFour(int a, int b) {
+  return {Expression::Of(Expression::Kind::kMin, {Dim(a), Dim(b)}),
+          Relation::Operator::kLess, Expression::Constant(4)};
+}
+
+std::vector<SpecFault> ConditionFaults() {
+  return {
+      {"FaultInsideOfAnOr",
+       [](KernelSpec& s) {
+         s.constraints[0] = Condition::Any({s.constraints[0], Multiple(0, 2)});
+       },
+       "constraints[0]: names a dimension"},
+      {"ConstraintDividedByWhatCanBeZero",
+       [](KernelSpec& s) {
+         s.parameters[3].values = {0, 2};
+         s.constraints[0].sides[0] = Expression::CeilDiv({Par(0)}, {Par(3)});
+       },
+       "constraints[0]: parameter 'NUM_STAGES' can be 0 there"},
+      {"PreconditionOverAParameter",
+       [](KernelSpec& s) { s.preconditions = s.problem_predicates; },
+       "preconditions[0]: names parameter 'VECTOR'; a precondition is for all "
+       "configurations"},
+      {"UnknownDimensionInAPrecondition",
+       [](KernelSpec& s) { s.preconditions = {Multiple(3, 2)}; },
+       "preconditions[0]: dimension number 3 does not exist"},
+      {"PreconditionWithAnOr",
+       [](KernelSpec& s) {
+         s.preconditions = {Multiple(0, 1),
+                            Condition::Any({Multiple(0, 2), Multiple(1, 2)})};
+       },
+       "preconditions[1]: it has an 'or' between dimensions"},
+      {"PreconditionOverALeast",
+       [](KernelSpec& s) { s.preconditions = {LeastBelowFour(0, 1)}; },
+       "preconditions[0]: it has an 'or' between dimensions, or a quotient, "
+       "remainder, minimum or maximum of dimensions"},
+      {"PredicateWithAnOr",
+       [](KernelSpec& s) {
+         s.problem_predicates = {
+             UnlessNarrow(Condition::Any({Multiple(0, 2), Multiple(1, 2)}))};
+       },
+       "problem_predicates[0]: at BLOCK_M=16 BLOCK_N=32 BLOCK_K=16 "
+       "NUM_STAGES=1 VECTOR=4 it has an 'or' between dimensions"},
+      {"PredicateOverALeast",
+       [](KernelSpec& s) {
+         s.problem_predicates.push_back(UnlessNarrow(LeastBelowFour(0, 1)));
+       },
+       "problem_predicates[1]: at BLOCK_M=16"},
+      {"ConfigurationOfAnUnknownValue",
+       [](KernelSpec& s) {
+         s.configurations = {s.default_configuration, {48, 32, 32, 2, 1}};
+       },
+       "configurations[1]: 'BLOCK_M=48 BLOCK_N=32 BLOCK_K=32 NUM_STAGES=2 "
+       "VECTOR=1' has a value that its parameter does not declare"},
+      {"ConfigurationTwice",
+       [](KernelSpec& s) {
+         s.configurations = {s.default_configuration, s.default_configuration};
+       },
+       "configurations[1]: 'BLOCK_M=64 BLOCK_N=32 BLOCK_K=32 NUM_STAGES=2 "
+       "VECTOR=1' is there twice; remove one"},
+      {"DefaultNotAmongTheConfigurations",
+       [](KernelSpec& s) {
+         s.configurations = {{16, 32, 32, 2, 1}};
+       },
+       "default_configuration: 'BLOCK_M=64 BLOCK_N=32 BLOCK_K=32 NUM_STAGES=2 "
+       "VECTOR=1' is not in the space"},
   };
 }
 
@@ -382,6 +464,8 @@ INSTANTIATE_TEST_SUITE_P(Ranges, ValidateFaultTest,
                          ::testing::ValuesIn(RangeFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Space, ValidateFaultTest,
                          ::testing::ValuesIn(SpaceFaults()), SpecFaultName);
+INSTANTIATE_TEST_SUITE_P(Conditions, ValidateFaultTest,
+                         ::testing::ValuesIn(ConditionFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Mapping, ValidateFaultTest,
                          ::testing::ValuesIn(MappingFaults()), SpecFaultName);
 INSTANTIATE_TEST_SUITE_P(Implementations, ValidateFaultTest,
@@ -414,9 +498,21 @@ TEST(ValidateKernelSpecTest, AnEmptySpecIsFaultyAndHarmless) {
 
 TEST(ValidateKernelSpecTest, ASpaceThatConstraintsEmptyIsAFault) {
   KernelSpec spec = GemmSpec();
-  spec.constraints[0].right[0].coefficient = 1;
+  spec.constraints[0].sides[1] = Expression::Constant(1);
   EXPECT_THAT(std::string(ValidateKernelSpec(spec).message()),
               HasSubstr("constraints: no configuration fulfils them"));
+}
+
+// A guard keeps what cannot be folded from the configurations that need it not;
+// here none is left that does.
+TEST(ValidateKernelSpecTest, AnOrThatTheConfigurationDecidesIsFine) {
+  KernelSpec spec = GemmSpec();
+  spec.problem_predicates = {UnlessNarrow(Multiple(2, 4))};
+  spec.preconditions = {Multiple(1, 2)};
+  spec.configurations = {spec.default_configuration,
+                         {16, 32, 16, 1, 4},
+                         {64, 128, 32, 2, 1}};  // The constraint's.
+  EXPECT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
 }
 
 TEST(ValidateKernelSpecTest, TwoRepeatedDimensionsAreAFault) {

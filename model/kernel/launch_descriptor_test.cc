@@ -38,20 +38,19 @@ class LaunchDescriptorTest : public ::testing::Test {
                         .size = n}};
     // k % (8 * TMA) == 0 is 1 >= TMA where TMA is 0; BLOCK > 0 always holds.
     spec_.problem_predicates = {
-        {.left = {{.dimensions = {1}}, {.coefficient = 8, .parameters = {2}}},
-         .op = Relation::Operator::kMultipleOf,
-         .right = {{.coefficient = 8}}},
-        {.left = {{.parameters = {0}}},
-         .op = Relation::Operator::kGreater,
-         .right = {{.coefficient = 0}}}};
+        {Expression::Sum(
+             {k, Expression::Product(
+                     {Expression::Constant(8), Expression::OfParameter(2)})}),
+         Relation::Operator::kMultipleOf, Expression::Constant(8)},
+        {block, Relation::Operator::kGreater, Expression::Constant(0)}};
     cuda_.entry = "kernel";
     cuda_.block_size = {Expression::Constant(128)};
     cuda_.cluster_size = cluster;
     cuda_.shared_memory_bytes =
         Expression::Product({Expression::Constant(100), block});
-    cuda_.persistent_if = {{.left = {{.parameters = {2}}},
-                            .op = Relation::Operator::kEqual,
-                            .right = {{.coefficient = 1}}}};
+    cuda_.persistent_if = {{Expression::OfParameter(2),
+                            Relation::Operator::kEqual,
+                            Expression::Constant(1)}};
     cuda_.tensor_maps = {{.argument = 0,
                           .extents = {k, n},
                           .box = {Expression::Constant(64), block},
@@ -93,14 +92,14 @@ TEST_F(LaunchDescriptorTest, ColdIsAMatterOfMeasuring) {
 TEST_F(LaunchDescriptorTest, KeepsThePredicatesThatAProblemCanBreak) {
   const LaunchDescriptor launch = Describe({64, 1, 1});
   ASSERT_EQ(launch.problem_predicates.size(), 1u);
-  EXPECT_TRUE(Holds(launch.problem_predicates[0], {5, 16}, Configuration()));
-  EXPECT_FALSE(Holds(launch.problem_predicates[0], {5, 12}, Configuration()));
+  EXPECT_TRUE(Holds(launch.problem_predicates[0], {5, 16}));
+  EXPECT_FALSE(Holds(launch.problem_predicates[0], {5, 12}));
 }
 
 TEST_F(LaunchDescriptorTest, EverythingIsAMultipleOfOne) {
-  spec_.problem_predicates = {{.left = {{.dimensions = {1}}},
-                               .op = Relation::Operator::kMultipleOf,
-                               .right = {{.parameters = {1}}}}};
+  spec_.problem_predicates = {{Expression::OfDimension(1),
+                               Relation::Operator::kMultipleOf,
+                               Expression::OfParameter(1)}};
   EXPECT_TRUE(Describe({64, 1, 1}).problem_predicates.empty());
   EXPECT_EQ(Describe({64, 2, 1}).problem_predicates.size(), 1u);
 }

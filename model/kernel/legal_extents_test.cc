@@ -15,20 +15,18 @@ namespace {
 using ::testing::ElementsAre;
 using Operator = Relation::Operator;
 
-Relation::Term Constant(int64_t value) {
-  return {.coefficient = value, .parameters = {}, .dimensions = {}};
-}
+Relation::Term Constant(int64_t value) { return {.coefficient = value}; }
 
 Relation::Term ExtentTerm(int32_t index, int64_t coefficient = 1) {
-  return {.coefficient = coefficient, .parameters = {}, .dimensions = {index}};
+  return {.coefficient = coefficient, .dimensions = {index}};
 }
 
 // Returns the extents of m=10, n=20, k=30 made legal, with m and k free to
 // move in [1, 1000]; empty where they cannot be.
-std::vector<int64_t> Legal(std::vector<Relation> predicates,
+std::vector<int64_t> Legal(const std::vector<Relation>& predicates,
                            bool prefer_down = false) {
   KernelSpec spec = testing::GemmSpec();
-  spec.problem_predicates = std::move(predicates);
+  spec.problem_predicates = {predicates.begin(), predicates.end()};
   Problem problem{.extents = {10, 20, 30}};
   const std::vector<ExtentRange> ranges = {
       {.dimension = 2, .low = 1, .high = 1000, .prefer_down = prefer_down},
@@ -93,7 +91,7 @@ TEST(MakeLegalTest, SaysWhereItCannot) {
 TEST(MakeLegalTest, MovesEveryElementOfARepeatedDimension) {
   KernelSpec spec = testing::GroupedGemmSpec();
   spec.problem_predicates = {
-      {{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}}};
+      Relation{{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}}};
   Problem problem{.extents = {0, 20, 30}, .repeated = {3, 16, 17}};
   std::vector<ExtentRange> ranges;
   for (int32_t i = 0; i < 3; ++i) {

@@ -188,7 +188,8 @@ int64_t EvaluateAt(const Expression& expression, const ProblemView& problem,
       if (expression.value == element.dimension) return Clamp(element.extent);
       return Clamp(problem.extents[static_cast<size_t>(expression.value)]);
     case Expression::Kind::kParameter:
-      return Clamp(configuration[static_cast<int>(expression.value)]);
+      return std::clamp(configuration[static_cast<int>(expression.value)],
+                        -kExpressionLimit, kExpressionLimit);
     case Expression::Kind::kCeilDiv: {
       const auto split = static_cast<size_t>(expression.split);
       return CeilQuotient(EvaluateProduct(expression.children, 0, split,

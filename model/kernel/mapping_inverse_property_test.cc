@@ -60,17 +60,11 @@ class Cases {
         dimension.min = Draw(1, std::min<int64_t>(dimension.max, 30));
     }
     if (Draw(0, 2) == 0) {
+      const auto last = static_cast<int64_t>(result.spec.dimensions.size()) - 1;
+      auto dimension = Expression::OfDimension(static_cast<int>(Draw(0, last)));
+      const auto op = static_cast<Relation::Operator>(Draw(1, 7));
       result.spec.problem_predicates.push_back(
-          {.left = {{.coefficient = 1,
-                     .parameters = {},
-                     .dimensions = {static_cast<int32_t>(Draw(
-                         0,
-                         static_cast<int64_t>(result.spec.dimensions.size()) -
-                             1))}}},
-           .op = static_cast<Relation::Operator>(Draw(1, 7)),
-           .right = {{.coefficient = Draw(1, 64),
-                      .parameters = {},
-                      .dimensions = {}}}});
+          {std::move(dimension), op, Expression::Constant(Draw(1, 64))});
     }
     if (Draw(0, 3) == 0) result.spec.limits.max_elements = Draw(1, 1 << 20);
     if (Draw(0, 3) == 0) {

@@ -201,7 +201,9 @@ TEST(InvertMappingTest, HarmlessForTargetsThatMakeNoSense) {
 
 TEST(InvertMappingTest, RoundsTheLoopToALegalExtent) {
   KernelSpec spec = GemmSpec();
-  spec.problem_predicates[0].right[0].coefficient = 25;  // k % (25 * VECTOR)
+  spec.problem_predicates = {
+      {Dim(2), Relation::Operator::kMultipleOf,
+       Expression::Product({Expression::Constant(25), Par(4)})}};
   const Problem problem = Invert(spec, {16, 32, 16, 1, 4},
                                  {.tiles = 4, .iterations = 11, .rows = 1});
   EXPECT_EQ(problem.extents[2], 200);  // 13 iterations; 100 would be 7.
@@ -211,12 +213,8 @@ TEST(InvertMappingTest, RoundsExtentsOfTheGridWithinTheirTile) {
   KernelSpec spec = GemmSpec();
   // m % 8 == 0 and n % 24 == 0 (32-wide tiles: 96 is 3 tiles, 72 too).
   spec.problem_predicates = {
-      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {0}}},
-       .op = Relation::Operator::kMultipleOf,
-       .right = {{.coefficient = 8, .parameters = {}, .dimensions = {}}}},
-      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {1}}},
-       .op = Relation::Operator::kMultipleOf,
-       .right = {{.coefficient = 24, .parameters = {}, .dimensions = {}}}}};
+      {Dim(0), Relation::Operator::kMultipleOf, Expression::Constant(8)},
+      {Dim(1), Relation::Operator::kMultipleOf, Expression::Constant(24)}};
   const Problem problem = Invert(
       spec, Small(), {.tiles = 4, .iterations = 2, .rows = 2, .row_fill = 0.1});
   EXPECT_THAT(problem.extents, ElementsAre(24, 48, 32));
@@ -226,9 +224,7 @@ TEST(InvertMappingTest, MeetsComparisonsAndGoesOnToAFullIteration) {
   KernelSpec spec = GemmSpec();
   // k > 100
   spec.problem_predicates = {
-      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {2}}},
-       .op = Relation::Operator::kGreater,
-       .right = {{.coefficient = 100, .parameters = {}, .dimensions = {}}}}};
+      {Dim(2), Relation::Operator::kGreater, Expression::Constant(100)}};
   const Problem problem =
       Invert(spec, Small(), {.tiles = 4, .iterations = 2, .rows = 1});
   EXPECT_EQ(problem.extents[2], 7 * 16);
@@ -238,9 +234,7 @@ TEST(InvertMappingTest, SaysThatPredicatesCannotBeMet) {
   KernelSpec spec = GemmSpec();
   // n % 1000 == 0
   spec.problem_predicates = {
-      {.left = {{.coefficient = 1, .parameters = {}, .dimensions = {1}}},
-       .op = Relation::Operator::kMultipleOf,
-       .right = {{.coefficient = 1000, .parameters = {}, .dimensions = {}}}}};
+      {Dim(1), Relation::Operator::kMultipleOf, Expression::Constant(1000)}};
   const auto problem = InvertMapping(spec, "", Small(),
                                      {.tiles = 4, .iterations = 2, .rows = 1});
   EXPECT_EQ(problem.status().code(), absl::StatusCode::kNotFound);

@@ -1,7 +1,7 @@
 // Whether a relation holds whatever the problem.
 //
 //   // n % 2 == 0 does not, 2 * n % 2 == 0 and m * n >= n do.
-//   AlwaysHolds(FoldRelation(predicate, configuration), spec.dimensions);
+//   AlwaysHolds(relation, spec.dimensions);
 //
 // Decided from the relation's form, never by trying problems, and so for
 // certain only: sides are subtracted and like terms added up first, so that a
@@ -18,8 +18,9 @@
 
 namespace wavetune {
 
-// Returns whether `folded` (model/kernel/fold.h: no parameters are left) is
-// proven to hold for every problem in the dimensions' ranges, as Holds says it.
+// Returns whether `folded` (model/kernel/condition.h: of a condition under a
+// configuration) is proven to hold for every problem in the dimensions' ranges,
+// as Holds says it.
 // False also where a proof is beyond this:
 //  - comparisons are proven by the least and the largest value of the sides'
 //    difference. These are exact where no term has a dimension twice; else each

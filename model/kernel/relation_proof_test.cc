@@ -16,14 +16,10 @@ using Terms = std::vector<Relation::Term>;
 constexpr int32_t kM = 0;
 constexpr int32_t kN = 1;
 
-Relation::Term Number(int64_t value) {
-  return {.coefficient = value, .parameters = {}, .dimensions = {}};
-}
+Relation::Term Number(int64_t value) { return {.coefficient = value}; }
 
 Relation::Term Times(int64_t coefficient, std::vector<int32_t> dimensions) {
-  return {.coefficient = coefficient,
-          .parameters = {},
-          .dimensions = std::move(dimensions)};
+  return {.coefficient = coefficient, .dimensions = std::move(dimensions)};
 }
 
 bool Proven(const Terms& left, Op op, const Terms& right, int64_t min = 1,
@@ -127,7 +123,7 @@ TEST(RelationProofTest, ProvesNothingThatAProblemContradicts) {
         ++proven;
         for (int64_t m = 1; m <= 4; ++m) {
           for (int64_t n = 2; n <= 3; ++n) {
-            EXPECT_TRUE(Holds(relation, {m, n}, Configuration()))
+            EXPECT_TRUE(Holds(relation, {m, n}))
                 << "operator " << op << " at " << m << ", " << n;
           }
         }

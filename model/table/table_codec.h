@@ -38,8 +38,8 @@ absl::StatusOr<std::string> EncodeTable(const Table& table);
 // indices out of range, values not finite; UNIMPLEMENTED with what to do for a
 // future major version, an unknown critical section, coefficient or wave form,
 // or a table of a release before 1.0. Never crashes, whatever the bytes;
-// allocates at most some 250 times the payload's size (segments of one byte;
-// 16 MB).
+// allocates at most some 200 times the payload's size (segments of one byte;
+// 12 MB).
 absl::StatusOr<Table> DecodeTable(absl::string_view payload);
 
 }  // namespace wavetune

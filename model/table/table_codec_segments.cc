@@ -47,24 +47,24 @@ void ForEachField(const Coefficients& coefficients, Segment& segment,
 }
 
 // Before the first segment of a group. Most groups have one member alone.
-WaveSegment Before(const MacroGroup& group, size_t anchors) {
+WaveSegment BeforeFirst(const MacroGroup& group, size_t anchors) {
   WaveSegment segment;
   segment.micro.assign(anchors, group.lead);
   return segment;
 }
 
 // One for each type of a field.
-void Write(double value, ByteWriter& writer) { writer.F64(value); }
-void Write(int64_t value, ByteWriter& writer) { writer.Int(value); }
-void Write(uint8_t value, ByteWriter& writer) { writer.U8(value); }
-void Write(const std::vector<uint8_t>& members, ByteWriter& writer) {
+void WriteField(double value, ByteWriter& writer) { writer.F64(value); }
+void WriteField(int64_t value, ByteWriter& writer) { writer.Int(value); }
+void WriteField(uint8_t value, ByteWriter& writer) { writer.U8(value); }
+void WriteField(const std::vector<uint8_t>& members, ByteWriter& writer) {
   for (const uint8_t member : members) writer.U8(member);
 }
-void Read(ByteReader& reader, double& value) { value = reader.F64(); }
-void Read(ByteReader& reader, int64_t& value) { value = reader.Int(); }
-void Read(ByteReader& reader, uint8_t& value) { value = reader.U8(); }
+void ReadField(ByteReader& reader, double& value) { value = reader.F64(); }
+void ReadField(ByteReader& reader, int64_t& value) { value = reader.Int(); }
+void ReadField(ByteReader& reader, uint8_t& value) { value = reader.U8(); }
 // As many as there were before.
-void Read(ByteReader& reader, std::vector<uint8_t>& members) {
+void ReadField(ByteReader& reader, std::vector<uint8_t>& members) {
   for (uint8_t& member : members) member = reader.U8();
 }
 
@@ -79,7 +79,7 @@ void WriteSegment(const Coefficients& coefficients, const WaveSegment& segment,
   writer.Uint(mask);
   ForEachField(coefficients, segment, before,
                [&](uint32_t bit, const auto& value, const auto&) {
-                 if ((mask & bit) != 0) Write(value, writer);
+                 if ((mask & bit) != 0) WriteField(value, writer);
                });
 }
 
@@ -91,7 +91,7 @@ WaveSegment ReadSegment(const Coefficients& coefficients,
   ForEachField(coefficients, segment, before,
                [&](uint32_t bit, auto& value, const auto& old) {
                  if ((mask & bit) == 0 || !reader.ok()) return;
-                 Read(reader, value);
+                 ReadField(reader, value);
                  if (value == old) reader.Fail("a field that did not change");
                });
   return segment;
@@ -148,7 +148,7 @@ Coefficients ReadCoefficients(ByteReader& reader) {
 
 void ReadModels(const SubTable& sub, const Coefficients& coefficients,
                 ByteReader& reader, MacroGroup& group) {
-  WaveSegment before = Before(group, sub.loop_anchors.size());
+  WaveSegment before = BeforeFirst(group, sub.loop_anchors.size());
   for (size_t r = 0; r < sub.row_regimes.size() && reader.ok(); ++r) {
     GroupModel& model = group.models.emplace_back();
     // Not more: a segment may take one byte only.
@@ -166,7 +166,7 @@ void WriteSegments(const SubTable& sub, ByteWriter& writer) {
   const Coefficients coefficients = CoefficientsOf(sub);
   WriteCoefficients(coefficients, writer);
   for (const MacroGroup& group : sub.groups) {
-    WaveSegment before = Before(group, sub.loop_anchors.size());
+    WaveSegment before = BeforeFirst(group, sub.loop_anchors.size());
     for (const GroupModel& model : group.models) {
       for (const WaveSegment& segment : model.segments) {
         WriteSegment(coefficients, segment, before, writer);

@@ -28,9 +28,9 @@ class LaunchShapeTest : public ::testing::Test {
     cuda.shared_memory_bytes = Expression::Product(
         {Expression::Constant(1000), Expression::OfParameter(0)});
     cuda.cluster_size = Expression::OfParameter(1);
-    cuda.persistent_if = {{.left = {{.parameters = {2}}},
-                           .op = Relation::Operator::kEqual,
-                           .right = {{.coefficient = 1}}}};
+    cuda.persistent_if = {{Expression::OfParameter(2),
+                           Relation::Operator::kEqual,
+                           Expression::Constant(1)}};
     spec_.implementations = {cuda};
     facts_.architecture = "sm_90";
     facts_.max_group_size = 1024;

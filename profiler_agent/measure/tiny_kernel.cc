@@ -17,9 +17,8 @@ LoadedKernel TinyKernel(const std::string& backend) {
       {.name = "BLOCK_K", .values = {8, 32}},
       {.name = "MODE", .role = ParameterRole::kMicro, .values = {0, 1, 2, 3}}};
   spec.problem_predicates = {
-      {.left = {{.dimensions = {0}}},
-       .op = Relation::Operator::kMultipleOf,
-       .right = {{.parameters = {2}}, {.coefficient = 1}}}};
+      {Expression::OfDimension(0), Relation::Operator::kMultipleOf,
+       Expression::Sum({Expression::OfParameter(2), Expression::Constant(1)})}};
   spec.mapping = {
       .tiles = Expression::CeilDiv({Expression::OfDimension(0)},
                                    {Expression::OfParameter(0)}),

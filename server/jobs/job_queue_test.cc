@@ -312,9 +312,8 @@ TEST_F(JobQueueTest, AKernelThatIsNotForTheDeviceIsRefusedAndSaysSo) {
   spec.name = "hopper_only";
   // compute_capability >= 90
   spec.implementations[0].device_predicates.push_back(
-      {.left = {{.dimensions = {0}}},
-       .op = Relation::Operator::kGreaterOrEqual,
-       .right = {{.coefficient = 90}}});
+      {Expression::OfDimension(0), Relation::Operator::kGreaterOrEqual,
+       Expression::Constant(90)});
   kernels_.Add(spec);
   DeviceFacts a100 = testing::H200();
   a100.backend = "cuda";

@@ -224,7 +224,7 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   }
   for (const auto reason :
        {DefaultReason::kWrongDimensionCount, DefaultReason::kExtentOutOfRange,
-        DefaultReason::kNoLegalCandidate,
+        DefaultReason::kNoLegalCandidate, DefaultReason::kPreconditionBroken,
         DefaultReason::kUnknownSpecialisation}) {
     EXPECT_GT(tally.reasons[reason], 100) << ToString(reason);
   }

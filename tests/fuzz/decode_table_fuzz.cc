@@ -58,7 +58,10 @@ void Decide(const CompiledTable& compiled) {
     for (size_t i = 0; i < table.sub_tables.size(); ++i) {
       const ProblemView problem(extents, repeated);
       const Decision decision = compiled.Resolve(static_cast<int>(i), problem);
-      if (decision.reason == DefaultReason::kNoLegalCandidate) continue;
+      if (decision.reason == DefaultReason::kNoLegalCandidate ||
+          decision.reason == DefaultReason::kPreconditionBroken) {
+        continue;
+      }
       Require(decision.source != DecisionSource::kDefault, "legal problem");
       Require(std::isfinite(decision.latency_us) && decision.latency_us > 0,
               "finite latency");

@@ -96,6 +96,17 @@ bool Counts(const SubTable& sub, const ProblemView& problem) {
       });
 }
 
+bool MeetsPreconditions(const Table& table, const SubTable& sub,
+                        const ProblemView& problem) {
+  for (int i = 0; i < sub.preconditions; ++i) {
+    if (!Holds(sub.predicates[static_cast<size_t>(i)], problem,
+               RepeatedDimension(table))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The row of a group at the problem, or nothing where a predicate excludes it.
 std::optional<ReferenceGroup> RowOf(const Table& table, const SubTable& sub,
                                     const MacroGroup& group,
@@ -189,7 +200,9 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
     if (auto row = RowOf(table, sub, group, problem)) legal.push_back(*row);
   }
   if (legal.empty()) {
-    decision.reason = DefaultReason::kNoLegalCandidate;
+    decision.reason = MeetsPreconditions(table, sub, problem)
+                          ? DefaultReason::kNoLegalCandidate
+                          : DefaultReason::kPreconditionBroken;
     return decision;
   }
   if (const auto known = GroupOfLayer(sub, problem)) {

@@ -38,6 +38,9 @@ enum class DefaultReason : uint8_t {
   // wrong results, ...): there is nothing to launch. Whatever else is the
   // reason for a default, this counts more.
   kDefaultUnusable = 7,
+  // The problem breaks a precondition of the kernel (its manifest's
+  // `precondition`): no configuration is made for it.
+  kPreconditionBroken = 8,
 };
 
 // Where the table behind an answer came from.

@@ -3,6 +3,8 @@
 #define WAVETUNE_EXPLANATION_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "wavetune/configuration.h"
 #include "wavetune/coordinates.h"

@@ -227,7 +227,9 @@ enum {
   /* The table's choices were shown to compute wrong results. */
   WAVETUNE_REASON_TABLE_WITHDRAWN = 6,
   /* The default is known not to work on the device: nothing to launch. */
-  WAVETUNE_REASON_DEFAULT_UNUSABLE = 7
+  WAVETUNE_REASON_DEFAULT_UNUSABLE = 7,
+  /* The problem breaks a precondition of the kernel. */
+  WAVETUNE_REASON_PRECONDITION_BROKEN = 8
 };
 
 /* wavetune_decision.origin: where the table came from. */

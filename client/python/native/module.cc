@@ -38,7 +38,9 @@ void AddEnumerations(nb::module_& module) {
              "The table's choices were shown to compute wrong results.")
       .value("DEFAULT_UNUSABLE", DefaultReason::kDefaultUnusable,
              "The default is known not to work on the device: there is nothing "
-             "to launch.");
+             "to launch.")
+      .value("PRECONDITION_BROKEN", DefaultReason::kPreconditionBroken,
+             "The problem breaks a precondition of the kernel.");
   nb::enum_<TableOrigin>(module, "Origin", "Where a table came from.")
       .value("DEFAULTS", TableOrigin::kDefaults,
              "There is no table: every answer is the default.")

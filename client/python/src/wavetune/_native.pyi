@@ -37,6 +37,7 @@ class Reason(enum.Enum):
     TABLE_WITHDRAWN = 6
     """The table's choices were shown to compute wrong results."""
     DEFAULT_UNUSABLE = 7
+    PRECONDITION_BROKEN = 8
     """The default is known not to work on the device: there is nothing to launch."""
 
 class Origin(enum.Enum):
