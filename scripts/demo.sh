@@ -8,6 +8,7 @@
 # stops both at the end, also when interrupted.
 
 . "$(dirname "$0")/lib/common.sh"
+. "$(dirname "$0")/lib/node.sh"
 cd "${repo_root}"
 
 kernel=gemm_f32
@@ -18,42 +19,7 @@ build_started=${SECONDS}
 scripts/build.sh release wavetuned wavetune-agent wavetune
 note "built in $((SECONDS - build_started)) s"
 
-bin="${repo_root}/build/release/bin"
-scratch="$(mktemp -d)"
-daemon_pid=
-agent_pid=
-stop_all() {
-  status=$?
-  for pid in ${agent_pid} ${daemon_pid}; do
-    kill "${pid}" 2> /dev/null || true
-    wait "${pid}" 2> /dev/null || true
-  done
-  if [ "${status}" -ne 0 ]; then
-    for log in "${scratch}"/*.log; do
-      [ -s "${log}" ] && { note "the end of ${log##*/}:"; tail -n 15 "${log}" >&2; }
-    done
-  fi
-  if [ -n "${KEEP:-}" ]; then note "kept ${scratch}"; else rm -rf "${scratch}"; fi
-  exit "${status}"
-}
-trap stop_all EXIT
-trap 'exit 130' INT TERM
-
-export WAVETUNE_ENDPOINT="unix:${scratch}/reader.sock"
-export WAVETUNE_CACHE_DIR="${scratch}/client-cache"
-"${bin}/wavetuned" --store "${scratch}/store" --socket-dir "${scratch}" --kernels-dir kernels 2> "${scratch}/wavetuned.log" &
-daemon_pid=$!
-"${bin}/wavetune-agent" --endpoint "unix:${scratch}/agent.sock" --cache-dir "${scratch}/programs" 2> "${scratch}/agent.log" &
-agent_pid=$!
-
-# The device appears as soon as the agent has attached.
-for attempt in $(seq 1 100); do
-  if "${bin}/wavetune" devices --json 2> /dev/null | grep -q '"attached": *true'; then break; fi
-  kill -0 "${daemon_pid}" 2> /dev/null || die "wavetuned ended at once"
-  kill -0 "${agent_pid}" 2> /dev/null || die "wavetune-agent ended at once"
-  [ "${attempt}" -lt 100 ] || die "no device attached within 20 s"
-  sleep 0.2
-done
+start_node "${repo_root}/build/release/bin" kernels
 
 run_started=${SECONDS}
 note "devices"

@@ -1,0 +1,143 @@
+// wavetune kernels new.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "cli/command_line_fixture.h"
+#include "cli/commands/kernel_template.h"
+#include "cli/shapes_file.h"
+#include "client/src/fake_node.h"
+#include "formats/kernel_folder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/lib/source_paths.h"
+
+namespace wavetune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class KernelsNewTest : public CommandLineFixture {
+ protected:
+  int New(const std::string& name, const std::string& like) {
+    return Run(
+        {"kernels", "new", name, "--like", like, "--dir", folder_.path()});
+  }
+  std::string Path(const std::string& name) const {
+    return folder_.path() + "/" + name;
+  }
+
+  wavetune::testing::TemporaryFolder folder_;
+};
+
+TEST_F(KernelsNewTest, EveryTemplateIsAValidKernelOfItsNewName) {
+  ASSERT_EQ(TemplateNames().size(), 6u);
+  for (const std::string& like : TemplateNames()) {
+    SCOPED_TRACE(like);
+    const std::string name = "my_" + like;
+    ASSERT_EQ(New(name, like), kExitOk) << err_.str();
+    EXPECT_THAT(out_.str(), HasSubstr("next: wavetune kernels check "));
+    EXPECT_EQ(Run({"kernels", "check", Path(name), "--json"}), kExitOk)
+        << out_.str();
+    const Json kernel = Output()["kernels"][0];
+    EXPECT_EQ(kernel["name"], name);
+    EXPECT_TRUE(kernel["remarks"].empty()) << kernel["remarks"];
+    EXPECT_THAT(ReadAll(Path(name) + "/" + name + ".cl"),
+                HasSubstr("__kernel void " + name + "("));
+    EXPECT_THAT(ReadAll(Path(name) + "/README.md"),
+                HasSubstr("--like " + like));
+  }
+}
+
+TEST_F(KernelsNewTest, ShapesAreProblemsThatTheManifestDoesNotName) {
+  for (const std::string& like : TemplateNames()) {
+    SCOPED_TRACE(like);
+    ASSERT_EQ(New("mine", like), kExitOk) << err_.str();
+    const auto kernel = LoadKernelFolder(Path("mine"));
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    const auto shapes =
+        ParseShapes(kernel->spec, ReadAll(Path("mine") + "/shapes.csv"));
+    ASSERT_TRUE(shapes.ok()) << shapes.status();
+    EXPECT_GE(shapes->size(), 8u);
+    for (const Shape& shape : *shapes) {
+      for (const WeightedProblem& named : kernel->spec.representative_problems)
+        EXPECT_FALSE(named.problem.extents == shape.problem.extents &&
+                     named.problem.repeated == shape.problem.repeated)
+            << shape.label;
+    }
+    fs::remove_all(Path("mine"));
+  }
+}
+
+TEST_F(KernelsNewTest, NothingOfTheTemplatesNameIsLeft) {
+  ASSERT_EQ(New("softmax", "row"), kExitOk) << err_.str();
+  for (const fs::directory_entry& file :
+       fs::directory_iterator(Path("softmax")))
+    EXPECT_THAT(ReadAll(file.path()), Not(HasSubstr("rms_norm")))
+        << file.path();
+}
+
+TEST_F(KernelsNewTest, RefusesWhatExists) {
+  fs::create_directory(Path("softmax"));
+  EXPECT_EQ(New("softmax", "row"), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("exists"));
+  EXPECT_TRUE(fs::is_empty(Path("softmax")));
+  fs::create_symlink("nowhere", Path("dangling"));
+  EXPECT_EQ(New("dangling", "row"), kExitFailed);
+  EXPECT_EQ(
+      Run({"kernels", "new", "a", "--like", "row", "--dir", Path("missing")}),
+      kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("there is no folder"));
+}
+
+TEST_F(KernelsNewTest, RefusesNamesThatNoKernelCanHave) {
+  for (const char* name : {"Softmax", "1d", "", "soft-max", "../x", "a/b"}) {
+    EXPECT_EQ(New(name, "row"), kExitUsage) << name;
+    EXPECT_THAT(err_.str(), HasSubstr("no name for a kernel")) << name;
+  }
+  EXPECT_EQ(New("kernel", "row"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("a word of OpenCL C"));
+  // A type in the template's source.
+  EXPECT_EQ(New("vec", "row"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("for something else"));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+}
+
+TEST_F(KernelsNewTest, NamesTheTemplatesWhereOneIsUnknown) {
+  EXPECT_EQ(New("softmax", "rows"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("there is no template \"rows\"; there are "
+                                    "gemm, row, pointwise, conv, attention, "
+                                    "grouped"));
+}
+
+TEST_F(KernelsNewTest, WritesWhatItWroteAsJson) {
+  EXPECT_EQ(Run({"kernels", "new", "softmax", "--like", "row", "--dir",
+                 folder_.path(), "--json"}),
+            kExitOk);
+  EXPECT_EQ(Output()["path"], Path("softmax"));
+  EXPECT_EQ(Output()["files"],
+            Json::array({"README.md", "manifest.textproto", "reference.cl",
+                         "shapes.csv", "softmax.cl"}));
+}
+
+// A kernel's folder holds all of it, so these two have the same sources twice.
+TEST(AuthorsKernelsTest, BothAttentionsHaveTheSameSources) {
+  const std::string kernels = WAVETUNE_SOURCE_DIR "/tests/kernels";
+  for (const char* file : {"/attention.cl", "/reference.cl", "/shapes.csv"}) {
+    EXPECT_EQ(ReadAll(kernels + "/attention" + file),
+              ReadAll(kernels + "/attention_counted" + file))
+        << file;
+  }
+}
+
+}  // namespace
+}  // namespace wavetune::cli
