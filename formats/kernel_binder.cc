@@ -593,6 +593,45 @@ void KernelBinder::MultiplyOut(const std::vector<std::vector<int64_t>>& axes,
   }
 }
 
+bool KernelBinder::has_constants() const {
+  return std::any_of(
+      proto_.specialisations().begin(), proto_.specialisations().end(),
+      [](const v1::Specialisation& s) { return !s.constants().empty(); });
+}
+
+void KernelBinder::IndexConstants() {
+  for (int i = 0; i < proto_.specialisations_size(); ++i) {
+    const v1::Specialisation& s = proto_.specialisations(i);
+    CheckConstants(s, absl::StrCat("specialisations[", i, "].constants"));
+    const bool wanted =
+        specialisation_.empty() ? i == 0 : s.name() == specialisation_;
+    if (!wanted) continue;
+    for (const auto& [name, value] : s.constants()) {
+      names_.Add(name, Expression::Constant(value));
+    }
+  }
+}
+
+void KernelBinder::CheckConstants(const v1::Specialisation& specialisation,
+                                  const std::string& path) {
+  for (const auto& [name, value] : specialisation.constants()) {
+    if (dimensions_.contains(name) || parameters_.contains(name)) {
+      Fault(path, absl::StrCat("\"", name,
+                               "\" is a dimension or parameter; rename one"));
+    }
+    if (specialisation.defines().contains(name)) {
+      Fault(path, absl::StrCat("\"", name,
+                               "\" is a define already, as every constant is "
+                               "one; remove one"));
+    }
+    for (const v1::Specialisation& other : proto_.specialisations()) {
+      if (other.constants().contains(name)) continue;
+      Fault(path, absl::StrCat("specialisation \"", other.name(),
+                               "\" has no \"", name, "\"; give it a value"));
+    }
+  }
+}
+
 void KernelBinder::IndexAll() {
   IndexNames(proto_.dimensions(), "dimensions", &dimensions_);
   IndexNames(proto_.parameters(), "parameters", &parameters_);
@@ -606,6 +645,7 @@ void KernelBinder::IndexAll() {
   for (int i = 0; i < proto_.parameters_size(); ++i) {
     names_.Add(proto_.parameters(i).name(), Expression::OfParameter(i));
   }
+  IndexConstants();
   names_.AddDeviceFact(kComputeCapabilityName,
                        Expression::OfDimension(
                            static_cast<int>(DeviceFact::kComputeCapability)));
@@ -641,6 +681,8 @@ KernelSpec KernelBinder::Bind() {
     Specialisation bound{.name = s.name(),
                          .defines = {s.defines().begin(), s.defines().end()},
                          .mapping = std::nullopt};
+    for (const auto& [name, value] : s.constants())
+      bound.defines.emplace(name, absl::StrCat(value));
     if (s.has_mapping())
       bound.mapping = BindMapping(
           s.mapping(), absl::StrCat("specialisations[", i, "].mapping"));

@@ -25,12 +25,18 @@ class KernelBinder {
  public:
   // `manifest` is the file that the message was read from, for the places of
   // faults; empty where it is not known. It must outlive the binder.
-  explicit KernelBinder(v1::KernelSpec proto, absl::string_view manifest = {})
-      : proto_(std::move(proto)), places_(manifest) {}
+  // Constants are those of `specialisation`; of the first where it is empty.
+  explicit KernelBinder(v1::KernelSpec proto, absl::string_view manifest = {},
+                        std::string specialisation = "")
+      : proto_(std::move(proto)),
+        places_(manifest),
+        specialisation_(std::move(specialisation)) {}
 
   // Returns the spec; worth something only while there are no faults.
   KernelSpec Bind();
   const std::vector<std::string>& faults() const { return faults_; }
+  // Whether specialisations have constants. After Bind.
+  bool has_constants() const;
 
  private:
   // What a condition may name.
@@ -86,6 +92,10 @@ class KernelBinder {
   // Gives the parameters that declare none their roles.
   void BindRoles(KernelSpec* spec);
   void IndexAll();
+  // Makes the constants of the specialisation numbers.
+  void IndexConstants();
+  void CheckConstants(const v1::Specialisation& specialisation,
+                      const std::string& path);
   std::vector<Expression> BindExpressions(
       const google::protobuf::RepeatedPtrField<v1::Expression>& expressions,
       const std::string& path);
@@ -118,6 +128,7 @@ class KernelBinder {
 
   v1::KernelSpec proto_;
   const ManifestPlaces places_;
+  const std::string specialisation_;
   ManifestNames names_;
   std::map<std::string, int> dimensions_;
   std::map<std::string, int> parameters_;

@@ -93,7 +93,8 @@ absl::StatusOr<TraceCandidate> ReadLine(const KernelSpec& spec,
                                         absl::StrJoin(names, ", ")));
     }
   }
-  RETURN_IF_ERROR(ReadConfiguration(csv, spec, columns.parameters,
+  RETURN_IF_ERROR(ReadConfiguration(csv, spec.Of(line.specialisation),
+                                    columns.parameters,
                                     line.candidate.configuration));
   RETURN_IF_ERROR(ReadFacts(csv, columns, device, line.candidate));
   return line;

@@ -1,5 +1,6 @@
 #include "launch/launch_file.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -155,6 +156,9 @@ void ReadScalar(JsonReader& reader, const Json& json,
     reader.Check(!IsInteger(argument.type), "value",
                  "is no whole number, as the type wants");
     argument.number = value.get<double>();
+    reader.Check(
+        std::abs(*argument.number) <= std::numeric_limits<float>::max(),
+        "value", "is more than a float32 holds");
   } else {
     argument.size = reader.Take("value", ExpressionFromJson(value, dimensions));
   }

@@ -184,6 +184,8 @@ TEST(LaunchFileTest, NamesWhatIsWrongWithSidesNumbersAndWorkspaces) {
   EXPECT_THAT(
       fault(R"("type":"float32","value":0.1)", R"("type":"int32","value":0.1)"),
       HasSubstr("value: is no whole number"));
+  EXPECT_THAT(fault(R"("value":0.1)", R"("value":1e39)"),
+              HasSubstr("value: is more than a float32 holds"));
 }
 
 TEST(LaunchFileTest, RefusesAFutureVersionAndSaysWhatToDo) {

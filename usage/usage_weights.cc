@@ -68,8 +68,9 @@ void Append(const std::vector<WeightedProblem>& problems, double share,
 
 }  // namespace
 
-bool IsMeasurable(const KernelSpec& spec, const Problem& problem) {
-  if (!CheckProblem(spec, problem).ok()) return false;
+bool IsMeasurable(const KernelSpec& kernel, const Problem& problem) {
+  if (!CheckProblem(kernel, problem).ok()) return false;
+  const KernelSpec& spec = kernel.Of(problem.specialisation);
   const Configuration& default_configuration = spec.default_configuration;
   const ProblemView view = problem.View();
   for (const Argument& argument : spec.arguments) {

@@ -46,9 +46,9 @@ size_t CountLegal(const ReportInput& input, const SubTable& sub,
     if (known.specialisation != sub.specialisation ||
         known.candidate.excluded())
       continue;
-    legal +=
-        !input.kernel.has_value() ||
-        IsLegal(*input.kernel, known.candidate.configuration, problem.View());
+    legal += !input.kernel.has_value() ||
+             IsLegal(input.kernel->Of(sub.specialisation),
+                     known.candidate.configuration, problem.View());
   }
   return legal;
 }

@@ -110,8 +110,8 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
         SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
     const BoundRule rule =
         CalibrateBounds(*f.state, members, input.device.multiprocessors);
-    result.table.sub_tables.push_back(
-        BuildSubTable(*input.spec, *f.state, f.models, members, rule));
+    result.table.sub_tables.push_back(BuildSubTable(
+        input.spec->Of(f.state->name), *f.state, f.models, members, rule));
     std::vector<size_t> rivals;
     for (size_t i = 0; i < f.eligible.size(); ++i) {
       if (f.eligible[i]) rivals.push_back(i);
@@ -133,8 +133,9 @@ void AddLayers(const ProfileInput& input, const std::vector<Fitted>& all,
     size_t most = 0;  // Of a sub-table.
     for (size_t i = 0; i < all.size(); ++i) {
       SubTable& sub = result.table.sub_tables[i];
-      sub.layers = ChooseForLayers(*input.spec, *all[i].state, sub,
-                                   input.options.near_tie, limit);
+      sub.layers =
+          ChooseForLayers(input.spec->Of(all[i].state->name), *all[i].state,
+                          sub, input.options.near_tie, limit);
       most = std::max(most, sub.layers.size());
     }
     if (most == 0 || EncodeTable(result.table).ok()) break;

@@ -9,6 +9,7 @@
 #include "fit/models/eligibility.h"
 #include "fit/models/latency_matrix.h"
 #include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 namespace {
@@ -45,7 +46,8 @@ std::vector<double> BestLatencies(const ProfileInput& input,
     const bool asked = eligible[i] && !models[i].models.empty();
     for (size_t p = 0; asked && p < problems.size(); ++p) {
       const ProblemView problem = problems[p].View();
-      if (!c.universal && !IsLegal(*input.spec, configuration, problem)) {
+      if (!c.universal && !IsLegal(input.spec->Of(specialisation.name),
+                                   configuration, problem)) {
         continue;
       }
       const Coordinates at =

@@ -389,7 +389,7 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
   }
   AddSamples(input, state);
   for (SpecialisationState& s : state.specialisations) {
-    SetUniversal(*input.spec, s.candidates);
+    SetUniversal(input.spec->Of(s.name), s.candidates);
     s.representatives_given = !s.representatives.empty();
     if (!s.representatives_given) {
       SetAxes(s);
@@ -413,7 +413,8 @@ void PlaceRepresentatives(const ProfileInput& input, size_t first,
       c.at.push_back(
           MapProblem(*specialisation.mapping, problem.View(), configuration));
       c.legal.push_back(c.universal ||
-                        IsLegal(*input.spec, configuration, problem.View()));
+                        IsLegal(input.spec->Of(specialisation.name),
+                                configuration, problem.View()));
     }
   }
 }

@@ -42,7 +42,8 @@ bool IsMeasurable(const KernelSpec& spec,
       [&](const CandidateState& c) {
         return c.candidate->configuration == configuration;
       });
-  return compiled && IsLegal(spec, configuration, problem.View());
+  return compiled &&
+         IsLegal(spec.Of(specialisation.name), configuration, problem.View());
 }
 
 // The serving table's choice, if its parameters mean the same.

@@ -248,5 +248,78 @@ TEST(ManifestTextTest, APreconditionIsForEveryConfiguration) {
   EXPECT_TRUE(IsLegalForEveryProblem(spec, {32, 64, 16, 1}));
 }
 
+// Attention, its head dimension and causality compiled in.
+constexpr char kAttention[] = R"manifest(name: "attention"
+dimensions: "heads, kv_heads, seq_q, seq_kv"
+specialisations: "full_64: HEAD_DIM = 64, CAUSAL = 0"
+specialisations: "causal_128: HEAD_DIM = 128, CAUSAL = 1"
+parameters: "BLOCK_Q in {16, 64, 128} default 16, BLOCK_KV in {32, 64} default 32"
+require: "4 * HEAD_DIM * (BLOCK_Q + 2 * BLOCK_KV) <= 96 KiB"
+precondition: "heads % kv_heads == 0"
+precondition: "seq_kv >= CAUSAL * seq_q"
+mapping {
+  tiles: "heads * ceil_div(seq_q, BLOCK_Q)"
+  iterations_per_tile: "ceil_div(seq_kv, BLOCK_KV)"
+}
+arguments: "in q[heads, seq_q, HEAD_DIM] float32, in k[kv_heads, seq_kv, HEAD_DIM] float32, out o[heads, seq_q, HEAD_DIM] float32"
+arguments: "scale float32 = 0.125, head_dim int32 = HEAD_DIM"
+implementations { backend: "replay" }
+representative_problems: "heads = 8, kv_heads = 2, seq_q in {1, 128}, seq_kv = 512 for full_64, causal_128"
+)manifest";
+
+TEST(ManifestTextTest, ConstantsAreNumbersOfTheirSpecialisation) {
+  const KernelSpec spec = SpecOf(kAttention);
+  const KernelSpec& full = spec.Of("full_64");
+  const KernelSpec& causal = spec.Of("causal_128");
+  EXPECT_THAT(EnumerateConfigurations(full), SizeIs(6));
+  EXPECT_THAT(EnumerateConfigurations(causal), SizeIs(3));
+  EXPECT_EQ(Evaluate(full.arguments[0].size, {2, 2, 10, 10}, {16, 32}),
+            2 * 10 * 64);
+  EXPECT_EQ(Evaluate(causal.arguments[0].size, {2, 2, 10, 10}, {16, 32}),
+            2 * 10 * 128);
+  EXPECT_EQ(causal.arguments[3].number, 0.125);
+  EXPECT_EQ(Evaluate(causal.arguments[4].size, {2, 2, 10, 10}, {16, 32}), 128);
+  EXPECT_EQ(spec.specialisations[1].defines.at("HEAD_DIM"), "128");
+  EXPECT_EQ(spec.specialisations[0].defines.at("CAUSAL"), "0");
+}
+
+TEST(ManifestTextTest, PreconditionsOfASpecialisationAreItsOwn) {
+  const KernelSpec spec = SpecOf(kAttention);
+  const auto check = [&](std::vector<int64_t> extents, const char* name) {
+    return CheckProblem(
+        spec, {.extents = std::move(extents), .specialisation = name});
+  };
+  EXPECT_TRUE(check({8, 2, 64, 32}, "full_64").ok());
+  EXPECT_THAT(std::string(check({8, 2, 64, 32}, "causal_128").message()),
+              HasSubstr("it breaks the precondition seq_kv >= seq_q"));
+  EXPECT_THAT(std::string(check({8, 3, 64, 64}, "full_64").message()),
+              HasSubstr("it breaks the precondition heads % kv_heads == 0"));
+}
+
+TEST(ManifestTextTest, AGridMayBeForSeveralSpecialisations) {
+  const std::vector<WeightedProblem> problems =
+      SpecOf(kAttention).representative_problems;
+  ASSERT_THAT(problems, SizeIs(4));
+  EXPECT_EQ(problems[0].problem.specialisation, "causal_128");
+  EXPECT_EQ(problems[3].problem.specialisation, "full_64");
+  EXPECT_DOUBLE_EQ(problems[3].weight, 0.25);
+}
+
+TEST(ManifestTextTest, ConstantsThatClashOrAreMissingAreFaults) {
+  const auto with = [](absl::string_view part, absl::string_view by) {
+    return FaultOf(absl::StrReplaceAll(kAttention, {{part, by}}));
+  };
+  EXPECT_THAT(with("HEAD_DIM = 64, ", ""),
+              HasSubstr("specialisation \"full_64\" has no \"HEAD_DIM\"; give "
+                        "it a value"));
+  EXPECT_THAT(with("CAUSAL = ", "BLOCK_Q = "),
+              HasSubstr("\"BLOCK_Q\" is a dimension or parameter"));
+  EXPECT_THAT(with("HEAD_DIM = 128", "HEAD_DIM = 4096"),
+              HasSubstr("with the constants of specialisation 'causal_128'"));
+  EXPECT_THAT(with("causal_128: HEAD_DIM", "causal_128 HEAD_DIM"),
+              HasSubstr("specialisations[1], line 4, column 30: 'HEAD_DIM' "
+                        "stands where ':' belongs"));
+}
+
 }  // namespace
 }  // namespace wavetune

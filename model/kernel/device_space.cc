@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
@@ -65,6 +67,10 @@ absl::StatusOr<KernelSpec> SpecForDevice(const KernelSpec& spec,
   const FactValues facts = ValuesOf(device);
   for (const Condition& predicate : predicates) {
     result.constraints.push_back(WithDimensions(predicate, facts));
+  }
+  for (auto& [name, own] : result.own) {
+    ASSIGN_OR_RETURN(KernelSpec for_device, SpecForDevice(*own, device));
+    own = std::make_shared<const KernelSpec>(std::move(for_device));
   }
   if (HoldOn(facts, predicates, spec.default_configuration)) return result;
   const std::optional<Configuration> first = FirstForEveryProblem(result);

@@ -222,9 +222,10 @@ class EdgeMaker {
 
 }  // namespace
 
-std::vector<Problem> EdgeProblems(const KernelSpec& spec,
+std::vector<Problem> EdgeProblems(const KernelSpec& kernel,
                                   const std::string& specialisation,
                                   const Configuration& configuration) {
+  const KernelSpec& spec = kernel.Of(specialisation);
   absl::StatusOr<MappingStructure> structure =
       AnalyseMapping(spec, spec.MappingOf(specialisation));
   if (!structure.ok()) return {};

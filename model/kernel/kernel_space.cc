@@ -138,12 +138,11 @@ void CheckExtent(const Dimension& dimension, int64_t extent,
 void CheckPreconditions(const KernelSpec& spec, const Problem& problem,
                         std::vector<std::string>& faults) {
   const int repeated = RepeatedDimension(spec);
-  for (const Relation& relation :
-       FoldConditions(spec.preconditions, Configuration())) {
+  for (const Relation& relation : FoldConditions(
+           spec.Of(problem.specialisation).preconditions, Configuration())) {
     if (Holds(relation, problem.View(), repeated)) continue;
-    faults.push_back(
-        absl::StrCat("it breaks the precondition ",
-                     FormatRelation(relation, spec.dimensions)));
+    faults.push_back(absl::StrCat("it breaks the precondition ",
+                                  FormatRelation(relation, spec.dimensions)));
   }
 }
 

@@ -26,13 +26,19 @@ std::vector<std::string> KernelSpec::SpecialisationNames() const {
   return names;
 }
 
+const KernelSpec& KernelSpec::Of(const std::string& specialisation) const {
+  const auto found = own.find(specialisation);
+  return found == own.end() ? *this : *found->second;
+}
+
 const Mapping& KernelSpec::MappingOf(const std::string& specialisation) const {
-  for (const Specialisation& candidate : specialisations) {
+  const KernelSpec& spec = Of(specialisation);
+  for (const Specialisation& candidate : spec.specialisations) {
     if (candidate.name == specialisation && candidate.mapping.has_value()) {
       return *candidate.mapping;
     }
   }
-  return mapping;
+  return spec.mapping;
 }
 
 const Implementation* KernelSpec::ImplementationOf(

@@ -189,7 +189,7 @@ class Validator {
       }
     };
     check("constraints", spec_.constraints, KernelFaults::Scope::kParameters);
-    check("preconditions", spec_.preconditions, KernelFaults::Scope::kProblem);
+    check("precondition", spec_.preconditions, KernelFaults::Scope::kProblem);
     check("problem_predicates", spec_.problem_predicates,
           KernelFaults::Scope::kDimensions);
     return faults_.size() == before;
@@ -384,7 +384,7 @@ class Validator {
     }
     CheckConfigurations();
     CheckDefault();
-    CheckForm("preconditions", spec_.preconditions, {Configuration()});
+    CheckForm("precondition", spec_.preconditions, {Configuration()});
     CheckForm("problem_predicates", spec_.problem_predicates,
               space.configurations);
     if (sizes_are_sound) {
@@ -461,7 +461,15 @@ class Validator {
 }  // namespace
 
 absl::Status ValidateKernelSpec(const KernelSpec& spec) {
-  return Validator(spec).Run();
+  if (absl::Status status = Validator(spec).Run(); !status.ok()) return status;
+  for (const auto& [name, own] : spec.own) {
+    const absl::Status status = Validator(*own).Run();
+    if (status.ok()) continue;
+    return absl::Status(status.code(),
+                        absl::StrCat("with the constants of specialisation '",
+                                     name, "': ", status.message()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace wavetune

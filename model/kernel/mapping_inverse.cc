@@ -456,10 +456,11 @@ class Inverter {
 
 }  // namespace
 
-absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
+absl::StatusOr<Problem> InvertMapping(const KernelSpec& kernel,
                                       const std::string& specialisation,
                                       const Configuration& configuration,
                                       const MappingTarget& target) {
+  const KernelSpec& spec = kernel.Of(specialisation);
   if (configuration.size() != static_cast<int>(spec.parameters.size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel '", spec.name, "' has ", spec.parameters.size(),

@@ -239,9 +239,8 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   CheckedAt printed;
   for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
-    batch.kernel = kernel;
-    batch.kernel.specialisation = name;
-    batch.configurations = ChooseConfigurations(spec, options);
+    batch.kernel = kernel.Of(name);
+    batch.configurations = ChooseConfigurations(spec.Of(name), options);
     batch.check_edges = facts.backend != "replay" && !compiled_only;
     if (batch.check_edges) {
       batch.correctness_problems = DeclaredCorrectnessProblems(spec, name);

@@ -130,15 +130,14 @@ absl::Status CompileRange(const CudaCompileDevice& device,
 absl::StatusOr<std::map<std::string, std::string>> CompileAll(
     CudaCompileDevice& device, const KernelFolder& folder, int threads,
     LaunchFile& file) {
-  ASSIGN_OR_RETURN(LoadedKernel kernel,
+  ASSIGN_OR_RETURN(const LoadedKernel kernel,
                    LoadedKernelFromProto(KernelSourceOf(folder)));
   std::map<std::string, std::string> codes;
   const size_t size = file.candidates.size();
   for (size_t begin = 0, end = 0; begin < size; begin = end) {
     const std::string& name = file.candidates[begin].specialisation;
     while (end < size && file.candidates[end].specialisation == name) ++end;
-    kernel.specialisation = name;
-    RETURN_IF_ERROR(device.Load(kernel));
+    RETURN_IF_ERROR(device.Load(kernel.Of(name)));
     RETURN_IF_ERROR(
         CompileRange(device, folder.spec, threads, begin, end, file, codes));
   }

@@ -67,7 +67,8 @@ class ExportPlanner {
  private:
   absl::Status Add(const SubTable& sub, const Configuration& configuration,
                    int portfolio_index, LaunchFile& file) const {
-    if (const absl::Status fault = CheckConfiguration(spec_, configuration);
+    const KernelSpec& spec = spec_.Of(sub.specialisation);
+    if (const absl::Status fault = CheckConfiguration(spec, configuration);
         !fault.ok()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "the table's portfolio does not fit the kernel's manifest: ",
@@ -79,8 +80,9 @@ class ExportPlanner {
          .portfolio_index = portfolio_index,
          .is_default = configuration == table_.default_configuration,
          .cubin = CubinName(sub.specialisation, portfolio_index),
-         .launch = DescribeLaunch(spec_, implementation_, sub.specialisation,
-                                  configuration)});
+         .launch = DescribeLaunch(
+             spec, *spec.ImplementationOf(implementation_.backend),
+             sub.specialisation, configuration)});
     return absl::OkStatus();
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_memory.h"
@@ -80,19 +81,24 @@ absl::Status CudaRotatingBuffers::Fill(size_t bytes,
   if (!HoldsValues(argument_)) return absl::OkStatus();
   const bool is_written = argument_.role == ArgumentRole::kInOut;
   if (filled_ && below_ == below && !is_written) return absl::OkStatus();
-  below_ = below;
+  if (!filled_ || below_ != below) {
+    pattern_ = ValuePattern(argument_.type, below, size_, seed_);
+  }
   filled_ = true;
+  below_ = below;
   // What was written is all in the first slice, unless it rotates.
-  return FillValues(is_written && !argument_.cold ? bytes : size_);
+  absl::Status status =
+      FillValues(is_written && !argument_.cold ? bytes : size_);
+  if (!is_written) std::string().swap(pattern_);
+  return status;
 }
 
 absl::Status CudaRotatingBuffers::FillValues(size_t bytes) {
-  const std::string pattern =
-      ValuePattern(argument_.type, below_, bytes, seed_);
-  RETURN_IF_ERROR(CopyToDevice(session_, memory_.get(), pattern));
+  const absl::string_view first = absl::string_view(pattern_).substr(0, bytes);
+  RETURN_IF_ERROR(CopyToDevice(session_, memory_.get(), first));
   // The rest on the device: a hundred times faster than over the bus.
-  for (size_t at = pattern.size(); at < bytes; at += pattern.size()) {
-    const size_t part = std::min(pattern.size(), bytes - at);
+  for (size_t at = first.size(); at < bytes; at += first.size()) {
+    const size_t part = std::min(first.size(), bytes - at);
     RETURN_IF_ERROR(CudaRunStatus(
         session_.driver->cuMemcpyDtoDAsync(memory_.get() + at, memory_.get(),
                                            part, session_.stream),

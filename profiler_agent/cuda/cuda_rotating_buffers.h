@@ -63,6 +63,7 @@ class CudaRotatingBuffers {
   size_t size_ = 0;
   bool filled_ = false;  // All of it, with values below `below_`.
   std::optional<int64_t> below_;
+  std::string pattern_;   // Of all of it; kept where it is filled again.
   bool limited_ = false;  // Memory had no room for all of the rotation.
 };
 

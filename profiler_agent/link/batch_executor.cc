@@ -19,8 +19,7 @@ namespace {
 absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
                                        const LoadedKernel& kernel,
                                        const DeviceFacts& facts) {
-  PrepareBatch batch{.kernel = kernel};
-  batch.kernel.specialisation = proto.specialisation();
+  PrepareBatch batch{.kernel = kernel.Of(proto.specialisation())};
   const int parameters = static_cast<int>(batch.kernel.spec.parameters.size());
   for (const v1::Configuration& configuration : proto.configurations()) {
     ASSIGN_OR_RETURN(batch.configurations.emplace_back(),

@@ -7,6 +7,13 @@
 
 namespace wavetune {
 
+LoadedKernel LoadedKernel::Of(const std::string& wanted) const {
+  LoadedKernel own = *this;
+  own.spec = spec.Of(wanted);
+  own.specialisation = wanted;
+  return own;
+}
+
 double LaunchTimes::DeviceTimeUs() const {
   double sum_us = 0;
   for (const double one_us : launch_us) {

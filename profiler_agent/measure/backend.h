@@ -37,6 +37,10 @@ struct LoadedKernel {
   // in another process (worker/remote_device.h) passes on. nullptr for the
   // others.
   std::shared_ptr<const std::string> source_bytes;
+
+  // Returns the kernel of one specialisation: that, and the spec as it has it
+  // (KernelSpec::Of). Of a kernel that is none's yet. Cannot fail.
+  LoadedKernel Of(const std::string& wanted) const;
 };
 
 // Device times of launches.

@@ -265,9 +265,7 @@ absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
   }
   Shortage shortage;
   for (const auto& [specialisation, indices] : groups) {
-    LoadedKernel kernel = batch.kernel;
-    kernel.specialisation = specialisation;
-    RETURN_IF_ERROR(device.Load(std::move(kernel)));
+    RETURN_IF_ERROR(device.Load(batch.kernel.Of(specialisation)));
     GroupRunner runner(device, batch, history, shortage, on_outcome, cancel);
     RETURN_IF_ERROR(runner.Run(indices));
   }

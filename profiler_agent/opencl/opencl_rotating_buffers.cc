@@ -83,20 +83,24 @@ absl::Status OpenClRotatingBuffers::Fill(size_t bytes,
   if (!HoldsValues(argument_)) return absl::OkStatus();
   const bool is_written = argument_.role == ArgumentRole::kInOut;
   if (filled_ && below_ == below && !is_written) return absl::OkStatus();
-  below_ = below;
+  if (!filled_ || below_ != below) {
+    pattern_ = ValuePattern(argument_.type, below, size_, seed_);
+  }
   filled_ = true;
+  below_ = below;
   // What was written is all in the first slice, unless it rotates.
-  return FillValues(is_written && !argument_.cold ? bytes : size_);
+  absl::Status status =
+      FillValues(is_written && !argument_.cold ? bytes : size_);
+  if (!is_written) std::string().swap(pattern_);
+  return status;
 }
 
 absl::Status OpenClRotatingBuffers::FillValues(size_t bytes) {
-  const std::string pattern =
-      ValuePattern(argument_.type, below_, bytes, seed_);
-  for (size_t offset = 0; offset < bytes; offset += pattern.size()) {
-    const size_t part = std::min(pattern.size(), bytes - offset);
+  for (size_t offset = 0; offset < bytes; offset += pattern_.size()) {
+    const size_t part = std::min(pattern_.size(), bytes - offset);
     const cl_int code =
         clEnqueueWriteBuffer(session_.queue, memory_.get(), CL_TRUE, offset,
-                             part, pattern.data(), 0, nullptr, nullptr);
+                             part, pattern_.data(), 0, nullptr, nullptr);
     if (code != CL_SUCCESS) return OpenClStatus(code, "filling a buffer");
   }
   return absl::OkStatus();

@@ -59,6 +59,7 @@ class OpenClRotatingBuffers {
   size_t size_ = 0;
   bool filled_ = false;  // All of it, with values below `below_`.
   std::optional<int64_t> below_;
+  std::string pattern_;  // Of all of it; kept where it is filled again.
 };
 
 }  // namespace wavetune

@@ -116,9 +116,7 @@ absl::StatusOr<v1::WorkerResponse> WorkerService::Load(
     return response;
   }
   RETURN_IF_ERROR(kernel.status());
-  LoadedKernel loaded = **kernel;
-  loaded.specialisation = request.specialisation();
-  RETURN_IF_ERROR(device_->Load(std::move(loaded)));
+  RETURN_IF_ERROR(device_->Load((*kernel)->Of(request.specialisation())));
   kernel_ = *std::move(kernel);
   return response;
 }

@@ -11,7 +11,6 @@ namespace wavetune {
 absl::Status CandidatePool::Load(std::shared_ptr<const TunableKernel> kernel,
                                  const ProfileKey& key) {
   kernel_ = std::move(kernel);
-  space_ = EnumerateConfigurations(kernel_->spec);
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
                    services_.samples->Generations(key));
   std::vector<uint64_t> wanted = {kMeasuredGeneration};
@@ -35,7 +34,8 @@ absl::StatusOr<std::vector<Configuration>> CandidatePool::Usable(
     const std::string& specialisation) {
   if (prepared_.insert(specialisation).second) {
     std::vector<Configuration> missing;
-    for (const Configuration& configuration : space_) {
+    for (const Configuration& configuration :
+         EnumerateConfigurations(kernel_->spec.Of(specialisation))) {
       if (!known_.contains({specialisation, configuration})) {
         missing.push_back(configuration);
       }
@@ -76,10 +76,11 @@ void CandidatePool::Exclude(const std::string& specialisation,
 }
 
 std::vector<CandidateRecord> CandidatePool::Records() const {
-  const std::set<Configuration> space(space_.begin(), space_.end());
   std::vector<CandidateRecord> records;
   for (const auto& [key, candidate] : known_) {
-    if (space.contains(key.second)) records.push_back({key.first, candidate});
+    if (InSpace(kernel_->spec.Of(key.first), key.second)) {
+      records.push_back({key.first, candidate});
+    }
   }
   return records;
 }

@@ -64,7 +64,6 @@ class CandidatePool {
   JobControl* const control_;
   JobDevice* const device_;
   std::shared_ptr<const TunableKernel> kernel_;
-  std::vector<Configuration> space_;
   std::map<std::pair<std::string, Configuration>, Candidate> known_;
   std::map<std::pair<std::string, Configuration>, std::string> crashed_;
   std::set<std::string> prepared_;  // Specialisations.

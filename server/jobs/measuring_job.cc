@@ -183,8 +183,8 @@ int64_t MeasuringJob::CountJudgedPairs() const {
     for (const CandidateRecord& record : records) {
       pairs += record.specialisation == problem.specialisation &&
                !record.candidate.excluded() &&
-               IsLegal(kernel_->spec, record.candidate.configuration,
-                       problem.View());
+               IsLegal(kernel_->spec.Of(problem.specialisation),
+                       record.candidate.configuration, problem.View());
     }
   }
   return pairs;
@@ -334,7 +334,8 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
                    pool_.Usable(problem.specialisation));
   std::vector<MeasureItem> items;
   for (const Configuration& configuration : candidates) {
-    if (IsLegal(kernel_->spec, configuration, problem.View())) {
+    if (IsLegal(kernel_->spec.Of(problem.specialisation), configuration,
+                problem.View())) {
       items.push_back({configuration, problem});
     }
   }
@@ -354,7 +355,8 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
   for (const auto* missing : {&device_.unprepared(), &pool_.crashed()}) {
     for (const auto& [candidate, reason] : *missing) {
       if (candidate.first == problem.specialisation &&
-          IsLegal(kernel_->spec, candidate.second, problem.View())) {
+          IsLegal(kernel_->spec.Of(problem.specialisation), candidate.second,
+                  problem.View())) {
         at->failed.emplace(candidate.second, reason);
       }
     }

@@ -42,14 +42,15 @@ bool TakeCandidate(const KernelSpec& spec, const CandidateRecord& record,
 
 std::vector<std::vector<Configuration>> MissingConfigurations(
     const KernelSpec& spec, const ProfileCandidates& candidates) {
-  const std::vector<Configuration> space = EnumerateConfigurations(spec);
+  const std::vector<std::string> names = spec.SpecialisationNames();
   std::vector<std::vector<Configuration>> missing(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     std::set<Configuration> known;
     for (const Candidate& candidate : candidates[i]) {
       known.insert(candidate.configuration);
     }
-    for (const Configuration& configuration : space) {
+    for (const Configuration& configuration :
+         EnumerateConfigurations(spec.Of(names[i]))) {
       if (!known.contains(configuration)) missing[i].push_back(configuration);
     }
   }
