@@ -43,7 +43,7 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhichConstraintExcludesHowMuch) {
   EXPECT_EQ(Run({"kernels", "check", folder, "--json"}), kExitOk);
   const Json kernel = Output()["kernels"][0];
   EXPECT_EQ(kernel["combinations"], 256);
-  // BLOCK_M = 16 with VECTORS = 4 is what is left of 64 registers.
+  EXPECT_EQ(kernel["constraints"][0]["constraint"], "BLOCK_M * VECTORS <= 24");
   EXPECT_EQ(kernel["constraints"][0]["excluded_by_itself"], 32);
   EXPECT_EQ(
       kernel["constraints"][0]["excluded_by_it_alone"],
