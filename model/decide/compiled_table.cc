@@ -109,8 +109,8 @@ DefaultReason CompiledTable::CheckProblem(
              : DefaultReason::kExtentOutOfRange;
 }
 
-DefaultReason CompiledTable::WhyNone(size_t index,
-                                     const ProblemView& problem) const noexcept {
+DefaultReason CompiledTable::WhyNone(
+    size_t index, const ProblemView& problem) const noexcept {
   const SubTable& sub = table_.sub_tables[index];
   for (int32_t i = 0; i < sub.preconditions; ++i) {
     if (!Holds(sub.predicates[static_cast<size_t>(i)], problem,

@@ -81,8 +81,8 @@ bool IsLegalForEveryProblem(const KernelSpec& spec,
 
 // Returns OK if `problem` can be launched: it has the right number of extents,
 // each in range, not zeros alone for a repeated dimension, a known
-// specialisation, and meets the preconditions. Errors: INVALID_ARGUMENT with the names of what is missing,
-// extra or out of range.
+// specialisation, and meets the preconditions. Errors: INVALID_ARGUMENT with
+// the names of what is missing, extra or out of range.
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem);
 
 // Return "BLOCK_M=64 BLOCK_N=32 …" and "m=1 n=576 k=576 [specialisation]".

@@ -53,8 +53,10 @@ class Validator {
     const bool sizes_are_sound = CheckImplementations(spec_, faults_);
     CheckArguments();
     CheckCorrectness();
-    CheckProblems(spec_.representative_problems, "representative_problems");
-    CheckProblems(spec_.correctness_problems, "correctness_problems");
+    if (relations_are_sound) {
+      CheckProblems(spec_.representative_problems, "representative_problems");
+      CheckProblems(spec_.correctness_problems, "correctness_problems");
+    }
     CheckLimits();
     if (relations_are_sound && parameters_are_sound_) {
       CheckSpace(sizes_are_sound);
@@ -192,6 +194,9 @@ class Validator {
     check("precondition", spec_.preconditions, KernelFaults::Scope::kProblem);
     check("problem_predicates", spec_.problem_predicates,
           KernelFaults::Scope::kDimensions);
+    if (faults_.size() == before) {
+      CheckForm("precondition", spec_.preconditions, {Configuration()});
+    }
     return faults_.size() == before;
   }
 
@@ -384,7 +389,6 @@ class Validator {
     }
     CheckConfigurations();
     CheckDefault();
-    CheckForm("precondition", spec_.preconditions, {Configuration()});
     CheckForm("problem_predicates", spec_.problem_predicates,
               space.configurations);
     if (sizes_are_sound) {

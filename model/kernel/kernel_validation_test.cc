@@ -237,20 +237,20 @@ std::vector<SpecFault> ConditionFaults() {
        "constraints[0]: parameter 'NUM_STAGES' can be 0 there"},
       {"PreconditionOverAParameter",
        [](KernelSpec& s) { s.preconditions = s.problem_predicates; },
-       "preconditions[0]: names parameter 'VECTOR'; a precondition is for all "
+       "precondition[0]: names parameter 'VECTOR'; a precondition is for all "
        "configurations"},
       {"UnknownDimensionInAPrecondition",
        [](KernelSpec& s) { s.preconditions = {Multiple(3, 2)}; },
-       "preconditions[0]: dimension number 3 does not exist"},
+       "precondition[0]: dimension number 3 does not exist"},
       {"PreconditionWithAnOr",
        [](KernelSpec& s) {
          s.preconditions = {Multiple(0, 1),
                             Condition::Any({Multiple(0, 2), Multiple(1, 2)})};
        },
-       "preconditions[1]: it has an 'or' between dimensions"},
+       "precondition[1]: it has an 'or' between dimensions"},
       {"PreconditionOverALeast",
        [](KernelSpec& s) { s.preconditions = {LeastBelowFour(0, 1)}; },
-       "preconditions[0]: it has an 'or' between dimensions, or a quotient, "
+       "precondition[0]: it has an 'or' between dimensions, or a quotient, "
        "remainder, minimum or maximum of dimensions"},
       {"PredicateWithAnOr",
        [](KernelSpec& s) {
