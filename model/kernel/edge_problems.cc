@@ -51,7 +51,7 @@ std::optional<int64_t> TileOf(const Expression& expression, int32_t dimension,
       for (size_t i = 0; i < 2; ++i) {
         if (children[i].value != dimension) continue;
         return std::max<int64_t>(
-            1, configuration[static_cast<int>(children[i + 2].value)]);
+            1, Evaluate(children[i + 2], ProblemView(), configuration));
       }
       return std::nullopt;
     default:

@@ -4,6 +4,8 @@
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/kernel_validation.h"
+#include "model/kernel/mapping.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {
@@ -70,6 +72,27 @@ TEST(EdgeProblemsTest, AnElementMayBeNothingWhereItsRangeAllowsIt) {
 }
 
 // batch, heads, kv_heads, seq_q, seq_kv; BLOCK_Q, BLOCK_KV, NUM_STAGES.
+// Pairs of queries and keys in the place of blocks.
+TEST(EdgeProblemsTest, CausalBlocksMayBeNumbers) {
+  KernelSpec spec = testing::CausalAttentionSpec();
+  ASSERT_EQ(spec.specialisations[1].name, "causal");
+  Expression pairs = Expression::CausalBlocks(3, 4, 0, 1);
+  pairs.children[2] = pairs.children[3] = Expression::Constant(1);
+  Mapping& mapping = *spec.specialisations[1].mapping;
+  mapping.total_iterations = Expression::Product(
+      {Expression::OfDimension(0), Expression::OfDimension(1), pairs});
+  mapping.longest_loop.reset();
+  ASSERT_TRUE(ValidateKernelSpec(spec).ok()) << ValidateKernelSpec(spec);
+  // Two heads with 3 queries at the end of 5 keys: 3 + 4 + 5 pairs each.
+  const Problem problem{.extents = {1, 2, 1, 3, 5}, .specialisation = "causal"};
+  EXPECT_EQ(MapProblem(spec.MappingOf("causal"), problem.View(),
+                       spec.default_configuration)
+                .total_iterations,
+            24);
+  EXPECT_FALSE(
+      EdgeProblems(spec, "causal", spec.default_configuration).empty());
+}
+
 TEST(EdgeProblemsTest, CausalQueriesAllHaveKeys) {
   const KernelSpec spec = testing::CausalAttentionSpec();
   for (const Configuration& configuration : EnumerateConfigurations(spec)) {

@@ -169,19 +169,19 @@ class Checker {
   void CheckCausalBlocks(const Expression& expression, bool summed,
                          bool denominator) {
     using Kind = Expression::Kind;
-    constexpr Kind kKinds[] = {Kind::kDimension, Kind::kDimension,
-                               Kind::kParameter, Kind::kParameter};
     if (denominator) {
       Add("causal_blocks is in a denominator; only parameters and constants "
           "can be");
     }
     bool complete = expression.children.size() == 4;
     for (size_t i = 0; complete && i < 4; ++i) {
-      complete = expression.children[i].kind == kKinds[i];
+      const Kind kind = expression.children[i].kind;
+      complete = i < 2 ? kind == Kind::kDimension
+                       : kind == Kind::kParameter || kind == Kind::kConstant;
     }
     if (!complete) {
-      Add("causal_blocks needs dimensions seq_q and seq_kv and parameters "
-          "block_q and block_kv; give all four");
+      Add("causal_blocks needs dimensions seq_q and seq_kv and parameters or "
+          "numbers block_q and block_kv; give all four");
       return;
     }
     for (const Expression& child : expression.children) {

@@ -118,12 +118,16 @@ class MappingChecker {
     if (e.children.size() != 1) Fail("sum without exactly one term");
   }
 
+  static bool IsBlock(const Expression& e) {
+    return e.kind == Kind::kParameter || e.kind == Kind::kConstant;
+  }
+
   void VisitCausalBlocks(const Expression& e) {
     if (e.children.size() != 4 || e.children[0].kind != Kind::kDimension ||
-        e.children[1].kind != Kind::kDimension ||
-        e.children[2].kind != Kind::kParameter ||
-        e.children[3].kind != Kind::kParameter) {
-      Fail("causal_blocks takes two dimensions and two parameters");
+        e.children[1].kind != Kind::kDimension || !IsBlock(e.children[2]) ||
+        !IsBlock(e.children[3])) {
+      Fail(
+          "causal_blocks takes two dimensions and two parameters or constants");
     }
   }
 
