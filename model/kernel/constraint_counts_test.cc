@@ -113,14 +113,14 @@ TEST(ConstraintCountsTest, LeavesOutWhatTakesTooLongToCount) {
   spec.constraints.clear();
   for (Parameter& parameter : spec.parameters) {
     parameter.values.clear();
-    for (int64_t value = 1; value <= 40; ++value)
+    for (int64_t value = 1; value <= 20; ++value)
       parameter.values.push_back(value);
   }
   spec.constraints.emplace_back(
       Expression::Product({Par(0), Par(1), Par(2), Par(3), Par(4)}),
       Relation::Operator::kLessOrEqual, Expression::Constant(1000));
   const ConstraintCounts counts = CountConstraints(spec);
-  EXPECT_EQ(counts.combinations, 102400000);
+  EXPECT_EQ(counts.combinations, 3200000);
   EXPECT_EQ(counts.constraints[0].alone, std::nullopt);
   EXPECT_THAT(ConstraintRemarks(spec, counts), IsEmpty());
 }
