@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "fit/build/fit_notes.h"
 #include "fit/build/layer_choices.h"
+#include "fit/build/misfit_notes.h"
 #include "fit/build/sub_table_builder.h"
 #include "fit/models/candidate_model.h"
 #include "fit/models/decision_models.h"
@@ -224,6 +225,11 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
                                   " candidates: ", fits.message())});
   }
   AddLayers(input, all, result, on_table);
+  for (const Fitted& f : all) {
+    for (FitNote& note : NotesOnMisfit(input, *f.state, f.models, f.eligible)) {
+      on_table.push_back(std::move(note));
+    }
+  }
   notes.insert(notes.end(), on_table.begin(), on_table.end());
   for (const FitNote& note : notes) result.report.notes.push_back(note.text);
   result.report.warnings = Warnings(std::move(notes));
