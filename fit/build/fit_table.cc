@@ -109,8 +109,8 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
         SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
-    const BoundRule rule =
-        CalibrateBounds(*f.state, members, input.device.multiprocessors);
+    const BoundRule rule = CalibrateBounds(*f.state, f.models, members,
+                                           input.device.multiprocessors);
     result.table.sub_tables.push_back(BuildSubTable(
         input.spec->Of(f.state->name), *f.state, f.models, members, rule));
     std::vector<size_t> rivals;
