@@ -71,11 +71,6 @@ struct ProfileInput {
   std::vector<Sample> earlier_samples;
   // Problems that refining may measure. Empty: the spec's.
   std::vector<WeightedProblem> representative_problems;
-  // The serving table of the same kernel; nullptr: none. Its configurations are
-  // preferred when the portfolio is chosen. Its models stay where they explain
-  // the samples about as well as new ones (fit/models/incumbent_model.h); not
-  // in a top-up, whose few samples are there to move them.
-  const Table* incumbent = nullptr;
   ProfileOptions options;
 };
 

@@ -206,7 +206,7 @@ TEST(LaunchFileTest, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(FaultOf("\"buffer\": \"a\"", "\"buffer\": \"m\""),
               HasSubstr("'m' is no buffer"));
   EXPECT_THAT(FaultOf("\"bfloat16\"", "\"float8\""), HasSubstr("'float8'"));
-  EXPECT_THAT(FaultOf("\"ceil_div\"", "\"floor_div\""),
+  EXPECT_THAT(FaultOf("\"ceil_div\"", "\"cube_root\""),
               HasSubstr("unknown operation"));
   EXPECT_THAT(FaultOf("\"value\": \"m\"", "\"value\": \"x\""),
               HasSubstr("no dimension"));

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "fit/models/incumbent_model.h"
 
 namespace wavetune {
 namespace {
@@ -60,22 +59,14 @@ FitNote NoteOnBounds(const std::string& prefix, const BoundRule& rule) {
   if (rule.scores > 0) {
     return {absl::StrFormat(
         "%serror bounds are calibrated on %d held-out predictions: %.2f times "
-        "a segment's residual, or a factor of its own where it has enough",
+        "a segment's uncertainty",
         prefix, rule.scores, rule.factor)};
   }
   return {absl::StrFormat(
-              "%serror bounds are %.2f times a segment's residual, at least "
-              "%.0f %%: too few representative problems were measured to "
-              "calibrate them",
-              prefix, rule.factor, rule.factor * rule.least_scale * 100),
+              "%serror bounds are %.2f times a segment's uncertainty: too few "
+              "representative problems were measured to calibrate them",
+              prefix, rule.factor),
           kUncalibratedBounds};
-}
-
-int IncumbentModels(const std::vector<CandidateModel>& models,
-                    const std::vector<size_t>& members) {
-  return static_cast<int>(
-      std::count_if(members.begin(), members.end(),
-                    [&](size_t i) { return models[i].of_incumbent; }));
 }
 
 FitNote NoteOnEarlier(const ProfileState& state) {
@@ -163,13 +154,6 @@ std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
                     " candidates with enough samples and ",
                     specialisation.candidates.size(), " that compiled")}};
   notes.push_back(NoteOnBounds(prefix, rule));
-  const int kept = IncumbentModels(models, members);
-  if (kept > 0) {
-    notes.push_back({absl::StrFormat(
-        "%s%d models of the serving table stay: they explain these samples "
-        "within %.0f %% as well as new ones would",
-        prefix, kept, kIncumbentErrorMargin * 100)});
-  }
   const int pooled = SegmentsWithoutSamples(models, members);
   if (pooled > 0) {
     notes.push_back(

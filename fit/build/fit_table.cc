@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "fit/build/fit_notes.h"
 #include "fit/build/layer_choices.h"
+#include "fit/build/misfit_notes.h"
 #include "fit/build/sub_table_builder.h"
 #include "fit/models/candidate_model.h"
 #include "fit/models/decision_models.h"
@@ -108,8 +109,8 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
   for (const Fitted& f : all) {
     const std::vector<size_t> members =
         SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
-    const BoundRule rule =
-        CalibrateBounds(*f.state, members, input.device.multiprocessors);
+    const BoundRule rule = CalibrateBounds(*f.state, f.models, members,
+                                           input.device.multiprocessors);
     result.table.sub_tables.push_back(BuildSubTable(
         input.spec->Of(f.state->name), *f.state, f.models, members, rule));
     std::vector<size_t> rivals;
@@ -224,6 +225,11 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
                                   " candidates: ", fits.message())});
   }
   AddLayers(input, all, result, on_table);
+  for (const Fitted& f : all) {
+    for (FitNote& note : NotesOnMisfit(input, *f.state, f.models, f.eligible)) {
+      on_table.push_back(std::move(note));
+    }
+  }
   notes.insert(notes.end(), on_table.begin(), on_table.end());
   for (const FitNote& note : notes) result.report.notes.push_back(note.text);
   result.report.warnings = Warnings(std::move(notes));

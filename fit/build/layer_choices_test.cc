@@ -160,7 +160,8 @@ TEST(LayersOfLargeTablesTest, GiveWayToThePayloadsLimit) {
   KernelSpec spec = testing::CausalAttentionSpec();
   spec.wave_form = WaveForm::kOverlap;
   spec.representative_problems.clear();
-  for (const char* const name : {"a", "b", "c", "d", "e"}) {
+  for (const char* const name :
+       {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}) {
     spec.specialisations.push_back(spec.specialisations[0]);
     spec.specialisations.back().name = name;
     spec.specialisations.back().defines["CAUSAL"] = name;

@@ -120,10 +120,6 @@ class Builder {
     }
     const double limit =
         *std::min_element(cost.begin(), cost.end()) * (1 + kMicroTie);
-    for (size_t i = 0; i < group.size(); ++i) {
-      const bool incumbent = state_.candidates[members_[group[i]]].incumbent;
-      if (incumbent && cost[i] <= limit) return group[i];
-    }
     size_t first = 0;
     while (!(cost[first] <= limit)) ++first;
     return group[first];
@@ -158,9 +154,9 @@ class Builder {
     for (size_t r = 0; r < out.models.size(); ++r) {
       for (size_t w = 0; w < out.models[r].segments.size(); ++w) {
         WaveSegment& segment = out.models[r].segments[w];
-        const SegmentQuality& quality = model.quality[r][w];
-        segment.relative_bound = RelativeBound(rule_, r, w, quality);
-        segment.extrapolated_bound = ExtrapolatedBound(rule_, r, w, quality);
+        const Uncertainty& uncertainty = model.uncertainty[r][w];
+        segment.relative_bound = RelativeBound(rule_, uncertainty);
+        segment.extrapolated_bound = ExtrapolatedBound(rule_, uncertainty);
         segment.micro = micro[r][w];
       }
     }

@@ -22,7 +22,7 @@ struct KernelSpec;
 // Members with one macro configuration, equally many tiles per wave and one set
 // of predicates share a group. The micro table has, for each row regime, wave
 // regime and loop anchor, the member that is fastest over four grids of the
-// wave regime; among those within kMicroTie an incumbent, else the lowest
+// wave regime; among those within kMicroTie the one of the lowest
 // index. The group has the coefficients of the member that has most of its
 // cells. Sharing them costs no quality (docs/decisions/0001).
 //

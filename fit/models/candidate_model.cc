@@ -270,12 +270,6 @@ CandidateModel FitCandidate(const SubTable& axes, int64_t tiles_per_wave,
   return model;
 }
 
-void SetQuality(const SubTable& axes,
-                absl::Span<const Observation> observations,
-                CandidateModel& model) {
-  JudgeAll(axes, PlaceAll(axes, model.tiles_per_wave, observations), model);
-}
-
 SegmentPlace PlaceAt(const SubTable& axes, int64_t tiles_per_wave,
                      const Coordinates& at) {
   return {static_cast<size_t>(RowRegimeIndex(axes, at.rows, at.row_fill)),
@@ -289,11 +283,11 @@ const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
   return model.models[place.row_regime].segments[place.wave_regime];
 }
 
-const SegmentQuality& QualityAt(const SubTable& axes,
-                                const CandidateModel& model,
-                                const Coordinates& at) {
+const Uncertainty& UncertaintyAt(const SubTable& axes,
+                                 const CandidateModel& model,
+                                 const Coordinates& at) {
   const SegmentPlace place = PlaceAt(axes, model.tiles_per_wave, at);
-  return model.quality[place.row_regime][place.wave_regime];
+  return model.uncertainty[place.row_regime][place.wave_regime];
 }
 
 double PredictUs(const SubTable& axes, const CandidateModel& model,

@@ -30,15 +30,22 @@ struct SegmentQuality {
                              // where there are any, else of all used.
 };
 
+// How sure a segment's predictions are (fit/models/uncertainty.h). Standard
+// deviations, relative to the prediction.
+struct Uncertainty {
+  double scatter = 0;  // Of measurements about what the segment should say.
+  double bias = 0;     // Of what it says about what it should.
+};
+
 struct CandidateModel {
   int64_t tiles_per_wave = 1;
   int observations = 0;
-  // The coefficients are the serving table's (fit/models/incumbent_model.h).
-  bool of_incumbent = false;
   // [row regime]; segments [wave regime]. The micro tables and bounds are left
-  // for SubTableBuilder, the rank margins for SetRankMargins.
+  // for SubTableBuilder, the rank margins for SetUncertainty.
   std::vector<GroupModel> models;
   std::vector<std::vector<SegmentQuality>> quality;
+  // The same, once SetUncertainty has set it.
+  std::vector<std::vector<Uncertainty>> uncertainty;
 };
 
 // Returns the model of a candidate.
@@ -61,12 +68,6 @@ struct CandidateModel {
 CandidateModel FitCandidate(const SubTable& axes, int64_t tiles_per_wave,
                             int64_t multiprocessors,
                             absl::Span<const Observation> observations);
-
-// Sets `model.quality` to how well its segments predict the observations.
-// Cannot fail.
-void SetQuality(const SubTable& axes,
-                absl::Span<const Observation> observations,
-                CandidateModel& model);
 
 // Returns the predicted latency in microseconds, > 0 and finite. Cannot fail.
 double PredictUs(const SubTable& axes, const CandidateModel& model,
@@ -95,17 +96,17 @@ struct WeightedError {
 
 // Returns the error of predicting `observations`, both as launches take under
 // `load`. Shapes: latencies of short launches; axes and model as for
-// SetQuality. Cannot fail.
+// FitCandidate. Cannot fail.
 WeightedError ErrorOf(const SubTable& axes, const CandidateModel& model,
                       absl::Span<const Observation> observations,
                       const PowerLimitSlowdown& load = {});
 
-// Returns the segment that predicts `at`, and its quality. Cannot fail.
+// Return the segment that predicts `at`, and its uncertainty. Cannot fail.
 const WaveSegment& SegmentAt(const SubTable& axes, const CandidateModel& model,
                              const Coordinates& at);
-const SegmentQuality& QualityAt(const SubTable& axes,
-                                const CandidateModel& model,
-                                const Coordinates& at);
+const Uncertainty& UncertaintyAt(const SubTable& axes,
+                                 const CandidateModel& model,
+                                 const Coordinates& at);
 
 }  // namespace wavetune
 

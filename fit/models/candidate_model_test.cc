@@ -8,6 +8,13 @@
 namespace wavetune {
 namespace {
 
+const SegmentQuality& QualityAt(const SubTable& axes,
+                                const CandidateModel& model,
+                                const Coordinates& at) {
+  const SegmentPlace place = PlaceAt(axes, model.tiles_per_wave, at);
+  return model.quality[place.row_regime][place.wave_regime];
+}
+
 constexpr int64_t kTilesPerWave = 264;
 constexpr int64_t kMultiprocessors = 132;
 

@@ -3,7 +3,7 @@
 #include "fit/models/eligibility.h"
 #include "fit/models/importance.h"
 #include "fit/models/latency_matrix.h"
-#include "fit/models/rank_margins.h"
+#include "fit/models/uncertainty.h"
 
 namespace wavetune {
 
@@ -12,7 +12,7 @@ std::vector<CandidateModel> FitDecisionModels(
   SetImportance(input, specialisation);
   std::vector<CandidateModel> models = FitCandidates(
       specialisation, input.device.multiprocessors, kFewestObservations);
-  SetRankMargins(specialisation, models);
+  SetUncertainty(specialisation, models);
   return models;
 }
 

@@ -13,11 +13,11 @@
 namespace wavetune {
 
 // Returns one model per candidate, as a table would have them: fitted by how
-// important each measurement is (fit/models/importance.h), with rank margins
-// (fit/models/rank_margins.h); without rows where a candidate has too few
-// observations. Sets the importance of the observations, which must be as
-// MakeProfileState left them. Cannot fail. Cost: three fits of every candidate
-// and what SetImportance predicts; as a sum one fit.
+// important each measurement is (fit/models/importance.h), with their
+// uncertainty (fit/models/uncertainty.h); without rows where a candidate has
+// too few observations. Sets the importance of the observations, which must be
+// as MakeProfileState left them. Cannot fail. Cost: three fits of every
+// candidate and what SetImportance predicts; as a sum one fit.
 //
 // What refinement measures next is planned with them, too: without importance
 // and margins it looked after leaders that the table would not choose.

@@ -1,19 +1,15 @@
 // Error bounds: how far a measured latency may lie from a prediction.
 //
-// A bound is factor * scale, where the scale of a segment is its own mean
-// residual (at least 4 %, larger for few observations). The factor comes from
+// A bound is factor * sigma (fit/models/uncertainty.h). The factor comes from
 // predictions of representative problems by models that did not see them
 // (split-conformal, over folds) where refinement has measured enough of them;
-// else it is fixed. Row and wave regimes with enough of them have factors of
-// their own, since one factor is wrong for single rows and for square grids
-// (docs/decisions/0008).
+// else it is fixed (docs/decisions/0033).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ERROR_BOUNDS_H_
 #define WAVETUNE_FIT_MODELS_ERROR_BOUNDS_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "fit/models/candidate_model.h"
@@ -22,36 +18,27 @@
 namespace wavetune {
 
 struct BoundRule {
-  double factor = 2.5;  // Where a segment has none of its own.
-  double least_scale = 0.032;
-  double most = 0.25;
-  int scores = 0;  // Held-out predictions behind the factors; 0: fixed.
-  // [row regime][wave regime]; 0: `factor`. Empty where fixed.
-  std::vector<std::vector<double>> own_factors;
+  double factor = 2.2;  // Sigmas.
+  int scores = 0;       // Held-out predictions behind the factor; 0: fixed.
 };
 
 // Returns the rule for the portfolio `members` of a specialisation: the 93 %
-// quantile of held-out |measured / predicted - 1| / scale, limited to [1.5, 3],
-// from 20 held-out predictions on, and for a segment of its own from 14 on.
-// Where all observations are suspect the fixed rule is half as wide again.
-// Cannot fail.
+// quantile of held-out |measured / predicted - 1| / sigma, from 20 held-out
+// predictions on. Where all observations are suspect the fixed factor is half
+// as large again.
+//
+// Shapes: models as SetUncertainty leaves them, one per candidate. Cannot fail.
 // Source: Vovk et al., Algorithmic Learning in a Random World (conformal
 // prediction). Deviation: folds instead of one split, as samples are few.
 BoundRule CalibrateBounds(const SpecialisationState& specialisation,
+                          const std::vector<CandidateModel>& models,
                           const std::vector<size_t>& members,
                           int64_t multiprocessors);
 
-// Returns the half-width of the bound of segment (row regime, wave regime),
-// relative to the prediction; the rule's largest where nothing was measured in
-// the segment. Cannot fail.
-double RelativeBound(const BoundRule& rule, size_t row, size_t wave,
-                     const SegmentQuality& quality);
-
-// Returns the half-width outside of the measured range: twice as wide, since
-// predictions are biased there, not only noisier (docs/decisions/0008). At most
-// 1.5 times the rule's largest.
-double ExtrapolatedBound(const BoundRule& rule, size_t row, size_t wave,
-                         const SegmentQuality& quality);
+// Return the half-width of a segment's bound, relative to the prediction,
+// inside and outside of its measured range. Cannot fail.
+double RelativeBound(const BoundRule& rule, const Uncertainty& uncertainty);
+double ExtrapolatedBound(const BoundRule& rule, const Uncertainty& uncertainty);
 
 }  // namespace wavetune
 

@@ -2,42 +2,65 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "fit/models/decision_models.h"
+#include "fit/testing/synthetic_device.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/testing/kernels.h"
+
 namespace wavetune {
 namespace {
 
-TEST(ErrorBoundsTest, FixedRuleIsWiderWhereTheFitIsWorseOrThinner) {
-  const BoundRule rule;
-  const double good =
-      RelativeBound(rule, 0, 0, {.own = 20, .mean_residual = 0.01});
-  const double bad =
-      RelativeBound(rule, 0, 0, {.own = 20, .mean_residual = 0.06});
-  const double thin =
-      RelativeBound(rule, 0, 0, {.own = 3, .mean_residual = 0.06});
-  EXPECT_DOUBLE_EQ(good, 0.08);
-  EXPECT_GT(bad, good);
-  EXPECT_GT(thin, bad);
-  EXPECT_LE(thin, rule.most);
+TEST(ErrorBoundsTest, AreAFactorTimesTheUncertainty) {
+  const BoundRule rule{.factor = 1.5};
+  const Uncertainty good{.scatter = 0.03, .bias = 0.04};
+  const Uncertainty bad{.scatter = 0.06, .bias = 0.04};
+  EXPECT_DOUBLE_EQ(RelativeBound(rule, good), 0.075);
+  EXPECT_GT(RelativeBound(rule, bad), RelativeBound(rule, good));
 }
 
-TEST(ErrorBoundsTest, UnmeasuredSegmentsGetTheLargest) {
-  const BoundRule rule;
-  EXPECT_EQ(RelativeBound(rule, 0, 0, {}), rule.most);
-  EXPECT_GT(ExtrapolatedBound(rule, 0, 0, {}), rule.most);
+TEST(ErrorBoundsTest, AreWiderOutsideOfTheMeasuredRange) {
+  const Uncertainty sure{.scatter = 0.01, .bias = 0.01};
+  EXPECT_GT(ExtrapolatedBound({}, sure), 2 * RelativeBound({}, sure));
 }
 
-TEST(ErrorBoundsTest, SegmentsWithAFactorOfTheirOwnUseIt) {
-  BoundRule rule;
-  rule.own_factors = {{0, 1.5}};
-  const SegmentQuality quality{.own = 20, .mean_residual = 0.05};
-  EXPECT_LT(RelativeBound(rule, 0, 1, quality),
-            RelativeBound(rule, 0, 0, quality));
+// A GEMM of which `count` representative problems were measured.
+BoundRule RuleAfter(int64_t count) {
+  const testing::SyntheticDevice device(testing::GemmSpec(), {.noise = 0.02});
+  ProfileInput input = device.Input();
+  for (int64_t i = 0; i < 12; ++i) {
+    const Problem problem{{64 * (i + 1), 2048, 1024}, {}, {}};
+    input.representative_problems.push_back({.problem = problem});
+    for (const Candidate& candidate : input.candidates[0]) {
+      const Problem other{{64 * (i + 1), 2048, 960}, {}, {}};
+      input.samples.push_back(device.Measure(
+          {candidate.configuration, i < count ? problem : other}));
+    }
+  }
+  ProfileState state = MakeProfileState(input).value();
+  SpecialisationState& only = state.specialisations[0];
+  const std::vector<CandidateModel> models = FitDecisionModels(input, only);
+  std::vector<size_t> members;
+  for (size_t i = 0; i < std::min<size_t>(models.size(), 8); ++i) {
+    members.push_back(i);
+  }
+  return CalibrateBounds(only, models, members, input.device.multiprocessors);
 }
 
-TEST(ErrorBoundsTest, WithoutTrustedObservationsTheRuleIsWider) {
-  SpecialisationState state;
-  state.candidates.resize(1);
-  state.candidates[0].observations.push_back({.latency_us = 1, .weight = 0.1});
-  EXPECT_GT(CalibrateBounds(state, {0}, 132).factor, BoundRule().factor);
+TEST(ErrorBoundsTest, AreCalibratedWhereRepresentativeProblemsWereMeasured) {
+  const BoundRule calibrated = RuleAfter(12);
+  EXPECT_EQ(calibrated.scores, 8 * 12);
+  EXPECT_GT(calibrated.factor, 0);
+  EXPECT_LT(calibrated.factor, 10);
+}
+
+TEST(ErrorBoundsTest, AreFixedWhereTooFewWereMeasured) {
+  const BoundRule fixed = RuleAfter(1);
+  EXPECT_EQ(fixed.scores, 0);
+  EXPECT_EQ(fixed.factor, BoundRule().factor);
 }
 
 }  // namespace

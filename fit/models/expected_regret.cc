@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <limits>
 
+#include "fit/models/uncertainty.h"
+
 namespace wavetune {
 namespace {
 
-constexpr double kMeasuredSpread = 0.01;  // Of a robust estimate of a launch.
-// Anchors flatter: predictions of problems that nobody fitted were off by twice
-// the residual of the fit, and by 4 % or more (H200 traces, 2026-11).
-constexpr double kLeastSpread = 0.05;
-constexpr double kResidualToSpread = 2;
+constexpr double kMeasuredSigma = 0.006;  // Of a robust estimate of a launch.
+constexpr double kSpreadOfSigma = 2;
 
 const Observation* FindObservation(const CandidateState& candidate,
                                    const Problem& problem) {
@@ -32,13 +31,13 @@ Belief BeliefAt(const SpecialisationState& specialisation,
   const Observation* const seen = FindObservation(
       candidate, specialisation.representatives[representative]);
   if (seen != nullptr && seen->weight == 1) {
-    return {seen->latency_us, kMeasuredSpread, true};
+    return {seen->latency_us, kMeasuredSigma * kSpreadOfSigma, true};
   }
   const Coordinates& at = candidate.at[representative];
-  const SegmentQuality& quality = QualityAt(specialisation.axes, model, at);
+  const Uncertainty& uncertainty =
+      UncertaintyAt(specialisation.axes, model, at);
   return {PredictUs(specialisation.axes, model, at),
-          std::max(kLeastSpread, kResidualToSpread * quality.mean_residual),
-          seen != nullptr};
+          Sigma(uncertainty) * kSpreadOfSigma, seen != nullptr};
 }
 
 double ExpectedRegret(const Belief& chosen, const Belief& other) {

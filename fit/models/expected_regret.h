@@ -20,9 +20,9 @@ struct Belief {
   bool measured = false;
 };
 
-// Returns the measured latency with a spread of 1 %, where there is one. Else
-// returns the prediction; its spread is twice the mean residual of its segment,
-// at least 5 %. Cannot fail; the candidate must have a model.
+// Returns the measured latency, with the noise of a measurement, where there is
+// one, else the prediction. A spread is two sigmas (fit/models/uncertainty.h).
+// Cannot fail; the candidate must have a model.
 Belief BeliefAt(const SpecialisationState& specialisation,
                 const CandidateState& candidate, const CandidateModel& model,
                 size_t representative);

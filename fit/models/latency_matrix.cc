@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <limits>
-#include <utility>
-
-#include "fit/models/incumbent_model.h"
 
 namespace wavetune {
 
@@ -17,9 +14,6 @@ std::vector<CandidateModel> FitCandidates(
     if (static_cast<int>(c.observations.size()) < fewest) continue;
     models[i] = FitCandidate(specialisation.axes, c.candidate->tiles_per_wave,
                              multiprocessors, c.observations);
-    if (c.incumbent_model == nullptr) continue;
-    models[i] = PreferIncumbent(specialisation.axes, *c.incumbent_model,
-                                c.observations, std::move(models[i]));
   }
   return models;
 }

@@ -20,14 +20,13 @@ using LatencyMatrix = std::vector<std::vector<double>>;
 inline constexpr double kMicroTie = 0.015;
 
 // Fits every candidate of a specialisation with at least `fewest` observations;
-// the others get a model without rows. Models of the serving table stay where
-// they do as well (fit/models/incumbent_model.h). Cannot fail.
+// the others get a model without rows. Cannot fail.
 std::vector<CandidateModel> FitCandidates(
     const SpecialisationState& specialisation, int64_t multiprocessors,
     int fewest);
 
 // Returns the predictions of the models; with rank margins on top where
-// SetRankMargins (fit/models/rank_margins.h) has given them any. Cannot
+// SetUncertainty (fit/models/uncertainty.h) has given them any. Cannot
 // fail.
 LatencyMatrix PredictMatrix(const SpecialisationState& specialisation,
                             const std::vector<CandidateModel>& models);

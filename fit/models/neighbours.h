@@ -19,12 +19,6 @@ namespace wavetune {
 // Neighbours of each representative problem.
 inline constexpr uint32_t kNeighbours = 8;
 
-// Returns the index of the first neighbour of representative problem `index` of
-// `count` in what WithNeighbours returns; the others follow it.
-constexpr size_t FirstNeighbour(size_t count, size_t index) {
-  return count + index * kNeighbours;
-}
-
 // Returns the specialisation with eight neighbours added to the representatives
 // of each representative problem. A neighbour's extents are half to double in
 // each dimension that varies among the representative problems, as divisible by

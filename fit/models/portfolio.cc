@@ -13,11 +13,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRegretCap = 1;
 constexpr double kLeastGain = 1e-12;
-// Mean regret that staying with an incumbent may cost, at each pick. Two of
-// three profiles of gemm_bf16 on an H200 chose alike within 2 % for 88-95 % of
-// 94 problems with it, for 75-88 % with 0.001, for 73-81 % without incumbents;
-// the geometric mean of the choices did not differ (docs/decisions/0010).
-constexpr double kIncumbentMargin = 0.004;
 constexpr size_t kNone = SIZE_MAX;
 
 class Selection {
@@ -71,16 +66,11 @@ class Selection {
       if (eligible_[i]) fastest = std::min(fastest, latencies[i][p]);
     }
     std::vector<size_t> winner(candidates_.size(), kNone);
-    for (const bool incumbent : {true, false}) {
-      for (size_t i = 0; i < candidates_.size(); ++i) {
-        const auto macro = static_cast<size_t>(candidates_[i].macro_class);
-        if (!eligible_[i] || winner[macro] != kNone ||
-            (incumbent && !candidates_[i].incumbent)) {
-          continue;
-        }
-        if (latencies[i][p] <= fastest_[macro] * (1 + kMicroTie)) {
-          winner[macro] = i;
-        }
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      const auto macro = static_cast<size_t>(candidates_[i].macro_class);
+      if (!eligible_[i] || winner[macro] != kNone) continue;
+      if (latencies[i][p] <= fastest_[macro] * (1 + kMicroTie)) {
+        winner[macro] = i;
       }
     }
     return winner;
@@ -106,9 +96,7 @@ class Selection {
       before += specialisation_.weights[p] * current_[p];
     }
     size_t best = kNone;
-    size_t incumbent = kNone;
     double best_cost = kInfinity;
-    double incumbent_cost = kInfinity;
     for (size_t i = 0; i < candidates_.size(); ++i) {
       if (!eligible_[i] || IsChosen(i)) continue;
       const double cost = CostWith(i);
@@ -116,17 +104,11 @@ class Selection {
         best_cost = cost;
         best = i;
       }
-      if (candidates_[i].incumbent && cost < incumbent_cost) {
-        incumbent_cost = cost;
-        incumbent = i;
-      }
     }
     const bool gains = best_cost < before - kLeastGain;
     // The first is taken even where every regret is at its cap.
     if (best == kNone || (!gains && !chosen_.empty())) return kNone;
-    const bool stay = incumbent_cost <= best_cost + kIncumbentMargin &&
-                      incumbent_cost < before - kLeastGain;
-    return stay ? incumbent : best;
+    return best;
   }
 
   void Take(size_t i) {

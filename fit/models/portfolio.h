@@ -19,11 +19,10 @@ size_t PortfolioSize(const ProfileInput& input);
 // Returns the indices of at most `size` of the `eligible` candidates in the
 // order in which they were chosen, most useful first. Each lowers the weighted
 // mean of the regret (capped at 100 %) over the representative problems most.
-// An incumbent is taken instead where it lowers the mean regret as far, within
-// 0.4 %. Ends early where nothing is gained.
+// Ends early where nothing is gained.
 //
-// Among candidates of one macro configuration an incumbent, else the lowest
-// index, within kMicroTie takes the best prediction and the others pay the
+// Among candidates of one macro configuration the lowest index within kMicroTie
+// takes the best prediction and the others pay the
 // margin.
 //
 // Where a candidate legal for every problem is eligible the portfolio has one,

@@ -46,21 +46,10 @@ TEST(PortfolioTest, NeverTakesWhatIsNotEligible) {
   EXPECT_TRUE(f.Select(4).empty());
 }
 
-TEST(PortfolioTest, StaysWithAnIncumbentThatIsAsGood) {
-  Fixture f({{10, 10}, {10.005, 10.005}, {10.5, 10.5}});
-  f.state.candidates[1].incumbent = true;
-  EXPECT_EQ(f.Select(1), (std::vector<size_t>{1}));
-  f.state.candidates[1].incumbent = false;
-  f.state.candidates[2].incumbent = true;
-  EXPECT_EQ(f.Select(1), (std::vector<size_t>{0}));
-}
-
 TEST(PortfolioTest, VariantsOfOneMacroConfigurationTieWithinTheMargin) {
   Fixture f({{10.1, 10}, {10, 10.1}});
   f.state.candidates[1].macro_class = 0;
   EXPECT_EQ(f.Select(4), (std::vector<size_t>{0}));
-  f.state.candidates[1].incumbent = true;
-  EXPECT_EQ(f.Select(4), (std::vector<size_t>{1}));
 }
 
 TEST(PortfolioTest, AlwaysHoldsACandidateThatIsLegalForEveryProblem) {

@@ -89,39 +89,20 @@ class Search {
   std::array<std::optional<double>, kFactorSteps> errors_;
 };
 
-// The step of a serving table's slowdown; kFactorSteps: none of ours.
-size_t StepOf(const PowerLimitSlowdown& load) {
-  for (size_t step = 0; step < kFactorSteps; ++step) {
-    const double slowdown = kSlowdownStep * static_cast<double>(step);
-    if (load.slowdown == slowdown && (step == 0 || load.from_us == kLongUs)) {
-      return step;
-    }
-  }
-  return kFactorSteps;
-}
-
 }  // namespace
 
 PowerLimitSlowdown FitPowerLimitSlowdown(
-    const SpecialisationState& specialisation, int64_t multiprocessors,
-    const PowerLimitSlowdown* serving) {
+    const SpecialisationState& specialisation, int64_t multiprocessors) {
   if (specialisation.axes.form != WaveForm::kOverlap) return {};
   const std::vector<Asked> asked = CandidatesWithLongSamples(specialisation);
   int long_ones = 0;
   for (const Asked& a : asked) long_ones += a.long_ones;
-  const size_t served = serving == nullptr ? kFactorSteps : StepOf(*serving);
-  if (long_ones < kFewestLong) {
-    return served < kFactorSteps ? *serving : PowerLimitSlowdown{};
-  }
+  if (long_ones < kFewestLong) return {};
   Search search(specialisation.axes, multiprocessors, asked);
   size_t step = search.Best();
   // The walk may have ended before it came there. To ask for a gain of 1 or 2 %
   // lets a plan waver between both: replays of gemm_bf16 chose 0.1 % worse.
   if (search.ErrorAt(step) >= search.ErrorAt(0)) step = 0;
-  if (served < kFactorSteps &&
-      search.ErrorAt(served) <= search.ErrorAt(step) * (1 + kSlowdownTie)) {
-    step = served;
-  }
   if (step == 0) return {};
   return {kLongUs, kSlowdownStep * static_cast<double>(step)};
 }

@@ -19,20 +19,15 @@ inline constexpr double kLongUs = 250;
 // (docs/decisions/0011).
 inline constexpr double kSlowdownStep = 0.0625;
 
-// The serving table's slowdown stays where it explains the samples nearly as
-// well: models are comparable only where it is the same.
-inline constexpr double kSlowdownTie = 0.05;
-
 // Returns the slowdown with which the wave models explain the samples best: the
 // least mean of RobustErrorOf over the 64 candidates with the most long
 // samples. Returns none where it gains nothing and for WaveForm::kSum. Returns
-// that of `serving`, or none, where fewer than 64 samples are long.
+// none where fewer than 64 samples are long.
 //
-// Shapes: observations as measured, axes set; `serving` is nullptr where
-// nothing serves. Cannot fail. Cost: four to nine fits of those candidates.
+// Shapes: observations as measured, axes set. Cannot fail. Cost: four to nine
+// fits of those candidates.
 PowerLimitSlowdown FitPowerLimitSlowdown(
-    const SpecialisationState& specialisation, int64_t multiprocessors,
-    const PowerLimitSlowdown* serving);
+    const SpecialisationState& specialisation, int64_t multiprocessors);
 
 }  // namespace wavetune
 

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "fit/models/anchor_plan.h"
-#include "fit/models/incumbent_model.h"
 #include "fit/models/power_limit_fit.h"
 #include "fit/models/row_regimes.h"
 #include "model/kernel/kernel_space.h"
@@ -216,49 +215,16 @@ void SetMacroClasses(const KernelSpec& spec,
   }
 }
 
-const SubTable* IncumbentOf(const ProfileInput& input,
-                            const SpecialisationState& specialisation) {
-  if (input.incumbent == nullptr) return nullptr;
-  for (const SubTable& sub_table : input.incumbent->sub_tables) {
-    if (sub_table.specialisation == specialisation.name) return &sub_table;
-  }
-  return nullptr;
-}
-
-bool HasAxesOf(const SubTable& a, const SubTable& b) {
-  return a.form == b.form && a.power_limit == b.power_limit &&
-         a.row_regimes == b.row_regimes && a.max_waves == b.max_waves;
-}
-
 // Needs the other axes; from here on observations are at one clock.
 void SetSustainedLoad(const ProfileInput& input,
                       SpecialisationState& specialisation) {
-  const SubTable* const serving = IncumbentOf(input, specialisation);
-  const PowerLimitSlowdown load = FitPowerLimitSlowdown(
-      specialisation, input.device.multiprocessors,
-      serving == nullptr ? nullptr : &serving->power_limit);
+  const PowerLimitSlowdown load =
+      FitPowerLimitSlowdown(specialisation, input.device.multiprocessors);
   specialisation.axes.power_limit = load;
   for (CandidateState& c : specialisation.candidates) {
     for (Observation& o : c.observations) {
       o.latency_us = ShortUs(load, o.latency_us);
     }
-  }
-}
-
-// Needs the axes.
-void SetIncumbents(const ProfileInput& input,
-                   SpecialisationState& specialisation) {
-  const SubTable* const serving = IncumbentOf(input, specialisation);
-  if (serving == nullptr) return;
-  const bool refines = input.options.refinement_samples > 0;
-  const bool keep = !refines && HasAxesOf(*serving, specialisation.axes);
-  for (const TableCandidate& member : serving->portfolio) {
-    CandidateState* const c =
-        FindCandidate(specialisation, member.configuration);
-    if (c == nullptr) continue;
-    c->incumbent = true;
-    if (keep)
-      c->incumbent_model = GroupFittedTo(*serving, member.configuration);
   }
 }
 
@@ -399,7 +365,6 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
     MarkRepresentatives(s);
     SetAxes(s);
     SetSustainedLoad(input, s);
-    SetIncumbents(input, s);
   }
   return state;
 }

@@ -41,9 +41,6 @@ struct CandidateState {
   std::vector<bool> legal;      // For each representative problem.
   int macro_class = 0;          // Equal for equal macro parameters.
   bool universal = false;       // Legal for every problem.
-  bool incumbent = false;       // In the serving table's portfolio.
-  // The serving table's model of it, if that is to be preferred.
-  const MacroGroup* incumbent_model = nullptr;
 };
 
 // One specialisation.

@@ -20,8 +20,6 @@ namespace {
 // Long enough to keep an agent busy, short enough to notice a cancellation.
 constexpr size_t kBatch = 128;
 constexpr size_t kRefinementBatch = 48;
-// Kept for verification: three configurations at twelve points.
-constexpr int64_t kVerificationSamples = 36;
 // Fewest survivors of screening, whatever the budget.
 constexpr size_t kLeastSurvivors = 8;
 
@@ -73,11 +71,11 @@ class Planner {
     const int64_t refined = IsRefinement()
                                 ? CountRepresentative()
                                 : Used() - CountMeasured(screening, sampling);
-    const RefinementRoom room{
-        .leaders = RefinementBudget(input_, state_) - refined,
-        .challenges = Budget() - Used() - kVerificationSamples};
+    const int64_t room = RefinementBudget(input_, state_) - refined;
     step.items =
-        RefinementItems(input_, state_, failed_, room, kRefinementBatch);
+        RefinementItems(input_, state_, failed_,
+                        static_cast<size_t>(std::clamp<int64_t>(
+                            room, 0, static_cast<int64_t>(kRefinementBatch))));
     step.phase =
         step.items.empty() ? ProfilePhase::kDone : ProfilePhase::kRefining;
     step.samples_planned = Used() + static_cast<int64_t>(step.items.size());

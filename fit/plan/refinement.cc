@@ -11,7 +11,6 @@
 #include "fit/models/neighbours.h"
 #include "fit/models/portfolio.h"
 #include "fit/models/profile_state.h"
-#include "fit/plan/challenges.h"
 #include "model/kernel/measure_item.h"
 
 namespace wavetune {
@@ -44,11 +43,9 @@ class Refiner {
         failed_(failed),
         models_(FitDecisionModels(input, state_)),
         latencies_(PredictMatrix(wider_, models_)),
-        portfolio_size_(PortfolioSize(input)),
-        best_first_(
-            SelectPortfolio(wider_, latencies_, EligibleCandidates(state_),
-                            std::max(kLeastShortlist, portfolio_size_))),
-        shortlist_(Sorted(best_first_)) {}
+        shortlist_(Sorted(SelectPortfolio(
+            wider_, latencies_, EligibleCandidates(state_),
+            std::max(kLeastShortlist, PortfolioSize(input))))) {}
 
   // Over the problems that may be measured: the others cannot improve.
   bool BelowTarget(double target) const {
@@ -96,16 +93,6 @@ class Refiner {
     return items;
   }
 
-  // Among those that a table would choose from, but for its stand-in where no
-  // other is legal.
-  std::vector<MeasureItem> Challenges(size_t most) const {
-    if (state_.axes.form != WaveForm::kOverlap) return {};
-    std::vector<size_t> members = best_first_;
-    members.resize(std::min(members.size(), portfolio_size_));
-    return ChallengeItems(wider_, state_.representatives.size(), latencies_,
-                          Sorted(std::move(members)), failed_, most);
-  }
-
  private:
   std::vector<size_t> MissingLeaders(size_t p) const {
     const Problem& problem = state_.representatives[p];
@@ -145,8 +132,6 @@ class Refiner {
   const FailedProblems& failed_;
   std::vector<CandidateModel> models_;
   LatencyMatrix latencies_;  // [candidate][representative of wider_]
-  size_t portfolio_size_;
-  std::vector<size_t> best_first_;
   std::vector<size_t> shortlist_;
 };
 
@@ -165,17 +150,11 @@ int64_t RefinementBudget(const ProfileInput& input,
 
 std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
-    const FailedProblems& failed, const RefinementRoom& room, size_t most) {
-  if (!specialisation.representatives_given) return {};
-  if (room.leaders <= 0 && room.challenges <= 0) return {};
+    const FailedProblems& failed, size_t most) {
+  if (!specialisation.representatives_given || most == 0) return {};
   const Refiner refiner(input, specialisation, failed);
   if (refiner.BelowTarget(input.options.target_regret)) return {};
-  const auto at_most = [most](int64_t samples) {
-    return std::min(most, static_cast<size_t>(std::max<int64_t>(0, samples)));
-  };
-  std::vector<MeasureItem> items = refiner.Items(at_most(room.leaders));
-  if (!items.empty()) return items;
-  return refiner.Challenges(at_most(room.challenges));
+  return refiner.Items(most);
 }
 
 }  // namespace wavetune

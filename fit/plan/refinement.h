@@ -1,5 +1,4 @@
-// Refining: measures the leaders where the choice between them is uncertain,
-// and candidates that would win nearby without having been measured there.
+// Refining: measures the leaders where the choice between them is uncertain.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_PLAN_REFINEMENT_H_
@@ -18,18 +17,9 @@ namespace wavetune {
 // Pairs that could not be measured: sorted, per candidate of a specialisation.
 using FailedProblems = std::vector<std::vector<Problem>>;
 
-// Samples that refining may still take; none where not above 0. Challenges that
-// were measured count against the leaders' share, too.
-struct RefinementRoom {
-  int64_t leaders = 0;
-  int64_t challenges = 0;
-};
-
 // Returns the next pairs to measure, at most `most`, the leaders of one problem
-// one after the other. Where no leader is left, or their room is spent, it
-// returns challenges (fit/plan/challenges.h) if the form is an overlap. Empty
-// when the expected regret is below the target, nothing is left to be measured,
-// or there is no room.
+// one after the other. Empty when the expected regret is below the target or
+// nothing is left to be measured.
 //
 // Each representative problem has a shortlist of 64 candidates, or as many as
 // the table may have. The best twelve of these that compete within 20 % of the
@@ -45,9 +35,9 @@ struct RefinementRoom {
 // Source: arXiv 2604.10187 has no such step; docs/architecture.md.
 std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
-    const FailedProblems& failed, const RefinementRoom& room, size_t most);
+    const FailedProblems& failed, size_t most);
 
-// Returns an upper estimate of the samples that refining will take for leaders.
+// Returns an upper estimate of the samples that refining will take.
 int64_t RefinementBudget(const ProfileInput& input,
                          const SpecialisationState& specialisation);
 

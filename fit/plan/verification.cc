@@ -22,8 +22,9 @@
 namespace wavetune {
 namespace {
 
-constexpr double kNoise = 0.01;      // Of a geometric mean over some points.
-constexpr double kWorstLoss = 0.03;  // Of a single point.
+constexpr double kNoise = 0.01;       // Of a geometric mean over some points.
+constexpr double kLeastGain = 0.005;  // Of the same, that is worth a change.
+constexpr double kWorstLoss = 0.03;   // Of a single point.
 constexpr double kWorstSpreads = 3;
 
 std::unique_ptr<const CompiledTable> Compile(const Table& table) {
@@ -302,6 +303,9 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     verdict.reason =
         "refused: a point loses more than 3 % and three times its spread: " +
         figures;
+  } else if (!plan.incumbent_is_stale && tally.with_incumbent == tally.points &&
+             verdict.geomean_vs_incumbent < 1 + kLeastGain) {
+    verdict.reason = "less than 0.5 % is gained over the incumbent: " + figures;
   } else {
     verdict.promote = true;
     verdict.reason = "promoted: " + figures;

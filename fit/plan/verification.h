@@ -34,6 +34,9 @@ struct VerificationPlan {
   std::vector<Point> points;
   std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of
                                    // the points; to be measured interleaved.
+  // The serving table is of another environment or version of the kernel: a
+  // table that is as good replaces it.
+  bool incumbent_is_stale = false;
 };
 
 // Chooses at most `max_points` representative problems that no sample of the
@@ -54,6 +57,9 @@ struct Verdict {
 // What nothing was compared with is not claimed to be beaten. Promotes only if
 // the geometric mean against incumbent and default is no worse
 // (1 % is noise) and no point is worse by more than max(3 %, 3 * its spread).
+// An incumbent that is not stale and runs at every point stays unless the new
+// table is 0.5 % faster: a new choice costs serving processes a compilation
+// (docs/decisions/0035).
 // `measured` answers plan.items in order; missing measurements (latency <= 0)
 // and throttled ones leave their points out; too few points left refuse.
 // Cannot fail.

@@ -61,10 +61,29 @@ TEST_F(JudgeTest, PromotesWhatIsFaster) {
   EXPECT_EQ(verdict.worst_vs_incumbent, 1);
 }
 
-TEST_F(JudgeTest, PromotesWhatIsEqualUpToNoise) {
+TEST_F(JudgeTest, AnIncumbentThatIsAsGoodStays) {
+  AddPoint(99.6, 100, 120);
+  AddPoint(99.6, 100, 120);
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason, HasSubstr("less than 0.5 % is gained"));
+  AddPoint(98, 100, 120);
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+}
+
+TEST_F(JudgeTest, AStaleIncumbentGivesWayToWhatIsEqualUpToNoise) {
   AddPoint(100.5, 100, 100);
   AddPoint(100.5, 100, 100);
-  EXPECT_TRUE(Judge().promote);
+  EXPECT_FALSE(Judge().promote);
+  plan_.incumbent_is_stale = true;
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+}
+
+TEST_F(JudgeTest, AnIncumbentThatCannotRunSomewhereGivesWay) {
+  AddPoint(100, 100, 120);
+  AddPoint(100, 100, 100);
+  EXPECT_FALSE(Judge().promote);
+  plan_.points[1].has_incumbent = false;
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
 }
 
 TEST_F(JudgeTest, RefusesWhatIsSlowerOnTheWhole) {
@@ -159,6 +178,10 @@ class PlanVerificationTest : public ::testing::Test {
 };
 
 TEST_F(PlanVerificationTest, FallsBackToTheLeastMeasuredProblems) {
+  for (const WeightedProblem& asked : device_.spec().representative_problems) {
+    input_.samples.push_back(
+        device_.Measure({device_.spec().default_configuration, asked.problem}));
+  }
   const VerificationPlan plan = PlanVerification(input_, table_, nullptr);
   EXPECT_EQ(plan.points.size(), 3u);  // All that the kernel has.
   EXPECT_EQ(PlanVerification(input_, table_, nullptr, 2).points.size(), 2u);

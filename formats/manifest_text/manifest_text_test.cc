@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // A dense GEMM for replay, in texts.
-constexpr char kGemm[] = R"manifest(name: "gemm"
+constexpr char kGemmText[] = R"manifest(name: "gemm"
 dimensions: "m, n <= 65536, 8 <= k <= 65536"
 parameters: "BLOCK_M in {16, 32, 64} default 32, BLOCK_N in {32, 64} default 64"
 parameters: "BLOCK_K in {16..64 step 16} default 16"
@@ -39,26 +39,26 @@ representative_problems: "m in {1, 16..64 step 16}, n = k = 4096"
 representative_problems: "m = 8, n in {64, 128}, k = 64 weight 3"
 )manifest";
 
-KernelSpec SpecOf(absl::string_view text) {
+KernelSpec SpecOfText(absl::string_view text) {
   const absl::StatusOr<v1::KernelSpec> proto = ParseManifest(text);
   EXPECT_TRUE(proto.ok()) << proto.status();
   if (!proto.ok()) return {};
   return KernelSpecFromProto(*proto).value();
 }
 
-std::string FaultOf(absl::string_view text) {
+std::string ManifestFaultOf(absl::string_view text) {
   return std::string(ParseManifest(text).status().message());
 }
 
 // The manifest with one part replaced.
-std::string With(absl::string_view part, absl::string_view by) {
-  const std::string text = absl::StrReplaceAll(kGemm, {{part, by}});
-  EXPECT_NE(text, kGemm);
+std::string GemmTextWith(absl::string_view part, absl::string_view by) {
+  const std::string text = absl::StrReplaceAll(kGemmText, {{part, by}});
+  EXPECT_NE(text, kGemmText);
   return text;
 }
 
 TEST(ManifestTextTest, DeclaresDimensionsAndParameters) {
-  const KernelSpec spec = SpecOf(kGemm);
+  const KernelSpec spec = SpecOfText(kGemmText);
   ASSERT_THAT(spec.dimensions, SizeIs(3));
   EXPECT_EQ(spec.dimensions[0].name, "m");
   EXPECT_EQ(spec.dimensions[1].max, 65536);
@@ -70,13 +70,13 @@ TEST(ManifestTextTest, DeclaresDimensionsAndParameters) {
 }
 
 TEST(ManifestTextTest, RolesFollowFromTheMapping) {
-  const KernelSpec spec = SpecOf(kGemm);
+  const KernelSpec spec = SpecOfText(kGemmText);
   EXPECT_EQ(spec.parameters[2].role, ParameterRole::kMacro);
   EXPECT_EQ(spec.parameters[3].role, ParameterRole::kMicro);
 }
 
 TEST(ManifestTextTest, RequirementsAreConstraintsOrPredicates) {
-  const KernelSpec spec = SpecOf(kGemm);
+  const KernelSpec spec = SpecOfText(kGemmText);
   EXPECT_THAT(spec.constraints, SizeIs(2));
   EXPECT_THAT(spec.problem_predicates, SizeIs(1));
   EXPECT_THAT(spec.preconditions, SizeIs(1));
@@ -85,10 +85,10 @@ TEST(ManifestTextTest, RequirementsAreConstraintsOrPredicates) {
 }
 
 TEST(ManifestTextTest, ATextIsTheStructureThatItSays) {
-  const KernelSpec spec = SpecOf(kGemm);
-  const KernelSpec structured =
-      SpecOf(With(R"m(tiles: "ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N)")m",
-                  R"m(tiles { product {
+  const KernelSpec spec = SpecOfText(kGemmText);
+  const KernelSpec structured = SpecOfText(
+      GemmTextWith(R"m(tiles: "ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N)")m",
+                   R"m(tiles { product {
     factors { ceil_div {
       numerator { dimension: "m" } denominator { parameter: "BLOCK_M" } } }
     factors { ceil_div { numerator: "n" denominator: "BLOCK_N" } }
@@ -98,7 +98,7 @@ TEST(ManifestTextTest, ATextIsTheStructureThatItSays) {
 }
 
 TEST(ManifestTextTest, ArgumentsHaveKindsExtentsTypesAndValues) {
-  const KernelSpec spec = SpecOf(kGemm);
+  const KernelSpec spec = SpecOfText(kGemmText);
   ASSERT_THAT(spec.arguments, SizeIs(5));
   const auto dimension = [](int index) {
     return Expression::OfDimension(index);
@@ -118,14 +118,14 @@ TEST(ManifestTextTest, ArgumentsHaveKindsExtentsTypesAndValues) {
 
 TEST(ManifestTextTest, GridsMultiplyOutAndLinkDimensionsOfOneValue) {
   const std::vector<WeightedProblem> problems =
-      SpecOf(kGemm).representative_problems;
+      SpecOfText(kGemmText).representative_problems;
   ASSERT_THAT(problems, SizeIs(5 + 2));
   EXPECT_THAT(problems[4].problem.extents, ElementsAre(64, 4096, 4096));
   EXPECT_DOUBLE_EQ(problems[4].weight, 0.2);
   EXPECT_THAT(problems[6].problem.extents, ElementsAre(8, 128, 64));
   EXPECT_DOUBLE_EQ(problems[6].weight, 1.5);
   const std::vector<WeightedProblem> linked =
-      SpecOf(With("n = k = 4096", "n = k in {64, 128}"))
+      SpecOfText(GemmTextWith("n = k = 4096", "n = k in {64, 128}"))
           .representative_problems;
   ASSERT_THAT(linked, SizeIs(10 + 2));
   EXPECT_THAT(linked[0].problem.extents, ElementsAre(1, 64, 64));
@@ -133,8 +133,8 @@ TEST(ManifestTextTest, GridsMultiplyOutAndLinkDimensionsOfOneValue) {
 }
 
 TEST(ManifestTextTest, ListsOfConfigurationsAreTheSpace) {
-  const KernelSpec spec = SpecOf(absl::StrCat(
-      kGemm,
+  const KernelSpec spec = SpecOfText(absl::StrCat(
+      kGemmText,
       R"m(configurations: "BLOCK_M = 32, BLOCK_N = 64, BLOCK_K = 16, VECTOR = 1"
 configurations {
   values { key: "BLOCK_M" value: 16 } values { key: "BLOCK_N" value: 32 }
@@ -149,107 +149,117 @@ configurations: "BLOCK_M = 16, BLOCK_N = 32, BLOCK_K = 16, VECTOR = 4"
 }
 
 TEST(ManifestTextTest, FaultsHaveLineAndColumnOfTheManifest) {
-  EXPECT_THAT(FaultOf(With("k % VECTOR", "k % VEKTOR")),
+  EXPECT_THAT(ManifestFaultOf(GemmTextWith("k % VECTOR", "k % VEKTOR")),
               HasSubstr("require[1], line 7, column 16: nothing is declared as "
                         "'VEKTOR'; did you mean VECTOR?"));
   EXPECT_THAT(
-      FaultOf(With("ceil_div(n, BLOCK_N)", "ceil_div(n, BLOCK_N")),
+      ManifestFaultOf(
+          GemmTextWith("ceil_div(n, BLOCK_N)", "ceil_div(n, BLOCK_N")),
       HasSubstr(
           "mapping.tiles, line 10, column 53: the text ends here; write ')'"));
   // In the second of two adjacent strings.
-  EXPECT_THAT(FaultOf(With(" m int32", " m in32")),
+  EXPECT_THAT(ManifestFaultOf(GemmTextWith(" m int32", " m in32")),
               HasSubstr("arguments[0], line 15, column 16: 'in32' is no type "
                         "of an element; did you mean int32?"));
   // Of an expression within a declaration.
-  EXPECT_THAT(FaultOf(With("= m * 2", "= q * 2")),
+  EXPECT_THAT(ManifestFaultOf(GemmTextWith("= m * 2", "= q * 2")),
               HasSubstr("line 15, column 36: nothing is declared as 'q'"));
-  EXPECT_THAT(FaultOf(With("out c[m, n]", "out c[m, nn]")),
+  EXPECT_THAT(ManifestFaultOf(GemmTextWith("out c[m, n]", "out c[m, nn]")),
               HasSubstr("line 14, column 68: nothing is declared as 'nn'"));
 }
 
 TEST(ManifestTextTest, ProtobufsOwnFaultsKeepTheirPlaces) {
-  EXPECT_THAT(FaultOf(With("precondition: \"n % 2 == 0\"",
-                           "require: \"BLOCK_M >= 1\" nonsense: 3")),
-              HasSubstr("line 8, column 33: Message type"));
+  EXPECT_THAT(
+      ManifestFaultOf(GemmTextWith("precondition: \"n % 2 == 0\"",
+                                   "require: \"BLOCK_M >= 1\" nonsense: 3")),
+      HasSubstr("line 8, column 33: Message type"));
 }
 
 TEST(ManifestTextTest, EveryFaultIsReportedAtOnce) {
-  const std::string faults = FaultOf(absl::StrReplaceAll(
-      kGemm, {{"BLOCK_M * BLOCK_N <= 2 KiB", "BLOCK_M * <= 2"},
-              {"in a[m, k]", "in a"},
-              {"m = 8, ", "m = [8, "}}));
+  const std::string faults = ManifestFaultOf(absl::StrReplaceAll(
+      kGemmText, {{"BLOCK_M * BLOCK_N <= 2 KiB", "BLOCK_M * <= 2"},
+                  {"in a[m, k]", "in a"},
+                  {"m = 8, ", "m = [8, "}}));
   EXPECT_THAT(faults, HasSubstr("require[0], line 6, column 21"));
   EXPECT_THAT(faults, HasSubstr("arguments[0], line 14, column 16: a buffer "
                                 "has its extents in brackets"));
   EXPECT_THAT(faults, HasSubstr("representative_problems[1], line 18"));
 }
 
-struct Bad {
+struct BadManifest {
   const char* part;
   const char* by;
   const char* fault;
 };
 
-class ManifestTextFaultTest : public ::testing::TestWithParam<Bad> {};
+class ManifestTextFaultTest : public ::testing::TestWithParam<BadManifest> {};
 
 TEST_P(ManifestTextFaultTest, SaysWhatToWrite) {
-  EXPECT_THAT(FaultOf(With(GetParam().part, GetParam().by)),
+  EXPECT_THAT(ManifestFaultOf(GemmTextWith(GetParam().part, GetParam().by)),
               HasSubstr(GetParam().fault));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Manifests, ManifestTextFaultTest,
     ::testing::Values(
-        Bad{"m, n <= 65536", "m, <= 65536",
-            "'<=' stands where the name of a dimension belongs"},
-        Bad{"m, n <= 65536", "m[, n <= 65536", "',' stands where ']' belongs"},
-        Bad{"{16, 32, 64}", "16, 32", "'16' stands where '{' belongs"},
-        Bad{"16..64 step 16", "64..16 step 16", "no range ascends so"},
-        Bad{"1..8 times 2", "1..8 times 1", "no range ascends so"},
-        Bad{"1..8 times 2", "0..100000", "more than 10000 values"},
-        Bad{"default 1\"", "default one\"",
-            "'one' stands where a whole number belongs"},
-        Bad{"in cold b[n, k]", "cold b[n, k]",
-            "what is cold is a buffer; write in cold"},
-        Bad{"in cold b[n, k]", "b[n, k]",
+        BadManifest{"m, n <= 65536", "m, <= 65536",
+                    "'<=' stands where the name of a dimension belongs"},
+        BadManifest{"m, n <= 65536", "m[, n <= 65536",
+                    "',' stands where ']' belongs"},
+        BadManifest{"{16, 32, 64}", "16, 32", "'16' stands where '{' belongs"},
+        BadManifest{"16..64 step 16", "64..16 step 16", "no range ascends so"},
+        BadManifest{"1..8 times 2", "1..8 times 1", "no range ascends so"},
+        BadManifest{"1..8 times 2", "0..100000", "more than 10000 values"},
+        BadManifest{"default 1\"", "default one\"",
+                    "'one' stands where a whole number belongs"},
+        BadManifest{"in cold b[n, k]", "cold b[n, k]",
+                    "what is cold is a buffer; write in cold"},
+        BadManifest{
+            "in cold b[n, k]", "b[n, k]",
             "what has extents is a buffer; say in, out, inout or workspace"},
-        Bad{"in a[m, k] float32", "in a[m, k]", "',' is no type of an element"},
-        Bad{"in a[m, k] float32", "in a[m, k] float",
-            "'float' is no type of an element; did you mean float32?"},
-        Bad{"BLOCK_M * BLOCK_N <= 2 KiB", "64 <= 32",
+        BadManifest{"in a[m, k] float32", "in a[m, k]",
+                    "',' is no type of an element"},
+        BadManifest{"in a[m, k] float32", "in a[m, k] float",
+                    "'float' is no type of an element; did you mean float32?"},
+        BadManifest{
+            "BLOCK_M * BLOCK_N <= 2 KiB", "64 <= 32",
             "names neither a parameter nor a dimension, and so never holds"},
-        Bad{"BLOCK_M * BLOCK_N <= 2 KiB", "BLOCK_M > 64",
-            "no configuration fulfils them"},
-        Bad{"k % VECTOR == 0", "k % VECTOR == 0 or n % VECTOR == 0",
-            "an 'or' between dimensions"},
-        Bad{"k % VECTOR == 0", "min(k, n) >= VECTOR",
-            "minimum or maximum of dimensions"},
-        Bad{"n % 2 == 0", "n % VECTOR == 0",
-            "'VECTOR' is a parameter; this is for problems alone"},
-        Bad{"\"ceil_div(m, BLOCK_M)\"", "\"m\"", "is no axis of rows"},
-        Bad{"m = 8, n", "m = 8, q",
+        BadManifest{"BLOCK_M * BLOCK_N <= 2 KiB", "BLOCK_M > 64",
+                    "no configuration fulfils them"},
+        BadManifest{"k % VECTOR == 0", "k % VECTOR == 0 or n % VECTOR == 0",
+                    "an 'or' between dimensions"},
+        BadManifest{"k % VECTOR == 0", "min(k, n) >= VECTOR",
+                    "minimum or maximum of dimensions"},
+        BadManifest{"n % 2 == 0", "n % VECTOR == 0",
+                    "'VECTOR' is a parameter; this is for problems alone"},
+        BadManifest{"\"ceil_div(m, BLOCK_M)\"", "\"m\"", "is no axis of rows"},
+        BadManifest{
+            "m = 8, n", "m = 8, q",
             "representative_problems[1].axes[1].dimension: unknown dimension"},
-        Bad{"weight 3", "weight x", "a number belongs here, such as 0.125"},
-        Bad{"weight 3", "for causal", "unknown specialisation \"causal\""},
-        Bad{"m = 8, ", "m of 8, ", "'of' stands where '=' or 'in' belongs"}));
+        BadManifest{"weight 3", "weight x",
+                    "a number belongs here, such as 0.125"},
+        BadManifest{"weight 3", "for causal",
+                    "unknown specialisation \"causal\""},
+        BadManifest{"m = 8, ", "m of 8, ",
+                    "'of' stands where '=' or 'in' belongs"}));
 
 TEST(ManifestTextTest, AnOrWithParametersOnAllSidesButOneIsLegal) {
-  const KernelSpec spec =
-      SpecOf(With("k % VECTOR == 0", "k % VECTOR == 0 or VECTOR == 1"));
+  const KernelSpec spec = SpecOfText(
+      GemmTextWith("k % VECTOR == 0", "k % VECTOR == 0 or VECTOR == 1"));
   EXPECT_TRUE(IsLegalForEveryProblem(spec, {32, 64, 16, 1}));
   EXPECT_FALSE(IsLegal(spec, {32, 64, 16, 4}, {8, 8, 9}));
   EXPECT_TRUE(IsLegal(spec, {32, 64, 16, 4}, {8, 8, 12}));
 }
 
 TEST(ManifestTextTest, APreconditionIsForEveryConfiguration) {
-  const KernelSpec spec = SpecOf(kGemm);
+  const KernelSpec spec = SpecOfText(kGemmText);
   EXPECT_FALSE(IsLegal(spec, {32, 64, 16, 1}, {8, 7, 8}));
   EXPECT_TRUE(IsLegal(spec, {32, 64, 16, 1}, {8, 6, 8}));
   EXPECT_TRUE(IsLegalForEveryProblem(spec, {32, 64, 16, 1}));
 }
 
 // Attention, its head dimension and causality compiled in.
-constexpr char kAttention[] = R"manifest(name: "attention"
+constexpr char kAttentionText[] = R"manifest(name: "attention"
 dimensions: "heads, kv_heads, seq_q, seq_kv"
 specialisations: "full_64: HEAD_DIM = 64, CAUSAL = 0"
 specialisations: "causal_128: HEAD_DIM = 128, CAUSAL = 1"
@@ -268,7 +278,7 @@ representative_problems: "heads = 8, kv_heads = 2, seq_q in {1, 128}, seq_kv = 5
 )manifest";
 
 TEST(ManifestTextTest, ConstantsAreNumbersOfTheirSpecialisation) {
-  const KernelSpec spec = SpecOf(kAttention);
+  const KernelSpec spec = SpecOfText(kAttentionText);
   const KernelSpec& full = spec.Of("full_64");
   const KernelSpec& causal = spec.Of("causal_128");
   EXPECT_THAT(EnumerateConfigurations(full), SizeIs(6));
@@ -284,7 +294,7 @@ TEST(ManifestTextTest, ConstantsAreNumbersOfTheirSpecialisation) {
 }
 
 TEST(ManifestTextTest, PreconditionsOfASpecialisationAreItsOwn) {
-  const KernelSpec spec = SpecOf(kAttention);
+  const KernelSpec spec = SpecOfText(kAttentionText);
   const auto check = [&](std::vector<int64_t> extents, const char* name) {
     return CheckProblem(
         spec, {.extents = std::move(extents), .specialisation = name});
@@ -298,7 +308,7 @@ TEST(ManifestTextTest, PreconditionsOfASpecialisationAreItsOwn) {
 
 TEST(ManifestTextTest, AGridMayBeForSeveralSpecialisations) {
   const std::vector<WeightedProblem> problems =
-      SpecOf(kAttention).representative_problems;
+      SpecOfText(kAttentionText).representative_problems;
   ASSERT_THAT(problems, SizeIs(4));
   EXPECT_EQ(problems[0].problem.specialisation, "causal_128");
   EXPECT_EQ(problems[3].problem.specialisation, "full_64");
@@ -307,7 +317,7 @@ TEST(ManifestTextTest, AGridMayBeForSeveralSpecialisations) {
 
 TEST(ManifestTextTest, ConstantsThatClashOrAreMissingAreFaults) {
   const auto with = [](absl::string_view part, absl::string_view by) {
-    return FaultOf(absl::StrReplaceAll(kAttention, {{part, by}}));
+    return ManifestFaultOf(absl::StrReplaceAll(kAttentionText, {{part, by}}));
   };
   EXPECT_THAT(with("HEAD_DIM = 64, ", ""),
               HasSubstr("specialisation \"full_64\" has no \"HEAD_DIM\"; give "

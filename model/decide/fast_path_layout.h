@@ -8,7 +8,9 @@
 //
 // FitTable fits what overlaps across wave regimes and measures it from the
 // first wave on: such segments differ by few columns, and only those are laid
-// out for each regime (kSharedColumns).
+// out for each regime (SharedColumn). Which of them were measured at a
+// problem's iterations follows from the extent of the loop's dimension, and is
+// looked up.
 //
 // Where waves are compared with whole numbers, tiles are compared with those
 // times the tiles per wave instead: ceil(G / C) > w exactly where G > w * C.
@@ -39,24 +41,30 @@ enum FastPathColumn : int {
   kFastPathColumns,
 };
 
-// Segments of WaveForm::kOverlap whose two wave regimes have the same
-// coefficients and steps, and are measured from the first wave on: the columns
-// of the first regime (kMinWave is not read), then those of the second that
-// differ.
-inline constexpr int kSharedColumns =
-    kOverlapColumns + 1 + (kOverlapColumns - kMaxWave);
-static_assert(kMinWave + 1 == kMaxWave && kRankFactor + 1 == kOverlapColumns,
-              "of the columns before kMaxWave only kFloor may differ");
+// Segments of WaveForm::kOverlap that differ between the two wave regimes by
+// floor, rank factor and measured range alone: what both have in common, then
+// what the second has of its own. Of the measured range the waves are a column,
+// the iterations are in FastPathInterval::unmeasured.
+enum SharedColumn : int {
+  kSharedRankFactor = kWaveGamma + 1,
+  // More waves than these were not measured, whatever the wave regime.
+  kSharedMaxWave,
+  kSecondFloor,
+  kSecondRankFactor,
+  kSharedColumns,
+};
 
-// Returns where the second regime's column is; -1 where both have the same.
-WAVETUNE_ANSWER_INLINE constexpr int SecondSharedColumn(int column) {
-  if (column == kFloor) return kOverlapColumns;
-  return column >= kMaxWave ? kOverlapColumns + 1 + (column - kMaxWave) : -1;
-}
+// Lanes whose segments were not measured at as many iterations: a bit for each,
+// of the first wave regime and of the second.
+struct FastPathLanes {
+  uint64_t first[kMaxLanes / 64] = {};
+  uint64_t second[kMaxLanes / 64] = {};
+};
 
-// A segment of the coefficient table, as an answer from it reads it.
-struct FastPathRecord {
-  static constexpr int kMaxAnchors = 32;  // kMaxLoopAnchors.
+// A segment of the coefficient table, as an answer from it reads it: one cache
+// line.
+struct alignas(64) FastPathRecord {
+  static constexpr int kMaxAnchors = 16;  // FitTable makes no more than ten.
 
   // The measured range, all at least 0.
   double min_tiles = 0;
@@ -65,13 +73,21 @@ struct FastPathRecord {
   double max_iterations = 0;
   double bounds[2] = {0, 0};  // Inside of it and outside.
   uint8_t micro[kMaxAnchors] = {};
+
+  bool Measures(double iterations) const {
+    return min_iterations <= iterations && iterations <= max_iterations;
+  }
 };
+
+static_assert(sizeof(FastPathRecord) == 64);
 
 // Extents of the first quotient in which each row has one row regime.
 struct FastPathInterval {
   // [block][wave regime][SegmentColumn], or [block][kSharedColumns].
   const LaneBlock* segments = nullptr;
   const FastPathRecord* const* records = nullptr;  // [lane][wave regime]
+  // By FastPathLayout::loop_class_of; of kSharedColumns alone.
+  const FastPathLanes* unmeasured = nullptr;
 };
 
 struct FastPathLayout {
@@ -85,14 +101,19 @@ struct FastPathLayout {
   int lanes = 0;  // In whole blocks.
   double tie_factor = 1;
   const LaneBlock* constants = nullptr;  // [block][FastPathColumn]
-  // Heights of tiles along the rows' axis, and each row's; read by
-  // WaveForm::kOverlap alone. Filled up with the first.
+  // Heights of tiles along the rows' axis, and each lane's
+  // (LaneKernel::height_place); read by WaveForm::kOverlap alone. Filled up
+  // with the first.
   int heights = 0;
   alignas(64) double height[kMaxHeights];
   alignas(64) double inverse_height[kMaxHeights];
   alignas(64) int64_t height_of[kMaxLanes];
   // Of each lane: more tiles are in the second wave regime.
   alignas(64) double first_regime_tiles[kMaxLanes];
+  // Of kSharedColumns alone: extents of the loop's dimension, divided by two to
+  // this and rounded up, in each class of which the same lanes were measured.
+  int loop_shift = 0;
+  uint16_t loop_class_of[kIndices];
   FastPathInterval intervals[kMaxIntervals];
   // The interval of an extent; longer ones have the last one's.
   uint8_t interval_of[kIndices];

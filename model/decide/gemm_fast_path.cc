@@ -1,17 +1,22 @@
 #include "model/decide/gemm_fast_path.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "model/decide/exact_quotient.h"
+#include "model/kernel/mapping.h"
 #include "model/table/table_check.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {
 namespace {
 
-static_assert(FastPathRecord::kMaxAnchors >= kMaxLoopAnchors);
+// A fraction of a core's second-level cache. Fitted tables take a few pages.
+constexpr size_t kMaxUnmeasuredBytes = 256 * 1024;
 
 // A quotient that is 1 for every extent in [1, kLaneLimit].
 constexpr double kNoQuotient = 0x1p-52;
@@ -44,7 +49,22 @@ double Largest(const double* constants, size_t lanes) {
   return *std::max_element(constants, constants + lanes);
 }
 
-// Whether kSharedColumns say all.
+// Returns the waves above which neither segment was measured, where one number
+// says it for both: the first segment's waves are at most `first_waves`, the
+// second's more.
+std::optional<int64_t> SharedMaxWave(const WaveSegment& first,
+                                     const WaveSegment& second,
+                                     int64_t first_waves) {
+  // All iterations of the first are unmeasured whatever its waves.
+  if (first.max_iterations == 0) return second.max_wave;
+  if (first.max_wave >= first_waves) {
+    return std::max(second.max_wave, first_waves);
+  }
+  if (second.max_wave <= first.max_wave) return first.max_wave;
+  return std::nullopt;
+}
+
+// Whether SharedColumn says all.
 bool AreAlike(const SubTable& sub) {
   if (sub.form != WaveForm::kOverlap) return false;
   for (const MacroGroup& group : sub.groups) {
@@ -53,12 +73,102 @@ bool AreAlike(const SubTable& sub) {
       const WaveSegment& second = model.segments[1];
       if (first.coefficients != second.coefficients ||
           first.step_tiles != second.step_tiles || first.min_wave > 1 ||
-          second.min_wave > 1) {
+          second.min_wave > 1 ||
+          !SharedMaxWave(first, second, sub.max_waves[0])) {
         return false;
       }
     }
   }
   return true;
+}
+
+// Returns the first of the indices up to `last` that `holds` is true of, as it
+// is of all after it; or last + 1.
+template <typename Holds>
+int FirstIndex(int last, Holds holds) {
+  int begin = 0;
+  int end = last + 1;
+  while (begin < end) {
+    const int middle = begin + (end - begin) / 2;
+    if (holds(middle)) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
+
+// The iterations of each lane's loop, by the index that an extent has in
+// FastPathLayout::loop_class_of.
+class LoopsByIndex {
+ public:
+  static constexpr int kLast = FastPathLayout::kIndices - 1;
+
+  // `inverses` are InverseBelow of each lane's tile.
+  LoopsByIndex(const double* inverses, size_t lanes) {
+    uint64_t bits = 0;
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      tiles_.push_back(std::llround(1 / inverses[lane]));
+      bits |= static_cast<uint64_t>(tiles_.back());
+    }
+    shift_ = std::min(std::countr_zero(bits), kMaxShift);
+  }
+
+  size_t lanes() const { return tiles_.size(); }
+  int shift() const { return shift_; }
+  double At(size_t lane, int index) const {
+    const int64_t extent = static_cast<int64_t>(index) << shift_;
+    return static_cast<double>((extent + tiles_[lane] - 1) / tiles_[lane]);
+  }
+  // The last index is that of all longer extents, too.
+  bool Distinguishes(int64_t extent) const {
+    return extent <= int64_t{kLast} << shift_;
+  }
+
+ private:
+  static constexpr int kMaxShift = 40;  // So that no extent overflows.
+
+  std::vector<int64_t> tiles_;
+  int shift_ = 0;
+};
+
+// Returns the index that each class of loops begins at, ascending from 0; none
+// where an extent up to `longest` has no index of its own that it would need.
+std::vector<int> BeginsOfLoopClasses(const LoopsByIndex& loops,
+                                     const std::vector<FastPathRecord>& records,
+                                     int64_t longest) {
+  constexpr int kLast = LoopsByIndex::kLast;
+  std::set<int> begins = {0};
+  for (size_t i = 0; i < records.size(); ++i) {
+    const FastPathRecord& record = records[i];
+    const size_t lane = i / (records.size() / loops.lanes());
+    begins.insert(FirstIndex(kLast, [&](int index) {
+      return loops.At(lane, index) >= record.min_iterations;
+    }));
+    begins.insert(FirstIndex(kLast, [&](int index) {
+      return loops.At(lane, index) > record.max_iterations;
+    }));
+  }
+  if (begins.erase(kLast + 1) != 0 && !loops.Distinguishes(longest)) return {};
+  return {begins.begin(), begins.end()};
+}
+
+// `records` are those of each lane's two segments.
+FastPathLanes UnmeasuredAt(const LoopsByIndex& loops, int index,
+                           const FastPathRecord* const* records) {
+  FastPathLanes unmeasured;
+  for (size_t lane = 0; lane < loops.lanes(); ++lane) {
+    const double iterations = loops.At(lane, index);
+    const uint64_t bit = uint64_t{1} << (lane % 64);
+    if (!records[2 * lane]->Measures(iterations)) {
+      unmeasured.first[lane / 64] |= bit;
+    }
+    if (!records[2 * lane + 1]->Measures(iterations)) {
+      unmeasured.second[lane / 64] |= bit;
+    }
+  }
+  return unmeasured;
 }
 
 }  // namespace
@@ -75,7 +185,9 @@ GemmFastPath::GemmFastPath(const Parts& parts) {
   SetRecords(parts.sub);
   if (!SetIntervals(parts)) return;
   SetConstants(parts);
-  if (AreAlike(parts.sub)) LayOutSharedColumns();
+  if (AreAlike(parts.sub) && SetLoopClasses(parts)) {
+    LayOutSharedColumns(parts.sub);
+  }
   const auto find = !parts.layout.overlaps    ? parts.kernel.choose_fast_sum
                     : shared_columns_.empty() ? parts.kernel.choose_fast_overlap
                                               : parts.kernel.choose_fast_shared;
@@ -210,6 +322,7 @@ bool GemmFastPath::SetIntervals(const Parts& parts) {
 // show (two of them round to numbers that are apart).
 bool GemmFastPath::SetAnchors(const SubTable& sub) {
   const std::vector<double>& anchors = sub.loop_anchors;
+  if (anchors.size() > FastPathRecord::kMaxAnchors) return false;
   for (size_t i = 0; i + 1 < anchors.size(); ++i) {
     if (anchors[i + 1] - anchors[i] < 1) return false;
   }
@@ -229,7 +342,7 @@ bool GemmFastPath::SetHeights(const Parts& parts) {
   std::fill_n(layout_.height, FastPathLayout::kMaxHeights, layout.row_tile[0]);
   std::fill_n(layout_.inverse_height, FastPathLayout::kMaxHeights,
               layout.inverse_row_tile[0]);
-  std::fill_n(layout_.height_of, layout_.lanes, 0);
+  std::fill_n(layout_.height_of, layout_.lanes, parts.kernel.height_place(0));
   layout_.heights = 1;
   for (size_t lane = 0; lane < parts.sub.groups.size(); ++lane) {
     const double height = layout.row_tile[lane];
@@ -239,13 +352,52 @@ bool GemmFastPath::SetHeights(const Parts& parts) {
     if (known == FastPathLayout::kMaxHeights) return false;
     layout_.height[known] = height;
     layout_.inverse_height[known] = layout.inverse_row_tile[lane];
-    layout_.height_of[lane] = known;
+    layout_.height_of[lane] = parts.kernel.height_place(known);
     layout_.heights = std::max(layout_.heights, known + 1);
   }
   return true;
 }
 
-void GemmFastPath::LayOutSharedColumns() {
+// Which lanes were measured at an extent's iterations changes at few extents.
+bool GemmFastPath::SetLoopClasses(const Parts& parts) {
+  const LaneProduct& loop = parts.layout.loop;
+  const size_t lanes = parts.sub.groups.size();
+  if (loop.factor_count != 1 ||
+      std::any_of(loop.constants, loop.constants + lanes,
+                  [](double constant) { return constant != 1; })) {
+    return false;
+  }
+  const LoopsByIndex loops(loop.factors[0].inverse, lanes);
+  const int64_t longest =
+      parts.table.dimensions[static_cast<size_t>(layout_.loop_dimension)].max;
+  const std::vector<int> begins = BeginsOfLoopClasses(loops, records_, longest);
+  const size_t planes = record_of_lane_.size() / (lanes * 2);
+  if (begins.empty() ||
+      planes * begins.size() * sizeof(FastPathLanes) > kMaxUnmeasuredBytes) {
+    return false;
+  }
+  layout_.loop_shift = loops.shift();
+  size_t next = 0;
+  for (int index = 0; index < FastPathLayout::kIndices; ++index) {
+    if (next < begins.size() && begins[next] == index) ++next;
+    layout_.loop_class_of[index] = static_cast<uint16_t>(next - 1);
+  }
+  for (size_t plane = 0; plane < planes; ++plane) {
+    for (const int begin : begins) {
+      unmeasured_.push_back(
+          UnmeasuredAt(loops, begin, &record_of_lane_[plane * lanes * 2]));
+    }
+  }
+  for (FastPathInterval& interval : layout_.intervals) {
+    if (interval.records == nullptr) continue;
+    const auto lane = interval.records - record_of_lane_.data();
+    const size_t plane = static_cast<size_t>(lane) / (lanes * 2);
+    interval.unmeasured = &unmeasured_[plane * begins.size()];
+  }
+  return true;
+}
+
+void GemmFastPath::LayOutSharedColumns(const SubTable& sub) {
   const size_t blocks = static_cast<size_t>(layout_.lanes) / kBlockLanes;
   std::map<const LaneBlock*, size_t> begin_of;  // In shared_columns_.
   for (const FastPathInterval& interval : layout_.intervals) {
@@ -256,18 +408,42 @@ void GemmFastPath::LayOutSharedColumns() {
   shared_columns_.resize(begin_of.size() * blocks * kSharedColumns);
   for (const auto& [plane, begin] : begin_of) {
     for (size_t b = 0; b < blocks; ++b) {
-      const LaneBlock* const from = plane + b * 2 * kOverlapColumns;
+      const LaneBlock* const first = plane + b * 2 * kOverlapColumns;
+      const LaneBlock* const second = first + kOverlapColumns;
       LaneBlock* const to = shared_columns_.data() + begin + b * kSharedColumns;
-      for (int column = 0; column < kOverlapColumns; ++column) {
-        to[column] = from[column];
-        const int other = SecondSharedColumn(column);
-        if (other >= 0) to[other] = from[kOverlapColumns + column];
-      }
+      std::copy_n(first, kSharedRankFactor, to);
+      to[kSharedRankFactor] = first[kRankFactor];
+      to[kSecondFloor] = second[kFloor];
+      to[kSecondRankFactor] = second[kRankFactor];
     }
   }
   for (FastPathInterval& interval : layout_.intervals) {
     if (interval.segments == nullptr) continue;
-    interval.segments = shared_columns_.data() + begin_of[interval.segments];
+    LaneBlock* const segments =
+        shared_columns_.data() + begin_of[interval.segments];
+    SetSharedMaxWaves(sub, interval.records, segments);
+    interval.segments = segments;
+  }
+}
+
+void GemmFastPath::SetSharedMaxWaves(const SubTable& sub,
+                                     const FastPathRecord* const* records,
+                                     LaneBlock* segments) {
+  const auto source_of =
+      [&](const FastPathRecord* record) -> const WaveSegment& {
+    const auto index = static_cast<size_t>(record - records_.data());
+    const size_t models = sub.row_regimes.size();
+    return sub.groups[index / (2 * models)]
+        .models[index / 2 % models]
+        .segments[index % 2];
+  };
+  for (size_t lane = 0; lane < sub.groups.size(); ++lane) {
+    const std::optional<int64_t> waves =
+        SharedMaxWave(source_of(records[2 * lane]),
+                      source_of(records[2 * lane + 1]), sub.max_waves[0]);
+    segments[lane / kBlockLanes * kSharedColumns + kSharedMaxWave]
+        .lane[lane % kBlockLanes] =
+        static_cast<double>(std::min(*waves, kExpressionLimit));
   }
 }
 

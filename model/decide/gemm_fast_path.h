@@ -100,7 +100,11 @@ class GemmFastPath {
   bool SetIntervals(const Parts& parts);
   bool SetAnchors(const SubTable& sub);
   bool SetHeights(const Parts& parts);
-  void LayOutSharedColumns();
+  bool SetLoopClasses(const Parts& parts);
+  void LayOutSharedColumns(const SubTable& sub);
+  void SetSharedMaxWaves(const SubTable& sub,
+                         const FastPathRecord* const* records,
+                         LaneBlock* segments);
   void SetConstants(const Parts& parts);
   void SetRecords(const SubTable& sub);
 
@@ -112,6 +116,7 @@ class GemmFastPath {
   FastPathLayout layout_;
   std::vector<LaneBlock> constants_;
   std::vector<LaneBlock> shared_columns_;  // [plane][block][kSharedColumns]
+  std::vector<FastPathLanes> unmeasured_;  // [plane][loop class]
   std::vector<FastPathRecord> records_;
   std::vector<const FastPathRecord*>
       record_of_lane_;  // [plane][lane][wave regime]

@@ -154,6 +154,68 @@ TEST_P(GemmFastPathTest, AnswersOverlapsWhoseWaveRegimesAreAlikeOrNot) {
   answers(alike, [](WaveSegment& s) { s.step_tiles += 1; });
 }
 
+// One number of waves must say for both wave regimes what was not measured, or
+// each regime's own does.
+TEST_P(GemmFastPathTest, AnswersWhateverWavesOfAnOverlapWereMeasured) {
+  struct Case {
+    int64_t regime_waves, first, second;
+    double first_iterations;
+  };
+  for (const Case& of : {Case{1, 2, 3, 64}, Case{4, 2, 9, 64},
+                         Case{4, 3, 2, 64}, Case{4, 2, 9, 0}}) {
+    Table table = GemmOfManyTileHeights(5, 16);
+    SubTable& sub = table.sub_tables[0];
+    sub.max_waves[0] = of.regime_waves;
+    for (MacroGroup& group : sub.groups) {
+      for (GroupModel& model : group.models) {
+        model.segments[0].max_wave = of.first;
+        model.segments[1].max_wave = of.second;
+        if (of.first_iterations == 0) model.segments[0].min_iterations = 0;
+        model.segments[0].max_iterations = of.first_iterations;
+      }
+    }
+    for (int64_t n = 64; n < 40000; n = n * 5 / 4) {
+      const std::vector<int64_t> extents = {200, n, 512};
+      EXPECT_TRUE(Answers(table, 200, n, 512)) << n;
+      EXPECT_TRUE(
+          DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
+          << n << ", waves up to " << of.first << " and " << of.second;
+    }
+  }
+}
+
+// Around the ends of the measured iterations, each row's and regime's another;
+// and where they lie beyond what is looked up.
+TEST_P(GemmFastPathTest, AnswersAtTheEndsOfMeasuredIterations) {
+  for (const int rows : {8, 16, 32, 40, 72}) {
+    Table table = GemmOfManyTileHeights(8, rows);
+    double least = 1;
+    for (MacroGroup& group : table.sub_tables[0].groups) {
+      for (GroupModel& model : group.models) {
+        for (WaveSegment& segment : model.segments) {
+          segment.min_iterations = least;
+          segment.max_iterations = 2 * least + 0.5;
+          least = least < 20 ? least + 0.75 : 1;
+        }
+      }
+    }
+    Table beyond = table;
+    beyond.sub_tables[0].groups[0].models[0].segments[1].max_iterations = 1e6;
+    for (int64_t tiles = 1; tiles < 45; ++tiles) {
+      for (const int64_t k : {64 * tiles, 64 * tiles + 1}) {
+        const std::vector<int64_t> extents = {40, 640, k};
+        EXPECT_TRUE(Answers(table, 40, 640, k)) << k;
+        EXPECT_TRUE(
+            DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
+            << k << " of " << rows;
+        EXPECT_TRUE(
+            DecidesAsTheReference(beyond, GetParam(), ProblemView(extents)))
+            << k << " of " << rows;
+      }
+    }
+  }
+}
+
 // Each row as the fastest once, of numbers of rows that fill one word of a
 // mask, begin or end the second, or end within a block.
 TEST_P(GemmFastPathTest, AnswersWithWhicheverRowIsTheFastest) {
@@ -248,6 +310,25 @@ TEST_P(GemmFastPathTest, LeavesLoopAnchorsLessThanOneApart) {
   Table table = TwoGroupTable();
   table.sub_tables[0].loop_anchors = {8, 8.5};
   EXPECT_FALSE(Answers(table, 64, 640, 512));
+}
+
+TEST_P(GemmFastPathTest, LeavesMoreThanSixteenLoopAnchors) {
+  const auto table_of = [](size_t anchors) {
+    Table table = TwoGroupTable();
+    SubTable& sub = table.sub_tables[0];
+    sub.loop_anchors.clear();
+    for (size_t i = 0; i < anchors; ++i) {
+      sub.loop_anchors.push_back(static_cast<double>(1 + i));
+    }
+    for (MacroGroup& group : sub.groups) {
+      for (WaveSegment& segment : group.models[0].segments) {
+        segment.micro.assign(anchors, segment.micro[0]);
+      }
+    }
+    return table;
+  };
+  EXPECT_TRUE(Answers(table_of(16), 64, 640, 512));
+  EXPECT_FALSE(Answers(table_of(17), 64, 640, 512));
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, GemmFastPathTest,

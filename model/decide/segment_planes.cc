@@ -44,9 +44,9 @@ SegmentRecord RecordOf(const WaveSegment& segment, int64_t tiles_per_wave,
   record.columns[kAlphaRow] = rows_share ? c.alpha_row : 0;
   record.columns[kFloor] = segment.floor_us;
   record.columns[kInverseStep] = InverseBelow(segment.step_tiles);
-  record.columns[kFullGammaW] =
-      c.gamma_w *
-      static_cast<double>(Waves(tiles_per_wave, segment.step_tiles));
+  record.columns[kWaveGamma] =
+      std::max(c.gamma, c.gamma_w * static_cast<double>(Waves(
+                                        tiles_per_wave, segment.step_tiles)));
   record.columns[kMinWave] = Limited(segment.min_wave);
   record.columns[kMaxWave] = Limited(segment.max_wave);
   record.columns[kMinIterations] = segment.min_iterations;

@@ -31,7 +31,7 @@ constexpr Operator kOperators[] = {
     Operator::kMultipleOf,
 };
 
-Expression Number(int64_t value) { return Expression::Constant(value); }
+Expression WholeNumber(int64_t value) { return Expression::Constant(value); }
 
 Expression Times(Expression a, Expression b) {
   return Expression::Product({std::move(a), std::move(b)});
@@ -47,11 +47,11 @@ bool IsTrue(const Condition& condition) {
 }
 
 bool Compares(int64_t left, Operator op, int64_t right) {
-  return IsTrue({Number(left), op, Number(right)});
+  return IsTrue({WholeNumber(left), op, WholeNumber(right)});
 }
 
-Condition True() { return {Number(1), Operator::kEqual, Number(1)}; }
-Condition False() { return {Number(1), Operator::kEqual, Number(2)}; }
+Condition True() { return {WholeNumber(1), Operator::kEqual, WholeNumber(1)}; }
+Condition False() { return {WholeNumber(1), Operator::kEqual, WholeNumber(2)}; }
 
 Term ConstantTerm(int64_t value) { return {.coefficient = value}; }
 Term DimTerm(int32_t index, int64_t coefficient = 1) {
@@ -94,11 +94,11 @@ TEST(ConditionTest, AnUnknownOperatorNeverHolds) {
 
 TEST(ConditionTest, ARemainderOfZeroIsAMultiple) {
   const Condition written(Two(Kind::kRemainder, Dim(kM), Par(0)),
-                          Operator::kEqual, Number(0));
+                          Operator::kEqual, WholeNumber(0));
   EXPECT_EQ(written, Condition(Dim(kM), Operator::kMultipleOf, Par(0)));
   // Another remainder is not.
   const Condition one(Two(Kind::kRemainder, Dim(kM), Par(0)), Operator::kEqual,
-                      Number(1));
+                      WholeNumber(1));
   EXPECT_EQ(one.op, Operator::kEqual);
   EXPECT_TRUE(Holds(one, {9}, {8}));
   EXPECT_FALSE(Holds(one, {8}, {8}));
@@ -107,17 +107,18 @@ TEST(ConditionTest, ARemainderOfZeroIsAMultiple) {
 TEST(ConditionTest, AddsUpProductsOfParametersAndDimensions) {
   // 2 * m + 3 * P0 * P1 == 10 + n
   const Condition condition(
-      Expression::Sum({Times(Number(2), Dim(kM)),
-                       Expression::Product({Number(3), Par(0), Par(1)})}),
-      Operator::kEqual, Expression::Sum({Number(10), Dim(kN)}));
+      Expression::Sum({Times(WholeNumber(2), Dim(kM)),
+                       Expression::Product({WholeNumber(3), Par(0), Par(1)})}),
+      Operator::kEqual, Expression::Sum({WholeNumber(10), Dim(kN)}));
   EXPECT_TRUE(Holds(condition, {4, 28}, {2, 5}));
   EXPECT_FALSE(Holds(condition, {4, 29}, {2, 5}));
 }
 
 TEST(ConditionTest, QuotientsOfParametersMayBeRoundedAndCompared) {
   const auto holds = [](Kind kind, int64_t a, int64_t b, int64_t value) {
-    return Holds({Two(kind, Par(0), Par(1)), Operator::kEqual, Number(value)},
-                 ProblemView(), {a, b});
+    return Holds(
+        {Two(kind, Par(0), Par(1)), Operator::kEqual, WholeNumber(value)},
+        ProblemView(), {a, b});
   };
   EXPECT_TRUE(holds(Kind::kExactDiv, 12, 4, 3));
   EXPECT_TRUE(holds(Kind::kFloorDiv, 14, 4, 3));
@@ -125,33 +126,35 @@ TEST(ConditionTest, QuotientsOfParametersMayBeRoundedAndCompared) {
   EXPECT_TRUE(holds(Kind::kMin, 14, 4, 4));
   EXPECT_TRUE(holds(Kind::kMax, 14, 4, 14));
   // Down, also below 0.
-  const Expression negative = Expression::Of(Kind::kNegative, {Number(14)});
-  EXPECT_TRUE(IsTrue({Two(Kind::kFloorDiv, negative, Number(4)),
-                      Operator::kEqual, Number(-4)}));
-  EXPECT_TRUE(IsTrue({Two(Kind::kRemainder, negative, Number(4)),
-                      Operator::kEqual, Number(2)}));
+  const Expression negative =
+      Expression::Of(Kind::kNegative, {WholeNumber(14)});
+  EXPECT_TRUE(IsTrue({Two(Kind::kFloorDiv, negative, WholeNumber(4)),
+                      Operator::kEqual, WholeNumber(-4)}));
+  EXPECT_TRUE(IsTrue({Two(Kind::kRemainder, negative, WholeNumber(4)),
+                      Operator::kEqual, WholeNumber(2)}));
 }
 
 // Nor does what such a side is a part of.
 TEST(ConditionTest, AComparisonOfAnUndefinedQuotientNeverHolds) {
   const std::vector<Expression> undefined = {
-      Two(Kind::kExactDiv, Number(7), Number(2)),
-      Two(Kind::kExactDiv, Number(8), Number(0)),
-      Two(Kind::kExactDiv, Number(8), Number(-2)),
-      Two(Kind::kFloorDiv, Number(8), Number(0)),
-      Two(Kind::kFloorDiv, Number(8), Number(-2)),
-      Two(Kind::kRemainder, Number(8), Number(0)),
-      Two(Kind::kRemainder, Number(8), Number(-2))};
+      Two(Kind::kExactDiv, WholeNumber(7), WholeNumber(2)),
+      Two(Kind::kExactDiv, WholeNumber(8), WholeNumber(0)),
+      Two(Kind::kExactDiv, WholeNumber(8), WholeNumber(-2)),
+      Two(Kind::kFloorDiv, WholeNumber(8), WholeNumber(0)),
+      Two(Kind::kFloorDiv, WholeNumber(8), WholeNumber(-2)),
+      Two(Kind::kRemainder, WholeNumber(8), WholeNumber(0)),
+      Two(Kind::kRemainder, WholeNumber(8), WholeNumber(-2))};
   for (const Expression& side : undefined) {
     for (const Operator op : kOperators) {
       if (op == Operator::kEqual && side.kind == Kind::kRemainder) continue;
-      EXPECT_FALSE(IsTrue({side, op, Number(1)}));
-      EXPECT_FALSE(IsTrue({Number(1), op, side}));
+      EXPECT_FALSE(IsTrue({side, op, WholeNumber(1)}));
+      EXPECT_FALSE(IsTrue({WholeNumber(1), op, side}));
       EXPECT_FALSE(IsTrue({side, op, side}));
-      EXPECT_FALSE(IsTrue({Expression::Sum({side, Number(1)}), op, Number(1)}));
+      EXPECT_FALSE(IsTrue(
+          {Expression::Sum({side, WholeNumber(1)}), op, WholeNumber(1)}));
     }
   }
-  EXPECT_FALSE(IsTrue({undefined[5], Operator::kEqual, Number(0)}));
+  EXPECT_FALSE(IsTrue({undefined[5], Operator::kEqual, WholeNumber(0)}));
 }
 
 TEST(ConditionTest, AllIsTrueOfNoneAndAnyIsNot) {
@@ -183,9 +186,9 @@ TEST(ConditionTest, ANegationHoldsWhereTheConditionDoesNot) {
 
 TEST(ConditionTest, ANegationOfAllIsAnyOfTheNegations) {
   const Condition both = Condition::All(
-      {{Par(0), Operator::kLess, Number(4)},
-       Condition::Any({{Par(1), Operator::kEqual, Number(1)},
-                       {Par(1), Operator::kMultipleOf, Number(8)}})});
+      {{Par(0), Operator::kLess, WholeNumber(4)},
+       Condition::Any({{Par(1), Operator::kEqual, WholeNumber(1)},
+                       {Par(1), Operator::kMultipleOf, WholeNumber(8)}})});
   for (int64_t a = 3; a <= 4; ++a) {
     for (const int64_t b : {1, 7, 8}) {
       EXPECT_NE(Holds(both, ProblemView(), {a, b}),
@@ -197,8 +200,8 @@ TEST(ConditionTest, ANegationOfAllIsAnyOfTheNegations) {
 }
 
 TEST(ConditionTest, NeitherItNorItsNegationHoldsOfAnUndefinedQuotient) {
-  const Condition halves(Two(Kind::kExactDiv, Par(0), Number(2)),
-                         Operator::kLess, Number(100));
+  const Condition halves(Two(Kind::kExactDiv, Par(0), WholeNumber(2)),
+                         Operator::kLess, WholeNumber(100));
   EXPECT_TRUE(Holds(halves, ProblemView(), {8}));
   EXPECT_FALSE(Holds(halves, ProblemView(), {7}));
   EXPECT_FALSE(Holds(Negated(halves), ProblemView(), {7}));
@@ -207,9 +210,9 @@ TEST(ConditionTest, NeitherItNorItsNegationHoldsOfAnUndefinedQuotient) {
 // As `1 <= P0 < P1 <= 8` is read.
 TEST(ConditionTest, AChainHoldsWhereEveryLinkDoes) {
   const Condition chain =
-      Condition::All({{Number(1), Operator::kLessOrEqual, Par(0)},
+      Condition::All({{WholeNumber(1), Operator::kLessOrEqual, Par(0)},
                       {Par(0), Operator::kLess, Par(1)},
-                      {Par(1), Operator::kLessOrEqual, Number(8)}});
+                      {Par(1), Operator::kLessOrEqual, WholeNumber(8)}});
   EXPECT_TRUE(Holds(chain, ProblemView(), {1, 8}));
   EXPECT_FALSE(Holds(chain, ProblemView(), {0, 8}));
   EXPECT_FALSE(Holds(chain, ProblemView(), {8, 8}));
@@ -225,13 +228,13 @@ TEST(ConditionTest, EveryElementOfTheRepeatedDimensionMustHold) {
 }
 
 TEST(ConditionTest, IgnoresTheSlotOfTheRepeatedDimension) {
-  const Condition condition(Dim(kM), Operator::kLess, Number(10));
+  const Condition condition(Dim(kM), Operator::kLess, WholeNumber(10));
   const std::vector<int64_t> elements = {1, 2};
   EXPECT_TRUE(Holds(condition, {{99, 1}, elements}, Configuration(), kM));
 }
 
 TEST(ConditionTest, WhatDoesNotNameTheRepeatedDimensionIsComparedOnce) {
-  const Condition condition(Dim(kN), Operator::kLess, Number(10));
+  const Condition condition(Dim(kN), Operator::kLess, WholeNumber(10));
   EXPECT_FALSE(Holds(condition, {0, 11}, Configuration(), kM));
   EXPECT_TRUE(Holds(condition, {0, 9}, Configuration(), kM));
 }
@@ -240,11 +243,11 @@ TEST(ConditionTest, SaturatesInsteadOfOverflowing) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
   const Condition condition(
-      Expression::Product({Number(kLeast), Par(0), Dim(kM), Dim(kM)}),
+      Expression::Product({WholeNumber(kLeast), Par(0), Dim(kM), Dim(kM)}),
       Operator::kLess,
       Expression::Sum(
-          {Expression::Product({Number(kHuge), Par(0), Par(0), Dim(kM)}),
-           Number(kHuge)}));
+          {Expression::Product({WholeNumber(kHuge), Par(0), Par(0), Dim(kM)}),
+           WholeNumber(kHuge)}));
   EXPECT_TRUE(Holds(condition, {kHuge}, {kHuge}));
 }
 
@@ -252,7 +255,7 @@ TEST(ConditionTest, NegativesSubtract) {
   // n - m >= 0
   const Condition condition(
       Expression::Sum({Dim(kN), Expression::Of(Kind::kNegative, {Dim(kM)})}),
-      Operator::kGreaterOrEqual, Number(0));
+      Operator::kGreaterOrEqual, WholeNumber(0));
   EXPECT_TRUE(Holds(condition, {3, 3}, Configuration()));
   EXPECT_FALSE(Holds(condition, {4, 3}, Configuration()));
 }
@@ -277,7 +280,7 @@ TEST(ConditionTest, CollectsWhatItNamesOnce) {
   const Condition condition = Condition::Any(
       {{Times(Par(2), Dim(kN)), Operator::kLess, Par(0)},
        Condition::All({{Dim(kN), Operator::kEqual, Par(2)},
-                       {Dim(kM), Operator::kEqual, Number(1)}})});
+                       {Dim(kM), Operator::kEqual, WholeNumber(1)}})});
   std::vector<int32_t> dimensions;
   CollectDimensions(condition, dimensions);
   EXPECT_THAT(dimensions, ElementsAre(kN, kM));
@@ -288,8 +291,8 @@ TEST(ConditionTest, CollectsWhatItNamesOnce) {
 
 // P0 == 0 or m % 8 == 0.
 Condition Guarded() {
-  return Condition::Any({{Par(0), Operator::kEqual, Number(0)},
-                         {Dim(kM), Operator::kMultipleOf, Number(8)}});
+  return Condition::Any({{Par(0), Operator::kEqual, WholeNumber(0)},
+                         {Dim(kM), Operator::kMultipleOf, WholeNumber(8)}});
 }
 
 TEST(FoldConditionTest, AGuardIsDecidedByTheConfiguration) {
@@ -298,13 +301,13 @@ TEST(FoldConditionTest, AGuardIsDecidedByTheConfiguration) {
 }
 
 TEST(FoldConditionTest, ComparisonsWithoutDimensionsAreTrueOrNever) {
-  const Condition condition(Par(0), Operator::kLess, Number(4));
+  const Condition condition(Par(0), Operator::kLess, WholeNumber(4));
   EXPECT_THAT(*FoldCondition(condition, {3}), IsEmpty());
   EXPECT_THAT(*FoldCondition(condition, {4}), ElementsAre(Never()));
   EXPECT_THAT(*FoldCondition(Condition(), {3}), IsEmpty());
   EXPECT_THAT(*FoldCondition(Condition::Any({}), {3}), ElementsAre(Never()));
-  const Condition undefined(Two(Kind::kExactDiv, Par(0), Number(2)),
-                            Operator::kLess, Number(4));
+  const Condition undefined(Two(Kind::kExactDiv, Par(0), WholeNumber(2)),
+                            Operator::kLess, WholeNumber(4));
   EXPECT_THAT(*FoldCondition(undefined, {3}), ElementsAre(Never()));
   EXPECT_FALSE(Holds(Never(), ProblemView()));
 }
@@ -312,8 +315,8 @@ TEST(FoldConditionTest, ComparisonsWithoutDimensionsAreTrueOrNever) {
 TEST(FoldConditionTest, AllIsOneRelationAfterTheOther) {
   const Condition both =
       Condition::All({{Dim(kM), Operator::kMultipleOf, Par(0)},
-                      {Par(0), Operator::kGreater, Number(1)},
-                      {Dim(kN), Operator::kMultipleOf, Number(4)}});
+                      {Par(0), Operator::kGreater, WholeNumber(1)},
+                      {Dim(kN), Operator::kMultipleOf, WholeNumber(4)}});
   EXPECT_THAT(*FoldCondition(both, {16}),
               ElementsAre(MultipleOf(kM, 16), MultipleOf(kN, 4)));
   // What never holds does so alone.
@@ -323,7 +326,7 @@ TEST(FoldConditionTest, AllIsOneRelationAfterTheOther) {
 TEST(FoldConditionTest, AnOrBetweenDimensionsIsNoList) {
   const Condition either =
       Condition::Any({{Dim(kM), Operator::kMultipleOf, Par(0)},
-                      {Dim(kN), Operator::kMultipleOf, Number(4)}});
+                      {Dim(kN), Operator::kMultipleOf, WholeNumber(4)}});
   EXPECT_FALSE(FoldCondition(either, {16}).has_value());
   EXPECT_FALSE(FoldCondition(Condition::All({True(), either}), {16}));
   // It is where the configuration decides.
@@ -343,18 +346,18 @@ TEST(FoldConditionTest, QuotientsRemaindersAndExtremesOfDimensionsAreNone) {
   for (const Kind kind :
        {Kind::kFloorDiv, Kind::kRemainder, Kind::kMin, Kind::kMax}) {
     const Condition condition(Two(kind, Dim(kM), Par(0)), Operator::kLess,
-                              Number(4));
+                              WholeNumber(4));
     EXPECT_FALSE(FoldCondition(condition, {16}).has_value());
   }
   EXPECT_FALSE(FoldCondition({Expression::CeilDiv({Dim(kM)}, {Par(0)}),
-                              Operator::kLess, Number(4)},
+                              Operator::kLess, WholeNumber(4)},
                              {16})
                    .has_value());
   // Of parameters they are numbers.
   const Condition of_parameters(
       Dim(kM), Operator::kLess,
       Expression::Sum({Two(Kind::kMax, Par(0), Par(1)),
-                       Two(Kind::kFloorDiv, Par(0), Number(4)),
+                       Two(Kind::kFloorDiv, Par(0), WholeNumber(4)),
                        Two(Kind::kRemainder, Par(0), Par(1))}));
   EXPECT_THAT(*FoldCondition(of_parameters, {18, 5}),
               ElementsAre(Relation{.left = {DimTerm(kM)},
@@ -366,7 +369,7 @@ TEST(FoldConditionTest, LikeTermsAreAddedUp) {
   // P0 * m + n * m - 3 * m + n < m * n + m * n
   const Condition condition(
       Expression::Sum({Times(Par(0), Dim(kM)), Times(Dim(kN), Dim(kM)),
-                       Times(Number(-3), Dim(kM)), Dim(kN)}),
+                       Times(WholeNumber(-3), Dim(kM)), Dim(kN)}),
       Operator::kLess,
       Expression::Sum({Times(Dim(kM), Dim(kN)), Times(Dim(kM), Dim(kN))}));
   const Relation::Term product{.coefficient = 1, .dimensions = {kM, kN}};
@@ -381,7 +384,8 @@ TEST(FoldConditionTest, LikeTermsAreAddedUp) {
 }
 
 TEST(FoldConditionTest, SidesOfNothingAreZero) {
-  const Condition condition(Times(Par(0), Dim(kM)), Operator::kLess, Number(4));
+  const Condition condition(Times(Par(0), Dim(kM)), Operator::kLess,
+                            WholeNumber(4));
   EXPECT_THAT(*FoldCondition(condition, {0}),
               ElementsAre(Relation{.left = {ConstantTerm(0)},
                                    .op = Operator::kLess,
@@ -390,9 +394,9 @@ TEST(FoldConditionTest, SidesOfNothingAreZero) {
 
 TEST(FoldConditionTest, ProductsOfSumsAreMultipliedOut) {
   // (m + 1) * (n - 1) >= 0
-  const Condition condition(Times(Expression::Sum({Dim(kM), Number(1)}),
-                                  Expression::Sum({Dim(kN), Number(-1)})),
-                            Operator::kGreaterOrEqual, Number(0));
+  const Condition condition(Times(Expression::Sum({Dim(kM), WholeNumber(1)}),
+                                  Expression::Sum({Dim(kN), WholeNumber(-1)})),
+                            Operator::kGreaterOrEqual, WholeNumber(0));
   const Relation folded = FoldCondition(condition, Configuration())->at(0);
   EXPECT_THAT(folded.left, ::testing::UnorderedElementsAre(
                                Term{.coefficient = 1, .dimensions = {kM, kN}},
@@ -402,27 +406,29 @@ TEST(FoldConditionTest, ProductsOfSumsAreMultipliedOut) {
 TEST(FoldConditionTest, ADivisorOfEveryTermIsDividedBy) {
   // (8 * m + P0) / 4 <= 16
   const Condition condition(
-      Two(Kind::kExactDiv, Expression::Sum({Times(Number(8), Dim(kM)), Par(0)}),
-          Number(4)),
-      Operator::kLessOrEqual, Number(16));
+      Two(Kind::kExactDiv,
+          Expression::Sum({Times(WholeNumber(8), Dim(kM)), Par(0)}),
+          WholeNumber(4)),
+      Operator::kLessOrEqual, WholeNumber(16));
   const Relation folded = FoldCondition(condition, {12})->at(0);
   EXPECT_THAT(folded.left,
               ::testing::UnorderedElementsAre(DimTerm(kM, 2), ConstantTerm(3)));
   EXPECT_FALSE(FoldCondition(condition, {13}).has_value());
-  for (const Expression& divisor : {Number(0), Number(-4), Dim(kN)}) {
-    EXPECT_FALSE(
-        FoldCondition({Two(Kind::kExactDiv, Times(Number(8), Dim(kM)), divisor),
-                       Operator::kLess, Number(16)},
-                      Configuration())
-            .has_value());
+  for (const Expression& divisor : {WholeNumber(0), WholeNumber(-4), Dim(kN)}) {
+    EXPECT_FALSE(FoldCondition({Two(Kind::kExactDiv,
+                                    Times(WholeNumber(8), Dim(kM)), divisor),
+                                Operator::kLess, WholeNumber(16)},
+                               Configuration())
+                     .has_value());
   }
 }
 
 TEST(FoldConditionTest, CoefficientsSaturate) {
   const Condition condition(
-      Expression::Product({Number(kExpressionLimit), Par(0), Par(0), Dim(kM)}),
+      Expression::Product(
+          {WholeNumber(kExpressionLimit), Par(0), Par(0), Dim(kM)}),
       Operator::kLess,
-      Expression::Product({Number(-kExpressionLimit), Par(0), Dim(kM)}));
+      Expression::Product({WholeNumber(-kExpressionLimit), Par(0), Dim(kM)}));
   const Relation folded = FoldCondition(condition, {1000})->at(0);
   EXPECT_EQ(folded.left[0].coefficient, kExpressionLimit);
   EXPECT_EQ(folded.right[0].coefficient, -kExpressionLimit);
@@ -431,16 +437,16 @@ TEST(FoldConditionTest, CoefficientsSaturate) {
 // The slow obvious way: all problems and configurations of small ranges.
 TEST(FoldConditionTest, FoldedConditionsMeanTheSame) {
   const std::vector<Expression> sides = {
-      Number(3),
+      WholeNumber(3),
       Dim(kM),
       Par(0),
       Times(Par(0), Dim(kN)),
-      Expression::Sum({Times(Number(2), Dim(kM)),
+      Expression::Sum({Times(WholeNumber(2), Dim(kM)),
                        Expression::Of(Kind::kNegative, {Dim(kN)}), Par(1)}),
       Times(Expression::Sum({Dim(kM), Par(1)}), Dim(kN)),
       Two(Kind::kMin, Par(0), Par(1)),
-      Two(Kind::kExactDiv, Times(Number(4), Dim(kN)), Par(0))};
-  const Condition guard(Par(1), Operator::kEqual, Number(1));
+      Two(Kind::kExactDiv, Times(WholeNumber(4), Dim(kN)), Par(0))};
+  const Condition guard(Par(1), Operator::kEqual, WholeNumber(1));
   int folded_ones = 0;
   for (const Expression& left : sides) {
     for (const Expression& right : sides) {
@@ -472,7 +478,7 @@ TEST(FoldConditionTest, FoldedConditionsMeanTheSame) {
 
 TEST(FoldConditionTest, TheRepeatedDimensionStaysOne) {
   const Condition condition(Times(Par(0), Dim(kM)), Operator::kMultipleOf,
-                            Number(8));
+                            WholeNumber(8));
   const Relation folded = FoldCondition(condition, {2})->at(0);
   const std::vector<int64_t> good = {4, 12};
   const std::vector<int64_t> bad = {4, 6};
@@ -484,8 +490,8 @@ TEST(FoldConditionsTest, AreOneListWithoutDuplicates) {
   const std::vector<Condition> conditions = {
       {Dim(kM), Operator::kMultipleOf, Par(0)},
       Guarded(),
-      {Dim(kN), Operator::kLess, Number(9)},
-      {Par(0), Operator::kGreater, Number(0)}};
+      {Dim(kN), Operator::kLess, WholeNumber(9)},
+      {Par(0), Operator::kGreater, WholeNumber(0)}};
   const Relation below{
       .left = {DimTerm(kN)}, .op = Operator::kLess, .right = {ConstantTerm(9)}};
   EXPECT_THAT(FoldConditions(conditions, {8}),
@@ -497,7 +503,7 @@ TEST(FoldConditionsTest, AreOneListWithoutDuplicates) {
 
 TEST(FoldConditionsTest, OneThatCannotBeFoldedNeverHolds) {
   EXPECT_THAT(FoldConditions({Condition(Two(Kind::kMin, Dim(kM), Dim(kN)),
-                                        Operator::kLess, Number(4))},
+                                        Operator::kLess, WholeNumber(4))},
                              Configuration()),
               ElementsAre(Never()));
 }
@@ -505,7 +511,7 @@ TEST(FoldConditionsTest, OneThatCannotBeFoldedNeverHolds) {
 TEST(WithDimensionsTest, LeavesAConditionOverParameters) {
   // P0 * d0 <= 90 or d0 == P1
   const Condition condition = Condition::Any(
-      {{Times(Par(0), Dim(0)), Operator::kLessOrEqual, Number(90)},
+      {{Times(Par(0), Dim(0)), Operator::kLessOrEqual, WholeNumber(90)},
        {Dim(0), Operator::kEqual, Par(1)}});
   const std::vector<int64_t> values = {90};
   const Condition put = WithDimensions(condition, values);

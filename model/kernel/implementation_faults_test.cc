@@ -27,7 +27,7 @@ using ::wavetune::testing::HopperGemmSpec;
 constexpr int kBlockM = 0;
 constexpr int kHopperArchitecture = 5;
 
-Expression Number(int64_t value) { return Expression::Constant(value); }
+Expression ConstantOf(int64_t value) { return Expression::Constant(value); }
 
 // One way to break an implementation, and what the message must say of it.
 struct Fault {
@@ -60,19 +60,20 @@ std::vector<Fault> SizeFaults() {
        [](Implementation& i) {
          i.block_size = {Expression::Sum(
              {Par(kHopperArchitecture),
-              Expression::Product({Number(32), Par(kHopperArchitecture)})})};
+              Expression::Product(
+                  {ConstantOf(32), Par(kHopperArchitecture)})})};
        },
        "block_size: is 0 with"},
       {"ZeroDivisor",
        [](Implementation& i) {
          i.block_size = {Expression::Sum(
-             {Number(1),
-              Expression::CeilDiv({Number(8)}, {Par(kHopperArchitecture)})})};
+             {ConstantOf(1), Expression::CeilDiv({ConstantOf(8)},
+                                                 {Par(kHopperArchitecture)})})};
        },
        "block_size: parameter 'HOPPER' can be 0 there"},
       {"GroupSizeOfADimension",
        [](Implementation& i) {
-         i.block_size = {Expression::Sum({Number(32), Dim(0)})};
+         i.block_size = {Expression::Sum({ConstantOf(32), Dim(0)})};
        },
        "block_size: names a dimension"},
       {"ClusterOfADimension",
@@ -105,19 +106,20 @@ std::vector<Fault> SizeFaults() {
        "blocks[1]: parameter 'HOPPER' can be 0 there"},
       {"AnotherSideOfABlockZeroSomewhere",
        [](Implementation& i) {
-         i.block_size = {Number(32), Par(kHopperArchitecture)};
+         i.block_size = {ConstantOf(32), Par(kHopperArchitecture)};
        },
        "block_size[1]: is 0 with"},
       {"FourSidesOfBlocks",
        [](Implementation& i) {
          i.cluster_size.reset();
          i.persistent_if.clear();
-         i.blocks = {Dim(0), Number(1), Number(1), Number(1)};
+         i.blocks = {Dim(0), ConstantOf(1), ConstantOf(1), ConstantOf(1)};
        },
        "blocks: there are 4; give at most 3, along x, y and z"},
       {"FourSidesOfABlock",
        [](Implementation& i) {
-         i.block_size = {Number(32), Number(1), Number(1), Number(1)};
+         i.block_size = {ConstantOf(32), ConstantOf(1), ConstantOf(1),
+                         ConstantOf(1)};
        },
        "block_size: there are 4; give at most 3, along x, y and z"},
       {"ClustersInAGridOfTwoSides",
@@ -130,7 +132,7 @@ std::vector<Fault> SizeFaults() {
       {"PersistentInAGridOfThreeSides",
        [](Implementation& i) {
          i.cluster_size.reset();
-         i.blocks = {Dim(0), Dim(1), Number(2)};
+         i.blocks = {Dim(0), Dim(1), ConstantOf(2)};
        },
        "persistent_if: is for blocks along x alone, but there are 3 sides of "
        "blocks; give one, or remove persistent_if"},
@@ -144,9 +146,9 @@ std::vector<Fault> RelationFaults() {
        "persistent_if[0]: names a dimension"},
       {"PersistentIfOfADimensionInAnOr",
        [](Implementation& i) {
-         i.persistent_if[0] =
-             Condition::Any({i.persistent_if[0],
-                             {Dim(0), Relation::Operator::kEqual, Number(1)}});
+         i.persistent_if[0] = Condition::Any(
+             {i.persistent_if[0],
+              {Dim(0), Relation::Operator::kEqual, ConstantOf(1)}});
        },
        "persistent_if[0]: names a dimension"},
       {"PersistentIfOfAnUnknownParameter",
@@ -180,7 +182,7 @@ std::vector<Fault> TensorMapFaults() {
        },
        "tensor_maps[0].extents: there are 3; give 2"},
       {"FlatBox",
-       [](Implementation& i) { i.tensor_maps[0].box = {Number(64)}; },
+       [](Implementation& i) { i.tensor_maps[0].box = {ConstantOf(64)}; },
        "tensor_maps[0].box: there are 1; give 2"},
       {"ExtentOfAParameter",
        [](Implementation& i) { i.tensor_maps[0].extents[1] = Par(kBlockM); },
@@ -194,7 +196,7 @@ std::vector<Fault> TensorMapFaults() {
       {"BoxTooLarge",
        [](Implementation& i) {
          i.tensor_maps[0].box[1] =
-             Expression::Product({Number(8), Par(kBlockM)});
+             Expression::Product({ConstantOf(8), Par(kBlockM)});
        },
        "tensor_maps[0].box: a side has 512 elements with 'BLOCK_M=64"},
       {"EmptyBoxOfAMapThatIsAlwaysEncoded",
@@ -279,7 +281,7 @@ TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
 TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
   KernelSpec spec = HopperGemmSpec();
   const auto extra =
-      Expression::Product({Number(64), Par(kHopperArchitecture)});
+      Expression::Product({ConstantOf(64), Par(kHopperArchitecture)});
   spec.implementations[0].blocks = {Expression::Sum({Dim(0), extra})};
   spec.implementations[0].shared_memory_bytes = Expression::Sum({extra});
   spec.arguments[0].size =
@@ -291,7 +293,7 @@ TEST(ImplementationFaultsTest, AConstraintCanRuleOutASizeOfZero) {
   KernelSpec spec = HopperGemmSpec();
   spec.implementations[0].block_size = {Par(kHopperArchitecture)};
   spec.constraints.push_back(
-      {Par(kHopperArchitecture), Relation::Operator::kEqual, Number(1)});
+      {Par(kHopperArchitecture), Relation::Operator::kEqual, ConstantOf(1)});
   // HOPPER needs VECTOR = 4, which is legal for every problem only where every
   // k is a multiple of it.
   spec.dimensions[2].min = spec.dimensions[2].max = 64;

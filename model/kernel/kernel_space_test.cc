@@ -22,10 +22,11 @@ using ::wavetune::testing::CausalAttentionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
 
-Expression Number(int64_t value) { return Expression::Constant(value); }
+Expression SpaceConstant(int64_t value) { return Expression::Constant(value); }
 
 Expression Times(int64_t coefficient, Expression expression) {
-  return Expression::Product({Number(coefficient), std::move(expression)});
+  return Expression::Product(
+      {SpaceConstant(coefficient), std::move(expression)});
 }
 
 TEST(EnumerateConfigurationsTest, GivesTheSpaceInOrderOfValueIndices) {
@@ -113,39 +114,41 @@ bool AlwaysLegal(Condition predicate, int64_t min = 1, int64_t max = 1000) {
 TEST(IsLegalForEveryProblemTest, DecidesComparisonsAtTheEndsOfTheRanges) {
   using Op = Relation::Operator;
   const Expression k = Dim(2);
-  EXPECT_TRUE(AlwaysLegal({k, Op::kGreaterOrEqual, Number(1)}));
-  EXPECT_FALSE(AlwaysLegal({k, Op::kGreater, Number(1)}));
-  EXPECT_TRUE(AlwaysLegal({k, Op::kLessOrEqual, Number(1000)}));
-  EXPECT_FALSE(AlwaysLegal({k, Op::kLess, Number(1000)}));
-  EXPECT_TRUE(AlwaysLegal(
-      {k, Op::kLess, Expression::Product({Number(16), Par(2), Par(4)})}));
-  EXPECT_TRUE(AlwaysLegal({k, Op::kNotEqual, Number(1001)}));
-  EXPECT_FALSE(AlwaysLegal({k, Op::kEqual, Number(7)}));
-  EXPECT_TRUE(AlwaysLegal({k, Op::kEqual, Number(7)}, 7, 7));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kGreaterOrEqual, SpaceConstant(1)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kGreater, SpaceConstant(1)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kLessOrEqual, SpaceConstant(1000)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kLess, SpaceConstant(1000)}));
+  EXPECT_TRUE(
+      AlwaysLegal({k, Op::kLess,
+                   Expression::Product({SpaceConstant(16), Par(2), Par(4)})}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kNotEqual, SpaceConstant(1001)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kEqual, SpaceConstant(7)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kEqual, SpaceConstant(7)}, 7, 7));
   // -2 * k + 2000 >= 0
-  EXPECT_TRUE(AlwaysLegal({Expression::Sum({Times(-2, k), Number(2000)}),
-                           Op::kGreaterOrEqual, Number(0)}));
-  EXPECT_FALSE(AlwaysLegal({Expression::Sum({Times(-2, k), Number(1999)}),
-                            Op::kGreaterOrEqual, Number(0)}));
+  EXPECT_TRUE(AlwaysLegal({Expression::Sum({Times(-2, k), SpaceConstant(2000)}),
+                           Op::kGreaterOrEqual, SpaceConstant(0)}));
+  EXPECT_FALSE(
+      AlwaysLegal({Expression::Sum({Times(-2, k), SpaceConstant(1999)}),
+                   Op::kGreaterOrEqual, SpaceConstant(0)}));
 }
 
 TEST(IsLegalForEveryProblemTest, DecidesMultiplesByTheConstantParts) {
   using Op = Relation::Operator;
   const Expression k = Dim(2);
-  EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, Number(1)}));
+  EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, SpaceConstant(1)}));
   EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, Par(3)}));
   EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, Par(4)}));
   EXPECT_TRUE(AlwaysLegal({Times(8, k), Op::kMultipleOf, Par(4)}));
   EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, Par(4)}, 64, 64));
   EXPECT_TRUE(AlwaysLegal({k, Op::kMultipleOf, k}));
   EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, Times(2, k)}));
-  EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, Number(0)}));
+  EXPECT_FALSE(AlwaysLegal({k, Op::kMultipleOf, SpaceConstant(0)}));
 }
 
 TEST(IsLegalForEveryProblemTest, PredicatesOverParametersAloneAreEvaluated) {
   using Op = Relation::Operator;
-  EXPECT_TRUE(AlwaysLegal({Par(4), Op::kEqual, Number(4)}));
-  EXPECT_FALSE(AlwaysLegal({Par(4), Op::kEqual, Number(5)}));
+  EXPECT_TRUE(AlwaysLegal({Par(4), Op::kEqual, SpaceConstant(4)}));
+  EXPECT_FALSE(AlwaysLegal({Par(4), Op::kEqual, SpaceConstant(5)}));
 }
 
 TEST(IsLegalForEveryProblemTest, FoldsParametersBeforeItAddsLikeTerms) {
@@ -161,9 +164,10 @@ TEST(IsLegalForEveryProblemTest, FoldsParametersBeforeItAddsLikeTerms) {
 
 TEST(IsLegalForEveryProblemTest, GuardsAreDecidedByTheConfiguration) {
   using Op = Relation::Operator;
-  const Condition needs_eight(Dim(2), Op::kMultipleOf, Number(8));
+  const Condition needs_eight(Dim(2), Op::kMultipleOf, SpaceConstant(8));
   const auto guarded = [&](int64_t vector) {
-    return Condition::Any({{Par(4), Op::kEqual, Number(vector)}, needs_eight});
+    return Condition::Any(
+        {{Par(4), Op::kEqual, SpaceConstant(vector)}, needs_eight});
   };
   EXPECT_TRUE(AlwaysLegal(guarded(4)));
   EXPECT_FALSE(AlwaysLegal(guarded(1)));
@@ -172,7 +176,8 @@ TEST(IsLegalForEveryProblemTest, GuardsAreDecidedByTheConfiguration) {
 // k % 8 == 0 of all problems, k % VECTOR == 0 of some.
 TEST(PreconditionsTest, HoldForEveryConfiguration) {
   KernelSpec spec = GemmSpec();
-  const Condition eight(Dim(2), Relation::Operator::kMultipleOf, Number(8));
+  const Condition eight(Dim(2), Relation::Operator::kMultipleOf,
+                        SpaceConstant(8));
   spec.preconditions = {eight};
   const Configuration narrow({16, 32, 16, 1, 1});
   const Configuration wide({16, 32, 16, 1, 4});
@@ -227,8 +232,8 @@ TEST(InSpaceTest, AConstraintOfSeveralComparisonsHoldsAsAWhole) {
   using Op = Relation::Operator;
   KernelSpec spec = GemmSpec();
   // NUM_STAGES == 1 or VECTOR == 4
-  spec.constraints = {Condition::Any(
-      {{Par(3), Op::kEqual, Number(1)}, {Par(4), Op::kEqual, Number(4)}})};
+  spec.constraints = {Condition::Any({{Par(3), Op::kEqual, SpaceConstant(1)},
+                                      {Par(4), Op::kEqual, SpaceConstant(4)}})};
   EXPECT_EQ(EnumerateConfigurations(spec).size(), 32u * 3 / 4);
   EXPECT_TRUE(InSpace(spec, {16, 32, 16, 1, 1}));
   EXPECT_TRUE(InSpace(spec, {16, 32, 16, 2, 4}));

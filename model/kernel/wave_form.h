@@ -45,7 +45,7 @@ enum class WaveForm : uint8_t {
   //
   // Among many candidates one that is predicted too low wins. So each competes
   // slower than predicted by its segment's rank margin
-  // (fit/models/rank_margins.h), and outside of its measured range by
+  // (fit/models/uncertainty.h), and outside of its measured range by
   // kUnmeasuredMargin.
   kOverlap = 3,  // 2 was another form of version 1.1 of the table format.
 };

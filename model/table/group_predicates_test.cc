@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Relation MultipleOf(int32_t dimension, int64_t divisor) {
+Relation DividedBy(int32_t dimension, int64_t divisor) {
   return {.left = {{.dimensions = {dimension}}},
           .op = Relation::Operator::kMultipleOf,
           .right = {{.coefficient = divisor}}};
@@ -32,27 +32,27 @@ class GroupPredicatesTest : public ::testing::Test {
 };
 
 TEST_F(GroupPredicatesTest, AreKeptOnceForAllGroups) {
-  EXPECT_THAT(With({MultipleOf(0, 8), MultipleOf(0, 3)}).predicates,
+  EXPECT_THAT(With({DividedBy(0, 8), DividedBy(0, 3)}).predicates,
               ElementsAre(0, 1));
-  EXPECT_THAT(With({MultipleOf(0, 5), MultipleOf(0, 3)}).predicates,
+  EXPECT_THAT(With({DividedBy(0, 5), DividedBy(0, 3)}).predicates,
               ElementsAre(1, 2));
   EXPECT_THAT(With({}).predicates, IsEmpty());
-  EXPECT_THAT(sub_.predicates, ElementsAre(MultipleOf(0, 8), MultipleOf(0, 3),
-                                           MultipleOf(0, 5)));
+  EXPECT_THAT(sub_.predicates,
+              ElementsAre(DividedBy(0, 8), DividedBy(0, 3), DividedBy(0, 5)));
 }
 
 TEST_F(GroupPredicatesTest, LeaveOutWhatEveryProblemFulfils) {
   const Relation positive{.left = {{.dimensions = {0}}},
                           .op = Relation::Operator::kGreater,
                           .right = {{.coefficient = 0}}};
-  EXPECT_THAT(With({positive, MultipleOf(0, 1), MultipleOf(1, 4)}).predicates,
+  EXPECT_THAT(With({positive, DividedBy(0, 1), DividedBy(1, 4)}).predicates,
               IsEmpty());
   EXPECT_THAT(sub_.predicates, IsEmpty());
 }
 
 TEST_F(GroupPredicatesTest, ReplaceThoseOfBefore) {
-  MacroGroup group = With({MultipleOf(0, 8), MultipleOf(0, 3)});
-  SetPredicates({MultipleOf(0, 3)}, dimensions_, sub_, group);
+  MacroGroup group = With({DividedBy(0, 8), DividedBy(0, 3)});
+  SetPredicates({DividedBy(0, 3)}, dimensions_, sub_, group);
   EXPECT_THAT(group.predicates, ElementsAre(1));
 }
 

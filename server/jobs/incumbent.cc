@@ -46,6 +46,10 @@ bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {
          serving_->record.digest == digest;
 }
 
+bool Incumbent::IsStaleFor(const ProfileKey& key) const {
+  return serving_ && serving_->record.key != key;
+}
+
 std::string Incumbent::ServesOnText() const {
   if (!serving_) return "the default configuration serves on";
   return absl::StrCat("table ", serving_->record.digest.substr(0, 8),

@@ -43,6 +43,9 @@ class Incumbent {
   // Returns whether it is this very table.
   bool Is(const ProfileKey& key, absl::string_view digest) const;
 
+  // Returns whether it is of another environment or version of the kernel.
+  bool IsStaleFor(const ProfileKey& key) const;
+
   // Returns who decides where nothing is promoted, for people: "table 3fa4c01b
   // serves on".
   std::string ServesOnText() const;

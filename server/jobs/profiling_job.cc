@@ -167,9 +167,6 @@ absl::Status ProfilingJob::Bind() {
   input_.representative_problems =
       WithUsage(kernel_->spec, record.used_problems);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
-  if (const CompiledTable* const table = incumbent_.comparable()) {
-    input_.incumbent = &table->table();
-  }
   return absl::OkStatus();
 }
 
@@ -243,9 +240,8 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
   Withdraw(table, why);
   withdrawn_ = absl::StrCat("; table ", table.digest.substr(0, 8),
                             " was withdrawn: ", why);
-  // Nobody is to be compared with it, nor to take anything over from it.
+  // Nobody is to be compared with it.
   incumbent_ = Incumbent();
-  input_.incumbent = nullptr;
 }
 
 void ProfilingJob::Withdraw(const TableRecord& table, const std::string& why) {
@@ -500,6 +496,7 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
       return absl::OkStatus();
     }
   }
+  plan.incumbent_is_stale = incumbent_.IsStaleFor(record.key);
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
   if (!verdict.promote) {

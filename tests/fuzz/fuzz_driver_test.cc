@@ -4,7 +4,8 @@
 //
 //   WAVETUNE_FUZZ_SECONDS=300 build/asan/bin/decode_table_fuzz_test
 //
-// runs mutations for that long instead of a fixed number. What crashes is
+// runs mutations for that long instead of a fixed number, WAVETUNE_FUZZ_SEED=2
+// others than those of seed 1. What crashes is
 // written to <target>.crash in the current folder; put it into
 // tests/fuzz/corpus/<target> with the fix.
 #include <fcntl.h>
@@ -154,7 +155,8 @@ TEST(Fuzz, SeedsAndMutations) {
   using Clock = std::chrono::steady_clock;
   const auto end =
       Clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 0);
-  Lcg random(1);
+  const char* const seed_text = std::getenv("WAVETUNE_FUZZ_SEED");
+  Lcg random(seed_text ? static_cast<uint64_t>(std::atoll(seed_text)) : 1);
   int64_t runs = 0;
   while (seconds ? Clock::now() < end : runs < kMutations) {
     RunOne(Mutate(random, seeds));

@@ -259,12 +259,12 @@ void AddGroups(Lcg& random, const Table& table,
 }
 
 // What the sub-tables of a table have in common.
-struct Head {
+struct TableHead {
   Table table;
   std::vector<Condition> predicates;
 };
 
-SubTable RandomSubTable(Lcg& random, const Head& head, TableKind kind,
+SubTable RandomSubTable(Lcg& random, const TableHead& head, TableKind kind,
                         int64_t portfolio) {
   SubTable sub;
   sub.mapping = MappingOf(random, kind);
@@ -281,8 +281,8 @@ SubTable RandomSubTable(Lcg& random, const Head& head, TableKind kind,
   return sub;
 }
 
-Head RandomHead(Lcg& random, TableKind kind) {
-  Head head;
+TableHead RandomHead(Lcg& random, TableKind kind) {
+  TableHead head;
   Table& table = head.table;
   table.kernel = "random";
   for (int i = 0; i < 64; ++i) {
@@ -361,7 +361,7 @@ void AddRankMargins(Lcg& random, SubTable& sub) {
 
 Table RandomTable(Lcg& random) {
   const auto kind = static_cast<TableKind>(random.Below(5));
-  const Head head = RandomHead(random, kind);
+  const TableHead head = RandomHead(random, kind);
   Table table = head.table;
   const int64_t count = random.Between(1, 3);
   for (int64_t i = 0; i < count; ++i) {
@@ -377,7 +377,7 @@ Table RandomTable(Lcg& random) {
 }
 
 Table RandomTable(Lcg& random, TableKind kind, int portfolio) {
-  Head head = RandomHead(random, kind);
+  TableHead head = RandomHead(random, kind);
   SubTable sub = RandomSubTable(random, head, kind, portfolio);
   head.table.sub_tables.push_back(std::move(sub));
   return std::move(head.table);

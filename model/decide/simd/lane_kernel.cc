@@ -15,6 +15,7 @@ struct ScalarMask {
 // One lane in an ordinary register.
 struct Scalar {
   using Mask = ScalarMask;
+  using Single = Scalar;
   struct Sixteen;
   static constexpr int kWidth = 1;
 
@@ -27,11 +28,14 @@ struct Scalar {
   }
   static Scalar OfInteger(const int64_t* from) { return FromIntegers(from); }
   static ScalarMask MaskOf(uint64_t bits) { return {(bits & 1) != 0}; }
+  static Scalar OfBits(uint64_t bits) { return {std::bit_cast<double>(bits)}; }
+  static ScalarMask MaskAt(Scalar words, int first) {
+    return {(std::bit_cast<uint64_t>(words.value) >> first & 1) != 0};
+  }
   static ScalarMask Outside(const int64_t* from, int64_t min, int64_t max) {
     return {*from < min || *from > max};
   }
   void Store(double* to) const { *to = value; }
-  void StoreWhole(int32_t* to) const { *to = static_cast<int32_t>(value); }
 
   friend Scalar operator+(Scalar a, Scalar b) { return {a.value + b.value}; }
   friend Scalar operator-(Scalar a, Scalar b) { return {a.value - b.value}; }
@@ -64,7 +68,8 @@ struct Scalar::Sixteen {
   double values[16];
 
   void Set(int at, Scalar one) { values[at] = one.value; }
-  Scalar Pick(const int64_t* index) const { return {values[*index]}; }
+  Scalar Pick(const int64_t* place) const { return {values[*place]}; }
+  static int64_t PlaceOf(int index) { return index; }
 };
 
 ScalarMask Either(ScalarMask a, ScalarMask b) { return {(a.set | b.set) != 0}; }

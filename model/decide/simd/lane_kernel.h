@@ -47,7 +47,8 @@ enum SegmentColumn : int {
   kInverseStep,             // InverseBelow(step_tiles)
   kSumColumns,              // WaveForm::kSum reads no more.
   kAlphaRow = kSumColumns,  // 0 where rows share nothing.
-  kFullGammaW,              // gamma_w * ceil(tiles_per_wave / step_tiles)
+  // The larger of gamma and gamma_w * ceil(tiles_per_wave / step_tiles).
+  kWaveGamma,
   kMinWave,
   kMaxWave,
   kMinIterations,
@@ -144,6 +145,10 @@ struct LaneKernel {
   FastPathFunction* (*choose_fast_sum)(int lanes) noexcept;
   FastPathFunction* (*choose_fast_overlap)(int lanes) noexcept;
   FastPathFunction* (*choose_fast_shared)(int lanes) noexcept;
+
+  // Returns what FastPathLayout::height_of says of lanes whose tiles have the
+  // height of an index in [0, 16).
+  int64_t (*height_place)(int index);
 
   // Writes the waves of each lane. Returns as `choose`.
   bool (*locate)(const LaneLayout& layout, const LaneInputs& inputs,

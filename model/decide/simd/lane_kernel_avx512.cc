@@ -15,8 +15,20 @@ struct Avx512Mask {
   __mmask8 bits;
 };
 
+#define WAVETUNE_EIGHT_BITS(from)                                            \
+  uint64_t{1} << (from), uint64_t{2} << (from), uint64_t{4} << (from),       \
+      uint64_t{8} << (from), uint64_t{16} << (from), uint64_t{32} << (from), \
+      uint64_t{64} << (from), uint64_t{128} << (from)
+// Each bit of a word alone.
+alignas(64) constexpr uint64_t kBits[] = {
+    WAVETUNE_EIGHT_BITS(0),  WAVETUNE_EIGHT_BITS(8),  WAVETUNE_EIGHT_BITS(16),
+    WAVETUNE_EIGHT_BITS(24), WAVETUNE_EIGHT_BITS(32), WAVETUNE_EIGHT_BITS(40),
+    WAVETUNE_EIGHT_BITS(48), WAVETUNE_EIGHT_BITS(56)};
+#undef WAVETUNE_EIGHT_BITS
+
 struct Avx512 {
   using Mask = Avx512Mask;
+  using Single = Avx512;
   struct Sixteen;
   static constexpr int kWidth = 8;
 
@@ -33,6 +45,13 @@ struct Avx512 {
   static Avx512Mask MaskOf(uint64_t bits) {
     return {static_cast<__mmask8>(bits)};
   }
+  static Avx512 OfBits(uint64_t bits) {
+    return {_mm512_castsi512_pd(_mm512_set1_epi64(static_cast<int64_t>(bits)))};
+  }
+  static Avx512Mask MaskAt(Avx512 words, int first) {
+    return {_mm512_test_epi64_mask(_mm512_castpd_si512(words.value),
+                                   _mm512_load_si512(kBits + first))};
+  }
   static Avx512Mask Outside(const int64_t* from, int64_t min, int64_t max) {
     const __m512i integers = _mm512_loadu_si512(from);
     return {static_cast<__mmask8>(
@@ -40,10 +59,6 @@ struct Avx512 {
         _mm512_cmpgt_epi64_mask(integers, _mm512_set1_epi64(max)))};
   }
   void Store(double* to) const { _mm512_storeu_pd(to, value); }
-  void StoreWhole(int32_t* to) const {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        _mm512_cvttpd_epi32(value));
-  }
 
   friend Avx512 operator+(Avx512 a, Avx512 b) {
     return {_mm512_add_pd(a.value, b.value)};
@@ -93,9 +108,10 @@ struct Avx512::Sixteen {
   __m512d high;
 
   void Set(int at, Avx512 values) { (at == 0 ? low : high) = values.value; }
-  Avx512 Pick(const int64_t* indices) const {
-    return {_mm512_permutex2var_pd(low, _mm512_loadu_si512(indices), high)};
+  Avx512 Pick(const int64_t* places) const {
+    return {_mm512_permutex2var_pd(low, _mm512_loadu_si512(places), high)};
   }
+  static int64_t PlaceOf(int index) { return index; }
 };
 
 Avx512Mask Either(Avx512Mask a, Avx512Mask b) {

@@ -52,13 +52,18 @@ WAVETUNE_KERNEL_INLINE R RankLanes(const LaneLayout& layout,
       at.row_share =
           RowShareOf(R::Of(inputs.row_extent), R::Load(layout.row_tile + lane),
                      R::Load(layout.inverse_row_tile + lane));
-      latency = OverlapSumOf(c, at, R::Load(layout.tiles_per_wave + lane));
+      const R tiles_per_wave = R::Load(layout.tiles_per_wave + lane);
+      const R memory = TileMemoryOf(c, at.iterations, at.row_share);
+      latency = OverlapSumOf(
+          c, at.longest, LastWaveOf(c, at.tiles, at.waves, tiles_per_wave),
+          memory, FullWaveOf(c, at.longest, memory, tiles_per_wave));
     } else {
       latency = SumOf(c, at);
     }
     latency = Max(latency, c[kFloor]);
     R rank = latency;
-    if constexpr (kOverlaps) rank = RankOfOverlap(c, at, latency);
+    if constexpr (kOverlaps)
+      rank = RankOfOverlap(OutsideOf(c, at), latency, c[kRankFactor]);
     if (any_excluded) {
       rank = Select(R::MaskOf(excluded[lane / 64] >> (lane % 64)),
                     R::Of(kNoLane), rank);
@@ -127,12 +132,14 @@ bool ChooseLaneOf(const LaneLayout& layout, const LaneInputs& inputs,
                                              choice);
 }
 
-template <typename R>
+// `Fast` is the register type of the fast path.
+template <typename R, typename Fast = R>
 constexpr LaneKernel MakeLaneKernel() {
   return {ChooseLaneOf<R>,
-          FindChooseFast<R, FastPathForm::kSum>,
-          FindChooseFast<R, FastPathForm::kOverlap>,
-          FindChooseFast<R, FastPathForm::kSharedOverlap>,
+          FindChooseFast<Fast, FastPathForm::kSum>,
+          FindChooseFast<Fast, FastPathForm::kOverlap>,
+          FindChooseFast<Fast, FastPathForm::kSharedOverlap>,
+          Fast::Sixteen::PlaceOf,
           LocateLanes<R>,
           CountBelow<R>,
           SumQuotients<R>,

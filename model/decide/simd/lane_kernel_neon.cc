@@ -16,6 +16,7 @@ struct NeonMask {
 
 struct Neon {
   using Mask = NeonMask;
+  using Single = Neon;
   struct Sixteen;
   static constexpr int kWidth = 2;
 
@@ -33,15 +34,20 @@ struct Neon {
     const uint64x2_t lanes = vcombine_u64(vcreate_u64(1), vcreate_u64(2));
     return {vtstq_u64(vdupq_n_u64(bits), lanes)};
   }
+  static Neon OfBits(uint64_t bits) {
+    return {vreinterpretq_f64_u64(vdupq_n_u64(bits))};
+  }
+  static NeonMask MaskAt(Neon words, int first) {
+    const uint64x2_t bits = vcombine_u64(vcreate_u64(uint64_t{1} << first),
+                                         vcreate_u64(uint64_t{2} << first));
+    return {vtstq_u64(vreinterpretq_u64_f64(words.value), bits)};
+  }
   static NeonMask Outside(const int64_t* from, int64_t min, int64_t max) {
     const int64x2_t integers = vld1q_s64(from);
     return {vorrq_u64(vcltq_s64(integers, vdupq_n_s64(min)),
                       vcgtq_s64(integers, vdupq_n_s64(max)))};
   }
   void Store(double* to) const { vst1q_f64(to, value); }
-  void StoreWhole(int32_t* to) const {
-    vst1_s32(to, vmovn_s64(vcvtq_s64_f64(value)));
-  }
 
   friend Neon operator+(Neon a, Neon b) {
     return {vaddq_f64(a.value, b.value)};
@@ -76,10 +82,11 @@ struct Neon::Sixteen {
   double values[16];
 
   void Set(int at, Neon some) { some.Store(values + at); }
-  Neon Pick(const int64_t* indices) const {
-    return {vcombine_f64(vld1_f64(values + indices[0]),
-                         vld1_f64(values + indices[1]))};
+  Neon Pick(const int64_t* places) const {
+    return {vcombine_f64(vld1_f64(values + places[0]),
+                         vld1_f64(values + places[1]))};
   }
+  static int64_t PlaceOf(int index) { return index; }
 };
 
 NeonMask Either(NeonMask a, NeonMask b) { return {vorrq_u64(a.bits, b.bits)}; }

@@ -23,8 +23,6 @@ inline constexpr int kMaxAnchorLanes = 32;  // kMaxLoopAnchors.
 template <typename R, int kRegimes, int kColumns>
 class LaneSegments {
  public:
-  static constexpr bool kFromFirstWave = false;  // kMinWave is read.
-
   // `block` is the plane's block of the lanes, `offset` the first one's place
   // in it.
   WAVETUNE_KERNEL_INLINE LaneSegments(const LaneLayout& layout,
@@ -67,11 +65,10 @@ class LaneSegments {
 template <typename R, int kColumns>
 class TwoSegments {
  public:
-  static constexpr bool kFromFirstWave = false;
-
-  WAVETUNE_KERNEL_INLINE TwoSegments(const LaneBlock* block, int offset,
+  // `base`: of the first regime, from the first of the lanes on.
+  WAVETUNE_KERNEL_INLINE TwoSegments(const double* base,
                                      typename R::Mask second)
-      : base_(block->lane + offset), second_(second) {
+      : base_(base), second_(second) {
     if constexpr (R::kWidth == 1) base_ += Bits(second) * kRegime;
   }
 
@@ -101,51 +98,78 @@ WAVETUNE_KERNEL_INLINE R SumOf(const Segments& c, const LanePlace<R>& at) {
          (c[kAlpha] * at.tiles) * at.iterations;
 }
 
-// OverlapUs of OverlapPartsOf.
+// OverlapUs.
 template <typename R>
-WAVETUNE_KERNEL_INLINE R OverlapOf(R tile, R steps, R memory) {
-  const R compute = Max(tile, steps);
+WAVETUNE_KERNEL_INLINE R OverlapOf(R compute, R memory) {
   const R longer = Max(compute, memory);
   const R both = R::Of(kOverlapLonger) * longer +
                  R::Of(kOverlapShorter) * Min(compute, memory);
   return Max(longer, both);
 }
 
-// OverlapLatencyUs.
+// OverlapParts::memory of a tile.
 template <typename R, typename Segments>
-WAVETUNE_KERNEL_INLINE R OverlapSumOf(const Segments& c, const LanePlace<R>& at,
-                                      R tiles_per_wave) {
-  const R full_waves = at.waves - R::Of(1);
-  const R last = at.tiles - full_waves * tiles_per_wave;
-  const R last_steps = Ceil(last * c[kInverseStep]);
-  const R tile = c[kGamma] * at.longest;
-  const R loads = c[kAlpha] + c[kAlphaRow] * at.row_share;
-  const R bandwidth = c[kBeta] + loads * at.iterations;
-  const R per_wave = c[kDeltaW] + OverlapOf(tile, c[kFullGammaW] * at.longest,
-                                            bandwidth * tiles_per_wave);
-  return (c[kDelta] + full_waves * per_wave) +
-         OverlapOf(tile, (c[kGammaW] * last_steps) * at.longest,
-                   bandwidth * last);
+WAVETUNE_KERNEL_INLINE R TileMemoryOf(const Segments& c, R iterations,
+                                      R row_share) {
+  const R loads = c[kAlpha] + c[kAlphaRow] * row_share;
+  return c[kBeta] + loads * iterations;
+}
+
+// What each wave but the last takes.
+template <typename R, typename Segments>
+WAVETUNE_KERNEL_INLINE R FullWaveOf(const Segments& c, R longest, R tile_memory,
+                                    R tiles_per_wave) {
+  return c[kDeltaW] +
+         OverlapOf(c[kWaveGamma] * longest, tile_memory * tiles_per_wave);
+}
+
+// LaunchWavesOf.
+template <typename R>
+struct LastWave {
+  R full_waves;  // Before it.
+  R tiles;
+  R steps;
+};
+
+template <typename R, typename Segments>
+WAVETUNE_KERNEL_INLINE LastWave<R> LastWaveOf(const Segments& c, R tiles,
+                                              R waves, R tiles_per_wave) {
+  const R full_waves = waves - R::Of(1);
+  // All whole, so that the order does not matter; this one does not wait for
+  // the full waves.
+  const R last = (tiles + tiles_per_wave) - waves * tiles_per_wave;
+  return {full_waves, last, Ceil(last * c[kInverseStep])};
+}
+
+// OverlapLatencyUs. OverlapPartsOf takes the larger of two products with the
+// same loop, at least 1; here it is the larger factor's product: rounding is
+// monotone, so that both are the same number (or zeros, which no sum tells
+// apart).
+template <typename R, typename Segments>
+WAVETUNE_KERNEL_INLINE R OverlapSumOf(const Segments& c, R longest,
+                                      const LastWave<R>& last, R tile_memory,
+                                      R full_wave) {
+  const R compute = Max(c[kGamma], c[kGammaW] * last.steps) * longest;
+  return (c[kDelta] + last.full_waves * full_wave) +
+         OverlapOf(compute, tile_memory * last.tiles);
 }
 
 template <typename R, typename Segments>
 WAVETUNE_KERNEL_INLINE typename R::Mask OutsideOf(const Segments& c,
                                                   const LanePlace<R>& at) {
-  typename R::Mask waves = Greater(at.waves, c[kMaxWave]);
-  if constexpr (!Segments::kFromFirstWave) {
-    waves = Either(Greater(c[kMinWave], at.waves), waves);
-  }
+  const typename R::Mask waves =
+      Either(Greater(c[kMinWave], at.waves), Greater(at.waves, c[kMaxWave]));
   return Either(waves, Either(Greater(c[kMinIterations], at.iterations),
                               Greater(at.iterations, c[kMaxIterations])));
 }
 
 // RankOf (model/table/wave_arithmetic.h) of WaveForm::kOverlap.
-template <typename R, typename Segments>
-WAVETUNE_KERNEL_INLINE R RankOfOverlap(const Segments& c,
-                                       const LanePlace<R>& at, R latency) {
-  return Select(OutsideOf(c, at), latency * R::Of(1 + kUnmeasuredMargin),
-                latency) *
-         c[kRankFactor];
+template <typename R>
+WAVETUNE_KERNEL_INLINE R RankOfOverlap(typename R::Mask outside, R latency,
+                                       R factor) {
+  // A product with 1 is exact, and known before the latency is.
+  const R margin = Select(outside, R::Of(1 + kUnmeasuredMargin), R::Of(1));
+  return (latency * margin) * factor;
 }
 
 // Returns whether that is the least rank, in all lanes.

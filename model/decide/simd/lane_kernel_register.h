@@ -3,19 +3,24 @@
 // A register type R has
 //   kWidth                     lanes; divides kBlockLanes
 //   Mask                       one truth value per lane
+//   Single                     itself; of pairs (lane_kernel_paired.h) one half
 //   R Load(const double*), R Of(double), void Store(double*)
 //   R FromIntegers(const int64_t*)       each in [0, 2^51]
 //   R OfInteger(const int64_t*)          the one there, in all lanes
+//   R OfBits(uint64_t)                   a word of bits in all lanes, and
+//   Mask MaskAt(R, int first)            of each lane's word another bit: the
+//                                        first, a multiple of kWidth below 64,
+//                                        in the first lane, and so on
 //   Mask Outside(const int64_t*, int64_t min, int64_t max)
-//   void StoreWhole(int32_t*)            whole numbers in [0, 2^31)
 //   +, -, *, /                           rounded to nearest, never contracted
 //   Max(a, b), Min(a, b)                 a > b ? a : b; a < b ? a : b
 //   Ceil(a)                              a in [0, 2^52]
 //   Magnitude(a)
 //   Sixteen                              as many numbers, kWidth at a time:
-//                                        void Set(int at, R), at a multiple of
-//                                        kWidth, and R Pick(const int64_t*),
-//                                        kWidth indices in [0, 16)
+//                                        void Set(int at, Single), in order,
+//                                        at a multiple of its width, and R
+//                                        Pick(const int64_t*), kWidth of what
+//                                        PlaceOf(index) returns
 //   Greater(a, b), AtMost(a, b)-> Mask
 //   Select(mask, a, b)                   mask ? a : b
 //   R LeastOfAll(a)                      in all lanes; none of them is NaN

@@ -1,4 +1,4 @@
-#include "fit/models/rank_margins.h"
+#include "fit/models/uncertainty.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@ namespace wavetune {
 namespace {
 
 // A GEMM with every configuration measured at seven problems.
-class RankMarginsTest : public ::testing::Test {
+class UncertaintyTest : public ::testing::Test {
  protected:
-  explicit RankMarginsTest(WaveForm form = WaveForm::kOverlap)
+  explicit UncertaintyTest(WaveForm form = WaveForm::kOverlap)
       : device_(testing::GemmSpec(form), {}), input_(device_.Input()) {
     for (const Candidate& candidate : input_.candidates[0]) {
       for (const int64_t m : {64, 128, 512, 1024, 2048, 4096, 8192}) {
@@ -37,7 +37,7 @@ class RankMarginsTest : public ::testing::Test {
     state_ = MakeProfileState(input_).value();
     models_ = FitCandidates(Specialisation(), input_.device.multiprocessors,
                             /*fewest=*/1);
-    SetRankMargins(Specialisation(), models_);
+    SetUncertainty(Specialisation(), models_);
   }
 
   const SpecialisationState& Specialisation() const {
@@ -74,7 +74,7 @@ void Disturb(const Configuration& configuration, double share,
   }
 }
 
-TEST_F(RankMarginsTest, AreZeroWhereNothingWasMeasured) {
+TEST_F(UncertaintyTest, MarginsAreZeroWhereNothingWasMeasured) {
   Fit();
   int unmeasured = 0;
   for (const CandidateModel& model : models_) {
@@ -89,7 +89,7 @@ TEST_F(RankMarginsTest, AreZeroWhereNothingWasMeasured) {
   EXPECT_GT(unmeasured, 0);
 }
 
-TEST_F(RankMarginsTest, AreLargestForWhoFitsWorst) {
+TEST_F(UncertaintyTest, MarginsAreLargestForWhoFitsWorst) {
   const Configuration noisy = input_.candidates[0][1].configuration;
   Disturb(noisy, 0.2, input_.samples);
   Fit();
@@ -107,7 +107,7 @@ TEST_F(RankMarginsTest, AreLargestForWhoFitsWorst) {
   EXPECT_GT(of_noisy, of_others);
 }
 
-TEST_F(RankMarginsTest, ShrinkWithTheSamplesOfASegment) {
+TEST_F(UncertaintyTest, MarginsShrinkWithTheSamplesOfASegment) {
   for (const Candidate& candidate : input_.candidates[0]) {
     Disturb(candidate.configuration, 0.05, input_.samples);
   }
@@ -133,7 +133,7 @@ TEST_F(RankMarginsTest, ShrinkWithTheSamplesOfASegment) {
   EXPECT_GT(MeasuredMargins(0).back(), 0);
 }
 
-TEST_F(RankMarginsTest, AreAtMostAQuarterWhateverTheSamples) {
+TEST_F(UncertaintyTest, MarginsAreAtMostAQuarterWhateverTheSamples) {
   for (const Candidate& candidate : input_.candidates[0]) {
     Disturb(candidate.configuration, 0.9, input_.samples);
   }
@@ -142,67 +142,13 @@ TEST_F(RankMarginsTest, AreAtMostAQuarterWhateverTheSamples) {
     for (const int margin : MeasuredMargins(i)) {
       // The residual counts as 0.3 at most, with one sample at least.
       EXPECT_LE(margin,
-                std::ceil((kMarginErrors * kMostResidual + kUnprovenMargin) /
-                          kRankMarginUnit));
+                std::ceil((kRankErrors * kMostResidual) / kRankMarginUnit));
       EXPECT_LE(margin, UINT8_MAX);
     }
   }
 }
 
-// Of two candidates measured alike, one at what clients ask for.
-TEST_F(RankMarginsTest, AreWiderWhereNoRepresentativeProblemProvedASegment) {
-  const std::vector<int64_t> asked = {512, 1024, 2048};
-  for (const int64_t m : asked) {
-    input_.representative_problems.push_back(
-        {.problem = {.extents = {m, 4096, 4096}}});
-  }
-  Fit();
-  const std::vector<int> proven = MeasuredMargins(0);
-  input_.representative_problems.clear();
-  // As many, but none was measured.
-  for (const int64_t m : asked) {
-    input_.representative_problems.push_back(
-        {.problem = {.extents = {m, 4096, 4032}}});
-  }
-  Fit();
-  const std::vector<int> unproven = MeasuredMargins(0);
-  ASSERT_EQ(unproven.size(), proven.size());
-  int wider = 0;
-  for (size_t s = 0; s < proven.size(); ++s) {
-    EXPECT_GE(unproven[s], proven[s]);
-    wider = std::max(wider, unproven[s] - proven[s]);
-  }
-  EXPECT_NEAR(wider, kUnprovenMargin / kRankMarginUnit, 1);
-}
-
-TEST_F(RankMarginsTest, ThoseThatServeStayWithTheirModels) {
-  Disturb(input_.candidates[0][0].configuration, 0.2, input_.samples);
-  Disturb(input_.candidates[0][1].configuration, 0.2, input_.samples);
-  Fit();
-  const std::vector<int> second = MeasuredMargins(1);
-  EXPECT_GT(*std::max_element(second.begin(), second.end()), 0);
-  MacroGroup with_margins;
-  MacroGroup without;
-  with_margins.models = without.models = models_[0].models;
-  for (GroupModel& model : with_margins.models) {
-    for (WaveSegment& segment : model.segments) segment.rank_margin = 7;
-  }
-  for (GroupModel& model : without.models) {
-    for (WaveSegment& segment : model.segments) segment.rank_margin = 0;
-  }
-  state_.specialisations[0].candidates[0].incumbent_model = &with_margins;
-  state_.specialisations[0].candidates[1].incumbent_model = &without;
-  // Only a model that was kept: the third is another one.
-  state_.specialisations[0].candidates[2].incumbent_model = &with_margins;
-  const std::vector<int> third = MeasuredMargins(2);
-  models_[0].of_incumbent = models_[1].of_incumbent = true;
-  SetRankMargins(Specialisation(), models_);
-  for (const int margin : MeasuredMargins(0)) EXPECT_EQ(margin, 7);
-  EXPECT_EQ(MeasuredMargins(1), second);
-  EXPECT_EQ(MeasuredMargins(2), third);
-}
-
-TEST_F(RankMarginsTest, AreWhatTheMatrixCompetesWith) {
+TEST_F(UncertaintyTest, MarginsAreWhatTheMatrixCompetesWith) {
   Disturb(input_.candidates[0][1].configuration, 0.2, input_.samples);
   Fit();
   const LatencyMatrix matrix = PredictMatrix(Specialisation(), models_);
@@ -221,12 +167,34 @@ TEST_F(RankMarginsTest, AreWhatTheMatrixCompetesWith) {
   EXPECT_GT(slower, 0);
 }
 
-class RankMarginsOfSumTest : public RankMarginsTest {
+TEST_F(UncertaintyTest, SegmentsWithoutObservationsAreTheLeastSure) {
+  Fit();
+  int compared = 0;
+  for (const CandidateModel& model : models_) {
+    for (size_t r = 0; r < model.models.size(); ++r) {
+      for (size_t w = 0; w < model.models[r].segments.size(); ++w) {
+        const Uncertainty& of_segment = model.uncertainty[r][w];
+        EXPECT_GT(OutsideSigma(of_segment), Sigma(of_segment));
+        if (model.quality[r][w].own > 0) continue;
+        EXPECT_GE(Sigma(of_segment), kUnmeasuredMargin);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 0);
+}
+
+TEST_F(UncertaintyTest, IsOfScatterAndBiasTogether) {
+  EXPECT_DOUBLE_EQ(Sigma({.scatter = 0.06, .bias = 0.08}), 0.1);
+  EXPECT_EQ(Sigma({.scatter = 0.01, .bias = 0.01}), kLeastSigma);
+}
+
+class UncertaintyOfSumTest : public UncertaintyTest {
  protected:
-  RankMarginsOfSumTest() : RankMarginsTest(WaveForm::kSum) {}
+  UncertaintyOfSumTest() : UncertaintyTest(WaveForm::kSum) {}
 };
 
-TEST_F(RankMarginsOfSumTest, AreZero) {
+TEST_F(UncertaintyOfSumTest, MarginsAreZero) {
   Disturb(input_.candidates[0][1].configuration, 0.2, input_.samples);
   Fit();
   for (size_t i = 0; i < models_.size(); ++i) {

@@ -1,0 +1,334 @@
+#include "fit/build/misfit_coordinates.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping_structure.h"
+#include "model/kernel/wave_form.h"
+
+namespace wavetune {
+namespace {
+
+using Unit = MisfitCoordinate::Unit;
+
+constexpr char kMeasureBoth[] =
+    "name representative_problems with small and large values: choices there "
+    "are then measured, not predicted";
+
+// Extents that this divides are alike: a page of bytes, beyond which no cache
+// tells rows apart.
+constexpr int64_t kMostAlignment = 4096;
+
+double AsDouble(int64_t value) { return static_cast<double>(value); }
+
+// Calls `visit` with every ceil_div in `expression`.
+template <typename Visit>
+void ForEachCeilDiv(const Expression& expression, const Visit& visit) {
+  if (expression.kind == Expression::Kind::kCeilDiv) visit(expression);
+  for (const Expression& child : expression.children) {
+    ForEachCeilDiv(child, visit);
+  }
+}
+
+class Collector {
+ public:
+  Collector(const KernelSpec& spec, const Mapping& mapping,
+            const DeviceFacts& device)
+      : spec_(spec), mapping_(mapping), device_(device) {}
+
+  std::vector<MisfitCoordinate> Collect() {
+    AddPassive();
+    AddAlignments();
+    AddFills();
+    AddElements();
+    AddRows();
+    AddLongestLoop();
+    AddColdBytes();
+    AddAllBytes();
+    AddModelCoordinates();
+    return std::move(all_);
+  }
+
+ private:
+  void Add(std::string name, Unit unit, bool relative,
+           decltype(MisfitCoordinate::value) value, std::string costs,
+           std::string saves) {
+    all_.push_back({.name = std::move(name),
+                    .unit = unit,
+                    .relative = relative,
+                    .value = std::move(value),
+                    .advice_where_it_costs = std::move(costs),
+                    .advice_where_it_saves = std::move(saves)});
+  }
+
+  const std::string& NameOf(int64_t dimension) const {
+    return spec_.dimensions[static_cast<size_t>(dimension)].name;
+  }
+
+  bool IsPassive(size_t dimension) const {
+    return std::find(passive_.begin(), passive_.end(),
+                     static_cast<int32_t>(dimension)) != passive_.end();
+  }
+
+  // The index of the repeated dimension, or -1.
+  int64_t Repeated() const {
+    for (size_t i = 0; i < spec_.dimensions.size(); ++i) {
+      if (spec_.dimensions[i].repeated) return static_cast<int64_t>(i);
+    }
+    return -1;
+  }
+
+  // How full what is rounded up is, along each axis that is rounded.
+  void AddFills() {
+    const auto add = [&](const Expression& ceil_div) { AddFill(ceil_div); };
+    ForEachCeilDiv(mapping_.tiles, add);
+    if (mapping_.iterations_per_tile.has_value()) {
+      ForEachCeilDiv(*mapping_.iterations_per_tile, add);
+    }
+    if (mapping_.total_iterations.has_value()) {
+      ForEachCeilDiv(*mapping_.total_iterations, add);
+    }
+  }
+
+  void AddFill(const Expression& ceil_div) {
+    if (std::find(seen_.begin(), seen_.end(), ceil_div) != seen_.end()) return;
+    seen_.push_back(ceil_div);
+    const auto split = ceil_div.children.begin() + ceil_div.split;
+    std::vector<std::string> names;
+    bool repeats = false;
+    for (auto factor = ceil_div.children.begin(); factor != split; ++factor) {
+      if (factor->kind != Expression::Kind::kDimension) continue;
+      names.push_back(NameOf(factor->value));
+      repeats = repeats || factor->value == Repeated();
+    }
+    if (names.empty()) return;
+    // What there is, and what whole tiles have room for.
+    Expression there = Expression::Product({ceil_div.children.begin(), split});
+    std::vector<Expression> factors(split, ceil_div.children.end());
+    factors.push_back(ceil_div);
+    Expression room = Expression::Product(std::move(factors));
+    if (repeats) {
+      const int dimension = static_cast<int>(Repeated());
+      there = Expression::SumOver(dimension, std::move(there));
+      room = Expression::SumOver(dimension, std::move(room));
+    }
+    const std::string along = absl::StrJoin(names, " * ");
+    Add(
+        absl::StrCat("how full tiles are along ", along), Unit::kShare,
+        /*relative=*/true,
+        [there, room](const Problem& problem, const Configuration& c,
+                      const Coordinates&) {
+          const int64_t all = Evaluate(room, problem.View(), c);
+          return all > 0 ? AsDouble(Evaluate(there, problem.View(), c)) /
+                               AsDouble(all)
+                         : 1.0;
+        },
+        absl::StrCat("a kernel that does less for part tiles counts in "
+                     "total_iterations what it does: ",
+                     along, " itself, not whole tiles"),
+        absl::StrCat("part tiles take longer than whole ones: see what the "
+                     "kernel does beyond the end of ",
+                     along));
+  }
+
+  void AddElements() {
+    const int64_t repeated = Repeated();
+    if (repeated < 0) return;
+    Add(
+        absl::StrCat("the number of ", NameOf(repeated),
+                     " elements for each tile"),
+        Unit::kCount, /*relative=*/true,
+        [](const Problem& problem, const Configuration&,
+           const Coordinates& at) {
+          const auto some =
+              std::count_if(problem.repeated.begin(), problem.repeated.end(),
+                            [](int64_t e) { return e > 0; });
+          return AsDouble(some) / AsDouble(at.tiles);
+        },
+        absl::StrCat("an element costs by itself, beside its tiles (weights of "
+                     "its own, say): name representative_problems with few "
+                     "large and many small elements of ",
+                     NameOf(repeated),
+                     ", or count that cost in total_iterations"),
+        absl::StrCat("many small elements are faster than few large ones: "
+                     "count in total_iterations what each element of ",
+                     NameOf(repeated), " takes"));
+  }
+
+  void AddRows() {
+    if (!mapping_.rows.has_value()) return;
+    const std::string wave_form =
+        spec_.wave_form == WaveForm::kSum
+            ? "rows of tiles share what they load: try wave_form: "
+              "WAVE_OVERLAP, which knows it, with `wavetune evaluate`"
+            : kMeasureBoth;
+    Add(
+        "the number of rows of tiles", Unit::kCount, /*relative=*/true,
+        [](const Problem&, const Configuration&, const Coordinates& at) {
+          return AsDouble(at.rows);
+        },
+        kMeasureBoth, wave_form);
+  }
+
+  void AddLongestLoop() {
+    Add(
+        "how much longer the longest loop is than the mean", Unit::kCount,
+        /*relative=*/true,
+        [](const Problem&, const Configuration&, const Coordinates& at) {
+          return AsDouble(at.longest_loop) / at.iterations;
+        },
+        mapping_.longest_loop.has_value()
+            ? "see whether longest_loop counts what the longest tile does"
+            : "give longest_loop in the mapping",
+        "see whether longest_loop counts more than the longest tile does");
+  }
+
+  // Bytes of the arguments for which `wanted` holds, without those of elements
+  // that have no work: nothing is done for them.
+  template <typename Wanted>
+  decltype(MisfitCoordinate::value) BytesOf(Wanted wanted) const {
+    std::vector<std::pair<Expression, double>> buffers;
+    for (const Argument& argument : spec_.arguments) {
+      if (argument.role == ArgumentRole::kScalar || !wanted(argument)) continue;
+      buffers.emplace_back(argument.size,
+                           static_cast<double>(ElementBytes(argument.type)));
+    }
+    if (buffers.empty()) return nullptr;
+    return [buffers](const Problem& problem, const Configuration& c,
+                     const Coordinates&) {
+      std::vector<int64_t> some = problem.repeated;
+      std::erase(some, 0);
+      const ProblemView view(absl::MakeConstSpan(problem.extents), some);
+      double bytes = 0;
+      for (const auto& [elements, size] : buffers) {
+        bytes += AsDouble(Evaluate(elements, view, c)) * size;
+      }
+      return bytes;
+    };
+  }
+
+  void AddColdBytes() {
+    const auto cold = [](const Argument& argument) { return argument.cold; };
+    const auto bytes = BytesOf(cold);
+    if (bytes == nullptr) return;
+    std::vector<std::string> names;
+    for (const Argument& argument : spec_.arguments) {
+      if (argument.cold) names.push_back(argument.name);
+    }
+    const std::string list = absl::StrJoin(names, ", ");
+    Add(
+        absl::StrCat("the bytes of ", list,
+                     " that it reads cold for each iteration of a tile"),
+        Unit::kBytes, /*relative=*/true,
+        [bytes](const Problem& problem, const Configuration& c,
+                const Coordinates& at) {
+          return bytes(problem, c, at) / (AsDouble(at.tiles) * at.iterations);
+        },
+        absl::StrCat("reading ", list,
+                     " takes the time: name representative_problems that read "
+                     "little and much of it for their tiles, or count it in "
+                     "total_iterations"),
+        kMeasureBoth);
+  }
+
+  void AddPassive() {
+    const auto structure = AnalyseMapping(spec_, mapping_);
+    if (!structure.ok()) return;
+    passive_ = structure->passive;
+    for (const int32_t dimension : passive_) {
+      if (spec_.dimensions[static_cast<size_t>(dimension)].repeated) continue;
+      const std::string advice =
+          absl::StrCat("the mapping does not know ", NameOf(dimension),
+                       ": name representative_problems with each value that is "
+                       "asked for; where it makes work, count that in "
+                       "total_iterations");
+      Add(
+          NameOf(dimension), Unit::kCount, /*relative=*/false,
+          [dimension](const Problem& problem, const Configuration&,
+                      const Coordinates&) {
+            return AsDouble(problem.extents[static_cast<size_t>(dimension)]);
+          },
+          advice, advice);
+    }
+  }
+
+  void AddAlignments() {
+    for (size_t i = 0; i < spec_.dimensions.size(); ++i) {
+      if (spec_.dimensions[i].repeated || IsPassive(i)) continue;
+      const std::string& name = spec_.dimensions[i].name;
+      Add(
+          absl::StrCat("the power of two that divides ", name), Unit::kCount,
+          /*relative=*/false,
+          [i](const Problem& problem, const Configuration&,
+              const Coordinates&) {
+            const int64_t extent = problem.extents[i];
+            return AsDouble(std::min(extent & -extent, kMostAlignment));
+          },
+          absl::StrCat("even values of ", name,
+                       " are slow (rows that meet in the cache, say): pad "
+                       "them, or name representative_problems of both kinds"),
+          absl::StrCat("other values of ", name,
+                       " take a slower path: give it a parameter of its own "
+                       "with a problem predicate (",
+                       name, " MULTIPLE_OF ...)"));
+    }
+  }
+
+  void AddAllBytes() {
+    const auto bytes = BytesOf([](const Argument&) { return true; });
+    if (bytes == nullptr) return;
+    Add("the bytes of all its buffers", Unit::kBytes, /*relative=*/false, bytes,
+        kMeasureBoth, kMeasureBoth);
+    all_.back().limit = AsDouble(device_.last_level_cache_bytes);
+    all_.back().advice_beyond =
+        "beyond the last-level cache a byte takes longer: say cold: true of "
+        "inputs that serving reads cold, and name representative_problems on "
+        "the side that is asked for";
+  }
+
+  // Coordinates that the model has, where its form is not the kernel's.
+  void AddModelCoordinates() {
+    const std::string other = absl::StrCat(
+        "the latency does not grow as the wave form says: try "
+        "wave_form: ",
+        spec_.wave_form == WaveForm::kSum ? "WAVE_OVERLAP" : "WAVE_SUM",
+        " with `wavetune evaluate`");
+    Add(
+        "the number of tiles", Unit::kCount, /*relative=*/true,
+        [](const Problem&, const Configuration&, const Coordinates& at) {
+          return AsDouble(at.tiles);
+        },
+        other, other);
+    Add(
+        "the main-loop iterations of a tile", Unit::kCount, /*relative=*/true,
+        [](const Problem&, const Configuration&, const Coordinates& at) {
+          return at.iterations;
+        },
+        other, other);
+  }
+
+  const KernelSpec& spec_;
+  const Mapping& mapping_;
+  const DeviceFacts& device_;
+  std::vector<Expression> seen_;
+  std::vector<int32_t> passive_;
+  std::vector<MisfitCoordinate> all_;
+};
+
+}  // namespace
+
+std::vector<MisfitCoordinate> MisfitCoordinates(const KernelSpec& spec,
+                                                const Mapping& mapping,
+                                                const DeviceFacts& device) {
+  return Collector(spec, mapping, device).Collect();
+}
+
+}  // namespace wavetune
