@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "fit/models/anchor_grid.h"
+#include "model/kernel/expression_faults.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {
@@ -57,6 +59,18 @@ double IterationsOf(const Place& p) { return p.iterations; }
 double FillOf(const Place& p) { return p.fill; }
 double WorkOf(const Place& p) { return p.work; }
 
+// Returns L of a candidate in whose loop no dimension stands, or nothing.
+std::optional<double> FixedLoop(const Mapping& mapping,
+                                const Configuration& configuration) {
+  if (!mapping.iterations_per_tile.has_value()) return std::nullopt;
+  std::vector<int32_t> dimensions;
+  CollectDimensions(*mapping.iterations_per_tile, dimensions);
+  if (!dimensions.empty()) return std::nullopt;
+  const int64_t iterations =
+      Evaluate(*mapping.iterations_per_tile, ProblemView(), configuration);
+  return static_cast<double>(std::max<int64_t>(1, iterations));
+}
+
 int64_t GeometricMean(int64_t a, int64_t b) {
   return static_cast<int64_t>(
       std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
@@ -87,6 +101,8 @@ class AnchorPlanner {
                 const CandidateState& candidate)
       : state_(specialisation),
         tiles_per_wave_(candidate.candidate->tiles_per_wave),
+        fixed_loop_(FixedLoop(*specialisation.mapping,
+                              candidate.candidate->configuration)),
         last_(specialisation.axes.row_regimes.size() - 1) {
     for (size_t r = 0; r < last_; ++r) {
       least_rows_ = std::max(least_rows_,
@@ -154,7 +170,12 @@ class AnchorPlanner {
     const bool square = regime == last_;
     const std::vector<Place>& own =
         square && demand.share < kLeastShare ? all_ : places;
-    if (own.empty()) return demand;
+    if (!own.empty()) AskAsIn(own, demand);
+    if (fixed_loop_) demand.low_loop = demand.high_loop = *fixed_loop_;
+    return demand;
+  }
+
+  void AskAsIn(const std::vector<Place>& own, Demand& demand) const {
     demand.known = true;
     demand.places = own;
     demand.most_work = Quantile(own, 1, WorkOf);
@@ -165,12 +186,10 @@ class AnchorPlanner {
     demand.fewest_tiles = static_cast<int64_t>(Quantile(own, 0, TilesOf));
     demand.most_tiles = static_cast<int64_t>(Quantile(own, 0.9, TilesOf));
     demand.reach_tiles = static_cast<int64_t>(Quantile(own, 1, TilesOf));
-    if (!square) {
-      demand.fewest_tiles =
-          std::max<int64_t>(1, demand.fewest_tiles / kFewerTiles);
-      SetFill(own, demand);
-    }
-    return demand;
+    if (demand.regime == last_) return;
+    demand.fewest_tiles =
+        std::max<int64_t>(1, demand.fewest_tiles / kFewerTiles);
+    SetFill(own, demand);
   }
 
   // Full rows, but in a regime of nearly empty ones what is usual there; and
@@ -412,6 +431,7 @@ class AnchorPlanner {
 
   const SpecialisationState& state_;
   const int64_t tiles_per_wave_;
+  const std::optional<double> fixed_loop_;
   const size_t last_;
   int64_t least_rows_ = 1;  // Of the square grid's regime.
   std::vector<Place> all_;

@@ -262,6 +262,20 @@ TEST(ProfilePlanTest, ARepeatedDimensionIsProfiledToo) {
   EXPECT_GE(quality.mean, 0.9);
 }
 
+TEST(ProfilePlanTest, AKernelWithoutALoopIsProfiledToo) {
+  const SyntheticDevice device(testing::RowNormSpec(), {});
+  const std::string payload = Payload(Profile(device, device.Input()));
+  std::vector<Problem> unseen;
+  for (const int64_t rows : {2, 20, 150, 1000, 3000}) {
+    unseen.push_back({{rows, 4096}, {}, {}});
+  }
+  const Quality quality = Judge(device, payload, unseen);
+  EXPECT_GE(quality.mean, 0.97);
+  EXPECT_GE(quality.inside, 0.8);
+  const Table table = DecodeTable(payload).value();
+  EXPECT_EQ(table.sub_tables[0].loop_anchors, std::vector<double>{1});
+}
+
 TEST(ProfilePlanTest, WithoutRepresentativeProblemsThePlanIsStable) {
   KernelSpec spec = Gemm();
   spec.representative_problems.clear();

@@ -76,6 +76,7 @@ class EdgeMaker {
     for (const TileAxis& axis : structure_.axes) {
       axes_.push_back(axis.dimension);
     }
+    if (structure_.loop_dimension < 0) return;
     loops_ = structure_.loop_others;
     loops_.insert(loops_.begin(), structure_.loop_dimension);
   }

@@ -87,6 +87,13 @@ TEST(EdgeProblemsTest, CausalQueriesAllHaveKeys) {
   }
 }
 
+// rows, hidden; ROWS, THREADS, VECTOR.
+TEST(EdgeProblemsTest, WithoutALoopAreAtTheEdgesOfTheGrid) {
+  EXPECT_THAT(Extents(EdgeProblems(testing::RowNormSpec(), "", {16, 64, 1})),
+              ElementsAre(ElementsAre(1, 4096), ElementsAre(15, 4096),
+                          ElementsAre(17, 4096)));
+}
+
 TEST(EdgeProblemsTest, LeaveOutWhatExceedsTheLimits) {
   KernelSpec spec = testing::GemmSpec();
   spec.limits.max_elements = 33 * 80 - 1;

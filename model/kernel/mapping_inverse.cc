@@ -16,6 +16,10 @@
 namespace wavetune {
 namespace {
 
+constexpr char kPredicatesNotMet[] =
+    "problem_predicates cannot be met without changing the grid; ask for other "
+    "tiles or another configuration";
+
 class Inverter {
  public:
   Inverter(const KernelSpec& spec, const std::string& specialisation,
@@ -276,6 +280,7 @@ class Inverter {
       reason_ = "the grid cannot be had exactly; widen the dimensions' ranges";
       return false;
     }
+    if (structure_.loop_dimension < 0) return FinishGrid(grid, problem);
     const int64_t highest = HighestLoopExtent(problem);
     const Problem start = problem;
     double best = -1;
@@ -287,9 +292,7 @@ class Inverter {
         const bool moved = !IsLegal(spec_, configuration_, candidate.View());
         if (!moved && prefer_down) break;  // The same again.
         if (moved && !MakeLegalWithin(grid, highest, prefer_down, candidate)) {
-          reason_ =
-              "problem_predicates cannot be met without changing the grid; ask "
-              "for other tiles or another configuration";
+          reason_ = kPredicatesNotMet;
           continue;
         }
         if (!KeepsGrid(planned, candidate)) continue;
@@ -301,6 +304,17 @@ class Inverter {
       }
     }
     return best >= 0;
+  }
+
+  // The same where nothing drives the loop.
+  bool FinishGrid(const std::vector<int64_t>& grid, Problem& problem) {
+    if (IsLegal(spec_, configuration_, problem.View())) return true;
+    const Coordinates planned = Map(problem);
+    if (!MakeLegal(spec_, configuration_, GridRanges(grid), problem)) {
+      reason_ = kPredicatesNotMet;
+      return false;
+    }
+    return KeepsGrid(planned, problem);
   }
 
   static double Distance(double a, double b) { return a < b ? b - a : a - b; }
@@ -391,11 +405,20 @@ class Inverter {
   bool MakeLegalWithin(const std::vector<int64_t>& grid, int64_t highest,
                        bool prefer_down, Problem& problem) const {
     const int32_t loop = structure_.loop_dimension;
+    std::vector<ExtentRange> ranges = GridRanges(grid);
+    ranges.insert(ranges.begin(), {.dimension = loop,
+                                   .low = LowestLoopExtent(problem, highest),
+                                   .high = highest,
+                                   .prefer_down = prefer_down});
+    const int64_t before = Extent(problem, loop);
+    if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
+    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
+    return true;
+  }
+
+  // Where everything but the loop may move without changing the grid.
+  std::vector<ExtentRange> GridRanges(const std::vector<int64_t>& grid) const {
     std::vector<ExtentRange> ranges;
-    ranges.push_back({.dimension = loop,
-                      .low = LowestLoopExtent(problem, highest),
-                      .high = highest,
-                      .prefer_down = prefer_down});
     for (const auto* group : {&structure_.passive, &structure_.loop_others}) {
       for (const int32_t dimension : *group) {
         ranges.push_back({.dimension = dimension,
@@ -406,10 +429,7 @@ class Inverter {
     for (size_t i = 0; i < axes_.size(); ++i) {
       AppendAxisRanges(i, grid[i], ranges);
     }
-    const int64_t before = Extent(problem, loop);
-    if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
-    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
-    return true;
+    return ranges;
   }
 
   void AppendAxisRanges(size_t index, int64_t tiles,

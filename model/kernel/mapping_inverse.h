@@ -27,6 +27,7 @@ struct MappingTarget {
   // limits allow, ties to the lower; the last iteration is full. Whoever needs
   // it exactly compares with MapProblem: limits can make it much smaller, and
   // causal attention gets at least as many keys as queries if limits allow.
+  // Without meaning where nothing drives the loop: L is the configuration's.
   double iterations = 1;
   // Rows of tiles wanted; 0: as square a grid as G allows (the longer side at
   // most twice the shorter plus one), all tiles full. Without meaning, as 0,
@@ -55,8 +56,8 @@ absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
 
 // Returns OK if the mapping's structure can be inverted: every tile axis is
 // driven by a dimension of its own, a dimension that is not a tile axis drives
-// the loop, every dimension is used. Errors: INVALID_ARGUMENT naming the
-// dimension or primitive at fault.
+// the loop (or no dimension is in it), every dimension is used. Errors:
+// INVALID_ARGUMENT naming the dimension or primitive at fault.
 absl::Status CheckInvertible(const KernelSpec& spec, const Mapping& mapping);
 
 }  // namespace wavetune

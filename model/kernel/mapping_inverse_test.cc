@@ -359,6 +359,52 @@ TEST(InvertMappingTest, AKernelOfRowsOnlyTakesRowsFromItsTiles) {
   EXPECT_EQ(c.rows, 50);
 }
 
+TEST(InvertMappingTest, AKernelWithoutALoopIsItsGridAlone) {
+  const KernelSpec spec = testing::RowNormSpec();
+  const Configuration configuration({4, 64, 1});
+  for (const double iterations : {0.5, 1.0, 300.0}) {
+    const Problem problem =
+        Invert(spec, configuration,
+               {.tiles = 133, .iterations = iterations, .rows = 1});
+    // The width is that of the representative problems.
+    EXPECT_THAT(problem.extents, ElementsAre(4 * 133, 4096));
+    EXPECT_EQ(MapOf(spec, configuration, problem).iterations, 1);
+  }
+}
+
+TEST(InvertMappingTest, ALoopMayBeTheConfigurationsAlone) {
+  KernelSpec spec = testing::RowNormSpec();
+  spec.mapping.iterations_per_tile =
+      Expression::CeilDiv({Expression::Constant(4096)}, {Par(1)});
+  const Configuration configuration({4, 256, 1});
+  const Problem problem =
+      Invert(spec, configuration, {.tiles = 9, .iterations = 2});
+  EXPECT_EQ(MapOf(spec, configuration, problem).iterations, 16);
+}
+
+TEST(InvertMappingTest, WithoutALoopPredicatesMoveTheGridsExtents) {
+  KernelSpec spec = testing::RowNormSpec();
+  // rows % 3 == 0
+  spec.problem_predicates = {{.left = {{.dimensions = {0}}},
+                              .op = Relation::Operator::kMultipleOf,
+                              .right = {{.coefficient = 3}}}};
+  EXPECT_EQ(Invert(spec, {4, 64, 1}, {.tiles = 133}).extents[0], 531);
+  spec.problem_predicates[0].right[0].coefficient = 1000;
+  const auto none =
+      InvertMapping(spec, "", Configuration({4, 64, 1}), {.tiles = 133});
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(none.status().message()),
+              HasSubstr("problem_predicates cannot be met"));
+}
+
+TEST(InvertMappingTest, WithoutALoopLimitsHoldToo) {
+  KernelSpec spec = testing::RowNormSpec();
+  spec.limits.max_elements = 100;
+  const auto none =
+      InvertMapping(spec, "", Configuration({4, 64, 1}), {.tiles = 133});
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
+}
+
 // One way to make a mapping that cannot be inverted, and what is said of it.
 struct Fault {
   std::string name;
@@ -443,6 +489,9 @@ std::vector<Fault> MappingFaults() {
   spec.mapping.total_iterations = Expression::Constant(1);
   faults.push_back({"TwoLoops", spec, "give exactly one"});
   spec = gemm;
+  spec.mapping.iterations_per_tile.reset();
+  faults.push_back({"NoLoopCount", spec, "= 1 where there is no loop"});
+  spec = gemm;
   spec.mapping.rows->dimension = 5;
   faults.push_back({"UnknownRows", spec, "rows.dimension: number 5"});
   spec = gemm;
@@ -468,7 +517,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, CheckInvertibleTest,
 TEST(CheckInvertibleSpecsTest, AcceptsWhatTestsShare) {
   for (const KernelSpec& spec :
        {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec(),
-        testing::HopperGemmSpec()}) {
+        testing::HopperGemmSpec(), testing::RowNormSpec()}) {
     for (const std::string& name : spec.SpecialisationNames()) {
       EXPECT_TRUE(CheckInvertible(spec, spec.MappingOf(name)).ok());
     }

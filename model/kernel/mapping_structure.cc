@@ -55,7 +55,7 @@ class Analyser {
         mapping_.total_iterations.has_value()) {
       return Fault(
           "iterations_per_tile, mapping.total_iterations: give exactly one of "
-          "them");
+          "them (iterations_per_tile = 1 where there is no loop)");
     }
     std::vector<std::string> faults;
     FindExpressionFaults(spec_, mapping_.tiles, "mapping.tiles", faults);
@@ -258,7 +258,7 @@ class Analyser {
       }
     }
     if (found) FindLoopFloor(Loop());
-    if (found) return absl::OkStatus();
+    if (found || dimensions.empty()) return absl::OkStatus();
     return Fault(mapping_.iterations_per_tile.has_value()
                      ? "iterations_per_tile"
                      : "total_iterations",

@@ -3,8 +3,9 @@
 //
 // G is a product of fixed factors (constants, parameters) and tile axes; an
 // axis is a dimension, or a ceil_div of it, or the sum of that over the
-// repeated dimension. Another dimension drives the loop. What is left (for
-// example the number of key heads) only sizes arguments.
+// repeated dimension. Another dimension drives the loop, or none does: a kernel
+// without a loop, or whose loop is compiled in. What is left (for example the
+// number of key heads) only sizes arguments.
 //
 // Thread safety: plain values. A structure points into the mapping it was made
 // from.
@@ -31,8 +32,8 @@ struct TileAxis {
 struct MappingStructure {
   std::vector<const Expression*> fixed;  // Factors without a dimension.
   std::vector<TileAxis> axes;
-  int rows_axis = -1;          // Index into axes; -1 without rows.
-  int32_t loop_dimension = 0;  // Drives the main loop.
+  int rows_axis = -1;           // Index into axes; -1 without rows.
+  int32_t loop_dimension = -1;  // Drives the main loop; -1: nothing does.
   // Where causal_blocks counts the loop: its queries, else -1. Fewer keys than
   // queries are defined, but no one asks for them, and their tiles are so
   // unequal that a latency there says nothing of other problems.

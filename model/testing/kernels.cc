@@ -225,6 +225,35 @@ KernelSpec CausalAttentionSpec() {
   return spec;
 }
 
+KernelSpec RowNormSpec() {
+  KernelSpec spec;
+  spec.name = "row_norm";
+  spec.description = "RMSNorm of rows whose width is compiled in.";
+  spec.dimensions = {{.name = "rows"}, {.name = "hidden", .max = 16384}};
+  spec.parameters = {
+      {.name = "ROWS", .role = ParameterRole::kMacro, .values = {1, 4, 16}},
+      {.name = "THREADS", .role = ParameterRole::kMicro, .values = {64, 256}},
+      {.name = "VECTOR", .role = ParameterRole::kMicro, .values = {1, 4}}};
+  spec.mapping.tiles = Expression::CeilDiv({Dim(0)}, {Par(0)});
+  spec.mapping.iterations_per_tile = Expression::Constant(1);
+  spec.arguments = {
+      Buffer("x", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(1)})),
+      Buffer("y", ArgumentRole::kOutput, Expression::Product({Dim(0), Dim(1)})),
+      Scalar("rows", Dim(0))};
+  spec.correctness = ComparedWith(Dim(0));
+  spec.implementations = {{.backend = "opencl",
+                           .sources = {"row_norm.cl"},
+                           .entry = "row_norm",
+                           .compile_options = {},
+                           .block_size = Par(1)},
+                          {.backend = "replay"}};
+  spec.default_configuration = {4, 64, 1};
+  for (const int64_t rows : {1, 8, 64, 500, 4000}) {
+    spec.representative_problems.push_back(Weighted({rows, 4096}, 1));
+  }
+  return spec;
+}
+
 KernelSpec TritonGemmSpec() {
   KernelSpec spec = GemmSpec();
   spec.name = "triton_gemm";

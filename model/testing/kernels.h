@@ -36,6 +36,10 @@ KernelSpec GroupedGemmSpec();
 // apart by the define CAUSAL. 8 configurations.
 KernelSpec CausalAttentionSpec();
 
+// RMSNorm, hidden compiled in: dimensions rows, hidden; parameters ROWS
+// (macro), THREADS, VECTOR (micro). No loop: L = 1. 12 configurations.
+KernelSpec RowNormSpec();
+
 // GemmSpec and CausalAttentionSpec with the parameters and values of the
 // recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
 // NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.

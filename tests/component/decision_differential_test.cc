@@ -82,7 +82,9 @@ Table AnyTable(Lcg& random) {
   Table table = random.OneIn(8)
                     ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
                 : random.OneIn(16) ? testing::RandomLargeTable(random)
-                                   : RandomTable(random);
+                : random.OneIn(8)
+                    ? RandomTable(random, TableKind::kRowNorm, /*portfolio=*/12)
+                    : RandomTable(random);
   const bool intervals = random.OneIn(2);
   for (SubTable& sub : table.sub_tables) {
     for (RowRegime& regime : sub.row_regimes) {

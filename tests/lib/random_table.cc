@@ -47,6 +47,8 @@ std::vector<Dimension> DimensionsOf(TableKind kind) {
     case TableKind::kPackedAttention:
       return {{.name = "seq", .repeated = true},
               {.name = "heads", .max = 1024}};
+    case TableKind::kRowNorm:
+      return {{.name = "rows"}, {.name = "hidden", .max = 16384}};
   }
   return {};
 }
@@ -110,6 +112,15 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
                                    {Expression::OfParameter(kBlockA), cluster}),
                cluster, CeilOf(1, kBlockB)}));
     }
+    case TableKind::kRowNorm:
+      mapping.tiles = CeilOf(0, kBlockA);
+      mapping.iterations_per_tile =
+          random.OneIn(2)
+              ? Expression::Constant(1)
+              : Expression::CeilDiv({Expression::Constant(4096)},
+                                    {Expression::OfParameter(kBlockC)});
+      if (random.OneIn(2)) mapping.rows = RowAxis{0, kBlockA};
+      return mapping;
   }
   return mapping;
 }
