@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "fit/models/anchor_grid.h"
 #include "model/kernel/expression_faults.h"
+#include "model/kernel/mapping_structure.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {
@@ -103,6 +104,7 @@ class AnchorPlanner {
         tiles_per_wave_(candidate.candidate->tiles_per_wave),
         fixed_loop_(FixedLoop(*specialisation.mapping,
                               candidate.candidate->configuration)),
+        loop_follows_tiles_(LoopFollowsTiles(*specialisation.mapping)),
         last_(specialisation.axes.row_regimes.size() - 1) {
     for (size_t r = 0; r < last_; ++r) {
       least_rows_ = std::max(least_rows_,
@@ -361,8 +363,9 @@ class AnchorPlanner {
   // nearest in tiles and loop; 0 (a nearly square grid) where none fits. How
   // wide a matrix is decides which cache sets its rows share: on a CPU a square
   // grid of 32 x 64 columns, a power of two, took twice the time of the widths
-  // that clients ask for.
+  // that clients ask for. 0 where rows would decide the loop.
   int64_t UsualRows(const Demand& demand, int64_t tiles, double loop) const {
+    if (loop_follows_tiles_) return 0;
     int64_t rows = 0;
     double nearest = 0;
     for (const Place& p : demand.places) {
@@ -432,6 +435,7 @@ class AnchorPlanner {
   const SpecialisationState& state_;
   const int64_t tiles_per_wave_;
   const std::optional<double> fixed_loop_;
+  const bool loop_follows_tiles_;
   const size_t last_;
   int64_t least_rows_ = 1;  // Of the square grid's regime.
   std::vector<Place> all_;
@@ -485,7 +489,11 @@ std::vector<Problem> AnchorProblems(const KernelSpec& spec,
   const bool grid = count > kMaxAnchors;
   std::vector<Anchor> anchors = grid ? PlanAnchorGrid(specialisation, candidate)
                                      : PlanAnchors(specialisation, candidate);
-  if (!grid && anchors.size() > count) anchors.resize(count);
+  // Where the loop follows the tiles several anchors land on one problem.
+  if (!grid && anchors.size() > count &&
+      !LoopFollowsTiles(*specialisation.mapping)) {
+    anchors.resize(count);
+  }
   for (const Anchor& anchor : anchors) {
     if (problems.size() == count) break;
     absl::StatusOr<Problem> problem =

@@ -302,5 +302,31 @@ TEST(LoopFreePlanTest, WithoutRepresentativeProblemsHasWavesToo) {
   EXPECT_GE(AnchorProblems(spec, s, s.candidates[0], kMaxAnchors).size(), 5u);
 }
 
+TEST(TiedLoopPlanTest, SelfAttentionHasAnchorsAtWavesAndSeveralLoops) {
+  const SyntheticDevice device(testing::SelfAttentionSpec(), {});
+  const ProfileInput input = device.Input();
+  const ProfileState state = MakeProfileState(input).value();
+  for (const SpecialisationState& s : state.specialisations) {
+    for (const CandidateState& c : s.candidates) {
+      const int64_t wave = c.candidate->tiles_per_wave;
+      std::set<int64_t> tiles;
+      std::set<double> loops;
+      const auto problems = AnchorProblems(device.spec(), s, c, kMaxAnchors);
+      for (const Problem& problem : problems) {
+        const Coordinates at =
+            MapProblem(*s.mapping, problem.View(), c.candidate->configuration);
+        tiles.insert(at.tiles);
+        loops.insert(at.iterations);
+      }
+      EXPECT_GE(problems.size(), 12u);
+      EXPECT_EQ(tiles.count(wave), 1u) << wave;
+      const auto past = tiles.upper_bound(wave);
+      ASSERT_NE(past, tiles.end());
+      EXPECT_LE(*past, wave + wave / 8);
+      EXPECT_GE(*loops.rbegin(), 8 * *loops.begin());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -276,6 +276,27 @@ TEST(ProfilePlanTest, AKernelWithoutALoopIsProfiledToo) {
   EXPECT_EQ(table.sub_tables[0].loop_anchors, std::vector<double>{1});
 }
 
+TEST(ProfilePlanTest, AnExtentOnAxesAndInTheLoopIsProfiledToo) {
+  const SyntheticDevice attention(testing::SelfAttentionSpec(), {});
+  const std::string of_attention =
+      Payload(Profile(attention, attention.Input()));
+  std::vector<Problem> unseen;
+  for (const char* name : {"full", "causal"}) {
+    for (const int64_t seq : {60, 300, 1000, 4000}) {
+      unseen.push_back({{1, 16, seq}, {}, name});
+      unseen.push_back({{4, 32, seq}, {}, name});
+    }
+  }
+  EXPECT_GE(Judge(attention, of_attention, unseen).mean, 0.95);
+
+  const SyntheticDevice square(testing::SquareSpec(), {});
+  const std::string of_square = Payload(Profile(square, square.Input()));
+  EXPECT_GE(Judge(square, of_square,
+                  {{{100}, {}, {}}, {{300}, {}, {}}, {{2000}, {}, {}}})
+                .mean,
+            0.95);
+}
+
 TEST(ProfilePlanTest, WithoutRepresentativeProblemsThePlanIsStable) {
   KernelSpec spec = Gemm();
   spec.representative_problems.clear();

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "model/kernel/axis_tiles.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
@@ -15,6 +17,9 @@
 
 namespace wavetune {
 namespace {
+
+// Between the shortest and the longest loop where the loop follows the tiles.
+constexpr int64_t kLoopsTried = 64;
 
 constexpr char kPredicatesNotMet[] =
     "problem_predicates cannot be met without changing the grid; ask for other "
@@ -38,7 +43,8 @@ class Inverter {
     // A grid without rows, or of rows only, has nothing to choose.
     if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_ = 0;
     for (const TileAxis& axis : structure_.axes) {
-      axes_.push_back(MakeAxis(axis));
+      axes_.push_back(
+          MakeGridAxis(spec_, axis, configuration_, LeastExtents()));
     }
     if (mapping_.rows) {
       row_tile_ = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
@@ -68,31 +74,12 @@ class Inverter {
     return problem.extents[static_cast<size_t>(dimension)];
   }
 
-  GridAxis MakeAxis(const TileAxis& axis) const {
-    const Dimension& dimension = DimensionOf(axis.dimension);
-    GridAxis result{.dimension = axis.dimension,
-                    // An element without work has no tiles.
-                    .min = std::max<int64_t>(1, dimension.min),
-                    .max = dimension.max,
-                    .repeated = dimension.repeated};
-    if (axis.factor->kind == Expression::Kind::kCeilDiv) {
-      const auto& children = axis.factor->children;
-      const auto split = static_cast<size_t>(axis.factor->split);
-      // The coefficient is the numerator where the axis' own extent is 1 and
-      // its companions are at their minimum.
-      std::vector<int64_t> extents;
-      for (const Dimension& other : spec_.dimensions) {
-        extents.push_back(std::max<int64_t>(1, other.min));
-      }
-      extents[static_cast<size_t>(axis.dimension)] = 1;
-      const auto begin = children.begin();
-      const auto middle = begin + static_cast<std::ptrdiff_t>(split);
-      const ProblemView least{absl::MakeConstSpan(extents)};
-      result.coefficient = Value(Expression::Product({begin, middle}), least);
-      result.divisor =
-          Value(Expression::Product({middle, children.end()}), least);
+  std::vector<int64_t> LeastExtents() const {
+    std::vector<int64_t> extents;
+    for (const Dimension& dimension : spec_.dimensions) {
+      extents.push_back(std::max<int64_t>(1, dimension.min));
     }
-    return result;
+    return extents;
   }
 
   int64_t Value(const Expression& expression, const ProblemView& view) const {
@@ -118,9 +105,14 @@ class Inverter {
     std::vector<GridAxis> axes;
     axes.reserve(order.size());
     for (const size_t index : order) axes.push_back(axes_[index]);
-    std::vector<std::vector<int64_t>> grids =
-        rows_ > 0 ? GridsWithRows(axes, wanted)
-                  : Alternatives(SquareGrid(axes, wanted), axes, wanted);
+    std::vector<std::vector<int64_t>> grids;
+    if (rows_ > 0) {
+      grids = GridsWithRows(axes, wanted);
+    } else if (const size_t tied = TiedAxis(order); tied < order.size()) {
+      grids = GridsWithLoop(axes, tied, wanted);
+    } else {
+      grids = Alternatives(SquareGrid(axes, wanted), axes, wanted);
+    }
     for (std::vector<int64_t>& grid : grids) {
       std::vector<int64_t> sorted(grid.size());
       for (size_t i = 0; i < order.size(); ++i) sorted[order[i]] = grid[i];
@@ -144,10 +136,8 @@ class Inverter {
 
   std::vector<std::vector<int64_t>> GridsWithRows(
       const std::vector<GridAxis>& axes, int64_t wanted) {
-    // Clusters make several rows one step of the axis.
-    const int64_t per_step = std::max<int64_t>(1, axes[0].divisor / row_tile_);
-    const int64_t steps = (rows_ + per_step - 1) / per_step;
-    if (axes[0].Reach(steps) != steps || !HasRows(axes[0])) {
+    const int64_t steps = StepsOfRows(axes[0]);
+    if (steps == 0 || !HasRows(axes[0])) {
       reason_ = absl::StrCat("the range of dimension '",
                              DimensionOf(axes[0].dimension).name,
                              "' does not allow these rows");
@@ -161,6 +151,126 @@ class Inverter {
       grid.insert(grid.begin(), steps);
     }
     return grids;
+  }
+
+  // Returns the tiles along the rows' axis that the wanted rows have, or 0.
+  int64_t StepsOfRows(const GridAxis& axis) const {
+    if (!axis.IsQuotient()) {
+      int64_t steps = axis.base;
+      for (const int64_t extent : ExtentsOfRows(axis)) {
+        steps += axis.Tiles(extent);
+      }
+      return steps;
+    }
+    // Clusters make several rows one step of the axis.
+    const int64_t per_step = std::max<int64_t>(1, axis.divisor / row_tile_);
+    const int64_t steps = (rows_ + per_step - 1) / per_step;
+    return axis.Reach(steps) == steps ? steps : 0;
+  }
+
+  // Returns the extents with the wanted rows of an axis whose tiles are more
+  // than those: one, or one for each element.
+  std::vector<int64_t> ExtentsOfRows(const GridAxis& axis) const {
+    std::vector<int64_t> rows = {rows_};
+    if (axis.repeated) {
+      rows = GridAxis{.divisor = row_tile_,
+                      .min = axis.min,
+                      .max = axis.max,
+                      .repeated = true}
+                 .Elements(rows_);
+    }
+    for (int64_t& own : rows) {
+      own = std::clamp((own - 1) * row_tile_ + FilledOfLastRow(), axis.min,
+                       axis.max);
+    }
+    return rows;
+  }
+
+  // Returns where in `order` the axis stands that the loop follows, or its
+  // size.
+  size_t TiedAxis(const std::vector<size_t>& order) const {
+    return static_cast<size_t>(
+        std::find(order.begin(), order.end(),
+                  static_cast<size_t>(structure_.loop_axis)) -
+        order.begin());
+  }
+
+  // Grids where the loop follows axis number `tied`: that one has about the
+  // wanted loop and the others the tiles that are missing. Of loops within half
+  // of the wanted one the grid that has the fewest tiles, then the nearest
+  // loop; then shorter loops, in case that one exceeds limits.
+  std::vector<std::vector<int64_t>> GridsWithLoop(std::vector<GridAxis>& axes,
+                                                  size_t tied, int64_t wanted) {
+    const int64_t of_loop = TilesOfLoop(axes[tied]);
+    if (axes[tied].repeated) {
+      axes[tied].element_tiles = of_loop;
+      axes_[static_cast<size_t>(structure_.loop_axis)] = axes[tied];
+      return Alternatives(SmallestGrid(axes, wanted), axes, wanted);
+    }
+    std::vector<std::vector<int64_t>> grids;
+    const int64_t nearest = std::min(of_loop, wanted);
+    const int64_t low = std::max<int64_t>(1, nearest - nearest / 3);
+    const int64_t high = std::min(nearest + nearest / 2, wanted);
+    const int64_t step = std::max<int64_t>(1, (high - low) / kLoopsTried);
+    std::vector<int64_t> best;
+    const auto consider = [&](int64_t count) {
+      std::vector<int64_t> grid = GridWith(axes, tied, count, wanted);
+      if (grid.empty()) return;
+      const auto distance = [&](const std::vector<int64_t>& of) {
+        return std::max(of[tied], nearest) - std::min(of[tied], nearest);
+      };
+      if (best.empty() || ProductOf(grid) < ProductOf(best) ||
+          (ProductOf(grid) == ProductOf(best) &&
+           distance(grid) < distance(best))) {
+        best = std::move(grid);
+      }
+    };
+    for (int64_t count = low; count <= high; count += step) consider(count);
+    if (!best.empty()) grids.push_back(best);
+    for (int64_t count = nearest / 2; count > 0; count /= 2) {
+      grids.push_back(GridWith(axes, tied, count, wanted));
+    }
+    grids.push_back(SmallestGrid(axes, wanted));
+    std::erase(grids, std::vector<int64_t>());
+    return grids;
+  }
+
+  // Returns the smallest grid with at least `count` tiles along axis `tied`.
+  static std::vector<int64_t> GridWith(const std::vector<GridAxis>& axes,
+                                       size_t tied, int64_t count,
+                                       int64_t wanted) {
+    const int64_t own = axes[tied].Reach(count);
+    if (own == 0) return {};
+    std::vector<GridAxis> others = axes;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(tied));
+    const int64_t rest = (wanted + own - 1) / own;
+    std::vector<int64_t> grid = SmallestGrid(others, rest);
+    if (grid.empty() && !(others.empty() && rest == 1)) return {};
+    grid.insert(grid.begin() + static_cast<std::ptrdiff_t>(tied), own);
+    return grid;
+  }
+
+  // Returns the tiles along an axis at the largest extent that has no more than
+  // the wanted iterations.
+  int64_t TilesOfLoop(const GridAxis& axis) const {
+    std::vector<int64_t> least;
+    for (const GridAxis& other : axes_) least.push_back(other.Reach(1));
+    Problem problem = Start(least);
+    const auto at = [&](int64_t extent) {
+      if (axis.repeated) {
+        problem.repeated.assign(1, extent);
+      } else {
+        Extent(problem, axis.dimension) = extent;
+      }
+      return Map(problem).iterations;
+    };
+    int64_t low = axis.min;
+    int64_t high = axis.max + 1;
+    while (low + 1 < high) {
+      const int64_t middle = low + (high - low) / 2;
+      (at(middle) <= iterations_ ? low : high) = middle;
+    }
+    return std::max<int64_t>(1, axis.Tiles(low));
   }
 
   // Returns `grid`, then grids of the same product with all tiles along one
@@ -198,6 +308,10 @@ class Inverter {
         Extent(problem, axis.dimension) = ExtentOf(i, grid[i]);
         continue;
       }
+      if (!axis.IsQuotient() && HasWantedRows(i)) {
+        problem.repeated = ExtentsOfRows(axis);
+        continue;
+      }
       for (const int64_t tiles : axis.Elements(grid[i])) {
         problem.repeated.push_back(ExtentOf(i, tiles));
       }
@@ -231,16 +345,21 @@ class Inverter {
   // wanted (as far as the range allows).
   int64_t ExtentOf(size_t index, int64_t tiles) const {
     const Extents extents = ExtentsOf(index, tiles);
-    if (rows_ == 0 || static_cast<int>(index) != structure_.rows_axis) {
-      return extents.high;
-    }
+    if (!HasWantedRows(index)) return extents.high;
+    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
+    return std::clamp((rows - 1) * row_tile_ + FilledOfLastRow(), extents.low,
+                      extents.high);
+  }
+
+  bool HasWantedRows(size_t index) const {
+    return rows_ > 0 && static_cast<int>(index) == structure_.rows_axis;
+  }
+
+  int64_t FilledOfLastRow() const {
     const auto tile = static_cast<double>(row_tile_);
     // Rounded by hand: lround is not the same everywhere, and this is positive.
     // NOLINTNEXTLINE(bugprone-incorrect-roundings)
-    const auto last = static_cast<int64_t>(fill_ * tile + 0.5);
-    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
-    return std::clamp((rows - 1) * row_tile_ + std::max<int64_t>(1, last),
-                      extents.low, extents.high);
+    return std::max<int64_t>(1, static_cast<int64_t>(fill_ * tile + 0.5));
   }
 
   Coordinates Map(const Problem& problem) const {
@@ -310,7 +429,7 @@ class Inverter {
   bool FinishGrid(const std::vector<int64_t>& grid, Problem& problem) {
     if (IsLegal(spec_, configuration_, problem.View())) return true;
     const Coordinates planned = Map(problem);
-    if (!MakeLegal(spec_, configuration_, GridRanges(grid), problem)) {
+    if (!MakeLegal(spec_, configuration_, GridRanges(grid, problem), problem)) {
       reason_ = kPredicatesNotMet;
       return false;
     }
@@ -405,7 +524,7 @@ class Inverter {
   bool MakeLegalWithin(const std::vector<int64_t>& grid, int64_t highest,
                        bool prefer_down, Problem& problem) const {
     const int32_t loop = structure_.loop_dimension;
-    std::vector<ExtentRange> ranges = GridRanges(grid);
+    std::vector<ExtentRange> ranges = GridRanges(grid, problem);
     ranges.insert(ranges.begin(), {.dimension = loop,
                                    .low = LowestLoopExtent(problem, highest),
                                    .high = highest,
@@ -417,7 +536,8 @@ class Inverter {
   }
 
   // Where everything but the loop may move without changing the grid.
-  std::vector<ExtentRange> GridRanges(const std::vector<int64_t>& grid) const {
+  std::vector<ExtentRange> GridRanges(const std::vector<int64_t>& grid,
+                                      const Problem& problem) const {
     std::vector<ExtentRange> ranges;
     for (const auto* group : {&structure_.passive, &structure_.loop_others}) {
       for (const int32_t dimension : *group) {
@@ -427,12 +547,12 @@ class Inverter {
       }
     }
     for (size_t i = 0; i < axes_.size(); ++i) {
-      AppendAxisRanges(i, grid[i], ranges);
+      AppendAxisRanges(i, grid[i], problem, ranges);
     }
     return ranges;
   }
 
-  void AppendAxisRanges(size_t index, int64_t tiles,
+  void AppendAxisRanges(size_t index, int64_t tiles, const Problem& problem,
                         std::vector<ExtentRange>& ranges) const {
     const GridAxis& axis = axes_[index];
     const auto append = [&](int32_t element, int64_t own) {
@@ -443,9 +563,8 @@ class Inverter {
                         .high = extents.high});
     };
     if (!axis.repeated) return append(-1, tiles);
-    const std::vector<int64_t> elements = axis.Elements(tiles);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      append(static_cast<int32_t>(i), elements[i]);
+    for (size_t i = 0; i < problem.repeated.size(); ++i) {
+      append(static_cast<int32_t>(i), axis.Tiles(problem.repeated[i]));
     }
   }
 

@@ -28,6 +28,9 @@ struct MappingTarget {
   // it exactly compares with MapProblem: limits can make it much smaller, and
   // causal attention gets at least as many keys as queries if limits allow.
   // Without meaning where nothing drives the loop: L is the configuration's.
+  // Where the loop follows a dimension of the tiles, rows decide, and without
+  // them G: of loops from two thirds to one and a half of this (or of what so
+  // few tiles allow) that with the smallest G. With no other tiles G alone.
   double iterations = 1;
   // Rows of tiles wanted; 0: as square a grid as G allows (the longer side at
   // most twice the shorter plus one), all tiles full. Without meaning, as 0,
@@ -54,10 +57,10 @@ absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
                                       const Configuration& configuration,
                                       const MappingTarget& target);
 
-// Returns OK if the mapping's structure can be inverted: every tile axis is
-// driven by a dimension of its own, a dimension that is not a tile axis drives
-// the loop (or no dimension is in it), every dimension is used. Errors:
-// INVALID_ARGUMENT naming the dimension or primitive at fault.
+// Returns OK if the mapping's structure can be inverted: a dimension drives the
+// tiles, the loop's dimensions are not repeated ones without tiles, every
+// dimension is used. Errors: INVALID_ARGUMENT naming the dimension or primitive
+// at fault.
 absl::Status CheckInvertible(const KernelSpec& spec, const Mapping& mapping);
 
 }  // namespace wavetune

@@ -405,6 +405,121 @@ TEST(InvertMappingTest, WithoutALoopLimitsHoldToo) {
   EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST(InvertMappingTest, OneExtentOnTwoAxesGivesTheNextGridThereIs) {
+  const KernelSpec spec = testing::SyrkSpec();
+  // ceil(n / 16) * ceil(n / 32): 12 * 6 = 72, 13 * 7 = 91, 14 * 7 = 98, 15 * 8.
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 92, .iterations = 8, .rows = 3});
+  EXPECT_THAT(problem.extents, ElementsAre(14 * 16, 8 * 16));
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 98);
+}
+
+TEST(InvertMappingTest, OneExtentOnTwoAxesOfThreeKeepsItsRows) {
+  KernelSpec spec = testing::SyrkSpec();
+  spec.dimensions.push_back({.name = "batch"});
+  spec.mapping.tiles = Expression::Product({spec.mapping.tiles, Dim(2)});
+  const Problem problem =
+      Invert(spec, Small(),
+             {.tiles = 100, .iterations = 8, .rows = 3, .row_fill = 0.25});
+  const Coordinates c = MapOf(spec, Small(), problem);
+  EXPECT_EQ(c.rows, 3);
+  EXPECT_EQ(c.row_fill, 0.25);
+  EXPECT_EQ(c.tiles, 102);  // 3 * 2 * 17.
+}
+
+TEST(InvertMappingTest, OneExtentForEverythingFollowsTheTiles) {
+  const KernelSpec spec = testing::SquareSpec();
+  for (const double iterations : {1.0, 100.0}) {
+    const Problem problem = Invert(
+        spec, Small(), {.tiles = 92, .iterations = iterations, .rows = 1});
+    EXPECT_THAT(problem.extents, ElementsAre(14 * 16));
+  }
+}
+
+TEST(InvertMappingTest, ADimensionMayStandTwiceInANumerator) {
+  KernelSpec spec = testing::SquareSpec();
+  spec.mapping.tiles = Expression::CeilDiv({Dim(0), Dim(0)}, {Par(0), Par(1)});
+  spec.mapping.iterations_per_tile = Expression::Constant(1);
+  spec.mapping.rows.reset();
+  const Problem problem = Invert(spec, Small(), {.tiles = 100});
+  EXPECT_THAT(problem.extents, ElementsAre(226));  // 226^2 <= 100 * 16 * 32.
+}
+
+// Both specialisations of self-attention, with BLOCK_Q = BLOCK_KV = 64.
+TEST(InvertMappingTest, ALoopOverAnAxisIsNearAndTheTilesAreExact) {
+  const KernelSpec spec = testing::SelfAttentionSpec();
+  const Configuration configuration({64, 64, 1});
+  for (const char* name : {"full", "causal"}) {
+    for (const int64_t tiles : {64, 132, 264, 1056}) {
+      for (const double loop : {4.0, 16.0, 40.0}) {
+        const Coordinates c = MapOf(
+            spec, configuration,
+            Invert(spec, configuration,
+                   {.tiles = tiles, .iterations = loop, .rows = 0}, name));
+        EXPECT_EQ(c.tiles, tiles);
+        EXPECT_GE(c.iterations, loop * 0.6) << name << tiles;
+        EXPECT_LE(c.iterations, loop * 1.6) << name << tiles;
+      }
+    }
+  }
+}
+
+TEST(InvertMappingTest, ALoopOverAnAxisIsNoLongerThanTheTilesAllow) {
+  const KernelSpec spec = testing::SelfAttentionSpec();
+  const Configuration configuration({64, 64, 1});
+  const Problem problem = Invert(
+      spec, configuration, {.tiles = 8, .iterations = 500, .rows = 0}, "full");
+  EXPECT_THAT(problem.extents, ElementsAre(1, 1, 8 * 64));
+}
+
+TEST(InvertMappingTest, RowsDecideWhereTheLoopFollowsThem) {
+  const KernelSpec spec = testing::SelfAttentionSpec();
+  const Configuration configuration({64, 32, 1});
+  const Problem problem = Invert(
+      spec, configuration,
+      {.tiles = 66, .iterations = 500, .rows = 2, .row_fill = 0.5}, "full");
+  EXPECT_EQ(problem.extents[2], 96);
+  EXPECT_EQ(MapOf(spec, configuration, problem).tiles, 66);
+}
+
+TEST(InvertMappingTest, LimitsShortenALoopOverAnAxis) {
+  KernelSpec spec = testing::SelfAttentionSpec();
+  spec.limits.max_total_iterations = 1000;
+  const Configuration configuration({64, 64, 1});
+  const Coordinates c =
+      MapOf(spec, configuration,
+            Invert(spec, configuration,
+                   {.tiles = 132, .iterations = 40, .rows = 0}, "full"));
+  EXPECT_LE(c.total_iterations, 1000);
+  EXPECT_EQ(c.tiles, 132);
+}
+
+// Packed sequences: the loop of each follows its own length.
+TEST(InvertMappingTest, ALoopOverARepeatedAxisHasElementsOfItsLength) {
+  KernelSpec spec = testing::SelfAttentionSpec();
+  spec.specialisations.clear();
+  spec.dimensions[2].repeated = true;
+  spec.dimensions.erase(spec.dimensions.begin());
+  spec.mapping.tiles = Expression::Product(
+      {Dim(0),
+       Expression::SumOver(1, Expression::CeilDiv({Dim(1)}, {Par(0)}))});
+  spec.mapping.iterations_per_tile.reset();
+  spec.mapping.total_iterations = Expression::Product(
+      {Dim(0), Expression::SumOver(1, Expression::CausalBlocks(1, 1, 0, 1))});
+  spec.mapping.rows.reset();
+  spec.arguments.clear();
+  spec.representative_problems.clear();
+  ASSERT_TRUE(CheckInvertible(spec, spec.mapping).ok())
+      << CheckInvertible(spec, spec.mapping);
+  const Configuration configuration({64, 64, 1});
+  const Problem problem =
+      Invert(spec, configuration, {.tiles = 256, .iterations = 16});
+  const Coordinates c = MapOf(spec, configuration, problem);
+  EXPECT_GE(c.tiles, 256);
+  EXPECT_LE(c.tiles, 264);
+  EXPECT_NEAR(c.iterations, 16, 2);
+}
+
 // One way to make a mapping that cannot be inverted, and what is said of it.
 struct Fault {
   std::string name;
@@ -433,10 +548,6 @@ std::vector<Fault> MappingFaults() {
   const KernelSpec gemm = GemmSpec();
   const KernelSpec grouped = GroupedGemmSpec();
   std::vector<Fault> faults = {
-      Broken("OneDimensionForTwoAxes", "dimension 'm' drives two tile axes",
-             gemm,
-             Expression::Product(
-                 {rows, Expression::CeilDiv({Dim(0), Dim(1)}, {Par(1)})})),
       Broken("NoAxis", "no dimension drives the tiles", gemm,
              Expression::Constant(7)),
       Broken("SumInTheTiles", "mapping.tiles: has a sum, which cannot", gemm,
@@ -453,12 +564,12 @@ std::vector<Fault> MappingFaults() {
       Broken("UnusedRows", "ceil(m / BLOCK_M) is no factor", gemm, columns),
       Broken("NestedDivision", "write nested divisions as one", gemm,
              Expression::CeilDiv({rows}, {Par(1)})),
-      Broken("DimensionTwiceInANumerator", "stands twice in a numerator", gemm,
-             Expression::CeilDiv({Dim(0), Dim(0)}, {Par(1)})),
+      Broken("TwoSumsOverOneDimension", "is summed over in two factors",
+             grouped,
+             Expression::Product({Expression::SumOver(0, rows),
+                                  Expression::SumOver(0, rows), columns})),
       Broken("CausalTiles", "causal_blocks counts loop iterations", gemm,
              Expression::CausalBlocks(0, 1, 0, 1)),
-      Broken("LoopDrivesTiles", "iterations_per_tile: no dimension drives",
-             gemm, Expression::Product({rows, columns, Dim(2)})),
       Broken("RepeatedOutsideOfASum", "stands outside of sum_over", grouped,
              Expression::Product({rows, columns})),
       Broken("SumOfNothingRepeated", "does not depend on 'm'", grouped,
@@ -517,7 +628,8 @@ INSTANTIATE_TEST_SUITE_P(Faults, CheckInvertibleTest,
 TEST(CheckInvertibleSpecsTest, AcceptsWhatTestsShare) {
   for (const KernelSpec& spec :
        {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec(),
-        testing::HopperGemmSpec(), testing::RowNormSpec()}) {
+        testing::HopperGemmSpec(), testing::RowNormSpec(), testing::SyrkSpec(),
+        testing::SquareSpec(), testing::SelfAttentionSpec()}) {
     for (const std::string& name : spec.SpecialisationNames()) {
       EXPECT_TRUE(CheckInvertible(spec, spec.MappingOf(name)).ok());
     }

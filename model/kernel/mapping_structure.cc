@@ -32,8 +32,8 @@ class Analyser {
 
   absl::StatusOr<MappingStructure> Run() {
     for (const auto step :
-         {&Analyser::CheckForm, &Analyser::FindAxes, &Analyser::FindRows,
-          &Analyser::FindLoop, &Analyser::FindPassive}) {
+         {&Analyser::CheckForm, &Analyser::FindAxes, &Analyser::ChooseDrivers,
+          &Analyser::FindRows, &Analyser::FindLoop, &Analyser::FindPassive}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
     return std::move(result_);
@@ -95,7 +95,8 @@ class Analyser {
   }
 
   absl::Status FindAxes() {
-    if (absl::Status status = AddFactor(mapping_.tiles, -1); !status.ok()) {
+    if (absl::Status status = AddFactor(mapping_.tiles, nullptr);
+        !status.ok()) {
       return status;
     }
     if (result_.axes.empty()) {
@@ -105,34 +106,30 @@ class Analyser {
     return absl::OkStatus();
   }
 
-  // `summed` is the dimension of the sum_over around the factor, or -1.
-  absl::Status AddFactor(const Expression& factor, int32_t summed) {
+  // `sum` is the sum_over around the factor, or nullptr.
+  absl::Status AddFactor(const Expression& factor, const Expression* sum) {
     if (factor.kind == Kind::kProduct) {
       for (const Expression& child : factor.children) {
-        if (absl::Status status = AddFactor(child, summed); !status.ok()) {
+        if (absl::Status status = AddFactor(child, sum); !status.ok()) {
           return status;
         }
       }
       return absl::OkStatus();
     }
     if (factor.kind == Kind::kSumOver) return AddSum(factor);
-    if (factor.kind == Kind::kCausalBlocks) {
-      return Fault(
-          "tiles: causal_blocks counts loop iterations, not tiles; use it in "
-          "total_iterations");
-    }
     std::vector<int32_t> dimensions;
     CollectDimensions(factor, dimensions);
     if (dimensions.empty()) {
       result_.fixed.push_back(&factor);
       return absl::OkStatus();
     }
-    return AddAxis(factor, summed, std::move(dimensions));
+    if (absl::Status status = CheckCount(factor); !status.ok()) return status;
+    return AddToAxis(factor, sum, dimensions);
   }
 
   absl::Status AddSum(const Expression& sum) {
     const auto dimension = static_cast<int32_t>(sum.value);
-    absl::Status status = AddFactor(sum.children[0], dimension);
+    absl::Status status = AddFactor(sum.children[0], &sum);
     if (!status.ok()) return status;
     if (!Contains(tile_dimensions_, dimension)) {
       return Fault("tiles: the term of sum_over does not depend on '",
@@ -141,63 +138,130 @@ class Analyser {
     return absl::OkStatus();
   }
 
-  absl::Status AddAxis(const Expression& factor, int32_t summed,
-                       std::vector<int32_t> dimensions) {
-    if (factor.kind == Kind::kCeilDiv) {
-      std::vector<int32_t> numerator;
-      for (int32_t i = 0; i < factor.split; ++i) {
-        absl::Status status =
-            CheckNumerator(factor.children[static_cast<size_t>(i)], numerator);
-        if (!status.ok()) return status;
-      }
+  // Whether a factor's tiles grow with its extents in a way that can be
+  // searched.
+  absl::Status CheckCount(const Expression& factor) const {
+    switch (factor.kind) {
+      case Kind::kCausalBlocks:
+        return Fault(
+            "tiles: causal_blocks counts loop iterations, not tiles; use it in "
+            "total_iterations");
+      case Kind::kCeilDiv:
+        for (int32_t i = 0; i < factor.split; ++i) {
+          const auto index = static_cast<size_t>(i);
+          absl::Status status = CheckNumerator(factor.children[index]);
+          if (!status.ok()) return status;
+        }
+        return absl::OkStatus();
+      case Kind::kProduct:
+        if (std::count_if(factor.children.begin(), factor.children.end(),
+                          HasSumOver) > 1) {
+          return Fault(
+              "tiles: a product of two sum_over cannot be inverted; sum over "
+              "the product once");
+        }
+        [[fallthrough]];
+      default:
+        for (const Expression& child : factor.children) {
+          if (absl::Status status = CheckCount(child); !status.ok()) {
+            return status;
+          }
+        }
+        return absl::OkStatus();
     }
-    for (const int32_t dimension : dimensions) {
-      if (Contains(tile_dimensions_, dimension)) {
-        return Fault("tiles: dimension '", Name(dimension),
-                     "' drives two tile axes; give every axis a dimension of "
-                     "its own");
-      }
-      tile_dimensions_.push_back(dimension);
-    }
-    TileAxis axis;
-    axis.factor = &factor;
-    axis.dimension = dimensions[0];
-    const int32_t rows = mapping_.rows ? mapping_.rows->dimension : -1;
-    for (const int32_t preferred : {rows, summed}) {
-      if (Contains(dimensions, preferred)) axis.dimension = preferred;
-    }
-    for (const int32_t dimension : dimensions) {
-      if (dimension != axis.dimension) axis.companions.push_back(dimension);
-    }
-    result_.axes.push_back(std::move(axis));
-    return absl::OkStatus();
   }
 
-  absl::Status CheckNumerator(const Expression& factor,
-                              std::vector<int32_t>& seen) const {
-    if (factor.kind == Kind::kProduct) {
+  static bool HasSumOver(const Expression& expression) {
+    return expression.kind == Kind::kSumOver ||
+           std::any_of(expression.children.begin(), expression.children.end(),
+                       HasSumOver);
+  }
+
+  absl::Status CheckNumerator(const Expression& factor) const {
+    if (factor.kind == Kind::kProduct || factor.kind == Kind::kSum) {
       for (const Expression& child : factor.children) {
-        if (absl::Status status = CheckNumerator(child, seen); !status.ok()) {
+        if (absl::Status status = CheckNumerator(child); !status.ok()) {
           return status;
         }
       }
       return absl::OkStatus();
     }
-    if (factor.kind == Kind::kDimension) {
-      const auto dimension = static_cast<int32_t>(factor.value);
-      if (Contains(seen, dimension)) {
-        return Fault("tiles: dimension '", Name(dimension),
-                     "' stands twice in a numerator; use it once");
-      }
-      seen.push_back(dimension);
-      return absl::OkStatus();
-    }
-    if (factor.kind == Kind::kConstant || factor.kind == Kind::kParameter) {
+    if (factor.kind == Kind::kDimension || factor.kind == Kind::kConstant ||
+        factor.kind == Kind::kParameter) {
       return absl::OkStatus();
     }
     return Fault(
         "tiles: a numerator of ceil_div is neither dimension, parameter nor "
         "constant; write nested divisions as one");
+  }
+
+  // Adds a factor to the axes that share a dimension with it, which become one,
+  // or makes one. Its dimensions are all companions until ChooseDrivers.
+  absl::Status AddToAxis(const Expression& factor, const Expression* sum,
+                         const std::vector<int32_t>& dimensions) {
+    TileAxis axis;
+    for (auto other = result_.axes.begin(); other != result_.axes.end();) {
+      const auto shared = std::find_if(
+          dimensions.begin(), dimensions.end(), [&other](int32_t dimension) {
+            return Contains(other->companions, dimension);
+          });
+      if (shared == dimensions.end()) {
+        ++other;
+        continue;
+      }
+      if (IsRepeated(*shared) && (sum == nullptr || other->sum != sum)) {
+        return Fault("tiles: '", Name(*shared),
+                     "' is summed over in two factors; sum over their product "
+                     "once");
+      }
+      axis.factors.insert(axis.factors.end(), other->factors.begin(),
+                          other->factors.end());
+      Append(other->companions, axis.companions);
+      if (other->sum != nullptr) axis.sum = other->sum;
+      other = result_.axes.erase(other);
+    }
+    axis.factors.push_back(&factor);
+    Append(dimensions, axis.companions);
+    Append(dimensions, tile_dimensions_);
+    if (sum != nullptr &&
+        Contains(dimensions, static_cast<int32_t>(sum->value))) {
+      axis.sum = sum;
+    }
+    result_.axes.push_back(std::move(axis));
+    return absl::OkStatus();
+  }
+
+  bool IsRepeated(int32_t dimension) const {
+    return spec_.dimensions[static_cast<size_t>(dimension)].repeated;
+  }
+
+  static void Append(const std::vector<int32_t>& more,
+                     std::vector<int32_t>& dimensions) {
+    for (const int32_t dimension : more) {
+      if (!Contains(dimensions, dimension)) dimensions.push_back(dimension);
+    }
+  }
+
+  absl::Status ChooseDrivers() {
+    for (TileAxis& axis : result_.axes) {
+      axis.dimension = DriverOf(axis.companions);
+      std::erase(axis.companions, axis.dimension);
+    }
+    return absl::OkStatus();
+  }
+
+  // The repeated dimension, else the rows', else the first.
+  int32_t DriverOf(const std::vector<int32_t>& dimensions) const {
+    int32_t driver = dimensions[0];
+    for (const int32_t dimension : dimensions) {
+      if (mapping_.rows && dimension == mapping_.rows->dimension) {
+        driver = dimension;
+      }
+    }
+    for (const int32_t dimension : dimensions) {
+      if (IsRepeated(dimension)) driver = dimension;
+    }
+    return driver;
   }
 
   absl::Status FindRows() {
@@ -214,7 +278,8 @@ class Analyser {
                    " does not exist; declare it");
     }
     for (size_t i = 0; i < result_.axes.size(); ++i) {
-      if (FormsRows(*result_.axes[i].factor, rows)) {
+      for (const Expression* factor : result_.axes[i].factors) {
+        if (!HasRows(*factor, rows)) continue;
         result_.rows_axis = static_cast<int>(i);
         return absl::OkStatus();
       }
@@ -223,6 +288,14 @@ class Analyser {
                  spec_.parameters[static_cast<size_t>(rows.tile)].name,
                  ") is no factor of mapping.tiles; name the axis that forms "
                  "the rows, or leave rows out");
+  }
+
+  // Whether a factor counts rows, or a term of it does.
+  bool HasRows(const Expression& factor, const RowAxis& rows) const {
+    if (factor.kind == Kind::kCeilDiv) return FormsRows(factor, rows);
+    return std::any_of(
+        factor.children.begin(), factor.children.end(),
+        [&](const Expression& child) { return HasRows(child, rows); });
   }
 
   // Whether an axis counts ceil(dimension / tile), or that in whole clusters:
@@ -258,12 +331,28 @@ class Analyser {
       }
     }
     if (found) FindLoopFloor(Loop());
-    if (found || dimensions.empty()) return absl::OkStatus();
+    if (found || dimensions.empty() || FollowsTiles(dimensions)) {
+      return absl::OkStatus();
+    }
     return Fault(mapping_.iterations_per_tile.has_value()
                      ? "iterations_per_tile"
                      : "total_iterations",
-                 ": no dimension drives the loop; use one that is not a tile "
-                 "axis");
+                 ": no dimension drives the loop; use one that is not "
+                 "repeated, or one of the tiles'");
+  }
+
+  // Whether the loop follows extents that the tiles have, too; then notes
+  // which axis of theirs.
+  bool FollowsTiles(const std::vector<int32_t>& dimensions) {
+    for (size_t i = 0; i < result_.axes.size(); ++i) {
+      if (!Contains(dimensions, result_.axes[i].dimension)) continue;
+      result_.loop_axis = static_cast<int>(i);
+      return true;
+    }
+    return std::all_of(dimensions.begin(), dimensions.end(),
+                       [this](int32_t dimension) {
+                         return Contains(tile_dimensions_, dimension);
+                       });
   }
 
   void FindLoopFloor(const Expression& expression) {
@@ -334,7 +423,54 @@ class Analyser {
   MappingStructure result_;
 };
 
+// Whether the expression is a product of constants, parameters and dimensions,
+// each of these once.
+bool IsPlainProduct(const std::vector<Expression>& factors, size_t end,
+                    std::vector<int32_t>& seen) {
+  for (size_t i = 0; i < end; ++i) {
+    const Expression& factor = factors[i];
+    if (factor.kind == Kind::kProduct) {
+      if (!IsPlainProduct(factor.children, factor.children.size(), seen)) {
+        return false;
+      }
+    } else if (factor.kind == Kind::kDimension) {
+      const auto dimension = static_cast<int32_t>(factor.value);
+      if (Contains(seen, dimension)) return false;
+      seen.push_back(dimension);
+    } else if (factor.kind != Kind::kConstant &&
+               factor.kind != Kind::kParameter) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+const Expression* TileAxis::Quotient() const {
+  if (factors.size() != 1) return nullptr;
+  const Expression& factor = *factors[0];
+  if (factor.kind == Kind::kDimension) return &factor;
+  std::vector<int32_t> seen;
+  const bool plain =
+      factor.kind == Kind::kCeilDiv &&
+      IsPlainProduct(factor.children, static_cast<size_t>(factor.split), seen);
+  return plain ? &factor : nullptr;
+}
+
+bool LoopFollowsTiles(const Mapping& mapping) {
+  std::vector<int32_t> tiles;
+  std::vector<int32_t> loop;
+  CollectDimensions(mapping.tiles, tiles);
+  for (const auto* part :
+       {&mapping.iterations_per_tile, &mapping.total_iterations}) {
+    if (part->has_value()) CollectDimensions(**part, loop);
+  }
+  return !loop.empty() &&
+         std::all_of(loop.begin(), loop.end(), [&tiles](int32_t dimension) {
+           return Contains(tiles, dimension);
+         });
+}
 
 absl::StatusOr<MappingStructure> AnalyseMapping(const KernelSpec& spec,
                                                 const Mapping& mapping) {

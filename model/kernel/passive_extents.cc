@@ -57,7 +57,8 @@ int32_t OwnerOf(const KernelSpec& spec, const std::string& specialisation,
                 const MappingStructure& structure, int32_t passive) {
   int32_t owner = -1;
   for (const TileAxis& axis : structure.axes) {
-    if (axis.factor->kind != Expression::Kind::kDimension ||
+    const Expression* const quotient = axis.Quotient();
+    if (quotient == nullptr || quotient->kind != Expression::Kind::kDimension ||
         spec.dimensions[static_cast<size_t>(axis.dimension)].repeated) {
       continue;
     }

@@ -254,6 +254,76 @@ KernelSpec RowNormSpec() {
   return spec;
 }
 
+KernelSpec SyrkSpec() {
+  KernelSpec spec = GemmLike("syrk", /*grouped=*/false);
+  spec.dimensions = {{.name = "n"}, {.name = "k"}};
+  spec.problem_predicates[0].left[0].dimensions = {1};
+  spec.mapping.tiles =
+      Expression::Product({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                           Expression::CeilDiv({Dim(0)}, {Par(1)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(1)}, {Par(2)});
+  spec.mapping.rows = RowAxis{.dimension = 0, .tile = 0};
+  spec.arguments = {
+      Buffer("a", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(1)})),
+      Buffer("c", ArgumentRole::kOutput, Expression::Product({Dim(0), Dim(0)})),
+      Scalar("n", Dim(0)), Scalar("k", Dim(1))};
+  spec.correctness = ComparedWith(Expression::Product({Dim(0), Dim(0)}));
+  for (const int64_t n : {64, 500, 3000}) {
+    spec.representative_problems.push_back(Weighted({n, 512}, 1));
+    spec.representative_problems.push_back(Weighted({n, 4096}, 1));
+  }
+  return spec;
+}
+
+KernelSpec SquareSpec() {
+  KernelSpec spec = SyrkSpec();
+  spec.name = "square";
+  spec.dimensions = {{.name = "n"}};
+  spec.problem_predicates[0].left[0].dimensions = {0};
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(0)}, {Par(2)});
+  const auto matrix = Expression::Product({Dim(0), Dim(0)});
+  spec.arguments = {Buffer("a", ArgumentRole::kInput, matrix),
+                    Buffer("c", ArgumentRole::kOutput, matrix),
+                    Scalar("n", Dim(0))};
+  spec.representative_problems.clear();
+  for (const int64_t n : {64, 500, 1000, 3000}) {
+    spec.representative_problems.push_back(Weighted({n}, 1));
+  }
+  return spec;
+}
+
+KernelSpec SelfAttentionSpec() {
+  KernelSpec spec = CausalAttentionSpec();
+  spec.name = "self_attention";
+  spec.dimensions = {{.name = "batch", .max = 1 << 20},
+                     {.name = "heads", .max = 1 << 20},
+                     {.name = "seq", .max = 1 << 20}};
+  const auto head_dim = Expression::Constant(64);
+  const auto tokens = Expression::Product({Dim(0), Dim(1), Dim(2), head_dim});
+  spec.mapping.tiles = Expression::Product(
+      {Dim(0), Dim(1), Expression::CeilDiv({Dim(2)}, {Par(0)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(2)}, {Par(1)});
+  spec.mapping.rows = RowAxis{.dimension = 2, .tile = 0};
+  Mapping causal = spec.mapping;
+  causal.iterations_per_tile.reset();
+  causal.total_iterations = Expression::Product(
+      {Dim(0), Dim(1), Expression::CausalBlocks(2, 2, 0, 1)});
+  causal.longest_loop = Expression::CeilDiv({Dim(2)}, {Par(1)});
+  spec.specialisations[1].mapping = causal;
+  spec.arguments = {Buffer("q", ArgumentRole::kInput, tokens),
+                    Buffer("k", ArgumentRole::kInput, tokens, true),
+                    Buffer("v", ArgumentRole::kInput, tokens, true),
+                    Buffer("out", ArgumentRole::kOutput, tokens),
+                    Scalar("heads", Dim(1)),
+                    Scalar("seq", Dim(2))};
+  spec.correctness =
+      ComparedWith(Expression::Product({Dim(0), Dim(1), Dim(2)}));
+  spec.representative_problems = {
+      Weighted({8, 32, 100}, 1), Weighted({2, 32, 512}, 1),
+      Weighted({1, 32, 2048}, 2), Weighted({1, 32, 8192}, 1)};
+  return spec;
+}
+
 KernelSpec TritonGemmSpec() {
   KernelSpec spec = GemmSpec();
   spec.name = "triton_gemm";

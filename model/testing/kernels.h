@@ -40,6 +40,16 @@ KernelSpec CausalAttentionSpec();
 // (macro), THREADS, VECTOR (micro). No loop: L = 1. 12 configurations.
 KernelSpec RowNormSpec();
 
+// C[n, n] = A[n, k] * A[n, k]^T as GemmSpec's tiles: one extent on two axes.
+KernelSpec SyrkSpec();
+
+// SyrkSpec with k = n: everything follows from one extent.
+KernelSpec SquareSpec();
+
+// CausalAttentionSpec with one dimension `seq` for queries and keys: on an axis
+// and in the loop.
+KernelSpec SelfAttentionSpec();
+
 // GemmSpec and CausalAttentionSpec with the parameters and values of the
 // recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
 // NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.

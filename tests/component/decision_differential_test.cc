@@ -79,12 +79,13 @@ void UseManyTileHeights(Table& table) {
 }
 
 Table AnyTable(Lcg& random) {
-  Table table = random.OneIn(8)
-                    ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
-                : random.OneIn(16) ? testing::RandomLargeTable(random)
-                : random.OneIn(8)
-                    ? RandomTable(random, TableKind::kRowNorm, /*portfolio=*/12)
-                    : RandomTable(random);
+  Table table =
+      random.OneIn(8) ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
+      : random.OneIn(16) ? testing::RandomLargeTable(random)
+      : random.OneIn(8)
+          ? RandomTable(random, TableKind::kRowNorm, /*portfolio=*/12)
+      : random.OneIn(8) ? RandomTable(random, TableKind::kSelfAttention, 12)
+                        : RandomTable(random);
   const bool intervals = random.OneIn(2);
   for (SubTable& sub : table.sub_tables) {
     for (RowRegime& regime : sub.row_regimes) {

@@ -47,6 +47,10 @@ std::vector<Dimension> DimensionsOf(TableKind kind) {
     case TableKind::kPackedAttention:
       return {{.name = "seq", .repeated = true},
               {.name = "heads", .max = 1024}};
+    case TableKind::kSelfAttention:
+      return {{.name = "batch", .max = 4096},
+              {.name = "heads", .max = 1024},
+              {.name = "seq"}};
     case TableKind::kRowNorm:
       return {{.name = "rows"}, {.name = "hidden", .max = 16384}};
   }
@@ -112,6 +116,15 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
                                    {Expression::OfParameter(kBlockA), cluster}),
                cluster, CeilOf(1, kBlockB)}));
     }
+    case TableKind::kSelfAttention:
+      mapping.tiles =
+          Expression::Product({Expression::OfDimension(0),
+                               Expression::OfDimension(1), CeilOf(2, kBlockA)});
+      mapping.total_iterations = Expression::Product(
+          {Expression::OfDimension(0), Expression::OfDimension(1),
+           Expression::CausalBlocks(2, 2, kBlockA, kBlockB)});
+      if (random.OneIn(2)) mapping.rows = RowAxis{2, kBlockA};
+      return mapping;
     case TableKind::kRowNorm:
       mapping.tiles = CeilOf(0, kBlockA);
       mapping.iterations_per_tile =

@@ -22,6 +22,7 @@ enum class TableKind {
   kPackedAttention,  // seq repeated, heads: causal over sequences of any length
   kClusterGemm,      // m, n, k in whole clusters of rows
   kRowNorm,          // rows, hidden: no loop
+  kSelfAttention,    // batch, heads, seq: of queries and keys
 };
 
 // Returns a table that CheckTable accepts, with one to three sub-tables, of a
