@@ -18,8 +18,11 @@
 namespace wavetune {
 namespace {
 
-// Between the shortest and the longest loop where the loop follows the tiles.
+// Where the loop follows the tiles: lengths that are tried, of the wanted loop
+// and of each shorter one, and elements of a repeated dimension.
 constexpr int64_t kLoopsTried = 64;
+constexpr int64_t kShorterLoopsTried = 16;
+constexpr int64_t kElementsWithLoop = 8;
 
 constexpr char kPredicatesNotMet[] =
     "problem_predicates cannot be met without changing the grid; ask for other "
@@ -196,43 +199,51 @@ class Inverter {
   }
 
   // Grids where the loop follows axis number `tied`: that one has about the
-  // wanted loop and the others the tiles that are missing. Of loops within half
-  // of the wanted one the grid that has the fewest tiles, then the nearest
-  // loop; then shorter loops, in case that one exceeds limits.
+  // wanted loop (several elements of it where it is repeated) and the others
+  // the tiles that are missing; then shorter loops, in case limits demand that.
   std::vector<std::vector<int64_t>> GridsWithLoop(std::vector<GridAxis>& axes,
                                                   size_t tied, int64_t wanted) {
     const int64_t of_loop = TilesOfLoop(axes[tied]);
+    int64_t nearest = std::min(of_loop, wanted);
     if (axes[tied].repeated) {
       axes[tied].element_tiles = of_loop;
       axes_[static_cast<size_t>(structure_.loop_axis)] = axes[tied];
-      return Alternatives(SmallestGrid(axes, wanted), axes, wanted);
+      nearest = std::min(ProductOf({of_loop, kElementsWithLoop}), wanted);
     }
     std::vector<std::vector<int64_t>> grids;
-    const int64_t nearest = std::min(of_loop, wanted);
-    const int64_t low = std::max<int64_t>(1, nearest - nearest / 3);
-    const int64_t high = std::min(nearest + nearest / 2, wanted);
-    const int64_t step = std::max<int64_t>(1, (high - low) / kLoopsTried);
-    std::vector<int64_t> best;
-    const auto consider = [&](int64_t count) {
-      std::vector<int64_t> grid = GridWith(axes, tied, count, wanted);
-      if (grid.empty()) return;
-      const auto distance = [&](const std::vector<int64_t>& of) {
-        return std::max(of[tied], nearest) - std::min(of[tied], nearest);
-      };
-      if (best.empty() || ProductOf(grid) < ProductOf(best) ||
-          (ProductOf(grid) == ProductOf(best) &&
-           distance(grid) < distance(best))) {
-        best = std::move(grid);
-      }
-    };
-    for (int64_t count = low; count <= high; count += step) consider(count);
-    if (!best.empty()) grids.push_back(best);
-    for (int64_t count = nearest / 2; count > 0; count /= 2) {
-      grids.push_back(GridWith(axes, tied, count, wanted));
+    for (int64_t tries = kLoopsTried; nearest > 0; nearest /= 2) {
+      grids.push_back(GridNear(axes, tied, nearest, tries, wanted));
+      tries = kShorterLoopsTried;
     }
     grids.push_back(SmallestGrid(axes, wanted));
     std::erase(grids, std::vector<int64_t>());
     return grids;
+  }
+
+  // Of grids with a third less to half more than `nearest` tiles along axis
+  // `tied` the one that has the fewest tiles, then the nearest.
+  static std::vector<int64_t> GridNear(const std::vector<GridAxis>& axes,
+                                       size_t tied, int64_t nearest,
+                                       int64_t tries, int64_t wanted) {
+    const int64_t low = nearest - nearest / 3;
+    const int64_t high =
+        std::max(nearest, std::min(nearest + nearest / 2, wanted));
+    const auto distance = [&](const std::vector<int64_t>& grid) {
+      return std::max(grid[tied], nearest) - std::min(grid[tied], nearest);
+    };
+    std::vector<int64_t> best;
+    const int64_t step = std::max<int64_t>(1, (high - low) / tries);
+    for (int64_t count = low; count <= high; count += step) {
+      std::vector<int64_t> grid = GridWith(axes, tied, count, wanted);
+      if (grid.empty()) continue;
+      const int64_t tiles = ProductOf(grid);
+      const int64_t least = best.empty() ? tiles + 1 : ProductOf(best);
+      if (tiles < least ||
+          (tiles == least && distance(grid) < distance(best))) {
+        best = std::move(grid);
+      }
+    }
+    return best;
   }
 
   // Returns the smallest grid with at least `count` tiles along axis `tied`.

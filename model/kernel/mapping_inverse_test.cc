@@ -520,6 +520,64 @@ TEST(InvertMappingTest, ALoopOverARepeatedAxisHasElementsOfItsLength) {
   EXPECT_NEAR(c.iterations, 16, 2);
 }
 
+TEST(InvertMappingTest, ASumOfTilesIsInvertedByOneOfItsDimensions) {
+  const KernelSpec spec = testing::PaddedMoeSpec();
+  for (const int64_t tiles : {1, 7, 132, 133, 1056, 5000}) {
+    const Problem problem =
+        Invert(spec, Small(), {.tiles = tiles, .iterations = 12, .rows = 1});
+    const Coordinates c = MapOf(spec, Small(), problem);
+    EXPECT_GE(c.tiles, tiles);
+    EXPECT_LE(c.tiles, tiles + 1 + tiles / 50);  // Nearly square.
+    EXPECT_EQ(c.iterations, 12);
+  }
+}
+
+TEST(InvertMappingTest, ASumOfTwoQuotientsIsSearched) {
+  KernelSpec spec = testing::RowNormSpec();
+  // ceil(rows / ROWS) + ceil(rows / THREADS) + ROWS
+  spec.mapping.tiles =
+      Expression::Sum({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                       Expression::CeilDiv({Dim(0)}, {Par(1)}), Par(0)});
+  const Problem problem =
+      Invert(spec, Configuration({4, 64, 1}), {.tiles = 100});
+  // 362 / 4 is 91, 362 / 64 is 6: 91 + 6 + 4 = 101; 360 gives 90 + 6 + 4.
+  EXPECT_EQ(problem.extents[0], 360);
+}
+
+TEST(InvertMappingTest, ATileCountBelowWhatASumAddsIsTheLeastThereIs) {
+  const KernelSpec spec = testing::PaddedGroupedGemmSpec();
+  // Four tiles, and two of one element with one row.
+  const Coordinates c =
+      MapOf(spec, Small(),
+            Invert(spec, Small(), {.tiles = 1, .iterations = 2, .rows = 0}));
+  EXPECT_EQ(c.tiles, 6);
+}
+
+TEST(InvertMappingTest, RowsWithinASumAreTheWantedOnes) {
+  const KernelSpec spec = testing::PaddedGroupedGemmSpec();
+  for (const int64_t rows : {1, 2, 19}) {
+    const Problem problem =
+        Invert(spec, Small(),
+               {.tiles = 500, .iterations = 4, .rows = rows, .row_fill = 0.5});
+    const Coordinates c = MapOf(spec, Small(), problem);
+    EXPECT_EQ(c.rows, rows);
+    EXPECT_DOUBLE_EQ(c.row_fill, 0.5);
+    EXPECT_GE(c.tiles, 500);
+    const auto elements = static_cast<int64_t>(problem.repeated.size());
+    EXPECT_LT(c.tiles, 500 + rows + elements + 4);  // One column more.
+  }
+}
+
+TEST(InvertMappingTest, PaddingForEachExpertIsInvertedByElements) {
+  const KernelSpec spec = testing::PaddedGroupedGemmSpec();
+  for (const int64_t tiles : {6, 132, 1056}) {
+    const Coordinates c = MapOf(
+        spec, Small(),
+        Invert(spec, Small(), {.tiles = tiles, .iterations = 4, .rows = 0}));
+    EXPECT_EQ(c.tiles, tiles);
+  }
+}
+
 // One way to make a mapping that cannot be inverted, and what is said of it.
 struct Fault {
   std::string name;
@@ -550,8 +608,20 @@ std::vector<Fault> MappingFaults() {
   std::vector<Fault> faults = {
       Broken("NoAxis", "no dimension drives the tiles", gemm,
              Expression::Constant(7)),
-      Broken("SumInTheTiles", "mapping.tiles: has a sum, which cannot", gemm,
-             Expression::Product({rows, columns, Expression::Sum({Par(3)})})),
+      Broken("SumWithoutTerms", "mapping.tiles: sum lacks its terms", gemm,
+             Expression::Product({rows, columns, Expression::Sum({})})),
+      Broken("SumOfNestedDivisions", "write nested divisions as one", gemm,
+             Expression::Product(
+                 {Expression::Sum({Expression::CeilDiv({rows}, {Par(1)}),
+                                   Expression::Constant(1)}),
+                  columns})),
+      Broken(
+          "ProductOfSumsInASum", "a product of two sum_over", grouped,
+          Expression::Sum({Expression::Product({Expression::SumOver(0, rows),
+                                                Expression::SumOver(0, rows)}),
+                           columns})),
+      Broken("CausalTilesInASum", "causal_blocks counts loop iterations", gemm,
+             Expression::Sum({rows, Expression::CausalBlocks(0, 1, 0, 1)})),
       Broken("ClustersOverARepeatedDimension", "ceil(m / BLOCK_M) is no factor",
              grouped,
              Expression::SumOver(
@@ -629,7 +699,8 @@ TEST(CheckInvertibleSpecsTest, AcceptsWhatTestsShare) {
   for (const KernelSpec& spec :
        {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec(),
         testing::HopperGemmSpec(), testing::RowNormSpec(), testing::SyrkSpec(),
-        testing::SquareSpec(), testing::SelfAttentionSpec()}) {
+        testing::SquareSpec(), testing::SelfAttentionSpec(),
+        testing::PaddedMoeSpec(), testing::PaddedGroupedGemmSpec()}) {
     for (const std::string& name : spec.SpecialisationNames()) {
       EXPECT_TRUE(CheckInvertible(spec, spec.MappingOf(name)).ok());
     }

@@ -68,30 +68,8 @@ class Analyser {
       FindExpressionFaults(spec_, *mapping_.longest_loop,
                            "mapping.longest_loop", faults);
     }
-    RefuseSums(mapping_.tiles, "tiles", faults);
-    RefuseSums(mapping_.iterations_per_tile, "iterations_per_tile", faults);
-    RefuseSums(mapping_.total_iterations, "total_iterations", faults);
-    RefuseSums(mapping_.longest_loop, "longest_loop", faults);
     if (faults.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
-  }
-
-  // No problem can be found for a wanted sum in general, and a table has no
-  // place for one.
-  static void RefuseSums(const std::optional<Expression>& expression,
-                         absl::string_view field,
-                         std::vector<std::string>& faults) {
-    if (!expression.has_value() || !HasSum(*expression)) return;
-    faults.push_back(absl::StrCat(
-        "mapping.", field,
-        ": has a sum, which cannot be inverted; use products, ceil_div and "
-        "sum_over here"));
-  }
-
-  static bool HasSum(const Expression& expression) {
-    return expression.kind == Kind::kSum ||
-           std::any_of(expression.children.begin(), expression.children.end(),
-                       HasSum);
   }
 
   absl::Status FindAxes() {
@@ -344,10 +322,12 @@ class Analyser {
   // Whether the loop follows extents that the tiles have, too; then notes
   // which axis of theirs.
   bool FollowsTiles(const std::vector<int32_t>& dimensions) {
-    for (size_t i = 0; i < result_.axes.size(); ++i) {
-      if (!Contains(dimensions, result_.axes[i].dimension)) continue;
-      result_.loop_axis = static_cast<int>(i);
-      return true;
+    for (const int32_t dimension : dimensions) {
+      for (size_t i = 0; i < result_.axes.size(); ++i) {
+        if (result_.axes[i].dimension != dimension) continue;
+        result_.loop_axis = static_cast<int>(i);
+        return true;
+      }
     }
     return std::all_of(dimensions.begin(), dimensions.end(),
                        [this](int32_t dimension) {

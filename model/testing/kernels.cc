@@ -248,7 +248,7 @@ KernelSpec RowNormSpec() {
                            .block_size = Par(1)},
                           {.backend = "replay"}};
   spec.default_configuration = {4, 64, 1};
-  for (const int64_t rows : {1, 8, 64, 500, 4000}) {
+  for (const int64_t rows : {1, 64, 1000, 8000, 60000}) {
     spec.representative_problems.push_back(Weighted({rows, 4096}, 1));
   }
   return spec;
@@ -321,6 +321,49 @@ KernelSpec SelfAttentionSpec() {
   spec.representative_problems = {
       Weighted({8, 32, 100}, 1), Weighted({2, 32, 512}, 1),
       Weighted({1, 32, 2048}, 2), Weighted({1, 32, 8192}, 1)};
+  return spec;
+}
+
+KernelSpec PaddedMoeSpec() {
+  KernelSpec spec = GemmLike("padded_moe", /*grouped=*/false);
+  spec.dimensions = {{.name = "tokens", .max = 1 << 20},
+                     {.name = "topk", .max = 64},
+                     {.name = "experts", .max = 1024},
+                     {.name = "n"},
+                     {.name = "k"}};
+  spec.problem_predicates[0].left[0].dimensions = {4};
+  spec.mapping.tiles = Expression::Product(
+      {Expression::Sum(
+           {Expression::CeilDiv({Dim(0), Dim(1)}, {Par(0)}), Dim(2)}),
+       Expression::CeilDiv({Dim(3)}, {Par(1)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(4)}, {Par(2)});
+  spec.arguments = {
+      Buffer("a", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(4)})),
+      Buffer("b", ArgumentRole::kInput,
+             Expression::Product({Dim(2), Dim(3), Dim(4)}), true),
+      Buffer("c", ArgumentRole::kOutput,
+             Expression::Product({Dim(0), Dim(1), Dim(3)})),
+      Scalar("tokens", Dim(0)), Scalar("k", Dim(4))};
+  spec.correctness =
+      ComparedWith(Expression::Product({Dim(0), Dim(1), Dim(3)}));
+  for (const int64_t tokens : {1, 16, 256, 4096}) {
+    spec.representative_problems.push_back(
+        Weighted({tokens, 8, 32, 768, 1024}, 1));
+    spec.representative_problems.push_back(
+        Weighted({tokens, 8, 32, 1024, 512}, 1));
+  }
+  return spec;
+}
+
+KernelSpec PaddedGroupedGemmSpec() {
+  KernelSpec spec = GroupedGemmSpec();
+  spec.mapping.tiles = Expression::Product(
+      {Expression::Sum(
+           {Expression::SumOver(
+                0, Expression::Sum({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                                    Expression::Constant(1)})),
+            Expression::Constant(4)}),
+       Expression::CeilDiv({Dim(1)}, {Par(1)})});
   return spec;
 }
 

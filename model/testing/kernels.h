@@ -50,6 +50,15 @@ KernelSpec SquareSpec();
 // and in the loop.
 KernelSpec SelfAttentionSpec();
 
+// Fused mixture of experts as a host knows it: dimensions tokens, topk,
+// experts, n, k; each expert's tokens are padded to whole tiles of GemmSpec's:
+// G = (ceil(tokens * topk / BLOCK_M) + experts) * ceil(n / BLOCK_N).
+KernelSpec PaddedMoeSpec();
+
+// GroupedGemmSpec in which each expert has one more row of tiles, and the
+// launch four more tiles.
+KernelSpec PaddedGroupedGemmSpec();
+
 // GemmSpec and CausalAttentionSpec with the parameters and values of the
 // recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
 // NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.

@@ -23,6 +23,8 @@ enum class TableKind {
   kClusterGemm,      // m, n, k in whole clusters of rows
   kRowNorm,          // rows, hidden: no loop
   kSelfAttention,    // batch, heads, seq: of queries and keys
+  kSums,             // tokens, topk, experts, n, k: sums of terms
+  kGroupedSums,      // m repeated, n, k: sums of terms and of elements
 };
 
 // Returns a table that CheckTable accepts, with one to three sub-tables, of a
