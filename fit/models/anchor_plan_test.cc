@@ -328,5 +328,28 @@ TEST(TiedLoopPlanTest, SelfAttentionHasAnchorsAtWavesAndSeveralLoops) {
   }
 }
 
+TEST(ManyDimensionsPlanTest, AnchorsOfAConvolutionLookLikeItsProblems) {
+  const SyntheticDevice device(testing::ConvolutionSpec(), {});
+  const ProfileInput input = device.Input();
+  const ProfileState state = MakeProfileState(input).value();
+  const SpecialisationState& s = state.specialisations[0];
+  for (const CandidateState& c : s.candidates) {
+    const std::vector<Problem> problems =
+        AnchorProblems(device.spec(), s, c, kMaxAnchors);
+    const auto images =
+        std::count_if(problems.begin(), problems.end(), [](const Problem& p) {
+          return p.extents[3] >= 3 && p.extents[4] >= 3;
+        });
+    const auto kernels =
+        std::count_if(problems.begin(), problems.end(), [](const Problem& p) {
+          return p.extents[5] == 3 && p.extents[6] == 3;
+        });
+    const auto count = static_cast<double>(problems.size());
+    EXPECT_GE(count, 8);
+    EXPECT_GE(static_cast<double>(images), 0.7 * count);
+    EXPECT_GE(static_cast<double>(kernels), 0.9 * count);
+  }
+}
+
 }  // namespace
 }  // namespace wavetune

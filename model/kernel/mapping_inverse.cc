@@ -18,6 +18,9 @@
 namespace wavetune {
 namespace {
 
+// Shares of the wanted loop that one with typical extents may miss it by.
+constexpr double kNearLoop = 1.0 / 8;
+
 // Where the loop follows the tiles: lengths that are tried, of the wanted loop
 // and of each shorter one, and elements of a repeated dimension.
 constexpr int64_t kLoopsTried = 64;
@@ -46,8 +49,8 @@ class Inverter {
     // A grid without rows, or of rows only, has nothing to choose.
     if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_ = 0;
     for (const TileAxis& axis : structure_.axes) {
-      axes_.push_back(
-          MakeGridAxis(spec_, axis, configuration_, LeastExtents()));
+      companions_.insert(companions_.end(), axis.companions.begin(),
+                         axis.companions.end());
     }
     if (mapping_.rows) {
       row_tile_ = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
@@ -55,11 +58,14 @@ class Inverter {
   }
 
   absl::StatusOr<Problem> Run() {
-    for (const std::vector<int64_t>& grid : Grids()) {
-      for (const bool representative : {true, false}) {
-        Problem problem = Start(grid);
-        if (representative) SetPassiveExtents(spec_, structure_, problem);
-        if (Finish(grid, problem)) return problem;
+    for (const Holding& holding : Holdings()) {
+      Hold(holding.extents);
+      for (const std::vector<int64_t>& grid : holding.grids) {
+        for (const bool representative : {true, false}) {
+          Problem problem = Start(grid);
+          if (representative) SetPassiveExtents(spec_, structure_, problem);
+          if (Finish(grid, problem)) return problem;
+        }
       }
     }
     return absl::NotFoundError(absl::StrCat(
@@ -77,11 +83,75 @@ class Inverter {
     return problem.extents[static_cast<size_t>(dimension)];
   }
 
-  std::vector<int64_t> LeastExtents() const {
+  // Extents at which companions are held, and what can be had with them.
+  struct Holding {
+    std::vector<int64_t> extents;             // By dimension.
+    std::vector<std::vector<int64_t>> grids;  // Best first.
+
+    // Tiles but for fixed factors.
+    int64_t Tiles() const { return ProductOf(grids[0]); }
+  };
+
+  // Returns what can be had with typical companions, then with smaller ones,
+  // those with the fewest tiles first: a grid must not have more tiles than it
+  // would have with all of them at their minimum.
+  std::vector<Holding> Holdings() {
+    const std::vector<std::vector<int64_t>> all =
+        HalvedTowardsMinimum(spec_, companions_, TypicalExtents());
+    std::vector<Holding> holdings;
+    const auto add = [&](const std::vector<int64_t>& extents) {
+      Hold(extents);
+      Holding holding{.extents = extents, .grids = Grids()};
+      if (!holding.grids.empty()) holdings.push_back(std::move(holding));
+    };
+    add(all.front());
+    if (all.size() == 1) return holdings;
+    const size_t typical = holdings.size();
+    add(all.back());
+    const bool least = holdings.size() > typical;
+    if (typical == 1 &&
+        (!least || holdings[0].Tiles() <= holdings[1].Tiles())) {
+      return holdings;
+    }
+    if (least) holdings.pop_back();
+    for (size_t i = 1; i < all.size(); ++i) add(all[i]);
+    std::stable_sort(holdings.begin(), holdings.end(),
+                     [](const Holding& a, const Holding& b) {
+                       return a.Tiles() < b.Tiles();
+                     });
+    return holdings;
+  }
+
+  void Hold(const std::vector<int64_t>& extents) {
+    held_ = extents;
+    axes_.clear();
+    for (const TileAxis& axis : structure_.axes) {
+      axes_.push_back(MakeGridAxis(spec_, axis, configuration_, held_));
+    }
+  }
+
+  // Returns the minimum of each dimension, but what the nearest representative
+  // problem says of companions and of further dimensions of the loop.
+  std::vector<int64_t> TypicalExtents() {
     std::vector<int64_t> extents;
     for (const Dimension& dimension : spec_.dimensions) {
       extents.push_back(std::max<int64_t>(1, dimension.min));
     }
+    loop_held_ = {extents};
+    if (companions_.empty() && structure_.loop_others.empty()) return extents;
+    const Problem* const nearest = NearestRepresentative(
+        spec_, specialisation_, configuration_, tiles_, iterations_);
+    if (nearest == nullptr) return extents;
+    std::vector<int32_t> held = companions_;
+    held.insert(held.end(), structure_.loop_others.begin(),
+                structure_.loop_others.end());
+    for (const int32_t dimension : held) {
+      const Dimension& range = DimensionOf(dimension);
+      const auto index = static_cast<size_t>(dimension);
+      extents[index] =
+          std::clamp(nearest->extents[index], range.min, range.max);
+    }
+    loop_held_ = HalvedTowardsMinimum(spec_, structure_.loop_others, extents);
     return extents;
   }
 
@@ -232,16 +302,23 @@ class Inverter {
       return std::max(grid[tied], nearest) - std::min(grid[tied], nearest);
     };
     std::vector<int64_t> best;
-    const int64_t step = std::max<int64_t>(1, (high - low) / tries);
-    for (int64_t count = low; count <= high; count += step) {
+    const auto consider = [&](int64_t count) {
+      if (count < low || count > high) return;
       std::vector<int64_t> grid = GridWith(axes, tied, count, wanted);
-      if (grid.empty()) continue;
+      if (grid.empty()) return;
       const int64_t tiles = ProductOf(grid);
       const int64_t least = best.empty() ? tiles + 1 : ProductOf(best);
       if (tiles < least ||
           (tiles == least && distance(grid) < distance(best))) {
         best = std::move(grid);
       }
+    };
+    const int64_t step = std::max<int64_t>(1, (high - low) / tries);
+    // The nearest first: no grid is better than one with the wanted tiles.
+    for (int64_t away = 0; away <= high - low; away += step) {
+      consider(nearest + away);
+      if (away > 0) consider(nearest - away);
+      if (!best.empty() && ProductOf(best) == wanted) break;
     }
     return best;
   }
@@ -306,12 +383,16 @@ class Inverter {
     return grids;
   }
 
-  // Returns the problem with the grid's extents, everything else at minimum.
+  // Returns the problem with the grid's extents, its companions as held,
+  // everything else at minimum.
   Problem Start(const std::vector<int64_t>& grid) const {
     Problem problem;
     problem.specialisation = specialisation_;
     for (const Dimension& dimension : spec_.dimensions) {
       problem.extents.push_back(dimension.repeated ? 0 : dimension.min);
+    }
+    for (const int32_t dimension : companions_) {
+      Extent(problem, dimension) = held_[static_cast<size_t>(dimension)];
     }
     for (size_t i = 0; i < axes_.size(); ++i) {
       const GridAxis& axis = axes_[i];
@@ -398,19 +479,42 @@ class Inverter {
                         most);
   }
 
-  // Sets the loop's extent and makes the problem legal. Returns whether the
+  // Sets the loop's extents and makes the problem legal. Returns whether the
   // problem has the wanted coordinates within all limits; else sets reason_.
+  // Further dimensions of the loop are typical, or smaller where that does not
+  // come near the wanted loop.
   bool Finish(const std::vector<int64_t>& grid, Problem& problem) {
+    const Problem start = problem;
+    double best = -1;
+    for (const std::vector<int64_t>& held : loop_held_) {
+      Problem candidate = start;
+      for (const int32_t dimension : structure_.loop_others) {
+        Extent(candidate, dimension) = held[static_cast<size_t>(dimension)];
+      }
+      const double distance = FinishLoop(grid, candidate);
+      if (distance < 0 || (best >= 0 && distance >= best)) continue;
+      best = distance;
+      problem = std::move(candidate);
+      if (best <= kNearLoop * iterations_) break;
+    }
+    return best >= 0;
+  }
+
+  // Returns how far the loop is from the wanted one, or -1 where there is no
+  // such problem.
+  double FinishLoop(const std::vector<int64_t>& grid, Problem& problem) {
     if (std::string why = LimitExceeded(problem); !why.empty()) {
       reason_ = std::move(why);
-      return false;
+      return -1;
     }
     const Coordinates planned = Map(problem);
     if (planned.tiles < tiles_ || (rows_ > 0 && planned.rows != rows_)) {
       reason_ = "the grid cannot be had exactly; widen the dimensions' ranges";
-      return false;
+      return -1;
     }
-    if (structure_.loop_dimension < 0) return FinishGrid(grid, problem);
+    if (structure_.loop_dimension < 0) {
+      return FinishGrid(grid, problem) ? 0 : -1;
+    }
     const int64_t highest = HighestLoopExtent(problem);
     const Problem start = problem;
     double best = -1;
@@ -433,7 +537,7 @@ class Inverter {
         problem = std::move(candidate);
       }
     }
-    return best >= 0;
+    return best;
   }
 
   // The same where nothing drives the loop.
@@ -600,6 +704,10 @@ class Inverter {
   int64_t row_tile_ = 1;
   double iterations_ = 1;
   double fill_ = 1;
+  std::vector<int32_t> companions_;  // Of all axes.
+  std::vector<int64_t> held_;        // Extents by dimension; of companions.
+  // The same of further dimensions of the loop, typical first.
+  std::vector<std::vector<int64_t>> loop_held_;
   std::vector<GridAxis> axes_;
   std::string reason_;  // Why the latest try failed.
 };

@@ -46,7 +46,11 @@ struct MappingTarget {
 // (predicates are met by rounding extents up where possible without changing G
 // and rows, else down). A repeated dimension gets 8 elements or fewer, alike
 // but for one tile. Dimensions that drive neither tiles nor loop keep their
-// minimum, or the share that representative problems give them.
+// minimum, or the share that representative problems give them. Of several
+// dimensions of an axis or of the loop one is searched (mapping_structure.h);
+// the others are as in the representative problem nearest in G and L, halved
+// towards their minimum until G is no larger than with all of them there and L
+// within an eighth of the wanted one, or as near as with all of them there.
 //
 // Errors: NOT_FOUND when no problem within the limits lands there (says which
 // limit); INVALID_ARGUMENT for a mapping that cannot be inverted or a

@@ -19,6 +19,7 @@ namespace wavetune {
 namespace {
 
 using ::wavetune::testing::CausalAttentionSpec;
+using ::wavetune::testing::ConvolutionSpec;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::GroupedGemmSpec;
 using ::wavetune::testing::HopperGemmSpec;
@@ -46,7 +47,8 @@ struct RandomCase {
 // Whether there are rows and other tiles beside them.
 bool HasFreeRows(const KernelSpec& spec) {
   return spec.name != "row_norm" && spec.name != "syrk" &&
-         spec.name != "square" && spec.name != "padded_moe";
+         spec.name != "square" && spec.name != "padded_moe" &&
+         spec.name != "convolution";
 }
 
 class Cases {
@@ -63,6 +65,7 @@ class Cases {
                                            SquareSpec(),
                                            SelfAttentionSpec(),
                                            HopperGemmSpec(),
+                                           ConvolutionSpec(),
                                            PaddedMoeSpec(),
                                            PaddedGroupedGemmSpec()};
     result.spec = specs[static_cast<size_t>(

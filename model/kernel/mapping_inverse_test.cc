@@ -578,6 +578,88 @@ TEST(InvertMappingTest, PaddingForEachExpertIsInvertedByElements) {
   }
 }
 
+// batch, channels, filters, out_h, out_w, kernel_h, kernel_w. BLOCK_M = 16,
+// BLOCK_N = 32, BLOCK_K = 16.
+TEST(InvertMappingTest, FurtherDimensionsOfAnAxisAreAsInRealProblems) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  // The nearest is 4 x 28 x 28 x 32 with 16 channels: 196 tiles, 9 iterations.
+  // As many are one image with four times the filters, which is more square.
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 196, .iterations = 9, .rows = 0});
+  EXPECT_THAT(problem.extents, ElementsAre(1, 16, 128, 28, 28, 3, 3));
+}
+
+TEST(InvertMappingTest, FurtherDimensionsAreSmallerWhereTheTilesWantThat) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  const Problem one =
+      Invert(spec, Small(), {.tiles = 1, .iterations = 9, .rows = 0});
+  EXPECT_EQ(MapOf(spec, Small(), one).tiles, 1);
+  // 3 x 3 of an image of 14 x 14.
+  EXPECT_THAT(one.extents, ElementsAre(1, 16, 32, 3, 3, 3, 3));
+}
+
+TEST(InvertMappingTest, TypicalExtentsTakeNoMoreTilesThanTheLeast) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  KernelSpec unknown = spec;
+  unknown.representative_problems.clear();
+  for (int64_t tiles = 1; tiles < 400; tiles += 7) {
+    const MappingTarget target{.tiles = tiles, .iterations = 20, .rows = 0};
+    const Coordinates typical =
+        MapOf(spec, Small(), Invert(spec, Small(), target));
+    const Coordinates least =
+        MapOf(unknown, Small(), Invert(unknown, Small(), target));
+    EXPECT_LE(typical.tiles, least.tiles) << tiles;
+    EXPECT_NEAR(typical.iterations, 20, 20.0 / 8);
+  }
+}
+
+TEST(InvertMappingTest, WithoutRepresentativeProblemsTheyAreTheLeast) {
+  KernelSpec spec = testing::ConvolutionSpec();
+  spec.representative_problems.clear();
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 196, .iterations = 9, .rows = 0});
+  EXPECT_THAT(problem.extents,
+              ElementsAre(14 * 16, 9 * 16, 14 * 32, 1, 1, 1, 1));
+}
+
+TEST(InvertMappingTest, TheOrderOfFactorsDoesNotMatter) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  KernelSpec turned = spec;
+  turned.mapping.tiles = Expression::Product(
+      {Expression::CeilDiv({Dim(4), Dim(3), Dim(0)}, {Par(0)}),
+       Expression::CeilDiv({Dim(2)}, {Par(1)})});
+  turned.mapping.iterations_per_tile =
+      Expression::CeilDiv({Dim(6), Dim(1), Dim(5)}, {Par(2)});
+  for (const int64_t tiles : {3, 64, 131, 132, 1000}) {
+    for (const double iterations : {1.0, 9.0, 50.0}) {
+      const MappingTarget target{
+          .tiles = tiles, .iterations = iterations, .rows = 0};
+      EXPECT_EQ(Invert(spec, Small(), target), Invert(turned, Small(), target));
+    }
+  }
+}
+
+TEST(InvertMappingTest, WhatVariesMostIsSearched) {
+  KernelSpec spec = testing::ConvolutionSpec();
+  for (WeightedProblem& weighted : spec.representative_problems) {
+    weighted.problem.extents[0] = 2;  // Always two images.
+  }
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 1000, .iterations = 9, .rows = 0});
+  EXPECT_EQ(problem.extents[0], 2);
+  EXPECT_EQ(problem.extents[4], 28);
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 1000);
+}
+
+TEST(InvertMappingTest, PaddingIsOfAsManyExpertsAsAreAskedFor) {
+  const KernelSpec spec = testing::PaddedMoeSpec();
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 1320, .iterations = 64, .rows = 0});
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 1320);
+  EXPECT_EQ(problem.extents[1], 8);
+  EXPECT_EQ(problem.extents[2], 32);
+}
+
 // One way to make a mapping that cannot be inverted, and what is said of it.
 struct Fault {
   std::string name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -224,22 +225,51 @@ class Analyser {
     for (TileAxis& axis : result_.axes) {
       axis.dimension = DriverOf(axis.companions);
       std::erase(axis.companions, axis.dimension);
+      // The order of factors must not matter.
+      std::sort(axis.companions.begin(), axis.companions.end());
     }
     return absl::OkStatus();
   }
 
-  // The repeated dimension, else the rows', else the first.
+  // Returns the one to search (mapping_structure.h).
   int32_t DriverOf(const std::vector<int32_t>& dimensions) const {
     int32_t driver = dimensions[0];
     for (const int32_t dimension : dimensions) {
-      if (mapping_.rows && dimension == mapping_.rows->dimension) {
-        driver = dimension;
-      }
-    }
-    for (const int32_t dimension : dimensions) {
-      if (IsRepeated(dimension)) driver = dimension;
+      if (IsBetterDriver(dimension, driver)) driver = dimension;
     }
     return driver;
+  }
+
+  bool IsBetterDriver(int32_t a, int32_t b) const {
+    if (IsRepeated(a) != IsRepeated(b)) return IsRepeated(a);
+    const int32_t rows = mapping_.rows ? mapping_.rows->dimension : -1;
+    if ((a == rows) != (b == rows)) return a == rows;
+    const Spread of_a = SpreadOf(a);
+    const Spread of_b = SpreadOf(b);
+    using Wide = __int128;
+    const Wide differs_a = Wide{of_a.most} * of_b.least;
+    const Wide differs_b = Wide{of_b.most} * of_a.least;
+    return differs_a != differs_b ? differs_a > differs_b : a < b;
+  }
+
+  struct Spread {
+    int64_t least = 1;
+    int64_t most = 1;
+  };
+
+  // Returns the extents that representative problems give a dimension.
+  Spread SpreadOf(int32_t dimension) const {
+    std::optional<Spread> spread;
+    for (const WeightedProblem& weighted : spec_.representative_problems) {
+      const std::vector<int64_t>& extents = weighted.problem.extents;
+      if (extents.size() != spec_.dimensions.size()) continue;
+      const int64_t extent = std::clamp<int64_t>(
+          extents[static_cast<size_t>(dimension)], 1, kExpressionLimit);
+      if (!spread.has_value()) spread = {extent, extent};
+      spread->least = std::min(spread->least, extent);
+      spread->most = std::max(spread->most, extent);
+    }
+    return spread.value_or(Spread());
   }
 
   absl::Status FindRows() {
@@ -295,19 +325,25 @@ class Analyser {
 
   absl::Status FindLoop() {
     std::vector<int32_t> dimensions;
-    CollectDivided(Loop(), dimensions);
-    CollectDimensions(Loop(), dimensions);
-    bool found = false;
-    for (const int32_t dimension : dimensions) {
-      if (Contains(tile_dimensions_, dimension)) continue;
-      if (spec_.dimensions[static_cast<size_t>(dimension)].repeated) continue;
-      if (found) {
-        result_.loop_others.push_back(dimension);
-      } else {
-        result_.loop_dimension = dimension;
-        found = true;
+    // Better drivers first: queries without keys are no use to anyone, and what
+    // only multiplies iterations makes them all longer.
+    CollectKeys(Loop(), dimensions);
+    if (!FindLoopDriver(dimensions)) {
+      CollectDivided(Loop(), dimensions);
+      if (!FindLoopDriver(dimensions)) {
+        CollectDimensions(Loop(), dimensions);
+        FindLoopDriver(dimensions);
       }
     }
+    CollectDivided(Loop(), dimensions);
+    CollectDimensions(Loop(), dimensions);
+    const bool found = result_.loop_dimension >= 0;
+    for (const int32_t dimension : dimensions) {
+      if (IsFree(dimension) && dimension != result_.loop_dimension) {
+        result_.loop_others.push_back(dimension);
+      }
+    }
+    std::sort(result_.loop_others.begin(), result_.loop_others.end());
     if (found) FindLoopFloor(Loop());
     if (found || dimensions.empty() || FollowsTiles(dimensions)) {
       return absl::OkStatus();
@@ -317,6 +353,34 @@ class Analyser {
                      : "total_iterations",
                  ": no dimension drives the loop; use one that is not "
                  "repeated, or one of the tiles'");
+  }
+
+  // Whether a dimension has neither tiles nor elements.
+  bool IsFree(int32_t dimension) const {
+    return !Contains(tile_dimensions_, dimension) && !IsRepeated(dimension);
+  }
+
+  // Takes the best driver of the loop among `dimensions`; returns whether there
+  // is one.
+  bool FindLoopDriver(const std::vector<int32_t>& dimensions) {
+    std::vector<int32_t> free;
+    std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(free),
+                 [this](int32_t dimension) { return IsFree(dimension); });
+    if (free.empty()) return false;
+    result_.loop_dimension = DriverOf(free);
+    return true;
+  }
+
+  // Appends the keys of causal_blocks.
+  static void CollectKeys(const Expression& expression,
+                          std::vector<int32_t>& dimensions) {
+    if (expression.kind == Kind::kCausalBlocks) {
+      CollectDimensions(expression.children[1], dimensions);
+      return;
+    }
+    for (const Expression& child : expression.children) {
+      CollectKeys(child, dimensions);
+    }
   }
 
   // Whether the loop follows extents that the tiles have, too; then notes
@@ -347,14 +411,9 @@ class Analyser {
     for (const Expression& child : expression.children) FindLoopFloor(child);
   }
 
-  // Appends the dimensions that are divided into iterations: better drivers of
-  // the loop than dimensions that only multiply it.
+  // Appends the dimensions that are divided into iterations.
   static void CollectDivided(const Expression& expression,
                              std::vector<int32_t>& dimensions) {
-    if (expression.kind == Kind::kCausalBlocks) {
-      // The keys first: queries without keys are no use to anyone.
-      CollectDimensions(expression.children[1], dimensions);
-    }
     if (expression.kind == Kind::kCeilDiv ||
         expression.kind == Kind::kCausalBlocks) {
       CollectDimensions(expression, dimensions);

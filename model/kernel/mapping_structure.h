@@ -28,7 +28,7 @@ struct KernelSpec;
 // Factors of G that grow with a dimension.
 struct TileAxis {
   int32_t dimension = 0;            // Its extent sets the number of tiles.
-  std::vector<int32_t> companions;  // Further dimensions; kept at minimum.
+  std::vector<int32_t> companions;  // Further dimensions; held.
   std::vector<const Expression*> factors;  // Their product is the tiles.
   // The sum over the repeated dimension around all factors, if there is one.
   const Expression* sum = nullptr;
@@ -39,6 +39,12 @@ struct TileAxis {
   const Expression* Quotient() const;
 };
 
+// Of several dimensions in one axis the repeated one is searched, else the one
+// of the rows, else the one whose extents differ most over the representative
+// problems (the largest over the smallest), else the one declared first. Of
+// several in the loop one that is divided into iterations (the keys of
+// causal_blocks first), of these the same. The order of factors does not
+// matter.
 struct MappingStructure {
   std::vector<const Expression*> fixed;  // Factors without a dimension.
   std::vector<TileAxis> axes;

@@ -245,7 +245,7 @@ KernelSpec RowNormSpec() {
                            .sources = {"row_norm.cl"},
                            .entry = "row_norm",
                            .compile_options = {},
-                           .block_size = Par(1)},
+                           .block_size = {Par(1)}},
                           {.backend = "replay"}};
   spec.default_configuration = {4, 64, 1};
   for (const int64_t rows : {1, 64, 1000, 8000, 60000}) {
@@ -364,6 +364,44 @@ KernelSpec PaddedGroupedGemmSpec() {
                                     Expression::Constant(1)})),
             Expression::Constant(4)}),
        Expression::CeilDiv({Dim(1)}, {Par(1)})});
+  return spec;
+}
+
+KernelSpec ConvolutionSpec() {
+  KernelSpec spec = GemmLike("convolution", /*grouped=*/false);
+  spec.dimensions = {{.name = "batch"},
+                     {.name = "channels"},
+                     {.name = "filters"},
+                     {.name = "out_h", .max = 4096},
+                     {.name = "out_w", .max = 4096},
+                     {.name = "kernel_h", .max = 11},
+                     {.name = "kernel_w", .max = 11}};
+  spec.problem_predicates[0].left[0].dimensions = {1};
+  spec.mapping.tiles = Expression::Product(
+      {Expression::CeilDiv({Dim(0), Dim(3), Dim(4)}, {Par(0)}),
+       Expression::CeilDiv({Dim(2)}, {Par(1)})});
+  spec.mapping.iterations_per_tile =
+      Expression::CeilDiv({Dim(1), Dim(5), Dim(6)}, {Par(2)});
+  const auto outside = [](int extent, int kernel) {
+    return Expression::Sum({Dim(extent), Dim(kernel)});
+  };
+  const auto out = Expression::Product({Dim(0), Dim(2), Dim(3), Dim(4)});
+  spec.arguments = {
+      Buffer(
+          "x", ArgumentRole::kInput,
+          Expression::Product({Dim(0), Dim(1), outside(3, 5), outside(4, 6)})),
+      Buffer("w", ArgumentRole::kInput,
+             Expression::Product({Dim(2), Dim(1), Dim(5), Dim(6)}), true),
+      Buffer("y", ArgumentRole::kOutput, out), Scalar("channels", Dim(1))};
+  spec.correctness = ComparedWith(out);
+  for (const int64_t batch : {1, 4, 16}) {
+    for (const int64_t channels : {16, 64}) {
+      spec.representative_problems.push_back(
+          Weighted({batch, channels, 64, 14, 14, 3, 3}, 1));
+      spec.representative_problems.push_back(
+          Weighted({batch, channels, 32, 28, 28, 3, 3}, 1));
+    }
+  }
   return spec;
 }
 

@@ -59,6 +59,12 @@ KernelSpec PaddedMoeSpec();
 // launch four more tiles.
 KernelSpec PaddedGroupedGemmSpec();
 
+// Convolution as an implicit GEMM: dimensions batch, channels, filters, out_h,
+// out_w, kernel_h, kernel_w; GemmSpec's parameters.
+// G = ceil(batch * out_h * out_w / BLOCK_M) * ceil(filters / BLOCK_N),
+// L = ceil(channels * kernel_h * kernel_w / BLOCK_K).
+KernelSpec ConvolutionSpec();
+
 // GemmSpec and CausalAttentionSpec with the parameters and values of the
 // recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
 // NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.
