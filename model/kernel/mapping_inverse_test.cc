@@ -385,11 +385,10 @@ TEST(InvertMappingTest, ALoopMayBeTheConfigurationsAlone) {
 TEST(InvertMappingTest, WithoutALoopPredicatesMoveTheGridsExtents) {
   KernelSpec spec = testing::RowNormSpec();
   // rows % 3 == 0
-  spec.problem_predicates = {{.left = {{.dimensions = {0}}},
-                              .op = Relation::Operator::kMultipleOf,
-                              .right = {{.coefficient = 3}}}};
+  spec.problem_predicates = {
+      {Dim(0), Relation::Operator::kMultipleOf, Expression::Constant(3)}};
   EXPECT_EQ(Invert(spec, {4, 64, 1}, {.tiles = 133}).extents[0], 531);
-  spec.problem_predicates[0].right[0].coefficient = 1000;
+  spec.problem_predicates[0].sides[1] = Expression::Constant(1000);
   const auto none =
       InvertMapping(spec, "", Configuration({4, 64, 1}), {.tiles = 133});
   EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
@@ -692,6 +691,13 @@ std::vector<Fault> MappingFaults() {
              Expression::Constant(7)),
       Broken("SumWithoutTerms", "mapping.tiles: sum lacks its terms", gemm,
              Expression::Product({rows, columns, Expression::Sum({})})),
+      Broken("MinusInTheTiles", "has a minus, '/', '%', floor_div", gemm,
+             Expression::Sum(
+                 {Expression::Product({rows, columns}),
+                  Expression::Of(Expression::Kind::kNegative, {Par(3)})})),
+      Broken("LeastInTheTiles", "has a minus, '/', '%', floor_div", gemm,
+             Expression::Product({rows, Expression::Of(Expression::Kind::kMin,
+                                                       {columns, Par(3)})})),
       Broken("SumOfNestedDivisions", "write nested divisions as one", gemm,
              Expression::Product(
                  {Expression::Sum({Expression::CeilDiv({rows}, {Par(1)}),

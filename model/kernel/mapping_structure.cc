@@ -69,8 +69,30 @@ class Analyser {
       FindExpressionFaults(spec_, *mapping_.longest_loop,
                            "mapping.longest_loop", faults);
     }
+    RefuseOthers(mapping_.tiles, "tiles", faults);
+    RefuseOthers(mapping_.iterations_per_tile, "iterations_per_tile", faults);
+    RefuseOthers(mapping_.total_iterations, "total_iterations", faults);
+    RefuseOthers(mapping_.longest_loop, "longest_loop", faults);
     if (faults.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  }
+
+  // What may fall while an extent grows cannot be searched, and a table has no
+  // place for it.
+  static void RefuseOthers(const std::optional<Expression>& expression,
+                           absl::string_view field,
+                           std::vector<std::string>& faults) {
+    if (!expression.has_value() || !HasOthers(*expression)) return;
+    faults.push_back(absl::StrCat(
+        "mapping.", field,
+        ": has a minus, '/', '%', floor_div, min or max, which cannot be "
+        "inverted; use sums, products, ceil_div and sum_over here"));
+  }
+
+  static bool HasOthers(const Expression& expression) {
+    return expression.kind > Kind::kSum ||
+           std::any_of(expression.children.begin(), expression.children.end(),
+                       HasOthers);
   }
 
   absl::Status FindAxes() {

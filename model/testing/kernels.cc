@@ -257,7 +257,7 @@ KernelSpec RowNormSpec() {
 KernelSpec SyrkSpec() {
   KernelSpec spec = GemmLike("syrk", /*grouped=*/false);
   spec.dimensions = {{.name = "n"}, {.name = "k"}};
-  spec.problem_predicates[0].left[0].dimensions = {1};
+  spec.problem_predicates[0].sides[0] = Dim(1);
   spec.mapping.tiles =
       Expression::Product({Expression::CeilDiv({Dim(0)}, {Par(0)}),
                            Expression::CeilDiv({Dim(0)}, {Par(1)})});
@@ -279,7 +279,7 @@ KernelSpec SquareSpec() {
   KernelSpec spec = SyrkSpec();
   spec.name = "square";
   spec.dimensions = {{.name = "n"}};
-  spec.problem_predicates[0].left[0].dimensions = {0};
+  spec.problem_predicates[0].sides[0] = Dim(0);
   spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(0)}, {Par(2)});
   const auto matrix = Expression::Product({Dim(0), Dim(0)});
   spec.arguments = {Buffer("a", ArgumentRole::kInput, matrix),
@@ -331,7 +331,7 @@ KernelSpec PaddedMoeSpec() {
                      {.name = "experts", .max = 1024},
                      {.name = "n"},
                      {.name = "k"}};
-  spec.problem_predicates[0].left[0].dimensions = {4};
+  spec.problem_predicates[0].sides[0] = Dim(4);
   spec.mapping.tiles = Expression::Product(
       {Expression::Sum(
            {Expression::CeilDiv({Dim(0), Dim(1)}, {Par(0)}), Dim(2)}),
@@ -376,7 +376,7 @@ KernelSpec ConvolutionSpec() {
                      {.name = "out_w", .max = 4096},
                      {.name = "kernel_h", .max = 11},
                      {.name = "kernel_w", .max = 11}};
-  spec.problem_predicates[0].left[0].dimensions = {1};
+  spec.problem_predicates[0].sides[0] = Dim(1);
   spec.mapping.tiles = Expression::Product(
       {Expression::CeilDiv({Dim(0), Dim(3), Dim(4)}, {Par(0)}),
        Expression::CeilDiv({Dim(2)}, {Par(1)})});
