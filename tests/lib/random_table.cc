@@ -175,7 +175,11 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
       if (random.OneIn(2)) mapping.rows = RowAxis{2, kBlockA};
       return mapping;
     case TableKind::kRowNorm:
-      mapping.tiles = CeilOf(0, kBlockA);
+      // A width that is compiled in, split.
+      mapping.tiles = Expression::Product(
+          {CeilOf(0, kBlockA),
+           Expression::CeilDiv({Expression::Constant(4096)},
+                               {Expression::OfParameter(kBlockB)})});
       mapping.iterations_per_tile =
           random.OneIn(2)
               ? Expression::Constant(1)
