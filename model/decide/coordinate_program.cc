@@ -48,7 +48,7 @@ int CoordinateProgram::Add(const Expression& folded) {
     case Expression::Kind::kSum:
       return AddTerms(folded.children);
     case Expression::Kind::kParameter:  // Folding has replaced them.
-    case Expression::Kind::kNegative:  // CheckTable refuses these.
+    case Expression::Kind::kNegative:   // CheckTable refuses these.
     case Expression::Kind::kExactDiv:
     case Expression::Kind::kFloorDiv:
     case Expression::Kind::kRemainder:
