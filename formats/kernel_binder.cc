@@ -117,9 +117,13 @@ Mapping KernelBinder::BindMapping(const v1::Mapping& mapping,
     result.total_iterations =
         BindExpression(mapping.total_iterations(), path + ".total_iterations");
   }
-  if (mapping.has_iterations_per_tile() == mapping.has_total_iterations()) {
+  if (mapping.has_iterations_per_tile() && mapping.has_total_iterations()) {
     Fault(path,
-          "needs exactly one of iterations_per_tile and total_iterations");
+          "has both iterations_per_tile and total_iterations; give one of "
+          "them, or neither where the kernel has no loop");
+  }
+  if (!mapping.has_iterations_per_tile() && !mapping.has_total_iterations()) {
+    result.iterations_per_tile = Expression::Constant(1);
   }
   if (mapping.has_longest_loop())
     result.longest_loop =

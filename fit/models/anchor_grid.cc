@@ -55,6 +55,7 @@ std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
 }
 
 std::vector<GridLoop> GridLoops(double low, double high) {
+  if (!(low < high)) return {{low, 0}};
   std::vector<GridLoop> loops;
   for (const LoopStep& step : kLoopSteps) {
     loops.push_back({Between(low, high, step.share), step.delay});

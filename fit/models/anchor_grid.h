@@ -30,7 +30,7 @@ std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
                                     const std::vector<int64_t>& also);
 
 // Returns loop counts from `low` to `high` (> 0), evenly in ratio: both ends
-// first, those between them later. Cannot fail.
+// first, those between them later; one where they are the same. Cannot fail.
 std::vector<GridLoop> GridLoops(double low, double high);
 
 }  // namespace wavetune

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "fit/models/anchor_grid.h"
+#include "model/kernel/expression_faults.h"
+#include "model/kernel/mapping_structure.h"
 #include "model/table/wave_model.h"
 
 namespace wavetune {
@@ -57,6 +60,18 @@ double IterationsOf(const Place& p) { return p.iterations; }
 double FillOf(const Place& p) { return p.fill; }
 double WorkOf(const Place& p) { return p.work; }
 
+// Returns L of a candidate in whose loop no dimension stands, or nothing.
+std::optional<double> FixedLoop(const Mapping& mapping,
+                                const Configuration& configuration) {
+  if (!mapping.iterations_per_tile.has_value()) return std::nullopt;
+  std::vector<int32_t> dimensions;
+  CollectDimensions(*mapping.iterations_per_tile, dimensions);
+  if (!dimensions.empty()) return std::nullopt;
+  const int64_t iterations =
+      Evaluate(*mapping.iterations_per_tile, ProblemView(), configuration);
+  return static_cast<double>(std::max<int64_t>(1, iterations));
+}
+
 int64_t GeometricMean(int64_t a, int64_t b) {
   return static_cast<int64_t>(
       std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
@@ -87,6 +102,9 @@ class AnchorPlanner {
                 const CandidateState& candidate)
       : state_(specialisation),
         tiles_per_wave_(candidate.candidate->tiles_per_wave),
+        fixed_loop_(FixedLoop(*specialisation.mapping,
+                              candidate.candidate->configuration)),
+        loop_follows_tiles_(LoopFollowsTiles(*specialisation.mapping)),
         last_(specialisation.axes.row_regimes.size() - 1) {
     for (size_t r = 0; r < last_; ++r) {
       least_rows_ = std::max(least_rows_,
@@ -154,7 +172,12 @@ class AnchorPlanner {
     const bool square = regime == last_;
     const std::vector<Place>& own =
         square && demand.share < kLeastShare ? all_ : places;
-    if (own.empty()) return demand;
+    if (!own.empty()) AskAsIn(own, demand);
+    if (fixed_loop_) demand.low_loop = demand.high_loop = *fixed_loop_;
+    return demand;
+  }
+
+  void AskAsIn(const std::vector<Place>& own, Demand& demand) const {
     demand.known = true;
     demand.places = own;
     demand.most_work = Quantile(own, 1, WorkOf);
@@ -165,12 +188,10 @@ class AnchorPlanner {
     demand.fewest_tiles = static_cast<int64_t>(Quantile(own, 0, TilesOf));
     demand.most_tiles = static_cast<int64_t>(Quantile(own, 0.9, TilesOf));
     demand.reach_tiles = static_cast<int64_t>(Quantile(own, 1, TilesOf));
-    if (!square) {
-      demand.fewest_tiles =
-          std::max<int64_t>(1, demand.fewest_tiles / kFewerTiles);
-      SetFill(own, demand);
-    }
-    return demand;
+    if (demand.regime == last_) return;
+    demand.fewest_tiles =
+        std::max<int64_t>(1, demand.fewest_tiles / kFewerTiles);
+    SetFill(own, demand);
   }
 
   // Full rows, but in a regime of nearly empty ones what is usual there; and
@@ -342,8 +363,9 @@ class AnchorPlanner {
   // nearest in tiles and loop; 0 (a nearly square grid) where none fits. How
   // wide a matrix is decides which cache sets its rows share: on a CPU a square
   // grid of 32 x 64 columns, a power of two, took twice the time of the widths
-  // that clients ask for.
+  // that clients ask for. 0 where rows would decide the loop.
   int64_t UsualRows(const Demand& demand, int64_t tiles, double loop) const {
+    if (loop_follows_tiles_) return 0;
     int64_t rows = 0;
     double nearest = 0;
     for (const Place& p : demand.places) {
@@ -412,6 +434,8 @@ class AnchorPlanner {
 
   const SpecialisationState& state_;
   const int64_t tiles_per_wave_;
+  const std::optional<double> fixed_loop_;
+  const bool loop_follows_tiles_;
   const size_t last_;
   int64_t least_rows_ = 1;  // Of the square grid's regime.
   std::vector<Place> all_;
@@ -465,7 +489,11 @@ std::vector<Problem> AnchorProblems(const KernelSpec& spec,
   const bool grid = count > kMaxAnchors;
   std::vector<Anchor> anchors = grid ? PlanAnchorGrid(specialisation, candidate)
                                      : PlanAnchors(specialisation, candidate);
-  if (!grid && anchors.size() > count) anchors.resize(count);
+  // Where the loop follows the tiles several anchors land on one problem.
+  if (!grid && anchors.size() > count &&
+      !LoopFollowsTiles(*specialisation.mapping)) {
+    anchors.resize(count);
+  }
   for (const Anchor& anchor : anchors) {
     if (problems.size() == count) break;
     absl::StatusOr<Problem> problem =

@@ -1,11 +1,12 @@
 // Anchor plan: where one candidate is measured so that its wave model can be
 // fitted.
 //
-// Anchors lie along the wave structure, at a low and a high loop count each: a
-// few tiles, half a wave, exactly one wave, just past it, two waves, eight, and
-// on towards the 90th percentile of what clients ask for; in a square grid, and
-// a few in each other row regime. Ranges follow the representative problems:
-// what they never reach gets no more than an anchor or two.
+// Anchors lie along the wave structure, at a low and a high loop count each (at
+// one where no dimension is in the loop): a few tiles, half a wave, exactly one
+// wave, just past it, two waves, eight, and on towards the 90th percentile of
+// what clients ask for; in a square grid, and a few in each other row regime.
+// Ranges follow the representative problems: what they never reach gets no more
+// than an anchor or two.
 //
 // Few anchors choose as well as a dense grid, but each kind of them is needed:
 // docs/decisions/0004 says what is lost without it.

@@ -236,5 +236,120 @@ TEST_F(AnchorPlanTest, AGridIsNoMoreWorkThanWhatIsAskedFor) {
   }
 }
 
+// A kernel without a loop, as authors had to write it: the loop is over a
+// dimension that is always 1.
+KernelSpec WithDummyLoop(KernelSpec spec) {
+  spec.dimensions.push_back({.name = "passes", .max = 1});
+  spec.mapping.iterations_per_tile = Expression::OfDimension(2);
+  for (WeightedProblem& weighted : spec.representative_problems) {
+    weighted.problem.extents.push_back(1);
+  }
+  return spec;
+}
+
+TEST(LoopFreePlanTest, IsThatOfALoopOverADimensionOfOne) {
+  const KernelSpec spec = testing::RowNormSpec();
+  const SyntheticDevice real(spec, {});
+  const SyntheticDevice dummy(WithDummyLoop(spec), {});
+  const ProfileInput real_input = real.Input();
+  const ProfileInput dummy_input = dummy.Input();
+  const auto real_state = MakeProfileState(real_input);
+  const auto dummy_state = MakeProfileState(dummy_input);
+  ASSERT_TRUE(real_state.ok() && dummy_state.ok());
+  const SpecialisationState& of_real = real_state->specialisations[0];
+  const SpecialisationState& of_dummy = dummy_state->specialisations[0];
+  EXPECT_EQ(of_real.axes.loop_anchors, std::vector<double>{1});
+  for (const size_t count : {kMaxAnchors, kGridAnchors}) {
+    for (size_t i = 0; i < of_real.candidates.size(); ++i) {
+      const std::vector<Problem> problems =
+          AnchorProblems(real.spec(), of_real, of_real.candidates[i], count);
+      std::vector<Problem> expected =
+          AnchorProblems(dummy.spec(), of_dummy, of_dummy.candidates[i], count);
+      for (Problem& problem : expected) problem.extents.pop_back();
+      EXPECT_EQ(problems, expected);
+      EXPECT_GE(problems.size(), 6u);
+    }
+  }
+}
+
+TEST(LoopFreePlanTest, ALoopThatIsTheConfigurationsTakesNoAnchorTwice) {
+  KernelSpec spec = testing::RowNormSpec();
+  const SyntheticDevice once(spec, {});
+  spec.mapping.iterations_per_tile = Expression::Constant(32);
+  const SyntheticDevice many(spec, {});
+  const ProfileInput once_input = once.Input();
+  const ProfileInput many_input = many.Input();
+  const ProfileState of_once = MakeProfileState(once_input).value();
+  const ProfileState of_many = MakeProfileState(many_input).value();
+  for (size_t i = 0; i < of_once.specialisations[0].candidates.size(); ++i) {
+    const auto anchors = [i](const SyntheticDevice& device,
+                             const ProfileState& state) {
+      return AnchorProblems(device.spec(), state.specialisations[0],
+                            state.specialisations[0].candidates[i],
+                            kScreeningAnchors);
+    };
+    EXPECT_EQ(anchors(many, of_many), anchors(once, of_once));
+  }
+}
+
+TEST(LoopFreePlanTest, WithoutRepresentativeProblemsHasWavesToo) {
+  KernelSpec spec = testing::RowNormSpec();
+  spec.representative_problems.clear();
+  const SyntheticDevice device(spec, {});
+  const ProfileInput input = device.Input();
+  const ProfileState state = MakeProfileState(input).value();
+  const SpecialisationState& s = state.specialisations[0];
+  EXPECT_GE(AnchorProblems(spec, s, s.candidates[0], kMaxAnchors).size(), 5u);
+}
+
+TEST(TiedLoopPlanTest, SelfAttentionHasAnchorsAtWavesAndSeveralLoops) {
+  const SyntheticDevice device(testing::SelfAttentionSpec(), {});
+  const ProfileInput input = device.Input();
+  const ProfileState state = MakeProfileState(input).value();
+  for (const SpecialisationState& s : state.specialisations) {
+    for (const CandidateState& c : s.candidates) {
+      const int64_t wave = c.candidate->tiles_per_wave;
+      std::set<int64_t> tiles;
+      std::set<double> loops;
+      const auto problems = AnchorProblems(device.spec(), s, c, kMaxAnchors);
+      for (const Problem& problem : problems) {
+        const Coordinates at =
+            MapProblem(*s.mapping, problem.View(), c.candidate->configuration);
+        tiles.insert(at.tiles);
+        loops.insert(at.iterations);
+      }
+      EXPECT_GE(problems.size(), 12u);
+      EXPECT_EQ(tiles.count(wave), 1u) << wave;
+      const auto past = tiles.upper_bound(wave);
+      ASSERT_NE(past, tiles.end());
+      EXPECT_LE(*past, wave + wave / 8);
+      EXPECT_GE(*loops.rbegin(), 8 * *loops.begin());
+    }
+  }
+}
+
+TEST(ManyDimensionsPlanTest, AnchorsOfAConvolutionLookLikeItsProblems) {
+  const SyntheticDevice device(testing::ConvolutionSpec(), {});
+  const ProfileInput input = device.Input();
+  const ProfileState state = MakeProfileState(input).value();
+  const SpecialisationState& s = state.specialisations[0];
+  for (const CandidateState& c : s.candidates) {
+    const std::vector<Problem> problems =
+        AnchorProblems(device.spec(), s, c, kMaxAnchors);
+    const auto images =
+        std::count_if(problems.begin(), problems.end(), [](const Problem& p) {
+          return p.extents[3] >= 3 && p.extents[4] >= 3;
+        });
+    const auto kernels =
+        std::count_if(problems.begin(), problems.end(), [](const Problem& p) {
+          return p.extents[5] == 3 && p.extents[6] == 3;
+        });
+    const auto count = static_cast<double>(problems.size());
+    EXPECT_GE(count, 8);
+    EXPECT_GE(static_cast<double>(images), 0.7 * count);
+    EXPECT_GE(static_cast<double>(kernels), 0.9 * count);
+  }
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -69,5 +69,12 @@ TEST(LoopAnchorsTest, SpanTheLoops) {
             (std::vector<double>{8, 16, 32, 64, 128}));
 }
 
+TEST(LoopAnchorsTest, AreOneWhereThereIsNoLoop) {
+  Demand demand;
+  demand.Add(1, 1, 1, 1).Add(100, 1, 1, 1);
+  const RepresentativeView view = demand.View();
+  EXPECT_EQ(ChooseLoopAnchors({&view, 1}), std::vector<double>{1});
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -262,6 +262,41 @@ TEST(ProfilePlanTest, ARepeatedDimensionIsProfiledToo) {
   EXPECT_GE(quality.mean, 0.9);
 }
 
+TEST(ProfilePlanTest, AKernelWithoutALoopIsProfiledToo) {
+  const SyntheticDevice device(testing::RowNormSpec(), {});
+  const std::string payload = Payload(Profile(device, device.Input()));
+  std::vector<Problem> unseen;
+  for (const int64_t rows : {2, 20, 150, 1000, 3000}) {
+    unseen.push_back({{rows, 4096}, {}, {}});
+  }
+  const Quality quality = Judge(device, payload, unseen);
+  EXPECT_GE(quality.mean, 0.97);
+  EXPECT_GE(quality.inside, 0.8);
+  const Table table = DecodeTable(payload).value();
+  EXPECT_EQ(table.sub_tables[0].loop_anchors, std::vector<double>{1});
+}
+
+TEST(ProfilePlanTest, AnExtentOnAxesAndInTheLoopIsProfiledToo) {
+  const SyntheticDevice attention(testing::SelfAttentionSpec(), {});
+  const std::string of_attention =
+      Payload(Profile(attention, attention.Input()));
+  std::vector<Problem> unseen;
+  for (const char* name : {"full", "causal"}) {
+    for (const int64_t seq : {60, 300, 1000, 4000}) {
+      unseen.push_back({{1, 16, seq}, {}, name});
+      unseen.push_back({{4, 32, seq}, {}, name});
+    }
+  }
+  EXPECT_GE(Judge(attention, of_attention, unseen).mean, 0.95);
+
+  const SyntheticDevice square(testing::SquareSpec(), {});
+  const std::string of_square = Payload(Profile(square, square.Input()));
+  EXPECT_GE(Judge(square, of_square,
+                  {{{100}, {}, {}}, {{300}, {}, {}}, {{2000}, {}, {}}})
+                .mean,
+            0.95);
+}
+
 TEST(ProfilePlanTest, WithoutRepresentativeProblemsThePlanIsStable) {
   KernelSpec spec = Gemm();
   spec.representative_problems.clear();

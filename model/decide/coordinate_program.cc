@@ -45,9 +45,10 @@ int CoordinateProgram::Add(const Expression& folded) {
       return AddSum(Add(folded.children[0]));
     case Expression::Kind::kCausalBlocks:
       return AddCausalBlocks(folded);
+    case Expression::Kind::kSum:
+      return AddTerms(folded.children);
     case Expression::Kind::kParameter:  // Folding has replaced them.
-    case Expression::Kind::kSum:  // No mapping has these: CheckTable refuses.
-    case Expression::Kind::kNegative:
+    case Expression::Kind::kNegative:   // CheckTable refuses these.
     case Expression::Kind::kExactDiv:
     case Expression::Kind::kFloorDiv:
     case Expression::Kind::kRemainder:
@@ -84,15 +85,37 @@ int CoordinateProgram::AddProduct(const std::vector<Expression>& factors,
 }
 
 int CoordinateProgram::AddProductOf(int a, int b) {
+  return AddPair('*', Kind::kProduct, a, b);
+}
+
+int CoordinateProgram::AddTerms(const std::vector<Expression>& terms) {
+  int64_t constant = 0;
+  int slot = -1;
+  for (const Expression& expression : terms) {
+    if (expression.kind == Expression::Kind::kConstant) {
+      constant = std::min(constant + expression.value, kOverLimit);
+    } else {
+      const int term = Add(expression);
+      slot = slot < 0 ? term : AddPair('a', Kind::kAddition, slot, term);
+    }
+  }
+  if (slot < 0) return AddConstant(constant);
+  return constant == 0
+             ? slot
+             : AddPair('a', Kind::kAddition, slot, AddConstant(constant));
+}
+
+// Adds an operation whose operands have no order.
+int CoordinateProgram::AddPair(char key, Kind kind, int a, int b) {
   if (a > b) std::swap(a, b);
-  const auto [entry, added] = known_.try_emplace({'*', a, b, 0}, 0);
+  const auto [entry, added] = known_.try_emplace({key, a, b, 0}, 0);
   if (!added) return entry->second;
   const SlotFacts& left = facts_[static_cast<size_t>(a)];
   const SlotFacts& right = facts_[static_cast<size_t>(b)];
   const SlotFacts facts{.phase = std::max(left.phase, right.phase),
                         .depth = std::max(left.depth, right.depth) + 1};
   entry->second = NewSlot(facts);
-  operations_.push_back({.kind = Kind::kProduct,
+  operations_.push_back({.kind = kind,
                          .phase = facts.phase,
                          .depth = facts.depth,
                          .out = entry->second,
@@ -202,6 +225,12 @@ void CoordinateProgram::RunBatches(Phase phase, const ProblemView& problem,
           slots[operation->out] =
               EvaluateOrOver(trees_[static_cast<size_t>(operation->b)], problem,
                              Configuration());
+        }
+        break;
+      case Kind::kAddition:
+        for (; operation != end; ++operation) {
+          slots[operation->out] =
+              std::min(slots[operation->a] + slots[operation->b], kOverLimit);
         }
         break;
     }

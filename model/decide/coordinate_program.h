@@ -57,7 +57,12 @@ class CoordinateProgram {
 
  private:
   // In the order in which a batch of equal depth runs them.
-  enum class Kind : uint8_t { kCeilDivConstant, kProduct, kCausalBlocks };
+  enum class Kind : uint8_t {
+    kCeilDivConstant,
+    kProduct,
+    kCausalBlocks,
+    kAddition
+  };
   // When an operation runs: once, per element of the repeated dimension, or
   // once after the sums over it are complete.
   enum Phase : uint8_t { kOnce, kPerElement, kAfterSums, kPhases };
@@ -68,7 +73,7 @@ class CoordinateProgram {
     int depth = 0;
     int out = 0;
     int a = 0;
-    int b = 0;  // kProduct: the other factor; kCausalBlocks: tree.
+    int b = 0;                // The other factor or term; kCausalBlocks: tree.
     ConstantDivider divider;  // kCeilDivConstant.
   };
   struct Batch {
@@ -96,6 +101,8 @@ class CoordinateProgram {
   int AddProduct(const std::vector<Expression>& factors, size_t begin,
                  size_t end);
   int AddProductOf(int a, int b);
+  int AddTerms(const std::vector<Expression>& terms);
+  int AddPair(char key, Kind kind, int a, int b);
   int AddCeilDiv(const Expression& folded);
   int AddSum(int term);
   int AddCausalBlocks(const Expression& folded);

@@ -83,23 +83,22 @@ class Writer {
   }
 
   std::string Comparison(const Condition& comparison) const {
-    using Operator = Relation::Operator;
     const std::string left = Of(comparison.sides[0], Binding::kSum);
     const std::string right = Of(comparison.sides[1], Binding::kSum);
     switch (comparison.op) {
-      case Operator::kEqual:
+      case Relation::Operator::kEqual:
         return absl::StrCat(left, " == ", right);
-      case Operator::kNotEqual:
+      case Relation::Operator::kNotEqual:
         return absl::StrCat(left, " != ", right);
-      case Operator::kLess:
+      case Relation::Operator::kLess:
         return absl::StrCat(left, " < ", right);
-      case Operator::kLessOrEqual:
+      case Relation::Operator::kLessOrEqual:
         return absl::StrCat(left, " <= ", right);
-      case Operator::kGreater:
+      case Relation::Operator::kGreater:
         return absl::StrCat(left, " > ", right);
-      case Operator::kGreaterOrEqual:
+      case Relation::Operator::kGreaterOrEqual:
         return absl::StrCat(left, " >= ", right);
-      case Operator::kMultipleOf:
+      case Relation::Operator::kMultipleOf:
         return absl::StrCat(Of(comparison.sides[0], Binding::kProduct), " % ",
                             Of(comparison.sides[1], Binding::kFactor), " == 0");
     }

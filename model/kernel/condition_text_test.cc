@@ -13,7 +13,7 @@ using ::wavetune::testing::Dim;
 using ::wavetune::testing::GemmSpec;
 using ::wavetune::testing::Par;
 
-Expression Number(int64_t value) { return Expression::Constant(value); }
+Expression NumberText(int64_t value) { return Expression::Constant(value); }
 
 TEST(ConditionTextTest, WritesRelationsWithTheKernelsNames) {
   const KernelSpec spec = GemmSpec();
@@ -24,12 +24,12 @@ TEST(ConditionTextTest, WritesRelationsWithTheKernelsNames) {
 
 TEST(ConditionTextTest, PutsParenthesesWhereTheyAreNeeded) {
   const KernelSpec spec = GemmSpec();
-  const Expression sum = Expression::Sum({Par(0), Number(3)});
-  EXPECT_EQ(ExpressionText(spec, Expression::Product({Number(2), sum})),
+  const Expression sum = Expression::Sum({Par(0), NumberText(3)});
+  EXPECT_EQ(ExpressionText(spec, Expression::Product({NumberText(2), sum})),
             "2 * (BLOCK_M + 3)");
   EXPECT_EQ(
       ExpressionText(
-          spec, Expression::Sum({Expression::Product({Number(2), Par(1)}),
+          spec, Expression::Sum({Expression::Product({NumberText(2), Par(1)}),
                                  Expression::Of(Kind::kNegative, {Par(0)})})),
       "2 * BLOCK_N - BLOCK_M");
   EXPECT_EQ(ExpressionText(spec, Expression::Of(Kind::kExactDiv, {sum, sum})),
@@ -45,16 +45,17 @@ TEST(ConditionTextTest, WritesFunctionsAsCalls) {
   EXPECT_EQ(ExpressionText(
                 spec, Expression::CeilDiv({Dim(0), Dim(1)}, {Par(0), Par(1)})),
             "ceil_div(m * n, BLOCK_M * BLOCK_N)");
-  EXPECT_EQ(ExpressionText(
-                spec, Expression::Of(Kind::kMin, {Par(0), Number(7), Dim(2)})),
-            "min(BLOCK_M, 7, k)");
+  EXPECT_EQ(
+      ExpressionText(
+          spec, Expression::Of(Kind::kMin, {Par(0), NumberText(7), Dim(2)})),
+      "min(BLOCK_M, 7, k)");
 }
 
 TEST(ConditionTextTest, WritesConditionsOfSeveralParts) {
   const KernelSpec spec = GemmSpec();
-  const Condition a(Par(0), Operator::kGreater, Number(1));
-  const Condition b(Par(1), Operator::kNotEqual, Number(2));
-  const Condition c(Par(2), Operator::kLess, Number(3));
+  const Condition a(Par(0), Operator::kGreater, NumberText(1));
+  const Condition b(Par(1), Operator::kNotEqual, NumberText(2));
+  const Condition c(Par(2), Operator::kLess, NumberText(3));
   EXPECT_EQ(ConditionText(spec, Condition::All({Condition::Any({a, b}), c})),
             "(BLOCK_M > 1 or BLOCK_N != 2) and BLOCK_K < 3");
   EXPECT_EQ(ConditionText(spec, Condition::Any({Condition::All({a, b}), c})),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -31,37 +32,53 @@ bool MentionsDimension(const Expression& expression, int32_t dimension) {
          dimensions.end();
 }
 
-// Returns the extents of `dimension` that make one step of `expression`: the
-// divisor it stands over, 1 where it stands alone.
-std::optional<int64_t> TileOf(const Expression& expression, int32_t dimension,
-                              const Configuration& configuration) {
+// Appends the extents of `dimension` that make one step of `expression`,
+// wherever it stands there: the divisor it stands over, 1 where it stands
+// alone.
+void AppendTiles(const Expression& expression, int32_t dimension,
+                 const Configuration& configuration,
+                 std::vector<int64_t>& tiles) {
   const std::vector<Expression>& children = expression.children;
   switch (expression.kind) {
     case Expression::Kind::kDimension:
-      if (expression.value == dimension) return 1;
-      return std::nullopt;
+      if (expression.value == dimension) tiles.push_back(1);
+      return;
     case Expression::Kind::kCeilDiv: {
-      if (!MentionsDimension(expression, dimension)) return std::nullopt;
+      if (!MentionsDimension(expression, dimension)) return;
       const Expression divisor = Expression::Product(
           {children.begin() + expression.split, children.end()});
-      return std::max<int64_t>(1,
-                               Evaluate(divisor, ProblemView(), configuration));
+      tiles.push_back(std::max<int64_t>(
+          1, Evaluate(divisor, ProblemView(), configuration)));
+      return;
     }
     case Expression::Kind::kCausalBlocks:
       for (size_t i = 0; i < 2; ++i) {
         if (children[i].value != dimension) continue;
-        return std::max<int64_t>(
-            1, Evaluate(children[i + 2], ProblemView(), configuration));
+        tiles.push_back(std::max<int64_t>(
+            1, Evaluate(children[i + 2], ProblemView(), configuration)));
       }
-      return std::nullopt;
+      return;
     default:
       for (const Expression& child : children) {
-        const std::optional<int64_t> tile =
-            TileOf(child, dimension, configuration);
-        if (tile.has_value()) return tile;
+        AppendTiles(child, dimension, configuration, tiles);
       }
-      return std::nullopt;
+      return;
   }
+}
+
+// Returns the extent at which tiles of all these sizes end, if that is not much
+// more than the largest; else that.
+int64_t CommonTile(const std::vector<int64_t>& tiles) {
+  constexpr int64_t kMuch = 4;
+  int64_t largest = 1;
+  for (const int64_t tile : tiles) largest = std::max(largest, tile);
+  int64_t common = 1;
+  for (const int64_t tile : tiles) {
+    const int64_t factor = tile / std::gcd(common, tile);
+    if (factor > kMuch * largest / common) return largest;
+    common *= factor;
+  }
+  return common;
 }
 
 class EdgeMaker {
@@ -76,6 +93,7 @@ class EdgeMaker {
     for (const TileAxis& axis : structure_.axes) {
       axes_.push_back(axis.dimension);
     }
+    if (structure_.loop_dimension < 0) return;
     loops_ = structure_.loop_others;
     loops_.insert(loops_.begin(), structure_.loop_dimension);
   }
@@ -86,6 +104,9 @@ class EdgeMaker {
     }
     for (size_t i = 0; i < std::min(axes_.size(), kMostAxes); ++i) {
       std::vector<Edge> edges(axes_.size(), Edge::kTileMore);
+      if (structure_.loop_axis >= 0) {
+        edges[static_cast<size_t>(structure_.loop_axis)] = Edge::kRagged;
+      }
       edges[i] = Edge::kOne;
       Add(edges, Edge::kRagged);
     }
@@ -98,15 +119,14 @@ class EdgeMaker {
   }
 
   int64_t TileOfDimension(int32_t dimension) const {
+    std::vector<int64_t> tiles;
     for (const Expression* expression :
          {&mapping_.tiles, Pointer(mapping_.iterations_per_tile),
           Pointer(mapping_.total_iterations)}) {
       if (expression == nullptr) continue;
-      const std::optional<int64_t> tile =
-          TileOf(*expression, dimension, configuration_);
-      if (tile.has_value()) return *tile;
+      AppendTiles(*expression, dimension, configuration_, tiles);
     }
-    return 1;
+    return CommonTile(tiles);
   }
 
   static const Expression* Pointer(const std::optional<Expression>& held) {

@@ -27,7 +27,10 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 // - every extent one tile - 1, of the loop as of the grid;
 // - every extent one tile + 1;
 // - per axis of the grid: this one 1, the others one tile + 1, and a loop of
-//   three iterations of which the last one is half.
+//   three iterations of which the last one is half (also where the loop follows
+//   an axis, then along that).
+// A dimension with tiles of several sizes, as of an axis and the loop, has them
+// all end together.
 // Dimensions' ranges limit extents; a predicate moves them to the next legal
 // one (down from one tile - 1, else up, where there is one). A repeated
 // dimension has several elements, one of them 0 where its range allows it.

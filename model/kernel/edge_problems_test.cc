@@ -110,6 +110,26 @@ TEST(EdgeProblemsTest, CausalQueriesAllHaveKeys) {
   }
 }
 
+// rows, hidden; ROWS, THREADS, VECTOR.
+TEST(EdgeProblemsTest, WithoutALoopAreAtTheEdgesOfTheGrid) {
+  EXPECT_THAT(Extents(EdgeProblems(testing::RowNormSpec(), "", {16, 64, 1})),
+              ElementsAre(ElementsAre(1, 4096), ElementsAre(15, 4096),
+                          ElementsAre(17, 4096)));
+}
+
+// batch, heads, seq; BLOCK_Q, BLOCK_KV, NUM_STAGES.
+TEST(EdgeProblemsTest, AnAxisWithALoopIsAtTheEdgesOfBoth) {
+  const auto extents =
+      Extents(EdgeProblems(testing::SelfAttentionSpec(), "full", {16, 64, 1}));
+  EXPECT_THAT(extents, Contains(ElementsAre(1, 1, 63)));
+  EXPECT_THAT(extents, Contains(ElementsAre(2, 2, 65)));
+  EXPECT_THAT(extents, Contains(ElementsAre(1, 2, 160)));  // Two and a half.
+  // Of 48 and 64 it is where tiles of both end.
+  EXPECT_THAT(
+      Extents(EdgeProblems(testing::SelfAttentionSpec(), "full", {48, 64, 1})),
+      Contains(ElementsAre(2, 2, 193)));
+}
+
 TEST(EdgeProblemsTest, LeaveOutWhatExceedsTheLimits) {
   KernelSpec spec = testing::GemmSpec();
   spec.limits.max_elements = 33 * 80 - 1;

@@ -290,9 +290,11 @@ std::vector<SpecFault> MappingFaults() {
       {"NotInvertible",
        [](KernelSpec& s) {
          s.mapping.tiles = Expression::Product(
-             {s.mapping.tiles, Expression::CeilDiv({Dim(0)}, {Par(1)})});
+             {s.mapping.tiles,
+              Expression::CeilDiv({Expression::CeilDiv({Dim(0)}, {Par(1)})},
+                                  {Par(0)})});
        },
-       "mapping.tiles: dimension 'm' drives two tile axes"},
+       "mapping.tiles: a numerator of ceil_div is neither"},
       {"NoLoop", [](KernelSpec& s) { s.mapping.iterations_per_tile.reset(); },
        "give exactly one of them"},
       {"MicroInTheMapping",
@@ -303,23 +305,26 @@ std::vector<SpecFault> MappingFaults() {
          s.parameters[2].values = {0, 32};
        },
        "mapping: parameter 'BLOCK_K' can be 0 there"},
-      {"SumInTheTiles",
+      {"EmptySumInTheTiles",
        [](KernelSpec& s) {
-         s.mapping.tiles = Expression::Product(
-             {s.mapping.tiles, Expression::Sum({Par(3), Par(4)})});
+         s.mapping.tiles =
+             Expression::Product({s.mapping.tiles, Expression::Sum({})});
        },
-       "mapping.tiles: has a sum, which cannot be inverted"},
-      {"SumInTheLoop",
+       "mapping.tiles: sum lacks its terms"},
+      {"EmptySumInTheLoop",
        [](KernelSpec& s) {
-         s.mapping.iterations_per_tile = Expression::Sum(
-             {*s.mapping.iterations_per_tile, Expression::Constant(1)});
+         s.mapping.iterations_per_tile = Expression::Product(
+             {*s.mapping.iterations_per_tile, Expression::Sum({})});
        },
-       "mapping.iterations_per_tile: has a sum, which cannot be inverted"},
-      {"SumInTheLongestLoop",
+       "mapping.iterations_per_tile: sum lacks its terms"},
+      {"EmptySumInTheLongestLoop",
+       [](KernelSpec& s) { s.mapping.longest_loop = Expression::Sum({}); },
+       "mapping.longest_loop: sum lacks its terms"},
+      {"MicroInASumOfTiles",
        [](KernelSpec& s) {
-         s.mapping.longest_loop = Expression::Sum({Par(2)});
+         s.mapping.tiles = Expression::Sum({s.mapping.tiles, Par(3)});
        },
-       "mapping.longest_loop: has a sum, which cannot be inverted"},
+       "'NUM_STAGES' changes the grid or the loop, but is declared micro"},
       {"InASpecialisation",
        [](KernelSpec& s) {
          Mapping mapping = s.mapping;

@@ -37,7 +37,7 @@ struct Expression {
                      // one element of the repeated dimension at a time
     kCausalBlocks = 7,  // children: dimension seq_q, dimension seq_kv,
                         // parameter block_q, parameter block_kv
-    kSum = 8,           // sum of children; never in a mapping
+    kSum = 8,           // sum of children
     // The rest is for conditions and sizes, never for a mapping. Values may be
     // negative on the way.
     kNegative = 9,    // - children[0]

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "model/kernel/axis_tiles.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
@@ -15,6 +17,19 @@
 
 namespace wavetune {
 namespace {
+
+// Shares of the wanted loop that one with typical extents may miss it by.
+constexpr double kNearLoop = 1.0 / 8;
+
+// Where the loop follows the tiles: lengths that are tried, of the wanted loop
+// and of each shorter one, and elements of a repeated dimension.
+constexpr int64_t kLoopsTried = 64;
+constexpr int64_t kShorterLoopsTried = 16;
+constexpr int64_t kElementsWithLoop = 8;
+
+constexpr char kPredicatesNotMet[] =
+    "problem_predicates cannot be met without changing the grid; ask for other "
+    "tiles or another configuration";
 
 class Inverter {
  public:
@@ -34,7 +49,8 @@ class Inverter {
     // A grid without rows, or of rows only, has nothing to choose.
     if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_ = 0;
     for (const TileAxis& axis : structure_.axes) {
-      axes_.push_back(MakeAxis(axis));
+      companions_.insert(companions_.end(), axis.companions.begin(),
+                         axis.companions.end());
     }
     if (mapping_.rows) {
       row_tile_ = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
@@ -42,11 +58,14 @@ class Inverter {
   }
 
   absl::StatusOr<Problem> Run() {
-    for (const std::vector<int64_t>& grid : Grids()) {
-      for (const bool representative : {true, false}) {
-        Problem problem = Start(grid);
-        if (representative) SetPassiveExtents(spec_, structure_, problem);
-        if (Finish(grid, problem)) return problem;
+    for (const Holding& holding : Holdings()) {
+      Hold(holding.extents);
+      for (const std::vector<int64_t>& grid : holding.grids) {
+        for (const bool representative : {true, false}) {
+          Problem problem = Start(grid);
+          if (representative) SetPassiveExtents(spec_, structure_, problem);
+          if (Finish(grid, problem)) return problem;
+        }
       }
     }
     return absl::NotFoundError(absl::StrCat(
@@ -64,31 +83,76 @@ class Inverter {
     return problem.extents[static_cast<size_t>(dimension)];
   }
 
-  GridAxis MakeAxis(const TileAxis& axis) const {
-    const Dimension& dimension = DimensionOf(axis.dimension);
-    GridAxis result{.dimension = axis.dimension,
-                    // An element without work has no tiles.
-                    .min = std::max<int64_t>(1, dimension.min),
-                    .max = dimension.max,
-                    .repeated = dimension.repeated};
-    if (axis.factor->kind == Expression::Kind::kCeilDiv) {
-      const auto& children = axis.factor->children;
-      const auto split = static_cast<size_t>(axis.factor->split);
-      // The coefficient is the numerator where the axis' own extent is 1 and
-      // its companions are at their minimum.
-      std::vector<int64_t> extents;
-      for (const Dimension& other : spec_.dimensions) {
-        extents.push_back(std::max<int64_t>(1, other.min));
-      }
-      extents[static_cast<size_t>(axis.dimension)] = 1;
-      const auto begin = children.begin();
-      const auto middle = begin + static_cast<std::ptrdiff_t>(split);
-      const ProblemView least{absl::MakeConstSpan(extents)};
-      result.coefficient = Value(Expression::Product({begin, middle}), least);
-      result.divisor =
-          Value(Expression::Product({middle, children.end()}), least);
+  // Extents at which companions are held, and what can be had with them.
+  struct Holding {
+    std::vector<int64_t> extents;             // By dimension.
+    std::vector<std::vector<int64_t>> grids;  // Best first.
+
+    // Tiles but for fixed factors.
+    int64_t Tiles() const { return ProductOf(grids[0]); }
+  };
+
+  // Returns what can be had with typical companions, then with smaller ones,
+  // those with the fewest tiles first: a grid must not have more tiles than it
+  // would have with all of them at their minimum.
+  std::vector<Holding> Holdings() {
+    const std::vector<std::vector<int64_t>> all =
+        HalvedTowardsMinimum(spec_, companions_, TypicalExtents());
+    std::vector<Holding> holdings;
+    const auto add = [&](const std::vector<int64_t>& extents) {
+      Hold(extents);
+      Holding holding{.extents = extents, .grids = Grids()};
+      if (!holding.grids.empty()) holdings.push_back(std::move(holding));
+    };
+    add(all.front());
+    if (all.size() == 1) return holdings;
+    const size_t typical = holdings.size();
+    add(all.back());
+    const bool least = holdings.size() > typical;
+    if (typical == 1 &&
+        (!least || holdings[0].Tiles() <= holdings[1].Tiles())) {
+      return holdings;
     }
-    return result;
+    if (least) holdings.pop_back();
+    for (size_t i = 1; i < all.size(); ++i) add(all[i]);
+    std::stable_sort(holdings.begin(), holdings.end(),
+                     [](const Holding& a, const Holding& b) {
+                       return a.Tiles() < b.Tiles();
+                     });
+    return holdings;
+  }
+
+  void Hold(const std::vector<int64_t>& extents) {
+    held_ = extents;
+    axes_.clear();
+    for (const TileAxis& axis : structure_.axes) {
+      axes_.push_back(MakeGridAxis(spec_, axis, configuration_, held_));
+    }
+  }
+
+  // Returns the minimum of each dimension, but what the nearest representative
+  // problem says of companions and of further dimensions of the loop.
+  std::vector<int64_t> TypicalExtents() {
+    std::vector<int64_t> extents;
+    for (const Dimension& dimension : spec_.dimensions) {
+      extents.push_back(std::max<int64_t>(1, dimension.min));
+    }
+    loop_held_ = {extents};
+    if (companions_.empty() && structure_.loop_others.empty()) return extents;
+    const Problem* const nearest = NearestRepresentative(
+        spec_, specialisation_, configuration_, tiles_, iterations_);
+    if (nearest == nullptr) return extents;
+    std::vector<int32_t> held = companions_;
+    held.insert(held.end(), structure_.loop_others.begin(),
+                structure_.loop_others.end());
+    for (const int32_t dimension : held) {
+      const Dimension& range = DimensionOf(dimension);
+      const auto index = static_cast<size_t>(dimension);
+      extents[index] =
+          std::clamp(nearest->extents[index], range.min, range.max);
+    }
+    loop_held_ = HalvedTowardsMinimum(spec_, structure_.loop_others, extents);
+    return extents;
   }
 
   int64_t Value(const Expression& expression, const ProblemView& view) const {
@@ -114,9 +178,14 @@ class Inverter {
     std::vector<GridAxis> axes;
     axes.reserve(order.size());
     for (const size_t index : order) axes.push_back(axes_[index]);
-    std::vector<std::vector<int64_t>> grids =
-        rows_ > 0 ? GridsWithRows(axes, wanted)
-                  : Alternatives(SquareGrid(axes, wanted), axes, wanted);
+    std::vector<std::vector<int64_t>> grids;
+    if (rows_ > 0) {
+      grids = GridsWithRows(axes, wanted);
+    } else if (const size_t tied = TiedAxis(order); tied < order.size()) {
+      grids = GridsWithLoop(axes, tied, wanted);
+    } else {
+      grids = Alternatives(SquareGrid(axes, wanted), axes, wanted);
+    }
     for (std::vector<int64_t>& grid : grids) {
       std::vector<int64_t> sorted(grid.size());
       for (size_t i = 0; i < order.size(); ++i) sorted[order[i]] = grid[i];
@@ -140,10 +209,8 @@ class Inverter {
 
   std::vector<std::vector<int64_t>> GridsWithRows(
       const std::vector<GridAxis>& axes, int64_t wanted) {
-    // Clusters make several rows one step of the axis.
-    const int64_t per_step = std::max<int64_t>(1, axes[0].divisor / row_tile_);
-    const int64_t steps = (rows_ + per_step - 1) / per_step;
-    if (axes[0].Reach(steps) != steps || !HasRows(axes[0])) {
+    const int64_t steps = StepsOfRows(axes[0]);
+    if (steps == 0 || !HasRows(axes[0])) {
       reason_ = absl::StrCat("the range of dimension '",
                              DimensionOf(axes[0].dimension).name,
                              "' does not allow these rows");
@@ -157,6 +224,141 @@ class Inverter {
       grid.insert(grid.begin(), steps);
     }
     return grids;
+  }
+
+  // Returns the tiles along the rows' axis that the wanted rows have, or 0.
+  int64_t StepsOfRows(const GridAxis& axis) const {
+    if (!axis.IsQuotient()) {
+      int64_t steps = axis.base;
+      for (const int64_t extent : ExtentsOfRows(axis)) {
+        steps += axis.Tiles(extent);
+      }
+      return steps;
+    }
+    // Clusters make several rows one step of the axis.
+    const int64_t per_step = std::max<int64_t>(1, axis.divisor / row_tile_);
+    const int64_t steps = (rows_ + per_step - 1) / per_step;
+    return axis.Reach(steps) == steps ? steps : 0;
+  }
+
+  // Returns the extents with the wanted rows of an axis whose tiles are more
+  // than those: one, or one for each element.
+  std::vector<int64_t> ExtentsOfRows(const GridAxis& axis) const {
+    std::vector<int64_t> rows = {rows_};
+    if (axis.repeated) {
+      rows = GridAxis{.divisor = row_tile_,
+                      .min = axis.min,
+                      .max = axis.max,
+                      .repeated = true}
+                 .Elements(rows_);
+    }
+    for (int64_t& own : rows) {
+      own = std::clamp((own - 1) * row_tile_ + FilledOfLastRow(), axis.min,
+                       axis.max);
+    }
+    return rows;
+  }
+
+  // Returns where in `order` the axis stands that the loop follows, or its
+  // size.
+  size_t TiedAxis(const std::vector<size_t>& order) const {
+    return static_cast<size_t>(
+        std::find(order.begin(), order.end(),
+                  static_cast<size_t>(structure_.loop_axis)) -
+        order.begin());
+  }
+
+  // Grids where the loop follows axis number `tied`: that one has about the
+  // wanted loop (several elements of it where it is repeated) and the others
+  // the tiles that are missing; then shorter loops, in case limits demand that.
+  std::vector<std::vector<int64_t>> GridsWithLoop(std::vector<GridAxis>& axes,
+                                                  size_t tied, int64_t wanted) {
+    const int64_t of_loop = TilesOfLoop(axes[tied]);
+    int64_t nearest = std::min(of_loop, wanted);
+    if (axes[tied].repeated) {
+      axes[tied].element_tiles = of_loop;
+      axes_[static_cast<size_t>(structure_.loop_axis)] = axes[tied];
+      nearest = std::min(ProductOf({of_loop, kElementsWithLoop}), wanted);
+    }
+    std::vector<std::vector<int64_t>> grids;
+    for (int64_t tries = kLoopsTried; nearest > 0; nearest /= 2) {
+      grids.push_back(GridNear(axes, tied, nearest, tries, wanted));
+      tries = kShorterLoopsTried;
+    }
+    grids.push_back(SmallestGrid(axes, wanted));
+    std::erase(grids, std::vector<int64_t>());
+    return grids;
+  }
+
+  // Of grids with a third less to half more than `nearest` tiles along axis
+  // `tied` the one that has the fewest tiles, then the nearest.
+  static std::vector<int64_t> GridNear(const std::vector<GridAxis>& axes,
+                                       size_t tied, int64_t nearest,
+                                       int64_t tries, int64_t wanted) {
+    const int64_t low = nearest - nearest / 3;
+    const int64_t high =
+        std::max(nearest, std::min(nearest + nearest / 2, wanted));
+    const auto distance = [&](const std::vector<int64_t>& grid) {
+      return std::max(grid[tied], nearest) - std::min(grid[tied], nearest);
+    };
+    std::vector<int64_t> best;
+    const auto consider = [&](int64_t count) {
+      if (count < low || count > high) return;
+      std::vector<int64_t> grid = GridWith(axes, tied, count, wanted);
+      if (grid.empty()) return;
+      const int64_t tiles = ProductOf(grid);
+      const int64_t least = best.empty() ? tiles + 1 : ProductOf(best);
+      if (tiles < least ||
+          (tiles == least && distance(grid) < distance(best))) {
+        best = std::move(grid);
+      }
+    };
+    const int64_t step = std::max<int64_t>(1, (high - low) / tries);
+    // The nearest first: no grid is better than one with the wanted tiles.
+    for (int64_t away = 0; away <= high - low; away += step) {
+      consider(nearest + away);
+      if (away > 0) consider(nearest - away);
+      if (!best.empty() && ProductOf(best) == wanted) break;
+    }
+    return best;
+  }
+
+  // Returns the smallest grid with at least `count` tiles along axis `tied`.
+  static std::vector<int64_t> GridWith(const std::vector<GridAxis>& axes,
+                                       size_t tied, int64_t count,
+                                       int64_t wanted) {
+    const int64_t own = axes[tied].Reach(count);
+    if (own == 0) return {};
+    std::vector<GridAxis> others = axes;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(tied));
+    const int64_t rest = (wanted + own - 1) / own;
+    std::vector<int64_t> grid = SmallestGrid(others, rest);
+    if (grid.empty() && !(others.empty() && rest == 1)) return {};
+    grid.insert(grid.begin() + static_cast<std::ptrdiff_t>(tied), own);
+    return grid;
+  }
+
+  // Returns the tiles along an axis at the largest extent that has no more than
+  // the wanted iterations.
+  int64_t TilesOfLoop(const GridAxis& axis) const {
+    std::vector<int64_t> least;
+    for (const GridAxis& other : axes_) least.push_back(other.Reach(1));
+    Problem problem = Start(least);
+    const auto at = [&](int64_t extent) {
+      if (axis.repeated) {
+        problem.repeated.assign(1, extent);
+      } else {
+        Extent(problem, axis.dimension) = extent;
+      }
+      return Map(problem).iterations;
+    };
+    int64_t low = axis.min;
+    int64_t high = axis.max + 1;
+    while (low + 1 < high) {
+      const int64_t middle = low + (high - low) / 2;
+      (at(middle) <= iterations_ ? low : high) = middle;
+    }
+    return std::max<int64_t>(1, axis.Tiles(low));
   }
 
   // Returns `grid`, then grids of the same product with all tiles along one
@@ -181,17 +383,25 @@ class Inverter {
     return grids;
   }
 
-  // Returns the problem with the grid's extents, everything else at minimum.
+  // Returns the problem with the grid's extents, its companions as held,
+  // everything else at minimum.
   Problem Start(const std::vector<int64_t>& grid) const {
     Problem problem;
     problem.specialisation = specialisation_;
     for (const Dimension& dimension : spec_.dimensions) {
       problem.extents.push_back(dimension.repeated ? 0 : dimension.min);
     }
+    for (const int32_t dimension : companions_) {
+      Extent(problem, dimension) = held_[static_cast<size_t>(dimension)];
+    }
     for (size_t i = 0; i < axes_.size(); ++i) {
       const GridAxis& axis = axes_[i];
       if (!axis.repeated) {
         Extent(problem, axis.dimension) = ExtentOf(i, grid[i]);
+        continue;
+      }
+      if (!axis.IsQuotient() && HasWantedRows(i)) {
+        problem.repeated = ExtentsOfRows(axis);
         continue;
       }
       for (const int64_t tiles : axis.Elements(grid[i])) {
@@ -227,16 +437,21 @@ class Inverter {
   // wanted (as far as the range allows).
   int64_t ExtentOf(size_t index, int64_t tiles) const {
     const Extents extents = ExtentsOf(index, tiles);
-    if (rows_ == 0 || static_cast<int>(index) != structure_.rows_axis) {
-      return extents.high;
-    }
+    if (!HasWantedRows(index)) return extents.high;
+    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
+    return std::clamp((rows - 1) * row_tile_ + FilledOfLastRow(), extents.low,
+                      extents.high);
+  }
+
+  bool HasWantedRows(size_t index) const {
+    return rows_ > 0 && static_cast<int>(index) == structure_.rows_axis;
+  }
+
+  int64_t FilledOfLastRow() const {
     const auto tile = static_cast<double>(row_tile_);
     // Rounded by hand: lround is not the same everywhere, and this is positive.
     // NOLINTNEXTLINE(bugprone-incorrect-roundings)
-    const auto last = static_cast<int64_t>(fill_ * tile + 0.5);
-    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
-    return std::clamp((rows - 1) * row_tile_ + std::max<int64_t>(1, last),
-                      extents.low, extents.high);
+    return std::max<int64_t>(1, static_cast<int64_t>(fill_ * tile + 0.5));
   }
 
   Coordinates Map(const Problem& problem) const {
@@ -264,17 +479,41 @@ class Inverter {
                         most);
   }
 
-  // Sets the loop's extent and makes the problem legal. Returns whether the
+  // Sets the loop's extents and makes the problem legal. Returns whether the
   // problem has the wanted coordinates within all limits; else sets reason_.
+  // Further dimensions of the loop are typical, or smaller where that does not
+  // come near the wanted loop.
   bool Finish(const std::vector<int64_t>& grid, Problem& problem) {
+    const Problem start = problem;
+    double best = -1;
+    for (const std::vector<int64_t>& held : loop_held_) {
+      Problem candidate = start;
+      for (const int32_t dimension : structure_.loop_others) {
+        Extent(candidate, dimension) = held[static_cast<size_t>(dimension)];
+      }
+      const double distance = FinishLoop(grid, candidate);
+      if (distance < 0 || (best >= 0 && distance >= best)) continue;
+      best = distance;
+      problem = std::move(candidate);
+      if (best <= kNearLoop * iterations_) break;
+    }
+    return best >= 0;
+  }
+
+  // Returns how far the loop is from the wanted one, or -1 where there is no
+  // such problem.
+  double FinishLoop(const std::vector<int64_t>& grid, Problem& problem) {
     if (std::string why = LimitExceeded(problem); !why.empty()) {
       reason_ = std::move(why);
-      return false;
+      return -1;
     }
     const Coordinates planned = Map(problem);
     if (planned.tiles < tiles_ || (rows_ > 0 && planned.rows != rows_)) {
       reason_ = "the grid cannot be had exactly; widen the dimensions' ranges";
-      return false;
+      return -1;
+    }
+    if (structure_.loop_dimension < 0) {
+      return FinishGrid(grid, problem) ? 0 : -1;
     }
     const int64_t highest = HighestLoopExtent(problem);
     const Problem start = problem;
@@ -287,9 +526,7 @@ class Inverter {
         const bool moved = !IsLegal(spec_, configuration_, candidate.View());
         if (!moved && prefer_down) break;  // The same again.
         if (moved && !MakeLegalWithin(grid, highest, prefer_down, candidate)) {
-          reason_ =
-              "problem_predicates cannot be met without changing the grid; ask "
-              "for other tiles or another configuration";
+          reason_ = kPredicatesNotMet;
           continue;
         }
         if (!KeepsGrid(planned, candidate)) continue;
@@ -300,7 +537,18 @@ class Inverter {
         problem = std::move(candidate);
       }
     }
-    return best >= 0;
+    return best;
+  }
+
+  // The same where nothing drives the loop.
+  bool FinishGrid(const std::vector<int64_t>& grid, Problem& problem) {
+    if (IsLegal(spec_, configuration_, problem.View())) return true;
+    const Coordinates planned = Map(problem);
+    if (!MakeLegal(spec_, configuration_, GridRanges(grid, problem), problem)) {
+      reason_ = kPredicatesNotMet;
+      return false;
+    }
+    return KeepsGrid(planned, problem);
   }
 
   static double Distance(double a, double b) { return a < b ? b - a : a - b; }
@@ -391,11 +639,21 @@ class Inverter {
   bool MakeLegalWithin(const std::vector<int64_t>& grid, int64_t highest,
                        bool prefer_down, Problem& problem) const {
     const int32_t loop = structure_.loop_dimension;
+    std::vector<ExtentRange> ranges = GridRanges(grid, problem);
+    ranges.insert(ranges.begin(), {.dimension = loop,
+                                   .low = LowestLoopExtent(problem, highest),
+                                   .high = highest,
+                                   .prefer_down = prefer_down});
+    const int64_t before = Extent(problem, loop);
+    if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
+    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
+    return true;
+  }
+
+  // Where everything but the loop may move without changing the grid.
+  std::vector<ExtentRange> GridRanges(const std::vector<int64_t>& grid,
+                                      const Problem& problem) const {
     std::vector<ExtentRange> ranges;
-    ranges.push_back({.dimension = loop,
-                      .low = LowestLoopExtent(problem, highest),
-                      .high = highest,
-                      .prefer_down = prefer_down});
     for (const auto* group : {&structure_.passive, &structure_.loop_others}) {
       for (const int32_t dimension : *group) {
         ranges.push_back({.dimension = dimension,
@@ -404,15 +662,12 @@ class Inverter {
       }
     }
     for (size_t i = 0; i < axes_.size(); ++i) {
-      AppendAxisRanges(i, grid[i], ranges);
+      AppendAxisRanges(i, grid[i], problem, ranges);
     }
-    const int64_t before = Extent(problem, loop);
-    if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
-    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
-    return true;
+    return ranges;
   }
 
-  void AppendAxisRanges(size_t index, int64_t tiles,
+  void AppendAxisRanges(size_t index, int64_t tiles, const Problem& problem,
                         std::vector<ExtentRange>& ranges) const {
     const GridAxis& axis = axes_[index];
     const auto append = [&](int32_t element, int64_t own) {
@@ -423,9 +678,8 @@ class Inverter {
                         .high = extents.high});
     };
     if (!axis.repeated) return append(-1, tiles);
-    const std::vector<int64_t> elements = axis.Elements(tiles);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      append(static_cast<int32_t>(i), elements[i]);
+    for (size_t i = 0; i < problem.repeated.size(); ++i) {
+      append(static_cast<int32_t>(i), axis.Tiles(problem.repeated[i]));
     }
   }
 
@@ -450,6 +704,10 @@ class Inverter {
   int64_t row_tile_ = 1;
   double iterations_ = 1;
   double fill_ = 1;
+  std::vector<int32_t> companions_;  // Of all axes.
+  std::vector<int64_t> held_;        // Extents by dimension; of companions.
+  // The same of further dimensions of the loop, typical first.
+  std::vector<std::vector<int64_t>> loop_held_;
   std::vector<GridAxis> axes_;
   std::string reason_;  // Why the latest try failed.
 };

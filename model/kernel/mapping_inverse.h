@@ -27,6 +27,10 @@ struct MappingTarget {
   // limits allow, ties to the lower; the last iteration is full. Whoever needs
   // it exactly compares with MapProblem: limits can make it much smaller, and
   // causal attention gets at least as many keys as queries if limits allow.
+  // Without meaning where nothing drives the loop: L is the configuration's.
+  // Where the loop follows a dimension of the tiles, rows decide, and without
+  // them G: of loops from two thirds to one and a half of this (or of what so
+  // few tiles allow) that with the smallest G. With no other tiles G alone.
   double iterations = 1;
   // Rows of tiles wanted; 0: as square a grid as G allows (the longer side at
   // most twice the shorter plus one), all tiles full. Without meaning, as 0,
@@ -42,7 +46,11 @@ struct MappingTarget {
 // (predicates are met by rounding extents up where possible without changing G
 // and rows, else down). A repeated dimension gets 8 elements or fewer, alike
 // but for one tile. Dimensions that drive neither tiles nor loop keep their
-// minimum, or the share that representative problems give them.
+// minimum, or the share that representative problems give them. Of several
+// dimensions of an axis or of the loop one is searched (mapping_structure.h);
+// the others are as in the representative problem nearest in G and L, halved
+// towards their minimum until G is no larger than with all of them there and L
+// within an eighth of the wanted one, or as near as with all of them there.
 //
 // Errors: NOT_FOUND when no problem within the limits lands there (says which
 // limit); INVALID_ARGUMENT for a mapping that cannot be inverted or a
@@ -53,10 +61,10 @@ absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
                                       const Configuration& configuration,
                                       const MappingTarget& target);
 
-// Returns OK if the mapping's structure can be inverted: every tile axis is
-// driven by a dimension of its own, a dimension that is not a tile axis drives
-// the loop, every dimension is used. Errors: INVALID_ARGUMENT naming the
-// dimension or primitive at fault.
+// Returns OK if the mapping's structure can be inverted: a dimension drives the
+// tiles, the loop's dimensions are not repeated ones without tiles, every
+// dimension is used. Errors: INVALID_ARGUMENT naming the dimension or primitive
+// at fault.
 absl::Status CheckInvertible(const KernelSpec& spec, const Mapping& mapping);
 
 }  // namespace wavetune

@@ -359,42 +359,357 @@ TEST(InvertMappingTest, AKernelOfRowsOnlyTakesRowsFromItsTiles) {
   EXPECT_EQ(c.rows, 50);
 }
 
+TEST(InvertMappingTest, AKernelWithoutALoopIsItsGridAlone) {
+  const KernelSpec spec = testing::RowNormSpec();
+  const Configuration configuration({4, 64, 1});
+  for (const double iterations : {0.5, 1.0, 300.0}) {
+    const Problem problem =
+        Invert(spec, configuration,
+               {.tiles = 133, .iterations = iterations, .rows = 1});
+    // The width is that of the representative problems.
+    EXPECT_THAT(problem.extents, ElementsAre(4 * 133, 4096));
+    EXPECT_EQ(MapOf(spec, configuration, problem).iterations, 1);
+  }
+}
+
+TEST(InvertMappingTest, ALoopMayBeTheConfigurationsAlone) {
+  KernelSpec spec = testing::RowNormSpec();
+  spec.mapping.iterations_per_tile =
+      Expression::CeilDiv({Expression::Constant(4096)}, {Par(1)});
+  const Configuration configuration({4, 256, 1});
+  const Problem problem =
+      Invert(spec, configuration, {.tiles = 9, .iterations = 2});
+  EXPECT_EQ(MapOf(spec, configuration, problem).iterations, 16);
+}
+
+TEST(InvertMappingTest, WithoutALoopPredicatesMoveTheGridsExtents) {
+  KernelSpec spec = testing::RowNormSpec();
+  // rows % 3 == 0
+  spec.problem_predicates = {
+      {Dim(0), Relation::Operator::kMultipleOf, Expression::Constant(3)}};
+  EXPECT_EQ(Invert(spec, {4, 64, 1}, {.tiles = 133}).extents[0], 531);
+  spec.problem_predicates[0].sides[1] = Expression::Constant(1000);
+  const auto none =
+      InvertMapping(spec, "", Configuration({4, 64, 1}), {.tiles = 133});
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(none.status().message()),
+              HasSubstr("problem_predicates cannot be met"));
+}
+
+TEST(InvertMappingTest, WithoutALoopLimitsHoldToo) {
+  KernelSpec spec = testing::RowNormSpec();
+  spec.limits.max_elements = 100;
+  const auto none =
+      InvertMapping(spec, "", Configuration({4, 64, 1}), {.tiles = 133});
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(InvertMappingTest, OneExtentOnTwoAxesGivesTheNextGridThereIs) {
+  const KernelSpec spec = testing::SyrkSpec();
+  // ceil(n / 16) * ceil(n / 32): 12 * 6 = 72, 13 * 7 = 91, 14 * 7 = 98, 15 * 8.
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 92, .iterations = 8, .rows = 3});
+  EXPECT_THAT(problem.extents, ElementsAre(14 * 16, 8 * 16));
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 98);
+}
+
+TEST(InvertMappingTest, OneExtentOnTwoAxesOfThreeKeepsItsRows) {
+  KernelSpec spec = testing::SyrkSpec();
+  spec.dimensions.push_back({.name = "batch"});
+  spec.mapping.tiles = Expression::Product({spec.mapping.tiles, Dim(2)});
+  const Problem problem =
+      Invert(spec, Small(),
+             {.tiles = 100, .iterations = 8, .rows = 3, .row_fill = 0.25});
+  const Coordinates c = MapOf(spec, Small(), problem);
+  EXPECT_EQ(c.rows, 3);
+  EXPECT_EQ(c.row_fill, 0.25);
+  EXPECT_EQ(c.tiles, 102);  // 3 * 2 * 17.
+}
+
+TEST(InvertMappingTest, OneExtentForEverythingFollowsTheTiles) {
+  const KernelSpec spec = testing::SquareSpec();
+  for (const double iterations : {1.0, 100.0}) {
+    const Problem problem = Invert(
+        spec, Small(), {.tiles = 92, .iterations = iterations, .rows = 1});
+    EXPECT_THAT(problem.extents, ElementsAre(14 * 16));
+  }
+}
+
+TEST(InvertMappingTest, ADimensionMayStandTwiceInANumerator) {
+  KernelSpec spec = testing::SquareSpec();
+  spec.mapping.tiles = Expression::CeilDiv({Dim(0), Dim(0)}, {Par(0), Par(1)});
+  spec.mapping.iterations_per_tile = Expression::Constant(1);
+  spec.mapping.rows.reset();
+  const Problem problem = Invert(spec, Small(), {.tiles = 100});
+  EXPECT_THAT(problem.extents, ElementsAre(226));  // 226^2 <= 100 * 16 * 32.
+}
+
+// Both specialisations of self-attention, with BLOCK_Q = BLOCK_KV = 64.
+TEST(InvertMappingTest, ALoopOverAnAxisIsNearAndTheTilesAreExact) {
+  const KernelSpec spec = testing::SelfAttentionSpec();
+  const Configuration configuration({64, 64, 1});
+  for (const char* name : {"full", "causal"}) {
+    for (const int64_t tiles : {64, 132, 264, 1056}) {
+      for (const double loop : {4.0, 16.0, 40.0}) {
+        const Coordinates c = MapOf(
+            spec, configuration,
+            Invert(spec, configuration,
+                   {.tiles = tiles, .iterations = loop, .rows = 0}, name));
+        EXPECT_EQ(c.tiles, tiles);
+        EXPECT_GE(c.iterations, loop * 0.6) << name << tiles;
+        EXPECT_LE(c.iterations, loop * 1.6) << name << tiles;
+      }
+    }
+  }
+}
+
+TEST(InvertMappingTest, ALoopOverAnAxisIsNoLongerThanTheTilesAllow) {
+  const KernelSpec spec = testing::SelfAttentionSpec();
+  const Configuration configuration({64, 64, 1});
+  const Problem problem = Invert(
+      spec, configuration, {.tiles = 8, .iterations = 500, .rows = 0}, "full");
+  EXPECT_THAT(problem.extents, ElementsAre(1, 1, 8 * 64));
+}
+
+TEST(InvertMappingTest, RowsDecideWhereTheLoopFollowsThem) {
+  const KernelSpec spec = testing::SelfAttentionSpec();
+  const Configuration configuration({64, 32, 1});
+  const Problem problem = Invert(
+      spec, configuration,
+      {.tiles = 66, .iterations = 500, .rows = 2, .row_fill = 0.5}, "full");
+  EXPECT_EQ(problem.extents[2], 96);
+  EXPECT_EQ(MapOf(spec, configuration, problem).tiles, 66);
+}
+
+TEST(InvertMappingTest, LimitsShortenALoopOverAnAxis) {
+  KernelSpec spec = testing::SelfAttentionSpec();
+  spec.limits.max_total_iterations = 1000;
+  const Configuration configuration({64, 64, 1});
+  const Coordinates c =
+      MapOf(spec, configuration,
+            Invert(spec, configuration,
+                   {.tiles = 132, .iterations = 40, .rows = 0}, "full"));
+  EXPECT_LE(c.total_iterations, 1000);
+  EXPECT_EQ(c.tiles, 132);
+}
+
+// Packed sequences: the loop of each follows its own length.
+TEST(InvertMappingTest, ALoopOverARepeatedAxisHasElementsOfItsLength) {
+  KernelSpec spec = testing::SelfAttentionSpec();
+  spec.specialisations.clear();
+  spec.dimensions[2].repeated = true;
+  spec.dimensions.erase(spec.dimensions.begin());
+  spec.mapping.tiles = Expression::Product(
+      {Dim(0),
+       Expression::SumOver(1, Expression::CeilDiv({Dim(1)}, {Par(0)}))});
+  spec.mapping.iterations_per_tile.reset();
+  spec.mapping.total_iterations = Expression::Product(
+      {Dim(0), Expression::SumOver(1, Expression::CausalBlocks(1, 1, 0, 1))});
+  spec.mapping.rows.reset();
+  spec.arguments.clear();
+  spec.representative_problems.clear();
+  ASSERT_TRUE(CheckInvertible(spec, spec.mapping).ok())
+      << CheckInvertible(spec, spec.mapping);
+  const Configuration configuration({64, 64, 1});
+  const Problem problem =
+      Invert(spec, configuration, {.tiles = 256, .iterations = 16});
+  const Coordinates c = MapOf(spec, configuration, problem);
+  EXPECT_GE(c.tiles, 256);
+  EXPECT_LE(c.tiles, 264);
+  EXPECT_NEAR(c.iterations, 16, 2);
+}
+
+TEST(InvertMappingTest, ASumOfTilesIsInvertedByOneOfItsDimensions) {
+  const KernelSpec spec = testing::PaddedMoeSpec();
+  for (const int64_t tiles : {1, 7, 132, 133, 1056, 5000}) {
+    const Problem problem =
+        Invert(spec, Small(), {.tiles = tiles, .iterations = 12, .rows = 1});
+    const Coordinates c = MapOf(spec, Small(), problem);
+    EXPECT_GE(c.tiles, tiles);
+    EXPECT_LE(c.tiles, tiles + 1 + tiles / 50);  // Nearly square.
+    EXPECT_EQ(c.iterations, 12);
+  }
+}
+
+TEST(InvertMappingTest, ASumOfTwoQuotientsIsSearched) {
+  KernelSpec spec = testing::RowNormSpec();
+  // ceil(rows / ROWS) + ceil(rows / THREADS) + ROWS
+  spec.mapping.tiles =
+      Expression::Sum({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                       Expression::CeilDiv({Dim(0)}, {Par(1)}), Par(0)});
+  const Problem problem =
+      Invert(spec, Configuration({4, 64, 1}), {.tiles = 100});
+  // 362 / 4 is 91, 362 / 64 is 6: 91 + 6 + 4 = 101; 360 gives 90 + 6 + 4.
+  EXPECT_EQ(problem.extents[0], 360);
+}
+
+TEST(InvertMappingTest, ATileCountBelowWhatASumAddsIsTheLeastThereIs) {
+  const KernelSpec spec = testing::PaddedGroupedGemmSpec();
+  // Four tiles, and two of one element with one row.
+  const Coordinates c =
+      MapOf(spec, Small(),
+            Invert(spec, Small(), {.tiles = 1, .iterations = 2, .rows = 0}));
+  EXPECT_EQ(c.tiles, 6);
+}
+
+TEST(InvertMappingTest, RowsWithinASumAreTheWantedOnes) {
+  const KernelSpec spec = testing::PaddedGroupedGemmSpec();
+  for (const int64_t rows : {1, 2, 19}) {
+    const Problem problem =
+        Invert(spec, Small(),
+               {.tiles = 500, .iterations = 4, .rows = rows, .row_fill = 0.5});
+    const Coordinates c = MapOf(spec, Small(), problem);
+    EXPECT_EQ(c.rows, rows);
+    EXPECT_DOUBLE_EQ(c.row_fill, 0.5);
+    EXPECT_GE(c.tiles, 500);
+    const auto elements = static_cast<int64_t>(problem.repeated.size());
+    EXPECT_LT(c.tiles, 500 + rows + elements + 4);  // One column more.
+  }
+}
+
+TEST(InvertMappingTest, PaddingForEachExpertIsInvertedByElements) {
+  const KernelSpec spec = testing::PaddedGroupedGemmSpec();
+  for (const int64_t tiles : {6, 132, 1056}) {
+    const Coordinates c = MapOf(
+        spec, Small(),
+        Invert(spec, Small(), {.tiles = tiles, .iterations = 4, .rows = 0}));
+    EXPECT_EQ(c.tiles, tiles);
+  }
+}
+
+// batch, channels, filters, out_h, out_w, kernel_h, kernel_w. BLOCK_M = 16,
+// BLOCK_N = 32, BLOCK_K = 16.
+TEST(InvertMappingTest, FurtherDimensionsOfAnAxisAreAsInRealProblems) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  // The nearest is 4 x 28 x 28 x 32 with 16 channels: 196 tiles, 9 iterations.
+  // As many are one image with four times the filters, which is more square.
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 196, .iterations = 9, .rows = 0});
+  EXPECT_THAT(problem.extents, ElementsAre(1, 16, 128, 28, 28, 3, 3));
+}
+
+TEST(InvertMappingTest, FurtherDimensionsAreSmallerWhereTheTilesWantThat) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  const Problem one =
+      Invert(spec, Small(), {.tiles = 1, .iterations = 9, .rows = 0});
+  EXPECT_EQ(MapOf(spec, Small(), one).tiles, 1);
+  // 3 x 3 of an image of 14 x 14.
+  EXPECT_THAT(one.extents, ElementsAre(1, 16, 32, 3, 3, 3, 3));
+}
+
+TEST(InvertMappingTest, TypicalExtentsTakeNoMoreTilesThanTheLeast) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  KernelSpec unknown = spec;
+  unknown.representative_problems.clear();
+  for (int64_t tiles = 1; tiles < 400; tiles += 7) {
+    const MappingTarget target{.tiles = tiles, .iterations = 20, .rows = 0};
+    const Coordinates typical =
+        MapOf(spec, Small(), Invert(spec, Small(), target));
+    const Coordinates least =
+        MapOf(unknown, Small(), Invert(unknown, Small(), target));
+    EXPECT_LE(typical.tiles, least.tiles) << tiles;
+    EXPECT_NEAR(typical.iterations, 20, 20.0 / 8);
+  }
+}
+
+TEST(InvertMappingTest, WithoutRepresentativeProblemsTheyAreTheLeast) {
+  KernelSpec spec = testing::ConvolutionSpec();
+  spec.representative_problems.clear();
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 196, .iterations = 9, .rows = 0});
+  EXPECT_THAT(problem.extents,
+              ElementsAre(14 * 16, 9 * 16, 14 * 32, 1, 1, 1, 1));
+}
+
+TEST(InvertMappingTest, TheOrderOfFactorsDoesNotMatter) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  KernelSpec turned = spec;
+  turned.mapping.tiles = Expression::Product(
+      {Expression::CeilDiv({Dim(4), Dim(3), Dim(0)}, {Par(0)}),
+       Expression::CeilDiv({Dim(2)}, {Par(1)})});
+  turned.mapping.iterations_per_tile =
+      Expression::CeilDiv({Dim(6), Dim(1), Dim(5)}, {Par(2)});
+  for (const int64_t tiles : {3, 64, 131, 132, 1000}) {
+    for (const double iterations : {1.0, 9.0, 50.0}) {
+      const MappingTarget target{
+          .tiles = tiles, .iterations = iterations, .rows = 0};
+      EXPECT_EQ(Invert(spec, Small(), target), Invert(turned, Small(), target));
+    }
+  }
+}
+
+TEST(InvertMappingTest, WhatVariesMostIsSearched) {
+  KernelSpec spec = testing::ConvolutionSpec();
+  for (WeightedProblem& weighted : spec.representative_problems) {
+    weighted.problem.extents[0] = 2;  // Always two images.
+  }
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 1000, .iterations = 9, .rows = 0});
+  EXPECT_EQ(problem.extents[0], 2);
+  EXPECT_EQ(problem.extents[4], 28);
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 1000);
+}
+
+TEST(InvertMappingTest, PaddingIsOfAsManyExpertsAsAreAskedFor) {
+  const KernelSpec spec = testing::PaddedMoeSpec();
+  const Problem problem =
+      Invert(spec, Small(), {.tiles = 1320, .iterations = 64, .rows = 0});
+  EXPECT_EQ(MapOf(spec, Small(), problem).tiles, 1320);
+  EXPECT_EQ(problem.extents[1], 8);
+  EXPECT_EQ(problem.extents[2], 32);
+}
+
 // One way to make a mapping that cannot be inverted, and what is said of it.
-struct Fault {
+struct InverseFault {
   std::string name;
   KernelSpec spec;
   std::string message;
 };
 
-class CheckInvertibleTest : public ::testing::TestWithParam<Fault> {};
+class CheckInvertibleTest : public ::testing::TestWithParam<InverseFault> {};
 
 TEST_P(CheckInvertibleTest, NamesWhatIsAtFault) {
-  const Fault& fault = GetParam();
+  const InverseFault& fault = GetParam();
   const absl::Status status = CheckInvertible(fault.spec, fault.spec.mapping);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr(fault.message));
 }
 
-Fault Broken(std::string name, std::string message, KernelSpec spec,
-             Expression tiles) {
+InverseFault Broken(std::string name, std::string message, KernelSpec spec,
+                    Expression tiles) {
   spec.mapping.tiles = std::move(tiles);
   return {std::move(name), std::move(spec), std::move(message)};
 }
 
-std::vector<Fault> MappingFaults() {
+std::vector<InverseFault> InverseFaults() {
   const auto rows = Expression::CeilDiv({Dim(0)}, {Par(0)});
   const auto columns = Expression::CeilDiv({Dim(1)}, {Par(1)});
   const KernelSpec gemm = GemmSpec();
   const KernelSpec grouped = GroupedGemmSpec();
-  std::vector<Fault> faults = {
-      Broken("OneDimensionForTwoAxes", "dimension 'm' drives two tile axes",
-             gemm,
-             Expression::Product(
-                 {rows, Expression::CeilDiv({Dim(0), Dim(1)}, {Par(1)})})),
+  std::vector<InverseFault> faults = {
       Broken("NoAxis", "no dimension drives the tiles", gemm,
              Expression::Constant(7)),
-      Broken("SumInTheTiles", "mapping.tiles: has a sum, which cannot", gemm,
-             Expression::Product({rows, columns, Expression::Sum({Par(3)})})),
+      Broken("SumWithoutTerms", "mapping.tiles: sum lacks its terms", gemm,
+             Expression::Product({rows, columns, Expression::Sum({})})),
+      Broken("MinusInTheTiles", "has a minus, '/', '%', floor_div", gemm,
+             Expression::Sum(
+                 {Expression::Product({rows, columns}),
+                  Expression::Of(Expression::Kind::kNegative, {Par(3)})})),
+      Broken("LeastInTheTiles", "has a minus, '/', '%', floor_div", gemm,
+             Expression::Product({rows, Expression::Of(Expression::Kind::kMin,
+                                                       {columns, Par(3)})})),
+      Broken("SumOfNestedDivisions", "write nested divisions as one", gemm,
+             Expression::Product(
+                 {Expression::Sum({Expression::CeilDiv({rows}, {Par(1)}),
+                                   Expression::Constant(1)}),
+                  columns})),
+      Broken(
+          "ProductOfSumsInASum", "a product of two sum_over", grouped,
+          Expression::Sum({Expression::Product({Expression::SumOver(0, rows),
+                                                Expression::SumOver(0, rows)}),
+                           columns})),
+      Broken("CausalTilesInASum", "causal_blocks counts loop iterations", gemm,
+             Expression::Sum({rows, Expression::CausalBlocks(0, 1, 0, 1)})),
       Broken("ClustersOverARepeatedDimension", "ceil(m / BLOCK_M) is no factor",
              grouped,
              Expression::SumOver(
@@ -407,12 +722,12 @@ std::vector<Fault> MappingFaults() {
       Broken("UnusedRows", "ceil(m / BLOCK_M) is no factor", gemm, columns),
       Broken("NestedDivision", "write nested divisions as one", gemm,
              Expression::CeilDiv({rows}, {Par(1)})),
-      Broken("DimensionTwiceInANumerator", "stands twice in a numerator", gemm,
-             Expression::CeilDiv({Dim(0), Dim(0)}, {Par(1)})),
+      Broken("TwoSumsOverOneDimension", "is summed over in two factors",
+             grouped,
+             Expression::Product({Expression::SumOver(0, rows),
+                                  Expression::SumOver(0, rows), columns})),
       Broken("CausalTiles", "causal_blocks counts loop iterations", gemm,
              Expression::CausalBlocks(0, 1, 0, 1)),
-      Broken("LoopDrivesTiles", "iterations_per_tile: no dimension drives",
-             gemm, Expression::Product({rows, columns, Dim(2)})),
       Broken("RepeatedOutsideOfASum", "stands outside of sum_over", grouped,
              Expression::Product({rows, columns})),
       Broken("SumOfNothingRepeated", "does not depend on 'm'", grouped,
@@ -443,6 +758,9 @@ std::vector<Fault> MappingFaults() {
   spec.mapping.total_iterations = Expression::Constant(1);
   faults.push_back({"TwoLoops", spec, "give exactly one"});
   spec = gemm;
+  spec.mapping.iterations_per_tile.reset();
+  faults.push_back({"NoLoopCount", spec, "= 1 where there is no loop"});
+  spec = gemm;
   spec.mapping.rows->dimension = 5;
   faults.push_back({"UnknownRows", spec, "rows.dimension: number 5"});
   spec = gemm;
@@ -459,16 +777,18 @@ std::vector<Fault> MappingFaults() {
   return faults;
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, CheckInvertibleTest,
-                         ::testing::ValuesIn(MappingFaults()),
-                         [](const ::testing::TestParamInfo<Fault>& fault) {
-                           return fault.param.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Faults, CheckInvertibleTest, ::testing::ValuesIn(InverseFaults()),
+    [](const ::testing::TestParamInfo<InverseFault>& fault) {
+      return fault.param.name;
+    });
 
 TEST(CheckInvertibleSpecsTest, AcceptsWhatTestsShare) {
   for (const KernelSpec& spec :
        {GemmSpec(), GroupedGemmSpec(), CausalAttentionSpec(),
-        testing::HopperGemmSpec()}) {
+        testing::HopperGemmSpec(), testing::RowNormSpec(), testing::SyrkSpec(),
+        testing::SquareSpec(), testing::SelfAttentionSpec(),
+        testing::PaddedMoeSpec(), testing::PaddedGroupedGemmSpec()}) {
     for (const std::string& name : spec.SpecialisationNames()) {
       EXPECT_TRUE(CheckInvertible(spec, spec.MappingOf(name)).ok());
     }

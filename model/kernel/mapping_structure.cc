@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -32,8 +33,8 @@ class Analyser {
 
   absl::StatusOr<MappingStructure> Run() {
     for (const auto step :
-         {&Analyser::CheckForm, &Analyser::FindAxes, &Analyser::FindRows,
-          &Analyser::FindLoop, &Analyser::FindPassive}) {
+         {&Analyser::CheckForm, &Analyser::FindAxes, &Analyser::ChooseDrivers,
+          &Analyser::FindRows, &Analyser::FindLoop, &Analyser::FindPassive}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
     return std::move(result_);
@@ -55,7 +56,7 @@ class Analyser {
         mapping_.total_iterations.has_value()) {
       return Fault(
           "iterations_per_tile, mapping.total_iterations: give exactly one of "
-          "them");
+          "them (iterations_per_tile = 1 where there is no loop)");
     }
     std::vector<std::string> faults;
     FindExpressionFaults(spec_, mapping_.tiles, "mapping.tiles", faults);
@@ -68,34 +69,35 @@ class Analyser {
       FindExpressionFaults(spec_, *mapping_.longest_loop,
                            "mapping.longest_loop", faults);
     }
-    RefuseSums(mapping_.tiles, "tiles", faults);
-    RefuseSums(mapping_.iterations_per_tile, "iterations_per_tile", faults);
-    RefuseSums(mapping_.total_iterations, "total_iterations", faults);
-    RefuseSums(mapping_.longest_loop, "longest_loop", faults);
+    RefuseOthers(mapping_.tiles, "tiles", faults);
+    RefuseOthers(mapping_.iterations_per_tile, "iterations_per_tile", faults);
+    RefuseOthers(mapping_.total_iterations, "total_iterations", faults);
+    RefuseOthers(mapping_.longest_loop, "longest_loop", faults);
     if (faults.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
   }
 
-  // No problem can be found for a wanted sum in general, and a table has no
-  // place for one.
-  static void RefuseSums(const std::optional<Expression>& expression,
-                         absl::string_view field,
-                         std::vector<std::string>& faults) {
-    if (!expression.has_value() || !HasSum(*expression)) return;
+  // What may fall while an extent grows cannot be searched, and a table has no
+  // place for it.
+  static void RefuseOthers(const std::optional<Expression>& expression,
+                           absl::string_view field,
+                           std::vector<std::string>& faults) {
+    if (!expression.has_value() || !HasOthers(*expression)) return;
     faults.push_back(absl::StrCat(
         "mapping.", field,
-        ": has a sum, which cannot be inverted; use products, ceil_div and "
-        "sum_over here"));
+        ": has a minus, '/', '%', floor_div, min or max, which cannot be "
+        "inverted; use sums, products, ceil_div and sum_over here"));
   }
 
-  static bool HasSum(const Expression& expression) {
-    return expression.kind == Kind::kSum ||
+  static bool HasOthers(const Expression& expression) {
+    return expression.kind > Kind::kSum ||
            std::any_of(expression.children.begin(), expression.children.end(),
-                       HasSum);
+                       HasOthers);
   }
 
   absl::Status FindAxes() {
-    if (absl::Status status = AddFactor(mapping_.tiles, -1); !status.ok()) {
+    if (absl::Status status = AddFactor(mapping_.tiles, nullptr);
+        !status.ok()) {
       return status;
     }
     if (result_.axes.empty()) {
@@ -105,34 +107,30 @@ class Analyser {
     return absl::OkStatus();
   }
 
-  // `summed` is the dimension of the sum_over around the factor, or -1.
-  absl::Status AddFactor(const Expression& factor, int32_t summed) {
+  // `sum` is the sum_over around the factor, or nullptr.
+  absl::Status AddFactor(const Expression& factor, const Expression* sum) {
     if (factor.kind == Kind::kProduct) {
       for (const Expression& child : factor.children) {
-        if (absl::Status status = AddFactor(child, summed); !status.ok()) {
+        if (absl::Status status = AddFactor(child, sum); !status.ok()) {
           return status;
         }
       }
       return absl::OkStatus();
     }
     if (factor.kind == Kind::kSumOver) return AddSum(factor);
-    if (factor.kind == Kind::kCausalBlocks) {
-      return Fault(
-          "tiles: causal_blocks counts loop iterations, not tiles; use it in "
-          "total_iterations");
-    }
     std::vector<int32_t> dimensions;
     CollectDimensions(factor, dimensions);
     if (dimensions.empty()) {
       result_.fixed.push_back(&factor);
       return absl::OkStatus();
     }
-    return AddAxis(factor, summed, std::move(dimensions));
+    if (absl::Status status = CheckCount(factor); !status.ok()) return status;
+    return AddToAxis(factor, sum, dimensions);
   }
 
   absl::Status AddSum(const Expression& sum) {
     const auto dimension = static_cast<int32_t>(sum.value);
-    absl::Status status = AddFactor(sum.children[0], dimension);
+    absl::Status status = AddFactor(sum.children[0], &sum);
     if (!status.ok()) return status;
     if (!Contains(tile_dimensions_, dimension)) {
       return Fault("tiles: the term of sum_over does not depend on '",
@@ -141,63 +139,159 @@ class Analyser {
     return absl::OkStatus();
   }
 
-  absl::Status AddAxis(const Expression& factor, int32_t summed,
-                       std::vector<int32_t> dimensions) {
-    if (factor.kind == Kind::kCeilDiv) {
-      std::vector<int32_t> numerator;
-      for (int32_t i = 0; i < factor.split; ++i) {
-        absl::Status status =
-            CheckNumerator(factor.children[static_cast<size_t>(i)], numerator);
-        if (!status.ok()) return status;
-      }
+  // Whether a factor's tiles grow with its extents in a way that can be
+  // searched.
+  absl::Status CheckCount(const Expression& factor) const {
+    switch (factor.kind) {
+      case Kind::kCausalBlocks:
+        return Fault(
+            "tiles: causal_blocks counts loop iterations, not tiles; use it in "
+            "total_iterations");
+      case Kind::kCeilDiv:
+        for (int32_t i = 0; i < factor.split; ++i) {
+          const auto index = static_cast<size_t>(i);
+          absl::Status status = CheckNumerator(factor.children[index]);
+          if (!status.ok()) return status;
+        }
+        return absl::OkStatus();
+      case Kind::kProduct:
+        if (std::count_if(factor.children.begin(), factor.children.end(),
+                          HasSumOver) > 1) {
+          return Fault(
+              "tiles: a product of two sum_over cannot be inverted; sum over "
+              "the product once");
+        }
+        [[fallthrough]];
+      default:
+        for (const Expression& child : factor.children) {
+          if (absl::Status status = CheckCount(child); !status.ok()) {
+            return status;
+          }
+        }
+        return absl::OkStatus();
     }
-    for (const int32_t dimension : dimensions) {
-      if (Contains(tile_dimensions_, dimension)) {
-        return Fault("tiles: dimension '", Name(dimension),
-                     "' drives two tile axes; give every axis a dimension of "
-                     "its own");
-      }
-      tile_dimensions_.push_back(dimension);
-    }
-    TileAxis axis;
-    axis.factor = &factor;
-    axis.dimension = dimensions[0];
-    const int32_t rows = mapping_.rows ? mapping_.rows->dimension : -1;
-    for (const int32_t preferred : {rows, summed}) {
-      if (Contains(dimensions, preferred)) axis.dimension = preferred;
-    }
-    for (const int32_t dimension : dimensions) {
-      if (dimension != axis.dimension) axis.companions.push_back(dimension);
-    }
-    result_.axes.push_back(std::move(axis));
-    return absl::OkStatus();
   }
 
-  absl::Status CheckNumerator(const Expression& factor,
-                              std::vector<int32_t>& seen) const {
-    if (factor.kind == Kind::kProduct) {
+  static bool HasSumOver(const Expression& expression) {
+    return expression.kind == Kind::kSumOver ||
+           std::any_of(expression.children.begin(), expression.children.end(),
+                       HasSumOver);
+  }
+
+  absl::Status CheckNumerator(const Expression& factor) const {
+    if (factor.kind == Kind::kProduct || factor.kind == Kind::kSum) {
       for (const Expression& child : factor.children) {
-        if (absl::Status status = CheckNumerator(child, seen); !status.ok()) {
+        if (absl::Status status = CheckNumerator(child); !status.ok()) {
           return status;
         }
       }
       return absl::OkStatus();
     }
-    if (factor.kind == Kind::kDimension) {
-      const auto dimension = static_cast<int32_t>(factor.value);
-      if (Contains(seen, dimension)) {
-        return Fault("tiles: dimension '", Name(dimension),
-                     "' stands twice in a numerator; use it once");
-      }
-      seen.push_back(dimension);
-      return absl::OkStatus();
-    }
-    if (factor.kind == Kind::kConstant || factor.kind == Kind::kParameter) {
+    if (factor.kind == Kind::kDimension || factor.kind == Kind::kConstant ||
+        factor.kind == Kind::kParameter) {
       return absl::OkStatus();
     }
     return Fault(
         "tiles: a numerator of ceil_div is neither dimension, parameter nor "
         "constant; write nested divisions as one");
+  }
+
+  // Adds a factor to the axes that share a dimension with it, which become one,
+  // or makes one. Its dimensions are all companions until ChooseDrivers.
+  absl::Status AddToAxis(const Expression& factor, const Expression* sum,
+                         const std::vector<int32_t>& dimensions) {
+    TileAxis axis;
+    for (auto other = result_.axes.begin(); other != result_.axes.end();) {
+      const auto shared = std::find_if(
+          dimensions.begin(), dimensions.end(), [&other](int32_t dimension) {
+            return Contains(other->companions, dimension);
+          });
+      if (shared == dimensions.end()) {
+        ++other;
+        continue;
+      }
+      if (IsRepeated(*shared) && (sum == nullptr || other->sum != sum)) {
+        return Fault("tiles: '", Name(*shared),
+                     "' is summed over in two factors; sum over their product "
+                     "once");
+      }
+      axis.factors.insert(axis.factors.end(), other->factors.begin(),
+                          other->factors.end());
+      Append(other->companions, axis.companions);
+      if (other->sum != nullptr) axis.sum = other->sum;
+      other = result_.axes.erase(other);
+    }
+    axis.factors.push_back(&factor);
+    Append(dimensions, axis.companions);
+    Append(dimensions, tile_dimensions_);
+    if (sum != nullptr &&
+        Contains(dimensions, static_cast<int32_t>(sum->value))) {
+      axis.sum = sum;
+    }
+    result_.axes.push_back(std::move(axis));
+    return absl::OkStatus();
+  }
+
+  bool IsRepeated(int32_t dimension) const {
+    return spec_.dimensions[static_cast<size_t>(dimension)].repeated;
+  }
+
+  static void Append(const std::vector<int32_t>& more,
+                     std::vector<int32_t>& dimensions) {
+    for (const int32_t dimension : more) {
+      if (!Contains(dimensions, dimension)) dimensions.push_back(dimension);
+    }
+  }
+
+  absl::Status ChooseDrivers() {
+    for (TileAxis& axis : result_.axes) {
+      axis.dimension = DriverOf(axis.companions);
+      std::erase(axis.companions, axis.dimension);
+      // The order of factors must not matter.
+      std::sort(axis.companions.begin(), axis.companions.end());
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the one to search (mapping_structure.h).
+  int32_t DriverOf(const std::vector<int32_t>& dimensions) const {
+    int32_t driver = dimensions[0];
+    for (const int32_t dimension : dimensions) {
+      if (IsBetterDriver(dimension, driver)) driver = dimension;
+    }
+    return driver;
+  }
+
+  bool IsBetterDriver(int32_t a, int32_t b) const {
+    if (IsRepeated(a) != IsRepeated(b)) return IsRepeated(a);
+    const int32_t rows = mapping_.rows ? mapping_.rows->dimension : -1;
+    if ((a == rows) != (b == rows)) return a == rows;
+    const Spread of_a = SpreadOf(a);
+    const Spread of_b = SpreadOf(b);
+    using Wide = __int128;
+    const Wide differs_a = Wide{of_a.most} * of_b.least;
+    const Wide differs_b = Wide{of_b.most} * of_a.least;
+    return differs_a != differs_b ? differs_a > differs_b : a < b;
+  }
+
+  struct Spread {
+    int64_t least = 1;
+    int64_t most = 1;
+  };
+
+  // Returns the extents that representative problems give a dimension.
+  Spread SpreadOf(int32_t dimension) const {
+    std::optional<Spread> spread;
+    for (const WeightedProblem& weighted : spec_.representative_problems) {
+      const std::vector<int64_t>& extents = weighted.problem.extents;
+      if (extents.size() != spec_.dimensions.size()) continue;
+      const int64_t extent = std::clamp<int64_t>(
+          extents[static_cast<size_t>(dimension)], 1, kExpressionLimit);
+      if (!spread.has_value()) spread = {extent, extent};
+      spread->least = std::min(spread->least, extent);
+      spread->most = std::max(spread->most, extent);
+    }
+    return spread.value_or(Spread());
   }
 
   absl::Status FindRows() {
@@ -214,7 +308,8 @@ class Analyser {
                    " does not exist; declare it");
     }
     for (size_t i = 0; i < result_.axes.size(); ++i) {
-      if (FormsRows(*result_.axes[i].factor, rows)) {
+      for (const Expression* factor : result_.axes[i].factors) {
+        if (!HasRows(*factor, rows)) continue;
         result_.rows_axis = static_cast<int>(i);
         return absl::OkStatus();
       }
@@ -223,6 +318,14 @@ class Analyser {
                  spec_.parameters[static_cast<size_t>(rows.tile)].name,
                  ") is no factor of mapping.tiles; name the axis that forms "
                  "the rows, or leave rows out");
+  }
+
+  // Whether a factor counts rows, or a term of it does.
+  bool HasRows(const Expression& factor, const RowAxis& rows) const {
+    if (factor.kind == Kind::kCeilDiv) return FormsRows(factor, rows);
+    return std::any_of(
+        factor.children.begin(), factor.children.end(),
+        [&](const Expression& child) { return HasRows(child, rows); });
   }
 
   // Whether an axis counts ceil(dimension / tile), or that in whole clusters:
@@ -244,26 +347,78 @@ class Analyser {
 
   absl::Status FindLoop() {
     std::vector<int32_t> dimensions;
-    CollectDivided(Loop(), dimensions);
-    CollectDimensions(Loop(), dimensions);
-    bool found = false;
-    for (const int32_t dimension : dimensions) {
-      if (Contains(tile_dimensions_, dimension)) continue;
-      if (spec_.dimensions[static_cast<size_t>(dimension)].repeated) continue;
-      if (found) {
-        result_.loop_others.push_back(dimension);
-      } else {
-        result_.loop_dimension = dimension;
-        found = true;
+    // Better drivers first: queries without keys are no use to anyone, and what
+    // only multiplies iterations makes them all longer.
+    CollectKeys(Loop(), dimensions);
+    if (!FindLoopDriver(dimensions)) {
+      CollectDivided(Loop(), dimensions);
+      if (!FindLoopDriver(dimensions)) {
+        CollectDimensions(Loop(), dimensions);
+        FindLoopDriver(dimensions);
       }
     }
+    CollectDivided(Loop(), dimensions);
+    CollectDimensions(Loop(), dimensions);
+    const bool found = result_.loop_dimension >= 0;
+    for (const int32_t dimension : dimensions) {
+      if (IsFree(dimension) && dimension != result_.loop_dimension) {
+        result_.loop_others.push_back(dimension);
+      }
+    }
+    std::sort(result_.loop_others.begin(), result_.loop_others.end());
     if (found) FindLoopFloor(Loop());
-    if (found) return absl::OkStatus();
+    if (found || dimensions.empty() || FollowsTiles(dimensions)) {
+      return absl::OkStatus();
+    }
     return Fault(mapping_.iterations_per_tile.has_value()
                      ? "iterations_per_tile"
                      : "total_iterations",
-                 ": no dimension drives the loop; use one that is not a tile "
-                 "axis");
+                 ": no dimension drives the loop; use one that is not "
+                 "repeated, or one of the tiles'");
+  }
+
+  // Whether a dimension has neither tiles nor elements.
+  bool IsFree(int32_t dimension) const {
+    return !Contains(tile_dimensions_, dimension) && !IsRepeated(dimension);
+  }
+
+  // Takes the best driver of the loop among `dimensions`; returns whether there
+  // is one.
+  bool FindLoopDriver(const std::vector<int32_t>& dimensions) {
+    std::vector<int32_t> free;
+    std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(free),
+                 [this](int32_t dimension) { return IsFree(dimension); });
+    if (free.empty()) return false;
+    result_.loop_dimension = DriverOf(free);
+    return true;
+  }
+
+  // Appends the keys of causal_blocks.
+  static void CollectKeys(const Expression& expression,
+                          std::vector<int32_t>& dimensions) {
+    if (expression.kind == Kind::kCausalBlocks) {
+      CollectDimensions(expression.children[1], dimensions);
+      return;
+    }
+    for (const Expression& child : expression.children) {
+      CollectKeys(child, dimensions);
+    }
+  }
+
+  // Whether the loop follows extents that the tiles have, too; then notes
+  // which axis of theirs.
+  bool FollowsTiles(const std::vector<int32_t>& dimensions) {
+    for (const int32_t dimension : dimensions) {
+      for (size_t i = 0; i < result_.axes.size(); ++i) {
+        if (result_.axes[i].dimension != dimension) continue;
+        result_.loop_axis = static_cast<int>(i);
+        return true;
+      }
+    }
+    return std::all_of(dimensions.begin(), dimensions.end(),
+                       [this](int32_t dimension) {
+                         return Contains(tile_dimensions_, dimension);
+                       });
   }
 
   void FindLoopFloor(const Expression& expression) {
@@ -278,14 +433,9 @@ class Analyser {
     for (const Expression& child : expression.children) FindLoopFloor(child);
   }
 
-  // Appends the dimensions that are divided into iterations: better drivers of
-  // the loop than dimensions that only multiply it.
+  // Appends the dimensions that are divided into iterations.
   static void CollectDivided(const Expression& expression,
                              std::vector<int32_t>& dimensions) {
-    if (expression.kind == Kind::kCausalBlocks) {
-      // The keys first: queries without keys are no use to anyone.
-      CollectDimensions(expression.children[1], dimensions);
-    }
     if (expression.kind == Kind::kCeilDiv ||
         expression.kind == Kind::kCausalBlocks) {
       CollectDimensions(expression, dimensions);
@@ -334,7 +484,54 @@ class Analyser {
   MappingStructure result_;
 };
 
+// Whether the expression is a product of constants, parameters and dimensions,
+// each of these once.
+bool IsPlainProduct(const std::vector<Expression>& factors, size_t end,
+                    std::vector<int32_t>& seen) {
+  for (size_t i = 0; i < end; ++i) {
+    const Expression& factor = factors[i];
+    if (factor.kind == Kind::kProduct) {
+      if (!IsPlainProduct(factor.children, factor.children.size(), seen)) {
+        return false;
+      }
+    } else if (factor.kind == Kind::kDimension) {
+      const auto dimension = static_cast<int32_t>(factor.value);
+      if (Contains(seen, dimension)) return false;
+      seen.push_back(dimension);
+    } else if (factor.kind != Kind::kConstant &&
+               factor.kind != Kind::kParameter) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+const Expression* TileAxis::Quotient() const {
+  if (factors.size() != 1) return nullptr;
+  const Expression& factor = *factors[0];
+  if (factor.kind == Kind::kDimension) return &factor;
+  std::vector<int32_t> seen;
+  const bool plain =
+      factor.kind == Kind::kCeilDiv &&
+      IsPlainProduct(factor.children, static_cast<size_t>(factor.split), seen);
+  return plain ? &factor : nullptr;
+}
+
+bool LoopFollowsTiles(const Mapping& mapping) {
+  std::vector<int32_t> tiles;
+  std::vector<int32_t> loop;
+  CollectDimensions(mapping.tiles, tiles);
+  for (const auto* part :
+       {&mapping.iterations_per_tile, &mapping.total_iterations}) {
+    if (part->has_value()) CollectDimensions(**part, loop);
+  }
+  return !loop.empty() &&
+         std::all_of(loop.begin(), loop.end(), [&tiles](int32_t dimension) {
+           return Contains(tiles, dimension);
+         });
+}
 
 absl::StatusOr<MappingStructure> AnalyseMapping(const KernelSpec& spec,
                                                 const Mapping& mapping) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
 
 namespace wavetune {
 namespace {
@@ -57,7 +58,8 @@ int32_t OwnerOf(const KernelSpec& spec, const std::string& specialisation,
                 const MappingStructure& structure, int32_t passive) {
   int32_t owner = -1;
   for (const TileAxis& axis : structure.axes) {
-    if (axis.factor->kind != Expression::Kind::kDimension ||
+    const Expression* const quotient = axis.Quotient();
+    if (quotient == nullptr || quotient->kind != Expression::Kind::kDimension ||
         spec.dimensions[static_cast<size_t>(axis.dimension)].repeated) {
       continue;
     }
@@ -101,6 +103,55 @@ void SetPassiveExtents(const KernelSpec& spec,
     if (extent >= dimension.min && extent <= dimension.max) {
       problem.extents[index] = extent;
     }
+  }
+}
+
+const Problem* NearestRepresentative(const KernelSpec& spec,
+                                     const std::string& specialisation,
+                                     const Configuration& configuration,
+                                     int64_t tiles, double iterations) {
+  const Mapping& mapping = spec.MappingOf(specialisation);
+  const auto ratio = [](double a, double b) {
+    a = std::max(a, 1.0);
+    b = std::max(b, 1.0);
+    return a < b ? b / a : a / b;
+  };
+  const Problem* nearest = nullptr;
+  double least = 0;
+  ForEachRepresentative(
+      spec, specialisation, [&](const WeightedProblem& weighted) {
+        const Coordinates at =
+            MapProblem(mapping, weighted.problem.View(), configuration);
+        const double distance =
+            ratio(static_cast<double>(at.tiles), static_cast<double>(tiles)) *
+            ratio(at.iterations, iterations);
+        if (nearest != nullptr && distance >= least) return;
+        nearest = &weighted.problem;
+        least = distance;
+      });
+  return nearest;
+}
+
+std::vector<std::vector<int64_t>> HalvedTowardsMinimum(
+    const KernelSpec& spec, const std::vector<int32_t>& dimensions,
+    std::vector<int64_t> extents) {
+  std::vector<std::vector<int64_t>> all = {extents};
+  for (;;) {
+    int64_t* furthest = nullptr;
+    int64_t its_min = 1;
+    for (const int32_t dimension : dimensions) {
+      const auto index = static_cast<size_t>(dimension);
+      const int64_t min = std::max<int64_t>(1, spec.dimensions[index].min);
+      int64_t& extent = extents[index];
+      if (extent <= min) continue;
+      if (furthest == nullptr || extent / min > *furthest / its_min) {
+        furthest = &extent;
+        its_min = min;
+      }
+    }
+    if (furthest == nullptr) return all;
+    *furthest = std::max(its_min, *furthest / 2);
+    all.push_back(extents);
   }
 }
 

@@ -1,11 +1,16 @@
-// Extents of dimensions that drive neither grid nor loop, for a problem that
-// inverts a mapping.
+// Extents of dimensions that are not searched, for a problem that inverts a
+// mapping: as representative problems have them.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_PASSIVE_EXTENTS_H_
 #define WAVETUNE_MODEL_KERNEL_PASSIVE_EXTENTS_H_
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "model/kernel/mapping_structure.h"
+#include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -19,6 +24,21 @@ struct KernelSpec;
 // decides how many bytes are read. Cannot fail.
 void SetPassiveExtents(const KernelSpec& spec,
                        const MappingStructure& structure, Problem& problem);
+
+// Returns the representative problem of `specialisation` that is nearest to
+// these coordinates under `configuration` (the product of both ratios is the
+// least; of equals the first), or nullptr where there is none. Cannot fail.
+const Problem* NearestRepresentative(const KernelSpec& spec,
+                                     const std::string& specialisation,
+                                     const Configuration& configuration,
+                                     int64_t tiles, double iterations);
+
+// Returns `extents`, then the same with one of `dimensions` halved at a time,
+// the one furthest above its minimum first, down to all of them at their
+// minimum. Cannot fail.
+std::vector<std::vector<int64_t>> HalvedTowardsMinimum(
+    const KernelSpec& spec, const std::vector<int32_t>& dimensions,
+    std::vector<int64_t> extents);
 
 }  // namespace wavetune
 

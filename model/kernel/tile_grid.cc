@@ -32,6 +32,21 @@ int64_t IntegerRoot(int64_t value) {
   return root;
 }
 
+// Returns the first extent in [low, high] at which `holds`, which then stays
+// true; true at `high`.
+template <typename Condition>
+int64_t FirstExtent(int64_t low, int64_t high, Condition holds) {
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (holds(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
 int64_t UpToLimit(Wide value) {
   return static_cast<int64_t>(std::min<Wide>(value, kExpressionLimit));
 }
@@ -57,20 +72,31 @@ std::vector<int64_t> GridStartingWith(int64_t first,
 }  // namespace
 
 int64_t GridAxis::Tiles(int64_t extent) const {
-  return UpToLimit((static_cast<Wide>(coefficient) * extent + divisor - 1) /
-                   divisor);
+  if (tiles_of) return tiles_of(extent);
+  const Wide quotient =
+      (static_cast<Wide>(coefficient) * extent + divisor - 1) / divisor;
+  return UpToLimit(UpToLimit(quotient) * static_cast<Wide>(factor) + offset);
 }
 
 int64_t GridAxis::SmallestExtent(int64_t tiles) const {
-  const Wide extent = static_cast<Wide>(std::max<int64_t>(tiles, 1) - 1) *
-                          divisor / coefficient +
-                      1;
+  if (tiles_of) {
+    const auto enough = [&](int64_t extent) { return Tiles(extent) >= tiles; };
+    return enough(max) ? FirstExtent(min, max, enough) : 0;
+  }
+  const int64_t steps = DivideUp(std::max<int64_t>(tiles - offset, 1), factor);
+  const Wide extent = static_cast<Wide>(steps - 1) * divisor / coefficient + 1;
   if (extent > max) return 0;
   return std::max(min, static_cast<int64_t>(extent));
 }
 
 int64_t GridAxis::LargestExtent(int64_t tiles) const {
-  const Wide extent = static_cast<Wide>(tiles) * divisor / coefficient;
+  if (tiles_of) {
+    const auto beyond = [&](int64_t extent) { return Tiles(extent) > tiles; };
+    if (beyond(min)) return 0;
+    return beyond(max) ? FirstExtent(min, max, beyond) - 1 : max;
+  }
+  const int64_t steps = std::max<int64_t>(tiles - offset, 0) / factor;
+  const Wide extent = static_cast<Wide>(steps) * divisor / coefficient;
   if (extent < min) return 0;
   return static_cast<int64_t>(std::min<Wide>(extent, max));
 }
@@ -82,15 +108,18 @@ int64_t GridAxis::Reach(int64_t tiles) const {
   }
   Wide sum = 0;
   for (const int64_t own : Elements(tiles)) sum += own;
-  return UpToLimit(sum);
+  return sum == 0 ? 0 : UpToLimit(sum + base);
 }
 
 std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
-  const int64_t least = Tiles(min);
-  const int64_t most = Tiles(max);
-  const int64_t count =
-      std::max(std::clamp<int64_t>(tiles / least, 1, kPreferredElements),
-               DivideUp(tiles, most));
+  tiles = std::max<int64_t>(1, tiles - base);
+  const int64_t least = std::max<int64_t>(1, Tiles(min));
+  const int64_t most = std::max<int64_t>(1, Tiles(max));
+  int64_t count = std::clamp<int64_t>(tiles / least, 1, kPreferredElements);
+  if (element_tiles > 0) {
+    count = std::min(DivideUp(tiles, element_tiles), kMaxElements);
+  }
+  count = std::max(count, DivideUp(tiles, most));
   if (count > kMaxElements) return {};
   std::vector<int64_t> elements;
   for (int64_t i = 0; i < count; ++i) {

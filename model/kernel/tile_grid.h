@@ -4,15 +4,17 @@
 #define WAVETUNE_MODEL_KERNEL_TILE_GRID_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
 
 namespace wavetune {
 
-// An axis of the grid under one configuration: ceil(coefficient * extent /
-// divisor) tiles for an extent in [min, max], or the sum of that over as many
-// elements as wanted. Coefficient and divisor >= 1.
+// An axis of the grid under one configuration: factor * ceil(coefficient *
+// extent / divisor) + offset tiles for an extent in [min, max], or
+// tiles_of(extent) where that is given; or the sum of that over as many
+// elements as wanted, and `base`. Coefficient, divisor and factor >= 1.
 struct GridAxis {
   int32_t dimension = 0;
   int64_t coefficient = 1;
@@ -20,7 +22,19 @@ struct GridAxis {
   int64_t min = 1;
   int64_t max = 1;
   bool repeated = false;
+  int64_t factor = 1;
+  int64_t offset = 0;
+  int64_t base = 0;  // Of a repeated axis.
+  // Never falls as the extent grows.
+  std::function<int64_t(int64_t extent)> tiles_of;
+  // Tiles that each element of a repeated axis should have about; 0: as many as
+  // eight elements leave.
+  int64_t element_tiles = 0;
 
+  // Whether the tiles are the quotient alone.
+  bool IsQuotient() const {
+    return !tiles_of && factor == 1 && offset == 0 && base == 0;
+  }
   // Returns the tiles of one extent.
   int64_t Tiles(int64_t extent) const;
   // Returns the smallest extent in range with at least `tiles` tiles, or 0.
@@ -31,8 +45,8 @@ struct GridAxis {
   // 0 if there is none.
   int64_t Reach(int64_t tiles) const;
   // Returns the tiles of each element of a repeated axis: few elements (8 or
-  // fewer unless their range demands more), alike but for one tile. Empty if
-  // there is no such list.
+  // fewer unless their range or element_tiles demands more), alike but for one
+  // tile. Empty if there is no such list.
   std::vector<int64_t> Elements(int64_t tiles) const;
 };
 

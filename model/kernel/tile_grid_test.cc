@@ -37,6 +37,40 @@ TEST(GridAxisTest, SkipsCountsThatNoExtentGives) {
   EXPECT_EQ(axis.Reach(7), 8);
 }
 
+TEST(GridAxisTest, CountsWhatIsAddedToAndMultipliedWithTheQuotient) {
+  GridAxis axis = Axis(16, 100);
+  axis.factor = 3;
+  axis.offset = 5;
+  EXPECT_FALSE(axis.IsQuotient());
+  EXPECT_EQ(axis.Tiles(17), 11);
+  EXPECT_EQ(axis.SmallestExtent(11), 17);
+  EXPECT_EQ(axis.SmallestExtent(9), 17);
+  EXPECT_EQ(axis.SmallestExtent(1), 1);
+  EXPECT_EQ(axis.LargestExtent(13), 32);
+  EXPECT_EQ(axis.LargestExtent(7), 0);
+  EXPECT_EQ(axis.Reach(1), 8);
+  EXPECT_EQ(axis.Reach(9), 11);
+}
+
+TEST(GridAxisTest, SearchesTilesThatAreNoQuotient) {
+  GridAxis axis = Axis(1, 100);
+  axis.tiles_of = [](int64_t extent) { return extent * extent; };
+  EXPECT_EQ(axis.SmallestExtent(10), 4);
+  EXPECT_EQ(axis.LargestExtent(10), 3);
+  EXPECT_EQ(axis.Reach(10), 16);
+  EXPECT_EQ(axis.Reach(10001), 0);
+  EXPECT_EQ(axis.LargestExtent(1 << 20), 100);
+}
+
+TEST(GridAxisTest, ElementsHaveAboutTheTilesThatTheyShould) {
+  GridAxis axis = Axis(16);
+  axis.repeated = true;
+  axis.base = 2;
+  axis.element_tiles = 10;
+  EXPECT_THAT(axis.Elements(32), ElementsAre(10, 10, 10));
+  EXPECT_EQ(axis.Reach(32), 32);
+}
+
 TEST(GridAxisTest, StartsAtTheSmallestExtent) {
   const GridAxis axis{.divisor = 4, .min = 10, .max = 100};
   EXPECT_EQ(axis.Reach(1), 3);

@@ -70,6 +70,9 @@ class MappingChecker {
       case Kind::kProduct:
         if (e.children.empty()) Fail("product without factors");
         break;
+      case Kind::kSum:
+        if (e.children.empty()) Fail("sum without terms");
+        break;
       case Kind::kSumOver:
         VisitSumOver(e, in_sum);
         in_sum = true;

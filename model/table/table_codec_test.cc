@@ -69,6 +69,22 @@ std::string WithSubTables(const std::string& section) {
   return payload + section;
 }
 
+TEST(TableCodecTest, KeepsSumsInMappings) {
+  Lcg random(7);
+  for (int i = 0; i < 20; ++i) {
+    const Table table =
+        RandomTable(random,
+                    i % 2 == 0 ? testing::TableKind::kSums
+                               : testing::TableKind::kGroupedSums,
+                    /*portfolio=*/6);
+    const std::string payload = EncodeTable(table).value();
+    const auto decoded = DecodeTable(payload);
+    ASSERT_TRUE(decoded.ok()) << i << ": " << decoded.status();
+    ASSERT_EQ(*decoded, table) << i;
+    ASSERT_EQ(EncodeTable(*decoded).value(), payload) << i;
+  }
+}
+
 TEST(TableCodecTest, RoundTripsRandomTables) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Lcg random(seed);

@@ -225,6 +225,186 @@ KernelSpec CausalAttentionSpec() {
   return spec;
 }
 
+KernelSpec RowNormSpec() {
+  KernelSpec spec;
+  spec.name = "row_norm";
+  spec.description = "RMSNorm of rows whose width is compiled in.";
+  spec.dimensions = {{.name = "rows"}, {.name = "hidden", .max = 16384}};
+  spec.parameters = {
+      {.name = "ROWS", .role = ParameterRole::kMacro, .values = {1, 4, 16}},
+      {.name = "THREADS", .role = ParameterRole::kMicro, .values = {64, 256}},
+      {.name = "VECTOR", .role = ParameterRole::kMicro, .values = {1, 4}}};
+  spec.mapping.tiles = Expression::CeilDiv({Dim(0)}, {Par(0)});
+  spec.mapping.iterations_per_tile = Expression::Constant(1);
+  spec.arguments = {
+      Buffer("x", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(1)})),
+      Buffer("y", ArgumentRole::kOutput, Expression::Product({Dim(0), Dim(1)})),
+      Scalar("rows", Dim(0))};
+  spec.correctness = ComparedWith(Dim(0));
+  spec.implementations = {{.backend = "opencl",
+                           .sources = {"row_norm.cl"},
+                           .entry = "row_norm",
+                           .compile_options = {},
+                           .block_size = {Par(1)}},
+                          {.backend = "replay"}};
+  spec.default_configuration = {4, 64, 1};
+  for (const int64_t rows : {1, 64, 1000, 8000, 60000}) {
+    spec.representative_problems.push_back(Weighted({rows, 4096}, 1));
+  }
+  return spec;
+}
+
+KernelSpec SyrkSpec() {
+  KernelSpec spec = GemmLike("syrk", /*grouped=*/false);
+  spec.dimensions = {{.name = "n"}, {.name = "k"}};
+  spec.problem_predicates[0].sides[0] = Dim(1);
+  spec.mapping.tiles =
+      Expression::Product({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                           Expression::CeilDiv({Dim(0)}, {Par(1)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(1)}, {Par(2)});
+  spec.mapping.rows = RowAxis{.dimension = 0, .tile = 0};
+  spec.arguments = {
+      Buffer("a", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(1)})),
+      Buffer("c", ArgumentRole::kOutput, Expression::Product({Dim(0), Dim(0)})),
+      Scalar("n", Dim(0)), Scalar("k", Dim(1))};
+  spec.correctness = ComparedWith(Expression::Product({Dim(0), Dim(0)}));
+  for (const int64_t n : {64, 500, 3000}) {
+    spec.representative_problems.push_back(Weighted({n, 512}, 1));
+    spec.representative_problems.push_back(Weighted({n, 4096}, 1));
+  }
+  return spec;
+}
+
+KernelSpec SquareSpec() {
+  KernelSpec spec = SyrkSpec();
+  spec.name = "square";
+  spec.dimensions = {{.name = "n"}};
+  spec.problem_predicates[0].sides[0] = Dim(0);
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(0)}, {Par(2)});
+  const auto matrix = Expression::Product({Dim(0), Dim(0)});
+  spec.arguments = {Buffer("a", ArgumentRole::kInput, matrix),
+                    Buffer("c", ArgumentRole::kOutput, matrix),
+                    Scalar("n", Dim(0))};
+  spec.representative_problems.clear();
+  for (const int64_t n : {64, 500, 1000, 3000}) {
+    spec.representative_problems.push_back(Weighted({n}, 1));
+  }
+  return spec;
+}
+
+KernelSpec SelfAttentionSpec() {
+  KernelSpec spec = CausalAttentionSpec();
+  spec.name = "self_attention";
+  spec.dimensions = {{.name = "batch", .max = 1 << 20},
+                     {.name = "heads", .max = 1 << 20},
+                     {.name = "seq", .max = 1 << 20}};
+  const auto head_dim = Expression::Constant(64);
+  const auto tokens = Expression::Product({Dim(0), Dim(1), Dim(2), head_dim});
+  spec.mapping.tiles = Expression::Product(
+      {Dim(0), Dim(1), Expression::CeilDiv({Dim(2)}, {Par(0)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(2)}, {Par(1)});
+  spec.mapping.rows = RowAxis{.dimension = 2, .tile = 0};
+  Mapping causal = spec.mapping;
+  causal.iterations_per_tile.reset();
+  causal.total_iterations = Expression::Product(
+      {Dim(0), Dim(1), Expression::CausalBlocks(2, 2, 0, 1)});
+  causal.longest_loop = Expression::CeilDiv({Dim(2)}, {Par(1)});
+  spec.specialisations[1].mapping = causal;
+  spec.arguments = {Buffer("q", ArgumentRole::kInput, tokens),
+                    Buffer("k", ArgumentRole::kInput, tokens, true),
+                    Buffer("v", ArgumentRole::kInput, tokens, true),
+                    Buffer("out", ArgumentRole::kOutput, tokens),
+                    Scalar("heads", Dim(1)),
+                    Scalar("seq", Dim(2))};
+  spec.correctness =
+      ComparedWith(Expression::Product({Dim(0), Dim(1), Dim(2)}));
+  spec.representative_problems = {
+      Weighted({8, 32, 100}, 1), Weighted({2, 32, 512}, 1),
+      Weighted({1, 32, 2048}, 2), Weighted({1, 32, 8192}, 1)};
+  return spec;
+}
+
+KernelSpec PaddedMoeSpec() {
+  KernelSpec spec = GemmLike("padded_moe", /*grouped=*/false);
+  spec.dimensions = {{.name = "tokens", .max = 1 << 20},
+                     {.name = "topk", .max = 64},
+                     {.name = "experts", .max = 1024},
+                     {.name = "n"},
+                     {.name = "k"}};
+  spec.problem_predicates[0].sides[0] = Dim(4);
+  spec.mapping.tiles = Expression::Product(
+      {Expression::Sum(
+           {Expression::CeilDiv({Dim(0), Dim(1)}, {Par(0)}), Dim(2)}),
+       Expression::CeilDiv({Dim(3)}, {Par(1)})});
+  spec.mapping.iterations_per_tile = Expression::CeilDiv({Dim(4)}, {Par(2)});
+  spec.arguments = {
+      Buffer("a", ArgumentRole::kInput, Expression::Product({Dim(0), Dim(4)})),
+      Buffer("b", ArgumentRole::kInput,
+             Expression::Product({Dim(2), Dim(3), Dim(4)}), true),
+      Buffer("c", ArgumentRole::kOutput,
+             Expression::Product({Dim(0), Dim(1), Dim(3)})),
+      Scalar("tokens", Dim(0)), Scalar("k", Dim(4))};
+  spec.correctness =
+      ComparedWith(Expression::Product({Dim(0), Dim(1), Dim(3)}));
+  for (const int64_t tokens : {1, 16, 256, 4096}) {
+    spec.representative_problems.push_back(
+        Weighted({tokens, 8, 32, 768, 1024}, 1));
+    spec.representative_problems.push_back(
+        Weighted({tokens, 8, 32, 1024, 512}, 1));
+  }
+  return spec;
+}
+
+KernelSpec PaddedGroupedGemmSpec() {
+  KernelSpec spec = GroupedGemmSpec();
+  spec.mapping.tiles = Expression::Product(
+      {Expression::Sum(
+           {Expression::SumOver(
+                0, Expression::Sum({Expression::CeilDiv({Dim(0)}, {Par(0)}),
+                                    Expression::Constant(1)})),
+            Expression::Constant(4)}),
+       Expression::CeilDiv({Dim(1)}, {Par(1)})});
+  return spec;
+}
+
+KernelSpec ConvolutionSpec() {
+  KernelSpec spec = GemmLike("convolution", /*grouped=*/false);
+  spec.dimensions = {{.name = "batch"},
+                     {.name = "channels"},
+                     {.name = "filters"},
+                     {.name = "out_h", .max = 4096},
+                     {.name = "out_w", .max = 4096},
+                     {.name = "kernel_h", .max = 11},
+                     {.name = "kernel_w", .max = 11}};
+  spec.problem_predicates[0].sides[0] = Dim(1);
+  spec.mapping.tiles = Expression::Product(
+      {Expression::CeilDiv({Dim(0), Dim(3), Dim(4)}, {Par(0)}),
+       Expression::CeilDiv({Dim(2)}, {Par(1)})});
+  spec.mapping.iterations_per_tile =
+      Expression::CeilDiv({Dim(1), Dim(5), Dim(6)}, {Par(2)});
+  const auto outside = [](int extent, int kernel) {
+    return Expression::Sum({Dim(extent), Dim(kernel)});
+  };
+  const auto out = Expression::Product({Dim(0), Dim(2), Dim(3), Dim(4)});
+  spec.arguments = {
+      Buffer(
+          "x", ArgumentRole::kInput,
+          Expression::Product({Dim(0), Dim(1), outside(3, 5), outside(4, 6)})),
+      Buffer("w", ArgumentRole::kInput,
+             Expression::Product({Dim(2), Dim(1), Dim(5), Dim(6)}), true),
+      Buffer("y", ArgumentRole::kOutput, out), Scalar("channels", Dim(1))};
+  spec.correctness = ComparedWith(out);
+  for (const int64_t batch : {1, 4, 16}) {
+    for (const int64_t channels : {16, 64}) {
+      spec.representative_problems.push_back(
+          Weighted({batch, channels, 64, 14, 14, 3, 3}, 1));
+      spec.representative_problems.push_back(
+          Weighted({batch, channels, 32, 28, 28, 3, 3}, 1));
+    }
+  }
+  return spec;
+}
+
 KernelSpec TritonGemmSpec() {
   KernelSpec spec = GemmSpec();
   spec.name = "triton_gemm";

@@ -36,6 +36,35 @@ KernelSpec GroupedGemmSpec();
 // apart by the define CAUSAL. 8 configurations.
 KernelSpec CausalAttentionSpec();
 
+// RMSNorm, hidden compiled in: dimensions rows, hidden; parameters ROWS
+// (macro), THREADS, VECTOR (micro). No loop: L = 1. 12 configurations.
+KernelSpec RowNormSpec();
+
+// C[n, n] = A[n, k] * A[n, k]^T as GemmSpec's tiles: one extent on two axes.
+KernelSpec SyrkSpec();
+
+// SyrkSpec with k = n: everything follows from one extent.
+KernelSpec SquareSpec();
+
+// CausalAttentionSpec with one dimension `seq` for queries and keys: on an axis
+// and in the loop.
+KernelSpec SelfAttentionSpec();
+
+// Fused mixture of experts as a host knows it: dimensions tokens, topk,
+// experts, n, k; each expert's tokens are padded to whole tiles of GemmSpec's:
+// G = (ceil(tokens * topk / BLOCK_M) + experts) * ceil(n / BLOCK_N).
+KernelSpec PaddedMoeSpec();
+
+// GroupedGemmSpec in which each expert has one more row of tiles, and the
+// launch four more tiles.
+KernelSpec PaddedGroupedGemmSpec();
+
+// Convolution as an implicit GEMM: dimensions batch, channels, filters, out_h,
+// out_w, kernel_h, kernel_w; GemmSpec's parameters.
+// G = ceil(batch * out_h * out_w / BLOCK_M) * ceil(filters / BLOCK_N),
+// L = ceil(channels * kernel_h * kernel_w / BLOCK_K).
+KernelSpec ConvolutionSpec();
+
 // GemmSpec and CausalAttentionSpec with the parameters and values of the
 // recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
 // NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.

@@ -72,7 +72,7 @@ std::optional<LoopAxis> FindAxis(const KernelSpec& spec,
 int32_t LoopDimension(const KernelSpec& spec, const Problem& problem) {
   const absl::StatusOr<MappingStructure> structure =
       AnalyseMapping(spec, spec.MappingOf(problem.specialisation));
-  if (!structure.ok()) return -1;
+  if (!structure.ok() || structure->loop_dimension < 0) return -1;
   const int32_t loop = structure->loop_dimension;
   return spec.dimensions[static_cast<size_t>(loop)].repeated ? -1 : loop;
 }

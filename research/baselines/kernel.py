@@ -190,6 +190,11 @@ class _Evaluator:
             return -(-self._product(argument["numerator"]) // divisor)
         if kind == "product":
             return self._product(argument["factors"])
+        if kind == "sum":
+            total: Whole = 0
+            for term in argument["terms"]:
+                total = total + self.value(term)
+            return total
         if kind == "sum_over":
             return self._sum_over(argument)
         if kind == "causal_blocks":

@@ -78,10 +78,19 @@ void UseManyTileHeights(Table& table) {
   }
 }
 
+// A kind that RandomTable alone does not choose.
+TableKind LaterKind(Lcg& random) {
+  constexpr TableKind kKinds[] = {TableKind::kRowNorm,
+                                  TableKind::kSelfAttention, TableKind::kSums,
+                                  TableKind::kGroupedSums};
+  return kKinds[random.Below(4)];
+}
+
 Table AnyTable(Lcg& random) {
   Table table = random.OneIn(8)
                     ? RandomTable(random, TableKind::kGemm, /*portfolio=*/100)
                 : random.OneIn(16) ? testing::RandomLargeTable(random)
+                : random.OneIn(3)  ? RandomTable(random, LaterKind(random), 12)
                                    : RandomTable(random);
   const bool intervals = random.OneIn(2);
   for (SubTable& sub : table.sub_tables) {

@@ -47,6 +47,20 @@ std::vector<Dimension> DimensionsOf(TableKind kind) {
     case TableKind::kPackedAttention:
       return {{.name = "seq", .repeated = true},
               {.name = "heads", .max = 1024}};
+    case TableKind::kSums:
+      return {{.name = "tokens"},
+              {.name = "topk", .max = 64},
+              {.name = "experts", .max = 1024},
+              {.name = "n"},
+              {.name = "k"}};
+    case TableKind::kGroupedSums:
+      return DimensionsOf(TableKind::kGroupedGemm);
+    case TableKind::kSelfAttention:
+      return {{.name = "batch", .max = 4096},
+              {.name = "heads", .max = 1024},
+              {.name = "seq"}};
+    case TableKind::kRowNorm:
+      return {{.name = "rows"}, {.name = "hidden", .max = 16384}};
   }
   return {};
 }
@@ -60,6 +74,43 @@ Mapping GemmMapping(Lcg& random, Expression tiles) {
   }
   mapping.tiles = std::move(tiles);
   mapping.iterations_per_tile = CeilOf(2, kBlockC);
+  mapping.rows = RowAxis{.dimension = 0, .tile = kBlockA};
+  return mapping;
+}
+
+// Padding in tiles or in rows, and a fixed part of the loop.
+Mapping SumsMapping(Lcg& random) {
+  using E = Expression;
+  const auto routed = [](std::vector<E> more) {
+    more.insert(more.begin(),
+                E::Product({E::OfDimension(0), E::OfDimension(1)}));
+    return E::Sum(std::move(more));
+  };
+  const E block = E::OfParameter(kBlockA);
+  E rows = random.OneIn(2)
+               ? E::Sum({E::CeilDiv({routed({})}, {block}), E::OfDimension(2)})
+               : E::CeilDiv({routed({E::Product({E::OfDimension(2), block})})},
+                            {block});
+  Mapping mapping;
+  mapping.tiles = E::Product({std::move(rows), CeilOf(3, kBlockB)});
+  if (random.OneIn(2)) {
+    mapping.tiles = E::Sum({std::move(mapping.tiles), E::Constant(7)});
+  }
+  mapping.iterations_per_tile =
+      random.OneIn(2) ? CeilOf(4, kBlockC)
+                      : E::Sum({CeilOf(4, kBlockC), E::Constant(2)});
+  return mapping;
+}
+
+Mapping GroupedSumsMapping(Lcg& random) {
+  using E = Expression;
+  E rows = E::SumOver(0, E::Sum({CeilOf(0, kBlockA), E::Constant(1)}));
+  if (random.OneIn(2)) rows = E::Sum({std::move(rows), E::OfDimension(1)});
+  Mapping mapping;
+  mapping.tiles = E::Product({std::move(rows), CeilOf(1, kBlockB)});
+  mapping.total_iterations = E::Sum(
+      {E::SumOver(0, E::Product({CeilOf(0, kBlockA), CeilOf(2, kBlockC)})),
+       E::SumOver(0, E::Constant(1))});
   mapping.rows = RowAxis{.dimension = 0, .tile = kBlockA};
   return mapping;
 }
@@ -110,6 +161,32 @@ Mapping MappingOf(Lcg& random, TableKind kind) {
                                    {Expression::OfParameter(kBlockA), cluster}),
                cluster, CeilOf(1, kBlockB)}));
     }
+    case TableKind::kSums:
+      return SumsMapping(random);
+    case TableKind::kGroupedSums:
+      return GroupedSumsMapping(random);
+    case TableKind::kSelfAttention:
+      mapping.tiles =
+          Expression::Product({Expression::OfDimension(0),
+                               Expression::OfDimension(1), CeilOf(2, kBlockA)});
+      mapping.total_iterations = Expression::Product(
+          {Expression::OfDimension(0), Expression::OfDimension(1),
+           Expression::CausalBlocks(2, 2, kBlockA, kBlockB)});
+      if (random.OneIn(2)) mapping.rows = RowAxis{2, kBlockA};
+      return mapping;
+    case TableKind::kRowNorm:
+      // A width that is compiled in, split.
+      mapping.tiles = Expression::Product(
+          {CeilOf(0, kBlockA),
+           Expression::CeilDiv({Expression::Constant(4096)},
+                               {Expression::OfParameter(kBlockB)})});
+      mapping.iterations_per_tile =
+          random.OneIn(2)
+              ? Expression::Constant(1)
+              : Expression::CeilDiv({Expression::Constant(4096)},
+                                    {Expression::OfParameter(kBlockC)});
+      if (random.OneIn(2)) mapping.rows = RowAxis{0, kBlockA};
+      return mapping;
   }
   return mapping;
 }

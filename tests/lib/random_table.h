@@ -21,9 +21,14 @@ enum class TableKind {
   kCausalAttention,  // batch, heads, seq_q, seq_kv
   kPackedAttention,  // seq repeated, heads: causal over sequences of any length
   kClusterGemm,      // m, n, k in whole clusters of rows
+  kRowNorm,          // rows, hidden: no loop
+  kSelfAttention,    // batch, heads, seq: of queries and keys
+  kSums,             // tokens, topk, experts, n, k: sums of terms
+  kGroupedSums,      // m repeated, n, k: sums of terms and of elements
 };
 
-// Returns a table that CheckTable accepts, with one to three sub-tables.
+// Returns a table that CheckTable accepts, with one to three sub-tables, of a
+// kind up to kClusterGemm.
 Table RandomTable(Lcg& random);
 
 // The same of one kind with one sub-table of up to `portfolio` candidates.
