@@ -31,7 +31,7 @@ inline constexpr size_t kMostWarnings = 4;
 std::vector<FitNote> NotesOnSamples(const ProfileState& state);
 
 // Notes on one specialisation's table: portfolio and groups, candidates left
-// out, models of the serving table that stay, segments without samples of their
+// out, segments without samples of their
 // own, bounds, a poor fit, no candidate that is legal for every problem.
 // `members` index the candidates.
 std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
