@@ -38,38 +38,37 @@ class Writer {
   }
 
   std::string Of(const Expression& expression, Binding outer) const {
-    using Kind = Expression::Kind;
     const std::vector<Expression>& children = expression.children;
     switch (expression.kind) {
-      case Kind::kConstant:
+      case Expression::Kind::kConstant:
         return absl::StrCat(expression.value);
-      case Kind::kDimension:
+      case Expression::Kind::kDimension:
         return Name(spec_.dimensions, expression.value);
-      case Kind::kParameter:
+      case Expression::Kind::kParameter:
         return Name(spec_.parameters, expression.value);
-      case Kind::kProduct:
+      case Expression::Kind::kProduct:
         return Joined(children, " * ", Binding::kProduct, outer);
-      case Kind::kSum:
+      case Expression::Kind::kSum:
         return SumText(children, outer);
-      case Kind::kNegative:
+      case Expression::Kind::kNegative:
         return absl::StrCat("-", Of(children[0], Binding::kFactor));
-      case Kind::kExactDiv:
+      case Expression::Kind::kExactDiv:
         return Quotient(children, " / ", outer);
-      case Kind::kRemainder:
+      case Expression::Kind::kRemainder:
         return Quotient(children, " % ", outer);
-      case Kind::kFloorDiv:
+      case Expression::Kind::kFloorDiv:
         return Call("floor_div", children);
-      case Kind::kMin:
+      case Expression::Kind::kMin:
         return Call("min", children);
-      case Kind::kMax:
+      case Expression::Kind::kMax:
         return Call("max", children);
-      case Kind::kCausalBlocks:
+      case Expression::Kind::kCausalBlocks:
         return Call("causal_blocks", children);
-      case Kind::kSumOver:
+      case Expression::Kind::kSumOver:
         return absl::StrCat("sum_over(",
                             Name(spec_.dimensions, expression.value), ", ",
                             Of(children[0], Binding::kSum), ")");
-      case Kind::kCeilDiv:
+      case Expression::Kind::kCeilDiv:
         return CeilDivText(expression);
     }
     return "?";

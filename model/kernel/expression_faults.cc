@@ -168,16 +168,16 @@ class Checker {
 
   void CheckCausalBlocks(const Expression& expression, bool summed,
                          bool denominator) {
-    using Kind = Expression::Kind;
     if (denominator) {
       Add("causal_blocks is in a denominator; only parameters and constants "
           "can be");
     }
     bool complete = expression.children.size() == 4;
     for (size_t i = 0; complete && i < 4; ++i) {
-      const Kind kind = expression.children[i].kind;
-      complete = i < 2 ? kind == Kind::kDimension
-                       : kind == Kind::kParameter || kind == Kind::kConstant;
+      const Expression::Kind kind = expression.children[i].kind;
+      complete = i < 2 ? kind == Expression::Kind::kDimension
+                       : kind == Expression::Kind::kParameter ||
+                             kind == Expression::Kind::kConstant;
     }
     if (!complete) {
       Add("causal_blocks needs dimensions seq_q and seq_kv and parameters or "
