@@ -93,9 +93,9 @@ TEST_F(KernelsNewTest, RefusesWhatExists) {
   EXPECT_TRUE(fs::is_empty(Path("softmax")));
   fs::create_symlink("nowhere", Path("dangling"));
   EXPECT_EQ(New("dangling", "row"), kExitFailed);
-  EXPECT_EQ(
-      Run({"kernels", "new", "a", "--like", "row", "--dir", Path("missing")}),
-      kExitFailed);
+  EXPECT_EQ(Run({"kernels", "new", "norm", "--like", "row", "--dir",
+                 Path("missing")}),
+            kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("there is no folder"));
 }
 

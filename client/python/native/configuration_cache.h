@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
+#include "client/python/native/decision_object.h"
 #include "nanobind/nanobind.h"
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
@@ -29,13 +30,17 @@ class ConfigurationCache {
   // the next call), made the first time. nullptr with a Python exception set
   // where memory is short.
   PyObject* Get(const Decision& decision) {
-    Entry* const entry = decision.candidate < entries_.size()
-                             ? &entries_[decision.candidate]
-                             : &default_;
+    // A candidate that was not seen yet has no entry; the default's is not its.
+    if (ABSL_PREDICT_FALSE(decision.candidate >= entries_.size() &&
+                           decision.candidate != kNoCandidate))
+      return Make(decision);
+    Entry& entry = decision.candidate == kNoCandidate
+                       ? default_
+                       : entries_[decision.candidate];
     // The table may have changed: the same index is then another candidate.
-    if (ABSL_PREDICT_TRUE(entry->digest_prefix == decision.digest_prefix &&
-                          entry->mapping.is_valid()))
-      return entry->mapping.ptr();
+    if (ABSL_PREDICT_TRUE(entry.digest_prefix == decision.digest_prefix &&
+                          entry.mapping.is_valid()))
+      return entry.mapping.ptr();
     return Make(decision);
   }
 

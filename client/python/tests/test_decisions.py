@@ -57,6 +57,14 @@ def test_a_problem_beyond_the_kernel_is_answered_with_the_default_and_the_reason
     assert "reason=EXTENT_OUT_OF_RANGE" in repr(decision)
 
 
+def test_a_candidate_after_the_default_has_its_own_configuration(golden):
+    tuner = golden("overlapping_gemm")
+    assert tuner.resolve(m=6960, n=1, k=1).reason is Reason.PRECONDITION_BROKEN
+    decision = tuner.resolve(m=2874, n=472, k=448)
+    assert list(decision.configuration.values()) == [16, 256, 48, 4, 2]
+    assert decision.configuration != tuner.default_configuration
+
+
 def test_a_configuration_is_a_read_only_mapping_that_decisions_share(gemm):
     configuration = gemm.resolve(m=11, n=24, k=8).configuration
     assert isinstance(configuration, Mapping)

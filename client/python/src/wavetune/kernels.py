@@ -401,7 +401,7 @@ def _integers(what: str, values: object) -> list[int]:
     return own or []
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: Union[str, int]) -> str:
     """Returns a string of protobuf's text format, on one line."""
     plain = " ".join(str(text).split("\n"))
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
