@@ -170,7 +170,7 @@ Expression KernelBinder::BindFactor(const std::string& name,
   if (auto p = parameters_.find(name); p != parameters_.end()) {
     return Expression::OfParameter(p->second);
   }
-  const auto one = Expression::Constant(1);
+  auto one = Expression::Constant(1);
   if (scope == Scope::kDevice) {
     if (const Expression* fact = names_.FindDeviceFact(name)) return *fact;
     Fault(path, absl::StrCat("\"", name,

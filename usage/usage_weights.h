@@ -33,7 +33,7 @@ inline constexpr double kWideBound = 0.25;
 // Returns whether a profile may measure a problem that somebody asked for: one
 // of the kernel (CheckProblem) and within ProblemLimits, so that a client
 // cannot make a device run out of memory or time.
-bool IsMeasurable(const KernelSpec& spec, const Problem& problem);
+bool IsMeasurable(const KernelSpec& kernel, const Problem& problem);
 
 // Returns the representative problems: per specialisation half of the weight
 // goes to those of the spec, half to the `used` ones, each in proportion to

@@ -37,7 +37,7 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 // Dimensions that drive neither grid nor loop are as InvertMapping has them.
 // What exceeds the spec's limits or kMaxEdgeElements is left out, so that
 // there may be none. Cannot fail. Cost: some microseconds.
-std::vector<Problem> EdgeProblems(const KernelSpec& spec,
+std::vector<Problem> EdgeProblems(const KernelSpec& kernel,
                                   const std::string& specialisation,
                                   const Configuration& configuration);
 

@@ -56,7 +56,7 @@ struct MappingTarget {
 // limit); INVALID_ARGUMENT for a mapping that cannot be inverted or a
 // configuration of the wrong size.
 // Cost: some microseconds; grows with sqrt(G). Deterministic.
-absl::StatusOr<Problem> InvertMapping(const KernelSpec& spec,
+absl::StatusOr<Problem> InvertMapping(const KernelSpec& kernel,
                                       const std::string& specialisation,
                                       const Configuration& configuration,
                                       const MappingTarget& target);
