@@ -33,6 +33,7 @@ int64_t Count(const std::string& name) {
 
 TEST(PublicSpacesTest, HaveTheNumberOfConfigurationsThatTheirAuthorsHave) {
   EXPECT_EQ(Count("vllm_fused_moe_cuda"), 1920);
+  EXPECT_EQ(Count("vllm_fused_moe_host"), 1920);
   EXPECT_EQ(Count("vllm_fused_moe_rocm"), 25760);  // Brute force.
   EXPECT_EQ(Count("kernel_tuner_convolution"), 4362);
   EXPECT_EQ(Count("clblast_gemm"), 17472);
