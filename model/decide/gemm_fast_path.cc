@@ -119,7 +119,8 @@ class LoopsByIndex {
   int shift() const { return shift_; }
   double At(size_t lane, int index) const {
     const int64_t extent = static_cast<int64_t>(index) << shift_;
-    return static_cast<double>((extent + tiles_[lane] - 1) / tiles_[lane]);
+    const int64_t iterations = (extent + tiles_[lane] - 1) / tiles_[lane];
+    return static_cast<double>(iterations);
   }
   // The last index is that of all longer extents, too.
   bool Distinguishes(int64_t extent) const {

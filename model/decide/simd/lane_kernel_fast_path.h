@@ -287,11 +287,9 @@ FastPathAnswer ChooseFast(const FastPathLayout& layout, const int64_t* extents,
   if constexpr (kBlocks == kAnyBlocks) {
     if (IsNoLane(best)) return {};
   }
-  const auto lane = static_cast<unsigned>(
-      FirstAtMost < R, kBlocks < 0
-                           ? 0
-                           : kBlocks > (results.rank_us, layout.lanes,
-                                        best * R::Of(layout.tie_factor)));
+  constexpr int kKnownBlocks = kBlocks < 0 ? 0 : kBlocks;
+  const auto lane = static_cast<unsigned>(FirstAtMost<R, kKnownBlocks>(
+      results.rank_us, layout.lanes, best * R::Of(layout.tie_factor)));
   const unsigned second =
       IsAbove(results.tiles[lane], layout.first_regime_tiles[lane]);
   const FastPathRecord& record = *interval.records[2 * lane + second];
