@@ -101,8 +101,8 @@ void WriteExpression(const Expression& e, ByteWriter& writer) {
       writer.U8(static_cast<uint8_t>(e.children.size()));
       break;
     case Kind::kCausalBlocks:  // Always four children.
-      break;
-    case Kind::kNegative:  // No mapping has these: validation refuses them.
+    // No mapping has the others: validation refuses them.
+    case Kind::kNegative:
     case Kind::kExactDiv:
     case Kind::kFloorDiv:
     case Kind::kRemainder:
