@@ -43,6 +43,8 @@ void Misbehave(const Configuration& configuration, FakeDeviceScript& script) {
   if (configuration[2] == 0) return;
   if (configuration[0] == 16) {
     std::fputs("about to crash\n", stderr);
+    // Not to a sanitizer's handler, which writes a report first.
+    std::signal(SIGSEGV, SIG_DFL);
     std::raise(SIGSEGV);
   }
   if (configuration[1] == 8) {
