@@ -37,8 +37,9 @@ class Reason(enum.Enum):
     TABLE_WITHDRAWN = 6
     """The table's choices were shown to compute wrong results."""
     DEFAULT_UNUSABLE = 7
-    PRECONDITION_BROKEN = 8
     """The default is known not to work on the device: there is nothing to launch."""
+    PRECONDITION_BROKEN = 8
+    """The problem breaks a precondition of the kernel."""
 
 class Origin(enum.Enum):
     """Where a table came from."""
