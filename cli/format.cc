@@ -11,7 +11,6 @@
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
-namespace {}  // namespace
 
 std::string FormatMicroseconds(double us) {
   if (!std::isfinite(us)) return "-";

@@ -84,12 +84,12 @@ absl::StatusOr<std::string> ReadWithin(const std::string& folder,
   return ReadTextFile(*path, kMaxSourceBytes, kind);
 }
 
-}  // namespace
-
-absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
+// As ParseManifest: `proto` becomes the message, what is returned is bound from
+// it.
+absl::StatusOr<KernelSpec> ReadManifest(absl::string_view text,
+                                        v1::KernelSpec& proto) {
   absl::ConsumePrefix(&text, kByteOrderMark);
   if (absl::Status status = CheckUtf8(text); !status.ok()) return status;
-  v1::KernelSpec proto;
   if (absl::Status status = ParseTextFormat(text, &proto); !status.ok())
     return status;
   absl::StatusOr<KernelSpec> spec = KernelSpecFromProto(proto, text);
@@ -98,6 +98,15 @@ absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
     return status;
   // What others read of the message is declared there, not in texts.
   ExpandDeclarations(ManifestPlaces(), proto);
+  return spec;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text) {
+  v1::KernelSpec proto;
+  const absl::StatusOr<KernelSpec> spec = ReadManifest(text, proto);
+  if (!spec.ok()) return spec.status();
   return proto;
 }
 
@@ -110,11 +119,9 @@ absl::StatusOr<KernelFolder> LoadKernelFolder(const std::string& path,
       ReadWithin(path, "manifest.textproto", kind);
   if (!manifest.ok()) return manifest.status();
   folder.manifest = *std::move(manifest);
-  absl::StatusOr<v1::KernelSpec> proto = ParseManifest(folder.manifest);
-  if (!proto.ok()) return AtPath(proto.status(), manifest_path);
-  folder.proto = *std::move(proto);
-  folder.spec = *KernelSpecFromProto(
-      folder.proto);  // ParseManifest succeeded, so this does.
+  absl::StatusOr<KernelSpec> spec = ReadManifest(folder.manifest, folder.proto);
+  if (!spec.ok()) return AtPath(spec.status(), manifest_path);
+  folder.spec = *std::move(spec);
   for (const std::string& name : SourceNames(folder.proto)) {
     absl::StatusOr<std::string> content = ReadWithin(path, name, kind);
     if (!content.ok()) return AtPath(content.status(), manifest_path);

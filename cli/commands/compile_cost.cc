@@ -70,10 +70,10 @@ absl::StatusOr<Json> ReadReport(const std::string& path) {
 }  // namespace
 
 std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec) {
+  const int64_t candidates = CountCandidates(spec);
   std::vector<CompileCost> costs;
   for (const UsualCost& usual : kUsualCosts) {
     if (spec.ImplementationOf(std::string(usual.backend)) == nullptr) continue;
-    const int64_t candidates = CountCandidates(spec);
     costs.push_back(
         {.backend = std::string(usual.backend),
          .candidates = candidates,

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/legal_extents.h"
 #include "model/kernel/mapping_structure.h"
 #include "model/kernel/wave_form.h"
 
@@ -78,14 +79,6 @@ class Collector {
                      static_cast<int32_t>(dimension)) != passive_.end();
   }
 
-  // The index of the repeated dimension, or -1.
-  int64_t Repeated() const {
-    for (size_t i = 0; i < spec_.dimensions.size(); ++i) {
-      if (spec_.dimensions[i].repeated) return static_cast<int64_t>(i);
-    }
-    return -1;
-  }
-
   // How full what is rounded up is, along each axis that is rounded.
   void AddFills() {
     const auto add = [&](const Expression& ceil_div) { AddFill(ceil_div); };
@@ -107,7 +100,7 @@ class Collector {
     for (auto factor = ceil_div.children.begin(); factor != split; ++factor) {
       if (factor->kind != Expression::Kind::kDimension) continue;
       names.push_back(NameOf(factor->value));
-      repeats = repeats || factor->value == Repeated();
+      repeats = repeats || factor->value == RepeatedDimensionOf(spec_);
     }
     if (names.empty()) return;
     // What there is, and what whole tiles have room for.
@@ -116,7 +109,7 @@ class Collector {
     factors.push_back(ceil_div);
     Expression room = Expression::Product(std::move(factors));
     if (repeats) {
-      const int dimension = static_cast<int>(Repeated());
+      const int dimension = RepeatedDimensionOf(spec_);
       there = Expression::SumOver(dimension, std::move(there));
       room = Expression::SumOver(dimension, std::move(room));
     }
@@ -140,7 +133,7 @@ class Collector {
   }
 
   void AddElements() {
-    const int64_t repeated = Repeated();
+    const int repeated = RepeatedDimensionOf(spec_);
     if (repeated < 0) return;
     Add(
         absl::StrCat("the number of ", NameOf(repeated),

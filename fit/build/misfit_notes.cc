@@ -288,7 +288,8 @@ std::vector<FitNote> NotesOnMisfit(const ProfileInput& input,
                                    const std::vector<CandidateModel>& models,
                                    const std::vector<bool>& eligible) {
   const std::vector<MisfitCoordinate> coordinates =
-      MisfitCoordinates(*input.spec, *specialisation.mapping, input.device);
+      MisfitCoordinates(input.spec->Of(specialisation.name),
+                        *specialisation.mapping, input.device);
   Launches launches = LaunchesOf(specialisation, models, eligible,
                                  input.device.multiprocessors);
   std::vector<FitNote> notes;

@@ -46,6 +46,7 @@ class Builder {
            .tiles_per_wave = c.tiles_per_wave,
            .registers = std::max(0, c.registers),
            .shared_memory_bytes = std::max<int64_t>(0, c.shared_memory_bytes)});
+      relations_.push_back(ProblemRelations(spec_, c.configuration));
     }
     for (const std::vector<size_t>& group : Groups()) AddGroup(group);
     return sub_;
@@ -59,8 +60,7 @@ class Builder {
            x.candidate->tiles_per_wave == y.candidate->tiles_per_wave &&
            SameCoordinates(sub_.mapping, x.candidate->configuration,
                            y.candidate->configuration) &&
-           ProblemRelations(spec_, x.candidate->configuration) ==
-               ProblemRelations(spec_, y.candidate->configuration);
+           relations_[a] == relations_[b];
   }
 
   // Portfolio indices by group, both ascending.
@@ -147,9 +147,7 @@ class Builder {
     MacroGroup& out = sub_.groups.emplace_back();
     out.lead = static_cast<uint8_t>(group[0]);
     out.tiles_per_wave = model.tiles_per_wave;
-    SetPredicates(
-        ProblemRelations(spec_, sub_.portfolio[out.lead].configuration),
-        spec_.dimensions, sub_, out);
+    SetPredicates(relations_[out.lead], spec_.dimensions, sub_, out);
     out.models = model.models;
     for (size_t r = 0; r < out.models.size(); ++r) {
       for (size_t w = 0; w < out.models[r].segments.size(); ++w) {
@@ -167,6 +165,7 @@ class Builder {
   const std::vector<CandidateModel>& models_;
   const std::vector<size_t>& members_;
   const BoundRule& rule_;
+  std::vector<std::vector<Relation>> relations_;  // Of each member.
   SubTable sub_;
 };
 

@@ -14,6 +14,8 @@
 namespace wavetune {
 namespace {
 
+// Neighbours of each representative problem.
+constexpr uint32_t kNeighbours = 8;
 constexpr double kWeight = 0.5;
 constexpr int64_t kLargestAlignment = 64;
 

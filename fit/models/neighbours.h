@@ -9,15 +9,9 @@
 #ifndef WAVETUNE_FIT_MODELS_NEIGHBOURS_H_
 #define WAVETUNE_FIT_MODELS_NEIGHBOURS_H_
 
-#include <cstddef>
-#include <cstdint>
-
 #include "fit/models/profile_state.h"
 
 namespace wavetune {
-
-// Neighbours of each representative problem.
-inline constexpr uint32_t kNeighbours = 8;
 
 // Returns the specialisation with eight neighbours added to the representatives
 // of each representative problem. A neighbour's extents are half to double in

@@ -43,8 +43,8 @@ constexpr std::array<std::pair<absl::string_view, absl::string_view>, 12>
                  {"\xe2\x88\xa7", "and"},
                  {"\xe2\x88\xa8", "or"}}};
 
-constexpr std::array<absl::string_view, 6> kTwoBytes = {
-    "<=", ">=", "==", "!=", "..", "->"};
+constexpr std::array<absl::string_view, 5> kTwoBytes = {
+    "<=", ">=", "==", "!=", ".."};
 constexpr absl::string_view kOneByte = "+-*/%()[]{},<>=:;";
 
 size_t EditDistance(absl::string_view a, absl::string_view b) {

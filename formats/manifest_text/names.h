@@ -4,7 +4,6 @@
 #ifndef WAVETUNE_FORMATS_MANIFEST_TEXT_NAMES_H_
 #define WAVETUNE_FORMATS_MANIFEST_TEXT_NAMES_H_
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -28,26 +28,6 @@ Expression SumOfTerms(const std::vector<Relation::Term>& terms) {
                               : Expression::Sum(std::move(products));
 }
 
-bool Satisfies(int64_t left, Operator op, int64_t right) {
-  switch (op) {
-    case Operator::kEqual:
-      return left == right;
-    case Operator::kNotEqual:
-      return left != right;
-    case Operator::kLess:
-      return left < right;
-    case Operator::kLessOrEqual:
-      return left <= right;
-    case Operator::kGreater:
-      return left > right;
-    case Operator::kGreaterOrEqual:
-      return left >= right;
-    case Operator::kMultipleOf:
-      return right > 0 && left % right == 0;
-  }
-  return false;
-}
-
 bool Mentions(const std::vector<Expression>& sides, int dimension) {
   std::vector<int32_t> mentioned;
   for (const Expression& side : sides) CollectDimensions(side, mentioned);

@@ -14,6 +14,7 @@
 #include "model/kernel/condition.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/legal_extents.h"
 #include "model/kernel/relation_proof.h"
 
 namespace wavetune {
@@ -117,13 +118,6 @@ class Enumerator {
   KernelSpace result_;
 };
 
-int RepeatedDimension(const KernelSpec& spec) {
-  for (size_t i = 0; i < spec.dimensions.size(); ++i) {
-    if (spec.dimensions[i].repeated) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 bool InRange(const Dimension& dimension, int64_t extent) {
   return dimension.min <= extent && extent <= dimension.max;
 }
@@ -137,7 +131,7 @@ void CheckExtent(const Dimension& dimension, int64_t extent,
 
 void CheckPreconditions(const KernelSpec& spec, const Problem& problem,
                         std::vector<std::string>& faults) {
-  const int repeated = RepeatedDimension(spec);
+  const int repeated = RepeatedDimensionOf(spec);
   for (const Relation& relation : FoldConditions(
            spec.Of(problem.specialisation).preconditions, Configuration())) {
     if (Holds(relation, problem.View(), repeated)) continue;
@@ -160,7 +154,8 @@ std::vector<Configuration> EnumerateConfigurations(const KernelSpec& spec) {
   return EnumerateSpace(spec).configurations;
 }
 
-bool InSpace(const KernelSpec& spec, const Configuration& configuration) {
+bool HasDeclaredValues(const KernelSpec& spec,
+                       const Configuration& configuration) {
   const auto size = static_cast<int>(spec.parameters.size());
   if (configuration.size() != size) return false;
   for (int i = 0; i < size; ++i) {
@@ -170,7 +165,13 @@ bool InSpace(const KernelSpec& spec, const Configuration& configuration) {
       return false;
     }
   }
-  return IsListed(spec, configuration) &&
+  return true;
+}
+
+bool InSpace(const KernelSpec& spec, const Configuration& configuration) {
+  const auto size = static_cast<int>(spec.parameters.size());
+  return HasDeclaredValues(spec, configuration) &&
+         IsListed(spec, configuration) &&
          std::all_of(spec.constraints.begin(), spec.constraints.end(),
                      [&](const Condition& constraint) {
                        return LastParameter(constraint, size) < size &&
@@ -181,7 +182,7 @@ bool InSpace(const KernelSpec& spec, const Configuration& configuration) {
 bool IsLegal(const KernelSpec& spec, const Configuration& configuration,
              const ProblemView& problem) {
   if (problem.extents.size() != spec.dimensions.size()) return false;
-  const int repeated = RepeatedDimension(spec);
+  const int repeated = RepeatedDimensionOf(spec);
   if (problem.repeated.empty() != (repeated < 0)) return false;
   for (size_t i = 0; i < spec.dimensions.size(); ++i) {
     const Dimension& dimension = spec.dimensions[i];
@@ -229,7 +230,7 @@ absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {
                                   problem.extents[i],
                                   ") belongs to no dimension"));
   }
-  const int repeated = RepeatedDimension(spec);
+  const int repeated = RepeatedDimensionOf(spec);
   for (size_t i = 0; i < std::min(wanted, problem.extents.size()); ++i) {
     if (static_cast<int>(i) == repeated) continue;
     CheckExtent(spec.dimensions[i], problem.extents[i], faults);

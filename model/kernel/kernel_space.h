@@ -56,8 +56,12 @@ std::vector<std::string> ValuesLeftOut(const KernelSpec& spec,
 // Cannot fail.
 std::vector<Configuration> EnumerateConfigurations(const KernelSpec& spec);
 
-// Returns whether `configuration` has a declared value for every parameter and
-// fulfils the constraints.
+// Returns whether `configuration` has a declared value for every parameter.
+bool HasDeclaredValues(const KernelSpec& spec,
+                       const Configuration& configuration);
+
+// Returns whether `configuration` has declared values, is listed where the
+// manifest lists configurations, and fulfils the constraints.
 bool InSpace(const KernelSpec& spec, const Configuration& configuration);
 
 // Returns whether `configuration` may run `problem`: extents in range and all

@@ -409,12 +409,9 @@ class Validator {
   // constraints may leave some out.
   void CheckConfigurations() {
     std::set<Configuration> seen;
-    KernelSpec unconstrained = spec_;
-    unconstrained.constraints.clear();
-    unconstrained.configurations.clear();
     for (size_t i = 0; i < spec_.configurations.size(); ++i) {
       const Configuration& listed = spec_.configurations[i];
-      if (!InSpace(unconstrained, listed)) {
+      if (!HasDeclaredValues(spec_, listed)) {
         Add("configurations[", i, "]: '", FormatConfiguration(spec_, listed),
             "' has a value that its parameter does not declare; add it there");
       }
@@ -440,8 +437,8 @@ class Validator {
               ? ""
               : absl::StrCat("at ", FormatConfiguration(spec_, *broken), " "),
           "it has an 'or' between dimensions, or a quotient, remainder, "
-          "minimum "
-          "or maximum of dimensions; write relations between sums of products "
+          "minimum or maximum of dimensions; write relations between sums of "
+          "products "
           "of dimensions (or … % … == 0) that all hold");
     }
   }

@@ -33,26 +33,6 @@ int64_t Sum(const std::vector<Relation::Term>& terms,
   return sum;
 }
 
-bool Compare(int64_t left, Relation::Operator op, int64_t right) {
-  switch (op) {
-    case Relation::Operator::kEqual:
-      return left == right;
-    case Relation::Operator::kNotEqual:
-      return left != right;
-    case Relation::Operator::kLess:
-      return left < right;
-    case Relation::Operator::kLessOrEqual:
-      return left <= right;
-    case Relation::Operator::kGreater:
-      return left > right;
-    case Relation::Operator::kGreaterOrEqual:
-      return left >= right;
-    case Relation::Operator::kMultipleOf:
-      return right > 0 && left % right == 0;
-  }
-  return false;
-}
-
 bool Mentions(const std::vector<Relation::Term>& terms, int dimension) {
   return std::any_of(
       terms.begin(), terms.end(), [dimension](const Relation::Term& term) {
@@ -97,12 +77,32 @@ const char* Symbol(Relation::Operator op) {
 
 }  // namespace
 
+bool Satisfies(int64_t left, Relation::Operator op, int64_t right) {
+  switch (op) {
+    case Relation::Operator::kEqual:
+      return left == right;
+    case Relation::Operator::kNotEqual:
+      return left != right;
+    case Relation::Operator::kLess:
+      return left < right;
+    case Relation::Operator::kLessOrEqual:
+      return left <= right;
+    case Relation::Operator::kGreater:
+      return left > right;
+    case Relation::Operator::kGreaterOrEqual:
+      return left >= right;
+    case Relation::Operator::kMultipleOf:
+      return right > 0 && left % right == 0;
+  }
+  return false;
+}
+
 bool Holds(const Relation& relation, const ProblemView& problem,
            int repeated_dimension) {
   const auto holds_at = [&](int64_t element) {
-    return Compare(Sum(relation.left, problem, repeated_dimension, element),
-                   relation.op,
-                   Sum(relation.right, problem, repeated_dimension, element));
+    return Satisfies(Sum(relation.left, problem, repeated_dimension, element),
+                     relation.op,
+                     Sum(relation.right, problem, repeated_dimension, element));
   };
   if (repeated_dimension < 0 ||
       (!Mentions(relation.left, repeated_dimension) &&

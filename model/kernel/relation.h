@@ -46,6 +46,10 @@ struct Relation {
 bool Holds(const Relation& relation, const ProblemView& problem,
            int repeated_dimension = -1);
 
+// Returns whether `left op right`. Nothing is a multiple of zero or less, and
+// an unknown operator never holds. Cannot fail.
+bool Satisfies(int64_t left, Relation::Operator op, int64_t right);
+
 // Returns the relation as people write it: "m * n % 8 == 0". Cannot fail.
 std::string FormatRelation(const Relation& relation,
                            const std::vector<Dimension>& dimensions);

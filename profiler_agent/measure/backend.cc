@@ -8,10 +8,11 @@
 namespace wavetune {
 
 LoadedKernel LoadedKernel::Of(const std::string& wanted) const {
-  LoadedKernel own = *this;
-  own.spec = spec.Of(wanted);
-  own.specialisation = wanted;
-  return own;
+  return {.spec = spec.Of(wanted),
+          .fingerprint = fingerprint,
+          .files = files,
+          .specialisation = wanted,
+          .source_bytes = source_bytes};
 }
 
 double LaunchTimes::DeviceTimeUs() const {

@@ -283,7 +283,6 @@ TEST_F(ResultCheckTest, AWriteBesideAnInputFails) {
               IsWrong("writes before the beginning of input 'a'"));
 }
 
-// At a tolerance at which random data hides what bf16 loses of two halves.
 // c += a * b.
 TEST_F(ResultCheckTest, AnInOutBufferBeginsEachLaunchWithItsValues) {
   spec_.arguments[2].role = ArgumentRole::kInOut;
@@ -432,6 +431,7 @@ TEST_F(ResultCheckTest, WhatIsKeptIsOfTheSameBound) {
   }
 }
 
+// At a tolerance at which random data hides what bf16 loses of two halves.
 TEST_F(ResultCheckTest, SplitSumsThatFailOnlyWhereTheyCancelFail) {
   spec_.correctness->relative_tolerance = 5e-3;
   problem_.extents = {16, 16, 256};

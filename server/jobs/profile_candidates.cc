@@ -44,13 +44,19 @@ std::vector<std::vector<Configuration>> MissingConfigurations(
     const KernelSpec& spec, const ProfileCandidates& candidates) {
   const std::vector<std::string> names = spec.SpecialisationNames();
   std::vector<std::vector<Configuration>> missing(candidates.size());
+  // Specialisations without constants of their own share a space.
+  const KernelSpec* of = nullptr;
+  std::vector<Configuration> space;
   for (size_t i = 0; i < candidates.size(); ++i) {
     std::set<Configuration> known;
     for (const Candidate& candidate : candidates[i]) {
       known.insert(candidate.configuration);
     }
-    for (const Configuration& configuration :
-         EnumerateConfigurations(spec.Of(names[i]))) {
+    if (const KernelSpec& own = spec.Of(names[i]); of != &own) {
+      of = &own;
+      space = EnumerateConfigurations(own);
+    }
+    for (const Configuration& configuration : space) {
       if (!known.contains(configuration)) missing[i].push_back(configuration);
     }
   }
