@@ -357,13 +357,24 @@ TEST_F(MeasureBatchTest, ADisturbedTurnDoesNotDecideAComparison) {
   // The first turn of everything falls into a slow moment, of equal launches:
   // its narrow interval alone would look like a good measurement.
   script_->latency_us = [this](const Configuration& c, const Problem&, int) {
-    return static_cast<double>(c[0]) * (device_.measured().size() <= 2 ? 2 : 1);
+    return static_cast<double>(c[0] * 10) *
+           (device_.measured().size() <= 2 ? 2 : 1);
   };
   ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
   EXPECT_EQ(device_.measured().size(), 16u);
   EXPECT_EQ(samples_[0].launches, 16);
-  EXPECT_DOUBLE_EQ(samples_[0].latency_us, 16);
-  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 64);
+  EXPECT_DOUBLE_EQ(samples_[0].latency_us, 160);
+  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 640);
+}
+
+TEST_F(MeasureBatchTest, ShortLaunchesAreMoreInAsManyTurns) {
+  script_->latency_us = [](const Configuration&, const Problem&, int launch) {
+    return launch % 3 == 0 ? 12.0 : 8.0;  // Never the target.
+  };
+  ASSERT_TRUE(Run({{kA, At(64, 64)}, {kB, At(64, 64)}}).ok());
+  EXPECT_GT(samples_[0].launches, 16);
+  EXPECT_LE(samples_[0].launches, 8 * 16);
+  EXPECT_LE(device_.measured().size(), 2 * 16u);
 }
 
 TEST_F(MeasureBatchTest, AnAcceleratorNeedsFewerTurns) {
@@ -427,12 +438,12 @@ TEST_F(MeasureBatchTest, ADefaultThatFailsLeavesItsLevelUntried) {
 }
 
 TEST_F(MeasureBatchTest, MeasuresAVendorBaselineInTurnsWithCandidates) {
-  script_->peer_us["lib"] = 40;
+  script_->peer_us["lib"] = 400;
   ASSERT_TRUE(Run({{kA, At(64, 64)},
                    {.problem = At(64, 64), .vendor_baseline = "lib"},
                    {.problem = At(64, 64), .vendor_baseline = "other"}})
                   .ok());
-  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 40);
+  EXPECT_DOUBLE_EQ(samples_[1].latency_us, 400);
   EXPECT_EQ(samples_[1].launches, samples_[0].launches);
   EXPECT_THAT(failures_[2].failure, HasSubstr("has no library 'other'"));
   EXPECT_FALSE(failures_[2].exclude_candidate);

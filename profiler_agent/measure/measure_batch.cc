@@ -121,10 +121,10 @@ class GroupRunner {
       }
       ++item.turns;
       const MeasurementProgress& progress = item.measurement.progress();
-      const bool compared = item.turns >= turns_ ||
-                            item.measurement.given_up() ||
-                            progress.launches >= rule_.max_launches ||
-                            progress.device_time_us >= rule_.max_device_time_us;
+      const bool compared =
+          item.turns >= turns_ || item.measurement.given_up() ||
+          progress.launches >= MostLaunches(rule_, progress) ||
+          progress.device_time_us >= rule_.max_device_time_us;
       if (item.measurement.done() && compared) {
         Report(item);
       } else {
@@ -230,7 +230,9 @@ class GroupRunner {
     }
     const int share = std::max(1, rule_.max_launches / turns_);
     const auto most = static_cast<int>(
-        std::clamp<double>(affordable, 1, std::min(rule_.min_launches, share)));
+        std::clamp<double>(affordable, 1,
+                           std::min(rule_.min_launches, share) *
+                               ShortLaunchFactor(item.measurement.progress())));
     return std::min(wanted, most);
   }
 

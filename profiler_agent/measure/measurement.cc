@@ -55,7 +55,7 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
   done_ = verdict != StopReason::kGoOn;
   if (verdict == StopReason::kTargetMet && !repeated_ &&
       LooksDisturbed(progress_.estimate) &&
-      progress_.launches < rule_.max_launches &&
+      progress_.launches < MostLaunches(rule_, progress_) &&
       progress_.device_time_us < rule_.max_device_time_us) {
     done_ = false;
   }

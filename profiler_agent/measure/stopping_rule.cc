@@ -18,6 +18,10 @@ constexpr double kSpikeRatio = 1.5;
 constexpr int kFewestLongLaunches = 2;
 constexpr double kLongLaunchesFactor = 2;
 
+// A timing below this is short. 40 of them are a tenth of a sample's time.
+constexpr double kShortTimingUs = 100;
+constexpr double kMostShortLaunches = 8;  // Times as many.
+
 }  // namespace
 
 StoppingRule StoppingRule::WithDefaults() const {
@@ -36,6 +40,18 @@ StoppingRule StoppingRule::WithDefaults() const {
   return rule;
 }
 
+double ShortLaunchFactor(const MeasurementProgress& progress) {
+  if (progress.launches == 0) return 1;
+  const double timing_us =
+      progress.estimate.latency_us * progress.launches_per_timing;
+  return std::clamp(kShortTimingUs / timing_us, 1.0, kMostShortLaunches);
+}
+
+int MostLaunches(const StoppingRule& rule,
+                 const MeasurementProgress& progress) {
+  return static_cast<int>(rule.max_launches * ShortLaunchFactor(progress));
+}
+
 StopReason Judge(const StoppingRule& rule,
                  const MeasurementProgress& progress) {
   if (progress.launches < rule.min_launches) {
@@ -49,7 +65,9 @@ StopReason Judge(const StoppingRule& rule,
   if (progress.estimate.relative_half_width <= rule.target_relative_error) {
     return StopReason::kTargetMet;
   }
-  if (progress.launches >= rule.max_launches) return StopReason::kMaxLaunches;
+  if (progress.launches >= MostLaunches(rule, progress)) {
+    return StopReason::kMaxLaunches;
+  }
   if (progress.device_time_us >= rule.max_device_time_us) {
     return StopReason::kMaxDeviceTime;
   }
@@ -59,7 +77,8 @@ StopReason Judge(const StoppingRule& rule,
 int NextBurstLaunches(const StoppingRule& rule,
                       const MeasurementProgress& progress) {
   if (progress.launches == 0) return rule.min_launches;
-  const int left = std::max(1, rule.max_launches - progress.launches);
+  const int left =
+      std::max(1, MostLaunches(rule, progress) - progress.launches);
   const double time_left = rule.max_device_time_us - progress.device_time_us;
   const double affordable = std::clamp(
       time_left / progress.estimate.latency_us / progress.launches_per_timing,

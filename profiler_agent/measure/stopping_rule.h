@@ -17,7 +17,7 @@ namespace wavetune {
 // s of device time. Longer samples buy little: the fit averages over samples.
 struct StoppingRule {
   int min_launches = 5;
-  int max_launches = 40;
+  int max_launches = 40;  // MostLaunches: more of short ones.
   double target_relative_error = 0.02;
   double max_device_time_us = 30e3;
 
@@ -34,10 +34,20 @@ struct MeasurementProgress {
   LatencyEstimate estimate;   // Meaningless before the first launch.
 };
 
+// Returns how many times as many launches short ones take, in [1, 8]: 1 before
+// the first timing and where a timing takes 100 us and more. On a CPU half of a
+// launch of microseconds is the waking of threads, and more of them cost next
+// to nothing (docs/decisions/0025). Cannot fail.
+double ShortLaunchFactor(const MeasurementProgress& progress);
+
+// Returns how many launches a sample takes at most: max_launches times the
+// factor above. Cannot fail.
+int MostLaunches(const StoppingRule& rule, const MeasurementProgress& progress);
+
 enum class StopReason {
   kGoOn,          // Not enough yet.
   kTargetMet,     // The interval is narrow enough.
-  kMaxLaunches,   // Launched as often as allowed.
+  kMaxLaunches,   // MostLaunches.
   kMaxDeviceTime  // Used as much device time as allowed.
 };
 

@@ -10,10 +10,10 @@ namespace {
 constexpr StoppingRule kRule = {.min_launches = 5,
                                 .max_launches = 40,
                                 .target_relative_error = 0.02,
-                                .max_device_time_us = 1000};
+                                .max_device_time_us = 10000};
 
 MeasurementProgress Progress(int launches, double device_time_us,
-                             double half_width, double latency_us = 10) {
+                             double half_width, double latency_us = 100) {
   MeasurementProgress progress{.launches = launches,
                                .device_time_us = device_time_us};
   progress.estimate.latency_us = latency_us;
@@ -22,7 +22,7 @@ MeasurementProgress Progress(int launches, double device_time_us,
 }
 
 TEST(StoppingRuleTest, GoesOnBelowTheLeastLaunchesHoweverGood) {
-  EXPECT_EQ(Judge(kRule, Progress(4, 40, 0)), StopReason::kGoOn);
+  EXPECT_EQ(Judge(kRule, Progress(4, 400, 0)), StopReason::kGoOn);
 }
 
 TEST(StoppingRuleTest, TwoLongLaunchesAreEnough) {
@@ -34,22 +34,37 @@ TEST(StoppingRuleTest, TwoLongLaunchesAreEnough) {
 }
 
 TEST(StoppingRuleTest, StopsWhenTheIntervalIsNarrow) {
-  EXPECT_EQ(Judge(kRule, Progress(5, 50, 0.02)), StopReason::kTargetMet);
-  EXPECT_EQ(Judge(kRule, Progress(5, 50, 0.0201)), StopReason::kGoOn);
+  EXPECT_EQ(Judge(kRule, Progress(5, 500, 0.02)), StopReason::kTargetMet);
+  EXPECT_EQ(Judge(kRule, Progress(5, 500, 0.0201)), StopReason::kGoOn);
 }
 
 TEST(StoppingRuleTest, StopsAtTheMostLaunches) {
-  EXPECT_EQ(Judge(kRule, Progress(39, 390, 0.1)), StopReason::kGoOn);
-  EXPECT_EQ(Judge(kRule, Progress(40, 400, 0.1)), StopReason::kMaxLaunches);
+  EXPECT_EQ(Judge(kRule, Progress(39, 3900, 0.1)), StopReason::kGoOn);
+  EXPECT_EQ(Judge(kRule, Progress(40, 4000, 0.1)), StopReason::kMaxLaunches);
+}
+
+TEST(StoppingRuleTest, ShortLaunchesMayBeMore) {
+  EXPECT_EQ(Judge(kRule, Progress(79, 3950, 0.1, 50)), StopReason::kGoOn);
+  EXPECT_EQ(Judge(kRule, Progress(80, 4000, 0.1, 50)),
+            StopReason::kMaxLaunches);
+  EXPECT_EQ(MostLaunches(kRule, Progress(5, 10, 0.1, 2)), 320);
+  EXPECT_EQ(MostLaunches(kRule, Progress(5, 5000, 0.1, 1000)), 40);
+  EXPECT_EQ(MostLaunches(kRule, Progress(0, 0, 0, 0)), 40);
+}
+
+TEST(StoppingRuleTest, ShortLaunchesThatAreTimedTogetherAreNotShort) {
+  MeasurementProgress progress = Progress(40, 8000, 0.1, 10);
+  progress.launches_per_timing = 20;
+  EXPECT_EQ(Judge(kRule, progress), StopReason::kMaxLaunches);
 }
 
 TEST(StoppingRuleTest, StopsWhenTheDeviceTimeIsUsed) {
-  EXPECT_EQ(Judge(kRule, Progress(6, 999, 0.1)), StopReason::kGoOn);
-  EXPECT_EQ(Judge(kRule, Progress(6, 1000, 0.1)), StopReason::kMaxDeviceTime);
+  EXPECT_EQ(Judge(kRule, Progress(6, 9999, 0.1)), StopReason::kGoOn);
+  EXPECT_EQ(Judge(kRule, Progress(6, 10000, 0.1)), StopReason::kMaxDeviceTime);
 }
 
 TEST(StoppingRuleTest, ANarrowIntervalWinsOverTheLimits) {
-  EXPECT_EQ(Judge(kRule, Progress(40, 2000, 0.01)), StopReason::kTargetMet);
+  EXPECT_EQ(Judge(kRule, Progress(40, 20000, 0.01)), StopReason::kTargetMet);
 }
 
 TEST(StoppingRuleTest, FirstBurstHasTheLeastLaunches) {
@@ -57,14 +72,15 @@ TEST(StoppingRuleTest, FirstBurstHasTheLeastLaunches) {
 }
 
 TEST(StoppingRuleTest, LaterBurstsDoubleTheLaunches) {
-  EXPECT_EQ(NextBurstLaunches(kRule, Progress(5, 60, 0.1)), 5);
-  EXPECT_EQ(NextBurstLaunches(kRule, Progress(10, 110, 0.1)), 10);
+  EXPECT_EQ(NextBurstLaunches(kRule, Progress(5, 600, 0.1)), 5);
+  EXPECT_EQ(NextBurstLaunches(kRule, Progress(10, 1100, 0.1)), 10);
 }
 
 TEST(StoppingRuleTest, BurstsStayWithinBothLimits) {
-  EXPECT_EQ(NextBurstLaunches(kRule, Progress(30, 330, 0.1)), 10);
-  EXPECT_EQ(NextBurstLaunches(kRule, Progress(10, 950, 0.1, 10)), 5);
-  EXPECT_EQ(NextBurstLaunches(kRule, Progress(10, 5000, 0.1, 500)), 1);
+  EXPECT_EQ(NextBurstLaunches(kRule, Progress(30, 3300, 0.1)), 10);
+  EXPECT_EQ(NextBurstLaunches(kRule, Progress(30, 330, 0.1, 10)), 30);
+  EXPECT_EQ(NextBurstLaunches(kRule, Progress(10, 9500, 0.1)), 5);
+  EXPECT_EQ(NextBurstLaunches(kRule, Progress(10, 50000, 0.1, 5000)), 1);
 }
 
 TEST(StoppingRuleTest, FillsInDefaultsForWhatIsNotSet) {
