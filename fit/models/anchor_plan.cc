@@ -72,6 +72,12 @@ std::optional<double> FixedLoop(const Mapping& mapping,
   return static_cast<double>(std::max<int64_t>(1, iterations));
 }
 
+// Returns whether every number of tiles has one L, or hardly more.
+bool HasOneLoop(const Mapping& mapping, const Configuration& configuration) {
+  return FixedLoop(mapping, configuration).has_value() ||
+         LoopFollowsTiles(mapping);
+}
+
 int64_t GeometricMean(int64_t a, int64_t b) {
   return static_cast<int64_t>(
       std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
@@ -486,23 +492,31 @@ std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const CandidateState& candidate,
                                     size_t count) {
   std::vector<Problem> problems;
-  const bool grid = count > kMaxAnchors;
-  std::vector<Anchor> anchors = grid ? PlanAnchorGrid(specialisation, candidate)
-                                     : PlanAnchors(specialisation, candidate);
-  // Where the loop follows the tiles several anchors land on one problem.
-  if (!grid && anchors.size() > count &&
-      !LoopFollowsTiles(*specialisation.mapping)) {
-    anchors.resize(count);
-  }
-  for (const Anchor& anchor : anchors) {
-    if (problems.size() == count) break;
-    absl::StatusOr<Problem> problem =
-        Land(spec, specialisation, *candidate.candidate, anchor);
-    if (!problem.ok()) continue;
-    if (std::find(problems.begin(), problems.end(), *problem) ==
-        problems.end()) {
-      problems.push_back(*std::move(problem));
+  const auto land = [&](const std::vector<Anchor>& anchors, size_t most) {
+    for (const Anchor& anchor : anchors) {
+      if (problems.size() >= most) break;
+      absl::StatusOr<Problem> problem =
+          Land(spec, specialisation, *candidate.candidate, anchor);
+      if (!problem.ok()) continue;
+      if (std::find(problems.begin(), problems.end(), *problem) ==
+          problems.end()) {
+        problems.push_back(*std::move(problem));
+      }
     }
+  };
+  if (count > kMaxAnchors) {
+    land(PlanAnchorGrid(specialisation, candidate), count);
+    return problems;
+  }
+  std::vector<Anchor> plan = PlanAnchors(specialisation, candidate);
+  // Where the loop follows the tiles several anchors land on one problem.
+  if (plan.size() > count && !LoopFollowsTiles(*specialisation.mapping)) {
+    plan.resize(count);
+  }
+  land(plan, count);
+  if (count >= kLeastAnchors &&
+      HasOneLoop(*specialisation.mapping, candidate.candidate->configuration)) {
+    land(PlanAnchorGrid(specialisation, candidate), kLeastAnchors);
   }
   return problems;
 }

@@ -31,6 +31,10 @@ struct KernelSpec;
 inline constexpr size_t kScreeningAnchors = 8;
 // Most anchors of a plan; leaves a quarter of 32 samples to refinement.
 inline constexpr size_t kMaxAnchors = 24;
+// Fewest anchors of a plan without a loop, or whose loop follows the tiles,
+// where the kernel has so many. There each point along the waves comes once,
+// and a fit of six samples keeps their noise (docs/decisions/0004).
+inline constexpr size_t kLeastAnchors = 16;
 // Anchors of a recording (fit/plan/recording_plan.h): a plan and the grid
 // around it, dense enough to choose other plans from.
 inline constexpr size_t kGridAnchors = 120;
@@ -61,8 +65,9 @@ std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
 // problem lands on within the kernel's limits are left out. A problem never
 // lies on the wrong side of the first wave's end, nor in another row regime
 // where that can be helped. Above kMaxAnchors the rest comes from the grid,
-// until there are `count` problems where it has as many: so the problems of
-// every smaller count are among them. Deterministic; costs microseconds an
+// until there are `count` problems where it has as many, and of a plan without
+// a loop until there are kLeastAnchors, if `count` is no less: so the problems
+// of every smaller count are among them. Deterministic; costs microseconds an
 // anchor.
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const SpecialisationState& specialisation,
