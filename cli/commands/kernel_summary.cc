@@ -91,6 +91,25 @@ void PrintConstraints(std::ostream& out, const KernelSummary& summary) {
     out << "  remark           " << remark << "\n";
 }
 
+void PrintPartTiles(std::ostream& out, const std::vector<PartTiles>& all) {
+  for (const PartTiles& tiles : all) {
+    out << "  part tiles       " << tiles.what << ": "
+        << absl::StrFormat("%.0f %%", tiles.fill * 100)
+        << " in the mean of the representative problems, and they count as "
+           "whole; "
+        << tiles.advice << "\n";
+  }
+}
+
+Json PartTilesJson(const std::vector<PartTiles>& all) {
+  Json json = Json::array();
+  for (const PartTiles& tiles : all)
+    json.push_back({{"what", tiles.what},
+                    {"mean_fill", tiles.fill},
+                    {"advice", tiles.advice}});
+  return json;
+}
+
 void PrintCosts(std::ostream& out, const KernelSummary& summary) {
   out << "  profiling        compiles " << summary.candidates
       << " candidates, measures at most " << summary.samples << " samples\n";
@@ -166,6 +185,7 @@ KernelSummary Summarise(const KernelSpec& spec) {
   for (const Condition& constraint : spec.constraints)
     summary.constraint_texts.push_back(ConditionText(spec, constraint));
   summary.remarks = ConstraintRemarks(spec, summary.constraints);
+  summary.part_tiles = FindPartTiles(spec);
   AddCosts(spec, summary);
   AddCorrectnessProblems(spec, summary);
   return summary;
@@ -184,6 +204,7 @@ Json ToJson(const KernelSummary& summary) {
               {"combinations", summary.constraints.combinations},
               {"constraints", ConstraintsJson(summary)},
               {"remarks", summary.remarks},
+              {"part_tiles", PartTilesJson(summary.part_tiles)},
               {"profiling", CostsJson(summary)},
               {"default_configuration", summary.default_configuration},
               {"sample",
@@ -222,6 +243,7 @@ void PrintSummary(std::ostream& out, const std::string& path,
       << " W=" << at.total_iterations << " longest loop=" << at.longest_loop
       << " rows=" << at.rows << absl::StrFormat(" fill=%.3g", at.row_fill)
       << "\n";
+  PrintPartTiles(out, summary.part_tiles);
   PrintCosts(out, summary);
   PrintProblems(out, "  checked at       ", summary.declared_problems,
                 "declared");

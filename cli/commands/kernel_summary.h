@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/compile_cost.h"
+#include "cli/commands/part_tiles.h"
 #include "cli/json.h"
 #include "model/kernel/constraint_counts.h"
 #include "model/kernel/mapping.h"
@@ -35,6 +36,7 @@ struct KernelSummary {
   int64_t candidates = 0;
   int64_t samples = 0;  // At most.
   std::vector<CompileCost> compiling;
+  std::vector<PartTiles> part_tiles;
   std::string default_configuration;
   std::string sample_problem;
   Coordinates sample_coordinates;  // Of the default at the sample problem.

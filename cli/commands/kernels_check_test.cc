@@ -51,6 +51,37 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhichConstraintExcludesHowMuch) {
   EXPECT_TRUE(kernel["remarks"].empty());
 }
 
+TEST_F(KernelsCheckTest, KernelsCheckSaysWhereTilesAreNotFullButCountAsWhole) {
+  // It counts whole tiles, and skips rows and keys that are not there.
+  EXPECT_EQ(Run({"kernels", "check",
+                 WAVETUNE_SOURCE_DIR "/tests/kernels/attention", "--json"}),
+            kExitOk);
+  const Json tiles = Output()["kernels"][0]["part_tiles"];
+  ASSERT_EQ(tiles.size(), 2u) << tiles;
+  EXPECT_EQ(tiles[0]["what"], "how full tiles are along seq_q");
+  EXPECT_LT(tiles[0]["mean_fill"].get<double>(), 0.9);
+  EXPECT_EQ(tiles[1]["what"], "how full tiles are along seq_kv");
+  out_.str("");
+  EXPECT_EQ(
+      Run({"kernels", "check", WAVETUNE_SOURCE_DIR "/tests/kernels/attention"}),
+      kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("and they count as whole; a kernel that does less for "
+                        "part tiles counts in total_iterations what it does: "
+                        "seq_q itself, not whole tiles"));
+}
+
+TEST_F(KernelsCheckTest, KernelsCheckSaysNothingOfTilesWhereWorkIsCounted) {
+  for (const char* kernel : {"gelu", "attention_counted"}) {
+    EXPECT_EQ(Run({"kernels", "check",
+                   std::string(WAVETUNE_SOURCE_DIR "/tests/kernels/") + kernel,
+                   "--json"}),
+              kExitOk);
+    EXPECT_TRUE(Output()["kernels"][0]["part_tiles"].empty());
+    out_.str("");
+  }
+}
+
 TEST_F(KernelsCheckTest, KernelsCheckSaysWhatProfilingCosts) {
   const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
   EXPECT_EQ(Run({"kernels", "check", folder}), kExitOk);

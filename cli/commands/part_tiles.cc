@@ -1,0 +1,56 @@
+#include "cli/commands/part_tiles.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fit/build/misfit_coordinates.h"
+#include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
+
+namespace wavetune::cli {
+namespace {
+
+// Above it half of a tile is missing in a fifth of the launches at most.
+constexpr double kNearlyFull = 0.9;
+
+// The mean over the representative problems of a specialisation; 1 without any.
+double MeanOf(const MisfitCoordinate& coordinate, const KernelSpec& spec,
+              const Mapping& mapping, const std::string& specialisation) {
+  const Configuration& configuration = spec.default_configuration;
+  double sum = 0;
+  double weight = 0;
+  for (const WeightedProblem& weighted : spec.representative_problems) {
+    const Problem& problem = weighted.problem;
+    if (!problem.specialisation.empty() &&
+        problem.specialisation != specialisation) {
+      continue;
+    }
+    const Coordinates at = MapProblem(mapping, problem.View(), configuration);
+    sum += weighted.weight * coordinate.value(problem, configuration, at);
+    weight += weighted.weight;
+  }
+  return weight > 0 ? sum / weight : 1;
+}
+
+}  // namespace
+
+std::vector<PartTiles> FindPartTiles(const KernelSpec& spec) {
+  std::vector<PartTiles> found;
+  for (const std::string& name : spec.SpecialisationNames()) {
+    const Mapping& mapping = spec.MappingOf(name);
+    if (mapping.total_iterations.has_value()) continue;
+    for (const MisfitCoordinate& c :
+         MisfitCoordinates(spec.Of(name), mapping, DeviceFacts())) {
+      if (c.unit != MisfitCoordinate::Unit::kShare) continue;
+      const double fill = MeanOf(c, spec, mapping, name);
+      const bool known =
+          std::any_of(found.begin(), found.end(),
+                      [&](const PartTiles& p) { return p.what == c.name; });
+      if (fill >= kNearlyFull || known) continue;
+      found.push_back({c.name, fill, c.advice_where_it_costs});
+    }
+  }
+  return found;
+}
+
+}  // namespace wavetune::cli

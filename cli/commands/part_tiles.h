@@ -1,0 +1,31 @@
+// PartTiles: how full tiles are at what a kernel's manifest asks for, where the
+// mapping counts them as whole. For authors: a fit of a kernel that skips what
+// is not there, by a mapping that counts it, chooses badly, and few
+// representative problems do not tell (fit/build/misfit_notes.h).
+#ifndef WAVETUNE_CLI_COMMANDS_PART_TILES_H_
+#define WAVETUNE_CLI_COMMANDS_PART_TILES_H_
+
+#include <string>
+#include <vector>
+
+namespace wavetune {
+struct KernelSpec;
+}
+
+namespace wavetune::cli {
+
+struct PartTiles {
+  std::string what;    // "how full tiles are along columns".
+  double fill = 1;     // Mean of the representative problems, by weight.
+  std::string advice;  // What to do where part tiles take less.
+};
+
+// Returns the axes along which the default's tiles are less than nine tenths
+// full, in the order of the mapping, each once over all specialisations.
+// Nothing of mappings with total_iterations, which say what a launch does, nor
+// without representative problems. `spec` is valid. Cannot fail.
+std::vector<PartTiles> FindPartTiles(const KernelSpec& spec);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_PART_TILES_H_
