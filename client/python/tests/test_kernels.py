@@ -38,9 +38,7 @@ def rms_norm() -> Kernel:
     kernel.parameter("BLOCK_H", [64, 256, 1024], default=256)
     kernel.parameter("VECTOR_WIDTH", [4, 8, 16], default=8)
     kernel.parameter("VECTORS", [1, 4], default=1)
-    kernel.mapping(
-        "ceil_div(rows, BLOCK_R)", iterations_per_tile="ceil_div(hidden, BLOCK_H)", rows="ceil_div(rows, BLOCK_R)"
-    )
+    kernel.mapping("ceil_div(rows, BLOCK_R)", total_iterations="rows * hidden", rows="ceil_div(rows, BLOCK_R)")
     options = ["-cl-std=CL1.2"]
     kernel.implementation(
         "opencl", entry="rms_norm", sources=folder / "rms_norm.cl", block_size=1, compile_options=options
@@ -58,7 +56,7 @@ def rms_norm() -> Kernel:
         compile_options=options,
     )
     kernel.check_at(rows=[1, 37], hidden=[3, 1000])
-    kernel.representative(rows=[1, 4, 16, 64, 256, 1024], hidden=[768, 1536, 3072, 5120])
+    kernel.representative(rows=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1600], hidden=[768, 1536, 3072, 5120])
     kernel.limits(max_elements=16777216)
     return kernel
 
