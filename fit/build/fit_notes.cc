@@ -23,12 +23,6 @@ constexpr double kRowsWithoutSamples = 1;
 // Beyond this the wave form does not describe the kernel, whatever the noise.
 constexpr double kPoorFit = 0.15;
 
-std::string Prefix(const SpecialisationState& specialisation) {
-  return specialisation.name.empty()
-             ? ""
-             : absl::StrCat("[", specialisation.name, "] ");
-}
-
 int SegmentsWithoutSamples(const std::vector<CandidateModel>& models,
                            const std::vector<size_t>& members) {
   int count = 0;
@@ -47,7 +41,7 @@ double MeanResidual(const std::vector<CandidateModel>& models,
   for (const size_t i : members) {
     for (const auto& row : models[i].quality) {
       for (const SegmentQuality& quality : row) {
-        sum += quality.mean_residual * quality.own;
+        sum += quality.residuals;
         n += quality.own;
       }
     }
@@ -140,13 +134,19 @@ std::vector<FitNote> NotesOnSamples(const ProfileState& state) {
   return notes;
 }
 
+std::string NotePrefix(const SpecialisationState& specialisation) {
+  return specialisation.name.empty()
+             ? ""
+             : absl::StrCat("[", specialisation.name, "] ");
+}
+
 std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
                                   const std::vector<CandidateModel>& models,
                                   const std::vector<bool>& eligible,
                                   const std::vector<size_t>& members,
                                   const SubTable& sub_table,
                                   const BoundRule& rule) {
-  const std::string prefix = Prefix(specialisation);
+  const std::string prefix = NotePrefix(specialisation);
   const auto enough = std::count(eligible.begin(), eligible.end(), true);
   std::vector<FitNote> notes = {
       {absl::StrCat(prefix, "portfolio of ", members.size(), " candidates in ",

@@ -25,6 +25,10 @@ struct FitNote {
 std::vector<std::string> Warnings(std::vector<FitNote> notes);
 inline constexpr size_t kMostWarnings = 4;
 
+// Returns what notes on a specialisation begin with: "[causal] ", or nothing
+// where it has no name. Cannot fail.
+std::string NotePrefix(const SpecialisationState& specialisation);
+
 // Both return notes for FitReport::notes and cannot fail.
 
 // Notes on samples that were dropped, merged or doubted.

@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "fit/build/misfit_coordinates.h"
 #include "fit/build/residual_classes.h"
-#include "fit/models/eligibility.h"
+#include "fit/models/held_out.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
@@ -60,22 +60,12 @@ void NumberProblems(Launches& launches) {
 void AddHeldOut(const SpecialisationState& state, size_t index,
                 int64_t multiprocessors, Launches& launches) {
   const CandidateState& candidate = state.candidates[index];
-  for (size_t fold = 0; fold < kHeldOutParts; ++fold) {
-    std::vector<Observation> fitted;
-    std::vector<const Observation*> held_out;
-    size_t number = 0;
-    for (const Observation& o : candidate.observations) {
-      if (o.representative && number++ % kHeldOutParts == fold) {
-        held_out.push_back(&o);
-      } else {
-        fitted.push_back(o);
-      }
-    }
-    if (held_out.empty() || fitted.size() < kFewestObservations) continue;
+  for (const HeldOutFold& fold :
+       HeldOutFolds(candidate.observations, kHeldOutParts)) {
     const CandidateModel model =
         FitCandidate(state.axes, candidate.candidate->tiles_per_wave,
-                     multiprocessors, fitted);
-    for (const Observation* o : held_out) {
+                     multiprocessors, fold.fitted);
+    for (const Observation* o : fold.held_out) {
       launches.Add(state.axes, model, index, *o);
     }
   }
@@ -161,20 +151,29 @@ std::vector<double> Relative(const MisfitCoordinate& coordinate,
 // A coordinate with the classes of launches along it.
 struct Explanation {
   const MisfitCoordinate* coordinate = nullptr;
+  const std::vector<double>* values = nullptr;  // As they are, for people.
   ResidualClasses found;
-  std::vector<double> values;  // As they are, for people.
 };
 
-Explanation Explain(const MisfitCoordinate& coordinate,
-                    const SpecialisationState& state,
-                    const Launches& launches) {
-  Explanation result{.coordinate = &coordinate};
-  result.values = ValuesOf(coordinate, state, launches);
-  result.found = ClassifyResiduals(
-      launches.points,
-      coordinate.relative ? Relative(coordinate, state, launches, result.values)
-                          : result.values);
-  return result;
+// A coordinate's value at each launch: they stay the same while what is found
+// is taken out of the ratios.
+struct Values {
+  std::vector<double> as_they_are;  // For people.
+  std::vector<double> compared;
+};
+
+std::vector<Values> AllValues(const std::vector<MisfitCoordinate>& coordinates,
+                              const SpecialisationState& state,
+                              const Launches& launches) {
+  std::vector<Values> all;
+  for (const MisfitCoordinate& coordinate : coordinates) {
+    Values& own = all.emplace_back();
+    own.as_they_are = ValuesOf(coordinate, state, launches);
+    own.compared = coordinate.relative
+                       ? Relative(coordinate, state, launches, own.as_they_are)
+                       : own.as_they_are;
+  }
+  return all;
 }
 
 bool IsWorthNaming(const ResidualClasses& found) {
@@ -184,15 +183,16 @@ bool IsWorthNaming(const ResidualClasses& found) {
 
 // The coordinate that explains most; without one where none is worth naming.
 Explanation Best(const std::vector<MisfitCoordinate>& coordinates,
-                 const SpecialisationState& state, const Launches& launches) {
+                 const std::vector<Values>& values, const Launches& launches) {
   Explanation best;
   double most = 0;
-  for (const MisfitCoordinate& coordinate : coordinates) {
-    Explanation next = Explain(coordinate, state, launches);
-    const double gain = next.found.gain;
-    if (!IsWorthNaming(next.found) || gain * kAsGood <= most) continue;
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    ResidualClasses found =
+        ClassifyResiduals(launches.points, values[i].compared);
+    const double gain = found.gain;
+    if (!IsWorthNaming(found) || gain * kAsGood <= most) continue;
     most = gain;
-    best = std::move(next);
+    best = {&coordinates[i], &values[i].as_they_are, std::move(found)};
   }
   return best;
 }
@@ -231,8 +231,8 @@ Ends EndsOf(const std::vector<ResidualClass>& classes) {
 // The median of a class in the coordinate's own unit.
 double ValueOfClass(const Explanation& e, size_t index) {
   std::vector<double> own;
-  for (size_t p = 0; p < e.values.size(); ++p) {
-    if (e.found.class_of[p] == index) own.push_back(e.values[p]);
+  for (size_t p = 0; p < e.values->size(); ++p) {
+    if (e.found.class_of[p] == index) own.push_back((*e.values)[p]);
   }
   return Median(std::move(own));
 }
@@ -292,16 +292,14 @@ std::vector<FitNote> NotesOnMisfit(const ProfileInput& input,
                         *specialisation.mapping, input.device);
   Launches launches = LaunchesOf(specialisation, models, eligible,
                                  input.device.multiprocessors);
+  const std::vector<Values> values =
+      AllValues(coordinates, specialisation, launches);
   std::vector<FitNote> notes;
   for (int i = 0; i < kMostCoordinates; ++i) {
-    const Explanation best = Best(coordinates, specialisation, launches);
+    const Explanation best = Best(coordinates, values, launches);
     if (best.coordinate == nullptr) break;
-    notes.push_back(
-        {absl::StrCat(specialisation.name.empty()
-                          ? ""
-                          : absl::StrCat("[", specialisation.name, "] "),
-                      Text(best)),
-         kDoesNotFollowACoordinate + best.found.gain});
+    notes.push_back({absl::StrCat(NotePrefix(specialisation), Text(best)),
+                     kDoesNotFollowACoordinate + best.found.gain});
     Correct(best, launches);
   }
   return notes;

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "fit/models/robust_fit.h"
+
 namespace wavetune {
 namespace {
 
@@ -25,10 +27,6 @@ size_t PartOf(const ResidualPoint& point) {
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
   return (hash ^ (hash >> 31)) % kParts;
-}
-
-double ErrorOfRatio(double ratio) {
-  return std::abs(ratio - 1) / std::sqrt(ratio);
 }
 
 struct Weighted {

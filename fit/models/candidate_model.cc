@@ -157,42 +157,18 @@ double FloorOf(const std::vector<Placed>& used) {
   return fastest_us * kFloorShare;
 }
 
-SegmentQuality Judge(WaveForm form, int64_t tiles_per_wave,
-                     const std::vector<Placed>& placed,
-                     const WaveSegment& segment, size_t row, size_t wave) {
-  SegmentQuality quality;
-  double own_sum = 0;
-  double sum = 0;
-  for (const Placed& p : placed) {
-    const Coordinates& at = p.observation->at;
-    const double residual =
-        std::abs(PredictLatencyUs(form, tiles_per_wave, segment, at) /
-                     p.observation->latency_us -
-                 1);
-    sum += residual;
-    if (p.wave_regime != wave) continue;
-    ++quality.wave;
-    if (p.row_regime != row) continue;
-    ++quality.own;
-    own_sum += residual;
-  }
-  if (quality.own > 0) {
-    quality.mean_residual = own_sum / quality.own;
-  } else if (!placed.empty()) {
-    quality.mean_residual = sum / static_cast<double>(placed.size());
-  }
-  return quality;
-}
-
+// Each observation by the segment that predicts it.
 void JudgeAll(const SubTable& axes, const std::vector<Placed>& all,
               CandidateModel& model) {
-  model.quality.assign(model.models.size(), {});
-  for (size_t w = 0; w < axes.max_waves.size(); ++w) {
-    const std::vector<Placed> used = OfWaveRegime(all, w);
-    for (size_t r = 0; r < model.models.size(); ++r) {
-      model.quality[r].push_back(Judge(axes.form, model.tiles_per_wave, used,
-                                       model.models[r].segments[w], r, w));
-    }
+  model.quality.assign(model.models.size(),
+                       std::vector<SegmentQuality>(axes.max_waves.size()));
+  for (const Placed& p : all) {
+    const double predicted_us = PredictLatencyUs(
+        axes.form, model.tiles_per_wave,
+        model.models[p.row_regime].segments[p.wave_regime], p.observation->at);
+    SegmentQuality& quality = model.quality[p.row_regime][p.wave_regime];
+    ++quality.own;
+    quality.residuals += std::abs(predicted_us / p.observation->latency_us - 1);
   }
 }
 

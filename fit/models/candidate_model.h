@@ -22,12 +22,10 @@
 
 namespace wavetune {
 
-// How well one segment fits its observations.
+// How well one segment fits the observations of its row and wave regime.
 struct SegmentQuality {
-  int own = 0;               // Observations of this row and wave regime.
-  int wave = 0;              // Observations of this wave regime.
-  double mean_residual = 0;  // Mean |predicted / measured - 1|, of the own ones
-                             // where there are any, else of all used.
+  int own = 0;           // So many.
+  double residuals = 0;  // Sum of their |predicted / measured - 1|.
 };
 
 // How sure a segment's predictions are (fit/models/uncertainty.h). Standard

@@ -136,7 +136,7 @@ TEST(CandidateModelTest, BorrowsAcrossWaveRegimesWhereOneIsUnsampled) {
   const Coordinates at = At(600, 64, 16);
   EXPECT_GT(PredictUs(axes, model, at),
             PredictUs(axes, model, At(264, 64, 16)));
-  EXPECT_EQ(QualityAt(axes, model, at).wave, 0);
+  EXPECT_EQ(QualityAt(axes, model, at).own, 0);
 }
 
 // Multiprocessors take two tiles for the price of one, then slow down. Several

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "fit/models/held_out.h"
 #include "fit/models/uncertainty.h"
 #include "model/table/wave_model.h"
 
@@ -21,21 +22,10 @@ void AddScores(const SpecialisationState& specialisation,
                const CandidateState& candidate, const CandidateModel& model,
                int64_t multiprocessors, std::vector<double>& scores) {
   const SubTable& axes = specialisation.axes;
-  for (size_t fold = 0; fold < kFolds; ++fold) {
-    std::vector<Observation> fitted;
-    std::vector<const Observation*> held_out;
-    size_t number = 0;
-    for (const Observation& o : candidate.observations) {
-      if (o.representative && number++ % kFolds == fold) {
-        held_out.push_back(&o);
-      } else {
-        fitted.push_back(o);
-      }
-    }
-    if (held_out.empty() || fitted.empty()) continue;
+  for (const HeldOutFold& fold : HeldOutFolds(candidate.observations, kFolds)) {
     const CandidateModel without =
-        FitCandidate(axes, model.tiles_per_wave, multiprocessors, fitted);
-    for (const Observation* o : held_out) {
+        FitCandidate(axes, model.tiles_per_wave, multiprocessors, fold.fitted);
+    for (const Observation* o : fold.held_out) {
       // As clients see them.
       const double measured_us =
           PowerLimitedUs(axes.power_limit, o->latency_us);

@@ -161,12 +161,15 @@ TermVector SolveRelative(absl::Span<const Equation> equations,
   return SolveNormalised(a, b);
 }
 
+double ErrorOfRatio(double ratio) {
+  return std::abs(ratio - 1) / std::sqrt(ratio);
+}
+
 RobustError RobustErrorOf(const Equation& equation, double predicted_us) {
   const double ratio =
       std::max(kLeastRatio, predicted_us / equation.latency_us);
-  // The slope of |ratio - 1| / sqrt(ratio), which takes half and double for
-  // equally wrong, over that of the squared error.
-  const double error = std::abs(ratio - 1) / std::sqrt(ratio);
+  // The slope of the error over that of the squared error.
+  const double error = ErrorOfRatio(ratio);
   return {error, equation.weight * (ratio + 1) / (2 * ratio * ratio) /
                      std::max(kResidualFloor, error)};
 }

@@ -54,9 +54,13 @@ TermVector FitRelative(absl::Span<const Equation> equations);
 TermVector SolveRelative(absl::Span<const Equation> equations,
                          absl::Span<const double> weight);
 
+// Returns |ratio - 1| / sqrt(ratio), which takes half and double for equally
+// wrong. Shapes: ratio > 0. Cannot fail.
+double ErrorOfRatio(double ratio);
+
 // What the robust error makes of one equation.
 struct RobustError {
-  double error = 0;   // |ratio - 1| / sqrt(ratio), ratio at least 0.1.
+  double error = 0;   // ErrorOfRatio(predicted / measured), at least of 0.1.
   double weight = 0;  // For the next solve.
 };
 
