@@ -32,9 +32,8 @@ class Builder {
     sub_.specialisation = specialisation.name;
     sub_.mapping = *specialisation.mapping;
     // The preconditions come first, alike for every configuration.
-    MacroGroup any;
-    SetPredicates(FoldConditions(spec.preconditions, Configuration()),
-                  spec.dimensions, sub_, any);
+    AddPredicates(FoldConditions(spec.preconditions, Configuration()),
+                  spec.dimensions, sub_);
     sub_.preconditions = static_cast<int32_t>(sub_.predicates.size());
   }
 
@@ -147,7 +146,8 @@ class Builder {
     MacroGroup& out = sub_.groups.emplace_back();
     out.lead = static_cast<uint8_t>(group[0]);
     out.tiles_per_wave = model.tiles_per_wave;
-    SetPredicates(relations_[out.lead], spec_.dimensions, sub_, out);
+    out.predicates =
+        AddPredicates(relations_[out.lead], spec_.dimensions, sub_);
     out.models = model.models;
     for (size_t r = 0; r < out.models.size(); ++r) {
       for (size_t w = 0; w < out.models[r].segments.size(); ++w) {

@@ -1,16 +1,15 @@
 #include "model/table/group_predicates.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "model/kernel/relation_proof.h"
 
 namespace wavetune {
 
-void SetPredicates(const std::vector<Relation>& relations,
-                   const std::vector<Dimension>& dimensions, SubTable& sub,
-                   MacroGroup& group) {
-  group.predicates.clear();
+std::vector<uint8_t> AddPredicates(const std::vector<Relation>& relations,
+                                   const std::vector<Dimension>& dimensions,
+                                   SubTable& sub) {
+  std::vector<uint8_t> indices;
   for (const Relation& relation : relations) {
     if (AlwaysHolds(relation, dimensions)) continue;
     auto known =
@@ -18,10 +17,10 @@ void SetPredicates(const std::vector<Relation>& relations,
     if (known == sub.predicates.end()) {
       known = sub.predicates.insert(known, relation);
     }
-    group.predicates.push_back(
-        static_cast<uint8_t>(known - sub.predicates.begin()));
+    indices.push_back(static_cast<uint8_t>(known - sub.predicates.begin()));
   }
-  std::sort(group.predicates.begin(), group.predicates.end());
+  std::sort(indices.begin(), indices.end());
+  return indices;
 }
 
 }  // namespace wavetune

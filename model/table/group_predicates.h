@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
 #define WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "model/kernel/relation.h"
@@ -12,12 +13,13 @@
 
 namespace wavetune {
 
-// Makes `relations` the predicates of `group`, adding those that are new to
-// `sub.predicates`. Leaves out what holds at every problem in the dimensions'
-// ranges. Cannot fail; model/table/table_check.h bounds the number.
-void SetPredicates(const std::vector<Relation>& relations,
-                   const std::vector<Dimension>& dimensions, SubTable& sub,
-                   MacroGroup& group);
+// Adds those of `relations` that are new to `sub.predicates`, and returns the
+// indices of all of them, ascending: what a group keeps. Leaves out what holds
+// at every problem in the dimensions' ranges. Cannot fail;
+// model/table/table_check.h bounds the number.
+std::vector<uint8_t> AddPredicates(const std::vector<Relation>& relations,
+                                   const std::vector<Dimension>& dimensions,
+                                   SubTable& sub);
 
 }  // namespace wavetune
 

@@ -129,8 +129,9 @@ SubTable MakeSubTable(const KernelSpec& spec, const std::string& name,
     MacroGroup group{.lead = static_cast<uint8_t>(i),
                      .tiles_per_wave = 64,
                      .models = {GroupModel{{segment}}}};
-    SetPredicates(ProblemRelations(spec.Of(name), ranked[i].configuration),
-                  spec.dimensions, sub, group);
+    group.predicates =
+        AddPredicates(ProblemRelations(spec.Of(name), ranked[i].configuration),
+                      spec.dimensions, sub);
     sub.groups.push_back(std::move(group));
   }
   return sub;

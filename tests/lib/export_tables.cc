@@ -52,8 +52,8 @@ Table FavouringTable(const KernelSpec& spec, const std::string& fingerprint,
     MacroGroup group{.lead = static_cast<uint8_t>(i),
                      .tiles_per_wave = 132,
                      .models = {model}};
-    SetPredicates(ProblemRelations(spec, portfolio[i]), spec.dimensions, sub,
-                  group);
+    group.predicates = AddPredicates(ProblemRelations(spec, portfolio[i]),
+                                     spec.dimensions, sub);
     sub.groups.push_back(std::move(group));
   }
   return table;

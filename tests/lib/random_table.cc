@@ -323,9 +323,9 @@ void AddGroups(Lcg& random, const Table& table,
     MacroGroup& group = sub.groups.emplace_back();
     group.lead = members[0];
     group.tiles_per_wave = sub.portfolio[group.lead].tiles_per_wave;
-    SetPredicates(
+    group.predicates = AddPredicates(
         FoldConditions(predicates, sub.portfolio[group.lead].configuration),
-        table.dimensions, sub, group);
+        table.dimensions, sub);
     for (size_t r = 0; r < sub.row_regimes.size(); ++r) {
       GroupModel& model = group.models.emplace_back();
       for (const int64_t max_wave : sub.max_waves) {
@@ -348,9 +348,8 @@ SubTable RandomSubTable(Lcg& random, const TableHead& head, TableKind kind,
   AddPortfolio(random, portfolio, sub);
   AddAxes(random, sub);
   std::vector<Condition> conditions = PreconditionsOf(sub, kind);
-  MacroGroup any;
-  SetPredicates(FoldConditions(conditions, Configuration()),
-                head.table.dimensions, sub, any);
+  AddPredicates(FoldConditions(conditions, Configuration()),
+                head.table.dimensions, sub);
   sub.preconditions = static_cast<int32_t>(sub.predicates.size());
   conditions.insert(conditions.end(), head.predicates.begin(),
                     head.predicates.end());
