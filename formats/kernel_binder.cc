@@ -291,10 +291,9 @@ void KernelBinder::BindRoles(KernelSpec* spec) {
   std::vector<int32_t> macro;
   const auto add = [&macro](const Mapping& mapping) {
     CollectParameters(mapping.tiles, macro);
-    for (const auto* part :
-         {&mapping.iterations_per_tile, &mapping.total_iterations,
-          &mapping.longest_loop}) {
-      if (part->has_value()) CollectParameters(**part, macro);
+    for (const OptionalExpression& part : kOptionalExpressions) {
+      const auto& expression = mapping.*part.value;
+      if (expression.has_value()) CollectParameters(*expression, macro);
     }
     if (mapping.rows.has_value()) macro.push_back(mapping.rows->tile);
   };

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -15,6 +18,7 @@
 #include "cli/json.h"
 #include "cli/lookup.h"
 #include "cli/text_table.h"
+#include "model/table/coefficient_list.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune::cli {
@@ -62,16 +66,6 @@ std::string MicroText(const WaveSegment& segment) {
   });
 }
 
-absl::string_view FormText(WaveForm form) {
-  if (form == WaveForm::kSum) {
-    return "delta + delta_w s + (gamma + gamma_w s) L + beta G + alpha G L";
-  }
-  return "delta + (w - 1) (delta_w + F(C)) + F(r), F(x) overlapping max(gamma, "
-         "gamma_w t(x)) L with (beta + (alpha + alpha_row u) L) x, "
-         "r = G - (w - 1) C, u = 1 - fill of a single row, else 1 / rows (0 "
-         "where rows share nothing)";
-}
-
 // "1-16: 9, 17-32: 14": rows' extents and the row that serves them.
 std::string SpansText(const LayerChoices& layer) {
   int64_t first = layer.first;
@@ -117,6 +111,57 @@ void PrintPredicates(std::ostream& out, const Table& table,
   }
 }
 
+std::string UnitsText(WaveForm form) {
+  std::vector<std::string> units;
+  for (const CoefficientField& field : kCoefficients) {
+    if (!Reads(form, field)) continue;
+    units.push_back(absl::StrCat(field.name, " in ", field.unit));
+  }
+  return absl::StrJoin(units, ", ");
+}
+
+std::vector<std::string> RowHeader() {
+  std::vector<std::string> header = {"ROW", "CAPACITY", "REGIME"};
+  for (const CoefficientField& field : kCoefficients) {
+    header.push_back(absl::AsciiStrToUpper(field.name));
+  }
+  header.insert(header.end(), {"BOUND", "BEYOND", "MEASURED", "MICRO"});
+  return header;
+}
+
+std::vector<std::string> RowText(const SubTable& sub, size_t group, size_t row,
+                                 size_t wave) {
+  const MacroGroup& macro = sub.groups[group];
+  const WaveSegment& segment = macro.models[row].segments[wave];
+  std::vector<std::string> cells = {absl::StrCat(group),
+                                    absl::StrCat(macro.tiles_per_wave),
+                                    RegimeText(sub, row, wave)};
+  for (const CoefficientField& field : kCoefficients) {
+    cells.push_back(Number(segment.coefficients.*field.value));
+  }
+  cells.insert(cells.end(),
+               {FormatPercent(segment.relative_bound),
+                FormatPercent(segment.extrapolated_bound),
+                absl::StrFormat("w %d-%d, L %.4g-%.4g", segment.min_wave,
+                                segment.max_wave, segment.min_iterations,
+                                segment.max_iterations),
+                MicroText(segment)});
+  return cells;
+}
+
+// One line for each segment.
+void PrintRows(std::ostream& out, const SubTable& sub) {
+  TextTable rows(RowHeader());
+  for (size_t g = 0; g < sub.groups.size(); ++g) {
+    for (size_t r = 0; r < sub.groups[g].models.size(); ++r) {
+      for (size_t w = 0; w < sub.groups[g].models[r].segments.size(); ++w) {
+        rows.AddRow(RowText(sub, g, r, w));
+      }
+    }
+  }
+  rows.Print(out);
+}
+
 void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   if (!sub.specialisation.empty())
     out << "\nspecialisation " << sub.specialisation << "\n";
@@ -137,37 +182,16 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   }
   portfolio.Print(out);
   PrintPredicates(out, table, sub);
-  out << "\ncoefficient table: T = " << FormText(sub.form)
+  out << "\ncoefficient table: T = " << FormulaOf(sub.form)
       << ", in us; micro: candidate per loop anchor ("
-      << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n";
+      << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n"
+      << UnitsText(sub.form) << "\n";
   if (sub.power_limit.slowdown > 0) {
     out << absl::StrFormat(
         "of a launch what is beyond %.4g us of T takes %.4g times as long\n",
         sub.power_limit.from_us, 1 + sub.power_limit.slowdown);
   }
-  TextTable rows({"ROW", "CAPACITY", "REGIME", "DELTA", "DELTA_W", "GAMMA",
-                  "GAMMA_W", "BETA", "ALPHA", "ALPHA_ROW", "BOUND", "BEYOND",
-                  "MEASURED", "MICRO"});
-  for (size_t g = 0; g < sub.groups.size(); ++g) {
-    const MacroGroup& group = sub.groups[g];
-    for (size_t r = 0; r < group.models.size(); ++r) {
-      for (size_t w = 0; w < group.models[r].segments.size(); ++w) {
-        const WaveSegment& segment = group.models[r].segments[w];
-        const WaveCoefficients& c = segment.coefficients;
-        rows.AddRow({absl::StrCat(g), absl::StrCat(group.tiles_per_wave),
-                     RegimeText(sub, r, w), Number(c.delta), Number(c.delta_w),
-                     Number(c.gamma), Number(c.gamma_w), Number(c.beta),
-                     Number(c.alpha), Number(c.alpha_row),
-                     FormatPercent(segment.relative_bound),
-                     FormatPercent(segment.extrapolated_bound),
-                     absl::StrFormat("w %d-%d, L %.4g-%.4g", segment.min_wave,
-                                     segment.max_wave, segment.min_iterations,
-                                     segment.max_iterations),
-                     MicroText(segment)});
-      }
-    }
-  }
-  rows.Print(out);
+  PrintRows(out, sub);
   PrintLayers(out, table, sub);
 }
 
@@ -215,7 +239,10 @@ Json SegmentJson(const Table& table, const SubTable& sub, size_t group,
                  size_t row, size_t wave) {
   const MacroGroup& macro = sub.groups[group];
   const WaveSegment& segment = macro.models[row].segments[wave];
-  const WaveCoefficients& c = segment.coefficients;
+  Json coefficients = Json::object();
+  for (const CoefficientField& field : kCoefficients) {
+    coefficients[field.name] = segment.coefficients.*field.value;
+  }
   return Json{
       {"row", group},
       {"lead",
@@ -225,14 +252,7 @@ Json SegmentJson(const Table& table, const SubTable& sub, size_t group,
       {"max_rows", sub.row_regimes[row].max_rows},
       {"max_fill", sub.row_regimes[row].max_fill},
       {"max_waves", sub.max_waves[wave]},
-      {"coefficients",
-       {{"delta", c.delta},
-        {"delta_w", c.delta_w},
-        {"gamma", c.gamma},
-        {"gamma_w", c.gamma_w},
-        {"beta", c.beta},
-        {"alpha", c.alpha},
-        {"alpha_row", c.alpha_row}}},
+      {"coefficients", std::move(coefficients)},
       {"floor_us", segment.floor_us},
       {"relative_bound", segment.relative_bound},
       {"extrapolated_bound", segment.extrapolated_bound},

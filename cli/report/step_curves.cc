@@ -79,23 +79,37 @@ int64_t EndOfStep(int64_t tiles, int64_t step_tiles) {
   return Waves(tiles, step_tiles) * step_tiles;
 }
 
+// What of a launch a curve does not vary is that of a sample in the middle.
+Coordinates TypicalCoordinates(const StepCurve& curve, const RowRegime& rows) {
+  Coordinates at;
+  if (!curve.measured.empty()) {
+    Samples by_tiles = curve.measured;
+    std::sort(by_tiles.begin(), by_tiles.end(),
+              [](const PlacedSample* a, const PlacedSample* b) {
+                return a->at.tiles < b->at.tiles;
+              });
+    at = by_tiles[by_tiles.size() / 2]->at;
+  }
+  at.iterations = curve.iterations;
+  at.longest_loop = curve.longest_loop;
+  at.row_share = TypicalRowShare(rows);
+  return at;
+}
+
 void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
   const GroupModel& model = sub.groups[static_cast<size_t>(curve.group)]
                                 .models[static_cast<size_t>(curve.row_regime)];
-  const double row_share =
-      TypicalRowShare(sub.row_regimes[static_cast<size_t>(curve.row_regime)]);
+  Coordinates at = TypicalCoordinates(
+      curve, sub.row_regimes[static_cast<size_t>(curve.row_regime)]);
   const auto point = [&](const WaveSegment& segment, int64_t tiles) {
     const bool outside = IsExtrapolated(segment, curve.iterations,
                                         Waves(tiles, curve.tiles_per_wave));
+    at.tiles = tiles;
     curve.fit.push_back(
         {.tiles = tiles,
          .latency_us = PowerLimitedUs(
              sub.power_limit,
-             PredictLatencyUs(sub.form, curve.tiles_per_wave, segment,
-                              {.tiles = tiles,
-                               .iterations = curve.iterations,
-                               .longest_loop = curve.longest_loop,
-                               .row_share = row_share})),
+             PredictLatencyUs(sub.form, curve.tiles_per_wave, segment, at)),
          .relative_bound =
              outside ? segment.extrapolated_bound : segment.relative_bound,
          .extrapolated = outside});

@@ -138,8 +138,7 @@ std::vector<OverlapEquation> OverlapEquationsOf(
     const Coordinates& at = p.observation->at;
     equations.push_back(
         {.waves = LaunchWavesOf(at.tiles, tiles_per_wave, step_tiles),
-         .loop = {at.iterations, static_cast<double>(at.longest_loop),
-                  at.row_share},
+         .loop = LoopLengthsOf(at),
          .memory_class = classes[p.row_regime],
          .latency_us = p.observation->latency_us,
          .weight = FitWeight(*p.observation)});

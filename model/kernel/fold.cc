@@ -38,11 +38,9 @@ Mapping FoldMapping(const Mapping& mapping,
                     const Configuration& configuration) {
   Mapping folded;
   folded.tiles = FoldExpression(mapping.tiles, configuration);
-  folded.iterations_per_tile =
-      FoldOptional(mapping.iterations_per_tile, configuration);
-  folded.total_iterations =
-      FoldOptional(mapping.total_iterations, configuration);
-  folded.longest_loop = FoldOptional(mapping.longest_loop, configuration);
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    folded.*part.value = FoldOptional(mapping.*part.value, configuration);
+  }
   folded.rows = mapping.rows;
   return folded;
 }

@@ -223,10 +223,9 @@ class Validator {
     }
     std::vector<int32_t> used;
     CollectParameters(mapping.tiles, used);
-    for (const auto* part :
-         {&mapping.iterations_per_tile, &mapping.total_iterations,
-          &mapping.longest_loop}) {
-      if (part->has_value()) CollectParameters(**part, used);
+    for (const OptionalExpression& part : kOptionalExpressions) {
+      const auto& expression = mapping.*part.value;
+      if (expression.has_value()) CollectParameters(*expression, used);
     }
     for (const int32_t index : used) {
       const Parameter& parameter = spec_.parameters[static_cast<size_t>(index)];

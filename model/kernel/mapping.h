@@ -121,6 +121,21 @@ struct Mapping {
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
+// An expression of a mapping that need not be there.
+struct OptionalExpression {
+  uint8_t flag;  // In payloads (docs/table_format.md): never given twice.
+  const char* name;
+  std::optional<Expression> Mapping::*value;
+};
+
+// All of them, ascending by flag: what reads, writes or checks mappings goes
+// through this list.
+inline constexpr OptionalExpression kOptionalExpressions[] = {
+    {1, "iterations_per_tile", &Mapping::iterations_per_tile},
+    {2, "total_iterations", &Mapping::total_iterations},
+    {4, "longest_loop", &Mapping::longest_loop},
+};
+
 // Returns how much of a tile's loads depends on the rows of tiles around it, in
 // [0, 1]. Each of several rows brings 1 / rows of what they share. A single row
 // brings what it leaves empty, as copying a row outside of a matrix takes no

@@ -20,6 +20,7 @@ namespace wavetune {
 struct CoefficientField {
   uint8_t id;  // In payloads (docs/table_format.md): never given twice.
   const char* name;
+  const char* unit;
   double WaveCoefficients::*value;
   // Which forms read it; 0 in tables of the others.
   bool in_sum;
@@ -28,14 +29,27 @@ struct CoefficientField {
 
 // Ascending by id.
 inline constexpr CoefficientField kCoefficients[] = {
-    {1, "delta", &WaveCoefficients::delta, true, true},
-    {2, "delta_w", &WaveCoefficients::delta_w, true, true},
-    {3, "gamma", &WaveCoefficients::gamma, true, true},
-    {4, "gamma_w", &WaveCoefficients::gamma_w, true, true},
-    {5, "beta", &WaveCoefficients::beta, true, true},
-    {6, "alpha", &WaveCoefficients::alpha, true, true},
-    {7, "alpha_row", &WaveCoefficients::alpha_row, false, true},
+    {1, "delta", "us", &WaveCoefficients::delta, true, true},
+    {2, "delta_w", "us/step", &WaveCoefficients::delta_w, true, true},
+    {3, "gamma", "us/iteration", &WaveCoefficients::gamma, true, true},
+    {4, "gamma_w", "us/(step iteration)", &WaveCoefficients::gamma_w, true,
+     true},
+    {5, "beta", "us/tile", &WaveCoefficients::beta, true, true},
+    {6, "alpha", "us/(tile iteration)", &WaveCoefficients::alpha, true, true},
+    {7, "alpha_row", "us/(tile iteration)", &WaveCoefficients::alpha_row, false,
+     true},
 };
+
+// Returns the form's latency in the names of the list, for people.
+constexpr const char* FormulaOf(WaveForm form) {
+  return form == WaveForm::kSum
+             ? "delta + delta_w s + (gamma + gamma_w s) L + beta G + "
+               "alpha G L"
+             : "delta + (w - 1) (delta_w + F(C)) + F(r), F(x) overlapping "
+               "max(gamma, gamma_w t(x)) L with (beta + (alpha + alpha_row u) "
+               "L) x, r = G - (w - 1) C, u = 1 - fill of a single row, else "
+               "1 / rows (0 where rows share nothing)";
+}
 
 // A member that is not in the list would be lost on the way through a payload.
 static_assert(sizeof(WaveCoefficients) == sizeof(kCoefficients) /

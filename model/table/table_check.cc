@@ -223,10 +223,9 @@ class TableChecker {
 
   static void MarkMapping(const Mapping& mapping, std::vector<bool>& used) {
     MarkParameters(mapping.tiles, used);
-    for (const auto* expression :
-         {&mapping.iterations_per_tile, &mapping.total_iterations,
-          &mapping.longest_loop}) {
-      if (expression->has_value()) MarkParameters(**expression, used);
+    for (const OptionalExpression& part : kOptionalExpressions) {
+      const auto& expression = mapping.*part.value;
+      if (expression.has_value()) MarkParameters(*expression, used);
     }
     if (mapping.rows) used[static_cast<size_t>(mapping.rows->tile)] = true;
   }

@@ -149,30 +149,24 @@ int CountTree(const Expression& expression) {
   return nodes;
 }
 
-int CountOptional(const std::optional<Expression>& expression) {
-  return expression ? CountTree(*expression) : 0;
-}
-
 }  // namespace
 
 int CountNodes(const Mapping& mapping) {
-  return CountTree(mapping.tiles) + CountOptional(mapping.iterations_per_tile) +
-         CountOptional(mapping.total_iterations) +
-         CountOptional(mapping.longest_loop) + (mapping.rows ? 1 : 0);
+  int nodes = CountTree(mapping.tiles) + (mapping.rows ? 1 : 0);
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    const auto& expression = mapping.*part.value;
+    if (expression.has_value()) nodes += CountTree(*expression);
+  }
+  return nodes;
 }
 
 absl::Status CheckMapping(const Table& table, const Mapping& mapping,
                           const std::string& where) {
   MappingChecker checker(table);
   checker.Check(mapping.tiles, "tiles");
-  if (mapping.iterations_per_tile) {
-    checker.Check(*mapping.iterations_per_tile, "iterations_per_tile");
-  }
-  if (mapping.total_iterations) {
-    checker.Check(*mapping.total_iterations, "total_iterations");
-  }
-  if (mapping.longest_loop) {
-    checker.Check(*mapping.longest_loop, "longest_loop");
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    const auto& expression = mapping.*part.value;
+    if (expression.has_value()) checker.Check(*expression, part.name);
   }
   if (mapping.rows) checker.CheckRows(*mapping.rows);
   std::string fault = checker.fault();

@@ -36,10 +36,10 @@ absl::StatusOr<std::string> EncodeTable(const Table& table);
 // Returns the table in a payload. Errors: INVALID_ARGUMENT with the place and
 // reason for anything malformed: bad magic, truncated or trailing bytes,
 // indices out of range, values not finite; UNIMPLEMENTED with what to do for a
-// future major version, an unknown critical section, coefficient or wave form,
-// or a table of a release before 1.0. Never crashes, whatever the bytes;
-// allocates at most some 200 times the payload's size (segments of one byte;
-// 12 MB).
+// future major version, an unknown critical section, coefficient, wave form or
+// expression of a mapping, or a table of a release before 1.0. Never crashes,
+// whatever the bytes; allocates at most some 200 times the payload's size
+// (segments of one byte; 12 MB).
 absl::StatusOr<Table> DecodeTable(absl::string_view payload);
 
 }  // namespace wavetune

@@ -74,11 +74,24 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Flags of a mapping.
-constexpr uint8_t kHasIterationsPerTile = 1;
-constexpr uint8_t kHasTotalIterations = 2;
-constexpr uint8_t kHasLongestLoop = 4;
+// Flags of a mapping beside those of its expressions.
 constexpr uint8_t kHasRows = 8;
+
+constexpr unsigned KnownFlags() {
+  unsigned flags = kHasRows;
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    flags |= part.flag;
+  }
+  return flags;
+}
+
+uint8_t FlagsOf(const Mapping& mapping) {
+  unsigned flags = mapping.rows ? kHasRows : 0;
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    if ((mapping.*part.value).has_value()) flags |= part.flag;
+  }
+  return static_cast<uint8_t>(flags);
+}
 
 // Fields that a kind does not use are not written.
 void WriteExpression(const Expression& e, ByteWriter& writer) {
@@ -166,16 +179,11 @@ Expression ReadExpression(ByteReader& reader, int depth, int& nodes) {
 }  // namespace
 
 void WriteMapping(const Mapping& mapping, ByteWriter& writer) {
-  writer.U8(static_cast<uint8_t>(
-      (mapping.iterations_per_tile ? kHasIterationsPerTile : 0) |
-      (mapping.total_iterations ? kHasTotalIterations : 0) |
-      (mapping.longest_loop ? kHasLongestLoop : 0) |
-      (mapping.rows ? kHasRows : 0)));
+  writer.U8(FlagsOf(mapping));
   WriteExpression(mapping.tiles, writer);
-  for (const auto* expression :
-       {&mapping.iterations_per_tile, &mapping.total_iterations,
-        &mapping.longest_loop}) {
-    if (expression->has_value()) WriteExpression(**expression, writer);
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    const auto& expression = mapping.*part.value;
+    if (expression.has_value()) WriteExpression(*expression, writer);
   }
   if (mapping.rows) {
     writer.U8(static_cast<uint8_t>(mapping.rows->dimension));
@@ -187,16 +195,14 @@ Mapping ReadMapping(ByteReader& reader) {
   Mapping mapping;
   int nodes = kMaxMappingNodes;
   const uint8_t flags = reader.U8();
-  if (flags >= kHasRows * 2) reader.Fail("unknown flags of a mapping");
+  if ((flags & ~KnownFlags()) != 0) {
+    reader.FailTooNew(
+        "a mapping with an expression that this build does not have");
+  }
   mapping.tiles = ReadExpression(reader, 1, nodes);
-  if (flags & kHasIterationsPerTile) {
-    mapping.iterations_per_tile = ReadExpression(reader, 1, nodes);
-  }
-  if (flags & kHasTotalIterations) {
-    mapping.total_iterations = ReadExpression(reader, 1, nodes);
-  }
-  if (flags & kHasLongestLoop) {
-    mapping.longest_loop = ReadExpression(reader, 1, nodes);
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    if ((flags & part.flag) == 0) continue;
+    mapping.*part.value = ReadExpression(reader, 1, nodes);
   }
   if (flags & kHasRows) {
     RowAxis& rows = mapping.rows.emplace();

@@ -85,6 +85,16 @@ TEST(TableCodecTest, KeepsSumsInMappings) {
   }
 }
 
+TEST(TableCodecTest, AMappingWithWhatIsNotKnownIsTooNew) {
+  std::string section = SubTables();
+  constexpr size_t kMappingAt = 3;  // After a count and an empty name.
+  ASSERT_EQ(section[kMappingAt], 1);
+  section[kMappingAt] = static_cast<char>(0x81);
+  const auto table = DecodeTable(WithSubTables(section));
+  EXPECT_EQ(table.status().code(), absl::StatusCode::kUnimplemented)
+      << table.status();
+}
+
 TEST(TableCodecTest, RoundTripsRandomTables) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Lcg random(seed);

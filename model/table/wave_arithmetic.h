@@ -49,14 +49,19 @@ struct LoopLengths {
   double row_share = 0;  // u of WaveForm::kOverlap, in [0, 1].
 };
 
-// Returns WaveForm::kSum's latency of `all` tiles, in microseconds. Cannot
-// fail.
+inline LoopLengths LoopLengthsOf(const Coordinates& at) {
+  return {at.iterations, static_cast<double>(at.longest_loop), at.row_share};
+}
+
+// Returns WaveForm::kSum's latency at `at`, of which `all` are the tiles, in
+// microseconds. Cannot fail.
 inline double SumLatencyUs(const WaveCoefficients& c, const StepTiles& all,
-                           const LoopLengths& loop) {
+                           const Coordinates& at) {
+  const double longest = static_cast<double>(at.longest_loop);
   const double fixed = c.delta + c.delta_w * all.steps;
-  const double per_iteration = (c.gamma + c.gamma_w * all.steps) * loop.longest;
+  const double per_iteration = (c.gamma + c.gamma_w * all.steps) * longest;
   return ((fixed + per_iteration) + c.beta * all.tiles) +
-         (c.alpha * all.tiles) * loop.mean;
+         (c.alpha * all.tiles) * at.iterations;
 }
 
 // The two times that overlap in F(x) of WaveForm::kOverlap, in microseconds.

@@ -10,15 +10,14 @@ namespace wavetune {
 double PredictLatencyUs(WaveForm form, int64_t tiles_per_wave,
                         const WaveSegment& segment, const Coordinates& at) {
   const WaveCoefficients& c = segment.coefficients;
-  const LoopLengths loop = {at.iterations, static_cast<double>(at.longest_loop),
-                            at.row_share};
   double latency_us = 0;
   if (form == WaveForm::kSum) {
     latency_us = SumLatencyUs(
-        c, StepTiles(at.tiles, Waves(at.tiles, segment.step_tiles)), loop);
+        c, StepTiles(at.tiles, Waves(at.tiles, segment.step_tiles)), at);
   } else {
     latency_us = OverlapLatencyUs(
-        c, LaunchWavesOf(at.tiles, tiles_per_wave, segment.step_tiles), loop);
+        c, LaunchWavesOf(at.tiles, tiles_per_wave, segment.step_tiles),
+        LoopLengthsOf(at));
   }
   return latency_us > segment.floor_us ? latency_us : segment.floor_us;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
+#include "model/table/coefficient_list.h"
 #include "model/table/group_predicates.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"
@@ -375,14 +376,21 @@ TableHead RandomHead(Lcg& random, TableKind kind) {
   return head;
 }
 
+bool IsOfOverlapAlone(const CoefficientField& field) {
+  return Reads(WaveForm::kOverlap, field) && !Reads(WaveForm::kSum, field);
+}
+
 // Gives every segment the first one's fields, but its own floor, bound, last
-// wave and alpha_row.
+// wave and coefficients that sums do not have.
 void ShareFields(MacroGroup& group) {
   const WaveSegment first = group.models[0].segments[0];
   for (GroupModel& model : group.models) {
     for (WaveSegment& segment : model.segments) {
       WaveSegment shared = first;
-      shared.coefficients.alpha_row = segment.coefficients.alpha_row;
+      for (const CoefficientField& field : kCoefficients) {
+        if (!IsOfOverlapAlone(field)) continue;
+        shared.coefficients.*field.value = segment.coefficients.*field.value;
+      }
       shared.floor_us = segment.floor_us;
       shared.relative_bound = segment.relative_bound;
       shared.max_wave = std::max(first.min_wave, segment.max_wave);
@@ -405,8 +413,11 @@ void MakeOverlap(Lcg& random, SubTable& sub) {
   for (MacroGroup& group : sub.groups) {
     for (GroupModel& model : group.models) {
       for (WaveSegment& segment : model.segments) {
-        segment.coefficients.alpha_row =
-            static_cast<double>(random.Between(0, 4)) / 110000;
+        for (const CoefficientField& field : kCoefficients) {
+          if (!IsOfOverlapAlone(field)) continue;
+          segment.coefficients.*field.value =
+              static_cast<double>(random.Between(0, 4)) / 110000;
+        }
       }
     }
   }
