@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,8 +19,62 @@
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
+#include "model/table/table_check_mapping.h"
 
 namespace wavetune {
+namespace {
+
+// Whether a table can hold the expression as one of the problem alone.
+bool IsOfProblem(const Expression& e, int depth) {
+  using Kind = Expression::Kind;
+  const bool known = e.kind >= Kind::kConstant && e.kind <= Kind::kSum &&
+                     e.kind != Kind::kParameter;
+  if (!known || depth > kMaxExpressionDepth) return false;
+  if (e.kind == Kind::kConstant) return e.value >= 1;
+  for (size_t i = 0; i < e.children.size(); ++i) {
+    const bool divides =
+        e.kind == Kind::kCeilDiv && i >= static_cast<size_t>(e.split);
+    if (divides && e.children[i].kind != Kind::kConstant) return false;
+    if (!IsOfProblem(e.children[i], depth + 1)) return false;
+  }
+  return true;
+}
+
+bool SumsOverElements(const Expression& e) {
+  return e.kind == Expression::Kind::kSumOver ||
+         std::any_of(e.children.begin(), e.children.end(), SumsOverElements);
+}
+
+// Mapping::cold_bytes of all cold arguments: nothing where they do not grow
+// with the elements of a repeated dimension (what dense kernels read follows
+// from their tiles), and where they do not follow from the problem alone.
+// docs/decisions/0032 says why overlaps do without.
+std::optional<Expression> ColdBytesOf(const KernelSpec& spec) {
+  if (spec.wave_form == WaveForm::kOverlap) return std::nullopt;
+  std::vector<Expression> terms;
+  for (const Argument& argument : spec.arguments) {
+    if (!argument.cold) continue;
+    const auto bytes = static_cast<int64_t>(ElementBytes(argument.type));
+    terms.push_back(
+        Expression::Product({Expression::Constant(bytes), argument.size}));
+  }
+  if (terms.empty()) return std::nullopt;
+  Expression all = terms.size() == 1 ? std::move(terms[0])
+                                     : Expression::Sum(std::move(terms));
+  if (!SumsOverElements(all) || !IsOfProblem(all, /*depth=*/1)) {
+    return std::nullopt;
+  }
+  return all;
+}
+
+// Gives a mapping the expression, if a table has room for it.
+void SetColdBytes(const std::optional<Expression>& cold_bytes,
+                  Mapping& mapping) {
+  mapping.cold_bytes = cold_bytes;
+  if (CountNodes(mapping) > kMaxMappingNodes) mapping.cold_bytes.reset();
+}
+
+}  // namespace
 
 int KernelBinder::Find(const std::map<std::string, int>& index,
                        const std::string& name, const std::string& path,
@@ -740,6 +797,13 @@ KernelSpec KernelBinder::Bind() {
     Fault("wave_form", "is unknown; give WAVE_SUM or WAVE_OVERLAP");
   if (proto_.wave_form() == v1::WAVE_OVERLAP)
     spec.wave_form = WaveForm::kOverlap;
+  const std::optional<Expression> cold_bytes = ColdBytesOf(spec);
+  SetColdBytes(cold_bytes, spec.mapping);
+  for (Specialisation& specialisation : spec.specialisations) {
+    if (specialisation.mapping.has_value()) {
+      SetColdBytes(cold_bytes, *specialisation.mapping);
+    }
+  }
   if (proto_.portfolio_size() < 0 ||
       proto_.portfolio_size() > static_cast<int>(kMaxPortfolio))
     Fault("portfolio_size", absl::StrCat("must be 0 to ", kMaxPortfolio));

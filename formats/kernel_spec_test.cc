@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/kernel_folder.h"
 #include "formats/kernel_spec.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -73,6 +74,65 @@ TEST(KernelSpecConversionTest, ElementsOfARepeatedDimensionMayBeZero) {
   EXPECT_EQ(range_of("min: 0").min, 0);
   EXPECT_EQ(range_of("min: 1").min, 1);
   EXPECT_EQ(range_of("min: 1").max, kDefaultMaxExtent);
+}
+
+// A grouped GEMM of which `arguments` are cold.
+absl::StatusOr<KernelSpec> Grouped(const std::string& arguments,
+                                   const std::string& more = "") {
+  const auto proto = ParseManifest(R"(
+    name: "grouped" dimensions: "rows[], n, k"
+    parameters: "BM in {4, 8} default 4"
+    mapping {
+      tiles: "sum_over(rows, ceil_div(rows, BM)) * n"
+      iterations_per_tile: "k"
+    }
+    implementations { backend: "replay" })" +
+                                   arguments + more);
+  if (!proto.ok()) return proto.status();
+  return KernelSpecFromProto(*proto);
+}
+
+TEST(KernelSpecConversionTest, CountsWhatIsReadColdWhereElementsReadTheirOwn) {
+  using E = Expression;
+  const E weights = E::Product(
+      {E::SumOver(0, E::Constant(1)), E::OfDimension(2), E::OfDimension(1)});
+  EXPECT_EQ(
+      Grouped(
+          R"(arguments: "in cold b[sum_over(rows, 1), k, n] bfloat16, in a[n] float32")")
+          .value()
+          .mapping.cold_bytes,
+      E::Product({E::Constant(2), weights}));
+  // All that is cold counts.
+  const auto both =
+      Grouped(
+          R"(arguments: "in cold b[sum_over(rows, 1), k, n] bfloat16, in cold a[n] float32")")
+          .value()
+          .mapping.cold_bytes;
+  ASSERT_TRUE(both.has_value());
+  EXPECT_EQ(both->kind, E::Kind::kSum);
+  EXPECT_EQ(both->children.size(), 2u);
+}
+
+TEST(KernelSpecConversionTest, OtherKernelsDoNotCountWhatIsReadCold) {
+  const std::string cold =
+      R"(arguments: "in cold b[sum_over(rows, 1), k, n] bfloat16")";
+  const auto counts = [](const std::string& arguments,
+                         const std::string& more = "") {
+    const auto spec = Grouped(arguments, more);
+    EXPECT_TRUE(spec.ok()) << spec.status();
+    return spec.ok() && spec->mapping.cold_bytes.has_value();
+  };
+  EXPECT_TRUE(counts(cold));
+  EXPECT_FALSE(counts(cold, "wave_form: WAVE_OVERLAP"));
+  // Alike for all elements, as of a dense kernel.
+  EXPECT_FALSE(counts(R"(arguments: "in cold b[k, n] bfloat16")"));
+  EXPECT_FALSE(
+      counts(R"(arguments: "in b[sum_over(rows, 1), k, n] bfloat16")"));
+  // Not of the problem alone, or beyond what mappings can say.
+  EXPECT_FALSE(
+      counts(R"(arguments: "in cold b[sum_over(rows, 1), k, BM] bfloat16")"));
+  EXPECT_FALSE(counts(
+      R"(arguments: "in cold b[sum_over(rows, 1), k - 1, n] bfloat16")"));
 }
 
 TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {

@@ -300,6 +300,28 @@ TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {
   EXPECT_EQ(json["layers"].size(), 1u);
 }
 
+TEST_F(StatusCommandsTest, TablesShowNamesWhatIsReadColdWhereItCounts) {
+  Table table = wavetune::testing::TwoGroupTable();
+  Serve(table);
+  EXPECT_EQ(Run({"tables", "show", "gemm"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("alpha G L, in us"));
+  EXPECT_THAT(out_.str(), HasSubstr("beta in us/tile"));
+  EXPECT_THAT(out_.str(), HasSubstr("ALPHA_ROW  BOUND"));
+  table.dimensions.push_back({.name = "experts", .repeated = true});
+  table.sub_tables[0].mapping.cold_bytes =
+      Expression::SumOver(3, Expression::Constant(4096));
+  table.sub_tables[0].groups[0].models[0].segments[0].coefficients.cold = 7.25;
+  daemon_->tables.clear_tables();
+  const FetchedTable served = Serve(table);
+  EXPECT_EQ(Run({"tables", "show", served.info.digest()}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("alpha G L + cold B, in us"));
+  EXPECT_THAT(out_.str(), HasSubstr("cold in us/MiB"));
+  EXPECT_THAT(out_.str(), HasSubstr("ALPHA_ROW  COLD  BOUND"));
+  EXPECT_EQ(Run({"tables", "show", served.info.digest(), "--json"}), kExitOk);
+  EXPECT_EQ(Output()["sub_tables"][0]["rows"][0]["coefficients"]["cold"], 7.25);
+}
+
 TEST_F(StatusCommandsTest, TablesShowRefusesADamagedPayload) {
   v1::GetTableResponse& response = daemon_->payloads.emplace_back();
   response.mutable_info()->set_kernel("gemm");

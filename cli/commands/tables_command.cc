@@ -111,19 +111,37 @@ void PrintPredicates(std::ostream& out, const Table& table,
   }
 }
 
-std::string UnitsText(WaveForm form) {
-  std::vector<std::string> units;
+// All but those whose factor the mapping does not have.
+std::vector<const CoefficientField*> ShownCoefficients(const SubTable& sub) {
+  std::vector<const CoefficientField*> shown;
   for (const CoefficientField& field : kCoefficients) {
-    if (!Reads(form, field)) continue;
-    units.push_back(absl::StrCat(field.name, " in ", field.unit));
+    if (HasFactor(sub.mapping, field)) shown.push_back(&field);
+  }
+  return shown;
+}
+
+std::string FormulaText(const SubTable& sub) {
+  std::string text = FormulaOf(sub.form);
+  for (const CoefficientField* field : ShownCoefficients(sub)) {
+    if (field->factor == nullptr) continue;
+    absl::StrAppend(&text, " + ", field->name, " ", field->factor_name);
+  }
+  return text;
+}
+
+std::string UnitsText(const SubTable& sub) {
+  std::vector<std::string> units;
+  for (const CoefficientField* field : ShownCoefficients(sub)) {
+    if (!Reads(sub.form, *field)) continue;
+    units.push_back(absl::StrCat(field->name, " in ", field->unit));
   }
   return absl::StrJoin(units, ", ");
 }
 
-std::vector<std::string> RowHeader() {
+std::vector<std::string> RowHeader(const SubTable& sub) {
   std::vector<std::string> header = {"ROW", "CAPACITY", "REGIME"};
-  for (const CoefficientField& field : kCoefficients) {
-    header.push_back(absl::AsciiStrToUpper(field.name));
+  for (const CoefficientField* field : ShownCoefficients(sub)) {
+    header.push_back(absl::AsciiStrToUpper(field->name));
   }
   header.insert(header.end(), {"BOUND", "BEYOND", "MEASURED", "MICRO"});
   return header;
@@ -136,8 +154,8 @@ std::vector<std::string> RowText(const SubTable& sub, size_t group, size_t row,
   std::vector<std::string> cells = {absl::StrCat(group),
                                     absl::StrCat(macro.tiles_per_wave),
                                     RegimeText(sub, row, wave)};
-  for (const CoefficientField& field : kCoefficients) {
-    cells.push_back(Number(segment.coefficients.*field.value));
+  for (const CoefficientField* field : ShownCoefficients(sub)) {
+    cells.push_back(Number(segment.coefficients.*field->value));
   }
   cells.insert(cells.end(),
                {FormatPercent(segment.relative_bound),
@@ -151,7 +169,7 @@ std::vector<std::string> RowText(const SubTable& sub, size_t group, size_t row,
 
 // One line for each segment.
 void PrintRows(std::ostream& out, const SubTable& sub) {
-  TextTable rows(RowHeader());
+  TextTable rows(RowHeader(sub));
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     for (size_t r = 0; r < sub.groups[g].models.size(); ++r) {
       for (size_t w = 0; w < sub.groups[g].models[r].segments.size(); ++w) {
@@ -182,10 +200,10 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
   }
   portfolio.Print(out);
   PrintPredicates(out, table, sub);
-  out << "\ncoefficient table: T = " << FormulaOf(sub.form)
+  out << "\ncoefficient table: T = " << FormulaText(sub)
       << ", in us; micro: candidate per loop anchor ("
       << absl::StrJoin(sub.loop_anchors, ", ") << " iterations)\n"
-      << UnitsText(sub.form) << "\n";
+      << UnitsText(sub) << "\n";
   if (sub.power_limit.slowdown > 0) {
     out << absl::StrFormat(
         "of a launch what is beyond %.4g us of T takes %.4g times as long\n",

@@ -9,6 +9,7 @@
 #include "model/kernel/fold.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/table/coefficient_list.h"
 #include "model/table/group_predicates.h"
 #include "model/table/wave_arithmetic.h"
 #include "model/table/wave_model.h"
@@ -48,6 +49,7 @@ class Builder {
       relations_.push_back(ProblemRelations(spec_, c.configuration));
     }
     for (const std::vector<size_t>& group : Groups()) AddGroup(group);
+    LeaveOutFactors();
     return sub_;
   }
 
@@ -157,6 +159,14 @@ class Builder {
         segment.extrapolated_bound = ExtrapolatedBound(rule_, uncertainty);
         segment.micro = micro[r][w];
       }
+    }
+  }
+
+  // A table has no expression whose coefficient came out as 0.
+  void LeaveOutFactors() {
+    for (const CoefficientField& field : kCoefficients) {
+      if (field.factor == nullptr || !IsZeroEverywhere(sub_, field)) continue;
+      (sub_.mapping.*field.factor).reset();
     }
   }
 

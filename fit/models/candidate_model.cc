@@ -41,7 +41,7 @@ TermVector TermsOf(const Coordinates& at, int64_t step_tiles) {
   const double s = static_cast<double>(Waves(at.tiles, step_tiles));
   const double longest = static_cast<double>(at.longest_loop);
   const double g = static_cast<double>(at.tiles);
-  return {1, s, longest, s * longest, g, g * at.iterations};
+  return {1, s, longest, s * longest, g, g * at.iterations, at.cold_mib};
 }
 
 WaveCoefficients CoefficientsOf(const TermVector& theta) {
@@ -50,7 +50,8 @@ WaveCoefficients CoefficientsOf(const TermVector& theta) {
           .gamma = theta[2],
           .gamma_w = theta[3],
           .beta = theta[4],
-          .alpha = theta[5]};
+          .alpha = theta[5],
+          .cold = theta[6]};
 }
 
 // One observation with the regimes that it belongs to.

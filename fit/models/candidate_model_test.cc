@@ -70,6 +70,24 @@ TEST(CandidateModelTest, PredictsStepsRowsAndLoopsThatItHasNotSeen) {
   }
 }
 
+TEST(CandidateModelTest, LearnsWhatReadingColdTakes) {
+  const SubTable axes = Axes();
+  std::vector<Observation> seen = Anchors(kPlan);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    seen[i].at.cold_mib = static_cast<double>(1 + i * 7 % 5);
+    seen[i].latency_us = TrueUs(seen[i].at) + 3 * seen[i].at.cold_mib;
+  }
+  const CandidateModel model =
+      FitCandidate(axes, kTilesPerWave, kMultiprocessors, seen);
+  for (const double cold_mib : {0.5, 2.0, 6.0}) {
+    Coordinates at = At(400, 50, 16);
+    at.cold_mib = cold_mib;
+    EXPECT_NEAR(PredictUs(axes, model, at) / (TrueUs(at) + 3 * cold_mib), 1,
+                0.08)
+        << cold_mib;
+  }
+}
+
 TEST(CandidateModelTest, StepsAreMultiprocessorsBelowAWaveAndCapacityAbove) {
   const CandidateModel model =
       FitCandidate(Axes(), kTilesPerWave, kMultiprocessors, Anchors(kPlan));

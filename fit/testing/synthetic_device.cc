@@ -54,6 +54,22 @@ int64_t SyntheticDevice::Blocks(const Configuration& configuration) const {
   return std::clamp<int64_t>(4096 / tile, 1, options_.blocks);
 }
 
+double SyntheticDevice::ColdUs(const Configuration& configuration,
+                               const Problem& problem) const {
+  if (options_.cold_us_per_mib == 0) return 0;
+  std::vector<int64_t> with_work = problem.repeated;
+  std::erase(with_work, 0);
+  const ProblemView view(problem.extents, with_work);
+  double mib = 0;
+  for (const Argument& argument : spec_.arguments) {
+    if (!argument.cold) continue;
+    mib += static_cast<double>(Evaluate(argument.size, view, configuration)) *
+           static_cast<double>(ElementBytes(argument.type)) * 0x1p-20;
+  }
+  return options_.cold_us_per_mib * mib * 64 /
+         static_cast<double>(configuration[1]);
+}
+
 ProfileInput SyntheticDevice::Input() const {
   ProfileInput input;
   input.spec = &spec_;
@@ -109,7 +125,8 @@ double SyntheticDevice::TrueLatencyUs(const Configuration& configuration,
       g * at.iterations * side * depth * reuse / (6e3 * units);
   const double larger = std::max(compute, memory);
   const double smaller = std::min(compute, memory);
-  return 4 + 0.3 * longest * 0.1 + load * area / 4e3 + larger + 0.2 * smaller;
+  return 4 + 0.3 * longest * 0.1 + load * area / 4e3 + larger + 0.2 * smaller +
+         ColdUs(configuration, problem);
 }
 
 Sample SyntheticDevice::Measure(const MeasureItem& item) const {

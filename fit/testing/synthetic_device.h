@@ -7,7 +7,8 @@
 //
 // Latency: a launch cost, plus for each wave the larger of compute time (with
 // the parameters' own efficiencies) and memory time (a single row of tiles
-// reads weights once, more rows reuse them), plus an epilogue per tile. Noise
+// reads weights once, more rows reuse them), plus an epilogue per tile, plus
+// what reading cold takes, if it is asked for. Noise
 // is multiplicative and a function of (configuration, problem, seed) alone, so
 // that measuring in another order gives the same samples.
 #ifndef WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_
@@ -28,6 +29,9 @@ struct SyntheticDeviceOptions {
   double noise = 0.02;  // Half-width, relative.
   bool waves = true;    // False: latency knows no waves.
   uint64_t seed = 1;
+  // What a MiB of the cold arguments takes in columns of 64; half in such of
+  // 128. Those of elements of 0 are not read.
+  double cold_us_per_mib = 0;
 };
 
 class SyntheticDevice {
@@ -52,6 +56,8 @@ class SyntheticDevice {
 
  private:
   int64_t Blocks(const Configuration& configuration) const;
+  double ColdUs(const Configuration& configuration,
+                const Problem& problem) const;
 
   KernelSpec spec_;
   SyntheticDeviceOptions options_;

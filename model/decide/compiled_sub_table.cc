@@ -153,6 +153,7 @@ void CompiledSubTable::AddConstants(const Table& table) {
   layout_.anchors = loop_anchors_.data()->lane;
   layout_.anchor_lanes = static_cast<int>(loop_anchors_.size()) * kBlockLanes;
   layout_.overlaps = source_->form == WaveForm::kOverlap;
+  layout_.cold = source_->mapping.cold_bytes.has_value();
   layout_.max_waves = planes_.max_waves().data();
   layout_.tie_factor = 1 + table.near_tie;
 }
@@ -213,6 +214,10 @@ bool CompiledSubTable::FindInputs(const ProblemView& problem,
   if (!program_.Run(problem, *kernel_, scratch)) return false;
   inputs.values = scratch.values;
   inputs.lane_values = scratch.lane_values;
+  if (layout_.cold) {
+    inputs.cold_mib = ColdMib(source_->mapping, problem);
+    return inputs.cold_mib <= kMaxColdMib;
+  }
   if (!layout_.overlaps || !classes_.share()) return true;
   inputs.row_extent = static_cast<double>(
       problem.extents[static_cast<size_t>(classes_.dimension())]);

@@ -28,8 +28,13 @@ double Limited(int64_t waves) {
   return static_cast<double>(std::min(waves, kExpressionLimit));
 }
 
-SegmentRecord RecordOf(const WaveSegment& segment, int64_t tiles_per_wave,
-                       bool rows_share) {
+size_t ColumnsOf(const SubTable& sub) {
+  if (sub.form == WaveForm::kOverlap) return kOverlapColumns;
+  return sub.mapping.cold_bytes ? kColdSumColumns : kSumColumns;
+}
+
+SegmentRecord RecordOf(WaveForm form, const WaveSegment& segment,
+                       int64_t tiles_per_wave, bool rows_share) {
   const WaveCoefficients& c = segment.coefficients;
   SegmentRecord record;
   record.bounds[0] = segment.relative_bound;
@@ -41,7 +46,11 @@ SegmentRecord RecordOf(const WaveSegment& segment, int64_t tiles_per_wave,
   record.columns[kGammaW] = c.gamma_w;
   record.columns[kBeta] = c.beta;
   record.columns[kAlpha] = c.alpha;
-  record.columns[kAlphaRow] = rows_share ? c.alpha_row : 0;
+  if (form == WaveForm::kOverlap) {
+    record.columns[kAlphaRow] = rows_share ? c.alpha_row : 0;
+  } else {
+    record.columns[kSumCold] = c.cold;
+  }
   record.columns[kFloor] = segment.floor_us;
   record.columns[kInverseStep] = InverseBelow(segment.step_tiles);
   record.columns[kWaveGamma] =
@@ -85,7 +94,7 @@ SegmentPlanes::SegmentPlanes(const SubTable& sub, bool rows_share,
     : groups_(sub.groups.size()),
       row_regimes_(sub.row_regimes.size()),
       wave_regimes_(sub.max_waves.size()),
-      columns_(sub.form == WaveForm::kOverlap ? kOverlapColumns : kSumColumns),
+      columns_(ColumnsOf(sub)),
       plane_blocks_((groups_ + kBlockLanes - 1) / kBlockLanes * wave_regimes_ *
                     columns_) {
   for (size_t i = 0; i + 1 < wave_regimes_; ++i) {
@@ -105,7 +114,8 @@ void SegmentPlanes::AddRecords(const SubTable& sub, bool rows_share) {
   for (const MacroGroup& group : sub.groups) {
     for (const GroupModel& model : group.models) {
       for (const WaveSegment& segment : model.segments) {
-        records_.push_back(RecordOf(segment, group.tiles_per_wave, rows_share));
+        records_.push_back(
+            RecordOf(sub.form, segment, group.tiles_per_wave, rows_share));
       }
     }
   }

@@ -13,6 +13,7 @@ namespace {
 struct Element {
   int64_t dimension = -1;
   int64_t extent = 0;
+  bool leaves_out_zeros = false;  // Of sums over the elements.
 };
 
 // What has no value; so has nothing that it is part of.
@@ -158,11 +159,23 @@ int64_t EvaluateExtreme(const Expression& expression,
 
 int64_t EvaluateSumOver(const Expression& expression,
                         const ProblemView& problem,
-                        const Configuration& configuration) {
+                        const Configuration& configuration,
+                        bool leaves_out_zeros) {
+  const Expression& term = expression.children[0];
+  if (term.kind == Expression::Kind::kConstant) {
+    // The usual one, and decisions may ask for hundreds of elements.
+    const auto zeros = leaves_out_zeros ? std::count(problem.repeated.begin(),
+                                                     problem.repeated.end(), 0)
+                                        : 0;
+    return Multiply(
+        EvaluateAt(term, problem, configuration, Element{}),
+        Saturate(static_cast<int64_t>(problem.repeated.size()) - zeros));
+  }
   int64_t sum = 0;
   for (const int64_t extent : problem.repeated) {
-    const int64_t value = EvaluateAt(expression.children[0], problem,
-                                     configuration, {expression.value, extent});
+    if (leaves_out_zeros && extent == 0) continue;
+    const int64_t value =
+        EvaluateAt(term, problem, configuration, {expression.value, extent});
     if (value == kUndefined) return kUndefined;
     sum = Saturate(sum + value);
   }
@@ -202,7 +215,8 @@ int64_t EvaluateAt(const Expression& expression, const ProblemView& problem,
       return EvaluateProduct(expression.children, 0, expression.children.size(),
                              problem, configuration, element);
     case Expression::Kind::kSumOver:
-      return EvaluateSumOver(expression, problem, configuration);
+      return EvaluateSumOver(expression, problem, configuration,
+                             element.leaves_out_zeros);
     case Expression::Kind::kCausalBlocks:
       return EvaluateCausal(expression, problem, configuration, element);
     case Expression::Kind::kSum:
@@ -356,6 +370,13 @@ int64_t Evaluate(const Expression& expression, const ProblemView& problem,
                   kExpressionLimit);
 }
 
+double ColdMib(const Mapping& mapping, const ProblemView& problem) {
+  if (!mapping.cold_bytes.has_value()) return 0;
+  const int64_t bytes = EvaluateAt(*mapping.cold_bytes, problem,
+                                   Configuration(), {.leaves_out_zeros = true});
+  return static_cast<double>(std::max<int64_t>(0, bytes)) * 0x1p-20;
+}
+
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
                        const Configuration& configuration) {
   Coordinates result;
@@ -385,6 +406,8 @@ Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
   if (mapping.rows.has_value()) {
     MapRows(mapping, problem, configuration, result);
   }
+  result.cold_mib = ColdMib(mapping, problem);
+  result.saturated |= result.cold_mib > kMaxColdMib;
   return result;
 }
 

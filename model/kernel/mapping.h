@@ -116,6 +116,9 @@ struct Mapping {
                             // total_iterations is set
   std::optional<Expression> total_iterations;  // W
   std::optional<Expression> longest_loop;
+  // Bytes that a problem reads cold, where they grow with the elements of a
+  // repeated dimension. Elements of 0 are left out: nothing reads theirs.
+  std::optional<Expression> cold_bytes;
   std::optional<RowAxis> rows;
 
   friend bool operator==(const Mapping&, const Mapping&) = default;
@@ -126,6 +129,9 @@ struct OptionalExpression {
   uint8_t flag;  // In payloads (docs/table_format.md): never given twice.
   const char* name;
   std::optional<Expression> Mapping::*value;
+  // Follows from the problem alone: it names no parameter, and sums over the
+  // repeated dimension.
+  bool of_problem = false;
 };
 
 // All of them, ascending by flag: what reads, writes or checks mappings goes
@@ -134,6 +140,7 @@ inline constexpr OptionalExpression kOptionalExpressions[] = {
     {1, "iterations_per_tile", &Mapping::iterations_per_tile},
     {2, "total_iterations", &Mapping::total_iterations},
     {4, "longest_loop", &Mapping::longest_loop},
+    {16, "cold_bytes", &Mapping::cold_bytes, /*of_problem=*/true},
 };
 
 // Returns how much of a tile's loads depends on the rows of tiles around it, in
@@ -147,6 +154,14 @@ inline double RowShare(int64_t rows, double row_fill) {
 // Returns the coordinates. Requirements as Evaluate. Cannot fail. Thread-safe.
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
                        const Configuration& configuration);
+
+// Above what ColdMib says of bytes that have not saturated.
+inline constexpr double kMaxColdMib = 0x1p-20 * kExpressionLimit;
+
+// Returns B (Coordinates::cold_mib), exact, or more than kMaxColdMib where the
+// bytes have saturated; 0 where the mapping has none. Requirements as Evaluate.
+// Cannot fail. Cost: as Evaluate; no lock, allocation or system call.
+double ColdMib(const Mapping& mapping, const ProblemView& problem);
 
 // Returns the waves of a launch. tiles_per_wave >= 1.
 // Source: arXiv 2604.10187, section 4.1. Deviation: tiles per wave count

@@ -275,5 +275,44 @@ TEST(WavesTest, RoundsUp) {
   EXPECT_EQ(Waves(133, 132), 2);
 }
 
+TEST(MappingTest, ElementsWithoutWorkReadNothingCold) {
+  Mapping mapping;
+  mapping.tiles = Expression::SumOver(0, Expression::OfDimension(0));
+  // A matrix of 256 KiB for each element, and 1 KiB for each of its rows.
+  mapping.cold_bytes = Expression::Sum(
+      {Expression::Product({Expression::SumOver(0, Expression::Constant(1024)),
+                            Expression::OfDimension(1)}),
+       Expression::SumOver(
+           0, Expression::Product(
+                  {Expression::OfDimension(0), Expression::Constant(1024)}))});
+  const auto cold_mib = [&](absl::Span<const int64_t> elements) {
+    const int64_t extents[] = {0, 256};
+    const ProblemView problem(extents, elements);
+    EXPECT_EQ(MapProblem(mapping, problem, {}).cold_mib,
+              ColdMib(mapping, problem));
+    return ColdMib(mapping, problem);
+  };
+  EXPECT_EQ(cold_mib({1024}), 0.25 + 1);
+  EXPECT_EQ(cold_mib({0, 1024, 0, 0}), 0.25 + 1);
+  EXPECT_EQ(cold_mib({512, 256, 256}), 3 * 0.25 + 1);
+  EXPECT_EQ(cold_mib({0, 0}), 0);
+}
+
+TEST(MappingTest, MoreBytesThanCountSayNothing) {
+  Mapping mapping;
+  mapping.tiles = Expression::Constant(1);
+  mapping.cold_bytes =
+      Expression::Product({Expression::OfDimension(1),
+                           Expression::SumOver(0, Expression::Constant(4))});
+  const int64_t most[] = {0, kExpressionLimit / 4};
+  const int64_t more[] = {0, kExpressionLimit / 4 + 1};
+  const int64_t elements[] = {1};
+  const Coordinates at = MapProblem(mapping, ProblemView(most, elements), {});
+  EXPECT_EQ(at.cold_mib, kMaxColdMib);
+  EXPECT_FALSE(at.saturated);
+  EXPECT_GT(ColdMib(mapping, ProblemView(more, elements)), kMaxColdMib);
+  EXPECT_TRUE(MapProblem(mapping, ProblemView(more, elements), {}).saturated);
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -18,7 +18,11 @@ enum class WaveForm : uint8_t {
   // What a tile takes and what all share add up. At s = ceil(G / step_tiles):
   //
   //   (delta + delta_w * s) + (gamma + gamma_w * s) * Lx
-  //       + beta * G + alpha * G * L
+  //       + beta * G + alpha * G * L + cold * B
+  //
+  // B is MiB that the problem reads cold (Mapping::cold_bytes): 64 rows of one
+  // expert and 8 of each of eight have the same tiles and iterations, but read
+  // one matrix of weights or eight (docs/decisions/0032).
   //
   // Per step this is the paper's bilinear form; gamma and delta linear in s
   // are the tail law. Deviation: a launch ends with its longest tile, so the

@@ -1,6 +1,6 @@
 // The coefficients of the wave model, as one list: what codec, check and
 // printing go through, so that a coefficient to come is one line here (and a
-// member of WaveCoefficients, model/table/table.h).
+// member of WaveCoefficients, model/table/table.h; docs/where.md has the rest).
 //
 //   for (const CoefficientField& field : kCoefficients) {
 //     if (Reads(sub.form, field)) Print(field.name, c.*field.value);
@@ -11,7 +11,9 @@
 #define WAVETUNE_MODEL_TABLE_COEFFICIENT_LIST_H_
 
 #include <cstdint>
+#include <optional>
 
+#include "model/kernel/mapping.h"
 #include "model/kernel/wave_form.h"
 #include "model/table/table.h"
 
@@ -25,6 +27,10 @@ struct CoefficientField {
   // Which forms read it; 0 in tables of the others.
   bool in_sum;
   bool in_overlap;
+  // The expression of the mapping that it is multiplied with, and that is there
+  // for it alone: both are in a table, or neither. nullptr: always there.
+  std::optional<Expression> Mapping::*factor = nullptr;
+  const char* factor_name = "";  // In formulas.
 };
 
 // Ascending by id.
@@ -38,13 +44,15 @@ inline constexpr CoefficientField kCoefficients[] = {
     {6, "alpha", "us/(tile iteration)", &WaveCoefficients::alpha, true, true},
     {7, "alpha_row", "us/(tile iteration)", &WaveCoefficients::alpha_row, false,
      true},
+    {8, "cold", "us/MiB", &WaveCoefficients::cold, true, false,
+     &Mapping::cold_bytes, "B"},
 };
 
-// Returns the form's latency in the names of the list, for people.
+// Returns the form's latency in the names of the list, for people, without
+// coefficients that have a factor of their own: each adds its product.
 constexpr const char* FormulaOf(WaveForm form) {
   return form == WaveForm::kSum
-             ? "delta + delta_w s + (gamma + gamma_w s) L + beta G + "
-               "alpha G L"
+             ? "delta + delta_w s + (gamma + gamma_w s) L + beta G + alpha G L"
              : "delta + (w - 1) (delta_w + F(C)) + F(r), F(x) overlapping "
                "max(gamma, gamma_w t(x)) L with (beta + (alpha + alpha_row u) "
                "L) x, r = G - (w - 1) C, u = 1 - fill of a single row, else "
@@ -59,6 +67,24 @@ static_assert(sizeof(WaveCoefficients) == sizeof(kCoefficients) /
 // Returns whether `form` reads the coefficient.
 constexpr bool Reads(WaveForm form, const CoefficientField& field) {
   return form == WaveForm::kSum ? field.in_sum : field.in_overlap;
+}
+
+// Returns whether the mapping has what the coefficient is multiplied with.
+inline bool HasFactor(const Mapping& mapping, const CoefficientField& field) {
+  return field.factor == nullptr || (mapping.*field.factor).has_value();
+}
+
+// Returns whether no segment of the sub-table has the coefficient.
+inline bool IsZeroEverywhere(const SubTable& sub,
+                             const CoefficientField& field) {
+  for (const MacroGroup& group : sub.groups) {
+    for (const GroupModel& model : group.models) {
+      for (const WaveSegment& segment : model.segments) {
+        if (segment.coefficients.*field.value != 0) return false;
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace wavetune

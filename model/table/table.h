@@ -41,6 +41,7 @@ struct WaveCoefficients {
   double beta = 0;
   double alpha = 0;
   double alpha_row = 0;  // kSum does not read it.
+  double cold = 0;       // kOverlap does not read it.
 
   friend bool operator==(const WaveCoefficients&,
                          const WaveCoefficients&) = default;

@@ -192,6 +192,7 @@ class TableChecker {
       if (status_.ok()) CheckPortfolio(subs[i]);
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
+      if (status_.ok()) CheckFactors(subs[i]);
       if (status_.ok()) CheckLayers(subs[i]);
       if (status_.ok()) CheckPowerLimitSlowdown(subs[i].power_limit);
     }
@@ -335,6 +336,21 @@ class TableChecker {
             "not one micro entry per loop anchor");
     for (const uint8_t member : segment.micro) {
       Require(member < sub.portfolio.size(), "micro entry out of range");
+    }
+  }
+
+  void CheckFactors(const SubTable& sub) {
+    for (const CoefficientField& field : kCoefficients) {
+      if (field.factor == nullptr) continue;
+      const bool has_factor = HasFactor(sub.mapping, field);
+      const bool is_zero = IsZeroEverywhere(sub, field);
+      Require(is_zero || has_factor,
+              absl::StrCat("coefficient ", field.name,
+                           ", but its mapping lacks the expression that it is "
+                           "multiplied with"));
+      Require(!is_zero || !has_factor,
+              absl::StrCat("its mapping has the expression of coefficient ",
+                           field.name, ", which no segment has"));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/table/table_check.h"
@@ -23,6 +24,16 @@ class MappingChecker {
   void Check(const Expression& expression, const char* field) {
     field_ = field;
     Visit(expression, /*depth=*/1, /*in_sum=*/false);
+  }
+
+  // What follows from the problem alone.
+  void CheckOfProblem(const Expression& expression, const char* field) {
+    const bool others_sum = std::exchange(sums_, false);
+    of_problem_ = true;
+    Check(expression, field);
+    if (!sums_) Fail("needs a sum over the repeated dimension");
+    of_problem_ = false;
+    sums_ = others_sum;
   }
 
   void CheckRows(const RowAxis& rows) {
@@ -63,6 +74,7 @@ class MappingChecker {
         break;
       case Kind::kParameter:
         if (!IsParameter(e.value)) Fail("parameter out of range");
+        if (of_problem_) Fail("a parameter in what problems alone give");
         break;
       case Kind::kCeilDiv:
         VisitCeilDiv(e);
@@ -137,6 +149,7 @@ class MappingChecker {
   const Table& table_;
   int64_t repeated_ = -1;
   bool sums_ = false;  // Some tree sums over the repeated dimension.
+  bool of_problem_ = false;
   const char* field_ = "";
   std::string fault_;
 };
@@ -166,7 +179,12 @@ absl::Status CheckMapping(const Table& table, const Mapping& mapping,
   checker.Check(mapping.tiles, "tiles");
   for (const OptionalExpression& part : kOptionalExpressions) {
     const auto& expression = mapping.*part.value;
-    if (expression.has_value()) checker.Check(*expression, part.name);
+    if (!expression.has_value()) continue;
+    if (part.of_problem) {
+      checker.CheckOfProblem(*expression, part.name);
+    } else {
+      checker.Check(*expression, part.name);
+    }
   }
   if (mapping.rows) checker.CheckRows(*mapping.rows);
   std::string fault = checker.fault();

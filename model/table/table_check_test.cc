@@ -245,6 +245,52 @@ std::vector<Fault> Faults() {
   };
 }
 
+// A table whose sum counts what a problem reads cold.
+Table ColdTable() {
+  Table table = TwoGroupTable();
+  table.dimensions.push_back({.name = "experts", .repeated = true, .min = 0});
+  Sub(table).mapping.cold_bytes =
+      Expression::Product({Expression::OfDimension(1),
+                           Expression::SumOver(3, Expression::Constant(4))});
+  Segment(table).coefficients.cold = 0.5;
+  return table;
+}
+
+TEST(TableCheckTest, ACoefficientAndWhatItIsMultipliedWithComeTogether) {
+  ASSERT_TRUE(CheckTable(ColdTable()).ok()) << CheckTable(ColdTable());
+  Table table = ColdTable();
+  Sub(table).mapping.cold_bytes.reset();
+  EXPECT_EQ(CheckTable(table).message(),
+            "table: sub_tables[0]: coefficient cold, but its mapping lacks the "
+            "expression that it is multiplied with");
+  table = ColdTable();
+  Segment(table).coefficients.cold = 0;
+  EXPECT_EQ(CheckTable(table).message(),
+            "table: sub_tables[0]: its mapping has the expression of "
+            "coefficient cold, which no segment has");
+  table = ColdTable();
+  Sub(table).form = WaveForm::kOverlap;
+  EXPECT_EQ(CheckTable(table).message(),
+            "table: sub_tables[0].groups[0]: a coefficient that the wave form "
+            "does not read");
+}
+
+TEST(TableCheckTest, BytesReadColdFollowFromTheProblemAlone) {
+  Table table = ColdTable();
+  Sub(table).mapping.cold_bytes =
+      Expression::Product({Expression::OfParameter(0),
+                           Expression::SumOver(3, Expression::OfDimension(3))});
+  EXPECT_EQ(CheckTable(table).message(),
+            "table: sub_tables[0].mapping: cold_bytes: a parameter in what "
+            "problems alone give");
+  // Nothing else of a decision would see that the term is there.
+  table = ColdTable();
+  Sub(table).mapping.cold_bytes = Expression::OfDimension(1);
+  EXPECT_EQ(CheckTable(table).message(),
+            "table: sub_tables[0].mapping: cold_bytes: needs a sum over the "
+            "repeated dimension");
+}
+
 TEST(TableCheckTest, AcceptsValidTables) {
   EXPECT_TRUE(CheckTable(TinyTable()).ok()) << CheckTable(TinyTable());
   EXPECT_TRUE(CheckTable(TwoGroupTable()).ok()) << CheckTable(TwoGroupTable());

@@ -97,20 +97,6 @@ WaveSegment ReadSegment(const Coefficients& coefficients,
   return segment;
 }
 
-bool IsZeroEverywhere(const SubTable& sub, const CoefficientField& field) {
-  const auto zero = [&](const WaveSegment& segment) {
-    return segment.coefficients.*field.value == 0;
-  };
-  return std::all_of(
-      sub.groups.begin(), sub.groups.end(), [&](const MacroGroup& group) {
-        return std::all_of(group.models.begin(), group.models.end(),
-                           [&](const GroupModel& model) {
-                             return std::all_of(model.segments.begin(),
-                                                model.segments.end(), zero);
-                           });
-      });
-}
-
 // Those that the segments have. The others are zero.
 Coefficients CoefficientsOf(const SubTable& sub) {
   Coefficients coefficients;

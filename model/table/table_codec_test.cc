@@ -297,7 +297,7 @@ TEST(TableCodecTest, RefusesAMaskOfFieldsThatASegmentDoesNotHave) {
 }
 
 TEST(TableCodecTest, RefusesAnUnknownCoefficientAndSaysWhatToDo) {
-  for (const char* ids : {"\1\x8", "\1\xff"}) {
+  for (const char* ids : {"\1\x9", "\1\xff"}) {
     const absl::Status status =
         DecodeTable(WithGroup(kOneGroup, ids, kTinyMask, TinyFields()))
             .status();
@@ -317,6 +317,34 @@ TEST(TableCodecTest, RefusesCoefficientsThatDoNotAscend) {
   }
 }
 
+// As hostile payloads may be, of which no table is made.
+TEST(TableCodecTest, RefusesACoefficientWithoutWhatItIsMultipliedWith) {
+  const absl::Status status =
+      DecodeTable(WithGroup(kOneGroup, "\1\x8", kTinyMask, TinyFields()))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "coefficient cold, but its mapping lacks"))
+      << status;
+}
+
+TEST(TableCodecTest, RefusesWhatNoCoefficientIsMultipliedWith) {
+  Table table = TinyTable();
+  table.dimensions.push_back({.name = "experts", .repeated = true});
+  SubTable& sub = table.sub_tables[0];
+  sub.mapping.cold_bytes = Expression::SumOver(1, Expression::Constant(4));
+  sub.groups[0].models[0].segments[0].coefficients = {.delta = 1, .cold = 2};
+  std::string payload = EncodeTable(table).value();
+  const size_t ids_at = payload.find(std::string("\2\1\x8", 3));
+  ASSERT_NE(ids_at, std::string::npos);
+  payload[ids_at + 2] = 5;  // beta has what was cold's.
+  const absl::Status status = DecodeTable(payload).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(
+      status.message(), "the expression of coefficient cold, which no segment"))
+      << status;
+}
+
 TEST(TableCodecTest, RefusesACoefficientThatIsZeroEverywhere) {
   constexpr uint64_t kWithDeltaW = 0b101'0001001111;
   const absl::Status status =
@@ -334,6 +362,11 @@ TEST(TableCodecTest, EveryCoefficientOfTheListHasItsOwnIdAndSurvives) {
     Table table = TinyTable();
     SubTable& sub = table.sub_tables[0];
     if (!Reads(sub.form, field)) sub.form = WaveForm::kOverlap;
+    if (field.factor != nullptr) {
+      table.dimensions.push_back({.name = "experts", .repeated = true});
+      sub.mapping.*field.factor =
+          Expression::SumOver(1, Expression::Constant(4));
+    }
     sub.groups[0].models[0].segments[0].coefficients = {};
     sub.groups[0].models[0].segments[0].coefficients.*field.value = 0.75;
     const auto payload = EncodeTable(table);

@@ -60,8 +60,9 @@ inline double SumLatencyUs(const WaveCoefficients& c, const StepTiles& all,
   const double longest = static_cast<double>(at.longest_loop);
   const double fixed = c.delta + c.delta_w * all.steps;
   const double per_iteration = (c.gamma + c.gamma_w * all.steps) * longest;
-  return ((fixed + per_iteration) + c.beta * all.tiles) +
-         (c.alpha * all.tiles) * at.iterations;
+  const double of_tiles = ((fixed + per_iteration) + c.beta * all.tiles) +
+                          (c.alpha * all.tiles) * at.iterations;
+  return of_tiles + c.cold * at.cold_mib;
 }
 
 // The two times that overlap in F(x) of WaveForm::kOverlap, in microseconds.

@@ -41,8 +41,8 @@ void Reshape(SubTable& sub) {
 
 }  // namespace
 
-std::string TablePayload(testing::TableKind kind, size_t groups,
-                         WaveForm form) {
+std::string TablePayload(testing::TableKind kind, size_t groups, WaveForm form,
+                         bool cold) {
   for (uint64_t seed = 1;; ++seed) {
     testing::Lcg random(seed);
     Table table = RandomTable(random, kind, /*portfolio=*/100);
@@ -61,6 +61,7 @@ std::string TablePayload(testing::TableKind kind, size_t groups,
     if (form == WaveForm::kOverlap) MakeOverlap(random, sub);
     Reshape(sub);
     if (form == WaveForm::kOverlap) testing::MakeAlikeAcrossWaves(sub);
+    if (cold) testing::AddColdBytes(random, table, sub);
     return EncodeTable(table).value();
   }
 }

@@ -23,8 +23,9 @@ inline constexpr size_t kProblems = 4096;
 // Returns the payload of a table with `groups` rows, with the axes that
 // FitTable gives tables (fit/models/row_regimes.h): four row regimes, two
 // wave regimes and ten loop anchors. Coefficients are random, so that any row
-// may win.
-std::string TablePayload(testing::TableKind kind, size_t groups, WaveForm form);
+// may win. `cold`: it counts what a problem reads cold.
+std::string TablePayload(testing::TableKind kind, size_t groups, WaveForm form,
+                         bool cold = false);
 
 // Returns kProblems LLM shapes: any number of tokens, widths of layers.
 std::vector<Extents> LlmProblems();

@@ -63,7 +63,10 @@ class DecisionAllocationPathTest : public ::testing::TestWithParam<SimdPath> {};
 TEST_P(DecisionAllocationPathTest, ResolveAllocatesNothing) {
   for (int seed = 0; seed < 100; ++seed) {
     testing::Lcg random(static_cast<uint64_t>(seed));
-    const Table table = testing::RandomTable(random);
+    Table table = testing::RandomTable(random);
+    if (seed % 2 == 1) {
+      testing::AddColdBytes(random, table, table.sub_tables[0]);
+    }
     const auto compiled =
         CompiledTable::Create(EncodeTable(table).value(), GetParam());
     ASSERT_TRUE(compiled.ok());

@@ -111,6 +111,7 @@ Table AnyTable(Lcg& random) {
   for (SubTable& sub : table.sub_tables) {
     if (random.OneIn(4)) testing::AddLayers(random, table, /*most=*/20, sub);
     if (random.OneIn(4)) testing::AddPowerLimitSlowdown(random, sub);
+    if (random.OneIn(2)) testing::AddColdBytes(random, table, sub);
   }
   // A table and its decisions have limits (model/table/table_check.h).
   while (!EncodeTable(table).ok()) {
@@ -165,6 +166,7 @@ struct Tally {
   int near_ties = 0;
   int of_layers = 0;
   int without_work = 0;  // With elements of 0.
+  int cold = 0;          // Of sums that count what is read cold.
   size_t most_groups = 0;
 };
 
@@ -205,6 +207,7 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
       ASSERT_GT(fast.latency_us, 0);
       const SubTable& of = table.sub_tables[static_cast<size_t>(sub)];
       ++tally.forms[of.form];
+      tally.cold += of.mapping.cold_bytes.has_value() ? 1 : 0;
       tally.alike += IsAlikeWithManyHeights(of) ? 1 : 0;
       tally.most_groups = std::max(tally.most_groups, of.groups.size());
       if (i % 8 != 0) continue;
@@ -242,6 +245,7 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   EXPECT_GT(tally.alike, 100);
   EXPECT_GT(tally.near_ties, 100);
   EXPECT_GT(tally.without_work, 500);
+  EXPECT_GT(tally.cold, 1000);
   EXPECT_GT(tally.of_layers, 100);
   EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.
 }

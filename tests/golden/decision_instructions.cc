@@ -23,6 +23,7 @@ struct Case {
   size_t groups;
   WaveForm form;
   bool repeats;
+  bool cold = false;
 };
 
 constexpr Case kCases[] = {
@@ -33,11 +34,14 @@ constexpr Case kCases[] = {
     {"repeated", testing::TableKind::kGemm, 16, WaveForm::kSum, true},
     {"grouped_gemm_128", testing::TableKind::kGroupedGemm, 16, WaveForm::kSum,
      false},
+    {"cold_grouped_gemm_128", testing::TableKind::kGroupedGemm, 16,
+     WaveForm::kSum, false, /*cold=*/true},
 };
 
 void Run(const Case& of, SimdPath path, size_t count) {
   const auto table =
-      CompiledTable::Create(TablePayload(of.kind, of.groups, of.form), path)
+      CompiledTable::Create(TablePayload(of.kind, of.groups, of.form, of.cold),
+                            path)
           .value();
   const std::vector<Extents> problems = LlmProblems();
   const auto lists = TokensPerExpert(128, 16384);

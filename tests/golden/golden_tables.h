@@ -21,6 +21,7 @@ struct GoldenTable {
   bool margins = false;
   bool layers = false;
   bool power_limit = false;
+  bool cold = false;
 
   Table Build() const {
     Lcg random(seed);
@@ -31,6 +32,7 @@ struct GoldenTable {
     if (margins) AddRankMargins(random, sub);
     if (layers) AddLayers(random, table, /*most=*/8, sub);
     if (power_limit) AddPowerLimitSlowdown(random, sub);
+    if (cold) AddColdBytes(random, table, sub);
     return table;
   }
   std::string FileName() const { return std::string(name) + ".table"; }
@@ -51,6 +53,9 @@ inline constexpr GoldenTable kGoldenTables[] = {
      /*margins=*/true, /*layers=*/true},
     {"sustained_gemm", TableKind::kGemm, 10, WaveForm::kOverlap,
      /*large=*/false, /*margins=*/true, /*layers=*/false, /*power_limit=*/true},
+    {"cold_grouped_gemm", TableKind::kGroupedGemm, 11, WaveForm::kSum,
+     /*large=*/false, /*margins=*/false, /*layers=*/false,
+     /*power_limit=*/false, /*cold=*/true},
 };
 
 }  // namespace wavetune::testing

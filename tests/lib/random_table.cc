@@ -483,6 +483,32 @@ Table RandomLargeTable(Lcg& random) {
   }
 }
 
+bool AddColdBytes(Lcg& random, const Table& table, SubTable& sub) {
+  using E = Expression;
+  if (sub.form != WaveForm::kSum || !table.dimensions[0].repeated) return false;
+  const E last = E::OfDimension(static_cast<int>(table.dimensions.size()) - 1);
+  // A matrix for each element, and now and then rows of its own, in blocks.
+  E bytes = E::Product({E::Constant(random.Between(1, 4) * 1000),
+                        E::SumOver(0, E::Constant(1)), last});
+  if (random.OneIn(2)) {
+    E rows = E::CeilDiv({E::OfDimension(0)}, {E::Constant(48)});
+    bytes = E::Sum(
+        {std::move(bytes),
+         E::SumOver(0, E::Product({std::move(rows), last, E::Constant(96)}))});
+  }
+  sub.mapping.cold_bytes = std::move(bytes);
+  for (MacroGroup& group : sub.groups) {
+    for (GroupModel& model : group.models) {
+      for (WaveSegment& segment : model.segments) {
+        segment.coefficients.cold =
+            static_cast<double>(random.Between(0, 4)) / 7;
+      }
+    }
+  }
+  sub.groups[0].models[0].segments[0].coefficients.cold = 1.0 / 7;
+  return true;
+}
+
 void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub) {
   for (const Dimension& dimension : table.dimensions) {
     if (dimension.repeated) return;

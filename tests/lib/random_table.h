@@ -49,6 +49,10 @@ void MakeAlikeAcrossWaves(SubTable& sub);
 // Gives the segments of an overlapping sub-table rank margins, half of them 0.
 void AddRankMargins(Lcg& random, SubTable& sub);
 
+// Lets the sub-table count what a problem reads cold, if it is a sum over a
+// repeated dimension; returns whether it does.
+bool AddColdBytes(Lcg& random, const Table& table, SubTable& sub);
+
 // Gives the sub-table up to `most` layers, if its mapping can have any.
 void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub);
 

@@ -21,7 +21,11 @@ struct Coordinates {
   // [0, 1]; 0 over a repeated dimension, whose rows share nothing, and where
   // there are no rows.
   double row_share = 0;
-  // True where tiles, iterations or the longest loop exceed kExpressionLimit.
+  // B, MiB that the problem reads cold, whatever the configuration; 0 where the
+  // mapping does not count them.
+  double cold_mib = 0;
+  // True where tiles, iterations, the longest loop or bytes exceed
+  // kExpressionLimit.
   // The other values are too small then and say nothing about the launch.
   bool saturated = false;
 

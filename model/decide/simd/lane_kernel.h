@@ -43,9 +43,11 @@ enum SegmentColumn : int {
   kGammaW,
   kBeta,
   kAlpha,
-  kFloor,                   // Infinite in lanes without a group.
-  kInverseStep,             // InverseBelow(step_tiles)
-  kSumColumns,              // WaveForm::kSum reads no more.
+  kFloor,                  // Infinite in lanes without a group.
+  kInverseStep,            // InverseBelow(step_tiles)
+  kSumColumns,             // WaveForm::kSum reads no more,
+  kSumCold = kSumColumns,  // but where LaneLayout::cold is set.
+  kColdSumColumns,
   kAlphaRow = kSumColumns,  // 0 where rows share nothing.
   // The larger of gamma and gamma_w * ceil(tiles_per_wave / step_tiles).
   kWaveGamma,
@@ -83,6 +85,7 @@ struct LaneLayout {
   bool loop_is_total = false;
   bool has_longest = false;
   bool overlaps = false;  // WaveForm::kOverlap.
+  bool cold = false;      // Of a sum: it counts what a problem reads cold.
   const double* tiles_per_wave = nullptr;
   const double* inverse_tiles_per_wave = nullptr;
   const double* row_tile = nullptr;  // Along the rows' axis.
@@ -98,6 +101,7 @@ struct LaneInputs {
   const double* values = nullptr;
   const double* lane_values = nullptr;  // [source][lane]
   double row_extent = 1;  // Along the rows' axis, in [1, kLaneLimit].
+  double cold_mib = 0;    // Coordinates::cold_mib
 };
 
 // Segments of the lanes, [block][wave regime][column].

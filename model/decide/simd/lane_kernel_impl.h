@@ -20,6 +20,21 @@
 
 namespace wavetune {
 
+// How segments are laid out, and what they are read for.
+enum class LaneForm { kSum, kColdSum, kOverlap };
+
+consteval int ColumnsOf(LaneForm form) {
+  switch (form) {
+    case LaneForm::kSum:
+      return kSumColumns;
+    case LaneForm::kColdSum:
+      return kColdSumColumns;
+    case LaneForm::kOverlap:
+      break;
+  }
+  return kOverlapColumns;
+}
+
 // What choosing keeps of each lane.
 struct LaneResults {
   alignas(64) double rank_us[kMaxLanes];
@@ -29,13 +44,14 @@ struct LaneResults {
 };
 
 // Writes the rank of each lane; returns the least of a few lanes' ranks.
-template <typename R, Shape kShape, int kRegimes, bool kOverlaps>
+template <typename R, Shape kShape, int kRegimes, LaneForm kForm>
 WAVETUNE_KERNEL_INLINE R RankLanes(const LaneLayout& layout,
                                    const LaneInputs& inputs,
                                    const SegmentPlane& plane,
                                    const uint64_t* excluded,
                                    LaneResults& results, R& largest) {
-  constexpr int kColumns = kOverlaps ? kOverlapColumns : kSumColumns;
+  constexpr int kColumns = ColumnsOf(kForm);
+  constexpr bool kOverlaps = kForm == LaneForm::kOverlap;
   const bool any_excluded = (excluded[0] | excluded[1]) != 0;
   const Locator<R, kShape> locator(layout, inputs);
   const LaneBlock* block = plane.blocks;
@@ -59,6 +75,9 @@ WAVETUNE_KERNEL_INLINE R RankLanes(const LaneLayout& layout,
           memory, FullWaveOf(c, at.longest, memory, tiles_per_wave));
     } else {
       latency = SumOf(c, at);
+      if constexpr (kForm == LaneForm::kColdSum) {
+        latency = latency + c[kSumCold] * R::Of(inputs.cold_mib);
+      }
     }
     latency = Max(latency, c[kFloor]);
     R rank = latency;
@@ -77,13 +96,13 @@ WAVETUNE_KERNEL_INLINE R RankLanes(const LaneLayout& layout,
   return best;
 }
 
-template <typename R, Shape kShape, int kRegimes, bool kOverlaps>
+template <typename R, Shape kShape, int kRegimes, LaneForm kForm>
 bool ChooseLane(const LaneLayout& layout, const LaneInputs& inputs,
                 const SegmentPlane& plane, const uint64_t* excluded,
                 LaneChoice& choice) noexcept {
   LaneResults results;
   R largest = R::Of(0);
-  const R best = LeastOfAll(RankLanes<R, kShape, kRegimes, kOverlaps>(
+  const R best = LeastOfAll(RankLanes<R, kShape, kRegimes, kForm>(
       layout, inputs, plane, excluded, results, largest));
   if (!Fits(largest)) return false;
   choice.lane = -1;
@@ -104,10 +123,16 @@ WAVETUNE_KERNEL_INLINE bool ChooseLaneOfForm(const LaneLayout& layout,
                                              const SegmentPlane& plane,
                                              const uint64_t* excluded,
                                              LaneChoice& choice) {
-  return layout.overlaps ? ChooseLane<R, kShape, kRegimes, true>(
-                               layout, inputs, plane, excluded, choice)
-                         : ChooseLane<R, kShape, kRegimes, false>(
-                               layout, inputs, plane, excluded, choice);
+  if (layout.overlaps) {
+    return ChooseLane<R, kShape, kRegimes, LaneForm::kOverlap>(
+        layout, inputs, plane, excluded, choice);
+  }
+  if (layout.cold) {
+    return ChooseLane<R, kShape, kRegimes, LaneForm::kColdSum>(
+        layout, inputs, plane, excluded, choice);
+  }
+  return ChooseLane<R, kShape, kRegimes, LaneForm::kSum>(layout, inputs, plane,
+                                                         excluded, choice);
 }
 
 template <typename R>
