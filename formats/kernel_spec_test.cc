@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "formats/kernel_folder.h"
 #include "formats/kernel_spec.h"
 #include "gmock/gmock.h"
@@ -133,6 +134,13 @@ TEST(KernelSpecConversionTest, OtherKernelsDoNotCountWhatIsReadCold) {
       counts(R"(arguments: "in cold b[sum_over(rows, 1), k, BM] bfloat16")"));
   EXPECT_FALSE(counts(
       R"(arguments: "in cold b[sum_over(rows, 1), k - 1, n] bfloat16")"));
+  // More than a table holds.
+  std::string many;
+  for (int i = 0; i < 12; ++i) {
+    many += absl::StrCat("arguments: \"in cold b", i,
+                         "[sum_over(rows, 1), k, n] bfloat16\"\n");
+  }
+  EXPECT_FALSE(counts(many));
 }
 
 TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
