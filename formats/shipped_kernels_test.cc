@@ -8,6 +8,7 @@
 #include "formats/kernel_spec.h"
 #include "gtest/gtest.h"
 #include "model/kernel/device_space.h"
+#include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_inverse.h"
@@ -104,6 +105,41 @@ TEST(ShippedKernelsTest, GemmBf16CanBePlanned) {
       if (rows > 0) {
         EXPECT_EQ(at.rows, rows);
         EXPECT_LT(at.tiles, 132 + step * rows);
+      }
+    }
+  }
+}
+
+// Candidates are checked where tiles end within an image and in the next one,
+// with filters that have rows and columns.
+TEST(ShippedKernelsTest, AConvolutionIsCheckedOnImages) {
+  const KernelFolder folder =
+      LoadKernelFolder(std::string(WAVETUNE_SOURCE_DIR) +
+                       "/tests/kernels/conv2d")
+          .value();
+  for (const std::string& name : folder.spec.SpecialisationNames()) {
+    const KernelSpec& spec = folder.spec.Of(name);
+    const auto at = [&](const Problem& problem, const char* dimension) {
+      return problem
+          .extents[static_cast<size_t>(spec.DimensionIndex(dimension))];
+    };
+    for (const Configuration& configuration : EnumerateConfigurations(spec)) {
+      SCOPED_TRACE(FormatConfiguration(spec, configuration));
+      const auto problems = EdgeProblems(spec, name, configuration);
+      ASSERT_EQ(problems.size(), 5u);
+      const int64_t tile = configuration[spec.ParameterIndex("BLOCK_P")];
+      for (const size_t i : {1u, 2u, 4u}) {
+        const Problem& problem = problems[i];
+        SCOPED_TRACE(FormatProblem(spec, problem));
+        EXPECT_GE(at(problem, "out_h"), 3);
+        EXPECT_GE(at(problem, "out_w"), 3);
+        EXPECT_EQ(at(problem, "kernel_h"), 3);
+        EXPECT_EQ(at(problem, "kernel_w"), 3);
+        const int64_t pixels =
+            at(problem, "batch") * at(problem, "out_h") * at(problem, "out_w");
+        EXPECT_NE(pixels % tile, 0);
+        EXPECT_EQ(pixels < tile, i == 1);
+        EXPECT_EQ(at(problem, "batch") == 1, i == 1);
       }
     }
   }

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "model/kernel/expression_faults.h"
+#include "model/kernel/edge_steps.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
@@ -22,65 +19,6 @@ namespace {
 // Axes of a grid that get a problem of their own; more have none.
 constexpr size_t kMostAxes = 4;
 
-// Where an extent lies in its tile.
-enum class Edge : uint8_t { kOne, kTileLess, kTileMore, kRagged };
-
-bool MentionsDimension(const Expression& expression, int32_t dimension) {
-  std::vector<int32_t> dimensions;
-  CollectDimensions(expression, dimensions);
-  return std::find(dimensions.begin(), dimensions.end(), dimension) !=
-         dimensions.end();
-}
-
-// Appends the extents of `dimension` that make one step of `expression`,
-// wherever it stands there: the divisor it stands over, 1 where it stands
-// alone.
-void AppendTiles(const Expression& expression, int32_t dimension,
-                 const Configuration& configuration,
-                 std::vector<int64_t>& tiles) {
-  const std::vector<Expression>& children = expression.children;
-  switch (expression.kind) {
-    case Expression::Kind::kDimension:
-      if (expression.value == dimension) tiles.push_back(1);
-      return;
-    case Expression::Kind::kCeilDiv: {
-      if (!MentionsDimension(expression, dimension)) return;
-      const Expression divisor = Expression::Product(
-          {children.begin() + expression.split, children.end()});
-      tiles.push_back(std::max<int64_t>(
-          1, Evaluate(divisor, ProblemView(), configuration)));
-      return;
-    }
-    case Expression::Kind::kCausalBlocks:
-      for (size_t i = 0; i < 2; ++i) {
-        if (children[i].value != dimension) continue;
-        tiles.push_back(std::max<int64_t>(
-            1, Evaluate(children[i + 2], ProblemView(), configuration)));
-      }
-      return;
-    default:
-      for (const Expression& child : children) {
-        AppendTiles(child, dimension, configuration, tiles);
-      }
-      return;
-  }
-}
-
-// Returns the extent at which tiles of all these sizes end, if that is not much
-// more than the largest; else that.
-int64_t CommonTile(const std::vector<int64_t>& tiles) {
-  constexpr int64_t kMuch = 4;
-  int64_t largest = 1;
-  for (const int64_t tile : tiles) largest = std::max(largest, tile);
-  int64_t common = 1;
-  for (const int64_t tile : tiles) {
-    const int64_t factor = tile / std::gcd(common, tile);
-    if (factor > kMuch * largest / common) return largest;
-    common *= factor;
-  }
-  return common;
-}
-
 class EdgeMaker {
  public:
   EdgeMaker(const KernelSpec& spec, const std::string& specialisation,
@@ -91,11 +29,11 @@ class EdgeMaker {
         mapping_(spec.MappingOf(specialisation)),
         structure_(std::move(structure)) {
     for (const TileAxis& axis : structure_.axes) {
-      axes_.push_back(axis.dimension);
+      axes_.push_back(GroupOf(axis.dimension, axis.companions));
     }
-    if (structure_.loop_dimension < 0) return;
-    loops_ = structure_.loop_others;
-    loops_.insert(loops_.begin(), structure_.loop_dimension);
+    if (structure_.loop_dimension >= 0) {
+      loop_ = GroupOf(structure_.loop_dimension, structure_.loop_others);
+    }
   }
 
   std::vector<Problem> Run() {
@@ -114,105 +52,201 @@ class EdgeMaker {
   }
 
  private:
+  // The dimensions of an axis, or of the loop: one that moves to the edge, and
+  // those that give it its shape.
+  struct Group {
+    int32_t dimension = 0;
+    std::vector<int32_t> companions;
+    // Extents by dimension. What is typical of companions, and at what they are
+    // held: the largest of which a tile has room for one, then smaller ones,
+    // down to the minimum.
+    std::vector<int64_t> typical;
+    std::vector<std::vector<int64_t>> held;
+  };
+
   const Dimension& DimensionOf(int32_t index) const {
     return spec_.dimensions[static_cast<size_t>(index)];
   }
 
-  int64_t TileOfDimension(int32_t dimension) const {
-    std::vector<int64_t> tiles;
-    for (const Expression* expression :
-         {&mapping_.tiles, Pointer(mapping_.iterations_per_tile),
-          Pointer(mapping_.total_iterations)}) {
-      if (expression == nullptr) continue;
-      AppendTiles(*expression, dimension, configuration_, tiles);
-    }
-    return CommonTile(tiles);
+  int64_t LeastOf(int32_t dimension) const {
+    return std::max<int64_t>(1, DimensionOf(dimension).min);
   }
 
-  static const Expression* Pointer(const std::optional<Expression>& held) {
-    return held.has_value() ? &*held : nullptr;
+  static int64_t& Extent(Problem& problem, int32_t dimension) {
+    return problem.extents[static_cast<size_t>(dimension)];
   }
 
-  int64_t Extent(int32_t dimension, Edge edge) const {
-    const int64_t tile = TileOfDimension(dimension);
-    int64_t extent = 1;
-    switch (edge) {
-      case Edge::kOne:
-        break;
-      case Edge::kTileLess:
-        extent = tile - 1;
-        break;
-      case Edge::kTileMore:
-        extent = tile + 1;
-        break;
-      case Edge::kRagged:
-        extent = 2 * tile + std::max<int64_t>(1, tile / 2);
-        break;
-    }
-    const Dimension& range = DimensionOf(dimension);
-    return std::clamp(extent, std::max<int64_t>(range.min, 1), range.max);
-  }
-
-  // Sets a dimension's extent, and remembers which way it may move.
-  void Set(int32_t dimension, Edge edge, Problem& problem) {
-    const Dimension& range = DimensionOf(dimension);
-    ExtentRange move = {.dimension = dimension,
-                        .low = range.min,
-                        .high = range.max,
-                        .prefer_down = edge == Edge::kTileLess};
-    if (!range.repeated) {
-      problem.extents[static_cast<size_t>(dimension)] = Extent(dimension, edge);
-      ranges_.push_back(move);
-      return;
-    }
-    problem.repeated = {Extent(dimension, edge)};
-    if (edge != Edge::kOne) {
-      if (range.min == 0) problem.repeated.push_back(0);
-      problem.repeated.push_back(Extent(dimension, Edge::kOne));
-    }
-    for (size_t i = 0; i < problem.repeated.size(); ++i) {
-      move.element = static_cast<int32_t>(i);
-      ranges_.push_back(move);
-    }
-  }
-
-  void Add(const std::vector<Edge>& edges, Edge loop) {
+  // Returns the problem with everything at its minimum.
+  Problem Least() const {
     Problem problem;
     problem.specialisation = specialisation_;
     for (const Dimension& dimension : spec_.dimensions) {
       problem.extents.push_back(dimension.repeated ? 0 : dimension.min);
     }
-    ranges_.clear();
-    // The loop moves first: what the grid is at matters more.
-    for (const int32_t dimension : loops_) Set(dimension, loop, problem);
-    for (size_t i = 0; i < axes_.size(); ++i) Set(axes_[i], edges[i], problem);
-    SetPassiveExtents(spec_, structure_, problem);
-    for (const int32_t dimension : structure_.passive) {
-      ranges_.push_back({.dimension = dimension,
-                         .low = DimensionOf(dimension).min,
-                         .high = DimensionOf(dimension).max});
+    return problem;
+  }
+
+  Group GroupOf(int32_t dimension,
+                const std::vector<int32_t>& companions) const {
+    Group group{.dimension = dimension,
+                .companions = companions,
+                .typical = TypicalOf(companions)};
+    for (std::vector<int64_t>& held :
+         HalvedTowardsMinimum(spec_, companions, group.typical)) {
+      if (!group.held.empty() || HasRoom(group, held)) {
+        group.held.push_back(std::move(held));
+      }
     }
-    KeepKeysForEveryQuery(problem);
-    const bool legal = MakeLegal(spec_, configuration_, ranges_, problem);
-    if (!legal || !IsLegal(spec_, configuration_, problem.View()) ||
-        ExceedsLimits(problem)) {
+    return group;
+  }
+
+  // Returns what representative problems say of companions, but 2 where they
+  // say 1: a stride that is wrong shows nowhere else.
+  std::vector<int64_t> TypicalOf(const std::vector<int32_t>& companions) const {
+    const Problem* const typical =
+        FullestRepresentative(spec_, specialisation_, companions);
+    std::vector<int64_t> extents = Least().extents;
+    for (const int32_t dimension : companions) {
+      const auto index = static_cast<size_t>(dimension);
+      const int64_t own = typical == nullptr ? 1 : typical->extents[index];
+      extents[index] = std::clamp(std::max<int64_t>(own, 2), LeastOf(dimension),
+                                  DimensionOf(dimension).max);
+    }
+    return extents;
+  }
+
+  EdgeStep StepIn(const Problem& problem, int32_t dimension,
+                  const std::vector<int32_t>& companions) const {
+    return StepOf(mapping_, dimension, companions, problem, configuration_);
+  }
+
+  // Whether a tile holds more than the companions, or they are as small as can
+  // be.
+  bool HasRoom(const Group& group, const std::vector<int64_t>& held) const {
+    Problem problem = Least();
+    HoldIn(problem, group, held);
+    const EdgeStep step = StepIn(problem, group.dimension, group.companions);
+    const bool least =
+        std::all_of(group.companions.begin(), group.companions.end(),
+                    [&](int32_t dimension) {
+                      return Extent(problem, dimension) == LeastOf(dimension);
+                    });
+    return least || step.coefficient == 1 ||
+           LeastOf(group.dimension) <= ExtentAt(step, Edge::kTileLess);
+  }
+
+  static void HoldIn(Problem& problem, const Group& group,
+                     const std::vector<int64_t>& held) {
+    for (const int32_t dimension : group.companions) {
+      Extent(problem, dimension) = held[static_cast<size_t>(dimension)];
+    }
+  }
+
+  int64_t InRange(int32_t dimension, int64_t extent) const {
+    return std::clamp(extent, LeastOf(dimension), DimensionOf(dimension).max);
+  }
+
+  // Sets a group's extents, `smaller` times smaller than it would like, and
+  // remembers which way they may move.
+  void Set(const Group& group, Edge edge, size_t smaller, Problem& problem) {
+    const size_t last = group.held.size() - 1;
+    const auto& held =
+        group.held[edge == Edge::kOne ? last : std::min(smaller, last)];
+    HoldIn(problem, group, held);
+    const EdgeStep step = StepIn(problem, group.dimension, group.companions);
+    SetDriver(group.dimension, edge,
+              InRange(group.dimension, ExtentAt(step, edge)), problem);
+    for (const int32_t companion : group.companions) {
+      if (edge != Edge::kOne && step.coefficient > 1) {
+        Approach(group, companion, edge, step.divisor, problem);
+      }
+      AllowMove(companion, -1, edge);
+    }
+  }
+
+  void AllowMove(int32_t dimension, int32_t element, Edge edge) {
+    ranges_.push_back({.dimension = dimension,
+                       .element = element,
+                       .low = DimensionOf(dimension).min,
+                       .high = DimensionOf(dimension).max,
+                       .prefer_down = edge == Edge::kTileLess});
+  }
+
+  void SetDriver(int32_t dimension, Edge edge, int64_t extent,
+                 Problem& problem) {
+    const Dimension& range = DimensionOf(dimension);
+    if (!range.repeated) {
+      Extent(problem, dimension) = extent;
+      AllowMove(dimension, -1, edge);
       return;
     }
-    if (std::find(problems_.begin(), problems_.end(), problem) ==
-        problems_.end()) {
-      problems_.push_back(std::move(problem));
+    problem.repeated = {extent};
+    if (edge != Edge::kOne) {
+      if (range.min == 0) problem.repeated.push_back(0);
+      problem.repeated.push_back(InRange(dimension, 1));
     }
+    for (size_t i = 0; i < problem.repeated.size(); ++i) {
+      AllowMove(dimension, static_cast<int32_t>(i), edge);
+    }
+  }
+
+  // Moves a companion as near to the edge as it goes, up to what is typical,
+  // where it shares tiles of `divisor` with the dimension.
+  void Approach(const Group& group, int32_t companion, Edge edge,
+                int64_t divisor, Problem& problem) const {
+    std::vector<int32_t> others = group.companions;
+    others.push_back(group.dimension);
+    const EdgeStep step = StepIn(problem, companion, others);
+    if (step.divisor != divisor) return;
+    const int64_t nearest = InRange(companion, ExtentAt(step, edge));
+    const int64_t typical = group.typical[static_cast<size_t>(companion)];
+    int64_t& extent = Extent(problem, companion);
+    extent = edge == Edge::kTileLess
+                 ? std::max(extent, std::min(nearest, typical))
+                 : std::min(extent, nearest);
+  }
+
+  void Add(const std::vector<Edge>& edges, Edge loop) {
+    // What is legal and small enough as it should be, or else smaller.
+    size_t tries = loop_.held.size();
+    for (const Group& axis : axes_) tries = std::max(tries, axis.held.size());
+    for (size_t smaller = 0; smaller < tries; ++smaller) {
+      Problem problem = Least();
+      if (!Make(edges, loop, smaller, problem)) continue;
+      if (std::find(problems_.begin(), problems_.end(), problem) ==
+          problems_.end()) {
+        problems_.push_back(std::move(problem));
+      }
+      return;
+    }
+  }
+
+  // Returns whether there is such a problem.
+  bool Make(const std::vector<Edge>& edges, Edge loop, size_t smaller,
+            Problem& problem) {
+    ranges_.clear();
+    // The loop moves first: what the grid is at matters more.
+    if (!loop_.held.empty()) Set(loop_, loop, smaller, problem);
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      Set(axes_[i], edges[i], smaller, problem);
+    }
+    SetPassiveExtents(spec_, structure_, problem);
+    for (const int32_t dimension : structure_.passive) {
+      AllowMove(dimension, -1, Edge::kOne);
+    }
+    KeepKeysForEveryQuery(problem);
+    return MakeLegal(spec_, configuration_, ranges_, problem) &&
+           IsLegal(spec_, configuration_, problem.View()) &&
+           !ExceedsLimits(problem);
   }
 
   // Fewer keys than queries leave causal queries without any: no one asks for
   // that, and what an average over nothing should be, nobody says.
   void KeepKeysForEveryQuery(Problem& problem) const {
     if (structure_.loop_floor < 0) return;
-    int64_t& keys =
-        problem.extents[static_cast<size_t>(structure_.loop_dimension)];
-    keys =
-        std::clamp(problem.extents[static_cast<size_t>(structure_.loop_floor)],
-                   keys, DimensionOf(structure_.loop_dimension).max);
+    int64_t& keys = Extent(problem, structure_.loop_dimension);
+    keys = std::clamp(Extent(problem, structure_.loop_floor), keys,
+                      DimensionOf(structure_.loop_dimension).max);
   }
 
   bool ExceedsLimits(const Problem& problem) const {
@@ -234,8 +268,8 @@ class EdgeMaker {
   const Configuration& configuration_;
   const Mapping& mapping_;
   const MappingStructure structure_;
-  std::vector<int32_t> axes_;   // Dimensions.
-  std::vector<int32_t> loops_;  // Dimensions.
+  std::vector<Group> axes_;
+  Group loop_;  // Without `held` where no dimension drives a loop of its own.
   std::vector<ExtentRange> ranges_;
   std::vector<Problem> problems_;
 };

@@ -31,6 +31,12 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 //   an axis, then along that).
 // A dimension with tiles of several sizes, as of an axis and the loop, has them
 // all end together.
+// Where an axis or the loop has several dimensions (the pixels of a batch of
+// images, the channels and places of a filter) it is their product that is near
+// the end of a tile. One of them is searched (mapping_structure.h), the others
+// are as in a representative problem, at least 2, and halved while a tile has
+// no room for that: a tile less is a small image, a tile more are several. They
+// are smaller still where the problem would be illegal or too large.
 // Dimensions' ranges limit extents; a predicate moves them to the next legal
 // one (down from one tile - 1, else up, where there is one). A repeated
 // dimension has several elements, one of them 0 where its range allows it.

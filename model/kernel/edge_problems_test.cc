@@ -130,6 +130,67 @@ TEST(EdgeProblemsTest, AnAxisWithALoopIsAtTheEdgesOfBoth) {
       Contains(ElementsAre(2, 2, 193)));
 }
 
+// batch, channels, filters, out_h, out_w, kernel_h, kernel_w. Asked for are
+// images of 14 x 14 with filters of 3 x 3.
+TEST(EdgeProblemsTest, ATileOfPixelsEndsInAnImage) {
+  EXPECT_THAT(
+      Extents(EdgeProblems(testing::ConvolutionSpec(), "", {16, 32, 32, 1, 1})),
+      ElementsAre(ElementsAre(1, 1, 1, 1, 1, 1, 1),
+                  ElementsAre(1, 3, 31, 5, 3, 3, 3),  // 15 pixels, 27 places.
+                  ElementsAre(2, 4, 33, 3, 3, 3, 3),  // 18 pixels, 36 places.
+                  ElementsAre(1, 9, 33, 1, 1, 3, 3),  // 81 places.
+                  ElementsAre(2, 9, 1, 3, 3, 3, 3)));
+}
+
+TEST(EdgeProblemsTest, AnImageIsOnBothSidesOfATilesEnd) {
+  const KernelSpec spec = testing::ConvolutionSpec();
+  for (const Configuration& configuration : EnumerateConfigurations(spec)) {
+    SCOPED_TRACE(FormatConfiguration(spec, configuration));
+    const std::vector<Problem> problems = EdgeProblems(spec, "", configuration);
+    ASSERT_EQ(problems.size(), 5u);
+    const auto pixels = [&](size_t i) {
+      const std::vector<int64_t>& extents = problems[i].extents;
+      EXPECT_GE(extents[3], 3);
+      EXPECT_GE(extents[4], 3);
+      return extents[0] * extents[3] * extents[4];
+    };
+    EXPECT_LT(pixels(1), configuration[0]);
+    EXPECT_GE(pixels(1), configuration[0] * 3 / 4);
+    for (const size_t more : {2u, 4u}) {
+      EXPECT_GE(problems[more].extents[0], 2);  // A tile goes on in the next.
+      EXPECT_GT(pixels(more), configuration[0]);
+      EXPECT_LE(pixels(more), configuration[0] * 3 / 2);
+    }
+  }
+}
+
+TEST(EdgeProblemsTest, WithoutRepresentativesImagesHaveRowsAndColumns) {
+  KernelSpec spec = testing::ConvolutionSpec();
+  spec.representative_problems.clear();
+  EXPECT_THAT(Extents(EdgeProblems(spec, "", {16, 32, 32, 1, 1})),
+              Contains(ElementsAre(5, 9, 33, 2, 2, 2, 2)));
+}
+
+TEST(EdgeProblemsTest, ImagesAreSmallerWhereTheyWouldExceedTheLimits) {
+  KernelSpec spec = testing::ConvolutionSpec();
+  // Of x and w, with filters of 3 x 3: 9 channels of 33 filters are 2673.
+  spec.limits.max_elements = 33 * 9 * 9 - 1;
+  const auto extents = Extents(EdgeProblems(spec, "", {16, 32, 32, 1, 1}));
+  EXPECT_EQ(extents.size(), 5u);
+  for (const std::vector<int64_t>& own : extents) {
+    EXPECT_LE(own[2] * own[1] * own[5] * own[6], spec.limits.max_elements);
+  }
+}
+
+// tokens, topk, experts, n, k: a token of 8 experts is 8 rows.
+TEST(EdgeProblemsTest, CompanionsBesideTheTilesKeepWhatIsAskedFor) {
+  EXPECT_THAT(
+      Extents(EdgeProblems(testing::PaddedMoeSpec(), "", {64, 32, 32, 1, 1})),
+      ElementsAre(ElementsAre(1, 1, 1, 1, 1), ElementsAre(7, 8, 32, 31, 31),
+                  ElementsAre(9, 8, 32, 33, 33), ElementsAre(1, 1, 1, 33, 80),
+                  ElementsAre(9, 8, 32, 1, 80)));
+}
+
 TEST(EdgeProblemsTest, LeaveOutWhatExceedsTheLimits) {
   KernelSpec spec = testing::GemmSpec();
   spec.limits.max_elements = 33 * 80 - 1;

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
+#include "model/kernel/tile_grid.h"
 
 namespace wavetune {
 namespace {
@@ -130,6 +133,28 @@ const Problem* NearestRepresentative(const KernelSpec& spec,
         least = distance;
       });
   return nearest;
+}
+
+const Problem* FullestRepresentative(const KernelSpec& spec,
+                                     const std::string& specialisation,
+                                     const std::vector<int32_t>& dimensions) {
+  const Problem* fullest = nullptr;
+  std::pair<int64_t, int64_t> best;  // How many are above, -product.
+  ForEachRepresentative(
+      spec, specialisation, [&](const WeightedProblem& weighted) {
+        int64_t above = 0;
+        std::vector<int64_t> extents;
+        for (const int32_t dimension : dimensions) {
+          const auto index = static_cast<size_t>(dimension);
+          extents.push_back(weighted.problem.extents[index]);
+          above += extents.back() > spec.dimensions[index].min ? 1 : 0;
+        }
+        const std::pair own(above, -ProductOf(extents));
+        if (fullest != nullptr && own <= best) return;
+        fullest = &weighted.problem;
+        best = own;
+      });
+  return fullest;
 }
 
 std::vector<std::vector<int64_t>> HalvedTowardsMinimum(

@@ -33,6 +33,14 @@ const Problem* NearestRepresentative(const KernelSpec& spec,
                                      const Configuration& configuration,
                                      int64_t tiles, double iterations);
 
+// Returns the representative problem of `specialisation` in which most of
+// `dimensions` are above their minimum (of equals the one with the smallest
+// product of them, then the first), or nullptr where there is none. Cannot
+// fail.
+const Problem* FullestRepresentative(const KernelSpec& spec,
+                                     const std::string& specialisation,
+                                     const std::vector<int32_t>& dimensions);
+
 // Returns `extents`, then the same with one of `dimensions` halved at a time,
 // the one furthest above its minimum first, down to all of them at their
 // minimum. Cannot fail.
