@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "model/kernel/fold.h"
 #include "model/kernel/launch_descriptor.h"
 
 namespace wavetune {

@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "launch/launch_arguments.h"
 #include "launch/launch_config.h"
+#include "model/kernel/fold.h"
 #include "model/kernel/launch_descriptor.h"
 #include "model/kernel/relation.h"
 

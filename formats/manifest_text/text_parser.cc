@@ -96,8 +96,7 @@ bool IsWord(const Token& token) {
 Condition TextParser::ParseRelation() {
   Condition condition = Truth(ParseOr());
   if (lexer_.TakeIf("when")) {
-    const Condition guard = Truth(ParseOr());
-    condition = Condition::Any({Negated(guard), std::move(condition)});
+    condition = When(std::move(condition), Truth(ParseOr()));
   }
   if (lexer_.ok() && lexer_.Peek().kind != Token::Kind::kEnd) {
     lexer_.FailHere("an operator or the end");

@@ -149,8 +149,8 @@ TEST(TextParserTest, AndBindsBeforeOrAndNotBeforeBoth) {
 
 TEST(TextParserTest, WhenHoldsWhereItsConditionDoesNot) {
   EXPECT_EQ(ParsedRelation("BLOCK_M <= 64 when HOPPER == 0"),
-            Condition::Any({{ParameterHopper(), Op::kNotEqual, Whole(0)},
-                            {ParameterBlockM(), Op::kLessOrEqual, Whole(64)}}));
+            When({ParameterBlockM(), Op::kLessOrEqual, Whole(64)},
+                 {ParameterHopper(), Op::kEqual, Whole(0)}));
 }
 
 TEST(TextParserTest, ParenthesesHoldNumbersOrConditions) {

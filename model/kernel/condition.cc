@@ -13,27 +13,14 @@ namespace {
 
 using Operator = Relation::Operator;
 
-Expression SumOfTerms(const std::vector<Relation::Term>& terms) {
-  std::vector<Expression> products;
-  for (const Relation::Term& term : terms) {
-    std::vector<Expression> factors = {Expression::Constant(term.coefficient)};
-    for (const int32_t dimension : term.dimensions) {
-      factors.push_back(Expression::OfDimension(dimension));
-    }
-    const bool number = factors.size() == 1;
-    products.push_back(number ? std::move(factors[0])
-                              : Expression::Product(std::move(factors)));
-  }
-  return products.size() == 1 ? std::move(products[0])
-                              : Expression::Sum(std::move(products));
-}
-
 bool Mentions(const std::vector<Expression>& sides, int dimension) {
   std::vector<int32_t> mentioned;
   for (const Expression& side : sides) CollectDimensions(side, mentioned);
   return std::find(mentioned.begin(), mentioned.end(), dimension) !=
          mentioned.end();
 }
+
+bool IsModulus(int64_t value) { return value >= 1; }
 
 bool ComparisonHolds(const Condition& comparison, const ProblemView& problem,
                      const Configuration& configuration,
@@ -45,8 +32,11 @@ bool ComparisonHolds(const Condition& comparison, const ProblemView& problem,
     const std::optional<int64_t> right =
         EvaluateSigned(comparison.sides[1], problem, configuration,
                        repeated_dimension, element);
-    return left.has_value() && right.has_value() &&
-           Satisfies(*left, comparison.op, *right);
+    if (!left.has_value() || !right.has_value() ||
+        (comparison.op == Operator::kMultipleOf && !IsModulus(*right))) {
+      return comparison.without_value;
+    }
+    return Satisfies(*left, comparison.op, *right);
   };
   if (repeated_dimension < 0 ||
       !Mentions(comparison.sides, repeated_dimension)) {
@@ -71,9 +61,22 @@ Operator Opposite(Operator op) {
     case Operator::kGreaterOrEqual:
       return Operator::kLess;
     case Operator::kMultipleOf:
-      break;  // Has none: Negated writes it as a remainder.
+      break;  // Has none: OppositeComparison writes a remainder.
   }
   return op;
+}
+
+Condition OppositeComparison(const Condition& comparison) {
+  if (comparison.op == Operator::kMultipleOf) {
+    return {Expression::Of(Expression::Kind::kRemainder, comparison.sides),
+            Operator::kNotEqual, Expression::Constant(0)};
+  }
+  return {comparison.sides[0], Opposite(comparison.op), comparison.sides[1]};
+}
+
+void SetWithoutValue(Condition& condition, bool value) {
+  condition.without_value = value;
+  for (Condition& child : condition.children) SetWithoutValue(child, value);
 }
 
 void Visit(const Condition& condition,
@@ -83,6 +86,45 @@ void Visit(const Condition& condition,
   for (const Condition& child : condition.children) {
     Visit(child, collect, found);
   }
+}
+
+bool IsQuotient(const Expression& expression) {
+  return expression.kind == Expression::Kind::kExactDiv ||
+         expression.kind == Expression::Kind::kFloorDiv ||
+         expression.kind == Expression::Kind::kRemainder;
+}
+
+// Whether an expression has no value, whatever the dimensions are. False where
+// that is not plain.
+bool NeverHasValue(const Expression& expression,
+                   const Configuration& configuration) {
+  if (IsConstant(expression)) {
+    return !EvaluateSigned(expression, ProblemView(), configuration)
+                .has_value();
+  }
+  // Without elements it is 0.
+  if (expression.kind == Expression::Kind::kSumOver) return false;
+  const std::vector<Expression>& children = expression.children;
+  if (IsQuotient(expression) && IsConstant(children[1]) &&
+      !IsModulus(EvaluateSigned(children[1], ProblemView(), configuration)
+                     .value_or(0))) {
+    return true;
+  }
+  return std::any_of(children.begin(), children.end(),
+                     [&configuration](const Expression& child) {
+                       return NeverHasValue(child, configuration);
+                     });
+}
+
+bool NeverHasValue(const Condition& comparison,
+                   const Configuration& configuration) {
+  if (comparison.op == Operator::kMultipleOf) {
+    return NeverHasValue(
+        Expression::Of(Expression::Kind::kRemainder, comparison.sides),
+        configuration);
+  }
+  return NeverHasValue(comparison.sides[0], configuration) ||
+         NeverHasValue(comparison.sides[1], configuration);
 }
 
 // A sum of products of dimensions: coefficients by sorted product.
@@ -115,7 +157,7 @@ class Folder {
 
   // Returns nothing where the expression is no polynomial.
   std::optional<SumOfProducts> Fold(const Expression& expression) const {
-    if (IsNumber(expression)) return FoldNumber(expression);
+    if (IsConstant(expression)) return FoldNumber(expression);
     switch (expression.kind) {
       case Expression::Kind::kDimension:
         return SumOfProducts{{{static_cast<int32_t>(expression.value)}, 1}};
@@ -134,12 +176,6 @@ class Folder {
   }
 
  private:
-  static bool IsNumber(const Expression& expression) {
-    std::vector<int32_t> dimensions;
-    CollectDimensions(expression, dimensions);
-    return dimensions.empty();
-  }
-
   std::optional<SumOfProducts> FoldNumber(const Expression& expression) const {
     const std::optional<int64_t> value =
         EvaluateSigned(expression, ProblemView(), configuration_);
@@ -173,7 +209,7 @@ class Folder {
   std::optional<SumOfProducts> Divide(const Expression& quotient) const {
     std::optional<SumOfProducts> result = Fold(quotient.children[0]);
     const std::optional<int64_t> divisor =
-        IsNumber(quotient.children[1])
+        IsConstant(quotient.children[1])
             ? EvaluateSigned(quotient.children[1], ProblemView(),
                              configuration_)
             : std::nullopt;
@@ -210,6 +246,15 @@ Folded FoldComparison(const Condition& comparison,
       return std::vector<Relation>();
     }
     return std::vector<Relation>{Never()};
+  }
+  if (NeverHasValue(comparison, configuration)) {
+    return comparison.without_value ? std::vector<Relation>()
+                                    : std::vector<Relation>{Never()};
+  }
+  // A relation does not hold where what it divides by is 0.
+  if (comparison.without_value && comparison.op == Operator::kMultipleOf &&
+      !IsConstant(comparison.sides[1])) {
+    return std::nullopt;
   }
   const Folder folder(configuration);
   const std::optional<SumOfProducts> left = folder.Fold(comparison.sides[0]);
@@ -259,10 +304,6 @@ Folded FoldAll(const std::vector<Condition>& children,
 
 }  // namespace
 
-Condition::Condition(const Relation& relation)
-    : Condition(SumOfTerms(relation.left), relation.op,
-                SumOfTerms(relation.right)) {}
-
 Condition::Condition(Expression left, Relation::Operator comparison,
                      Expression right)
     : kind(Kind::kComparison), op(comparison) {
@@ -291,20 +332,28 @@ Condition Condition::Any(std::vector<Condition> children) {
 }
 
 Condition Negated(const Condition& condition) {
+  Condition result = Complement(condition);
+  SetWithoutValue(result, false);
+  return result;
+}
+
+Condition Complement(const Condition& condition) {
   if (condition.kind == Condition::Kind::kComparison) {
-    if (condition.op == Operator::kMultipleOf) {
-      return {Expression::Of(Expression::Kind::kRemainder, condition.sides),
-              Operator::kNotEqual, Expression::Constant(0)};
-    }
-    return {condition.sides[0], Opposite(condition.op), condition.sides[1]};
+    Condition result = OppositeComparison(condition);
+    result.without_value = !condition.without_value;
+    return result;
   }
   std::vector<Condition> children;
   for (const Condition& child : condition.children) {
-    children.push_back(Negated(child));
+    children.push_back(Complement(child));
   }
   return condition.kind == Condition::Kind::kAll
              ? Condition::Any(std::move(children))
              : Condition::All(std::move(children));
+}
+
+Condition When(Condition condition, const Condition& guard) {
+  return Condition::Any({Complement(guard), std::move(condition)});
 }
 
 bool Holds(const Condition& condition, const ProblemView& problem,

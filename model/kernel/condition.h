@@ -2,7 +2,7 @@
 // device: comparisons of expressions, joined by "and" and "or".
 //
 //   // RESIDENT * (3072 + 8192 * CONSUMERS) <= 233472 when HOPPER == 1
-//   condition = Condition::Any({Negated(hopper_is_1), fits});
+//   condition = When(fits, hopper_is_1);
 //   if (Holds(condition, ProblemView(), configuration)) …
 //
 // In a condition over a problem the parameters are numbers: each configuration
@@ -37,10 +37,11 @@ struct Condition {
   Relation::Operator op = Relation::Operator::kEqual;
   std::vector<Expression> sides;
   std::vector<Condition> children;
+  // Whether a comparison whose sides have no value (EvaluateSigned), or of
+  // kMultipleOf zero or less, holds.
+  bool without_value = false;
 
   Condition() = default;
-  // The same comparison. Not explicit: a relation is a condition.
-  Condition(const Relation& relation);  // NOLINT(google-explicit-constructor)
   // `a % b == 0` becomes kMultipleOf.
   Condition(Expression left, Relation::Operator comparison, Expression right);
   static Condition All(std::vector<Condition> children);
@@ -50,12 +51,20 @@ struct Condition {
 };
 
 // Returns the condition that holds where `condition` does not, but for
-// comparisons whose sides have no value (EvaluateSigned): these never hold.
+// comparisons whose sides have no value: these never hold.
 Condition Negated(const Condition& condition);
 
+// The same, and those whose sides have no value hold where they do not in
+// `condition`. Of a complement it is the condition again.
+Condition Complement(const Condition& condition);
+
+// Returns the condition that holds where `condition` does or `guard` does not,
+// also where that has no value: a guard that says nothing asks for nothing.
+Condition When(Condition condition, const Condition& guard);
+
 // Returns whether the condition holds. A comparison over the repeated dimension
-// must hold for every element, one whose sides have no value never holds, nor
-// does kMultipleOf zero or less. Values saturate at kExpressionLimit. In a
+// must hold for every element, one whose sides have no value does not hold
+// unless it says so. Values saturate at kExpressionLimit. In a
 // condition over a device kDimension is a DeviceFact, and `problem.extents` are
 // their values. Cannot fail. `repeated_dimension` is the index of the kernel's
 // repeated dimension, or -1.

@@ -207,6 +207,52 @@ TEST(ConditionTest, NeitherItNorItsNegationHoldsOfAnUndefinedQuotient) {
   EXPECT_FALSE(Holds(Negated(halves), ProblemView(), {7}));
 }
 
+TEST(ConditionTest, AComplementHoldsExactlyWhereTheConditionDoesNot) {
+  const Expression halves = Two(Kind::kExactDiv, Par(0), WholeNumber(2));
+  for (const Operator op : kOperators) {
+    for (const Condition& condition :
+         {Condition(halves, op, Par(1)), Condition(Par(0), op, halves),
+          Condition(Par(0), op, Par(1)),
+          Condition::All({{halves, op, Par(1)}, True()}),
+          Condition::Any({{halves, op, Par(1)}, False()})}) {
+      for (int64_t a = 1; a <= 8; ++a) {
+        for (int64_t b = 0; b <= 4; ++b) {
+          const bool holds = Holds(condition, ProblemView(), {a, b});
+          EXPECT_NE(Holds(Complement(condition), ProblemView(), {a, b}), holds)
+              << static_cast<int>(op) << " of " << a << " and " << b;
+          EXPECT_EQ(
+              Holds(Complement(Complement(condition)), ProblemView(), {a, b}),
+              holds);
+        }
+      }
+    }
+  }
+}
+
+// P0 <= 4 when 12 / P1 == 3.
+TEST(ConditionTest, AGuardWithoutAValueAsksForNothing) {
+  const Condition at_most_4(Par(0), Operator::kLessOrEqual, WholeNumber(4));
+  const Condition guarded =
+      When(at_most_4, {Two(Kind::kExactDiv, WholeNumber(12), Par(1)),
+                       Operator::kEqual, WholeNumber(3)});
+  EXPECT_TRUE(Holds(guarded, ProblemView(), {4, 4}));
+  EXPECT_FALSE(Holds(guarded, ProblemView(), {5, 4}));
+  EXPECT_TRUE(Holds(guarded, ProblemView(), {5, 3}));  // It is 4.
+  for (const int64_t without_value : {0, 5, -3}) {
+    EXPECT_TRUE(Holds(guarded, ProblemView(), {5, without_value}));
+  }
+  // Nor does one whose negation has none.
+  const Condition by_zero = When(
+      at_most_4, Negated({WholeNumber(12), Operator::kMultipleOf, Par(1)}));
+  EXPECT_FALSE(Holds(by_zero, ProblemView(), {5, 5}));
+  EXPECT_TRUE(Holds(by_zero, ProblemView(), {5, 0}));
+  // What is asked for does not hold without a value.
+  const Condition asked = When({Two(Kind::kExactDiv, WholeNumber(12), Par(1)),
+                                Operator::kLess, WholeNumber(100)},
+                               True());
+  EXPECT_FALSE(Holds(asked, ProblemView(), {1, 5}));
+}
+
 // As `1 <= P0 < P1 <= 8` is read.
 TEST(ConditionTest, AChainHoldsWhereEveryLinkDoes) {
   const Condition chain =
@@ -260,13 +306,13 @@ TEST(ConditionTest, NegativesSubtract) {
   EXPECT_FALSE(Holds(condition, {4, 3}, Configuration()));
 }
 
-TEST(ConditionTest, ARelationIsACondition) {
+TEST(ConditionTest, HoldsWhereTheRelationOfItsTermsDoes) {
   // 2 * m - n * n <= 7
   const Relation relation{
       .left = {DimTerm(kM, 2), {.coefficient = -1, .dimensions = {kN, kN}}},
       .op = Operator::kLessOrEqual,
       .right = {ConstantTerm(7)}};
-  const Condition condition = relation;
+  const Condition condition = testing::ConditionOf(relation);
   for (int64_t m = 1; m <= 8; ++m) {
     for (int64_t n = 1; n <= 3; ++n) {
       EXPECT_EQ(Holds(relation, {m, n}),
@@ -414,13 +460,37 @@ TEST(FoldConditionTest, ADivisorOfEveryTermIsDividedBy) {
   EXPECT_THAT(folded.left,
               ::testing::UnorderedElementsAre(DimTerm(kM, 2), ConstantTerm(3)));
   EXPECT_FALSE(FoldCondition(condition, {13}).has_value());
-  for (const Expression& divisor : {WholeNumber(0), WholeNumber(-4), Dim(kN)}) {
-    EXPECT_FALSE(FoldCondition({Two(Kind::kExactDiv,
-                                    Times(WholeNumber(8), Dim(kM)), divisor),
-                                Operator::kLess, WholeNumber(16)},
-                               Configuration())
-                     .has_value());
-  }
+  const auto divided_by = [](const Expression& divisor) {
+    return FoldCondition(
+        {Two(Kind::kExactDiv, Times(WholeNumber(8), Dim(kM)), divisor),
+         Operator::kLess, WholeNumber(16)},
+        Configuration());
+  };
+  EXPECT_FALSE(divided_by(Dim(kN)).has_value());
+  // By nothing there is no value at any problem.
+  EXPECT_THAT(*divided_by(WholeNumber(0)), ElementsAre(Never()));
+  EXPECT_THAT(*divided_by(WholeNumber(-4)), ElementsAre(Never()));
+}
+
+TEST(FoldConditionTest, AGuardWithoutAValueIsDecidedByTheConfiguration) {
+  const Condition multiple(Dim(kM), Operator::kMultipleOf, WholeNumber(8));
+  const Expression quotient = Two(Kind::kExactDiv, WholeNumber(12), Par(0));
+  // m % 8 == 0 when 12 / P0 == 3, and when n <= 12 / P0.
+  const Condition of_parameters =
+      When(multiple, {quotient, Operator::kEqual, WholeNumber(3)});
+  const Condition of_problems =
+      When(multiple, {Dim(kN), Operator::kLessOrEqual, quotient});
+  EXPECT_THAT(*FoldCondition(of_parameters, {4}),
+              ElementsAre(MultipleOf(kM, 8)));
+  EXPECT_THAT(*FoldCondition(of_parameters, {5}), IsEmpty());
+  EXPECT_FALSE(FoldCondition(of_problems, {4}).has_value());  // An or.
+  EXPECT_THAT(*FoldCondition(of_problems, {5}), IsEmpty());
+  // m % 8 == 0 when m % (n - P0) != 0: by 0 at some problems.
+  const Condition modulus(
+      Dim(kM), Operator::kMultipleOf,
+      Expression::Sum({Dim(kN), Times(WholeNumber(-1), Par(0))}));
+  EXPECT_FALSE(FoldCondition(Complement(Negated(modulus)), {4}).has_value());
+  EXPECT_TRUE(FoldCondition(modulus, {4}).has_value());
 }
 
 TEST(FoldConditionTest, CoefficientsSaturate) {
@@ -435,6 +505,29 @@ TEST(FoldConditionTest, CoefficientsSaturate) {
 }
 
 // The slow obvious way: all problems and configurations of small ranges.
+// Returns how many configurations could be folded.
+int CountFoldedAlike(const Condition& condition) {
+  int folded_ones = 0;
+  for (int64_t a = 0; a <= 4; ++a) {
+    for (int64_t b = 0; b <= 2; ++b) {
+      const auto folded = FoldCondition(condition, {a, b});
+      if (!folded.has_value()) continue;
+      ++folded_ones;
+      for (int64_t m = 1; m <= 4; ++m) {
+        for (int64_t n = 1; n <= 4; ++n) {
+          bool all = true;
+          for (const Relation& relation : *folded) {
+            all &= Holds(relation, {m, n});
+          }
+          EXPECT_EQ(all, Holds(condition, {m, n}, {a, b}))
+              << "at " << m << ", " << n << " with " << a << ", " << b;
+        }
+      }
+    }
+  }
+  return folded_ones;
+}
+
 TEST(FoldConditionTest, FoldedConditionsMeanTheSame) {
   const std::vector<Expression> sides = {
       WholeNumber(3),
@@ -445,35 +538,25 @@ TEST(FoldConditionTest, FoldedConditionsMeanTheSame) {
                        Expression::Of(Kind::kNegative, {Dim(kN)}), Par(1)}),
       Times(Expression::Sum({Dim(kM), Par(1)}), Dim(kN)),
       Two(Kind::kMin, Par(0), Par(1)),
-      Two(Kind::kExactDiv, Times(WholeNumber(4), Dim(kN)), Par(0))};
+      Two(Kind::kExactDiv, Times(WholeNumber(4), Dim(kN)), Par(0)),
+      Two(Kind::kExactDiv, WholeNumber(4), Par(0)),
+      Two(Kind::kRemainder, WholeNumber(7),
+          Two(Kind::kFloorDiv, Par(0), Par(1)))};
   const Condition guard(Par(1), Operator::kEqual, WholeNumber(1));
   int folded_ones = 0;
   for (const Expression& left : sides) {
     for (const Expression& right : sides) {
       for (const Operator op : kOperators) {
-        const Condition condition =
-            Condition::Any({guard, Condition(left, op, right)});
-        for (int64_t a = 1; a <= 4; ++a) {
-          for (int64_t b = 1; b <= 2; ++b) {
-            const auto folded = FoldCondition(condition, {a, b});
-            if (!folded.has_value()) continue;
-            ++folded_ones;
-            for (int64_t m = 1; m <= 4; ++m) {
-              for (int64_t n = 1; n <= 4; ++n) {
-                bool all = true;
-                for (const Relation& relation : *folded) {
-                  all &= Holds(relation, {m, n});
-                }
-                EXPECT_EQ(all, Holds(condition, {m, n}, {a, b}))
-                    << static_cast<int>(op) << " at " << m << ", " << n;
-              }
-            }
-          }
+        const Condition compared(left, op, right);
+        for (const Condition& condition :
+             {Condition::Any({guard, compared}), When(compared, guard),
+              When(guard, compared), When(guard, Negated(compared))}) {
+          folded_ones += CountFoldedAlike(condition);
         }
       }
     }
   }
-  EXPECT_GT(folded_ones, 3000);
+  EXPECT_GT(folded_ones, 12000);
 }
 
 TEST(FoldConditionTest, TheRepeatedDimensionStaysOne) {

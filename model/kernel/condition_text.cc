@@ -1,5 +1,6 @@
 #include "model/kernel/condition_text.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,9 +21,30 @@ std::string Parenthesised(const std::string& text) {
   return absl::StrCat("(", text, ")");
 }
 
+// Whether the condition is what `when` makes of two.
+bool IsGuarded(const Condition& condition) {
+  const auto holds_without_value = [](const auto& self,
+                                      const Condition& part) -> bool {
+    return part.without_value ||
+           std::any_of(
+               part.children.begin(), part.children.end(),
+               [&self](const Condition& child) { return self(self, child); });
+  };
+  return condition.kind == Condition::Kind::kAny &&
+         condition.children.size() == 2 &&
+         holds_without_value(holds_without_value, condition.children[0]);
+}
+
 class Writer {
  public:
   explicit Writer(const KernelSpec& spec) : spec_(spec) {}
+
+  std::string Whole(const Condition& condition) const {
+    if (!IsGuarded(condition)) return Of(condition, /*inside=*/false);
+    return absl::StrCat(Of(condition.children[1], /*inside=*/false), " when ",
+                        Of(Complement(condition.children[0]),
+                           /*inside=*/false));
+  }
 
   std::string Of(const Condition& condition, bool inside) const {
     if (condition.kind == Condition::Kind::kComparison)
@@ -167,7 +189,7 @@ class Writer {
 }  // namespace
 
 std::string ConditionText(const KernelSpec& spec, const Condition& condition) {
-  return Writer(spec).Of(condition, /*inside=*/false);
+  return Writer(spec).Whole(condition);
 }
 
 std::string ExpressionText(const KernelSpec& spec,

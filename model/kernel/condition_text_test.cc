@@ -63,5 +63,18 @@ TEST(ConditionTextTest, WritesConditionsOfSeveralParts) {
   EXPECT_EQ(ConditionText(spec, Condition::All({})), "0 == 0");
 }
 
+TEST(ConditionTextTest, WritesGuardsAsTheyAreWritten) {
+  const KernelSpec spec = GemmSpec();
+  const Condition a(Par(0), Operator::kGreater, NumberText(1));
+  const Condition b(Par(1), Operator::kMultipleOf, NumberText(2));
+  const Condition c(Par(2), Operator::kLess, NumberText(3));
+  EXPECT_EQ(ConditionText(spec, When(a, b)),
+            "BLOCK_M > 1 when BLOCK_N % 2 == 0");
+  EXPECT_EQ(
+      ConditionText(spec, When(Condition::Any({a, b}), Condition::All({b, c}))),
+      "BLOCK_M > 1 or BLOCK_N % 2 == 0 when BLOCK_N % 2 == 0 and "
+      "BLOCK_K < 3");
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -53,6 +53,13 @@ int64_t SaturatingProduct(int64_t a, int64_t b) {
   return std::clamp(product, -kExpressionLimit, kExpressionLimit);
 }
 
+bool IsConstant(const Expression& expression) {
+  return expression.kind != Expression::Kind::kDimension &&
+         expression.kind != Expression::Kind::kSumOver &&
+         std::all_of(expression.children.begin(), expression.children.end(),
+                     IsConstant);
+}
+
 Expression PutDimensions(const Expression& expression,
                          absl::Span<const int64_t> values) {
   if (expression.kind == Expression::Kind::kDimension) {

@@ -30,6 +30,10 @@ Expression FoldExpression(const Expression& expression,
 // `rows` may differ in the tile's value.
 Mapping FoldMapping(const Mapping& mapping, const Configuration& configuration);
 
+// Returns whether an expression names no dimension: its value is the
+// configuration's.
+bool IsConstant(const Expression& expression);
+
 // Returns `expression` with every dimension replaced by its value in `values`;
 // dimension numbers must be valid for them. Cannot fail.
 Expression PutDimensions(const Expression& expression,

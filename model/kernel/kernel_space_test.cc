@@ -196,7 +196,8 @@ TEST(ProblemRelationsTest, ArePreconditionsThenPredicatesEachOnce) {
                     .op = Relation::Operator::kMultipleOf,
                     .right = {{.coefficient = divisor}}};
   };
-  spec.preconditions = {multiple(1, 2), multiple(2, 4)};
+  spec.preconditions = {testing::ConditionOf(multiple(1, 2)),
+                        testing::ConditionOf(multiple(2, 4))};
   EXPECT_THAT(ProblemRelations(spec, {16, 32, 16, 1, 4}),
               ::testing::ElementsAre(multiple(1, 2), multiple(2, 4)));
   EXPECT_THAT(

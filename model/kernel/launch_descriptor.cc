@@ -132,13 +132,6 @@ LaunchShape ShapeOf(const LaunchDescriptor& launch,
           .persistent = launch.persistent};
 }
 
-bool IsConstant(const Expression& expression) {
-  return expression.kind != Expression::Kind::kDimension &&
-         expression.kind != Expression::Kind::kSumOver &&
-         std::all_of(expression.children.begin(), expression.children.end(),
-                     IsConstant);
-}
-
 int64_t CapacityOf(const LaunchShape& shape, int64_t multiprocessors,
                    int64_t blocks_per_multiprocessor, int64_t clusters) {
   return shape.cluster_size > 1 ? clusters * shape.cluster_size

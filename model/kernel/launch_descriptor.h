@@ -90,9 +90,6 @@ LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
 // group. Checks no limit of a device. Cannot fail. Cost: no allocation.
 LaunchShape ShapeOf(const LaunchDescriptor& launch, const ProblemView& problem);
 
-// Returns whether the expression needs no problem.
-bool IsConstant(const Expression& expression);
-
 // Returns the blocks that run at once: whole clusters where there are any (some
 // multiprocessors do not fit into one), else the resident ones of every
 // multiprocessor. `clusters` counts the whole device.

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/argument.h"
+#include "model/kernel/fold.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {

@@ -26,7 +26,10 @@ Relation::Term ExtentTerm(int32_t index, int64_t coefficient = 1) {
 std::vector<int64_t> Legal(const std::vector<Relation>& predicates,
                            bool prefer_down = false) {
   KernelSpec spec = testing::GemmSpec();
-  spec.problem_predicates = {predicates.begin(), predicates.end()};
+  spec.problem_predicates.clear();
+  for (const Relation& predicate : predicates) {
+    spec.problem_predicates.push_back(testing::ConditionOf(predicate));
+  }
   Problem problem{.extents = {10, 20, 30}};
   const std::vector<ExtentRange> ranges = {
       {.dimension = 2, .low = 1, .high = 1000, .prefer_down = prefer_down},
@@ -90,8 +93,8 @@ TEST(MakeLegalTest, SaysWhereItCannot) {
 
 TEST(MakeLegalTest, MovesEveryElementOfARepeatedDimension) {
   KernelSpec spec = testing::GroupedGemmSpec();
-  spec.problem_predicates = {
-      Relation{{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}}};
+  spec.problem_predicates = {testing::ConditionOf(
+      {{ExtentTerm(0)}, Operator::kMultipleOf, {Constant(8)}})};
   Problem problem{.extents = {0, 20, 30}, .repeated = {3, 16, 17}};
   std::vector<ExtentRange> ranges;
   for (int32_t i = 0; i < 3; ++i) {

@@ -123,7 +123,26 @@ KernelSpec AttentionLike() {
   return spec;
 }
 
+Expression SumOfTerms(const std::vector<Relation::Term>& terms) {
+  std::vector<Expression> products;
+  for (const Relation::Term& term : terms) {
+    std::vector<Expression> factors = {Expression::Constant(term.coefficient)};
+    for (const int32_t dimension : term.dimensions) {
+      factors.push_back(Expression::OfDimension(dimension));
+    }
+    const bool number = factors.size() == 1;
+    products.push_back(number ? std::move(factors[0])
+                              : Expression::Product(std::move(factors)));
+  }
+  return products.size() == 1 ? std::move(products[0])
+                              : Expression::Sum(std::move(products));
+}
+
 }  // namespace
+
+Condition ConditionOf(const Relation& relation) {
+  return {SumOfTerms(relation.left), relation.op, SumOfTerms(relation.right)};
+}
 
 KernelSpec GemmSpec(WaveForm form) {
   KernelSpec spec = GemmLike("gemm", /*grouped=*/false);

@@ -13,6 +13,9 @@ namespace wavetune::testing {
 inline Expression Dim(int index) { return Expression::OfDimension(index); }
 inline Expression Par(int index) { return Expression::OfParameter(index); }
 
+// A relation as the condition that folds to it.
+Condition ConditionOf(const Relation& relation);
+
 // C[m, n] = A[m, k] * B[n, k]: dimensions m, n, k; parameters BLOCK_M, BLOCK_N,
 // BLOCK_K (macro), NUM_STAGES, VECTOR (micro); `k` must be a multiple of
 // VECTOR, of which one value is 1. 32 configurations less the constrained ones:

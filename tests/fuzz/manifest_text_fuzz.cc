@@ -86,6 +86,11 @@ void CheckCondition(const Condition& condition) {
     Require(!Holds(Negated(condition), problem, configuration, kRepeated),
             "a condition and its negation hold");
   }
+  Require(every_element ||
+              holds != Holds(Complement(condition), problem, configuration,
+                             kRepeated) ||
+              Saturates(condition, problem, configuration, kRepeated),
+          "a condition and its complement hold, or neither does");
   const auto folded = FoldCondition(condition, configuration);
   if (!folded.has_value()) return;
   bool all = true;
