@@ -16,6 +16,7 @@
 #include "cli/number_option.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/specialisation_spaces.h"
 
 namespace wavetune::cli {
 namespace {
@@ -49,8 +50,13 @@ std::vector<std::string> KernelFolders(const std::string& path) {
 // Replaces the estimate by what is measured here; says where it cannot.
 void MeasureCosts(CommandContext& context, const std::string& path,
                   KernelSummary& summary) {
+  ConfigurationCounts configurations;
+  for (const SpaceSummary& space : summary.spaces) {
+    for (const std::string& name : space.specialisations)
+      configurations[name] = space.configurations;
+  }
   absl::StatusOr<CompileCost> measured =
-      MeasureCompileCost(path, summary.configurations);
+      MeasureCompileCost(path, configurations);
   if (measured.ok()) {
     summary.compiling = {*std::move(measured)};
   } else {
@@ -59,20 +65,23 @@ void MeasureCosts(CommandContext& context, const std::string& path,
   }
 }
 
-std::optional<FirstProblems> Plan(const KernelSpec& spec,
-                                  const Options& options) {
+std::optional<FirstProblems> Plan(
+    const KernelSpec& spec, const std::vector<SpecialisationSpace>& spaces,
+    const Options& options) {
   if (!options.plan) return std::nullopt;
-  return PlanFirstProblems(spec, options.tiles_per_wave > 0
-                                     ? options.tiles_per_wave
-                                     : UsualTilesPerWave(spec));
+  return PlanFirstProblems(spec, spaces,
+                           options.tiles_per_wave > 0
+                               ? options.tiles_per_wave
+                               : UsualTilesPerWave(spec));
 }
 
 // Prints what a valid kernel is; returns it for JSON.
 Json DescribeKernel(CommandContext& context, const Options& options,
                     const std::string& path, const KernelFolder& folder) {
-  KernelSummary summary = Summarise(folder.spec);
+  const std::vector<SpecialisationSpace> spaces = EnumerateSpaces(folder.spec);
+  KernelSummary summary = Summarise(folder.spec, spaces);
   if (options.cost) MeasureCosts(context, path, summary);
-  const std::optional<FirstProblems> plan = Plan(folder.spec, options);
+  const std::optional<FirstProblems> plan = Plan(folder.spec, spaces, options);
   if (!context.json) {
     PrintSummary(*context.out, path, summary);
     if (plan.has_value()) PrintFirstProblems(*context.out, *plan);

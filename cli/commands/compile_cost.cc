@@ -1,23 +1,21 @@
 #include "cli/commands/compile_cost.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
+#include <cstddef>
 #include <memory>
-#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/input_file.h"
 #include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
 #include "cli/scratch_folder.h"
-#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/kernel_validation.h"
 
 namespace wavetune::cli {
 namespace {
@@ -25,26 +23,22 @@ namespace {
 // Of each specialisation: enough for a mean, few enough for an answer at once.
 constexpr int kCompiled = 6;
 
+// The size of a report on so few candidates.
+constexpr size_t kMaxReportBytes = size_t{64} << 20;
+
 // What a candidate of a small kernel takes: docs/manifest.md, "What profiling
 // costs".
 struct UsualCost {
   absl::string_view backend;
-  double seconds;  // Of one core.
+  int64_t milliseconds;  // Of one core.
   absl::string_view basis;
 };
 constexpr UsualCost kUsualCosts[] = {
-    {"opencl", 0.4, "0.4 s of a core each, as small kernels take with PoCL"},
-    {"cuda", 0.2,
-     "0.2 s of a core each, as sources without headers take with NVRTC; "
-     "templates take ten times as long"},
+    {"opencl", kUsualCompileMs, "as small kernels take with PoCL"},
+    {"cuda", 200,
+     "as sources without headers take with NVRTC; templates take ten times as "
+     "long"},
 };
-
-int64_t CountCandidates(const KernelSpec& spec) {
-  return static_cast<int64_t>(EnumerateConfigurations(spec).size() *
-                              spec.SpecialisationNames().size());
-}
-
-unsigned Cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 // Times at which candidates of one specialisation were done, in order.
 using Times = std::vector<double>;
@@ -57,8 +51,8 @@ double SecondsOfAll(double begin, const Times& times, int64_t configurations) {
 }
 
 absl::StatusOr<Json> ReadReport(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadInputFile(path, kMaxReportBytes));
   Json report = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (report.is_discarded())
     return absl::InternalError(
@@ -69,47 +63,60 @@ absl::StatusOr<Json> ReadReport(const std::string& path) {
 
 }  // namespace
 
-std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec) {
-  const int64_t candidates = CountCandidates(spec);
+int64_t CoresOfThisMachine() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec,
+                                              int64_t candidates) {
+  const auto cores = static_cast<double>(CoresOfThisMachine());
   std::vector<CompileCost> costs;
   for (const UsualCost& usual : kUsualCosts) {
     if (spec.ImplementationOf(std::string(usual.backend)) == nullptr) continue;
+    const double seconds = static_cast<double>(usual.milliseconds) / 1e3;
     costs.push_back(
         {.backend = std::string(usual.backend),
          .candidates = candidates,
-         .seconds = usual.seconds * static_cast<double>(candidates) / Cores(),
-         .basis = absl::StrCat(usual.basis, "; on ", Cores(),
+         .seconds = seconds * static_cast<double>(candidates) / cores,
+         .basis = absl::StrCat(seconds, " s of a core each, ", usual.basis,
+                               "; on ", CoresOfThisMachine(),
                                " cores; --cost compiles a few and says "
                                "what this kernel takes")});
   }
   return costs;
 }
 
-absl::StatusOr<CompileCost> CostFromReport(const Json& report,
-                                           int64_t configurations) {
+absl::StatusOr<CompileCost> CostFromReport(
+    const Json& report, const ConfigurationCounts& configurations) {
   std::map<std::string, Times> by_specialisation;
   for (const Json& candidate : report.value("candidates", Json::array()))
     by_specialisation[candidate.value("specialisation", "")].push_back(
         candidate.value("finished_s", 0.0));
   if (by_specialisation.empty())
     return absl::InvalidArgumentError("no candidate is meant for the device");
-  std::vector<Times> in_order;
+  std::vector<std::pair<Times, int64_t>> in_order;  // With configurations.
   size_t compiled = 0;
   for (auto& [name, times] : by_specialisation) {
     std::sort(times.begin(), times.end());
+    const auto count = configurations.find(name);
+    if (count == configurations.end())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the report is of specialisation \"", name,
+          "\", which the kernel does not have; are both programs of one "
+          "version?"));
     if (times.size() < 2)
       return absl::InvalidArgumentError(
           "the space is too small for a mean: profiling compiles it in no "
           "time");
     compiled += times.size();
-    in_order.push_back(std::move(times));
+    in_order.emplace_back(std::move(times), count->second);
   }
   std::sort(in_order.begin(), in_order.end());
   CompileCost cost;
   double begin = 0;
-  for (const Times& times : in_order) {
-    cost.seconds += SecondsOfAll(begin, times, configurations);
-    cost.candidates += configurations;
+  for (const auto& [times, count] : in_order) {
+    cost.seconds += SecondsOfAll(begin, times, count);
+    cost.candidates += count;
     begin = times.back();
   }
   cost.basis = absl::StrCat("measured on ", compiled, " of them, with ",
@@ -118,8 +125,8 @@ absl::StatusOr<CompileCost> CostFromReport(const Json& report,
   return cost;
 }
 
-absl::StatusOr<CompileCost> MeasureCompileCost(const std::string& folder,
-                                               int64_t configurations) {
+absl::StatusOr<CompileCost> MeasureCompileCost(
+    const std::string& folder, const ConfigurationCounts& configurations) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch,
                    ScratchFolder::Create());
   const std::string report_path = scratch->path() + "/report.json";

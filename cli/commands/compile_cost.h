@@ -4,6 +4,7 @@
 #define WAVETUNE_CLI_COMMANDS_COMPILE_COST_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,24 +24,32 @@ struct CompileCost {
   std::string basis;       // What that rests on.
 };
 
+// Configurations by specialisation, the empty name where there are none.
+using ConfigurationCounts = std::map<std::string, int64_t>;
+
+// Returns at least 1.
+int64_t CoresOfThisMachine();
+
 // Returns an estimate for each backend that compiles: what one candidate of our
-// own kernels takes, times the candidates, over this machine's cores. Cannot
+// own kernels takes, times `candidates`, over this machine's cores. Cannot
 // fail.
-std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec);
+std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec,
+                                              int64_t candidates);
 
 // Returns what follows for all candidates from the report of `wavetune-agent
 // compile --json` on some of them: of each specialisation the first one's time,
 // as the reference comes before it, and the others' mean for the rest. Errors:
-// INVALID_ARGUMENT where the report has not two candidates of each.
-absl::StatusOr<CompileCost> CostFromReport(const Json& report,
-                                           int64_t configurations);
+// INVALID_ARGUMENT where the report has not two candidates of each, or one of a
+// specialisation that is not in `configurations`.
+absl::StatusOr<CompileCost> CostFromReport(
+    const Json& report, const ConfigurationCounts& configurations);
 
 // Compiles and checks some candidates in a scratch folder, so that nothing is
 // compiled already, and extrapolates. Takes seconds. Errors: UNAVAILABLE where
 // no device of this machine runs the kernel; NOT_FOUND without wavetune-agent;
 // as CostFromReport.
-absl::StatusOr<CompileCost> MeasureCompileCost(const std::string& folder,
-                                               int64_t configurations);
+absl::StatusOr<CompileCost> MeasureCompileCost(
+    const std::string& folder, const ConfigurationCounts& configurations);
 
 }  // namespace wavetune::cli
 

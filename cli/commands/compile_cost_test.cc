@@ -23,8 +23,8 @@ Json Report(const std::vector<std::pair<std::string, double>>& finished) {
 
 TEST(CompileCostTest, TakesTheFirstCandidateApartFromTheOthers) {
   // The first waits for the reference: 3 s, then 0.5 s each.
-  const auto cost =
-      CostFromReport(Report({{"", 3}, {"", 4}, {"", 3.5}, {"", 4.5}}), 101);
+  const auto cost = CostFromReport(
+      Report({{"", 3}, {"", 4}, {"", 3.5}, {"", 4.5}}), {{"", 101}});
   ASSERT_TRUE(cost.ok()) << cost.status();
   EXPECT_EQ(cost->candidates, 101);
   EXPECT_DOUBLE_EQ(cost->seconds, 3 + 100 * 0.5);
@@ -33,25 +33,30 @@ TEST(CompileCostTest, TakesTheFirstCandidateApartFromTheOthers) {
 
 TEST(CompileCostTest, AddsUpSpecialisations) {
   const auto cost = CostFromReport(
-      Report({{"full", 2}, {"full", 3}, {"causal", 5}, {"causal", 5.5}}), 11);
+      Report({{"full", 2}, {"full", 3}, {"causal", 5}, {"causal", 5.5}}),
+      {{"full", 11}, {"causal", 5}});
   ASSERT_TRUE(cost.ok()) << cost.status();
-  EXPECT_EQ(cost->candidates, 22);
-  EXPECT_DOUBLE_EQ(cost->seconds, (2 + 10 * 1) + (2 + 10 * 0.5));
+  EXPECT_EQ(cost->candidates, 16);
+  EXPECT_DOUBLE_EQ(cost->seconds, (2 + 10 * 1) + (2 + 4 * 0.5));
 }
 
 TEST(CompileCostTest, RefusesAReportThatSaysNothing) {
-  EXPECT_FALSE(CostFromReport(Report({{"", 3}}), 10).ok());
-  EXPECT_FALSE(CostFromReport(Report({}), 10).ok());
-  EXPECT_FALSE(CostFromReport(Json::object(), 10).ok());
+  const ConfigurationCounts ten = {{"", 10}};
+  EXPECT_FALSE(CostFromReport(Report({{"", 3}}), ten).ok());
+  EXPECT_FALSE(CostFromReport(Report({}), ten).ok());
+  EXPECT_FALSE(CostFromReport(Json::object(), ten).ok());
+  EXPECT_FALSE(CostFromReport(Report({{"full", 3}, {"full", 4}}), ten).ok());
 }
 
 TEST(CompileCostTest, EstimatesEachBackendThatCompiles) {
   const std::vector<CompileCost> costs =
-      EstimateCompileCosts(wavetune::testing::HopperGemmSpec());
+      EstimateCompileCosts(wavetune::testing::HopperGemmSpec(), 48);
   ASSERT_EQ(costs.size(), 1u);
   EXPECT_EQ(costs[0].backend, "cuda");
   EXPECT_EQ(costs[0].candidates, 48);
-  EXPECT_GT(costs[0].seconds, 0);
+  EXPECT_DOUBLE_EQ(costs[0].seconds,
+                   48 * 0.2 / static_cast<double>(CoresOfThisMachine()));
+  EXPECT_THAT(costs[0].basis, HasSubstr("0.2 s of a core each"));
 }
 
 }  // namespace

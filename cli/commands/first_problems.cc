@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "cli/commands/compile_cost.h"
 #include "fit/plan/plan_next.h"
 #include "fit/profile.h"
 #include "model/kernel/kernel_space.h"
@@ -24,36 +23,40 @@ constexpr size_t kMaxPrinted = 12;
 
 constexpr int64_t kMultiprocessorsOfH100 = 132;
 
-std::vector<Candidate> AssumedCandidates(const KernelSpec& spec,
+std::vector<Candidate> AssumedCandidates(const SpecialisationSpace& space,
                                          int64_t tiles_per_wave) {
   std::vector<Candidate> candidates;
-  for (const Configuration& configuration : SampleSpace(spec, kMaxPlanned)) {
+  for (const Configuration& configuration :
+       SampleSpace(space.space.configurations, kMaxPlanned,
+                   space.spec->default_configuration)) {
     candidates.push_back(
         {.configuration = configuration, .tiles_per_wave = tiles_per_wave});
   }
   return candidates;
 }
 
-ProfileInput EmptyProfile(const KernelSpec& spec, int64_t tiles_per_wave) {
+ProfileInput EmptyProfile(const KernelSpec& spec,
+                          const std::vector<SpecialisationSpace>& spaces,
+                          int64_t tiles_per_wave) {
   ProfileInput input{.spec = &spec};
   input.device.backend = spec.implementations.front().backend;
   input.device.multiprocessors = static_cast<int32_t>(tiles_per_wave);
-  input.candidates.assign(spec.SpecialisationNames().size(),
-                          AssumedCandidates(spec, tiles_per_wave));
+  for (const std::string& name : spec.SpecialisationNames())
+    input.candidates.push_back(
+        AssumedCandidates(SpaceOf(spaces, name), tiles_per_wave));
   return input;
 }
 
 }  // namespace
 
 FirstProblems PlanFirstProblems(const KernelSpec& spec,
+                                const std::vector<SpecialisationSpace>& spaces,
                                 int64_t tiles_per_wave) {
-  const ProfileInput input = EmptyProfile(spec, tiles_per_wave);
-  FirstProblems first{.tiles_per_wave = tiles_per_wave};
-  const auto specialisations = static_cast<int64_t>(input.candidates.size());
-  first.planned_for =
-      specialisations * static_cast<int64_t>(input.candidates.front().size());
-  first.candidates = specialisations *
-                     static_cast<int64_t>(EnumerateConfigurations(spec).size());
+  const ProfileInput input = EmptyProfile(spec, spaces, tiles_per_wave);
+  FirstProblems first{.tiles_per_wave = tiles_per_wave,
+                      .candidates = CountCandidates(spaces)};
+  for (const std::vector<Candidate>& own : input.candidates)
+    first.planned_for += static_cast<int64_t>(own.size());
   // What cannot be measured is not asked for again: so the screening comes out
   // step by step without a sample.
   std::vector<MeasureItem> asked;
@@ -80,7 +83,7 @@ FirstProblems PlanFirstProblems(const KernelSpec& spec,
 
 int64_t UsualTilesPerWave(const KernelSpec& spec) {
   if (spec.ImplementationOf("opencl") == nullptr) return kMultiprocessorsOfH100;
-  return std::max(1U, std::thread::hardware_concurrency());
+  return CoresOfThisMachine();
 }
 
 Json ToJson(const FirstProblems& first) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/json.h"
+#include "model/kernel/specialisation_spaces.h"
 
 namespace wavetune {
 struct KernelSpec;
@@ -32,8 +33,10 @@ struct FirstProblems {
 
 // Plans the screening on a device with `tiles_per_wave` multiprocessors, each
 // with one block: how many are resident is known only of compiled candidates.
-// `spec` is valid. Cannot fail. Cost: up to some seconds.
-FirstProblems PlanFirstProblems(const KernelSpec& spec, int64_t tiles_per_wave);
+// `spec` is valid, `spaces` are its own. Cannot fail. Cost: up to some seconds.
+FirstProblems PlanFirstProblems(const KernelSpec& spec,
+                                const std::vector<SpecialisationSpace>& spaces,
+                                int64_t tiles_per_wave);
 
 // Returns what to assume where nobody says: this machine's cores for a kernel
 // that a CPU can run, else the 132 multiprocessors of an H100.

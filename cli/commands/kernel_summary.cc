@@ -68,27 +68,51 @@ void AddCorrectnessProblems(const KernelSpec& spec, KernelSummary& summary) {
 }
 
 void AddCosts(const KernelSpec& spec, KernelSummary& summary) {
-  summary.candidates = summary.configurations *
-                       static_cast<int64_t>(summary.specialisations.size());
+  for (const SpaceSummary& space : summary.spaces)
+    summary.candidates += space.configurations *
+                          static_cast<int64_t>(space.specialisations.size());
   summary.samples = summary.candidates * ProfileOptions().samples_per_candidate;
-  summary.compiling = EstimateCompileCosts(spec);
+  summary.compiling = EstimateCompileCosts(spec, summary.candidates);
+}
+
+SpaceSummary SummariseSpace(const SpecialisationSpace& of) {
+  SpaceSummary summary{
+      .specialisations = of.specialisations,
+      .configurations = of.space.count,
+      .macro_configurations = CountMacro(*of.spec, of.space.configurations),
+      .constraints = CountConstraints(*of.spec, of.space)};
+  for (const Condition& constraint : of.spec->constraints)
+    summary.constraint_texts.push_back(ConditionText(*of.spec, constraint));
+  summary.remarks = ConstraintRemarks(*of.spec, summary.constraints);
+  return summary;
+}
+
+// " [stride1, stride2]"; nothing where there is one space.
+std::string OfSpecialisations(const KernelSummary& summary,
+                              const SpaceSummary& space) {
+  if (summary.spaces.size() == 1) return "";
+  return absl::StrCat(" [", absl::StrJoin(space.specialisations, ", "), "]");
 }
 
 std::string CountText(const std::optional<int64_t>& count) {
   return count.has_value() ? absl::StrCat(*count) : "too many to count";
 }
 
-void PrintConstraints(std::ostream& out, const KernelSummary& summary) {
-  const ConstraintCounts& counts = summary.constraints;
+void PrintSpace(std::ostream& out, const KernelSummary& summary,
+                const SpaceSummary& space) {
+  const std::string of = OfSpecialisations(summary, space);
+  out << "  configurations   " << space.configurations << ", "
+      << space.macro_configurations << " macro" << of << "\n";
+  const ConstraintCounts& counts = space.constraints;
   for (size_t i = 0; i < counts.constraints.size(); ++i) {
     const ConstraintCount& count = counts.constraints[i];
     out << (i == 0 ? "  excluded         " : "                   ")
-        << summary.constraint_texts[i] << ": " << CountText(count.alone)
-        << " of " << counts.combinations << " combinations by itself, "
-        << CountText(count.only) << " by it alone\n";
+        << space.constraint_texts[i] << ": " << CountText(count.alone) << " of "
+        << counts.combinations << " combinations by itself, "
+        << CountText(count.only) << " by it alone" << of << "\n";
   }
-  for (const std::string& remark : summary.remarks)
-    out << "  remark           " << remark << "\n";
+  for (const std::string& remark : space.remarks)
+    out << "  remark           " << remark << of << "\n";
 }
 
 void PrintPartTiles(std::ostream& out, const std::vector<PartTiles>& all) {
@@ -137,15 +161,27 @@ Json CountJson(const std::optional<int64_t>& count) {
   return count.has_value() ? Json(*count) : Json();
 }
 
-Json ConstraintsJson(const KernelSummary& summary) {
+Json SpaceJson(const SpaceSummary& space) {
   Json constraints = Json::array();
-  for (size_t i = 0; i < summary.constraint_texts.size(); ++i) {
-    const ConstraintCount& count = summary.constraints.constraints[i];
-    constraints.push_back({{"constraint", summary.constraint_texts[i]},
+  for (size_t i = 0; i < space.constraint_texts.size(); ++i) {
+    const ConstraintCount& count = space.constraints.constraints[i];
+    constraints.push_back({{"constraint", space.constraint_texts[i]},
                            {"excluded_by_itself", CountJson(count.alone)},
                            {"excluded_by_it_alone", CountJson(count.only)}});
   }
-  return constraints;
+  return {{"specialisations", space.specialisations},
+          {"configurations", space.configurations},
+          {"macro_configurations", space.macro_configurations},
+          {"combinations", space.constraints.combinations},
+          {"constraints", std::move(constraints)},
+          {"remarks", space.remarks}};
+}
+
+Json SpacesJson(const KernelSummary& summary) {
+  Json spaces = Json::array();
+  for (const SpaceSummary& space : summary.spaces)
+    spaces.push_back(SpaceJson(space));
+  return spaces;
 }
 
 void PrintProblems(std::ostream& out, const char* head,
@@ -156,7 +192,8 @@ void PrintProblems(std::ostream& out, const char* head,
 
 }  // namespace
 
-KernelSummary Summarise(const KernelSpec& spec) {
+KernelSummary Summarise(const KernelSpec& spec,
+                        const std::vector<SpecialisationSpace>& spaces) {
   KernelSummary summary;
   summary.name = spec.name;
   for (const Dimension& dimension : spec.dimensions)
@@ -170,10 +207,8 @@ KernelSummary Summarise(const KernelSpec& spec) {
                                              : summary.micro_parameters)
         .push_back(parameter.name);
   }
-  const std::vector<Configuration> configurations =
-      EnumerateSpace(spec).configurations;
-  summary.configurations = static_cast<int64_t>(configurations.size());
-  summary.macro_configurations = CountMacro(spec, configurations);
+  for (const SpecialisationSpace& space : spaces)
+    summary.spaces.push_back(SummariseSpace(space));
   summary.default_configuration =
       FormatConfiguration(ParameterNames(spec), spec.default_configuration);
   const Problem sample = SampleProblem(spec);
@@ -181,10 +216,6 @@ KernelSummary Summarise(const KernelSpec& spec) {
   summary.sample_coordinates =
       MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
                  spec.default_configuration);
-  summary.constraints = CountConstraints(spec);
-  for (const Condition& constraint : spec.constraints)
-    summary.constraint_texts.push_back(ConditionText(spec, constraint));
-  summary.remarks = ConstraintRemarks(spec, summary.constraints);
   summary.part_tiles = FindPartTiles(spec);
   AddCosts(spec, summary);
   AddCorrectnessProblems(spec, summary);
@@ -193,17 +224,20 @@ KernelSummary Summarise(const KernelSpec& spec) {
 
 Json ToJson(const KernelSummary& summary) {
   const Coordinates& at = summary.sample_coordinates;
+  // Most kernels have one space: its fields are there without `spaces`, too.
+  const Json first = SpaceJson(summary.spaces.front());
   return Json{{"name", summary.name},
               {"dimensions", summary.dimensions},
               {"specialisations", summary.specialisations},
               {"backends", summary.backends},
               {"macro_parameters", summary.macro_parameters},
               {"micro_parameters", summary.micro_parameters},
-              {"configurations", summary.configurations},
-              {"macro_configurations", summary.macro_configurations},
-              {"combinations", summary.constraints.combinations},
-              {"constraints", ConstraintsJson(summary)},
-              {"remarks", summary.remarks},
+              {"configurations", first["configurations"]},
+              {"macro_configurations", first["macro_configurations"]},
+              {"combinations", first["combinations"]},
+              {"constraints", first["constraints"]},
+              {"remarks", first["remarks"]},
+              {"spaces", SpacesJson(summary)},
               {"part_tiles", PartTilesJson(summary.part_tiles)},
               {"profiling", CostsJson(summary)},
               {"default_configuration", summary.default_configuration},
@@ -229,10 +263,9 @@ void PrintSummary(std::ostream& out, const std::string& path,
   if (summary.specialisations != std::vector<std::string>{""})
     out << "  specialisations  " << absl::StrJoin(summary.specialisations, ", ")
         << "\n";
-  out << "  backends         " << absl::StrJoin(summary.backends, ", ") << "\n"
-      << "  configurations   " << summary.configurations << ", "
-      << summary.macro_configurations << " macro\n";
-  PrintConstraints(out, summary);
+  out << "  backends         " << absl::StrJoin(summary.backends, ", ") << "\n";
+  for (const SpaceSummary& space : summary.spaces)
+    PrintSpace(out, summary, space);
   out << "  macro            " << absl::StrJoin(summary.macro_parameters, ", ")
       << "\n"
       << "  micro            " << absl::StrJoin(summary.micro_parameters, ", ")

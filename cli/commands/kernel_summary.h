@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "model/kernel/constraint_counts.h"
 #include "model/kernel/mapping.h"
+#include "model/kernel/specialisation_spaces.h"
 #include "wavetune/coordinates.h"
 
 namespace wavetune {
@@ -20,6 +21,17 @@ struct KernelSpec;
 
 namespace wavetune::cli {
 
+// The space of some specialisations: they have one each where constraints name
+// their constants.
+struct SpaceSummary {
+  std::vector<std::string> specialisations;  // One empty name where none.
+  int64_t configurations = 0;
+  int64_t macro_configurations = 0;
+  std::vector<std::string> constraint_texts;
+  ConstraintCounts constraints;      // In the same order.
+  std::vector<std::string> remarks;  // On constraints that are odd.
+};
+
 struct KernelSummary {
   std::string name;
   std::vector<std::string> dimensions;
@@ -27,11 +39,7 @@ struct KernelSummary {
   std::vector<std::string> backends;
   std::vector<std::string> macro_parameters;
   std::vector<std::string> micro_parameters;
-  int64_t configurations = 0;
-  int64_t macro_configurations = 0;
-  std::vector<std::string> constraint_texts;
-  ConstraintCounts constraints;      // In the same order.
-  std::vector<std::string> remarks;  // On constraints that are odd.
+  std::vector<SpaceSummary> spaces;
   // What profiling costs: candidates are compiled all, and measured sparsely.
   int64_t candidates = 0;
   int64_t samples = 0;  // At most.
@@ -46,9 +54,10 @@ struct KernelSummary {
   std::vector<std::string> edge_problems;
 };
 
-// `spec` is valid. The sample problem is the first representative one, else
-// extents of 1024 as far as ranges allow. Cannot fail.
-KernelSummary Summarise(const KernelSpec& spec);
+// `spec` is valid, `spaces` are its own. The sample problem is the first
+// representative one, else extents of 1024 as far as ranges allow. Cannot fail.
+KernelSummary Summarise(const KernelSpec& spec,
+                        const std::vector<SpecialisationSpace>& spaces);
 
 Json ToJson(const KernelSummary& summary);
 void PrintSummary(std::ostream& out, const std::string& path,

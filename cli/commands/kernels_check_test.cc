@@ -1,4 +1,5 @@
 // wavetune kernels check.
+#include <filesystem>
 #include <fstream>
 
 #include "cli/command_line_fixture.h"
@@ -111,6 +112,39 @@ TEST_F(KernelsCheckTest, KernelsCheckPlansTheFirstProblems) {
   EXPECT_THAT(out_.str(), HasSubstr("screening measures"));
   EXPECT_EQ(Run({"kernels", "check", folder, "--tiles-per-wave", "2"}),
             kExitUsage);
+}
+
+// Of 36 combinations 30 fit into the nearest cache, and of these 20 have at
+// most 16 filters for two strides.
+TEST_F(KernelsCheckTest, KernelsCheckCountsTheSpaceOfEachSpecialisation) {
+  namespace fs = std::filesystem;
+  wavetune::testing::TemporaryFolder folder;
+  fs::copy(WAVETUNE_SOURCE_DIR "/tests/kernels/conv2d", folder.path());
+  std::ofstream(folder.path() + "/manifest.textproto", std::ios::app)
+      << "require: \"STRIDE * BLOCK_F <= 16\"\n";
+  EXPECT_EQ(Run({"kernels", "check", folder.path(), "--plan", "--json"}),
+            kExitOk)
+      << err_.str();
+  const Json kernel = Output()["kernels"][0];
+  ASSERT_EQ(kernel["valid"], true) << kernel;
+  EXPECT_EQ(kernel["configurations"], 30);
+  ASSERT_EQ(kernel["spaces"].size(), 2u);
+  EXPECT_EQ(kernel["spaces"][0]["specialisations"], Json({"stride1"}));
+  EXPECT_EQ(kernel["spaces"][0]["configurations"], 30);
+  EXPECT_EQ(kernel["spaces"][0]["remarks"].size(), 1u);  // Excludes nothing.
+  const Json& stride2 = kernel["spaces"][1];
+  EXPECT_EQ(stride2["specialisations"], Json({"stride2"}));
+  EXPECT_EQ(stride2["configurations"], 20);
+  EXPECT_EQ(stride2["constraints"][1]["constraint"], "2 * BLOCK_F <= 16");
+  EXPECT_EQ(stride2["constraints"][1]["excluded_by_itself"], 12);
+  EXPECT_EQ(stride2["constraints"][1]["excluded_by_it_alone"], 10);
+  EXPECT_TRUE(stride2["remarks"].empty());
+  EXPECT_EQ(kernel["profiling"]["candidates"], 50);
+  EXPECT_EQ(kernel["plan"]["candidates"], 50);
+  EXPECT_EQ(kernel["plan"]["planned_for"], 50);
+  EXPECT_EQ(Run({"kernels", "check", folder.path()}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("20, 10 macro [stride2]"));
+  EXPECT_THAT(out_.str(), HasSubstr("10 by it alone [stride2]"));
 }
 
 TEST_F(KernelsCheckTest, KernelsCheckPrintsEveryFault) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/kernel/condition.h"
@@ -84,38 +83,29 @@ int64_t CountListed(const KernelSpec& spec, const Condition& constraint) {
                        });
 }
 
-std::optional<int64_t> SpaceSize(const KernelSpec& spec) {
-  const KernelSpace space = EnumerateSpace(spec);
-  if (!space.complete) return std::nullopt;
-  return space.count;
-}
-
 std::optional<int64_t> CountOnly(const KernelSpec& spec, size_t constraint,
-                                 std::optional<int64_t> size) {
-  if (!size.has_value()) return std::nullopt;
-  KernelSpec without = spec;
-  without.constraints.erase(without.constraints.begin() +
-                            static_cast<std::ptrdiff_t>(constraint));
-  const std::optional<int64_t> larger = SpaceSize(without);
-  if (!larger.has_value()) return std::nullopt;
-  return *larger - *size;
+                                 const KernelSpace& space) {
+  if (!space.complete) return std::nullopt;
+  const KernelSpace larger = EnumerateSpaceWithout(spec, constraint);
+  if (!larger.complete) return std::nullopt;
+  return larger.count - space.count;
 }
 
 }  // namespace
 
-ConstraintCounts CountConstraints(const KernelSpec& spec) {
+ConstraintCounts CountConstraints(const KernelSpec& spec,
+                                  const KernelSpace& space) {
   const bool listed = !spec.configurations.empty();
   ConstraintCounts counts{
       .combinations = listed ? static_cast<int64_t>(spec.configurations.size())
                              : CountValues(spec)};
   if (counts.combinations == 0) return counts;
-  const std::optional<int64_t> size = SpaceSize(spec);
   for (size_t i = 0; i < spec.constraints.size(); ++i) {
     counts.constraints.push_back(
         {.alone = listed ? CountListed(spec, spec.constraints[i])
                          : CountAlone(spec, spec.constraints[i],
                                       counts.combinations),
-         .only = CountOnly(spec, i, size)});
+         .only = CountOnly(spec, i, space)});
   }
   return counts;
 }

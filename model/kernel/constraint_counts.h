@@ -3,7 +3,8 @@
 //
 //   // BLOCK_M * VECTORS <= 24 excludes 64 of 256 combinations by itself; 36
 //   // configurations are excluded by it alone.
-//   const ConstraintCounts counts = CountConstraints(spec);
+//   const ConstraintCounts counts =
+//       CountConstraints(spec, EnumerateSpace(spec));
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_CONSTRAINT_COUNTS_H_
@@ -16,6 +17,7 @@
 
 namespace wavetune {
 
+struct KernelSpace;
 struct KernelSpec;
 
 struct ConstraintCount {
@@ -34,9 +36,11 @@ struct ConstraintCounts {
   std::vector<ConstraintCount> constraints;  // In the order of the spec.
 };
 
-// Parameter indices must be valid. Cannot fail. Cost: for each constraint the
-// values of its own parameters, multiplied, and one EnumerateSpace.
-ConstraintCounts CountConstraints(const KernelSpec& spec);
+// Parameter indices must be valid; `space` is the spec's. Cannot fail. Cost:
+// for each constraint the values of its own parameters, multiplied, and one
+// EnumerateSpaceWithout.
+ConstraintCounts CountConstraints(const KernelSpec& spec,
+                                  const KernelSpace& space);
 
 // Returns what is odd about each constraint that excludes everything, nothing,
 // or nothing that the others do not exclude anyway: "'A <= B' excludes

@@ -28,7 +28,7 @@ Condition AtMost(int first, int second, int64_t limit) {
 
 TEST(ConstraintCountsTest, CountsWhatEachExcludesByItselfAndAlone) {
   const KernelSpec spec = GemmSpec();
-  const ConstraintCounts counts = CountConstraints(spec);
+  const ConstraintCounts counts = CountConstraints(spec, EnumerateSpace(spec));
   EXPECT_EQ(counts.combinations, 32);
   ASSERT_THAT(counts.constraints, SizeIs(1));
   EXPECT_EQ(counts.constraints[0].alone, 8);
@@ -40,7 +40,7 @@ TEST(ConstraintCountsTest, AgreesWithTryingEveryCombination) {
   KernelSpec spec = GemmSpec();
   spec.constraints.push_back(AtMost(2, 3, 32));
   spec.constraints.push_back(AtMost(0, 4, 64));
-  const ConstraintCounts counts = CountConstraints(spec);
+  const ConstraintCounts counts = CountConstraints(spec, EnumerateSpace(spec));
   KernelSpec all = spec;
   all.constraints.clear();
   std::vector<int64_t> alone(spec.constraints.size());
@@ -68,7 +68,7 @@ TEST(ConstraintCountsTest, CountsInAListOfConfigurations) {
   spec.configurations.resize(20);
   const auto excluded =
       static_cast<int64_t>(20 - EnumerateConfigurations(spec).size());
-  const ConstraintCounts counts = CountConstraints(spec);
+  const ConstraintCounts counts = CountConstraints(spec, EnumerateSpace(spec));
   EXPECT_EQ(counts.combinations, 20);
   EXPECT_EQ(counts.constraints[0].alone, excluded);
   EXPECT_EQ(counts.constraints[0].only, excluded);
@@ -79,7 +79,7 @@ TEST(ConstraintCountsTest, NamesWhatExcludesEverythingOrNothing) {
   spec.constraints.push_back(AtMost(0, 1, 1));
   spec.constraints.push_back(AtMost(0, 1, 1000000));
   const std::vector<std::string> remarks =
-      ConstraintRemarks(spec, CountConstraints(spec));
+      ConstraintRemarks(spec, CountConstraints(spec, EnumerateSpace(spec)));
   EXPECT_THAT(
       remarks,
       ElementsAre(
@@ -101,7 +101,7 @@ TEST(ConstraintCountsTest, CountsInSpacesThatCannotBeTriedWhole) {
     spec.constraints.emplace_back(Par(i - 1), Relation::Operator::kEqual,
                                   Par(i));
   }
-  const ConstraintCounts counts = CountConstraints(spec);
+  const ConstraintCounts counts = CountConstraints(spec, EnumerateSpace(spec));
   EXPECT_EQ(counts.combinations, int64_t{1} << 36);
   ASSERT_THAT(counts.constraints, SizeIs(11));
   EXPECT_EQ(counts.constraints[0].alone, (int64_t{1} << 36) / 8 * 7);
@@ -119,7 +119,7 @@ TEST(ConstraintCountsTest, LeavesOutWhatTakesTooLongToCount) {
   spec.constraints.emplace_back(
       Expression::Product({Par(0), Par(1), Par(2), Par(3), Par(4)}),
       Relation::Operator::kLessOrEqual, Expression::Constant(1000));
-  const ConstraintCounts counts = CountConstraints(spec);
+  const ConstraintCounts counts = CountConstraints(spec, EnumerateSpace(spec));
   EXPECT_EQ(counts.combinations, 3200000);
   EXPECT_EQ(counts.constraints[0].alone, std::nullopt);
   EXPECT_THAT(ConstraintRemarks(spec, counts), IsEmpty());

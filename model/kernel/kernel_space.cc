@@ -48,13 +48,17 @@ bool IsListed(const KernelSpec& spec, const Configuration& configuration) {
                    configuration) != spec.configurations.end();
 }
 
+// `left_out` is the number of a constraint that does not count, or one that no
+// constraint has.
 class Enumerator {
  public:
-  explicit Enumerator(const KernelSpec& spec)
+  Enumerator(const KernelSpec& spec, size_t left_out)
       : spec_(spec), size_(static_cast<int>(spec.parameters.size())) {
     // The last entry holds constraints that nothing can fulfil.
     by_last_.resize(static_cast<size_t>(size_) + 1);
-    for (const Condition& constraint : spec.constraints) {
+    for (size_t i = 0; i < spec.constraints.size(); ++i) {
+      if (i == left_out) continue;
+      const Condition& constraint = spec.constraints[i];
       const int last = std::max(0, LastParameter(constraint, size_));
       by_last_[static_cast<size_t>(last)].push_back(&constraint);
     }
@@ -73,11 +77,28 @@ class Enumerator {
 
  private:
   void TakeListed() {
-    std::copy_if(
-        spec_.configurations.begin(), spec_.configurations.end(),
-        std::back_inserter(result_.configurations),
-        [this](const Configuration& listed) { return InSpace(spec_, listed); });
+    std::copy_if(spec_.configurations.begin(), spec_.configurations.end(),
+                 std::back_inserter(result_.configurations),
+                 [this](const Configuration& listed) {
+                   return HasDeclaredValues(spec_, listed) && Fulfils(listed);
+                 });
     result_.count = static_cast<int64_t>(result_.configurations.size());
+  }
+
+  bool Fulfils(const Configuration& configuration) const {
+    return std::all_of(by_last_.begin(), by_last_.end(),
+                       [&](const auto& constraints) {
+                         return AllHold(constraints, configuration);
+                       });
+  }
+
+  static bool AllHold(const std::vector<const Condition*>& constraints,
+                      const Configuration& configuration) {
+    return std::all_of(constraints.begin(), constraints.end(),
+                       [&configuration](const Condition* constraint) {
+                         return Holds(*constraint, ProblemView(),
+                                      configuration);
+                       });
   }
 
   // Returns false when the search is over.
@@ -103,11 +124,8 @@ class Enumerator {
 
   bool Allowed(size_t index) const {
     if (by_last_[index].empty()) return true;
-    const Configuration partial(absl::MakeConstSpan(values_.data(), index + 1));
-    return std::all_of(by_last_[index].begin(), by_last_[index].end(),
-                       [&partial](const Condition* constraint) {
-                         return Holds(*constraint, ProblemView(), partial);
-                       });
+    return AllHold(by_last_[index], Configuration(absl::MakeConstSpan(
+                                        values_.data(), index + 1)));
   }
 
   const KernelSpec& spec_;
@@ -147,7 +165,11 @@ std::string JoinExtents(absl::Span<const int64_t> extents) {
 }  // namespace
 
 KernelSpace EnumerateSpace(const KernelSpec& spec) {
-  return Enumerator(spec).Run();
+  return Enumerator(spec, spec.constraints.size()).Run();
+}
+
+KernelSpace EnumerateSpaceWithout(const KernelSpec& spec, size_t left_out) {
+  return Enumerator(spec, left_out).Run();
 }
 
 std::vector<Configuration> EnumerateConfigurations(const KernelSpec& spec) {
@@ -387,10 +409,16 @@ class Sampler {
 }  // namespace
 
 std::vector<Configuration> SampleSpace(const KernelSpec& spec, size_t size) {
-  std::vector<Configuration> space = EnumerateConfigurations(spec);
+  return SampleSpace(EnumerateConfigurations(spec), size,
+                     spec.default_configuration);
+}
+
+std::vector<Configuration> SampleSpace(
+    std::vector<Configuration> space, size_t size,
+    const Configuration& default_configuration) {
   if (size >= space.size()) return space;
   return Sampler(std::move(space), std::max<size_t>(1, size))
-      .Run(spec.default_configuration);
+      .Run(default_configuration);
 }
 
 std::vector<std::string> ValuesLeftOut(const KernelSpec& spec,

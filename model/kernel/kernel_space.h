@@ -39,11 +39,19 @@ struct KernelSpace {
 // configurations all the same is given up. Cannot fail.
 KernelSpace EnumerateSpace(const KernelSpec& spec);
 
+// The same as if the spec did not have constraint number `left_out`.
+KernelSpace EnumerateSpaceWithout(const KernelSpec& spec, size_t left_out);
+
 // Returns `size` configurations (all where there are no more): the default,
 // then such that every value of every parameter is among them as soon as
 // possible, then others spread evenly over the space. Deterministic; distinct;
 // size >= 1. Cannot fail. Cost: O(values * configurations) at worst.
 std::vector<Configuration> SampleSpace(const KernelSpec& spec, size_t size);
+
+// The same of a space that was enumerated.
+std::vector<Configuration> SampleSpace(
+    std::vector<Configuration> space, size_t size,
+    const Configuration& default_configuration);
 
 // Returns the values that `space` has and `sample` does not, as "BLOCK_M=256",
 // in the order of their declaration. Cannot fail.

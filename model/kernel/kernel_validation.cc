@@ -35,10 +35,6 @@ bool IsReplayOnly(const KernelSpec& spec) {
                      });
 }
 
-// What compiling a candidate of a small kernel takes of a core (OpenCL on a
-// CPU: docs/manifest.md, "What profiling costs").
-constexpr int64_t kUsualCompileMs = 400;
-
 class Validator {
  public:
   explicit Validator(const KernelSpec& spec) : spec_(spec), faults_(spec) {}
@@ -359,8 +355,8 @@ class Validator {
   }
 
   // One that nothing fulfils is the culprit; else they contradict each other.
-  void AddEmptySpace() {
-    const ConstraintCounts counts = CountConstraints(spec_);
+  void AddEmptySpace(const KernelSpace& empty) {
+    const ConstraintCounts counts = CountConstraints(spec_, empty);
     for (size_t i = 0; i < counts.constraints.size(); ++i) {
       if (counts.constraints[i].alone != counts.combinations) continue;
       Add("constraints: no configuration fulfils them, as '",
@@ -384,7 +380,7 @@ class Validator {
           space.count * kUsualCompileMs / 3600000, " hours of a core at ",
           kUsualCompileMs, " ms each");
     } else if (size == 0) {
-      AddEmptySpace();
+      AddEmptySpace(space);
     }
     CheckConfigurations();
     CheckDefault();

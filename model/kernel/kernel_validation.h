@@ -2,11 +2,17 @@
 #ifndef WAVETUNE_MODEL_KERNEL_KERNEL_VALIDATION_H_
 #define WAVETUNE_MODEL_KERNEL_KERNEL_VALIDATION_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 
 namespace wavetune {
 
 struct KernelSpec;
+
+// What compiling a candidate of a small kernel takes of a core, in milliseconds
+// (OpenCL on a CPU: docs/manifest.md, "What profiling costs").
+inline constexpr int64_t kUsualCompileMs = 400;
 
 // Returns OK if the spec can be tuned. Errors: INVALID_ARGUMENT; the message
 // lists every fault, one a line, each with the field, what is wrong and what to

@@ -16,6 +16,7 @@
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/specialisation_spaces.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/measure/prepare_batch.h"
 #include "profiler_agent/worker/kernel_source.h"
@@ -28,9 +29,30 @@ using Json = nlohmann::ordered_json;
 using Workers = std::vector<std::unique_ptr<Device>>;
 
 std::vector<Configuration> ChooseConfigurations(
-    const KernelSpec& spec, const CompileCommandOptions& options) {
-  if (options.all) return EnumerateConfigurations(spec);
-  return SampleSpace(spec, static_cast<size_t>(std::max(options.sample, 1)));
+    const SpecialisationSpace& space, const CompileCommandOptions& options) {
+  if (options.all) return space.space.configurations;
+  return SampleSpace(space.space.configurations,
+                     static_cast<size_t>(std::max(options.sample, 1)),
+                     space.spec->default_configuration);
+}
+
+// Returns the parameters' values that some space has, but none of its sample.
+std::vector<std::string> ValuesLeftOut(
+    const std::vector<SpecialisationSpace>& spaces,
+    const CompileCommandOptions& options) {
+  std::vector<std::string> all;
+  for (const SpecialisationSpace& space : spaces) {
+    for (std::string& value :
+         ValuesLeftOut(*space.spec, space.space.configurations,
+                       ChooseConfigurations(space, options))) {
+      if (spaces.size() > 1) {
+        absl::StrAppend(&value, " [",
+                        absl::StrJoin(space.specialisations, ", "), "]");
+      }
+      all.push_back(std::move(value));
+    }
+  }
+  return all;
 }
 
 // Where the workers look for the device: of an architecture that is a compiler.
@@ -237,10 +259,11 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
   const Clock::Duration start = SystemClock().SteadyNow();
   const bool compiled_only = !options.architecture.empty();
   CheckedAt printed;
+  const std::vector<SpecialisationSpace> spaces = EnumerateSpaces(spec);
   for (const std::string& name : spec.SpecialisationNames()) {
     PrepareBatch batch;
     batch.kernel = kernel.Of(name);
-    batch.configurations = ChooseConfigurations(spec.Of(name), options);
+    batch.configurations = ChooseConfigurations(SpaceOf(spaces, name), options);
     batch.check_edges = facts.backend != "replay" && !compiled_only;
     if (batch.check_edges) {
       batch.correctness_problems = DeclaredCorrectnessProblems(spec, name);
@@ -263,8 +286,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
         },
         std::stop_token()));
   }
-  outcome.values_left_out = ValuesLeftOut(spec, EnumerateConfigurations(spec),
-                                          ChooseConfigurations(spec, options));
+  outcome.values_left_out = ValuesLeftOut(spaces, options);
   const int refused = outcome.refused;
   PrintOutcome(out, options, spec, facts, std::move(outcome));
   return refused;

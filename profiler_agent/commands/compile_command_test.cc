@@ -71,6 +71,26 @@ TEST_F(CompileCommandTest, ChecksAKernelThatNamesNoCorrectnessProblems) {
   EXPECT_THAT(out_.str(), HasSubstr("wrong result"));
 }
 
+// With a stride of 2 no candidate has 16 filters.
+TEST_F(CompileCommandTest, NamesWhatTheSampleOfASpecialisationLeavesOut) {
+  namespace fs = std::filesystem;
+  std::string folder = ::testing::TempDir() + "strides_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  fs::copy(WAVETUNE_SOURCE_DIR "/tests/kernels/conv2d", folder);
+  std::ofstream(folder + "/manifest.textproto", std::ios::app)
+      << "require: \"STRIDE * BLOCK_F <= 16\"\n";
+  options_.kernel_dir = folder;
+  const absl::StatusOr<int> refused = Run();
+  fs::remove_all(folder);
+  if (absl::IsUnavailable(refused.status()))
+    GTEST_SKIP() << refused.status().message();
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(*refused, 0) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("BLOCK_F=16 [stride1]"));
+  EXPECT_THAT(out_.str(), HasSubstr("BLOCK_F=4 [stride2]"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("BLOCK_F=16 [stride2]")));
+}
+
 TEST_F(CompileCommandTest, FindsATailThatNoDeclaredProblemHas) {
   options_.kernel_dir = WAVETUNE_SOURCE_DIR "/tests/data/kernels/no_tail";
   options_.all = true;

@@ -13,8 +13,8 @@
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "model/kernel/device_space.h"
-#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/specialisation_spaces.h"
 
 namespace wavetune {
 namespace {
@@ -56,8 +56,7 @@ DiskKernelCatalog::Entry LoadEntry(const std::string& path) {
     return entry;
   }
   entry.name = folder->spec.name;
-  entry.configurations =
-      static_cast<int64_t>(EnumerateConfigurations(folder->spec).size());
+  entry.configurations = CountConfigurations(EnumerateSpaces(folder->spec));
   entry.source =
       std::make_shared<const v1::KernelSource>(KernelSourceOf(*folder));
   entry.folder = std::make_shared<const KernelFolder>(*std::move(folder));
