@@ -259,6 +259,24 @@ absl::Status StagedFolder::Publish(bool replace) {
   return Sync(fs::path(path_).parent_path().string());
 }
 
+absl::Status CheckNewFolder(const std::string& path,
+                            absl::string_view otherwise) {
+  std::error_code error;
+  fs::path place = path;
+  if (!place.has_filename()) place = place.parent_path();
+  const fs::path parent =
+      place.has_parent_path() ? place.parent_path() : fs::path(".");
+  if (!fs::is_directory(parent, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        "there is no folder ", parent.string(), "; make it first"));
+  }
+  if (fs::symlink_status(place, error).type() == fs::file_type::not_found) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat(place.string(), " exists; ", otherwise));
+}
+
 absl::Status WriteFolderAtomically(
     const std::string& path, const std::map<std::string, std::string>& files,
     bool replace) {

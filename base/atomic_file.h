@@ -104,6 +104,13 @@ class StagedFolder {
   const std::string staging_;
 };
 
+// Returns OK if a folder can be made at `path`, before work is done for it. A
+// slash at its end does not count, a link that leads nowhere does. Errors:
+// NOT_FOUND where there is no folder to make it in; ALREADY_EXISTS with what to
+// do instead (`otherwise`: "name another").
+absl::Status CheckNewFolder(const std::string& path,
+                            absl::string_view otherwise);
+
 // Writes `files` (name to content) as folder `path`. SIGINT, SIGTERM and SIGHUP
 // wait meanwhile, as they would leave files. Errors: as StagedFolder's.
 absl::Status WriteFolderAtomically(

@@ -178,6 +178,26 @@ TEST_F(AtomicFileTest, AFolderThatIsNotPublishedLeavesNothing) {
   EXPECT_EQ(Entries(), 0);
 }
 
+TEST_F(AtomicFileTest, SaysBeforehandWhetherAFolderCanBeMade) {
+  const auto check = [this](const std::string& name) {
+    return CheckNewFolder(Path(name), "name another");
+  };
+  EXPECT_TRUE(check("out").ok());
+  EXPECT_TRUE(check("out/").ok());
+  EXPECT_TRUE(CheckNewFolder("out", "name another").ok());
+  EXPECT_TRUE(absl::IsNotFound(check("no/out")));
+  EXPECT_THAT(std::string(check("no/out/").message()),
+              HasSubstr("/no; make it first"));
+  fs::create_directory(Path("there"));
+  fs::create_symlink(Path("nowhere"), Path("link"));
+  for (const char* name : {"there", "there/", "link"}) {
+    EXPECT_TRUE(absl::IsAlreadyExists(check(name))) << name;
+    EXPECT_THAT(std::string(check(name).message()),
+                HasSubstr(" exists; name another"));
+  }
+  EXPECT_TRUE(absl::IsNotFound(check("link/out")));
+}
+
 TEST_F(AtomicFileTest, AFailureInAFolderLeavesNothing) {
   // The second file cannot be written: its name has a folder that is not there.
   EXPECT_FALSE(

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,25 +25,13 @@ struct Options {
   std::string folder = ".";
 };
 
-// Nothing that is there is touched, not even an empty folder.
-absl::Status CheckPlace(const std::string& folder, const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error))
-    return absl::NotFoundError(absl::StrCat("there is no folder ", folder,
-                                            " for the kernel: make it, "
-                                            "or give another --dir"));
-  if (fs::symlink_status(path, error).type() != fs::file_type::not_found)
-    return absl::AlreadyExistsError(
-        absl::StrCat(path, " exists; give another name or --dir"));
-  return absl::OkStatus();
-}
-
 absl::Status RunNew(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(const auto files,
                    KernelFromTemplate(options.name, options.like));
   const std::string path =
       (fs::path(options.folder) / options.name).lexically_normal().string();
-  RETURN_IF_ERROR(CheckPlace(options.folder, path));
+  // Nothing that is there is touched, not even an empty folder.
+  RETURN_IF_ERROR(CheckNewFolder(path, "give another name or --dir"));
   RETURN_IF_ERROR(WriteFolderAtomically(path, files, /*replace=*/false));
   std::vector<std::string> names;
   for (const auto& [name, content] : files) names.push_back(name);
