@@ -10,7 +10,6 @@
 #include "base/status_macros.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_status.h"
-#include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
 
@@ -19,14 +18,20 @@ CudaRotatingBuffers::CudaRotatingBuffers(const CudaSession& session,
                                          const Argument& argument,
                                          uint64_t seed)
     : session_(session),
-      argument_(argument),
       rotation_(ColdBytesOf(argument, facts, /*is_cpu=*/false)),
-      seed_(seed) {}
+      fill_(argument, seed) {}
 
 absl::Status CudaRotatingBuffers::Reserve(size_t bytes,
                                           std::optional<int64_t> below) {
   RETURN_IF_ERROR(MakeRoom(bytes));
-  absl::Status filled = Fill(bytes, below);
+  absl::Status filled = fill_.Fill(
+      bytes, size_, below,
+      [this](size_t own) {
+        return EnqueueZeroing(session_, memory_.get(), own);
+      },
+      [this](absl::string_view pattern, size_t own) {
+        return WriteValues(pattern, own);
+      });
   if (!filled.ok()) memory_ = CudaMemory();
   return filled;
 }
@@ -45,7 +50,7 @@ absl::Status CudaRotatingBuffers::MakeRoom(size_t bytes) {
   if (wanted == 0) return TooLittleMemory(session_, bytes);
   ASSIGN_OR_RETURN(memory_, AllocateMemory(session_, wanted));
   size_ = wanted;
-  filled_ = false;
+  fill_.Forget();
   limited_ = !rotation_.Suffices(bytes, size_);
   if (limited_) {
     Log(LogLevel::kWarning, "cuda",
@@ -73,28 +78,9 @@ absl::StatusOr<bool> CudaRotatingBuffers::CanGrow(size_t bytes) const {
   return rotation_.Suffices(bytes, wanted) || wanted >= 2 * size_;
 }
 
-absl::Status CudaRotatingBuffers::Fill(size_t bytes,
-                                       std::optional<int64_t> below) {
-  if (IsZeroedBy(argument_, Zeroed::kOnce)) {
-    return EnqueueZeroing(session_, memory_.get(), bytes);
-  }
-  if (!HoldsValues(argument_)) return absl::OkStatus();
-  const bool is_written = argument_.role == ArgumentRole::kInOut;
-  if (filled_ && below_ == below && !is_written) return absl::OkStatus();
-  if (!filled_ || below_ != below) {
-    pattern_ = ValuePattern(argument_.type, below, size_, seed_);
-  }
-  filled_ = true;
-  below_ = below;
-  // What was written is all in the first slice, unless it rotates.
-  absl::Status status =
-      FillValues(is_written && !argument_.cold ? bytes : size_);
-  if (!is_written) std::string().swap(pattern_);
-  return status;
-}
-
-absl::Status CudaRotatingBuffers::FillValues(size_t bytes) {
-  const absl::string_view first = absl::string_view(pattern_).substr(0, bytes);
+absl::Status CudaRotatingBuffers::WriteValues(absl::string_view pattern,
+                                              size_t bytes) {
+  const absl::string_view first = pattern.substr(0, bytes);
   RETURN_IF_ERROR(CopyToDevice(session_, memory_.get(), first));
   // The rest on the device: a hundred times faster than over the bus.
   for (size_t at = first.size(); at < bytes; at += first.size()) {

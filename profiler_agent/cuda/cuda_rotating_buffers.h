@@ -17,10 +17,12 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/device.h"
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_memory.h"
+#include "profiler_agent/measure/buffer_fill.h"
 #include "profiler_agent/measure/slice_rotation.h"
 
 namespace wavetune {
@@ -51,19 +53,13 @@ class CudaRotatingBuffers {
   // Whether there is room by now for (much more of) the rotation.
   absl::StatusOr<bool> CanGrow(size_t bytes) const;
   absl::Status MakeRoom(size_t bytes);
-  // What the slices hold when a measurement begins.
-  absl::Status Fill(size_t bytes, std::optional<int64_t> below);
-  absl::Status FillValues(size_t bytes);
+  absl::Status WriteValues(absl::string_view pattern, size_t bytes);
 
   CudaSession session_;
-  const Argument argument_;
   SliceRotation rotation_;
-  uint64_t seed_;
+  BufferFill fill_;
   CudaMemory memory_;
   size_t size_ = 0;
-  bool filled_ = false;  // All of it, with values below `below_`.
-  std::optional<int64_t> below_;
-  std::string pattern_;   // Of all of it; kept where it is filled again.
   bool limited_ = false;  // Memory had no room for all of the rotation.
 };
 

@@ -6,7 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
-#include "profiler_agent/measure/buffer_values.h"
+#include "base/status_macros.h"
+#include "profiler_agent/opencl/opencl_launch.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {
@@ -41,15 +42,21 @@ OpenClRotatingBuffers::OpenClRotatingBuffers(const OpenClSession& session,
                                              const Argument& argument,
                                              uint64_t seed)
     : session_(session),
-      argument_(argument),
       rotation_(ColdBytesOn(session, argument, facts)),
       max_bytes_(MaxAllocation(session.device)),
-      seed_(seed) {}
+      element_bytes_(ElementBytes(argument.type)),
+      fill_(argument, seed) {}
 
 absl::Status OpenClRotatingBuffers::Reserve(size_t bytes,
                                             std::optional<int64_t> below) {
   absl::Status status = MakeRoom(bytes);
-  if (status.ok()) status = Fill(bytes, below);
+  if (status.ok()) {
+    status = fill_.Fill(
+        bytes, size_, below, [this](size_t own) { return WriteZeros(own); },
+        [this](absl::string_view pattern, size_t own) {
+          return WriteValues(pattern, own);
+        });
+  }
   if (!status.ok()) memory_ = OpenClBuffer();
   return status;
 }
@@ -68,39 +75,27 @@ absl::Status OpenClRotatingBuffers::MakeRoom(size_t bytes) {
   memory_ = OpenClBuffer();
   rotation_.Reset();
   size_ = wanted;
-  filled_ = false;
+  fill_.Forget();
   cl_int code = CL_SUCCESS;
   memory_ = OpenClBuffer(clCreateBuffer(session_.context, CL_MEM_READ_WRITE,
                                         size_, nullptr, &code));
   return OpenClStatus(code, absl::StrCat("allocating ", size_, " bytes"));
 }
 
-absl::Status OpenClRotatingBuffers::Fill(size_t bytes,
-                                         std::optional<int64_t> below) {
-  if (IsZeroedBy(argument_, Zeroed::kOnce)) {
-    return Write(std::string(bytes, '\0'));
-  }
-  if (!HoldsValues(argument_)) return absl::OkStatus();
-  const bool is_written = argument_.role == ArgumentRole::kInOut;
-  if (filled_ && below_ == below && !is_written) return absl::OkStatus();
-  if (!filled_ || below_ != below) {
-    pattern_ = ValuePattern(argument_.type, below, size_, seed_);
-  }
-  filled_ = true;
-  below_ = below;
-  // What was written is all in the first slice, unless it rotates.
-  absl::Status status =
-      FillValues(is_written && !argument_.cold ? bytes : size_);
-  if (!is_written) std::string().swap(pattern_);
-  return status;
+absl::Status OpenClRotatingBuffers::WriteZeros(size_t bytes) {
+  ASSIGN_OR_RETURN(
+      const OpenClEvent event,
+      EnqueueZeroing(session_, memory_.get(), element_bytes_, bytes));
+  return Finish(session_);
 }
 
-absl::Status OpenClRotatingBuffers::FillValues(size_t bytes) {
-  for (size_t offset = 0; offset < bytes; offset += pattern_.size()) {
-    const size_t part = std::min(pattern_.size(), bytes - offset);
+absl::Status OpenClRotatingBuffers::WriteValues(absl::string_view pattern,
+                                                size_t bytes) {
+  for (size_t offset = 0; offset < bytes; offset += pattern.size()) {
+    const size_t part = std::min(pattern.size(), bytes - offset);
     const cl_int code =
         clEnqueueWriteBuffer(session_.queue, memory_.get(), CL_TRUE, offset,
-                             part, pattern_.data(), 0, nullptr, nullptr);
+                             part, pattern.data(), 0, nullptr, nullptr);
     if (code != CL_SUCCESS) return OpenClStatus(code, "filling a buffer");
   }
   return absl::OkStatus();

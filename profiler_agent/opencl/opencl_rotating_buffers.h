@@ -18,8 +18,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/device.h"
+#include "profiler_agent/measure/buffer_fill.h"
 #include "profiler_agent/measure/slice_rotation.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 
@@ -46,20 +48,16 @@ class OpenClRotatingBuffers {
 
  private:
   absl::Status MakeRoom(size_t bytes);
-  // What the slices hold when a measurement begins.
-  absl::Status Fill(size_t bytes, std::optional<int64_t> below);
-  absl::Status FillValues(size_t bytes);
+  absl::Status WriteZeros(size_t bytes);
+  absl::Status WriteValues(absl::string_view pattern, size_t bytes);
 
   OpenClSession session_;
-  const Argument argument_;
   SliceRotation rotation_;
   size_t max_bytes_ = 0;  // Of one allocation; less rotation where it limits.
-  uint64_t seed_;
+  size_t element_bytes_;
+  BufferFill fill_;
   OpenClBuffer memory_;
   size_t size_ = 0;
-  bool filled_ = false;  // All of it, with values below `below_`.
-  std::optional<int64_t> below_;
-  std::string pattern_;  // Of all of it; kept where it is filled again.
 };
 
 }  // namespace wavetune
