@@ -114,12 +114,43 @@ absl::StatusOr<BufferSet> MakeBuffers(const CheckTask& task, CheckData data,
   return buffers;
 }
 
+bool IsIntegerOutput(const Argument& argument) {
+  return argument.role == ArgumentRole::kOutput && IsInteger(argument.type);
+}
+
+bool HasIntegerOutput(const KernelSpec& spec) {
+  return std::any_of(spec.arguments.begin(), spec.arguments.end(),
+                     IsIntegerOutput);
+}
+
+// Whether the argument begins with poison that a kernel could compute.
+bool BeginsWithIntegerPoison(const Argument& argument) {
+  return IsIntegerOutput(argument) ||
+         (IsZeroedBy(argument, Zeroed::kNever) && IsInteger(argument.type));
+}
+
+// What integers of outputs, and of workspaces that are never zeroed, begin
+// with.
+enum class IntegerPoison { kUsual, kOther };
+
+// What an argument holds on the other poison. Guards are as ever.
+std::string OnOtherPoison(ElementType type, const CheckedArgument& checked) {
+  const size_t bytes = WithoutGuards(checked.guards, checked.initial).size();
+  return Guarded(type, checked.guards,
+                 OtherPoison(type, bytes / ElementBytes(type)));
+}
+
 // Puts back what a launch may write: outputs are poisoned, in-out buffers hold
 // their values again, workspaces what they begin with.
-absl::Status PutBack(const KernelSpec& spec, const BufferSet& buffers) {
+absl::Status PutBack(const KernelSpec& spec, const BufferSet& buffers,
+                     IntegerPoison poison) {
   for (const auto& [i, checked] : buffers) {
     if (IsInput(spec, i)) continue;
-    RETURN_IF_ERROR(checked.buffer->Restore(checked.initial));
+    const Argument& argument = spec.arguments[i];
+    RETURN_IF_ERROR(
+        poison == IntegerPoison::kOther && BeginsWithIntegerPoison(argument)
+            ? checked.buffer->Write(OnOtherPoison(argument.type, checked))
+            : checked.buffer->Restore(checked.initial));
   }
   return absl::OkStatus();
 }
@@ -156,7 +187,7 @@ absl::StatusOr<std::map<size_t, std::string>> LaunchReference(
 // Runs the reference once; returns the results by argument.
 absl::StatusOr<std::map<size_t, std::string>> RunReference(
     const CheckTask& task, const BufferSet& buffers) {
-  RETURN_IF_ERROR(PutBack(task.spec, buffers));
+  RETURN_IF_ERROR(PutBack(task.spec, buffers, IntegerPoison::kUsual));
   return LaunchReference(task, buffers);
 }
 
@@ -164,7 +195,7 @@ absl::StatusOr<std::map<size_t, std::string>> RunReference(
 // are put back.
 absl::StatusOr<std::map<size_t, std::string>> RunOnMagnitudes(
     const CheckTask& task, const BufferSet& buffers) {
-  RETURN_IF_ERROR(PutBack(task.spec, buffers));
+  RETURN_IF_ERROR(PutBack(task.spec, buffers, IntegerPoison::kUsual));
   for (const auto& [i, checked] : buffers) {
     if (!HoldsValues(task.spec.arguments[i])) continue;
     const ElementType type = task.spec.arguments[i].type;
@@ -192,35 +223,6 @@ std::optional<std::pair<size_t, size_t>> NotFinite(
   return std::nullopt;
 }
 
-bool IsIntegerOutput(const Argument& argument) {
-  return argument.role == ArgumentRole::kOutput && IsInteger(argument.type);
-}
-
-bool HasIntegerOutput(const KernelSpec& spec) {
-  return std::any_of(spec.arguments.begin(), spec.arguments.end(),
-                     IsIntegerOutput);
-}
-
-// Whether the argument begins with poison that a kernel could compute.
-bool BeginsWithIntegerPoison(const Argument& argument) {
-  return IsIntegerOutput(argument) ||
-         (IsZeroedBy(argument, Zeroed::kNever) && IsInteger(argument.type));
-}
-
-// As PutBack, for a look at what does not depend on poison: integers hold the
-// other one. Guards are as ever.
-absl::Status PoisonOtherwise(const KernelSpec& spec, const BufferSet& buffers) {
-  RETURN_IF_ERROR(PutBack(spec, buffers));
-  for (const auto& [i, checked] : buffers) {
-    if (!BeginsWithIntegerPoison(spec.arguments[i])) continue;
-    const ElementType type = spec.arguments[i].type;
-    const size_t bytes = WithoutGuards(checked.guards, checked.initial).size();
-    RETURN_IF_ERROR(checked.buffer->Write(Guarded(
-        type, checked.guards, OtherPoison(type, bytes / ElementBytes(type)))));
-  }
-  return absl::OkStatus();
-}
-
 // Runs the reference a second time where an output has integers, which say of
 // no value that it was left unwritten; `outputs` are those of the first time.
 // Errors: DATA_LOSS where one depends on what its place held.
@@ -228,7 +230,7 @@ absl::Status CheckIntegersWritten(
     const CheckTask& task, const BufferSet& buffers,
     const std::map<size_t, std::string>& outputs) {
   if (!HasIntegerOutput(task.spec)) return absl::OkStatus();
-  RETURN_IF_ERROR(PoisonOtherwise(task.spec, buffers));
+  RETURN_IF_ERROR(PutBack(task.spec, buffers, IntegerPoison::kOther));
   RETURN_IF_ERROR(task.reference(Addresses(buffers)));
   for (const auto& [i, content] : outputs) {
     const Argument& argument = task.spec.arguments[i];
@@ -364,9 +366,10 @@ absl::Status LaunchCandidate(const CheckTask& task, CheckData data,
       data == CheckData::kRandom ? kLaunchesOnRandom : kLaunchesOnCancelling;
   std::map<size_t, std::string> first;
   for (int launch = 0; launch < launches; ++launch) {
-    RETURN_IF_ERROR(launch == kLaunchOnOtherPoison
-                        ? PoisonOtherwise(task.spec, buffers)
-                        : PutBack(task.spec, buffers));
+    RETURN_IF_ERROR(PutBack(task.spec, buffers,
+                            launch == kLaunchOnOtherPoison
+                                ? IntegerPoison::kOther
+                                : IntegerPoison::kUsual));
     RETURN_IF_ERROR(task.candidate(Addresses(buffers)));
     absl::Status judged = JudgeOutputs(task, expected, buffers, first);
     if (judged.ok()) continue;
