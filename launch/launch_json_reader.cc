@@ -1,6 +1,8 @@
 #include "launch/launch_json_reader.h"
 
+#include <cstddef>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 
@@ -9,69 +11,70 @@ namespace {
 
 using Json = JsonReader::Json;
 
-struct TypeName {
-  ElementType type;
-  const char* name;
+// A value and what launch.json calls it.
+template <typename Value, typename Name>
+struct Named {
+  Value value;
+  Name name;
 };
-constexpr TypeName kTypes[] = {{ElementType::kFloat32, "float32"},
-                               {ElementType::kInt32, "int32"},
-                               {ElementType::kInt64, "int64"},
-                               {ElementType::kBfloat16, "bfloat16"}};
 
-struct AccessWord {
-  ArgumentRole role;
-  const char* name;
-};
-constexpr AccessWord kAccesses[] = {{ArgumentRole::kInput, "input"},
-                                    {ArgumentRole::kOutput, "output"},
-                                    {ArgumentRole::kInOut, "inout"},
-                                    {ArgumentRole::kWorkspace, "workspace"}};
+constexpr Named<ElementType, const char*> kTypes[] = {
+    {ElementType::kFloat32, "float32"},
+    {ElementType::kInt32, "int32"},
+    {ElementType::kInt64, "int64"},
+    {ElementType::kBfloat16, "bfloat16"}};
 
-struct ZeroedWord {
-  Zeroed zeroed;
-  const char* name;
-};
-constexpr ZeroedWord kZeroed[] = {{Zeroed::kEveryLaunch, "every_launch"},
-                                  {Zeroed::kOnce, "once"},
-                                  {Zeroed::kNever, "never"}};
+constexpr Named<ArgumentRole, const char*> kAccesses[] = {
+    {ArgumentRole::kInput, "input"},
+    {ArgumentRole::kOutput, "output"},
+    {ArgumentRole::kInOut, "inout"},
+    {ArgumentRole::kWorkspace, "workspace"}};
 
-struct SwizzleWidth {
-  TensorMap::Swizzle swizzle;
-  int64_t bytes;
-};
-constexpr SwizzleWidth kSwizzles[] = {{TensorMap::Swizzle::kNone, 0},
-                                      {TensorMap::Swizzle::k32Bytes, 32},
-                                      {TensorMap::Swizzle::k64Bytes, 64},
-                                      {TensorMap::Swizzle::k128Bytes, 128}};
+constexpr Named<Zeroed, const char*> kZeroed[] = {
+    {Zeroed::kEveryLaunch, "every_launch"},
+    {Zeroed::kOnce, "once"},
+    {Zeroed::kNever, "never"}};
+
+constexpr Named<TensorMap::Swizzle, int64_t> kSwizzles[] = {
+    {TensorMap::Swizzle::kNone, 0},
+    {TensorMap::Swizzle::k32Bytes, 32},
+    {TensorMap::Swizzle::k64Bytes, 64},
+    {TensorMap::Swizzle::k128Bytes, 128}};
+
+// Returns `otherwise` where the table has no such value.
+template <typename Value, typename Name, size_t kSize>
+Name NameIn(const Named<Value, Name> (&table)[kSize], Value value,
+            Name otherwise) {
+  for (const Named<Value, Name>& known : table) {
+    if (known.value == value) return known.name;
+  }
+  return otherwise;
+}
+
+// Returns nothing where the table has no such name.
+template <typename Value, typename Name, size_t kSize, typename Wanted>
+std::optional<Value> ValueIn(const Named<Value, Name> (&table)[kSize],
+                             const Wanted& name) {
+  for (const Named<Value, Name>& known : table) {
+    if (name == known.name) return known.value;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
 const char* ElementTypeName(ElementType type) {
-  for (const TypeName& known : kTypes) {
-    if (known.type == type) return known.name;
-  }
-  return "";
+  return NameIn(kTypes, type, "");
 }
 
 const char* AccessName(ArgumentRole role) {
-  for (const AccessWord& known : kAccesses) {
-    if (known.role == role) return known.name;
-  }
-  return "";
+  return NameIn(kAccesses, role, "");
 }
 
-const char* ZeroedName(Zeroed zeroed) {
-  for (const ZeroedWord& known : kZeroed) {
-    if (known.zeroed == zeroed) return known.name;
-  }
-  return "";
-}
+const char* ZeroedName(Zeroed zeroed) { return NameIn(kZeroed, zeroed, ""); }
 
 int64_t SwizzleBytes(TensorMap::Swizzle swizzle) {
-  for (const SwizzleWidth& known : kSwizzles) {
-    if (known.swizzle == swizzle) return known.bytes;
-  }
-  return 0;
+  return NameIn(kSwizzles, swizzle, int64_t{0});
 }
 
 void JsonReader::Check(bool sound, absl::string_view name,
@@ -135,38 +138,28 @@ int64_t JsonReader::NumberIn(const Json& value, absl::string_view name,
 
 ElementType JsonReader::Type(const Json& json, const char* name) {
   const std::string text = Text(json, name);
-  for (const TypeName& known : kTypes) {
-    if (text == known.name) return known.type;
-  }
-  Check(false, name, absl::StrCat("'", text, "' is unknown"));
-  return ElementType::kFloat32;
+  const auto type = ValueIn(kTypes, text);
+  Check(type.has_value(), name, absl::StrCat("'", text, "' is unknown"));
+  return type.value_or(ElementType::kFloat32);
 }
 
 ArgumentRole JsonReader::Access(const Json& json, const char* name) {
-  const std::string text = Text(json, name);
-  for (const AccessWord& known : kAccesses) {
-    if (text == known.name) return known.role;
-  }
-  Check(false, name, "is none of input, output, inout and workspace");
-  return ArgumentRole::kInput;
+  const auto role = ValueIn(kAccesses, Text(json, name));
+  Check(role.has_value(), name,
+        "is none of input, output, inout and workspace");
+  return role.value_or(ArgumentRole::kInput);
 }
 
 Zeroed JsonReader::ZeroedWhen(const Json& json, const char* name) {
-  const std::string text = Text(json, name);
-  for (const ZeroedWord& known : kZeroed) {
-    if (text == known.name) return known.zeroed;
-  }
-  Check(false, name, "is none of every_launch, once and never");
-  return Zeroed::kEveryLaunch;
+  const auto zeroed = ValueIn(kZeroed, Text(json, name));
+  Check(zeroed.has_value(), name, "is none of every_launch, once and never");
+  return zeroed.value_or(Zeroed::kEveryLaunch);
 }
 
 TensorMap::Swizzle JsonReader::Swizzle(const Json& json, const char* name) {
-  const int64_t bytes = Number(json, name, 0);
-  for (const SwizzleWidth& known : kSwizzles) {
-    if (known.bytes == bytes) return known.swizzle;
-  }
-  Check(false, name, "is none of 0, 32, 64 and 128");
-  return TensorMap::Swizzle::kNone;
+  const auto swizzle = ValueIn(kSwizzles, Number(json, name, 0));
+  Check(swizzle.has_value(), name, "is none of 0, 32, 64 and 128");
+  return swizzle.value_or(TensorMap::Swizzle::kNone);
 }
 
 }  // namespace wavetune

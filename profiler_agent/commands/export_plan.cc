@@ -49,9 +49,9 @@ std::string CubinName(const std::string& specialisation, int portfolio_index) {
 
 class ExportPlanner {
  public:
-  ExportPlanner(const KernelSpec& spec, const Implementation& implementation,
-                const Table& table)
-      : spec_(spec), implementation_(implementation), table_(table) {}
+  // The spec has an implementation for kBackend.
+  ExportPlanner(const KernelSpec& spec, const Table& table)
+      : spec_(spec), table_(table) {}
 
   absl::Status AddAll(const SubTable& sub, LaunchFile& file) const {
     bool has_default = false;
@@ -80,14 +80,12 @@ class ExportPlanner {
          .portfolio_index = portfolio_index,
          .is_default = configuration == table_.default_configuration,
          .cubin = CubinName(sub.specialisation, portfolio_index),
-         .launch = DescribeLaunch(
-             spec, *spec.ImplementationOf(implementation_.backend),
-             sub.specialisation, configuration)});
+         .launch = DescribeLaunch(spec, *spec.ImplementationOf(kBackend),
+                                  sub.specialisation, configuration)});
     return absl::OkStatus();
   }
 
   const KernelSpec& spec_;
-  const Implementation& implementation_;
   const Table& table_;
 };
 
@@ -113,8 +111,7 @@ absl::StatusOr<int> CapabilityOf(const Table& table) {
 absl::StatusOr<LaunchFile> PlanExport(const KernelSpec& spec,
                                       const Table& table,
                                       const std::string& specialisation) {
-  ASSIGN_OR_RETURN(const Implementation* const implementation,
-                   FindImplementation(spec, kBackend));
+  RETURN_IF_ERROR(FindImplementation(spec, kBackend).status());
   RETURN_IF_ERROR(CheckTableIsOf(spec, table));
   LaunchFile file{.kernel = spec.name,
                   .table_fingerprint = table.fingerprint,
@@ -122,7 +119,7 @@ absl::StatusOr<LaunchFile> PlanExport(const KernelSpec& spec,
                   .environment_key = table.environment_key,
                   .dimensions = spec.dimensions,
                   .parameters = table.parameters};
-  const ExportPlanner planner(spec, *implementation, table);
+  const ExportPlanner planner(spec, table);
   std::vector<std::string> known;
   for (const SubTable& sub : table.sub_tables) {
     known.push_back(absl::StrCat("\"", sub.specialisation, "\""));

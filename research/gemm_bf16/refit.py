@@ -40,7 +40,7 @@ TRACES = {"triton-gemm": DATA / "h200_triton_gemm", "triton-attention": DATA / "
 NOISE = 0.006  # Standard deviation of the logarithm.
 DROPPED = 0.08
 DECODE_ROWS = 64
-COLUMNS = "candidate,m,n,k,latency_us"
+COLUMNS = ("candidate", "m", "n", "k", "latency_us")
 
 
 def read(path):
@@ -80,25 +80,18 @@ def disturbed(rows, rng, dropped):
     return kept
 
 
+def as_judged(rows):
+    return [{name: row[name] for name in COLUMNS} for row in rows]
+
+
 def write_profile(folder, name, rng):
     """A trace (docs/traces.md) whose anchors are the samples of a profile, disturbed unless rng is None."""
     samples = read(HERE / "profiles" / name / "samples.csv.gz")
     judged = read(HERE / "profiles" / name / "judged.csv.gz")
     copy(RECORDING, folder, ("manifest.textproto", "device.textproto", "candidates.csv"))
     apart = {problem(row) for row in judged}
-    with gzip.open(folder / "anchors.csv.gz", "wt") as file:
-        file.write(COLUMNS + ",latency_us_min,relative_spread,suspect\n")
-        for row in samples:
-            if problem(row) in apart or (rng and rng.random() < DROPPED):
-                continue
-            factor = math.exp(rng.gauss(0, NOISE)) if rng else 1
-            latencies = float(row["latency_us"]) * factor, float(row["latency_us_min"]) * factor
-            file.write("%s,%s,%s,%s,%.6g,%.6g,%s,%s\n" % (
-                row["candidate"], *problem(row), *latencies, row["relative_spread"], row["suspect"]))
-    with gzip.open(folder / "exhaustive.csv.gz", "wt") as file:
-        file.write(COLUMNS + "\n")
-        for row in judged:
-            file.write("%s,%s,%s,%s,%s\n" % (row["candidate"], *problem(row), row["latency_us"]))
+    write(folder / "anchors.csv.gz", disturbed([row for row in samples if problem(row) not in apart], rng, DROPPED))
+    write(folder / "exhaustive.csv.gz", as_judged(judged))
 
 
 def write_replay(folder, rng):
@@ -107,8 +100,7 @@ def write_replay(folder, rng):
     for name in ("anchors.csv.gz", "representative.csv.gz"):
         write(folder / name, disturbed(read(RECORDING / name), rng, 0))
     judged = read(RECORDING / "exhaustive.csv.gz") + read(RECORDING / "known.csv.gz")
-    columns = COLUMNS.split(",")
-    write(folder / "exhaustive.csv.gz", [{name: row[name] for name in columns} for row in judged])
+    write(folder / "exhaustive.csv.gz", as_judged(judged))
 
 
 def write_trace(folder, trace, rng):

@@ -43,9 +43,6 @@ struct Paired {
     return {R::Load(from), R::Load(from + R::kWidth)};
   }
   static Paired Of(double value) { return {R::Of(value), R::Of(value)}; }
-  static Paired FromIntegers(const int64_t* from) {
-    return {R::FromIntegers(from), R::FromIntegers(from + R::kWidth)};
-  }
   static Paired OfInteger(const int64_t* from) {
     const R one = R::OfInteger(from);
     return {one, one};
@@ -73,9 +70,6 @@ struct Paired {
   }
   friend Paired operator*(Paired a, Paired b) {
     return {a.low * b.low, a.high * b.high};
-  }
-  friend Paired operator/(Paired a, Paired b) {
-    return {a.low / b.low, a.high / b.high};
   }
   friend Paired Max(Paired a, Paired b) {
     return {Max(a.low, b.low), Max(a.high, b.high)};
