@@ -12,6 +12,7 @@
 #include "model/kernel/mapping.h"
 #include "model/kernel/mapping_structure.h"
 #include "model/kernel/passive_extents.h"
+#include "model/kernel/problem_limits.h"
 
 namespace wavetune {
 namespace {
@@ -250,17 +251,10 @@ class EdgeMaker {
   }
 
   bool ExceedsLimits(const Problem& problem) const {
-    for (const Argument& argument : spec_.arguments) {
-      if (argument.role == ArgumentRole::kScalar) continue;
-      const int64_t elements =
-          Evaluate(argument.size, problem.View(), configuration_);
-      if (elements > std::min(spec_.limits.max_elements, kMaxEdgeElements)) {
-        return true;
-      }
-    }
-    const int64_t most = spec_.limits.max_total_iterations;
-    return most > 0 && MapProblem(mapping_, problem.View(), configuration_)
-                               .total_iterations > most;
+    ProblemLimits limits = spec_.limits;
+    limits.max_elements = std::min(limits.max_elements, kMaxEdgeElements);
+    return !LimitExceeded(spec_, mapping_, configuration_, problem, limits)
+                .empty();
   }
 
   const KernelSpec& spec_;

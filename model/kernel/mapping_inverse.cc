@@ -11,9 +11,13 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
+#include "model/kernel/loop_extents.h"
+#include "model/kernel/loop_grid.h"
 #include "model/kernel/mapping_structure.h"
 #include "model/kernel/passive_extents.h"
+#include "model/kernel/problem_limits.h"
 #include "model/kernel/tile_grid.h"
+#include "model/kernel/wanted_rows.h"
 
 namespace wavetune {
 namespace {
@@ -21,10 +25,7 @@ namespace {
 // Shares of the wanted loop that one with typical extents may miss it by.
 constexpr double kNearLoop = 1.0 / 8;
 
-// Where the loop follows the tiles: lengths that are tried, of the wanted loop
-// and of each shorter one, and elements of a repeated dimension.
-constexpr int64_t kLoopsTried = 64;
-constexpr int64_t kShorterLoopsTried = 16;
+// Where the loop follows the tiles: elements of a repeated dimension.
 constexpr int64_t kElementsWithLoop = 8;
 
 constexpr char kPredicatesNotMet[] =
@@ -40,20 +41,21 @@ class Inverter {
         specialisation_(specialisation),
         configuration_(configuration),
         mapping_(spec.MappingOf(specialisation)),
-        structure_(std::move(structure)) {
+        structure_(std::move(structure)),
+        loop_(spec, structure_, mapping_, configuration) {
     tiles_ = std::clamp<int64_t>(target.tiles, 1, kExpressionLimit);
-    rows_ = std::clamp<int64_t>(target.rows, 0, kExpressionLimit);
+    rows_.rows = std::clamp<int64_t>(target.rows, 0, kExpressionLimit);
     // Also where they are not numbers.
     iterations_ = target.iterations > 0 ? target.iterations : 0;
-    fill_ = target.row_fill > 0 ? std::min(target.row_fill, 1.0) : 0;
+    rows_.fill = target.row_fill > 0 ? std::min(target.row_fill, 1.0) : 0;
     // A grid without rows, or of rows only, has nothing to choose.
-    if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_ = 0;
+    if (structure_.rows_axis < 0 || structure_.axes.size() < 2) rows_.rows = 0;
     for (const TileAxis& axis : structure_.axes) {
       companions_.insert(companions_.end(), axis.companions.begin(),
                          axis.companions.end());
     }
     if (mapping_.rows) {
-      row_tile_ = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
+      rows_.tile = std::max<int64_t>(1, configuration_[mapping_.rows->tile]);
     }
   }
 
@@ -70,7 +72,7 @@ class Inverter {
     }
     return absl::NotFoundError(absl::StrCat(
         "kernel '", spec_.name, "': no problem has ", tiles_, " tiles, ",
-        iterations_, " iterations and ", rows_, " rows (0: square) with ",
+        iterations_, " iterations and ", rows_.rows, " rows (0: square) with ",
         FormatConfiguration(spec_, configuration_), ": ", reason_));
   }
 
@@ -179,12 +181,12 @@ class Inverter {
     axes.reserve(order.size());
     for (const size_t index : order) axes.push_back(axes_[index]);
     std::vector<std::vector<int64_t>> grids;
-    if (rows_ > 0) {
+    if (rows_.rows > 0) {
       grids = GridsWithRows(axes, wanted);
     } else if (const size_t tied = TiedAxis(order); tied < order.size()) {
       grids = GridsWithLoop(axes, tied, wanted);
     } else {
-      grids = Alternatives(SquareGrid(axes, wanted), axes, wanted);
+      grids = WithAllAlongOneAxis(SquareGrid(axes, wanted), axes, wanted);
     }
     for (std::vector<int64_t>& grid : grids) {
       std::vector<int64_t> sorted(grid.size());
@@ -199,18 +201,10 @@ class Inverter {
     return grids;
   }
 
-  // Whether the range of the rows' dimension allows the wanted rows, and not
-  // only their clusters.
-  bool HasRows(const GridAxis& axis) const {
-    if (axis.repeated) return true;
-    return ProductOf({rows_, row_tile_}) >= axis.min &&
-           ProductOf({rows_ - 1, row_tile_}) < axis.max;
-  }
-
   std::vector<std::vector<int64_t>> GridsWithRows(
       const std::vector<GridAxis>& axes, int64_t wanted) {
-    const int64_t steps = StepsOfRows(axes[0]);
-    if (steps == 0 || !HasRows(axes[0])) {
+    const int64_t steps = rows_.Steps(axes[0]);
+    if (steps == 0 || !rows_.Allows(axes[0])) {
       reason_ = absl::StrCat("the range of dimension '",
                              DimensionOf(axes[0].dimension).name,
                              "' does not allow these rows");
@@ -219,44 +213,11 @@ class Inverter {
     const auto others = absl::MakeConstSpan(axes).subspan(1);
     const int64_t rest = (wanted + steps - 1) / steps;
     std::vector<std::vector<int64_t>> grids =
-        Alternatives(SmallestGrid(others, rest), others, rest);
+        WithAllAlongOneAxis(SmallestGrid(others, rest), others, rest);
     for (std::vector<int64_t>& grid : grids) {
       grid.insert(grid.begin(), steps);
     }
     return grids;
-  }
-
-  // Returns the tiles along the rows' axis that the wanted rows have, or 0.
-  int64_t StepsOfRows(const GridAxis& axis) const {
-    if (!axis.IsQuotient()) {
-      int64_t steps = axis.base;
-      for (const int64_t extent : ExtentsOfRows(axis)) {
-        steps += axis.Tiles(extent);
-      }
-      return steps;
-    }
-    // Clusters make several rows one step of the axis.
-    const int64_t per_step = std::max<int64_t>(1, axis.divisor / row_tile_);
-    const int64_t steps = (rows_ + per_step - 1) / per_step;
-    return axis.Reach(steps) == steps ? steps : 0;
-  }
-
-  // Returns the extents with the wanted rows of an axis whose tiles are more
-  // than those: one, or one for each element.
-  std::vector<int64_t> ExtentsOfRows(const GridAxis& axis) const {
-    std::vector<int64_t> rows = {rows_};
-    if (axis.repeated) {
-      rows = GridAxis{.divisor = row_tile_,
-                      .min = axis.min,
-                      .max = axis.max,
-                      .repeated = true}
-                 .Elements(rows_);
-    }
-    for (int64_t& own : rows) {
-      own = std::clamp((own - 1) * row_tile_ + FilledOfLastRow(), axis.min,
-                       axis.max);
-    }
-    return rows;
   }
 
   // Returns where in `order` the axis stands that the loop follows, or its
@@ -280,62 +241,7 @@ class Inverter {
       axes_[static_cast<size_t>(structure_.loop_axis)] = axes[tied];
       nearest = std::min(ProductOf({of_loop, kElementsWithLoop}), wanted);
     }
-    std::vector<std::vector<int64_t>> grids;
-    for (int64_t tries = kLoopsTried; nearest > 0; nearest /= 2) {
-      grids.push_back(GridNear(axes, tied, nearest, tries, wanted));
-      tries = kShorterLoopsTried;
-    }
-    grids.push_back(SmallestGrid(axes, wanted));
-    std::erase(grids, std::vector<int64_t>());
-    return grids;
-  }
-
-  // Of grids with a third less to half more than `nearest` tiles along axis
-  // `tied` the one that has the fewest tiles, then the nearest.
-  static std::vector<int64_t> GridNear(const std::vector<GridAxis>& axes,
-                                       size_t tied, int64_t nearest,
-                                       int64_t tries, int64_t wanted) {
-    const int64_t low = nearest - nearest / 3;
-    const int64_t high =
-        std::max(nearest, std::min(nearest + nearest / 2, wanted));
-    const auto distance = [&](const std::vector<int64_t>& grid) {
-      return std::max(grid[tied], nearest) - std::min(grid[tied], nearest);
-    };
-    std::vector<int64_t> best;
-    const auto consider = [&](int64_t count) {
-      if (count < low || count > high) return;
-      std::vector<int64_t> grid = GridWith(axes, tied, count, wanted);
-      if (grid.empty()) return;
-      const int64_t tiles = ProductOf(grid);
-      const int64_t least = best.empty() ? tiles + 1 : ProductOf(best);
-      if (tiles < least ||
-          (tiles == least && distance(grid) < distance(best))) {
-        best = std::move(grid);
-      }
-    };
-    const int64_t step = std::max<int64_t>(1, (high - low) / tries);
-    // The nearest first: no grid is better than one with the wanted tiles.
-    for (int64_t away = 0; away <= high - low; away += step) {
-      consider(nearest + away);
-      if (away > 0) consider(nearest - away);
-      if (!best.empty() && ProductOf(best) == wanted) break;
-    }
-    return best;
-  }
-
-  // Returns the smallest grid with at least `count` tiles along axis `tied`.
-  static std::vector<int64_t> GridWith(const std::vector<GridAxis>& axes,
-                                       size_t tied, int64_t count,
-                                       int64_t wanted) {
-    const int64_t own = axes[tied].Reach(count);
-    if (own == 0) return {};
-    std::vector<GridAxis> others = axes;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(tied));
-    const int64_t rest = (wanted + own - 1) / own;
-    std::vector<int64_t> grid = SmallestGrid(others, rest);
-    if (grid.empty() && !(others.empty() && rest == 1)) return {};
-    grid.insert(grid.begin() + static_cast<std::ptrdiff_t>(tied), own);
-    return grid;
+    return GridsWithAxisNear(axes, tied, nearest, wanted);
   }
 
   // Returns the tiles along an axis at the largest extent that has no more than
@@ -361,28 +267,6 @@ class Inverter {
     return std::max<int64_t>(1, axis.Tiles(low));
   }
 
-  // Returns `grid`, then grids of the same product with all tiles along one
-  // axis: arguments grow with some axes and not with others, so that these may
-  // fit limits that `grid` exceeds.
-  static std::vector<std::vector<int64_t>> Alternatives(
-      const std::vector<int64_t>& grid, absl::Span<const GridAxis> axes,
-      int64_t tiles) {
-    if (grid.empty()) return {};
-    std::vector<std::vector<int64_t>> grids{grid};
-    for (size_t i = 0; axes.size() > 1 && i < axes.size(); ++i) {
-      std::vector<int64_t> counts;
-      for (const GridAxis& axis : axes) counts.push_back(axis.Reach(1));
-      counts[i] = 1;
-      const int64_t others = ProductOf(counts);
-      if (others <= 0) continue;
-      counts[i] = axes[i].Reach((tiles + others - 1) / others);
-      if (counts[i] > 0 && ProductOf(counts) == ProductOf(grid)) {
-        grids.push_back(std::move(counts));
-      }
-    }
-    return grids;
-  }
-
   // Returns the problem with the grid's extents, its companions as held,
   // everything else at minimum.
   Problem Start(const std::vector<int64_t>& grid) const {
@@ -401,7 +285,7 @@ class Inverter {
         continue;
       }
       if (!axis.IsQuotient() && HasWantedRows(i)) {
-        problem.repeated = ExtentsOfRows(axis);
+        problem.repeated = rows_.Extents(axis);
         continue;
       }
       for (const int64_t tiles : axis.Elements(grid[i])) {
@@ -426,10 +310,10 @@ class Inverter {
     if (static_cast<int>(index) != structure_.rows_axis || axis.repeated) {
       return extents;
     }
-    const int64_t most = (extents.high + row_tile_ - 1) / row_tile_;
-    const int64_t rows = rows_ > 0 ? std::min(rows_, most) : most;
-    extents.low = std::max(extents.low, (rows - 1) * row_tile_ + 1);
-    extents.high = std::min(extents.high, rows * row_tile_);
+    const int64_t most = (extents.high + rows_.tile - 1) / rows_.tile;
+    const int64_t rows = rows_.rows > 0 ? std::min(rows_.rows, most) : most;
+    extents.low = std::max(extents.low, (rows - 1) * rows_.tile + 1);
+    extents.high = std::min(extents.high, rows * rows_.tile);
     return extents;
   }
 
@@ -438,20 +322,13 @@ class Inverter {
   int64_t ExtentOf(size_t index, int64_t tiles) const {
     const Extents extents = ExtentsOf(index, tiles);
     if (!HasWantedRows(index)) return extents.high;
-    const int64_t rows = (extents.high + row_tile_ - 1) / row_tile_;
-    return std::clamp((rows - 1) * row_tile_ + FilledOfLastRow(), extents.low,
-                      extents.high);
+    const int64_t rows = (extents.high + rows_.tile - 1) / rows_.tile;
+    return std::clamp((rows - 1) * rows_.tile + rows_.FilledOfLast(),
+                      extents.low, extents.high);
   }
 
   bool HasWantedRows(size_t index) const {
-    return rows_ > 0 && static_cast<int>(index) == structure_.rows_axis;
-  }
-
-  int64_t FilledOfLastRow() const {
-    const auto tile = static_cast<double>(row_tile_);
-    // Rounded by hand: lround is not the same everywhere, and this is positive.
-    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
-    return std::max<int64_t>(1, static_cast<int64_t>(fill_ * tile + 0.5));
+    return rows_.rows > 0 && static_cast<int>(index) == structure_.rows_axis;
   }
 
   Coordinates Map(const Problem& problem) const {
@@ -459,24 +336,9 @@ class Inverter {
   }
 
   // Returns why the problem exceeds a limit, or nothing.
-  std::string LimitExceeded(const Problem& problem) const {
-    for (const Argument& argument : spec_.arguments) {
-      if (argument.role == ArgumentRole::kScalar) continue;
-      const int64_t elements =
-          Evaluate(argument.size, problem.View(), configuration_);
-      if (elements > spec_.limits.max_elements) {
-        return absl::StrCat("argument '", argument.name, "' would have ",
-                            elements, " elements, above limits.max_elements = ",
-                            spec_.limits.max_elements);
-      }
-    }
-    const int64_t most = spec_.limits.max_total_iterations;
-    const int64_t total = most > 0 ? Map(problem).total_iterations : 0;
-    if (total <= most) return "";
-    return absl::StrCat("there would be ", total,
-                        " iterations in total, above "
-                        "limits.max_total_iterations = ",
-                        most);
+  std::string Exceeded(const Problem& problem) const {
+    return LimitExceeded(spec_, mapping_, configuration_, problem,
+                         spec_.limits);
   }
 
   // Sets the loop's extents and makes the problem legal. Returns whether the
@@ -503,22 +365,23 @@ class Inverter {
   // Returns how far the loop is from the wanted one, or -1 where there is no
   // such problem.
   double FinishLoop(const std::vector<int64_t>& grid, Problem& problem) {
-    if (std::string why = LimitExceeded(problem); !why.empty()) {
+    if (std::string why = Exceeded(problem); !why.empty()) {
       reason_ = std::move(why);
       return -1;
     }
     const Coordinates planned = Map(problem);
-    if (planned.tiles < tiles_ || (rows_ > 0 && planned.rows != rows_)) {
+    if (planned.tiles < tiles_ ||
+        (rows_.rows > 0 && planned.rows != rows_.rows)) {
       reason_ = "the grid cannot be had exactly; widen the dimensions' ranges";
       return -1;
     }
     if (structure_.loop_dimension < 0) {
       return FinishGrid(grid, problem) ? 0 : -1;
     }
-    const int64_t highest = HighestLoopExtent(problem);
+    const int64_t highest = loop_.Highest(problem);
     const Problem start = problem;
     double best = -1;
-    for (const int64_t extent : LoopExtents(problem, highest)) {
+    for (const int64_t extent : loop_.Nearest(problem, highest, iterations_)) {
       // Predicates can move the loop either way; the nearer result counts.
       for (const bool prefer_down : {false, true}) {
         Problem candidate = start;
@@ -561,79 +424,10 @@ class Inverter {
       reason_ = "meeting problem_predicates would change the grid";
       return false;
     }
-    std::string why = LimitExceeded(problem);
+    std::string why = Exceeded(problem);
     if (why.empty()) return true;
     reason_ = std::move(why);
     return false;
-  }
-
-  // Returns the largest x in [low, high] for which `holds`, which is true at
-  // `low` and turns false once at most. Leaves the loop's extent of `problem`
-  // as it was.
-  template <typename Condition>
-  int64_t LastLoopExtent(Problem& problem, int64_t low, int64_t high,
-                         Condition holds) const {
-    int64_t& extent = Extent(problem, structure_.loop_dimension);
-    const int64_t before = extent;
-    ++high;
-    while (low + 1 < high) {
-      const int64_t middle = low + (high - low) / 2;
-      extent = middle;
-      (holds(problem) ? low : high) = middle;
-    }
-    extent = before;
-    return low;
-  }
-
-  // Everything at its minimum is within the limits.
-  int64_t HighestLoopExtent(Problem& problem) const {
-    const Dimension& loop = DimensionOf(structure_.loop_dimension);
-    return LastLoopExtent(
-        problem, loop.min, loop.max,
-        [this](const Problem& p) { return LimitExceeded(p).empty(); });
-  }
-
-  double IterationsAt(Problem& problem, int64_t extent) const {
-    int64_t& slot = Extent(problem, structure_.loop_dimension);
-    const int64_t before = std::exchange(slot, extent);
-    const double iterations = Map(problem).iterations;
-    slot = before;
-    return iterations;
-  }
-
-  // Returns the largest extent with no more iterations than `iterations`: the
-  // last of them is full.
-  int64_t LastExtentUpTo(Problem& problem, int64_t low, int64_t high,
-                         double iterations) const {
-    return LastLoopExtent(problem, low, high,
-                          [this, iterations](const Problem& p) {
-                            return Map(p).iterations <= iterations;
-                          });
-  }
-
-  // Returns the loop's minimum, or where it has a floor within the limits that.
-  int64_t LowestLoopExtent(const Problem& problem, int64_t highest) const {
-    const int64_t least = DimensionOf(structure_.loop_dimension).min;
-    if (structure_.loop_floor < 0) return least;
-    const int64_t floor =
-        problem.extents[static_cast<size_t>(structure_.loop_floor)];
-    return floor <= highest ? std::max(least, floor) : least;
-  }
-
-  // Returns the extents of the loop around the wanted iterations, the nearer
-  // first; iterations grow with the extent.
-  std::vector<int64_t> LoopExtents(Problem& problem, int64_t highest) const {
-    const int64_t lowest = LowestLoopExtent(problem, highest);
-    const double least = IterationsAt(problem, lowest);
-    const int64_t below =
-        LastExtentUpTo(problem, lowest, highest, std::max(least, iterations_));
-    if (below >= highest) return {below};
-    const int64_t above = LastExtentUpTo(problem, below + 1, highest,
-                                         IterationsAt(problem, below + 1));
-    const double missing = iterations_ - IterationsAt(problem, below);
-    const double excess = IterationsAt(problem, above) - iterations_;
-    if (missing <= excess) return {below, above};
-    return {above, below};
   }
 
   bool MakeLegalWithin(const std::vector<int64_t>& grid, int64_t highest,
@@ -641,12 +435,12 @@ class Inverter {
     const int32_t loop = structure_.loop_dimension;
     std::vector<ExtentRange> ranges = GridRanges(grid, problem);
     ranges.insert(ranges.begin(), {.dimension = loop,
-                                   .low = LowestLoopExtent(problem, highest),
+                                   .low = loop_.Lowest(problem, highest),
                                    .high = highest,
                                    .prefer_down = prefer_down});
     const int64_t before = Extent(problem, loop);
     if (!MakeLegal(spec_, configuration_, ranges, problem)) return false;
-    if (Extent(problem, loop) != before) FillLastIteration(highest, problem);
+    if (Extent(problem, loop) != before) loop_.FillLast(problem, highest);
     return true;
   }
 
@@ -683,27 +477,15 @@ class Inverter {
     }
   }
 
-  // A loop that a predicate has moved goes on to the end of its last iteration
-  // if it stays legal there.
-  void FillLastIteration(int64_t highest, Problem& problem) const {
-    int64_t& extent = Extent(problem, structure_.loop_dimension);
-    const int64_t before = extent;
-    const int64_t full =
-        LastExtentUpTo(problem, before, highest, IterationsAt(problem, before));
-    extent = full;
-    if (!IsLegal(spec_, configuration_, problem.View())) extent = before;
-  }
-
   const KernelSpec& spec_;
   const std::string& specialisation_;
   const Configuration& configuration_;
   const Mapping& mapping_;
   const MappingStructure structure_;
+  const LoopExtents loop_;
   int64_t tiles_ = 1;
-  int64_t rows_ = 0;
-  int64_t row_tile_ = 1;
+  WantedRows rows_;
   double iterations_ = 1;
-  double fill_ = 1;
   std::vector<int32_t> companions_;  // Of all axes.
   std::vector<int64_t> held_;        // Extents by dimension; of companions.
   // The same of further dimensions of the loop, typical first.
