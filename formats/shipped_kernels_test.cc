@@ -1,11 +1,13 @@
 // What the folders under kernels/ declare, beyond being valid
 // (kernel_folder_test.cc).
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "formats/kernel_folder.h"
 #include "formats/kernel_spec.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/edge_problems.h"
@@ -141,6 +143,36 @@ TEST(ShippedKernelsTest, AConvolutionIsCheckedOnImages) {
         EXPECT_EQ(pixels < tile, i == 1);
         EXPECT_EQ(at(problem, "batch") == 1, i == 1);
       }
+    }
+  }
+}
+
+// Their mappings count keys and columns one by one, and name no step.
+TEST(ShippedKernelsTest, LoopsThatAreCountedAreCheckedAcrossTheirSteps) {
+  const struct {
+    const char* kernel;
+    const char* dimension;
+    const char* step;
+  } loops[] = {{"rms_norm", "hidden", "BLOCK_H"},
+               {"attention_counted", "seq_kv", "BLOCK_KV"}};
+  for (const auto& loop : loops) {
+    const KernelFolder folder =
+        LoadKernelFolder(std::string(WAVETUNE_SOURCE_DIR) + "/tests/kernels/" +
+                         loop.kernel)
+            .value();
+    const std::string name = folder.spec.SpecialisationNames().front();
+    const KernelSpec& spec = folder.spec.Of(name);
+    const auto dimension =
+        static_cast<size_t>(spec.DimensionIndex(loop.dimension));
+    for (const Configuration& configuration : EnumerateConfigurations(spec)) {
+      SCOPED_TRACE(FormatConfiguration(spec, configuration));
+      const int64_t step = configuration[spec.ParameterIndex(loop.step)];
+      std::set<int64_t> extents;
+      for (const Problem& problem : EdgeProblems(spec, name, configuration)) {
+        extents.insert(problem.extents[dimension]);
+      }
+      EXPECT_THAT(extents, ::testing::IsSupersetOf(
+                               {step - 1, step + 1, 2 * step + step / 2}));
     }
   }
 }

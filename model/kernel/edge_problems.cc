@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/kernel/edge_steps.h"
+#include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
@@ -118,7 +119,29 @@ class EdgeMaker {
 
   EdgeStep StepIn(const Problem& problem, int32_t dimension,
                   const std::vector<int32_t>& companions) const {
-    return StepOf(mapping_, dimension, companions, problem, configuration_);
+    EdgeStep step =
+        StepOf(mapping_, dimension, companions, problem, configuration_);
+    // Counted one by one, but hardly run through like that.
+    if (dimension == structure_.loop_dimension && step.divisor == 1) {
+      step.divisor = LargestUnnamed();
+    }
+    return step;
+  }
+
+  // Returns the largest of the parameters that the mapping does not name, or 1.
+  int64_t LargestUnnamed() const {
+    std::vector<int32_t> named;
+    CollectParameters(mapping_.tiles, named);
+    for (const auto* part :
+         {&mapping_.iterations_per_tile, &mapping_.total_iterations}) {
+      if (part->has_value()) CollectParameters(**part, named);
+    }
+    int64_t largest = 1;
+    for (int32_t i = 0; i < configuration_.size(); ++i) {
+      if (std::find(named.begin(), named.end(), i) != named.end()) continue;
+      largest = std::max(largest, configuration_[i]);
+    }
+    return largest;
   }
 
   // Whether a tile holds more than the companions, or they are as small as can
