@@ -58,10 +58,11 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhereTilesAreNotFullButCountAsWhole) {
                  WAVETUNE_SOURCE_DIR "/tests/kernels/attention", "--json"}),
             kExitOk);
   const Json tiles = Output()["kernels"][0]["part_tiles"];
-  ASSERT_EQ(tiles.size(), 2u) << tiles;
+  ASSERT_EQ(tiles.size(), 3u) << tiles;
   EXPECT_EQ(tiles[0]["what"], "how full tiles are along seq_q");
   EXPECT_LT(tiles[0]["mean_fill"].get<double>(), 0.9);
   EXPECT_EQ(tiles[1]["what"], "how full tiles are along seq_kv");
+  EXPECT_EQ(tiles[2]["what"], "how full its causal blocks are");
   out_.str("");
   EXPECT_EQ(
       Run({"kernels", "check", WAVETUNE_SOURCE_DIR "/tests/kernels/attention"}),

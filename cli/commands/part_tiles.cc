@@ -38,9 +38,12 @@ std::vector<PartTiles> FindPartTiles(const KernelSpec& spec) {
   std::vector<PartTiles> found;
   for (const std::string& name : spec.SpecialisationNames()) {
     const Mapping& mapping = spec.MappingOf(name);
-    if (mapping.total_iterations.has_value()) continue;
+    Mapping counted = mapping;
+    if (counted.total_iterations.has_value()) {
+      counted.tiles = Expression::Constant(1);
+    }
     for (const MisfitCoordinate& c :
-         MisfitCoordinates(spec.Of(name), mapping, DeviceFacts())) {
+         MisfitCoordinates(spec.Of(name), counted, DeviceFacts())) {
       if (c.unit != MisfitCoordinate::Unit::kShare) continue;
       const double fill = MeanOf(c, spec, mapping, name);
       const bool known =

@@ -21,8 +21,8 @@ struct PartTiles {
 };
 
 // Returns the axes along which the default's tiles are less than nine tenths
-// full, in the order of the mapping, each once over all specialisations.
-// Nothing of mappings with total_iterations, which say what a launch does, nor
+// full, in the order of the mapping, each once over all specialisations; where
+// total_iterations says what a launch does, those of what it counts. Nothing
 // without representative problems. `spec` is valid. Cannot fail.
 std::vector<PartTiles> FindPartTiles(const KernelSpec& spec);
 

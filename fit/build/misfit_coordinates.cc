@@ -30,12 +30,13 @@ constexpr int64_t kMostAlignment = 4096;
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
-// Calls `visit` with every ceil_div in `expression`.
+// Calls `visit` with every part of `expression` of the kind.
 template <typename Visit>
-void ForEachCeilDiv(const Expression& expression, const Visit& visit) {
-  if (expression.kind == Expression::Kind::kCeilDiv) visit(expression);
+void ForEachOf(Expression::Kind kind, const Expression& expression,
+               const Visit& visit) {
+  if (expression.kind == kind) visit(expression);
   for (const Expression& child : expression.children) {
-    ForEachCeilDiv(child, visit);
+    ForEachOf(kind, child, visit);
   }
 }
 
@@ -82,13 +83,34 @@ class Collector {
   // How full what is rounded up is, along each axis that is rounded.
   void AddFills() {
     const auto add = [&](const Expression& ceil_div) { AddFill(ceil_div); };
-    ForEachCeilDiv(mapping_.tiles, add);
+    const auto add_all = [&](const Expression& expression) {
+      ForEachOf(Expression::Kind::kCeilDiv, expression, add);
+    };
+    add_all(mapping_.tiles);
     if (mapping_.iterations_per_tile.has_value()) {
-      ForEachCeilDiv(*mapping_.iterations_per_tile, add);
+      add_all(*mapping_.iterations_per_tile);
     }
-    if (mapping_.total_iterations.has_value()) {
-      ForEachCeilDiv(*mapping_.total_iterations, add);
-    }
+    if (!mapping_.total_iterations.has_value()) return;
+    add_all(*mapping_.total_iterations);
+    ForEachOf(Expression::Kind::kCausalBlocks, *mapping_.total_iterations,
+              [&](const Expression& blocks) { AddCausalFill(blocks); });
+  }
+
+  // The blocks of keys that queries visit, which may be absent or unseen.
+  void AddCausalFill(const Expression& blocks) {
+    const Expression one = Expression::Constant(1);
+    const Expression &block_q = blocks.children[2],
+                     &block_kv = blocks.children[3];
+    if (block_q == one && block_kv == one) return;
+    Expression pairs = blocks;
+    pairs.children[2] = pairs.children[3] = one;
+    AddShare("how full its causal blocks are", std::move(pairs),
+             Expression::Product({blocks, block_q, block_kv}),
+             "a kernel that skips queries and keys that are not there, or not "
+             "seen, counts them one by one in total_iterations: causal_blocks "
+             "with blocks of 1",
+             "part blocks take longer than whole ones: see what the kernel "
+             "does at the diagonal and behind the last key");
   }
 
   void AddFill(const Expression& ceil_div) {
@@ -114,22 +136,30 @@ class Collector {
       room = Expression::SumOver(dimension, std::move(room));
     }
     const std::string along = absl::StrJoin(names, " * ");
+    AddShare(absl::StrCat("how full tiles are along ", along), std::move(there),
+             std::move(room),
+             absl::StrCat("a kernel that does less for part tiles counts in "
+                          "total_iterations what it does: ",
+                          along, " itself, not whole tiles"),
+             absl::StrCat("part tiles take longer than whole ones: see what "
+                          "the kernel does beyond the end of ",
+                          along));
+  }
+
+  // The share of `room` that is there.
+  void AddShare(std::string name, Expression there, Expression room,
+                std::string costs, std::string saves) {
     Add(
-        absl::StrCat("how full tiles are along ", along), Unit::kShare,
-        /*relative=*/true,
-        [there, room](const Problem& problem, const Configuration& c,
-                      const Coordinates&) {
+        std::move(name), Unit::kShare, /*relative=*/true,
+        [there = std::move(there), room = std::move(room)](
+            const Problem& problem, const Configuration& c,
+            const Coordinates&) {
           const int64_t all = Evaluate(room, problem.View(), c);
           return all > 0 ? AsDouble(Evaluate(there, problem.View(), c)) /
                                AsDouble(all)
                          : 1.0;
         },
-        absl::StrCat("a kernel that does less for part tiles counts in "
-                     "total_iterations what it does: ",
-                     along, " itself, not whole tiles"),
-        absl::StrCat("part tiles take longer than whole ones: see what the "
-                     "kernel does beyond the end of ",
-                     along));
+        std::move(costs), std::move(saves));
   }
 
   void AddElements() {

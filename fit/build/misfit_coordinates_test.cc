@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -80,6 +81,22 @@ class AttentionCoordinatesTest : public MisfitCoordinatesTest {
   AttentionCoordinatesTest()
       : MisfitCoordinatesTest(testing::CausalAttentionSpec()) {}
 };
+
+TEST_F(AttentionCoordinatesTest, CausalBlocksHaveAFill) {
+  const Mapping& causal = *spec_.specialisations[1].mapping;
+  const auto all = MisfitCoordinates(spec_, causal, {});
+  const auto fill = std::find_if(all.begin(), all.end(), [](const auto& c) {
+    return c.name == "how full its causal blocks are";
+  });
+  ASSERT_NE(fill, all.end());
+  // 65 queries in tiles of 64 visit 65 keys in blocks of 32: 2 + 3 blocks, in
+  // which 65 * 66 / 2 pairs are seen.
+  EXPECT_DOUBLE_EQ(
+      fill->value({{1, 1, 1, 65, 65}, {}, "causal"}, configuration_, {}),
+      65.0 * 66 / 2 / (5 * 64 * 32));
+  EXPECT_THAT(fill->advice_where_it_costs,
+              HasSubstr("causal_blocks with blocks of 1"));
+}
 
 TEST_F(AttentionCoordinatesTest, WhatNoCoordinateKnowsIsOneByItself) {
   std::vector<std::string> names;

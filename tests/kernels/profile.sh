@@ -35,6 +35,9 @@ import json, sys
 kernel, number, path = sys.argv[1:]
 with open(path, encoding="utf-8") as file:
     s = json.load(file)["summary"]
+if s["oracle_fraction_geomean"] == 0:
+    print(f"{kernel:18} {number:>7} {s['shapes']:>8} {100 * s['default_fraction_geomean']:7.1f} %  no table was promoted: the default serves")
+    sys.exit()
 print(f"{kernel:18} {number:>7} {s['shapes']:>8} {100 * s['oracle_fraction_geomean']:7.1f} % {100 * s['oracle_fraction_min']:7.1f} %"
       f" {100 * s['held_out_fraction_geomean']:7.1f} % {100 * s['held_out_fraction_min']:7.1f} %"
       f" {s['speed_up_over_default_geomean']:11.3f} {s['speed_up_over_default_min']:7.2f}")
