@@ -146,7 +146,8 @@ TEST_F(FitTableTest, WhereEverythingIsSuspectBoundsAreWider) {
   for (Sample& sample : input.samples) sample.suspect = true;
   const FitResult fit = FitTable(input).value();
   EXPECT_THAT(Notes(fit), HasSubstr("samples doubted"));
-  EXPECT_GE(SmallestBound(fit.table), 0.1);
+  EXPECT_GE(SmallestBound(fit.table),
+            kUnmeasuredMargin + kSigmas * kLeastSigma);
 }
 
 TEST_F(FitTableTest, SaysHowMuchIsKnownFromAThrottledDeviceAlone) {

@@ -6,7 +6,7 @@
 
 #include "fit/models/held_out.h"
 #include "fit/models/uncertainty.h"
-#include "model/table/wave_model.h"
+#include "model/kernel/wave_form.h"
 
 namespace wavetune {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 constexpr double kQuantile = 0.93;
 constexpr size_t kFewestScores = 20;
 constexpr size_t kFolds = 4;
-constexpr double kSuspectWidening = 1.5;
 
 // Appends |measured / predicted - 1| / sigma of one candidate's representative
 // observations, each predicted by a model that was fitted without its fold.
@@ -46,9 +45,9 @@ double QuantileOf(std::vector<double> scores) {
   return scores[index];
 }
 
-bool AllSuspect(const SpecialisationState& specialisation,
+bool AnyTrusted(const SpecialisationState& specialisation,
                 const std::vector<size_t>& members) {
-  return std::none_of(members.begin(), members.end(), [&](size_t i) {
+  return std::any_of(members.begin(), members.end(), [&](size_t i) {
     const auto& seen = specialisation.candidates[i].observations;
     return std::any_of(seen.begin(), seen.end(),
                        [](const Observation& o) { return o.weight == 1; });
@@ -61,11 +60,8 @@ BoundRule CalibrateBounds(const SpecialisationState& specialisation,
                           const std::vector<CandidateModel>& models,
                           const std::vector<size_t>& members,
                           int64_t multiprocessors) {
-  BoundRule rule;
-  if (AllSuspect(specialisation, members)) {
-    rule.factor *= kSuspectWidening;
-    return rule;
-  }
+  BoundRule rule{.trusted = AnyTrusted(specialisation, members)};
+  if (!rule.trusted) return rule;
   std::vector<double> scores;
   for (const size_t i : members) {
     AddScores(specialisation, specialisation.candidates[i], models[i],
@@ -78,12 +74,13 @@ BoundRule CalibrateBounds(const SpecialisationState& specialisation,
 }
 
 double RelativeBound(const BoundRule& rule, const Uncertainty& uncertainty) {
-  return rule.factor * Sigma(uncertainty);
+  const double bound = rule.factor * Sigma(uncertainty);
+  return rule.trusted ? bound : bound + kUnmeasuredMargin;
 }
 
 double ExtrapolatedBound(const BoundRule& rule,
                          const Uncertainty& uncertainty) {
-  return rule.factor * OutsideSigma(uncertainty);
+  return RelativeBound(rule, uncertainty) + kUnmeasuredMargin;
 }
 
 }  // namespace wavetune

@@ -1,9 +1,11 @@
 // Error bounds: how far a measured latency may lie from a prediction.
 //
-// A bound is factor * sigma (fit/models/uncertainty.h). The factor comes from
+// A bound is factor * sigma (fit/models/uncertainty.h), and outside of the
+// measured range, where predictions are biased and not only noisier,
+// kUnmeasuredMargin (model/kernel/wave_form.h) more. The factor comes from
 // predictions of representative problems by models that did not see them
 // (split-conformal, over folds) where refinement has measured enough of them;
-// else it is fixed (docs/decisions/0033).
+// else it is kSigmas (docs/decisions/0033).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ERROR_BOUNDS_H_
@@ -14,18 +16,20 @@
 
 #include "fit/models/candidate_model.h"
 #include "fit/models/profile_state.h"
+#include "fit/models/uncertainty.h"
 
 namespace wavetune {
 
 struct BoundRule {
-  double factor = 2.2;  // Sigmas.
+  double factor = kSigmas;
   int scores = 0;       // Held-out predictions behind the factor; 0: fixed.
+  bool trusted = true;  // Whether a sample is not suspect.
 };
 
 // Returns the rule for the portfolio `members` of a specialisation: the 93 %
 // quantile of held-out |measured / predicted - 1| / sigma, from 20 held-out
-// predictions on. Where all observations are suspect the fixed factor is half
-// as large again.
+// predictions on. Where all observations are suspect nothing counts as
+// measured: bounds are kUnmeasuredMargin wider.
 //
 // Shapes: models as SetUncertainty leaves them, one per candidate. Cannot fail.
 // Source: Vovk et al., Algorithmic Learning in a Random World (conformal

@@ -9,6 +9,7 @@
 #include "fit/models/decision_models.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/wave_form.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {
@@ -22,9 +23,17 @@ TEST(ErrorBoundsTest, AreAFactorTimesTheUncertainty) {
   EXPECT_GT(RelativeBound(rule, bad), RelativeBound(rule, good));
 }
 
-TEST(ErrorBoundsTest, AreWiderOutsideOfTheMeasuredRange) {
-  const Uncertainty sure{.scatter = 0.01, .bias = 0.01};
-  EXPECT_GT(ExtrapolatedBound({}, sure), 2 * RelativeBound({}, sure));
+// By what candidates compete slower there: predictions are biased, once,
+// however sure or calibrated they are.
+TEST(ErrorBoundsTest, AreWiderByTheUnmeasuredMarginOutsideOfTheRange) {
+  for (const double scatter : {0.01, 0.2}) {
+    for (const double factor : {0.5, 2.0, 4.0}) {
+      const Uncertainty of_segment{.scatter = scatter, .bias = 0.01};
+      const BoundRule rule{.factor = factor};
+      EXPECT_DOUBLE_EQ(ExtrapolatedBound(rule, of_segment),
+                       RelativeBound(rule, of_segment) + kUnmeasuredMargin);
+    }
+  }
 }
 
 // A GEMM of which `count` representative problems were measured.
@@ -60,7 +69,7 @@ TEST(ErrorBoundsTest, AreCalibratedWhereRepresentativeProblemsWereMeasured) {
 TEST(ErrorBoundsTest, AreFixedWhereTooFewWereMeasured) {
   const BoundRule fixed = RuleAfter(1);
   EXPECT_EQ(fixed.scores, 0);
-  EXPECT_EQ(fixed.factor, BoundRule().factor);
+  EXPECT_EQ(fixed.factor, kSigmas);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace wavetune {
 namespace {
 
 constexpr double kMeasuredSigma = 0.006;  // Of a robust estimate of a launch.
-constexpr double kSpreadOfSigma = 2;
 
 const Observation* FindObservation(const CandidateState& candidate,
                                    const Problem& problem) {
@@ -31,13 +30,13 @@ Belief BeliefAt(const SpecialisationState& specialisation,
   const Observation* const seen = FindObservation(
       candidate, specialisation.representatives[representative]);
   if (seen != nullptr && seen->weight == 1) {
-    return {seen->latency_us, kMeasuredSigma * kSpreadOfSigma, true};
+    return {seen->latency_us, kMeasuredSigma * kSigmas, true};
   }
   const Coordinates& at = candidate.at[representative];
   const Uncertainty& uncertainty =
       UncertaintyAt(specialisation.axes, model, at);
   return {PredictUs(specialisation.axes, model, at),
-          Sigma(uncertainty) * kSpreadOfSigma, seen != nullptr};
+          Sigma(uncertainty) * kSigmas, seen != nullptr};
 }
 
 double ExpectedRegret(const Belief& chosen, const Belief& other) {

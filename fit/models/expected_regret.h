@@ -21,8 +21,8 @@ struct Belief {
 };
 
 // Returns the measured latency, with the noise of a measurement, where there is
-// one, else the prediction. A spread is two sigmas (fit/models/uncertainty.h).
-// Cannot fail; the candidate must have a model.
+// one, else the prediction. A spread is kSigmas sigmas
+// (fit/models/uncertainty.h). Cannot fail; the candidate must have a model.
 Belief BeliefAt(const SpecialisationState& specialisation,
                 const CandidateState& candidate, const CandidateModel& model,
                 size_t representative);

@@ -70,17 +70,11 @@ uint8_t MarginOf(const Uncertainty& uncertainty) {
                double{std::numeric_limits<uint8_t>::max()}));
 }
 
-double Hypotenuse(double a, double b) { return std::sqrt(a * a + b * b); }
-
 }  // namespace
 
 double Sigma(const Uncertainty& uncertainty) {
-  return std::max(kLeastSigma,
-                  Hypotenuse(uncertainty.scatter, uncertainty.bias));
-}
-
-double OutsideSigma(const Uncertainty& uncertainty) {
-  return Hypotenuse(Sigma(uncertainty), kUnmeasuredMargin);
+  const auto& [scatter, bias] = uncertainty;
+  return std::max(kLeastSigma, std::sqrt(scatter * scatter + bias * bias));
 }
 
 void SetUncertainty(const SpecialisationState& specialisation,

@@ -7,9 +7,10 @@
 //
 // - what a candidate competes with: its prediction and kRankErrors times the
 //   bias, so that one that was hardly measured must be better by more;
-// - the regret that a choice risks (fit/models/expected_regret.h), from sigma;
+// - the regret that a choice risks (fit/models/expected_regret.h), from
+//   kSigmas sigmas;
 // - the error bound of an answer (fit/models/error_bounds.h), a factor times
-//   sigma, and outside of the measured range times OutsideSigma.
+//   sigma, kSigmas where the factor cannot be calibrated.
 //
 // Why: among many candidates one that is predicted too low wins, most often one
 // that was hardly measured (docs/decisions/0033).
@@ -35,16 +36,16 @@ inline constexpr double kRankErrors = 1.5;
 // Residuals beyond this count as this: robust fits leave outliers alone.
 inline constexpr double kMostResidual = 0.3;
 
+// Sigmas within which a latency is taken to lie (docs/decisions/0033).
+inline constexpr double kSigmas = 2;
+
 // The least of a sigma: fits flatter, and predictions of problems that nobody
 // fitted are off by so much (docs/decisions/0033).
 inline constexpr double kLeastSigma = 0.04;
 
 // Returns the standard deviation, relative to the prediction, of what a new
-// measurement in the segment is; OutsideSigma of one outside of the measured
-// range, where predictions are biased by kUnmeasuredMargin
-// (model/kernel/wave_form.h), not only noisier.
+// measurement in the segment's measured range is.
 double Sigma(const Uncertainty& uncertainty);
-double OutsideSigma(const Uncertainty& uncertainty);
 
 // Sets the uncertainty of each segment of a specialisation's models and, in an
 // overlap, its rank margin; sums gain nothing by margins (docs/decisions/0008).
