@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "fit/models/anchor_grid.h"
+#include "fit/models/row_regimes.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/mapping_structure.h"
 #include "model/table/wave_model.h"
@@ -14,7 +15,6 @@
 namespace wavetune {
 namespace {
 
-constexpr double kLeastShare = 0.02;  // Of the weight, for a row regime.
 constexpr int64_t kFewTiles = 8;      // Launch and one tile each.
 constexpr int64_t kFewerTiles = 2;    // Times fewer than named, in few rows.
 constexpr double kLeastLoopSpan = 4;  // High over low loop count.
@@ -159,7 +159,8 @@ class AnchorPlanner {
     std::vector<std::vector<Anchor>> lists;
     for (const Demand& demand : demands_) {
       const bool square = demand.regime == last_;
-      if (!square && demand.share < kLeastShare && !all_.empty()) continue;
+      if (!square && demand.share < kLeastRegimeShare && !all_.empty())
+        continue;
       lists.push_back(
           AnchorsOf(demand, square ? SquareTiles(demand) : RowTiles(demand)));
     }
@@ -177,7 +178,7 @@ class AnchorPlanner {
     // serves those of all regimes.
     const bool square = regime == last_;
     const std::vector<Place>& own =
-        square && demand.share < kLeastShare ? all_ : places;
+        square && demand.share < kLeastRegimeShare ? all_ : places;
     if (!own.empty()) AskAsIn(own, demand);
     if (fixed_loop_) demand.low_loop = demand.high_loop = *fixed_loop_;
     return demand;

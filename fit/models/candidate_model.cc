@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstddef>
 
+#include "fit/models/eligibility.h"
 #include "fit/models/overlap_fit.h"
 #include "fit/models/robust_fit.h"
+#include "fit/models/uncertainty.h"
 #include "model/table/wave_arithmetic.h"
 #include "model/table/wave_model.h"
 
@@ -26,16 +28,10 @@ constexpr double kOtherRowsWeight = 0.05;
 // and 1 cost causal attention 0.2 %. In later wave regimes it lost 3 %
 // (docs/decisions/0001).
 constexpr double kBeyondOwnWeight = 0.25;
-constexpr int kFewestOfWaveRegime = 3;
-constexpr double kFloorShare = 0.5;
-// A model is trusted this much beyond the largest and below the smallest.
+// A model is trusted this much beyond the largest and below the smallest, loops
+// and latencies alike (docs/decisions/0037).
 constexpr double kRangeAbove = 1.25;
 constexpr double kRangeBelow = 0.5;
-// A launch that took so much more than the model says does not widen its range.
-// Tiles of 96 rows of gemm_bf16, whose blocks drift apart in launches of 70
-// waves and more on an H200, take 1.3 to 2 times as long (2026-11); healthy
-// ones are within 15 %. Other values were not tried.
-constexpr double kContradicted = 1.25;
 
 TermVector TermsOf(const Coordinates& at, int64_t step_tiles) {
   const double s = static_cast<double>(Waves(at.tiles, step_tiles));
@@ -82,7 +78,7 @@ std::vector<Placed> OfWaveRegime(const std::vector<Placed>& all, size_t wave) {
   for (const Placed& p : all) {
     if (p.wave_regime == wave) chosen.push_back(p);
   }
-  return chosen.size() < kFewestOfWaveRegime ? all : chosen;
+  return chosen.size() < kFewestObservations ? all : chosen;
 }
 
 // What counts as far beyond a regime's own observations.
@@ -147,14 +143,14 @@ std::vector<OverlapEquation> OverlapEquationsOf(
   return equations;
 }
 
-// Half of the fastest.
+// As far below the fastest as a model is trusted.
 double FloorOf(const std::vector<Placed>& used) {
   if (used.empty()) return 1;
   double fastest_us = used[0].observation->latency_us;
   for (const Placed& p : used) {
     fastest_us = std::min(fastest_us, p.observation->latency_us);
   }
-  return fastest_us * kFloorShare;
+  return fastest_us * kRangeBelow;
 }
 
 // Each observation by the segment that predicts it.
@@ -191,8 +187,12 @@ void SetRange(WaveForm form, const std::vector<Placed>& all,
     if (p.wave_regime != wave) continue;
     const Coordinates& at = p.observation->at;
     const WaveSegment& own = model.models[p.row_regime].segments[wave];
+    // An outlier does not widen the range: tiles of 96 rows of gemm_bf16, whose
+    // blocks drift apart in launches of 70 waves and more on an H200, take 1.3
+    // to 2 times as long (docs/decisions/0037).
     if (p.observation->latency_us >
-        kContradicted * PredictLatencyUs(form, model.tiles_per_wave, own, at)) {
+        (1 + kMostResidual) *
+            PredictLatencyUs(form, model.tiles_per_wave, own, at)) {
       continue;
     }
     most_tiles = std::max(most_tiles, at.tiles);

@@ -49,15 +49,16 @@ struct CandidateModel {
 // Returns the model of a candidate.
 //
 // As a sum, per segment: the observations of its wave regime, all of the
-// candidate where those are fewer than three; those of other row regimes weigh
+// candidate where those are fewer than kFewestObservations
+// (fit/models/eligibility.h); those of other row regimes weigh
 // 0.05, in the first wave regime 0.25 where they have more than 1.25 times as
 // many tiles as any of its own. As an overlap all observations are fitted
 // together, and the segments of equal rows have equal coefficients
 // (fit/models/overlap_fit.h). The floor is half of the fastest observation of
 // the wave regime. The measured range is that of the wave regime's
 // observations, a quarter wider; [0, 0] iterations where nothing was measured
-// in the segment itself. Its last wave is that of the largest launch that took
-// at most a quarter more than predicted.
+// in the segment itself. Its last wave is that of the largest launch that is
+// no outlier (kMostResidual, fit/models/uncertainty.h).
 //
 // Shapes: observations in canonical order (their sum is order dependent); none
 // gives a model that predicts a floor of 1 us. Cannot fail.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fit/models/uncertainty.h"
+
 namespace wavetune {
 namespace {
 
@@ -13,9 +15,6 @@ constexpr double kDoubt = 0.3;
 // Weight of a measurement with another number of rows of tiles. Their quotient
 // instead chose at 98.9 instead of 99.0 % (eight disturbed refits each).
 constexpr double kOtherRows = 0.3;
-// A candidate may count as taking twice its prediction, but not as taking half.
-constexpr double kMostExcess = 1;
-constexpr double kLeastExcess = -0.2;
 
 // The smaller over the larger, in (0, 1]; 0 counts as 1.
 double Near(int64_t a, int64_t b) {
@@ -27,7 +26,7 @@ double Near(int64_t a, int64_t b) {
 }  // namespace
 
 void LayerEvidence::Add(const Place& at, double excess, double weight) {
-  seen_.push_back({at, std::clamp(excess, kLeastExcess, kMostExcess), weight});
+  seen_.push_back({at, std::max(excess, -kMostResidual), weight});
 }
 
 double LayerEvidence::FactorAt(const Place& at) const {

@@ -28,13 +28,16 @@ class LayerEvidence {
   };
 
   // `excess` is measured / predicted - 1, `weight` an observation's, in (0, 1].
+  // One that was faster by more than kMostResidual (fit/models/uncertainty.h)
+  // counts as that: an outlier must not win a layer.
   void Add(const Place& at, double excess, double weight);
 
   bool empty() const { return seen_.empty(); }
 
-  // Returns what to multiply a prediction with: 1 without evidence, else in
-  // [0.8, 2]. What was measured counts by the quotient of both extents, and
-  // less with another number of rows of tiles. binary64 + - * / only.
+  // Returns what to multiply a prediction with: 1 without evidence, else
+  // at least 1 - kMostResidual. What was measured counts by the quotient of
+  // both extents, and less with another number of rows of tiles. binary64 + - *
+  // / only.
   double FactorAt(const Place& at) const;
 
  private:

@@ -8,7 +8,6 @@
 namespace wavetune {
 namespace {
 
-constexpr double kFewestShare = 0.02;
 constexpr double kNearlyEmpty = 0.25;
 constexpr double kDefaultLongestLoop = 512;
 
@@ -36,10 +35,10 @@ std::vector<RowRegime> ChooseRowRegimes(
     one = two = false;
     nearly_empty = true;
     for (const RepresentativeView& view : candidates) {
-      one = one || Share(view, 1, 1) >= kFewestShare;
-      two = two || Share(view, 2, 1) >= kFewestShare;
+      one = one || Share(view, 1, 1) >= kLeastRegimeShare;
+      two = two || Share(view, 2, 1) >= kLeastRegimeShare;
       nearly_empty =
-          nearly_empty && Share(view, 1, kNearlyEmpty) >= kFewestShare;
+          nearly_empty && Share(view, 1, kNearlyEmpty) >= kLeastRegimeShare;
     }
   }
   std::vector<RowRegime> regimes;

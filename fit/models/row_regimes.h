@@ -17,6 +17,10 @@
 
 namespace wavetune {
 
+// The least share of the weight that a row regime is worth having, and
+// measuring, for.
+inline constexpr double kLeastRegimeShare = 0.02;
+
 // Coordinates of the representative problems under one candidate.
 struct RepresentativeView {
   absl::Span<const Coordinates> at;
@@ -24,7 +28,7 @@ struct RepresentativeView {
 };
 
 // Returns the row regimes in the order of a sub-table, the last without limits.
-// {1 row} and {2 rows} are there where at least 2 % of the weight falls into
+// {1 row} and {2 rows} are there where at least kLeastRegimeShare falls into
 // them under some candidate. {1 row, a quarter full} is there where that holds
 // under every candidate, so that no choice of tile avoids it. Without
 // representative problems there are {1} and {2}. Where `has_rows` is false
