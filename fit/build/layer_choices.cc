@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fit/models/candidate_model.h"
+#include "fit/models/form_mechanisms.h"
 #include "fit/models/layer_evidence.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/legal_extents.h"
@@ -230,7 +231,7 @@ class Chooser {
 std::vector<LayerChoices> ChooseForLayers(
     const KernelSpec& spec, const SpecialisationState& specialisation,
     const SubTable& sub, double near_tie, size_t most) {
-  if (sub.form != WaveForm::kOverlap || !specialisation.representatives_given ||
+  if (!MechanismsOf(sub.form).layers || !specialisation.representatives_given ||
       !sub.mapping.rows || RepeatedDimensionOf(spec) >= 0) {
     return {};
   }

@@ -7,6 +7,7 @@
 
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
+#include "fit/models/form_mechanisms.h"
 #include "fit/models/latency_matrix.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
@@ -73,7 +74,7 @@ double ImportanceOf(double behind) {
 
 void SetImportance(const ProfileInput& input,
                    SpecialisationState& specialisation) {
-  if (specialisation.axes.form != WaveForm::kOverlap) return;
+  if (!MechanismsOf(specialisation.axes.form).importance) return;
   const int64_t multiprocessors = input.device.multiprocessors;
   const std::vector<Problem> problems = ObservedProblems(specialisation);
   const std::vector<double> best = BestLatencies(

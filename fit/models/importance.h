@@ -27,15 +27,13 @@ inline constexpr double kLeastImportance = 0.2;
 // kHalfImportant, at least kLeastImportance. Cannot fail.
 double ImportanceOf(double behind);
 
-// Sets the importance of every observation of a specialisation whose form is
-// kOverlap. A sum has none, as each of its segments has few observations of its
-// own (docs/decisions/0005).
+// Sets the importance of every observation of a specialisation whose form has
+// any (fit/models/form_mechanisms.h).
 //
 // The best at a problem is the least latency of its legal candidates, measured
-// there or predicted by a first fit to all observations alike (or by the
-// serving table's model where that is preferred). A second fit uses the
-// importance that follows. Where it predicts a candidate nearer to the best
-// than it was measured, the observation counts as that near, so that a
+// there or predicted by a first fit to all observations alike. A second fit
+// uses the importance that follows. Where it predicts a candidate nearer to the
+// best than it was measured, the observation counts as that near, so that a
 // candidate that was measured slow is not taken for fast.
 //
 // Shapes: observations must have been added, with an importance of 1; any

@@ -8,6 +8,7 @@
 
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
+#include "fit/models/form_mechanisms.h"
 
 namespace wavetune {
 namespace {
@@ -93,7 +94,7 @@ class Search {
 
 PowerLimitSlowdown FitPowerLimitSlowdown(
     const SpecialisationState& specialisation, int64_t multiprocessors) {
-  if (specialisation.axes.form != WaveForm::kOverlap) return {};
+  if (!MechanismsOf(specialisation.axes.form).power_limit) return {};
   const std::vector<Asked> asked = CandidatesWithLongSamples(specialisation);
   int long_ones = 0;
   for (const Asked& a : asked) long_ones += a.long_ones;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "fit/models/form_mechanisms.h"
 #include "fit/models/robust_fit.h"
 #include "model/kernel/wave_form.h"
 
@@ -80,6 +81,7 @@ double Sigma(const Uncertainty& uncertainty) {
 void SetUncertainty(const SpecialisationState& specialisation,
                     std::vector<CandidateModel>& models) {
   const SubTable& axes = specialisation.axes;
+  const bool with_margins = MechanismsOf(axes.form).rank_margins;
   SquaresOfSegments all = NoSquares(axes);
   std::vector<SquaresOfSegments> own(models.size());
   for (size_t i = 0; i < models.size(); ++i) {
@@ -92,8 +94,7 @@ void SetUncertainty(const SpecialisationState& specialisation,
       for (size_t w = 0; w < axes.max_waves.size(); ++w) {
         const Uncertainty& of_segment = models[i].uncertainty[r].emplace_back(
             UncertaintyOf(own[i][r][w], all[r][w]));
-        const bool competes =
-            axes.form == WaveForm::kOverlap && own[i][r][w].weight > 0;
+        const bool competes = with_margins && own[i][r][w].weight > 0;
         models[i].models[r].segments[w].rank_margin =
             competes ? MarginOf(of_segment) : 0;
       }
