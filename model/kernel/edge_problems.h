@@ -44,7 +44,7 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 // dimension has several elements, one of them 0 where its range allows it.
 // Dimensions that drive neither grid nor loop are as InvertMapping has them.
 // What exceeds the spec's limits or kMaxEdgeElements is left out, so that
-// there may be none. Cannot fail. Cost: some microseconds.
+// there may be none. Cannot fail. Cost: tens to hundreds of microseconds.
 std::vector<Problem> EdgeProblems(const KernelSpec& kernel,
                                   const std::string& specialisation,
                                   const Configuration& configuration);
