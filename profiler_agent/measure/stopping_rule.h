@@ -35,9 +35,9 @@ struct MeasurementProgress {
 };
 
 // Returns how many times as many launches short ones take, in [1, 8]: 1 before
-// the first timing and where a timing takes 100 us and more. On a CPU half of a
-// launch of microseconds is the waking of threads, and more of them cost next
-// to nothing (docs/decisions/0025). Cannot fail.
+// the first timing and where a timing takes 100 us and more. Launches of
+// microseconds scatter most, and more of them cost next to nothing
+// (docs/decisions/0025). Cannot fail.
 double ShortLaunchFactor(const MeasurementProgress& progress);
 
 // Returns how many launches a sample takes at most: max_launches times the
