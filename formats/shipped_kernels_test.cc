@@ -1,5 +1,5 @@
-// What the folders under kernels/ declare, beyond being valid
-// (kernel_folder_test.cc).
+// What the folders under kernels/ and tests/kernels/ declare, beyond being
+// valid (kernel_folder_test.cc).
 #include <cstdint>
 #include <set>
 #include <string>

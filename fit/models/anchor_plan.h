@@ -66,9 +66,9 @@ std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
 // lies on the wrong side of the first wave's end, nor in another row regime
 // where that can be helped. Above kMaxAnchors the rest comes from the grid,
 // until there are `count` problems where it has as many, and of a plan without
-// a loop until there are kLeastAnchors, if `count` is no less: so the problems
-// of every smaller count are among them. Deterministic; costs microseconds an
-// anchor.
+// a loop, or whose loop follows the tiles, until there are kLeastAnchors, if
+// `count` is no less: so the problems of every smaller count are among them.
+// Deterministic; costs microseconds an anchor.
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const SpecialisationState& specialisation,
                                     const CandidateState& candidate,

@@ -189,7 +189,7 @@ void SetRange(WaveForm form, const std::vector<Placed>& all,
     const WaveSegment& own = model.models[p.row_regime].segments[wave];
     // An outlier does not widen the range: tiles of 96 rows of gemm_bf16, whose
     // blocks drift apart in launches of 70 waves and more on an H200, take 1.3
-    // to 2 times as long (docs/decisions/0037).
+    // to 2 times as long (docs/decisions/0007).
     if (p.observation->latency_us >
         (1 + kMostResidual) *
             PredictLatencyUs(form, model.tiles_per_wave, own, at)) {

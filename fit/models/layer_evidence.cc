@@ -26,7 +26,8 @@ double Near(int64_t a, int64_t b) {
 }  // namespace
 
 void LayerEvidence::Add(const Place& at, double excess, double weight) {
-  seen_.push_back({at, std::max(excess, -kMostResidual), weight});
+  seen_.push_back(
+      {at, std::clamp(excess, -kMostResidual, kMostResidual), weight});
 }
 
 double LayerEvidence::FactorAt(const Place& at) const {

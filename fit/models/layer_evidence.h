@@ -28,16 +28,16 @@ class LayerEvidence {
   };
 
   // `excess` is measured / predicted - 1, `weight` an observation's, in (0, 1].
-  // One that was faster by more than kMostResidual (fit/models/uncertainty.h)
-  // counts as that: an outlier must not win a layer.
+  // Beyond kMostResidual (fit/models/uncertainty.h) either way it counts as
+  // that: an outlier must neither win nor lose a layer.
   void Add(const Place& at, double excess, double weight);
 
   bool empty() const { return seen_.empty(); }
 
   // Returns what to multiply a prediction with: 1 without evidence, else
-  // at least 1 - kMostResidual. What was measured counts by the quotient of
-  // both extents, and less with another number of rows of tiles. binary64 + - *
-  // / only.
+  // within kMostResidual of it. What was measured counts by the quotient of
+  // both extents, and less with another number of rows of tiles.
+  // Only + - * / of binary64.
   double FactorAt(const Place& at) const;
 
  private:

@@ -51,7 +51,8 @@ struct Condition {
 };
 
 // Returns the condition that holds where `condition` does not, but for
-// comparisons whose sides have no value: these never hold.
+// comparisons whose sides have no value: these never hold. Over the repeated
+// dimension each comparison, negated or not, is asked of every element.
 Condition Negated(const Condition& condition);
 
 // The same, and those whose sides have no value hold where they do not in

@@ -263,8 +263,7 @@ class TableChecker {
   void CheckGroups(const SubTable& sub) {
     Require(!sub.groups.empty() && sub.groups.size() <= kMaxGroups,
             "no macro groups, or too many");
-    size_t nodes =
-        sub.groups.size() * static_cast<size_t>(CountNodes(sub.mapping));
+    size_t nodes = CountDecisionNodes(sub.mapping, sub.groups.size());
     for (const MacroGroup& group : sub.groups) nodes += group.predicates.size();
     Require(nodes <= size_t{kMaxDecisionNodes},
             "a decision would evaluate too many expression nodes");

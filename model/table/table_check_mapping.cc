@@ -173,6 +173,17 @@ int CountNodes(const Mapping& mapping) {
   return nodes;
 }
 
+size_t CountDecisionNodes(const Mapping& mapping, size_t groups) {
+  size_t once = 0;
+  for (const OptionalExpression& part : kOptionalExpressions) {
+    const auto& expression = mapping.*part.value;
+    if (part.of_problem && expression.has_value()) {
+      once += static_cast<size_t>(CountTree(*expression));
+    }
+  }
+  return groups * (static_cast<size_t>(CountNodes(mapping)) - once) + once;
+}
+
 absl::Status CheckMapping(const Table& table, const Mapping& mapping,
                           const std::string& where) {
   MappingChecker checker(table);

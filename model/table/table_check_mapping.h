@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_MODEL_TABLE_TABLE_CHECK_MAPPING_H_
 #define WAVETUNE_MODEL_TABLE_TABLE_CHECK_MAPPING_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,6 +19,10 @@ absl::Status CheckMapping(const Table& table, const Mapping& mapping,
 // Returns the number of expression nodes of a mapping, its row axis counted as
 // one.
 int CountNodes(const Mapping& mapping);
+
+// Returns the nodes that a decision evaluates for `groups` groups: those of
+// what follows from the problem alone once, the others for each. Cannot fail.
+size_t CountDecisionNodes(const Mapping& mapping, size_t groups);
 
 }  // namespace wavetune
 

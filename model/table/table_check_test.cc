@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "model/table/table_check_mapping.h"
 #include "model/table/table_codec.h"
 #include "tests/lib/tiny_table.h"
 
@@ -289,6 +291,21 @@ TEST(TableCheckTest, BytesReadColdFollowFromTheProblemAlone) {
   EXPECT_EQ(CheckTable(table).message(),
             "table: sub_tables[0].mapping: cold_bytes: needs a sum over the "
             "repeated dimension");
+}
+
+TEST(TableCheckTest, WhatFollowsFromTheProblemCountsOnceInADecision) {
+  const Mapping cold = ColdTable().sub_tables[0].mapping;
+  Mapping without = cold;
+  without.cold_bytes.reset();
+  const auto of_cold =
+      static_cast<size_t>(CountNodes(cold) - CountNodes(without));
+  EXPECT_GT(of_cold, 1u);
+  for (const size_t groups : {1, 128}) {
+    EXPECT_EQ(CountDecisionNodes(cold, groups),
+              CountDecisionNodes(without, groups) + of_cold);
+  }
+  EXPECT_EQ(CountDecisionNodes(without, 128),
+            128 * static_cast<size_t>(CountNodes(without)));
 }
 
 TEST(TableCheckTest, AcceptsValidTables) {

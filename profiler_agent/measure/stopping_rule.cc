@@ -1,6 +1,7 @@
 #include "profiler_agent/measure/stopping_rule.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace wavetune {
 namespace {
@@ -18,7 +19,7 @@ constexpr double kSpikeRatio = 1.5;
 constexpr int kFewestLongLaunches = 2;
 constexpr double kLongLaunchesFactor = 2;
 
-// A timing below this is short. 40 of them are a tenth of a sample's time.
+// A timing below this is short. 40 of them are an eighth of a sample's time.
 constexpr double kShortTimingUs = 100;
 constexpr double kMostShortLaunches = 8;  // Times as many.
 
@@ -49,7 +50,9 @@ double ShortLaunchFactor(const MeasurementProgress& progress) {
 
 int MostLaunches(const StoppingRule& rule,
                  const MeasurementProgress& progress) {
-  return static_cast<int>(rule.max_launches * ShortLaunchFactor(progress));
+  return static_cast<int>(
+      std::min<double>(std::numeric_limits<int>::max(),
+                       rule.max_launches * ShortLaunchFactor(progress)));
 }
 
 StopReason Judge(const StoppingRule& rule,

@@ -50,6 +50,9 @@ TEST(StoppingRuleTest, ShortLaunchesMayBeMore) {
   EXPECT_EQ(MostLaunches(kRule, Progress(5, 10, 0.1, 2)), 320);
   EXPECT_EQ(MostLaunches(kRule, Progress(5, 5000, 0.1, 1000)), 40);
   EXPECT_EQ(MostLaunches(kRule, Progress(0, 0, 0, 0)), 40);
+  constexpr int kMost = std::numeric_limits<int>::max();
+  EXPECT_EQ(MostLaunches({.max_launches = kMost}, Progress(5, 10, 0.1, 2)),
+            kMost);
 }
 
 TEST(StoppingRuleTest, ShortLaunchesThatAreTimedTogetherAreNotShort) {
