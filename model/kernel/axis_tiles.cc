@@ -54,13 +54,6 @@ class Counter {
   }
 
  private:
-  bool Mentions(const Expression& expression) const {
-    std::vector<int32_t> dimensions;
-    CollectDimensions(expression, dimensions);
-    return std::find(dimensions.begin(), dimensions.end(), dimension_) !=
-           dimensions.end();
-  }
-
   int64_t ValueOf(const Expression& folded) const {
     return Evaluate(folded, ProblemView(held_), Configuration());
   }
@@ -84,7 +77,7 @@ class Counter {
     if (expression.kind != Kind::kProduct) return false;
     const Expression* only = nullptr;
     for (const Expression& factor : expression.children) {
-      if (!Mentions(factor)) continue;
+      if (!Mentions(factor, dimension_)) continue;
       if (only != nullptr) return false;
       only = &factor;
     }
@@ -93,7 +86,7 @@ class Counter {
 
   // A constant counts elements, which no extent changes.
   std::optional<Count> OfElements(const Expression& term) const {
-    return Mentions(term) ? CountOf(term) : std::nullopt;
+    return Mentions(term, dimension_) ? CountOf(term) : std::nullopt;
   }
 
   // Sums and products of which one part mentions the dimension.
@@ -102,7 +95,7 @@ class Counter {
     std::vector<Expression> others;
     const Expression* only = nullptr;
     for (const Expression& part : folded.children) {
-      if (!Mentions(part)) {
+      if (!Mentions(part, dimension_)) {
         others.push_back(part);
       } else if (only != nullptr) {
         return std::nullopt;

@@ -13,13 +13,6 @@ namespace {
 
 using Operator = Relation::Operator;
 
-bool Mentions(const std::vector<Expression>& sides, int dimension) {
-  std::vector<int32_t> mentioned;
-  for (const Expression& side : sides) CollectDimensions(side, mentioned);
-  return std::find(mentioned.begin(), mentioned.end(), dimension) !=
-         mentioned.end();
-}
-
 bool IsModulus(int64_t value) { return value >= 1; }
 
 bool ComparisonHolds(const Condition& comparison, const ProblemView& problem,
@@ -38,10 +31,13 @@ bool ComparisonHolds(const Condition& comparison, const ProblemView& problem,
     }
     return Satisfies(*left, comparison.op, *right);
   };
-  if (repeated_dimension < 0 ||
-      !Mentions(comparison.sides, repeated_dimension)) {
-    return holds_at(0);
-  }
+  const bool of_elements =
+      repeated_dimension >= 0 &&
+      std::any_of(comparison.sides.begin(), comparison.sides.end(),
+                  [repeated_dimension](const Expression& side) {
+                    return Mentions(side, repeated_dimension);
+                  });
+  if (!of_elements) return holds_at(0);
   return std::all_of(problem.repeated.begin(), problem.repeated.end(),
                      holds_at);
 }

@@ -224,4 +224,14 @@ void CollectParameters(const Expression& expression,
   }
 }
 
+bool Mentions(const Expression& expression, int32_t dimension) {
+  const bool itself = expression.kind == Expression::Kind::kDimension ||
+                      expression.kind == Expression::Kind::kSumOver;
+  return (itself && expression.value == dimension) ||
+         std::any_of(expression.children.begin(), expression.children.end(),
+                     [dimension](const Expression& child) {
+                       return Mentions(child, dimension);
+                     });
+}
+
 }  // namespace wavetune

@@ -30,6 +30,10 @@ void CollectDimensions(const Expression& expression,
 void CollectParameters(const Expression& expression,
                        std::vector<int32_t>& parameters);
 
+// Returns whether an expression mentions a dimension. Cannot fail. Cost: O(its
+// size); no allocation.
+bool Mentions(const Expression& expression, int32_t dimension);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_MODEL_KERNEL_EXPRESSION_FAULTS_H_

@@ -16,7 +16,7 @@ std::vector<int64_t> GridWith(const std::vector<GridAxis>& axes, size_t tied,
   if (own == 0) return {};
   std::vector<GridAxis> others = axes;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(tied));
-  const int64_t rest = (wanted + own - 1) / own;
+  const int64_t rest = DivideUp(wanted, own);
   std::vector<int64_t> grid = SmallestGrid(others, rest);
   if (grid.empty() && !(others.empty() && rest == 1)) return {};
   grid.insert(grid.begin() + static_cast<std::ptrdiff_t>(tied), own);
@@ -80,7 +80,7 @@ std::vector<std::vector<int64_t>> WithAllAlongOneAxis(
     counts[i] = 1;
     const int64_t others = ProductOf(counts);
     if (others <= 0) continue;
-    counts[i] = axes[i].Reach((tiles + others - 1) / others);
+    counts[i] = axes[i].Reach(DivideUp(tiles, others));
     if (counts[i] > 0 && ProductOf(counts) == ProductOf(grid)) {
       grids.push_back(std::move(counts));
     }

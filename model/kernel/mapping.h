@@ -155,7 +155,7 @@ inline double RowShare(int64_t rows, double row_fill) {
 Coordinates MapProblem(const Mapping& mapping, const ProblemView& problem,
                        const Configuration& configuration);
 
-// Above what ColdMib says of bytes that have not saturated.
+// The most that ColdMib says of bytes that have not saturated.
 inline constexpr double kMaxColdMib = 0x1p-20 * kExpressionLimit;
 
 // Returns B (Coordinates::cold_mib), exact, or more than kMaxColdMib where the

@@ -168,7 +168,7 @@ class Inverter {
       fixed =
           ProductOf(std::vector<int64_t>{fixed, Value(*factor, ProblemView())});
     }
-    const int64_t wanted = (tiles_ + fixed - 1) / fixed;
+    const int64_t wanted = DivideUp(tiles_, fixed);
     // The rows first, then the others in order.
     std::vector<size_t> order;
     if (structure_.rows_axis >= 0) {
@@ -211,7 +211,7 @@ class Inverter {
       return {};
     }
     const auto others = absl::MakeConstSpan(axes).subspan(1);
-    const int64_t rest = (wanted + steps - 1) / steps;
+    const int64_t rest = DivideUp(wanted, steps);
     std::vector<std::vector<int64_t>> grids =
         WithAllAlongOneAxis(SmallestGrid(others, rest), others, rest);
     for (std::vector<int64_t>& grid : grids) {
@@ -310,7 +310,7 @@ class Inverter {
     if (static_cast<int>(index) != structure_.rows_axis || axis.repeated) {
       return extents;
     }
-    const int64_t most = (extents.high + rows_.tile - 1) / rows_.tile;
+    const int64_t most = DivideUp(extents.high, rows_.tile);
     const int64_t rows = rows_.rows > 0 ? std::min(rows_.rows, most) : most;
     extents.low = std::max(extents.low, (rows - 1) * rows_.tile + 1);
     extents.high = std::min(extents.high, rows * rows_.tile);
@@ -322,7 +322,7 @@ class Inverter {
   int64_t ExtentOf(size_t index, int64_t tiles) const {
     const Extents extents = ExtentsOf(index, tiles);
     if (!HasWantedRows(index)) return extents.high;
-    const int64_t rows = (extents.high + rows_.tile - 1) / rows_.tile;
+    const int64_t rows = DivideUp(extents.high, rows_.tile);
     return std::clamp((rows - 1) * rows_.tile + rows_.FilledOfLast(),
                       extents.low, extents.high);
   }

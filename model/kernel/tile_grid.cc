@@ -20,10 +20,6 @@ constexpr int64_t kPreferredElements = 8;
 constexpr int64_t kMaxCounts = 4096;       // Along one axis, of two.
 constexpr int64_t kMaxCountsOfMany = 256;  // The same of three and more.
 
-int64_t DivideUp(int64_t numerator, int64_t denominator) {
-  return (numerator + denominator - 1) / denominator;
-}
-
 // floor(sqrt(value)), exactly, for 1 <= value <= kExpressionLimit.
 int64_t IntegerRoot(int64_t value) {
   auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(value)));

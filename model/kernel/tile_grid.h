@@ -11,6 +11,12 @@
 
 namespace wavetune {
 
+// Returns the quotient, rounded up. The numerator is at least 0, the
+// denominator at least 1; their sum does not overflow.
+inline int64_t DivideUp(int64_t numerator, int64_t denominator) {
+  return (numerator + denominator - 1) / denominator;
+}
+
 // An axis of the grid under one configuration: factor * ceil(coefficient *
 // extent / divisor) + offset tiles for an extent in [min, max], or
 // tiles_of(extent) where that is given; or the sum of that over as many

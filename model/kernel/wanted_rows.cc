@@ -25,7 +25,7 @@ int64_t WantedRows::Steps(const GridAxis& axis) const {
   }
   // Clusters make several rows one step of the axis.
   const int64_t per_step = std::max<int64_t>(1, axis.divisor / tile);
-  const int64_t steps = (rows + per_step - 1) / per_step;
+  const int64_t steps = DivideUp(rows, per_step);
   return axis.Reach(steps) == steps ? steps : 0;
 }
 
