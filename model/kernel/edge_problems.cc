@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -34,6 +36,7 @@ class EdgeMaker {
       axes_.push_back(GroupOf(axis.dimension, axis.companions));
     }
     if (structure_.loop_dimension >= 0) {
+      AssumeSteps();
       loop_ = GroupOf(structure_.loop_dimension, structure_.loop_others);
     }
   }
@@ -121,27 +124,38 @@ class EdgeMaker {
                   const std::vector<int32_t>& companions) const {
     EdgeStep step =
         StepOf(mapping_, dimension, companions, problem, configuration_);
-    // Counted one by one, but hardly run through like that.
-    if (dimension == structure_.loop_dimension && step.divisor == 1) {
-      step.divisor = LargestUnnamed();
+    if (dimension == structure_.loop_dimension && assumed_ > 1) {
+      step.divisor = assumed_;
     }
     return step;
   }
 
-  // Returns the largest of the parameters that the mapping does not name, or 1.
-  int64_t LargestUnnamed() const {
+  // A loop that is counted one by one is hardly run through like that.
+  void AssumeSteps() {
+    const EdgeStep step =
+        StepOf(mapping_, structure_.loop_dimension, structure_.loop_others,
+               Least(), configuration_);
+    if (step.divisor > 1 || step.of_parameter) return;
+    assumable_ = UnnamedValues();
+    assumable_.push_back(1);
+    assumed_ = assumable_.front();
+  }
+
+  // Returns the values above 1 of the parameters that neither the tiles nor the
+  // loop name: the largest first, each once.
+  std::vector<int64_t> UnnamedValues() const {
     std::vector<int32_t> named;
     CollectParameters(mapping_.tiles, named);
     for (const auto* part :
          {&mapping_.iterations_per_tile, &mapping_.total_iterations}) {
       if (part->has_value()) CollectParameters(**part, named);
     }
-    int64_t largest = 1;
+    std::set<int64_t, std::greater<>> values;
     for (int32_t i = 0; i < configuration_.size(); ++i) {
       if (std::find(named.begin(), named.end(), i) != named.end()) continue;
-      largest = std::max(largest, configuration_[i]);
+      if (configuration_[i] > 1) values.insert(configuration_[i]);
     }
-    return largest;
+    return {values.begin(), values.end()};
   }
 
   // Whether a tile holds more than the companions, or they are as small as can
@@ -230,7 +244,17 @@ class EdgeMaker {
                  : std::min(extent, nearest);
   }
 
+  // An unnamed parameter may be anything, as bytes, and its problem too large:
+  // then the next smaller one may be the loop's step.
   void Add(const std::vector<Edge>& edges, Edge loop) {
+    for (const int64_t step : assumable_) {
+      assumed_ = step;
+      if (AddOne(edges, loop)) return;
+    }
+  }
+
+  // Returns whether there is such a problem, new or not.
+  bool AddOne(const std::vector<Edge>& edges, Edge loop) {
     // What is legal and small enough as it should be, or else smaller.
     size_t tries = loop_.held.size();
     for (const Group& axis : axes_) tries = std::max(tries, axis.held.size());
@@ -241,8 +265,9 @@ class EdgeMaker {
           problems_.end()) {
         problems_.push_back(std::move(problem));
       }
-      return;
+      return true;
     }
+    return false;
   }
 
   // Returns whether there is such a problem.
@@ -287,6 +312,10 @@ class EdgeMaker {
   const MappingStructure structure_;
   std::vector<Group> axes_;
   Group loop_;  // Without `held` where no dimension drives a loop of its own.
+  // Steps that a loop counted one by one may have, the largest first, and the
+  // one that it is taken to have; 1 is what the mapping says.
+  std::vector<int64_t> assumable_ = {1};
+  int64_t assumed_ = 1;
   std::vector<ExtentRange> ranges_;
   std::vector<Problem> problems_;
 };

@@ -32,7 +32,8 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 // A dimension with tiles of several sizes, as of an axis and the loop, has them
 // all end together.
 // A loop that the mapping counts one by one has tiles of the largest of the
-// parameters that the mapping does not name: one of them is its step.
+// parameters that neither `tiles` nor the loop names (one of them is its step),
+// or of the next smaller one where the problem would be too large, down to 1.
 // Where an axis or the loop has several dimensions (the pixels of a batch of
 // images, the channels and places of a filter) it is their product that is near
 // the end of a tile. One of them is searched (mapping_structure.h), the others

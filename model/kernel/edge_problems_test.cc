@@ -130,6 +130,49 @@ TEST(EdgeProblemsTest, AnAxisWithALoopIsAtTheEdgesOfBoth) {
       Contains(ElementsAre(2, 2, 193)));
 }
 
+// The loop of a GEMM that counts what it does, with its own BLOCK_K, a
+// NUM_STAGES of 1 and what else it has in the place of VECTOR.
+KernelSpec CountedGemmSpec() {
+  KernelSpec spec = testing::GemmSpec();
+  spec.mapping.iterations_per_tile.reset();
+  spec.mapping.total_iterations = Expression::Product(
+      {Expression::OfDimension(0), Expression::OfDimension(1),
+       Expression::OfDimension(2)});
+  spec.problem_predicates.clear();
+  return spec;
+}
+
+TEST(EdgeProblemsTest, ALoopThatIsCountedStepsByTheLargestUnnamedParameter) {
+  EXPECT_THAT(Extents(EdgeProblems(CountedGemmSpec(), "", {16, 32, 32, 1, 4})),
+              ElementsAre(ElementsAre(1, 1, 1), ElementsAre(15, 31, 31),
+                          ElementsAre(17, 33, 33), ElementsAre(1, 33, 80),
+                          ElementsAre(17, 1, 80)));
+}
+
+// A parameter may be the bytes of shared memory: no step, and problems as large
+// are too large.
+TEST(EdgeProblemsTest, TheStepOfALoopThatIsCountedIsOneThatFits) {
+  const auto extents =
+      Extents(EdgeProblems(CountedGemmSpec(), "", {64, 128, 32, 1, 49152}));
+  EXPECT_EQ(extents.size(), 5u);
+  EXPECT_THAT(extents, Contains(ElementsAre(65, 129, 33)));
+  EXPECT_THAT(extents, Contains(ElementsAre(1, 129, 80)));
+  EXPECT_THAT(extents, Contains(ElementsAre(65, 1, 80)));
+  // Nor does any other fit: then the loop is what it is counted as.
+  EXPECT_THAT(Extents(EdgeProblems(CountedGemmSpec(), "",
+                                   {64, 128, 49152, 49152, 49152})),
+              Contains(ElementsAre(65, 129, 2)));
+}
+
+TEST(EdgeProblemsTest, ALoopWithAStepOfOneIsNotCounted) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.problem_predicates.clear();
+  EXPECT_THAT(Extents(EdgeProblems(spec, "", {16, 32, 1, 64, 8})),
+              ElementsAre(ElementsAre(1, 1, 1), ElementsAre(15, 31, 1),
+                          ElementsAre(17, 33, 2), ElementsAre(1, 33, 3),
+                          ElementsAre(17, 1, 3)));
+}
+
 // batch, channels, filters, out_h, out_w, kernel_h, kernel_w. Asked for are
 // images of 14 x 14 with filters of 3 x 3.
 TEST(EdgeProblemsTest, ATileOfPixelsEndsInAnImage) {

@@ -8,13 +8,10 @@
 
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/mapping.h"
+#include "model/kernel/tile_grid.h"
 
 namespace wavetune {
 namespace {
-
-int64_t RoundedUp(int64_t value, int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 // Finds one dimension's steps in expressions.
 class StepFinder {
@@ -33,12 +30,14 @@ class StepFinder {
         if (expression.value == dimension_) Add({});
         return;
       case Expression::Kind::kCeilDiv:
-        if (Mentions(expression, dimension_)) Add(OfQuotient(expression));
+        if (Mentions(expression, dimension_)) AddQuotient(expression);
         return;
       case Expression::Kind::kCausalBlocks:
         for (size_t i = 0; i < 2; ++i) {
           if (expression.children[i].value != dimension_) continue;
-          Add({.divisor = Value(expression.children[i + 2])});
+          const Expression& block = expression.children[i + 2];
+          of_parameter_ |= block.kind == Expression::Kind::kParameter;
+          Add({.divisor = Value(block)});
         }
         return;
       default:
@@ -48,6 +47,8 @@ class StepFinder {
   }
 
   const std::vector<EdgeStep>& steps() const { return steps_; }
+  // Whether a parameter sizes one of them.
+  bool of_parameter() const { return of_parameter_; }
 
  private:
   void Add(const EdgeStep& step) {
@@ -56,27 +57,24 @@ class StepFinder {
     }
   }
 
-  static bool Mentions(const Expression& expression, int32_t dimension) {
-    std::vector<int32_t> dimensions;
-    CollectDimensions(expression, dimensions);
-    return std::find(dimensions.begin(), dimensions.end(), dimension) !=
-           dimensions.end();
-  }
-
   int64_t Value(const Expression& expression) const {
     return std::max<int64_t>(
         1, Evaluate(expression, problem_.View(), configuration_));
   }
 
-  EdgeStep OfQuotient(const Expression& quotient) const {
+  void AddQuotient(const Expression& quotient) {
     const auto begin = quotient.children.begin();
     const auto middle = begin + static_cast<std::ptrdiff_t>(quotient.split);
+    const Expression denominator =
+        Expression::Product({middle, quotient.children.end()});
+    std::vector<int32_t> parameters;
+    CollectParameters(denominator, parameters);
+    of_parameter_ |= !parameters.empty();
     std::vector<Expression> beside = {Expression::Constant(1)};
     std::copy_if(begin, middle, std::back_inserter(beside),
                  [this](const Expression& factor) { return IsHeld(factor); });
-    return {.divisor =
-                Value(Expression::Product({middle, quotient.children.end()})),
-            .coefficient = Value(Expression::Product(std::move(beside)))};
+    Add({.divisor = Value(denominator),
+         .coefficient = Value(Expression::Product(std::move(beside)))});
   }
 
   bool IsHeld(const Expression& factor) const {
@@ -95,6 +93,7 @@ class StepFinder {
   const Problem& problem_;
   const Configuration& configuration_;
   std::vector<EdgeStep> steps_;
+  bool of_parameter_ = false;
 };
 
 // Returns the extent at which all of these end, if that is not much more than
@@ -103,7 +102,7 @@ int64_t CommonTile(const std::vector<EdgeStep>& steps) {
   constexpr int64_t kMuch = 4;
   std::vector<int64_t> tiles;
   for (const EdgeStep& step : steps) {
-    tiles.push_back(RoundedUp(step.divisor, step.coefficient));
+    tiles.push_back(DivideUp(step.divisor, step.coefficient));
   }
   int64_t largest = 1;
   for (const int64_t tile : tiles) largest = std::max(largest, tile);
@@ -127,8 +126,11 @@ EdgeStep StepOf(const Mapping& mapping, int32_t dimension,
        {&mapping.iterations_per_tile, &mapping.total_iterations}) {
     if (loop->has_value()) finder.Append(**loop);
   }
-  if (finder.steps().size() == 1) return finder.steps()[0];
-  return {.divisor = CommonTile(finder.steps())};
+  EdgeStep step = finder.steps().size() == 1
+                      ? finder.steps()[0]
+                      : EdgeStep{.divisor = CommonTile(finder.steps())};
+  step.of_parameter = finder.of_parameter();
+  return step;
 }
 
 int64_t ExtentAt(const EdgeStep& step, Edge edge) {
@@ -136,13 +138,12 @@ int64_t ExtentAt(const EdgeStep& step, Edge edge) {
     case Edge::kOne:
       break;
     case Edge::kTileLess:
-      return RoundedUp(step.divisor, step.coefficient) - 1;
+      return DivideUp(step.divisor, step.coefficient) - 1;
     case Edge::kTileMore:
       return step.divisor / step.coefficient + 1;
     case Edge::kRagged:
-      return RoundedUp(
-          2 * step.divisor + std::max<int64_t>(1, step.divisor / 2),
-          step.coefficient);
+      return DivideUp(2 * step.divisor + std::max<int64_t>(1, step.divisor / 2),
+                      step.coefficient);
   }
   return 1;
 }

@@ -24,6 +24,7 @@ enum class Edge : uint8_t { kOne, kTileLess, kTileMore, kRagged };
 struct EdgeStep {
   int64_t divisor = 1;
   int64_t coefficient = 1;
+  bool of_parameter = false;  // A parameter of the mapping sizes the tile.
 
   friend bool operator==(const EdgeStep&, const EdgeStep&) = default;
 };
@@ -32,7 +33,8 @@ struct EdgeStep {
 // coefficient where they are numbers, or of `companions` alone, whose extents
 // are those of `problem`. Steps of several sizes, as of an axis and the loop,
 // are one that ends where all of them end, if that is not much longer than the
-// longest; else that. Cannot fail. Cost: some allocations.
+// longest; else that. A parameter of 1 sizes a tile as any other: the dimension
+// is not counted one by one. Cannot fail. Cost: some allocations.
 EdgeStep StepOf(const Mapping& mapping, int32_t dimension,
                 const std::vector<int32_t>& companions, const Problem& problem,
                 const Configuration& configuration);
