@@ -24,27 +24,6 @@
 namespace wavetune {
 namespace {
 
-// Whether a table can hold the expression as one of the problem alone.
-bool IsOfProblem(const Expression& e, int depth) {
-  using Kind = Expression::Kind;
-  const bool known = e.kind >= Kind::kConstant && e.kind <= Kind::kSum &&
-                     e.kind != Kind::kParameter;
-  if (!known || depth > kMaxExpressionDepth) return false;
-  if (e.kind == Kind::kConstant) return e.value >= 1;
-  for (size_t i = 0; i < e.children.size(); ++i) {
-    const bool divides =
-        e.kind == Kind::kCeilDiv && i >= static_cast<size_t>(e.split);
-    if (divides && e.children[i].kind != Kind::kConstant) return false;
-    if (!IsOfProblem(e.children[i], depth + 1)) return false;
-  }
-  return true;
-}
-
-bool SumsOverElements(const Expression& e) {
-  return e.kind == Expression::Kind::kSumOver ||
-         std::any_of(e.children.begin(), e.children.end(), SumsOverElements);
-}
-
 // Mapping::cold_bytes of all cold arguments: nothing where they do not grow
 // with the elements of a repeated dimension (what dense kernels read follows
 // from their tiles), and where they do not follow from the problem alone.
@@ -61,9 +40,7 @@ std::optional<Expression> ColdBytesOf(const KernelSpec& spec) {
   if (terms.empty()) return std::nullopt;
   Expression all = terms.size() == 1 ? std::move(terms[0])
                                      : Expression::Sum(std::move(terms));
-  if (!SumsOverElements(all) || !IsOfProblem(all, /*depth=*/1)) {
-    return std::nullopt;
-  }
+  if (!IsOfProblem(spec.dimensions, all)) return std::nullopt;
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "model/table/table_check.h"
@@ -15,9 +16,11 @@ using Kind = Expression::Kind;
 // Walks the trees of one mapping; keeps the first fault.
 class MappingChecker {
  public:
-  explicit MappingChecker(const Table& table) : table_(table) {
-    for (size_t i = 0; i < table.dimensions.size(); ++i) {
-      if (table.dimensions[i].repeated) repeated_ = static_cast<int64_t>(i);
+  MappingChecker(const std::vector<Dimension>& dimensions, size_t parameters)
+      : dimensions_(static_cast<int64_t>(dimensions.size())),
+        parameters_(static_cast<int64_t>(parameters)) {
+    for (size_t i = 0; i < dimensions.size(); ++i) {
+      if (dimensions[i].repeated) repeated_ = static_cast<int64_t>(i);
     }
   }
 
@@ -53,10 +56,10 @@ class MappingChecker {
   }
 
   bool IsDimension(int64_t index) const {
-    return index >= 0 && index < static_cast<int64_t>(table_.dimensions.size());
+    return index >= 0 && index < dimensions_;
   }
   bool IsParameter(int64_t index) const {
-    return index >= 0 && index < static_cast<int64_t>(table_.parameters.size());
+    return index >= 0 && index < parameters_;
   }
 
   void Visit(const Expression& e, int depth, bool in_sum) {
@@ -146,7 +149,8 @@ class MappingChecker {
     }
   }
 
-  const Table& table_;
+  const int64_t dimensions_;
+  const int64_t parameters_;
   int64_t repeated_ = -1;
   bool sums_ = false;  // Some tree sums over the repeated dimension.
   bool of_problem_ = false;
@@ -184,9 +188,16 @@ size_t CountDecisionNodes(const Mapping& mapping, size_t groups) {
   return groups * (static_cast<size_t>(CountNodes(mapping)) - once) + once;
 }
 
+bool IsOfProblem(const std::vector<Dimension>& dimensions,
+                 const Expression& expression) {
+  MappingChecker checker(dimensions, /*parameters=*/0);
+  checker.CheckOfProblem(expression, "");
+  return checker.fault().empty();
+}
+
 absl::Status CheckMapping(const Table& table, const Mapping& mapping,
                           const std::string& where) {
-  MappingChecker checker(table);
+  MappingChecker checker(table.dimensions, table.parameters.size());
   checker.Check(mapping.tiles, "tiles");
   for (const OptionalExpression& part : kOptionalExpressions) {
     const auto& expression = mapping.*part.value;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "model/table/table.h"
@@ -15,6 +16,12 @@ namespace wavetune {
 // Returns OK if `mapping` keeps the rules, with `where` put before the message.
 absl::Status CheckMapping(const Table& table, const Mapping& mapping,
                           const std::string& where);
+
+// Returns whether a mapping keeps the rules with `expression` as one that
+// problems alone give (OptionalExpression::of_problem): it has no parameter,
+// and a sum over the repeated one of `dimensions`. Cannot fail.
+bool IsOfProblem(const std::vector<Dimension>& dimensions,
+                 const Expression& expression);
 
 // Returns the number of expression nodes of a mapping, its row axis counted as
 // one.
