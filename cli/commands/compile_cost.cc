@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,6 +12,7 @@
 #include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
+#include "cli/machine_cores.h"
 #include "cli/scratch_folder.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
@@ -62,10 +62,6 @@ absl::StatusOr<Json> ReadReport(const std::string& path) {
 }
 
 }  // namespace
-
-int64_t CoresOfThisMachine() {
-  return std::max(1U, std::thread::hardware_concurrency());
-}
 
 std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec,
                                               int64_t candidates) {

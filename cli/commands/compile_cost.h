@@ -27,9 +27,6 @@ struct CompileCost {
 // Configurations by specialisation, the empty name where there are none.
 using ConfigurationCounts = std::map<std::string, int64_t>;
 
-// Returns at least 1.
-int64_t CoresOfThisMachine();
-
 // Returns an estimate for each backend that compiles: what one candidate of our
 // own kernels takes, times `candidates`, over this machine's cores. Cannot
 // fail.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/machine_cores.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/testing/kernels.h"

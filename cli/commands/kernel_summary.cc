@@ -68,9 +68,6 @@ void AddCorrectnessProblems(const KernelSpec& spec, KernelSummary& summary) {
 }
 
 void AddCosts(const KernelSpec& spec, KernelSummary& summary) {
-  for (const SpaceSummary& space : summary.spaces)
-    summary.candidates += space.configurations *
-                          static_cast<int64_t>(space.specialisations.size());
   summary.samples = summary.candidates * ProfileOptions().samples_per_candidate;
   summary.compiling = EstimateCompileCosts(spec, summary.candidates);
 }
@@ -115,22 +112,22 @@ void PrintSpace(std::ostream& out, const KernelSummary& summary,
     out << "  remark           " << remark << of << "\n";
 }
 
-void PrintPartTiles(std::ostream& out, const std::vector<PartTiles>& all) {
-  for (const PartTiles& tiles : all) {
-    out << "  part tiles       " << tiles.what << ": "
-        << absl::StrFormat("%.0f %%", tiles.fill * 100)
+void PrintTileFills(std::ostream& out, const std::vector<TileFill>& all) {
+  for (const TileFill& fill : all) {
+    out << "  tile fill        " << fill.what << ": "
+        << absl::StrFormat("%.0f %%", fill.mean * 100)
         << " in the mean of the representative problems, and they count as "
            "whole; "
-        << tiles.advice << "\n";
+        << fill.advice << "\n";
   }
 }
 
-Json PartTilesJson(const std::vector<PartTiles>& all) {
+Json TileFillsJson(const std::vector<TileFill>& all) {
   Json json = Json::array();
-  for (const PartTiles& tiles : all)
-    json.push_back({{"what", tiles.what},
-                    {"mean_fill", tiles.fill},
-                    {"advice", tiles.advice}});
+  for (const TileFill& fill : all)
+    json.push_back({{"what", fill.what},
+                    {"mean_fill", fill.mean},
+                    {"advice", fill.advice}});
   return json;
 }
 
@@ -209,6 +206,8 @@ KernelSummary Summarise(const KernelSpec& spec,
   }
   for (const SpecialisationSpace& space : spaces)
     summary.spaces.push_back(SummariseSpace(space));
+  summary.configurations = CountConfigurations(spaces);
+  summary.candidates = CountCandidates(spaces);
   summary.default_configuration =
       FormatConfiguration(ParameterNames(spec), spec.default_configuration);
   const Problem sample = SampleProblem(spec);
@@ -216,7 +215,7 @@ KernelSummary Summarise(const KernelSpec& spec,
   summary.sample_coordinates =
       MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
                  spec.default_configuration);
-  summary.part_tiles = FindPartTiles(spec);
+  summary.tile_fills = FindPoorTileFills(spec);
   AddCosts(spec, summary);
   AddCorrectnessProblems(spec, summary);
   return summary;
@@ -225,6 +224,7 @@ KernelSummary Summarise(const KernelSpec& spec,
 Json ToJson(const KernelSummary& summary) {
   const Coordinates& at = summary.sample_coordinates;
   // Most kernels have one space: its fields are there without `spaces`, too.
+  // Configurations are those of all spaces, as `kernels list` counts them.
   const Json first = SpaceJson(summary.spaces.front());
   return Json{{"name", summary.name},
               {"dimensions", summary.dimensions},
@@ -232,13 +232,13 @@ Json ToJson(const KernelSummary& summary) {
               {"backends", summary.backends},
               {"macro_parameters", summary.macro_parameters},
               {"micro_parameters", summary.micro_parameters},
-              {"configurations", first["configurations"]},
+              {"configurations", summary.configurations},
               {"macro_configurations", first["macro_configurations"]},
               {"combinations", first["combinations"]},
               {"constraints", first["constraints"]},
               {"remarks", first["remarks"]},
               {"spaces", SpacesJson(summary)},
-              {"part_tiles", PartTilesJson(summary.part_tiles)},
+              {"tile_fill", TileFillsJson(summary.tile_fills)},
               {"profiling", CostsJson(summary)},
               {"default_configuration", summary.default_configuration},
               {"sample",
@@ -276,7 +276,7 @@ void PrintSummary(std::ostream& out, const std::string& path,
       << " W=" << at.total_iterations << " longest loop=" << at.longest_loop
       << " rows=" << at.rows << absl::StrFormat(" fill=%.3g", at.row_fill)
       << "\n";
-  PrintPartTiles(out, summary.part_tiles);
+  PrintTileFills(out, summary.tile_fills);
   PrintCosts(out, summary);
   PrintProblems(out, "  checked at       ", summary.declared_problems,
                 "declared");

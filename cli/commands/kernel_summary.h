@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands/compile_cost.h"
-#include "cli/commands/part_tiles.h"
+#include "cli/commands/tile_fill.h"
 #include "cli/json.h"
 #include "model/kernel/constraint_counts.h"
 #include "model/kernel/mapping.h"
@@ -40,11 +40,12 @@ struct KernelSummary {
   std::vector<std::string> macro_parameters;
   std::vector<std::string> micro_parameters;
   std::vector<SpaceSummary> spaces;
+  int64_t configurations = 0;  // Distinct ones of all spaces.
   // What profiling costs: candidates are compiled all, and measured sparsely.
   int64_t candidates = 0;
   int64_t samples = 0;  // At most.
   std::vector<CompileCost> compiling;
-  std::vector<PartTiles> part_tiles;
+  std::vector<TileFill> tile_fills;
   std::string default_configuration;
   std::string sample_problem;
   Coordinates sample_coordinates;  // Of the default at the sample problem.

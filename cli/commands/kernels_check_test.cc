@@ -57,7 +57,7 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhereTilesAreNotFullButCountAsWhole) {
   EXPECT_EQ(Run({"kernels", "check",
                  WAVETUNE_SOURCE_DIR "/tests/kernels/attention", "--json"}),
             kExitOk);
-  const Json tiles = Output()["kernels"][0]["part_tiles"];
+  const Json tiles = Output()["kernels"][0]["tile_fill"];
   ASSERT_EQ(tiles.size(), 3u) << tiles;
   EXPECT_EQ(tiles[0]["what"], "how full tiles are along seq_q");
   EXPECT_LT(tiles[0]["mean_fill"].get<double>(), 0.9);
@@ -67,6 +67,8 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhereTilesAreNotFullButCountAsWhole) {
   EXPECT_EQ(
       Run({"kernels", "check", WAVETUNE_SOURCE_DIR "/tests/kernels/attention"}),
       kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("  tile fill        how full tiles are along seq_q: "));
   EXPECT_THAT(out_.str(),
               HasSubstr("and they count as whole; a kernel that does less for "
                         "part tiles counts in total_iterations what it does: "
@@ -79,7 +81,7 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysNothingOfTilesWhereWorkIsCounted) {
                    std::string(WAVETUNE_SOURCE_DIR "/tests/kernels/") + kernel,
                    "--json"}),
               kExitOk);
-    EXPECT_TRUE(Output()["kernels"][0]["part_tiles"].empty());
+    EXPECT_TRUE(Output()["kernels"][0]["tile_fill"].empty());
     out_.str("");
   }
 }
@@ -146,6 +148,23 @@ TEST_F(KernelsCheckTest, KernelsCheckCountsTheSpaceOfEachSpecialisation) {
   EXPECT_EQ(Run({"kernels", "check", folder.path()}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("20, 10 macro [stride2]"));
   EXPECT_THAT(out_.str(), HasSubstr("10 by it alone [stride2]"));
+}
+
+// Of 30 that fit into the nearest cache, 20 have at most 16 filters for one
+// stride, and these are among those for two.
+TEST_F(KernelsCheckTest, KernelsCheckCountsTheConfigurationsOfAllSpaces) {
+  namespace fs = std::filesystem;
+  wavetune::testing::TemporaryFolder folder;
+  fs::copy(WAVETUNE_SOURCE_DIR "/tests/kernels/conv2d", folder.path());
+  std::ofstream(folder.path() + "/manifest.textproto", std::ios::app)
+      << "require: \"BLOCK_F <= 8 * STRIDE\"\n";
+  EXPECT_EQ(Run({"kernels", "check", folder.path(), "--json"}), kExitOk)
+      << err_.str();
+  const Json kernel = Output()["kernels"][0];
+  ASSERT_EQ(kernel["spaces"].size(), 2u) << kernel;
+  EXPECT_LT(kernel["spaces"][0]["configurations"],
+            kernel["spaces"][1]["configurations"]);
+  EXPECT_EQ(kernel["configurations"], kernel["spaces"][1]["configurations"]);
 }
 
 TEST_F(KernelsCheckTest, KernelsCheckPrintsEveryFault) {

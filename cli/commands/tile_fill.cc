@@ -1,4 +1,4 @@
-#include "cli/commands/part_tiles.h"
+#include "cli/commands/tile_fill.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,8 +34,8 @@ double MeanOf(const MisfitCoordinate& coordinate, const KernelSpec& spec,
 
 }  // namespace
 
-std::vector<PartTiles> FindPartTiles(const KernelSpec& spec) {
-  std::vector<PartTiles> found;
+std::vector<TileFill> FindPoorTileFills(const KernelSpec& spec) {
+  std::vector<TileFill> found;
   for (const std::string& name : spec.SpecialisationNames()) {
     const Mapping& mapping = spec.MappingOf(name);
     Mapping counted = mapping;
@@ -45,12 +45,12 @@ std::vector<PartTiles> FindPartTiles(const KernelSpec& spec) {
     for (const MisfitCoordinate& c :
          MisfitCoordinates(spec.Of(name), counted, DeviceFacts())) {
       if (c.unit != MisfitCoordinate::Unit::kShare) continue;
-      const double fill = MeanOf(c, spec, mapping, name);
-      const bool known =
-          std::any_of(found.begin(), found.end(),
-                      [&](const PartTiles& p) { return p.what == c.name; });
-      if (fill >= kNearlyFull || known) continue;
-      found.push_back({c.name, fill, c.advice_where_it_costs});
+      const double mean = MeanOf(c, spec, mapping, name);
+      const bool known = std::any_of(
+          found.begin(), found.end(),
+          [&](const TileFill& other) { return other.what == c.name; });
+      if (mean >= kNearlyFull || known) continue;
+      found.push_back({c.name, mean, c.advice_where_it_costs});
     }
   }
   return found;

@@ -1,9 +1,9 @@
-// PartTiles: how full tiles are at what a kernel's manifest asks for, where the
+// TileFill: how full tiles are at what a kernel's manifest asks for, where the
 // mapping counts them as whole. For authors: a fit of a kernel that skips what
 // is not there, by a mapping that counts it, chooses badly, and few
 // representative problems do not tell (fit/build/misfit_notes.h).
-#ifndef WAVETUNE_CLI_COMMANDS_PART_TILES_H_
-#define WAVETUNE_CLI_COMMANDS_PART_TILES_H_
+#ifndef WAVETUNE_CLI_COMMANDS_TILE_FILL_H_
+#define WAVETUNE_CLI_COMMANDS_TILE_FILL_H_
 
 #include <string>
 #include <vector>
@@ -14,9 +14,9 @@ struct KernelSpec;
 
 namespace wavetune::cli {
 
-struct PartTiles {
+struct TileFill {
   std::string what;    // "how full tiles are along columns".
-  double fill = 1;     // Mean of the representative problems, by weight.
+  double mean = 1;     // Mean of the representative problems, by weight.
   std::string advice;  // What to do where part tiles take less.
 };
 
@@ -24,8 +24,8 @@ struct PartTiles {
 // full, in the order of the mapping, each once over all specialisations; where
 // total_iterations says what a launch does, those of what it counts. Nothing
 // without representative problems. `spec` is valid. Cannot fail.
-std::vector<PartTiles> FindPartTiles(const KernelSpec& spec);
+std::vector<TileFill> FindPoorTileFills(const KernelSpec& spec);
 
 }  // namespace wavetune::cli
 
-#endif  // WAVETUNE_CLI_COMMANDS_PART_TILES_H_
+#endif  // WAVETUNE_CLI_COMMANDS_TILE_FILL_H_
