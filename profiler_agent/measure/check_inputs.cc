@@ -38,13 +38,6 @@ void CollectFactors(const Expression& expression,
   }
 }
 
-bool Mentions(const Expression& expression, int32_t dimension) {
-  std::vector<int32_t> dimensions;
-  CollectDimensions(expression, dimensions);
-  return std::find(dimensions.begin(), dimensions.end(), dimension) !=
-         dimensions.end();
-}
-
 // Returns the loop's axis where it is a factor of its own.
 std::optional<LoopAxis> FindAxis(const KernelSpec& spec,
                                  const Argument& argument,
