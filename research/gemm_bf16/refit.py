@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Fits recorded profiles again, disturbed, and judges the choices, by model.
 
-    python3 refit.py ../../build/release/bin/wavetune [E F G H I] [--draws 8] [--save new.json] [--against old.json]
+    python3 refit.py ../../build/release/bin/wavetune [E F G H I O] [--draws 8] [--save new.json] [--against old.json]
 
 What can be judged:
 
-* E F G H I: samples of a profile, profiles/NAME/samples.csv.gz, judged by what the same GPU measured of every candidate,
+* E F G H I, H200s, and O, an H100: samples of a profile, profiles/NAME/samples.csv.gz, judged by what the same GPU measured of every candidate,
   profiles/NAME/judged.csv.gz. Nothing is planned: this judges the fit alone.
 * replay: the recording tests/data/h200/gemm_bf16, planned step by step as a profile is. This judges the planner, too;
   a draw takes minutes.
@@ -35,7 +35,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "tests" / "data"
 RECORDING = DATA / "h200" / "gemm_bf16"
-PROFILES = ["E", "F", "G", "H", "I"]
+H200S = ["E", "F", "G", "H", "I"]
+PROFILES = H200S + ["O"]
 TRACES = {"triton-gemm": DATA / "h200_triton_gemm", "triton-attention": DATA / "h200_triton_attention"}
 NOISE = 0.006  # Standard deviation of the logarithm.
 DROPPED = 0.08
@@ -210,7 +211,7 @@ def print_differences(title, old, new):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", help="the wavetune program")
-    parser.add_argument("names", nargs="*", default=PROFILES, help="E F G H I, replay, triton-gemm, triton-attention")
+    parser.add_argument("names", nargs="*", default=H200S, help="E F G H I (the default), O, replay, triton-gemm, triton-attention")
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--portfolio", type=int, default=96, help="of gemm_bf16")
     parser.add_argument("--save", type=pathlib.Path, help="write what was found, for --against")
@@ -218,7 +219,7 @@ def main():
     arguments = parser.parse_args()
     for name in arguments.names:
         if name not in PROFILES + ["replay"] + list(TRACES):
-            parser.error("unknown name %s: E F G H I, replay, triton-gemm or triton-attention" % name)
+            parser.error("unknown name %s: E F G H I, O, replay, triton-gemm or triton-attention" % name)
     split = Split()
     found = {}
     for name in arguments.names:
