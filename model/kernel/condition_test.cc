@@ -46,10 +46,6 @@ bool IsTrue(const Condition& condition) {
   return Holds(condition, ProblemView(), Configuration());
 }
 
-bool Compares(int64_t left, Operator op, int64_t right) {
-  return IsTrue({WholeNumber(left), op, WholeNumber(right)});
-}
-
 Condition True() { return {WholeNumber(1), Operator::kEqual, WholeNumber(1)}; }
 Condition False() { return {WholeNumber(1), Operator::kEqual, WholeNumber(2)}; }
 
@@ -63,33 +59,6 @@ Relation MultipleOf(int32_t dimension, int64_t divisor) {
   return {.left = {DimTerm(dimension)},
           .op = Operator::kMultipleOf,
           .right = {ConstantTerm(divisor)}};
-}
-
-TEST(ConditionTest, ComparesByEveryOperator) {
-  EXPECT_TRUE(Compares(2, Operator::kEqual, 2));
-  EXPECT_FALSE(Compares(2, Operator::kEqual, 3));
-  EXPECT_TRUE(Compares(2, Operator::kNotEqual, 3));
-  EXPECT_FALSE(Compares(2, Operator::kNotEqual, 2));
-  EXPECT_TRUE(Compares(2, Operator::kLess, 3));
-  EXPECT_FALSE(Compares(3, Operator::kLess, 3));
-  EXPECT_TRUE(Compares(3, Operator::kLessOrEqual, 3));
-  EXPECT_FALSE(Compares(4, Operator::kLessOrEqual, 3));
-  EXPECT_TRUE(Compares(4, Operator::kGreater, 3));
-  EXPECT_FALSE(Compares(3, Operator::kGreater, 3));
-  EXPECT_TRUE(Compares(3, Operator::kGreaterOrEqual, 3));
-  EXPECT_FALSE(Compares(2, Operator::kGreaterOrEqual, 3));
-  EXPECT_TRUE(Compares(6, Operator::kMultipleOf, 3));
-  EXPECT_FALSE(Compares(7, Operator::kMultipleOf, 3));
-}
-
-TEST(ConditionTest, NothingIsAMultipleOfZeroOrLess) {
-  EXPECT_FALSE(Compares(0, Operator::kMultipleOf, 0));
-  EXPECT_FALSE(Compares(4, Operator::kMultipleOf, -2));
-  EXPECT_TRUE(Compares(0, Operator::kMultipleOf, 5));
-}
-
-TEST(ConditionTest, AnUnknownOperatorNeverHolds) {
-  EXPECT_FALSE(Compares(1, static_cast<Operator>(0), 1));
 }
 
 TEST(ConditionTest, ARemainderOfZeroIsAMultiple) {

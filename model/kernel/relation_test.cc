@@ -20,38 +20,31 @@ Term DimTerm(int32_t index, int64_t coefficient = 1) {
   return {.coefficient = coefficient, .dimensions = {index}};
 }
 
-bool Compares(int64_t left, Operator op, int64_t right) {
-  return Holds(Relation{.left = {ConstantTerm(left)},
-                        .op = op,
-                        .right = {ConstantTerm(right)}},
-               ProblemView());
-}
-
 TEST(RelationTest, ComparesByEveryOperator) {
-  EXPECT_TRUE(Compares(2, Operator::kEqual, 2));
-  EXPECT_FALSE(Compares(2, Operator::kEqual, 3));
-  EXPECT_TRUE(Compares(2, Operator::kNotEqual, 3));
-  EXPECT_FALSE(Compares(2, Operator::kNotEqual, 2));
-  EXPECT_TRUE(Compares(2, Operator::kLess, 3));
-  EXPECT_FALSE(Compares(3, Operator::kLess, 3));
-  EXPECT_TRUE(Compares(3, Operator::kLessOrEqual, 3));
-  EXPECT_FALSE(Compares(4, Operator::kLessOrEqual, 3));
-  EXPECT_TRUE(Compares(4, Operator::kGreater, 3));
-  EXPECT_FALSE(Compares(3, Operator::kGreater, 3));
-  EXPECT_TRUE(Compares(3, Operator::kGreaterOrEqual, 3));
-  EXPECT_FALSE(Compares(2, Operator::kGreaterOrEqual, 3));
-  EXPECT_TRUE(Compares(6, Operator::kMultipleOf, 3));
-  EXPECT_FALSE(Compares(7, Operator::kMultipleOf, 3));
+  EXPECT_TRUE(Satisfies(2, Operator::kEqual, 2));
+  EXPECT_FALSE(Satisfies(2, Operator::kEqual, 3));
+  EXPECT_TRUE(Satisfies(2, Operator::kNotEqual, 3));
+  EXPECT_FALSE(Satisfies(2, Operator::kNotEqual, 2));
+  EXPECT_TRUE(Satisfies(2, Operator::kLess, 3));
+  EXPECT_FALSE(Satisfies(3, Operator::kLess, 3));
+  EXPECT_TRUE(Satisfies(3, Operator::kLessOrEqual, 3));
+  EXPECT_FALSE(Satisfies(4, Operator::kLessOrEqual, 3));
+  EXPECT_TRUE(Satisfies(4, Operator::kGreater, 3));
+  EXPECT_FALSE(Satisfies(3, Operator::kGreater, 3));
+  EXPECT_TRUE(Satisfies(3, Operator::kGreaterOrEqual, 3));
+  EXPECT_FALSE(Satisfies(2, Operator::kGreaterOrEqual, 3));
+  EXPECT_TRUE(Satisfies(6, Operator::kMultipleOf, 3));
+  EXPECT_FALSE(Satisfies(7, Operator::kMultipleOf, 3));
 }
 
 TEST(RelationTest, NothingIsAMultipleOfZeroOrLess) {
-  EXPECT_FALSE(Compares(0, Operator::kMultipleOf, 0));
-  EXPECT_FALSE(Compares(4, Operator::kMultipleOf, -2));
-  EXPECT_TRUE(Compares(0, Operator::kMultipleOf, 5));
+  EXPECT_FALSE(Satisfies(0, Operator::kMultipleOf, 0));
+  EXPECT_FALSE(Satisfies(4, Operator::kMultipleOf, -2));
+  EXPECT_TRUE(Satisfies(0, Operator::kMultipleOf, 5));
 }
 
 TEST(RelationTest, AnUnknownOperatorNeverHolds) {
-  EXPECT_FALSE(Compares(1, static_cast<Operator>(0), 1));
+  EXPECT_FALSE(Satisfies(1, static_cast<Operator>(0), 1));
 }
 
 TEST(RelationTest, AddsUpProductsOfDimensions) {
