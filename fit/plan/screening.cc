@@ -4,13 +4,15 @@
 #include <limits>
 
 #include "fit/models/candidate_model.h"
-#include "fit/models/eligibility.h"
 #include "fit/models/latency_matrix.h"
 
 namespace wavetune {
 namespace {
 
 constexpr double kUnpredicted = std::numeric_limits<double>::infinity();
+// Fewer than a model needs: where half of the first anchors cannot be measured,
+// the others still tell the hopeless, and sampling goes on.
+constexpr size_t kFewestForScreening = 3;
 
 // The candidate's model from its screening samples only.
 CandidateModel CrudeModel(const SpecialisationState& specialisation,
@@ -24,7 +26,7 @@ CandidateModel CrudeModel(const SpecialisationState& specialisation,
       observations.push_back(o);
     }
   }
-  if (observations.size() < kFewestObservations) return {};
+  if (observations.size() < kFewestForScreening) return {};
   return FitCandidate(specialisation.axes, candidate.candidate->tiles_per_wave,
                       multiprocessors, observations);
 }
