@@ -47,7 +47,7 @@ print_slowest_steps() {
         awk -v dir="${log%/Testing/*}" '/^---/ { exit } { printf "%7.1f  %s: test %s\n", $3, dir, $1 }' "${log}"
       fi
     done
-  } | sort -rn -u | head -n 10
+  } | sort -rn -u | sed -n 1,10p  # Which reads all: sort must not meet a closed pipe.
 }
 
 finish_stages() {

@@ -23,7 +23,7 @@ namespace wavetune {
 // How segments are laid out, and what they are read for.
 enum class LaneForm { kSum, kColdSum, kOverlap };
 
-consteval int ColumnsOf(LaneForm form) {
+constexpr int ColumnsOf(LaneForm form) {
   switch (form) {
     case LaneForm::kSum:
       return kSumColumns;
