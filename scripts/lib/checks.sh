@@ -115,7 +115,7 @@ one_including() {
     if [ -e "${header%.h}.cc" ]; then
       echo "${header%.h}.cc"
     else
-      including_files "${header}" | head -n 1
+      including_files "${header}" | sed -n 1p
     fi
   done
 }
