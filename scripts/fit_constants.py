@@ -19,7 +19,8 @@ DECLARATION = re.compile(r"\bconstexpr\s+[\w:<>, ]+?\s(k[A-Z]\w*)(?:\[\])?\s*=")
 MEMBER = re.compile(r"^  double (\w+) = [0-9.]+;", re.MULTILINE)
 NOT_TUNED = {
     "sentinels": "kNobody kUnreached kUnpredicted kInfinity kNone",
-    "follow from others": "kOfMemory kTile kShareSteps kMemory kTileAndMemory kStepsAndMemory kMaxOuterSteps kRankMarginUnit",
+    "follow from others": "kOfMemory kTile kShareSteps kMemory kTileAndMemory kStepsAndMemory kMaxOuterSteps kRankMarginUnit "
+                         "kMostPerProblem",
     "sizes of types": "kTerms kMemoryClasses kMicroBit",
     "numerical tolerances": "kGradientEnd kPositive kLeastGain_portfolio kRounds kReweightings",
     "ends of ranges that no data reach": "kShortestLatencyUs kLongestLatencyUs kRegretCap kLargestAlignment kLeastRatio",

@@ -140,12 +140,13 @@ void AddFit(const SubTable& sub, int64_t max_tiles, StepCurve& curve) {
 
 StepCurve MakeCurve(const SubTable& sub, int group, int row_regime,
                     double iterations, Samples measured) {
+  const auto longest_loop = LongestLoop(measured, iterations);
   StepCurve curve{
       .group = group,
       .row_regime = row_regime,
       .tiles_per_wave = sub.groups[static_cast<size_t>(group)].tiles_per_wave,
       .iterations = iterations,
-      .longest_loop = LongestLoop(measured, iterations),
+      .longest_loop = longest_loop,
       .measured = std::move(measured)};
   int64_t max_tiles =
       curve.measured.empty() ? kWavesWithoutSamples * curve.tiles_per_wave : 1;

@@ -18,13 +18,12 @@ namespace {
 
 constexpr size_t kLeastShortlist = 64;
 constexpr size_t kLeaders = 12;
+// The leaders, and once as many again that a first round brings up.
+constexpr size_t kMostPerProblem = 2 * kLeaders;
 constexpr double kLeaderMargin = 0.2;
 // Refinement's share of the profile's samples, and what it always may take.
 constexpr int64_t kBudgetShare = 4;
 constexpr int64_t kLeastBudget = 96;
-
-// The leaders, and once as many again that a first round brings up.
-constexpr size_t MostPerProblem() { return 2 * kLeaders; }
 
 bool Contains(const std::vector<Problem>& sorted, const Problem& problem) {
   return std::binary_search(sorted.begin(), sorted.end(), problem);
@@ -119,7 +118,7 @@ class Refiner {
     for (size_t k = 0; k < std::min(kLeaders, order.size()); ++k) {
       const size_t i = order[k];
       if (!is_near(i)) break;
-      if (measured + missing.size() >= MostPerProblem()) break;
+      if (measured + missing.size() >= kMostPerProblem) break;
       if (IsMeasured(state_.candidates[i], problem) ||
           Contains(failed_[i], problem)) {
         continue;
@@ -146,7 +145,7 @@ int64_t RefinementBudget(const ProfileInput& input,
   const int64_t share =
       compiled * input.options.samples_per_candidate / kBudgetShare;
   const auto useful = static_cast<int64_t>(
-      specialisation.representatives.size() * MostPerProblem());
+      specialisation.representatives.size() * kMostPerProblem);
   return std::min(std::max(share, kLeastBudget), useful);
 }
 

@@ -138,20 +138,20 @@ TextParser::Value TextParser::ParseOr() {
   Value value = ParseAnd();
   if (!lexer_.Peek().Is("or")) return value;
   std::vector<Condition> any;
+  const auto at = value.at;
   any.push_back(Truth(std::move(value)));
   while (lexer_.TakeIf("or")) any.push_back(Truth(ParseAnd()));
-  return {
-      .at = value.at, .number = {}, .truth = Condition::Any(std::move(any))};
+  return {.at = at, .number = {}, .truth = Condition::Any(std::move(any))};
 }
 
 TextParser::Value TextParser::ParseAnd() {
   Value value = ParseNot();
   if (!lexer_.Peek().Is("and")) return value;
   std::vector<Condition> all;
+  const auto at = value.at;
   all.push_back(Truth(std::move(value)));
   while (lexer_.TakeIf("and")) all.push_back(Truth(ParseNot()));
-  return {
-      .at = value.at, .number = {}, .truth = Condition::All(std::move(all))};
+  return {.at = at, .number = {}, .truth = Condition::All(std::move(all))};
 }
 
 TextParser::Value TextParser::ParseNot() {

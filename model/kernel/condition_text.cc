@@ -21,18 +21,18 @@ std::string Parenthesised(const std::string& text) {
   return absl::StrCat("(", text, ")");
 }
 
+// Whether a comparison of the condition holds without a value.
+bool HoldsWithoutValue(const Condition& condition) {
+  return condition.without_value ||
+         std::any_of(condition.children.begin(), condition.children.end(),
+                     HoldsWithoutValue);
+}
+
 // Whether the condition is what `when` makes of two.
 bool IsGuarded(const Condition& condition) {
-  const auto holds_without_value = [](const auto& self,
-                                      const Condition& part) -> bool {
-    return part.without_value ||
-           std::any_of(
-               part.children.begin(), part.children.end(),
-               [&self](const Condition& child) { return self(self, child); });
-  };
   return condition.kind == Condition::Kind::kAny &&
          condition.children.size() == 2 &&
-         holds_without_value(holds_without_value, condition.children[0]);
+         HoldsWithoutValue(condition.children[0]);
 }
 
 class Writer {

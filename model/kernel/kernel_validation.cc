@@ -433,8 +433,7 @@ class Validator {
               : absl::StrCat("at ", FormatConfiguration(spec_, *broken), " "),
           "it has an 'or' between dimensions, or a quotient, remainder, "
           "minimum or maximum of dimensions; write relations between sums of "
-          "products "
-          "of dimensions (or … % … == 0) that all hold");
+          "products of dimensions (or … % … == 0) that all hold");
     }
   }
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable_text.h"
 #include "model/kernel/exclusion.h"
-#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/specialisation_spaces.h"
 
 namespace wavetune {
 namespace {
@@ -44,19 +44,14 @@ std::vector<std::vector<Configuration>> MissingConfigurations(
     const KernelSpec& spec, const ProfileCandidates& candidates) {
   const std::vector<std::string> names = spec.SpecialisationNames();
   std::vector<std::vector<Configuration>> missing(candidates.size());
-  // Specialisations without constants of their own share a space.
-  const KernelSpec* of = nullptr;
-  std::vector<Configuration> space;
+  const std::vector<SpecialisationSpace> spaces = EnumerateSpaces(spec);
   for (size_t i = 0; i < candidates.size(); ++i) {
     std::set<Configuration> known;
     for (const Candidate& candidate : candidates[i]) {
       known.insert(candidate.configuration);
     }
-    if (const KernelSpec& own = spec.Of(names[i]); of != &own) {
-      of = &own;
-      space = EnumerateConfigurations(own);
-    }
-    for (const Configuration& configuration : space) {
+    for (const Configuration& configuration :
+         SpaceOf(spaces, names[i]).space.configurations) {
       if (!known.contains(configuration)) missing[i].push_back(configuration);
     }
   }
