@@ -130,10 +130,11 @@ class HealthProbe {
 };
 
 TEST_F(DaemonTest, StatusAndHealthSayThatNothingCanBeStored) {
-  std::atomic<bool> full = false;
-  const auto state = [&full] {
-    return full ? absl::ResourceExhaustedError("the disk is full: free space")
-                : absl::OkStatus();
+  // The daemon outlives this function.
+  const auto full = std::make_shared<std::atomic<bool>>(false);
+  const auto state = [full] {
+    return *full ? absl::ResourceExhaustedError("the disk is full: free space")
+                 : absl::OkStatus();
   };
   DaemonStores stores = Stores();
   stores.facts.write_problem = state;
@@ -154,12 +155,12 @@ TEST_F(DaemonTest, StatusAndHealthSayThatNothingCanBeStored) {
   EXPECT_EQ(problem(), "");
   EXPECT_EQ(health.Ask("wavetune.store"), 1);
 
-  full = true;
+  *full = true;
   EXPECT_THAT(problem(), HasSubstr("free space"));
   EXPECT_TRUE(WaitUntil([&] { return health.Ask("wavetune.store") == 2; }));
   EXPECT_EQ(health.Ask(""), 1);  // Tables are served.
 
-  full = false;
+  *full = false;
   EXPECT_TRUE(WaitUntil([&] { return health.Ask("wavetune.store") == 1; }));
   EXPECT_EQ(problem(), "");
 }
