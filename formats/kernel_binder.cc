@@ -347,6 +347,7 @@ KernelSpec KernelBinder::Bind() {
     Fault("portfolio_size", absl::StrCat("must be 0 to ", kMaxPortfolio));
   if (proto_.portfolio_size() > 0)
     spec.portfolio_size = proto_.portfolio_size();
+  spec.serves = BindServes();
   return spec;
 }
 

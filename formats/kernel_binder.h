@@ -115,6 +115,16 @@ class KernelBinder {
                   Argument* result);
   void BindBuffer(const v1::Argument& argument, const std::string& path,
                   Argument* result);
+  ServedLayers BindServes();
+  ServedLinear BindServedLinear(const v1::LinearLayers& linear);
+  ServedMoe BindServedMoe(const v1::MoeLayers& moe);
+  ServedAttention BindServedAttention(const v1::AttentionLayers& attention);
+  // The dimension of a meaning: the one that is named, else the field's.
+  int ServedDimension(const std::string& named, const std::string& path,
+                      const std::string& field);
+  // Adds a fault where the specialisation is unknown.
+  std::string ServedSpecialisation(const std::string& name,
+                                   const std::string& path);
   Configuration BindValues(const std::map<std::string, int64_t>& given,
                            const std::string& path);
   // Multiplies a grid out and appends its problems, each with an equal share of

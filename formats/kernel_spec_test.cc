@@ -61,6 +61,60 @@ TEST(KernelSpecConversionTest, MultipliesGridsOutAndSharesTheirWeight) {
   EXPECT_DOUBLE_EQ(spec.representative_problems[5].weight, 0.5);
 }
 
+TEST(KernelSpecConversionTest, LayersNameDimensionsOrMeanThoseOfTheirFields) {
+  const auto served = [](const std::string& text) {
+    return KernelSpecFromProto(ParseSpec(std::string(kSpec) + text))
+        .value()
+        .serves;
+  };
+  EXPECT_EQ(served(""), ServedLayers());
+  EXPECT_EQ(served("serves { linear { } }"),
+            ServedLayers(ServedLinear{.m = 0, .n = 1, .k = 2}));
+  EXPECT_EQ(served("serves { linear { m: \"k\" k: \"m\" } }"),
+            ServedLayers(ServedLinear{.m = 2, .n = 1, .k = 0}));
+}
+
+TEST(KernelSpecConversionTest, SpecialisationsOfExpertsMayHaveTheFieldsNames) {
+  const std::string moe = std::string(kSpec) +
+                          "dimensions { name: \"tokens\" repeated: true } "
+                          "serves { moe { engines: \"vllm\" } }";
+  EXPECT_EQ(KernelSpecFromProto(ParseSpec(moe)).value().serves,
+            ServedLayers(
+                ServedMoe{.tokens = 3, .n = 1, .k = 2, .engines = {"vllm"}}));
+  EXPECT_EQ(KernelSpecFromProto(
+                ParseSpec(moe + " specialisations { name: \"gate_up\" } "
+                                "specialisations { name: \"down\" } "
+                                "dimensions { name: \"top_k\" }"))
+                .value()
+                .serves,
+            ServedLayers(ServedMoe{.tokens = 3,
+                                   .n = 1,
+                                   .k = 2,
+                                   .top_k = 4,
+                                   .gate_up = "gate_up",
+                                   .down = "down",
+                                   .engines = {"vllm"}}));
+}
+
+TEST(KernelSpecConversionTest, ReportsWhatServedLayersNameWrongly) {
+  const auto faults = [](const std::string& text) {
+    return std::string(KernelSpecFromProto(ParseSpec(std::string(kSpec) + text))
+                           .status()
+                           .message());
+  };
+  EXPECT_THAT(faults("serves { }"),
+              HasSubstr("serves: says no layers; give linear, moe or"));
+  EXPECT_THAT(faults("serves { linear { m: \"rows\" } }"),
+              HasSubstr("serves.linear.m: unknown dimension \"rows\"; declared "
+                        "are: k, m, n"));
+  EXPECT_THAT(faults("serves { moe { down: \"second\" } }"),
+              HasSubstr("serves.moe.down: unknown specialisation \"second\""));
+  EXPECT_THAT(
+      faults("serves { attention { variants { head_dim: 64 } } }"),
+      HasSubstr("serves.attention.variants[0].phase: is missing or unknown; "
+                "give PREFILL or DECODE"));
+}
+
 // A grouped GEMM: an expert may be without tokens.
 TEST(KernelSpecConversionTest, ElementsOfARepeatedDimensionMayBeZero) {
   const auto range_of = [](const std::string& range) {

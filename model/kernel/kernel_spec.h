@@ -20,6 +20,7 @@
 #include "model/kernel/argument.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/mapping.h"
+#include "model/kernel/served_layers.h"
 #include "model/kernel/wave_form.h"
 #include "model/kernel/weighted_problem.h"
 #include "wavetune/configuration.h"
@@ -141,6 +142,7 @@ struct KernelSpec {
   std::vector<WeightedProblem> correctness_problems;
   ProblemLimits limits;
   int portfolio_size = kDefaultPortfolioSize;  // Most candidates per sub-table.
+  ServedLayers serves;
 
   // Returns the specialisations' names, or one empty name where there are none.
   // Cannot fail.

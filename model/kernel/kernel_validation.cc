@@ -21,6 +21,7 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping_inverse.h"
+#include "model/kernel/served_layers_faults.h"
 
 namespace wavetune {
 namespace {
@@ -54,6 +55,7 @@ class Validator {
       CheckProblems(spec_.correctness_problems, "correctness_problems");
     }
     CheckLimits();
+    CheckServedLayers(spec_, faults_);
     if (relations_are_sound && parameters_are_sound_) {
       CheckSpace(sizes_are_sound);
     }
