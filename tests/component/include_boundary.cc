@@ -53,9 +53,10 @@ const Layer kUsage = {"usage", {"usage/", "model/", "base/"}, false, {"absl/"}};
 const Layer kFormats = {"formats",
                         {"formats/", "proto/", "model/", "base/"},
                         false,
-                        // zlib: traces and manifests may be gzip files.
+                        // zlib: traces and manifests may be gzip files; JSON:
+                        // models' config.json.
                         {"absl/", "google/protobuf/", "google/rpc/", "grpcpp/",
-                         "zlib.h", "sys/stat.h", "unistd.h"}};
+                         "nlohmann/", "zlib.h", "sys/stat.h", "unistd.h"}};
 const Layer kLaunch = {
     "launch",
     {"launch/", "model/", "base/", "wavetune/exported_kernel.h"},

@@ -1,0 +1,206 @@
+#include "formats/workload/layer_problems.h"
+
+#include <string>
+#include <vector>
+
+#include "formats/workload/model_config.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// One layer, which stands twice.
+ModelLayers TwoAlike() {
+  ModelLayers layers;
+  layers.linear = {
+      {.name = "q", .n = 64, .k = 32, .layers = 3},
+      {.name = "lm_head", .n = 640, .k = 32, .layers = 1, .of_sequences = true},
+      {.name = "o", .n = 64, .k = 32, .layers = 3}};
+  return layers;
+}
+
+KernelSpec Linear() {
+  KernelSpec spec = testing::GemmSpec();
+  spec.serves = ServedLinear{.m = 0, .n = 1, .k = 2};
+  return spec;
+}
+
+std::vector<int64_t> Extents(const LayerProblems& layer, size_t dimension) {
+  std::vector<int64_t> extents;
+  for (const WeightedProblem& weighted : layer.problems) {
+    extents.push_back(weighted.problem.extents[dimension]);
+  }
+  return extents;
+}
+
+TEST(LayerProblemsTest, AKernelThatServesNothingHasNoProblems) {
+  EXPECT_THAT(
+      ProblemsOf(TwoAlike(), 100, testing::GemmSpec(), TokenCounts::kProfiled),
+      IsEmpty());
+}
+
+TEST(LayerProblemsTest, EqualLayersAreOneAndWeighAsMuch) {
+  const auto made =
+      ProblemsOf(TwoAlike(), 600, Linear(), TokenCounts::kProfiled);
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].layer, "q and o, n = 64, k = 32");
+  EXPECT_EQ(made[0].layers, 6);
+  EXPECT_THAT(Extents(made[0], 0),
+              ElementsAre(1, 2, 3, 5, 8, 11, 17, 26, 38, 58, 86, 130, 195, 292,
+                          438, 600));
+  EXPECT_EQ(made[0].problems[0].problem.extents,
+            (std::vector<int64_t>{1, 64, 32}));
+  EXPECT_DOUBLE_EQ(made[0].problems[0].weight, 1.0 / 16);
+}
+
+TEST(LayerProblemsTest, LogitsAreOfSequences) {
+  const auto made =
+      ProblemsOf(TwoAlike(), 600, Linear(), TokenCounts::kProfiled);
+  EXPECT_EQ(Extents(made[1], 0).back(), 256);
+}
+
+TEST(LayerProblemsTest, WhatTheKernelCannotTakeIsLeftOutWithItsReason) {
+  KernelSpec spec = Linear();
+  spec.limits.max_elements = 100 * 64;
+  const auto made = ProblemsOf(TwoAlike(), 600, spec, TokenCounts::kProfiled);
+  EXPECT_EQ(Extents(made[0], 0).back(), 86);
+  EXPECT_EQ(made[0].left_out, 5);
+  EXPECT_THAT(made[0].why_left_out,
+              HasSubstr("above limits.max_elements = 6400"));
+}
+
+TEST(LayerProblemsTest, ExpertsAreRoutedEvenlyAndUnequally) {
+  ModelLayers layers;
+  layers.moe = {{.experts = 4,
+                 .local_experts = 4,
+                 .top_k = 2,
+                 .hidden = 32,
+                 .intermediate = 64,
+                 .layers = 5}};
+  KernelSpec spec = testing::GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  spec.serves = ServedMoe{.tokens = 0, .n = 1, .k = 2};
+  const auto made = ProblemsOf(layers, 3, spec, TokenCounts::kProfiled);
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].layer,
+            "experts, first product, n = 128, k = 32, 4 experts");
+  EXPECT_EQ(made[1].layer,
+            "experts, second product, n = 32, k = 64, 4 experts");
+  std::vector<std::vector<int64_t>> routed;
+  for (const WeightedProblem& weighted : made[0].problems) {
+    EXPECT_EQ(weighted.problem.extents, (std::vector<int64_t>{0, 128, 32}));
+    routed.push_back(weighted.problem.repeated);
+  }
+  EXPECT_THAT(routed,
+              ElementsAre(ElementsAre(1, 1, 0, 0), ElementsAre(1, 1, 1, 1),
+                          ElementsAre(2, 2, 0, 0), ElementsAre(2, 2, 1, 1),
+                          ElementsAre(3, 1, 1, 1)));
+}
+
+KernelSpec Attention() {
+  KernelSpec spec = testing::CausalAttentionSpec();
+  spec.serves = ServedAttention{.batch = 0,
+                                .heads = 1,
+                                .kv_heads = 2,
+                                .seq_q = 3,
+                                .seq_kv = 4,
+                                .variants = {{.specialisation = "causal",
+                                              .phase = AttentionPhase::kPrefill,
+                                              .head_dim = 64,
+                                              .causal = true},
+                                             {.specialisation = "full",
+                                              .phase = AttentionPhase::kDecode,
+                                              .head_dim = 64}}};
+  return spec;
+}
+
+AttentionLayer Heads(int64_t head_dim, int64_t window = 0) {
+  return {.name = "attention",
+          .heads = 8,
+          .kv_heads = 2,
+          .head_dim = head_dim,
+          .value_head_dim = head_dim,
+          .window = window,
+          .layers = 7};
+}
+
+TEST(LayerProblemsTest, DecodeAndPrefillAreProblemsOfTheirSpecialisations) {
+  ModelLayers layers;
+  layers.attention = {Heads(64)};
+  const auto made =
+      ProblemsOf(layers, 100, Attention(), TokenCounts::kProfiled);
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].layer, "attention, decode, 8 heads of 64, 2 of keys");
+  EXPECT_EQ(made[0].problems[0].problem.specialisation, "full");
+  EXPECT_EQ(made[0].problems[0].problem.extents,
+            (std::vector<int64_t>{1, 8, 2, 1, 320}));
+  EXPECT_EQ(made[1].problems[0].problem.specialisation, "causal");
+  EXPECT_EQ(made[1].problems[0].problem.extents,
+            (std::vector<int64_t>{1, 8, 2, 17, 17}));
+  EXPECT_EQ(made[1].problems[1].problem.extents,
+            (std::vector<int64_t>{1, 8, 2, 17, 68}));
+  EXPECT_EQ(made[1].problems.back().problem.extents,
+            (std::vector<int64_t>{4, 8, 2, 25, 25}));
+}
+
+TEST(LayerProblemsTest, AWindowBoundsTheKeys) {
+  ModelLayers layers;
+  layers.attention = {Heads(64, 400)};
+  const auto made =
+      ProblemsOf(layers, 1000, Attention(), TokenCounts::kProfiled);
+  for (const int64_t keys : Extents(made[0], 4)) EXPECT_LE(keys, 400);
+  for (const int64_t keys : Extents(made[1], 4)) EXPECT_LE(keys, 400);
+  EXPECT_EQ(made[1].why_left_out, "the kernel knows no window");
+  EXPECT_GT(made[1].left_out, 0);
+}
+
+TEST(LayerProblemsTest, CachesAreNoLongerThanTheModelsSequences) {
+  ModelLayers layers;
+  layers.attention = {Heads(64)};
+  layers.positions = 1000;
+  const auto made =
+      ProblemsOf(layers, 100, Attention(), TokenCounts::kProfiled);
+  for (const int64_t keys : Extents(made[0], 4)) EXPECT_LE(keys, 1000);
+}
+
+TEST(LayerProblemsTest, HeadsThatNoSpecialisationHasAreSaid) {
+  ModelLayers layers;
+  layers.attention = {Heads(256)};
+  layers.attention[0].value_head_dim = 128;
+  const auto made =
+      ProblemsOf(layers, 100, Attention(), TokenCounts::kProfiled);
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_THAT(made[0].problems, IsEmpty());
+  EXPECT_EQ(made[0].why_left_out,
+            "no specialisation of the kernel computes it (heads of 256, values "
+            "of 128)");
+}
+
+TEST(LayerProblemsTest, NothingIsProfiledAndJudged) {
+  ModelLayers layers = TwoAlike();
+  layers.attention = {Heads(64)};
+  for (const KernelSpec& spec : {Linear(), Attention()}) {
+    std::vector<Problem> profiled;
+    for (const auto& layer :
+         ProblemsOf(layers, 8192, spec, TokenCounts::kProfiled)) {
+      for (const auto& w : layer.problems) profiled.push_back(w.problem);
+    }
+    for (const auto& layer :
+         ProblemsOf(layers, 8192, spec, TokenCounts::kJudged)) {
+      EXPECT_GT(layer.problems.size(), 5u);
+      for (const auto& w : layer.problems) {
+        EXPECT_EQ(std::count(profiled.begin(), profiled.end(), w.problem), 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,41 @@
+#include "formats/workload/workload.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
+#include "formats/workload/model_config.h"
+
+namespace wavetune {
+
+absl::Status CheckWorkloadName(absl::string_view name) {
+  const auto is_plain = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
+           c == '_' || c == '-';
+  };
+  if (!name.empty() && name.size() <= kMaxWorkloadName &&
+      absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
+      std::all_of(name.begin(), name.end(), is_plain)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", absl::CHexEscape(ShortenedText(name, kMaxWorkloadName)),
+      "' is no name of a workload: give 1 to ", kMaxWorkloadName,
+      " letters, digits, '.', '_' and '-', a letter or digit first"));
+}
+
+absl::StatusOr<ModelLayers> LayersOf(const Workload& workload) {
+  RETURN_IF_ERROR(CheckWorkloadName(workload.name));
+  if (workload.max_tokens < 1 || workload.max_tokens > kMostMaxTokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max-tokens is ", workload.max_tokens, ": give 1 to ",
+                     kMostMaxTokens));
+  }
+  ASSIGN_OR_RETURN(const ModelConfig model, ParseModelConfig(workload.config));
+  return SplitLayers(model, workload.parallelism);
+}
+
+}  // namespace wavetune
