@@ -17,6 +17,7 @@
 #include "formats/manifest_text/declarations.h"
 #include "formats/text_format.h"
 #include "formats/types.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/kernel_validation.h"
 
@@ -160,6 +161,14 @@ std::string KernelFolder::Fingerprint(const std::string& backend,
   }
   add("compiler", compiler);
   return Sha256Hex(bytes);
+}
+
+std::string KernelFolder::Fingerprint(const DeviceFacts& device) const {
+  const DeviceImplementation own = ImplementationFor(spec, device);
+  return Fingerprint(own.implementation == nullptr
+                         ? device.backend
+                         : own.implementation->backend,
+                     own.compiler);
 }
 
 absl::StatusOr<DeviceFacts> LoadDeviceFacts(const std::string& path) {

@@ -28,6 +28,9 @@ struct KernelFolder {
   // manifest, sources, compile options and compiler version.
   std::string Fingerprint(const std::string& backend,
                           const std::string& compiler) const;
+
+  // Returns the same for what the device runs (ImplementationFor).
+  std::string Fingerprint(const DeviceFacts& device) const;
 };
 
 // Returns the kernel as it is sent, without a fingerprint. Cannot fail.

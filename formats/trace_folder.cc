@@ -13,6 +13,7 @@
 #include "formats/trace.h"
 #include "google/protobuf/text_format.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/triton_options.h"
 
 namespace wavetune {
 namespace {
@@ -130,6 +131,17 @@ bool SameSpecialisations(const KernelSpec& a, const KernelSpec& b) {
                     });
 }
 
+// As ImplementationFor, of a message: what was recorded had Triton.
+const v1::Implementation* RecordedFrom(const v1::KernelSpec& kernel,
+                                       const std::string& backend) {
+  const v1::Implementation* triton = nullptr;
+  for (const v1::Implementation& implementation : kernel.implementations()) {
+    if (implementation.backend() == backend) return &implementation;
+    if (implementation.backend() == kTritonBackend) triton = &implementation;
+  }
+  return backend == "cuda" ? triton : nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<TraceFolder> LoadTraceFolder(const std::string& path,
@@ -146,9 +158,9 @@ std::string TraceManifest(const v1::KernelSpec& kernel,
   recorded.clear_correctness_problems();
   v1::Implementation& replay = *recorded.add_implementations();
   replay.set_backend("replay");
-  for (const v1::Implementation& implementation : kernel.implementations()) {
-    if (implementation.backend() != backend) continue;
-    *replay.mutable_device_predicates() = implementation.device_predicates();
+  const v1::Implementation* const recorded_from = RecordedFrom(kernel, backend);
+  if (recorded_from != nullptr) {
+    *replay.mutable_device_predicates() = recorded_from->device_predicates();
   }
   std::string text;
   for (const absl::string_view line : absl::StrSplit(comment, '\n')) {

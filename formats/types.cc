@@ -143,6 +143,8 @@ DeviceFacts DeviceFactsFromProto(const v1::DeviceFacts& proto) {
   facts.last_level_cache_bytes = proto.last_level_cache_bytes();
   facts.max_group_size = proto.max_group_size();
   facts.max_shared_memory_bytes = proto.max_shared_memory_bytes();
+  facts.triton = proto.triton();
+  facts.python = proto.python();
   return facts;
 }
 
@@ -162,6 +164,8 @@ v1::DeviceFacts DeviceFactsToProto(const DeviceFacts& facts) {
   proto.set_last_level_cache_bytes(facts.last_level_cache_bytes);
   proto.set_max_group_size(facts.max_group_size);
   proto.set_max_shared_memory_bytes(facts.max_shared_memory_bytes);
+  proto.set_triton(facts.triton);
+  proto.set_python(facts.python);
   return proto;
 }
 

@@ -70,7 +70,9 @@ TEST(DeviceFactsConversionTest, RoundTrips) {
                     .compiler = "c",
                     .last_level_cache_bytes = 5,
                     .max_group_size = 6,
-                    .max_shared_memory_bytes = 7};
+                    .max_shared_memory_bytes = 7,
+                    .triton = "t",
+                    .python = "y"};
   EXPECT_EQ(DeviceFactsFromProto(DeviceFactsToProto(facts)), facts);
 }
 

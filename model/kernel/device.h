@@ -30,6 +30,8 @@ struct DeviceFacts {
   int64_t last_level_cache_bytes = 0;
   int64_t max_group_size = 0;
   int64_t max_shared_memory_bytes = 0;
+  std::string triton;  // "Triton 3.6.0, ptxas 12.8.93"; empty: none.
+  std::string python;  // Which was asked for Triton; for messages.
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };

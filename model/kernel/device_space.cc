@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "model/kernel/condition.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -32,7 +33,8 @@ FactValues ValuesOf(const DeviceFacts& device) {
 const std::vector<Condition>& PredicatesFor(const KernelSpec& spec,
                                             const DeviceFacts& device) {
   static const auto* const kNone = new std::vector<Condition>;
-  const Implementation* implementation = spec.ImplementationOf(device.backend);
+  const Implementation* implementation =
+      ImplementationFor(spec, device).implementation;
   return implementation == nullptr ? *kNone : implementation->device_predicates;
 }
 
@@ -101,7 +103,7 @@ absl::StatusOr<Configuration> DefaultForDevices(
   absl::Status failure;
   std::set<std::pair<std::string, std::string>> seen;
   for (const DeviceFacts& device : devices) {
-    if (spec.ImplementationOf(device.backend) == nullptr) continue;
+    if (ImplementationFor(spec, device).implementation == nullptr) continue;
     if (!seen.emplace(device.backend, device.architecture).second) continue;
     const absl::StatusOr<KernelSpec> own = SpecForDevice(spec, device);
     if (!own.ok()) {

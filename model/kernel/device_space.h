@@ -23,9 +23,10 @@
 
 namespace wavetune {
 
-// Returns whether the device predicates of the implementation for the device's
-// backend hold. True without predicates, or without such an implementation.
-// `spec` is valid, `configuration` in its space.
+// Returns whether the device predicates of the implementation for the device
+// (model/kernel/device_implementation.h) hold. True without predicates, or
+// without such an implementation. `spec` is valid, `configuration` in its
+// space.
 bool IsMeantFor(const KernelSpec& spec, const Configuration& configuration,
                 const DeviceFacts& device);
 

@@ -8,10 +8,15 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/triton_options.h"
 
 namespace wavetune {
 namespace {
@@ -76,6 +81,7 @@ class ImplementationChecker {
                           implementation_.vendor_baselines[i]);
     }
     CheckSupport();
+    if (IsTriton()) CheckTriton();
     if (implementation_.backend != "replay") CheckPresence();
     return sound_;
   }
@@ -208,9 +214,61 @@ class ImplementationChecker {
     sound_ = false;
   }
 
+  bool IsTriton() const { return implementation_.backend == kTritonBackend; }
+
+  // What Triton decides by itself, and what it takes.
+  void CheckTriton() {
+    const auto refuse = [this](bool given, const char* name, const char* why) {
+      if (given) faults_.Add(prefix_, name, ": ", why, "; remove it");
+    };
+    refuse(!implementation_.block_size.empty(), "block_size",
+           "is 32 * num_warps with Triton");
+    refuse(implementation_.shared_memory_bytes.has_value(),
+           "shared_memory_bytes", "Triton says what it needs");
+    refuse(!implementation_.compile_options.empty(), "compile_options",
+           "Triton's are the parameters num_warps, num_stages and maxnreg");
+    refuse(implementation_.cluster_size.has_value(), "cluster_size",
+           "a tile of a Triton kernel is one block");
+    refuse(!implementation_.tensor_maps.empty(), "tensor_maps",
+           "a Triton kernel makes its descriptors itself");
+    for (const std::string& source : implementation_.sources) {
+      CheckModule(source);
+    }
+    for (const Parameter& parameter : spec_.parameters) {
+      const std::string fault = TritonOptionFault(parameter);
+      if (fault.empty()) continue;
+      faults_.Add(prefix_, "parameter '", parameter.name, "' ", fault);
+    }
+    for (const Argument& argument : spec_.arguments) CheckApart(argument.name);
+  }
+
+  // Sources are imported by name.
+  void CheckModule(const std::string& source) {
+    absl::string_view module = source;
+    bool is_module = absl::ConsumeSuffix(&module, ".py");
+    for (const absl::string_view part : absl::StrSplit(module, '/')) {
+      is_module &= IsIdentifier(part, /*underscore=*/true);
+    }
+    if (is_module) return;
+    faults_.Add(prefix_, "sources: '", source,
+                "' is no Python module; name it [A-Za-z_][A-Za-z0-9_]*.py");
+  }
+
+  // A function has each name once.
+  void CheckApart(const std::string& argument) {
+    bool taken = spec_.ParameterIndex(argument) >= 0;
+    for (const Specialisation& specialisation : spec_.specialisations) {
+      taken |= specialisation.defines.contains(argument);
+    }
+    if (!taken) return;
+    faults_.Add(prefix_, "argument '", argument,
+                "' has the name of a parameter, constant or define, which is "
+                "an argument of the Triton function, too; rename one");
+  }
+
   // What only CUDA has, and a recording of it.
   void CheckSupport() {
-    if (implementation_.backend == "cuda") return;
+    if (implementation_.backend == "cuda" || IsTriton()) return;
     const auto refuse = [this](bool given, const char* name) {
       if (!given) return;
       faults_.Add(prefix_, name, ": the backend '", implementation_.backend,
@@ -233,7 +291,7 @@ class ImplementationChecker {
       faults_.Add(prefix_, "entry: '", implementation_.entry,
                   "' is no function name; name the kernel function");
     }
-    if (implementation_.block_size.empty()) {
+    if (implementation_.block_size.empty() && !IsTriton()) {
       faults_.Add(prefix_,
                   "block_size: is missing; give the work items of a block");
     }
@@ -297,7 +355,7 @@ bool CheckImplementations(const KernelSpec& spec, KernelFaults& faults) {
   for (const Implementation& implementation : spec.implementations) {
     if (!IsLowerName(implementation.backend)) {
       faults.Add("implementations: backend '", implementation.backend,
-                 "' is malformed; use opencl, cuda or replay");
+                 "' is malformed; use opencl, cuda, triton or replay");
     }
     faults.CheckUnique("implementations", implementation.backend, seen);
     sound &= ImplementationChecker(spec, implementation, faults).Run();

@@ -278,6 +278,86 @@ TEST(ImplementationFaultsTest, WhatOnlyCudaHasIsRefusedOnOtherBackends) {
   }
 }
 
+// GemmSpec through Triton; its parameters are arguments of the function.
+KernelSpec TritonGemmSpec() {
+  KernelSpec spec = GemmSpec();
+  spec.parameters.push_back(
+      {.name = "num_warps", .role = ParameterRole::kMicro, .values = {4, 8}});
+  std::vector<int64_t> values(spec.default_configuration.values().begin(),
+                              spec.default_configuration.values().end());
+  values.push_back(4);
+  spec.default_configuration = Configuration(values);
+  spec.implementations = {
+      {.backend = "triton", .sources = {"gemm.py"}, .entry = "gemm"}};
+  return spec;
+}
+
+TEST(ImplementationFaultsTest, ATritonImplementationNeedsSourcesAndEntryAlone) {
+  EXPECT_TRUE(ValidateKernelSpec(TritonGemmSpec()).ok())
+      << ValidateKernelSpec(TritonGemmSpec());
+}
+
+std::vector<Fault> TritonFaults() {
+  return {
+      {"BlockSize", [](Implementation& i) { i.block_size = {ConstantOf(128)}; },
+       "block_size: is 32 * num_warps with Triton; remove it"},
+      {"SharedMemory",
+       [](Implementation& i) { i.shared_memory_bytes = ConstantOf(128); },
+       "shared_memory_bytes: Triton says what it needs; remove it"},
+      {"CompileOptions", [](Implementation& i) { i.compile_options = {"-O3"}; },
+       "compile_options: Triton's are the parameters num_warps, num_stages "
+       "and maxnreg; remove it"},
+      {"Clusters", [](Implementation& i) { i.cluster_size = ConstantOf(2); },
+       "cluster_size: a tile of a Triton kernel is one block; remove it"},
+      {"NoModule", [](Implementation& i) { i.sources = {"gemm.cu"}; },
+       "sources: 'gemm.cu' is no Python module; name it"},
+      {"NoModuleName", [](Implementation& i) { i.sources = {"my-gemm.py"}; },
+       "sources: 'my-gemm.py' is no Python module; name it"},
+      {"NoSources", [](Implementation& i) { i.sources = {}; },
+       "sources: there are none; name the file to compile"},
+      {"NoEntry", [](Implementation& i) { i.entry = ""; },
+       "entry: '' is no function name; name the kernel function"},
+  };
+}
+
+class TritonFaultTest : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(TritonFaultTest, IsReportedWithItsFieldAndAsTheOnlyOne) {
+  KernelSpec spec = TritonGemmSpec();
+  GetParam().apply(spec.implementations[0]);
+  const std::string message(ValidateKernelSpec(spec).message());
+  EXPECT_THAT(message,
+              HasSubstr("\nimplementations: 'triton': " + GetParam().message));
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Triton, TritonFaultTest,
+                         ::testing::ValuesIn(TritonFaults()), FaultName);
+
+TEST(ImplementationFaultsTest, ValuesThatTritonsCompilerDoesNotTakeAreRefused) {
+  const std::pair<const char*, int64_t> refused[] = {
+      {"num_warps", 3}, {"num_warps", 64}, {"num_stages", 0},
+      {"num_ctas", 2},  {"maxnreg", 256},  {"maxnreg", 8}};
+  for (const auto& [name, value] : refused) {
+    KernelSpec spec = TritonGemmSpec();
+    spec.parameters.back().name = name;
+    spec.parameters.back().values = {value};
+    EXPECT_THAT(
+        std::string(ValidateKernelSpec(spec).message()),
+        HasSubstr(absl::StrCat("'triton': parameter '", name, "' has value ",
+                               value, "; Triton's ", name, " takes ")));
+  }
+}
+
+TEST(ImplementationFaultsTest, AnArgumentOfATritonFunctionIsNoParameterToo) {
+  KernelSpec spec = TritonGemmSpec();
+  spec.parameters.front().name = spec.arguments.front().name;
+  EXPECT_THAT(std::string(ValidateKernelSpec(spec).message()),
+              HasSubstr(absl::StrCat("'triton': argument '",
+                                     spec.arguments.front().name,
+                                     "' has the name of a parameter")));
+}
+
 TEST(ImplementationFaultsTest, ASumMayHaveTermsThatAreZero) {
   KernelSpec spec = HopperGemmSpec();
   const auto extra =

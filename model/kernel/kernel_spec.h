@@ -81,12 +81,13 @@ struct VendorBaseline {
 
 // How one backend compiles and launches the kernel.
 struct Implementation {
-  std::string backend;  // "opencl", "cuda" or "replay".
+  std::string backend;  // "opencl", "cuda", "triton" or "replay".
   std::vector<std::string> sources;
   std::string entry;
   std::vector<std::string> compile_options;
   // Both along x, y and z; sides that are not there are 1.
-  std::vector<Expression> block_size;             // Work items per block.
+  std::vector<Expression> block_size;             // Work items per block;
+                                                  // empty: Triton's.
   std::vector<Expression> blocks;                 // Empty: the mapping's tiles.
   std::optional<Expression> shared_memory_bytes;  // Dynamic.
   std::optional<Expression> cluster_size;  // Blocks per cluster, along x;
@@ -163,7 +164,8 @@ struct KernelSpec {
   // none, or where the name is unknown). Cannot fail.
   const Mapping& MappingOf(const std::string& specialisation) const;
 
-  // Returns the implementation for a backend, or nullptr.
+  // Returns the implementation for a backend, or nullptr. Which one a device
+  // runs: ImplementationFor (model/kernel/device_implementation.h).
   const Implementation* ImplementationOf(const std::string& backend) const;
 
   // Returns the index of a dimension, parameter or argument by name, or -1.

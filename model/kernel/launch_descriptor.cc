@@ -9,6 +9,7 @@
 #include "model/kernel/fold.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/triton_options.h"
 
 namespace wavetune {
 namespace {
@@ -91,7 +92,11 @@ LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
     launch.blocks = {
         FoldExpression(spec.MappingOf(specialisation).tiles, configuration)};
   }
-  launch.block_size = ExtentOf(implementation.block_size, number);
+  launch.block_size =
+      implementation.backend == kTritonBackend
+          ? LaunchExtent(kTritonWarpThreads *
+                         TritonOptionsOf(spec, configuration).num_warps)
+          : ExtentOf(implementation.block_size, number);
   if (implementation.cluster_size.has_value()) {
     launch.cluster_size = number(*implementation.cluster_size);
   }

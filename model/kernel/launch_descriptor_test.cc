@@ -194,5 +194,15 @@ TEST(ScalarBytesTest, ANumberNeedsNoProblem) {
             std::string("\x00\x3e", 2));
 }
 
+TEST_F(LaunchDescriptorTest, TheThreadsOfATritonBlockAreThoseOfItsWarps) {
+  const Implementation triton = {.backend = "triton", .entry = "kernel"};
+  const Configuration configuration = {64, 1, 0};
+  EXPECT_EQ(DescribeLaunch(spec_, triton, "", configuration).block_size,
+            LaunchExtent(128));
+  spec_.parameters[2].name = "num_warps";
+  EXPECT_EQ(DescribeLaunch(spec_, triton, "", {64, 1, 8}).block_size,
+            LaunchExtent(256));
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/correctness_problems.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
@@ -91,9 +92,10 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
     for (const DeviceFacts& facts : found->devices) {
       seen.push_back(
           absl::StrCat(facts.uuid, " (", facts.label, ", ", backend, ")"));
-      const bool fits = options.device_uuid.empty()
-                            ? spec.ImplementationOf(backend) != nullptr
-                            : facts.uuid == options.device_uuid;
+      const bool fits =
+          options.device_uuid.empty()
+              ? ImplementationFor(spec, facts).implementation != nullptr
+              : facts.uuid == options.device_uuid;
       if (!fits) continue;
       if (options.guard_pages &&
           !absl::StartsWith(facts.architecture, "cpu-")) {
@@ -251,7 +253,7 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
     devices.push_back(worker.get());
 
   v1::KernelSource source = KernelSourceOf(folder);
-  source.set_fingerprint(folder.Fingerprint(facts.backend, facts.compiler));
+  source.set_fingerprint(folder.Fingerprint(facts));
   ASSIGN_OR_RETURN(const LoadedKernel kernel, LoadedKernelFromProto(source));
 
   Outcome outcome{.not_meant = CountNotMeantFor(folder.spec, facts),

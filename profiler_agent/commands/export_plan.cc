@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/triton_options.h"
 #include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {
@@ -45,6 +46,19 @@ std::string CubinName(const std::string& specialisation, int portfolio_index) {
                           ? "default"
                           : absl::StrFormat("%02d", portfolio_index),
                       ".cubin");
+}
+
+// One cubin per configuration is what an export holds.
+absl::Status CheckExportable(const KernelSpec& spec) {
+  if (spec.ImplementationOf(kBackend) == nullptr &&
+      spec.ImplementationOf(kTritonBackend) != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel \"", spec.name,
+        "\" runs through Triton, which compiles it anew for what divides a "
+        "problem's extents: launch it through Triton with the decided "
+        "configuration (wavetune.triton), or export it for an engine"));
+  }
+  return FindImplementation(spec, {.backend = kBackend}).status();
 }
 
 class ExportPlanner {
@@ -111,7 +125,7 @@ absl::StatusOr<int> CapabilityOf(const Table& table) {
 absl::StatusOr<LaunchFile> PlanExport(const KernelSpec& spec,
                                       const Table& table,
                                       const std::string& specialisation) {
-  RETURN_IF_ERROR(FindImplementation(spec, kBackend).status());
+  RETURN_IF_ERROR(CheckExportable(spec));
   RETURN_IF_ERROR(CheckTableIsOf(spec, table));
   LaunchFile file{.kernel = spec.name,
                   .table_fingerprint = table.fingerprint,

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/compile_options.h"
@@ -16,7 +17,7 @@ namespace wavetune {
 
 absl::Status CudaProgram::Load(LoadedKernel kernel) {
   const absl::StatusOr<const Implementation*> implementation =
-      FindImplementation(kernel.spec, facts_.backend);
+      FindImplementation(kernel.spec, facts_);
   if (!implementation.ok()) return implementation.status();
   for (const std::string& source : (*implementation)->sources) {
     if (kernel.files.contains(source)) continue;
@@ -30,7 +31,7 @@ absl::Status CudaProgram::Load(LoadedKernel kernel) {
                      " names no sources for CUDA; list them in its manifest"));
   }
   kernel_ = std::move(kernel);
-  implementation_ = kernel_->spec.ImplementationOf(facts_.backend);
+  implementation_ = ImplementationFor(kernel_->spec, facts_).implementation;
   return absl::OkStatus();
 }
 

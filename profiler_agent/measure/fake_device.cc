@@ -10,7 +10,7 @@ namespace wavetune {
 
 absl::Status FakeDevice::Load(LoadedKernel kernel) {
   absl::StatusOr<const Implementation*> implementation =
-      FindImplementation(kernel.spec, script_->facts.backend);
+      FindImplementation(kernel.spec, script_->facts);
   if (!implementation.ok()) return implementation.status();
   loaded_.push_back(std::move(kernel));
   return absl::OkStatus();

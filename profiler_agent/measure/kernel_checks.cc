@@ -3,23 +3,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
 
 absl::StatusOr<const Implementation*> FindImplementation(
-    const KernelSpec& spec, const std::string& backend) {
-  const Implementation* implementation = spec.ImplementationOf(backend);
+    const KernelSpec& spec, const DeviceFacts& device) {
+  const Implementation* const implementation =
+      ImplementationFor(spec, device).implementation;
   if (implementation != nullptr) return implementation;
-  std::vector<std::string> backends;
-  for (const Implementation& other : spec.implementations) {
-    backends.push_back(other.backend);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "kernel ", spec.name, " has no implementation for the backend '", backend,
-      "' (it has: ", absl::StrJoin(backends, ", "),
-      "); add one to its manifest, or profile it on another device"));
+  return absl::InvalidArgumentError(NoImplementation(spec, device).message());
 }
 
 absl::StatusOr<const VendorBaseline*> FindVendorBaseline(

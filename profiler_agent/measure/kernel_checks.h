@@ -15,14 +15,15 @@
 
 namespace wavetune {
 
+struct DeviceFacts;
 struct Implementation;
 struct KernelSpec;
 struct VendorBaseline;
 
-// Returns the kernel's implementation for a backend; points into `spec`.
-// Errors: INVALID_ARGUMENT naming the backends the kernel has.
+// Returns the kernel's implementation for a device (ImplementationFor); points
+// into `spec`. Errors: INVALID_ARGUMENT as NoImplementation.
 absl::StatusOr<const Implementation*> FindImplementation(
-    const KernelSpec& spec, const std::string& backend);
+    const KernelSpec& spec, const DeviceFacts& device);
 
 // Returns a vendor baseline of an implementation; points into it. Errors:
 // INVALID_ARGUMENT naming those it has.

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "model/kernel/argument.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "profiler_agent/measure/buffer_values.h"
@@ -114,7 +115,7 @@ OpenClDevice::~OpenClDevice() = default;
 
 absl::Status OpenClDevice::Load(LoadedKernel kernel) {
   const absl::StatusOr<const Implementation*> implementation =
-      FindImplementation(kernel.spec, facts_.backend);
+      FindImplementation(kernel.spec, facts_);
   if (!implementation.ok()) return implementation.status();
   if ((*implementation)->sources.empty()) {
     return absl::InvalidArgumentError(
@@ -131,7 +132,7 @@ absl::Status OpenClDevice::Load(LoadedKernel kernel) {
   rotating_buffers_.clear();
   source_ = *std::move(source);
   kernel_ = std::move(kernel);
-  implementation_ = kernel_->spec.ImplementationOf(facts_.backend);
+  implementation_ = ImplementationFor(kernel_->spec, facts_).implementation;
   return absl::OkStatus();
 }
 

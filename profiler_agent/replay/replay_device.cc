@@ -45,7 +45,7 @@ ReplayDevice::ReplayDevice(DeviceFacts facts, std::vector<std::string> folders,
     : facts_(std::move(facts)), folders_(std::move(folders)), judged_(judged) {}
 
 absl::Status ReplayDevice::Load(LoadedKernel kernel) {
-  RETURN_IF_ERROR(FindImplementation(kernel.spec, facts_.backend).status());
+  RETURN_IF_ERROR(FindImplementation(kernel.spec, facts_).status());
   // Reading takes a while, and every batch loads the kernel again.
   const bool known = kernel_.has_value() && !kernel.fingerprint.empty() &&
                      kernel_->fingerprint == kernel.fingerprint &&

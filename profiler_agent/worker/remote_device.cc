@@ -37,7 +37,7 @@ bool WorkerIsGone(const absl::Status& status) {
 bool SameDevice(const DeviceFacts& a, const DeviceFacts& b) {
   return a.uuid == b.uuid && SiliconKey(a) == SiliconKey(b) &&
          a.driver == b.driver && a.runtime == b.runtime &&
-         a.compiler == b.compiler;
+         a.compiler == b.compiler && a.triton == b.triton;
 }
 
 using Bytes = std::shared_ptr<const std::string>;
@@ -56,8 +56,7 @@ pid_t RemoteDevice::worker_pid() const {
 }
 
 absl::Status RemoteDevice::Load(LoadedKernel kernel) {
-  RETURN_IF_ERROR(
-      FindImplementation(kernel.spec, options_.facts.backend).status());
+  RETURN_IF_ERROR(FindImplementation(kernel.spec, options_.facts).status());
   const bool same = kernel_.has_value() && !kernel.fingerprint.empty() &&
                     kernel_->fingerprint == kernel.fingerprint &&
                     SameBytes(kernel_->source_bytes, kernel.source_bytes) &&

@@ -12,6 +12,7 @@
 #include "base/own_files.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/specialisation_spaces.h"
@@ -118,21 +119,6 @@ void RefuseDuplicates(std::vector<DiskKernelCatalog::Entry>& entries) {
                      owner->second, ": rename one of them");
     entry.folder = nullptr;
   }
-}
-
-std::string BackendsOf(const KernelSpec& spec) {
-  return absl::StrJoin(spec.implementations, ", ",
-                       [](std::string* out, const Implementation& i) {
-                         absl::StrAppend(out, i.backend);
-                       });
-}
-
-absl::Status NoImplementation(const KernelFolder& folder,
-                              const DeviceFacts& device) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "kernel \"", folder.spec.name, "\" has no implementation for backend \"",
-      device.backend, "\" of device ", device.uuid,
-      "; it has: ", BackendsOf(folder.spec)));
 }
 
 }  // namespace
@@ -326,13 +312,15 @@ absl::StatusOr<std::string> DiskKernelCatalog::Fingerprint(
 absl::StatusOr<std::string> DiskKernelCatalog::FingerprintOf(
     const Entry& entry, const DeviceFacts& device) {
   const KernelFolder& folder = *entry.folder;
-  auto key = std::tuple(folder.spec.name, device.backend, device.compiler);
+  const DeviceImplementation own = ImplementationFor(folder.spec, device);
+  if (own.implementation == nullptr) {
+    return NoImplementation(folder.spec, device);
+  }
+  auto key =
+      std::tuple(folder.spec.name, own.implementation->backend, own.compiler);
   const auto known = fingerprints_.find(key);
   if (known != fingerprints_.end()) return known->second;
-  if (folder.spec.ImplementationOf(device.backend) == nullptr) {
-    return NoImplementation(folder, device);
-  }
-  std::string fingerprint = folder.Fingerprint(device.backend, device.compiler);
+  std::string fingerprint = folder.Fingerprint(device);
   fingerprints_[std::move(key)] = fingerprint;
   return fingerprint;
 }

@@ -1,8 +1,12 @@
 #include "server/catalog/table_staleness.h"
 
+#include <memory>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/device_implementation.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/key_difference.h"
 
 namespace wavetune {
@@ -22,21 +26,25 @@ std::string FingerprintDifference(const TableRecord& table,
                                   const std::string& now,
                                   KernelCatalog& kernels) {
   const std::string& then = table.key.fingerprint;
+  const absl::StatusOr<std::shared_ptr<const KernelSpec>> spec =
+      kernels.Spec(table.key.kernel);
+  const std::string compiler =
+      spec.ok() ? ImplementationFor(**spec, device).compiler : device.compiler;
   if (table.compiler.empty()) {
     return absl::StrCat("the kernel's manifest, sources or compiler are others",
                         Fingerprints(then, now));
   }
-  if (table.compiler == device.compiler) {
+  if (table.compiler == compiler) {
     return absl::StrCat("the kernel's manifest or sources were edited",
                         Fingerprints(then, now));
   }
-  const std::string compilers = absl::StrCat(
-      "compiler \"", table.compiler, "\", now \"", device.compiler, "\"");
-  DeviceFacts with_its_compiler = device;
-  with_its_compiler.compiler = table.compiler;
-  const absl::StatusOr<std::string> same =
-      kernels.Fingerprint(table.key.kernel, with_its_compiler);
-  if (same.ok() && *same == then) return compilers;
+  const std::string compilers =
+      absl::StrCat("compiler \"", table.compiler, "\", now \"", compiler, "\"");
+  if (spec.ok()) {
+    const absl::StatusOr<std::string> same = kernels.Fingerprint(
+        table.key.kernel, WithCompiler(**spec, device, table.compiler));
+    if (same.ok() && *same == then) return compilers;
+  }
   return absl::StrCat(compilers,
                       ", and the kernel's manifest or sources were edited",
                       Fingerprints(then, now));

@@ -58,6 +58,26 @@ TEST_F(TableStalenessTest, TellsAnEditedKernelFromAnotherCompiler) {
   EXPECT_THAT(both, HasSubstr("edited"));
 }
 
+TEST_F(TableStalenessTest, NamesAnotherTritonForAKernelThatRunsThroughIt) {
+  KernelSpec triton = spec_;
+  triton.name = "triton_gemm";
+  triton.implementations = {{.backend = "triton"}};
+  kernels_.Add(triton, "1");
+  device_.backend = "cuda";
+  device_.compiler = "NVRTC 13.0";
+  device_.triton = "Triton 3.6.0, ptxas 12.8.93";
+  TableRecord table = Measured();
+  table.key.kernel = triton.name;
+  table.key.fingerprint = *kernels_.Fingerprint(triton.name, device_);
+  table.compiler = device_.triton;
+  device_.compiler = "NVRTC 13.1";  // No matter to it.
+  EXPECT_EQ(StaleReason(table, device_, kernels_), "");
+  device_.triton = "Triton 3.7.1, ptxas 12.9.86";
+  EXPECT_EQ(StaleReason(table, device_, kernels_),
+            "compiler \"Triton 3.6.0, ptxas 12.8.93\", now \"Triton 3.7.1, "
+            "ptxas 12.9.86\"");
+}
+
 TEST_F(TableStalenessTest, ARecordWithoutACompilerSaysThatItMayBeEither) {
   TableRecord table = Measured();
   table.compiler.clear();

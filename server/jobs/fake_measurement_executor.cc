@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -321,7 +322,8 @@ absl::StatusOr<std::shared_ptr<const TunableKernel>> FakeKernelCatalog::Get(
   kernel->not_meant_for_device = CountNotMeantFor(*it->second.spec, device);
   kernel->files.name = name;
   kernel->files.fingerprint = Sha256Hex(
-      absl::StrCat(name, " ", it->second.version, " ", device.compiler));
+      absl::StrCat(name, " ", it->second.version, " ",
+                   ImplementationFor(*it->second.spec, device).compiler));
   return kernel;
 }
 
@@ -343,7 +345,8 @@ absl::StatusOr<std::string> FakeKernelCatalog::Fingerprint(
     return absl::NotFoundError(absl::StrCat("no kernel \"", name, "\""));
   }
   return Sha256Hex(
-      absl::StrCat(name, " ", it->second.version, " ", device.compiler));
+      absl::StrCat(name, " ", it->second.version, " ",
+                   ImplementationFor(*it->second.spec, device).compiler));
 }
 
 std::vector<std::string> FakeKernelCatalog::Names() {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "fit/samples/sample_selection.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/held_out_best.h"
@@ -281,7 +282,7 @@ absl::Status MeasuringJob::Bind() {
 
 absl::Status MeasuringJob::CheckVendorBaselines() const {
   const Implementation* const implementation =
-      kernel_->spec.ImplementationOf(facts_.backend);
+      ImplementationFor(kernel_->spec, facts_).implementation;
   if (implementation != nullptr && !implementation->vendor_baselines.empty()) {
     return absl::OkStatus();
   }
@@ -434,7 +435,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   std::vector<MeasureItem> items = ItemsAt(named, problem);
   if (request_.vendor_baselines) {
     const Implementation* const implementation =
-        kernel_->spec.ImplementationOf(facts_.backend);
+        ImplementationFor(kernel_->spec, facts_).implementation;
     for (const VendorBaseline& baseline : implementation->vendor_baselines) {
       items.push_back(
           {.problem = problem, .vendor_baseline = baseline.library});

@@ -10,6 +10,7 @@
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "model/kernel/correctness_problems.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/exclusion.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
@@ -566,7 +567,7 @@ absl::Status ProfilingJob::Promote(const Table& table,
   record.device_label = input_.device.label;
   record.device_uuid = input_.device.uuid;
   record.notes = control_->record().notes;
-  record.compiler = input_.device.compiler;
+  record.compiler = ImplementationFor(kernel_->spec, input_.device).compiler;
   const TableRecord* const serving = incumbent_.record();
   const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
       std::move(record), payload, serving ? serving->digest : "");

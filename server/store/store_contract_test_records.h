@@ -111,7 +111,9 @@ inline DeviceRecord TestDevice(const std::string& uuid) {
                     .compiler = "nvrtc 13.0",
                     .last_level_cache_bytes = 2,
                     .max_group_size = 1024,
-                    .max_shared_memory_bytes = 3},
+                    .max_shared_memory_bytes = 3,
+                    .triton = "Triton 3.6.0, ptxas 12.8.93",
+                    .python = "python3"},
           .last_seen_us = 4};
 }
 

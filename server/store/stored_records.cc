@@ -239,6 +239,8 @@ std::string EncodeStoredDevice(const DeviceRecord& record) {
   stored.set_last_level_cache_bytes(facts.last_level_cache_bytes);
   stored.set_max_group_size(facts.max_group_size);
   stored.set_max_shared_memory_bytes(facts.max_shared_memory_bytes);
+  stored.set_triton(facts.triton);
+  stored.set_python(facts.python);
   stored.set_last_seen_us(record.last_seen_us);
   return stored.SerializeAsString();
 }
@@ -260,7 +262,9 @@ absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes) {
                   .compiler = stored.compiler(),
                   .last_level_cache_bytes = stored.last_level_cache_bytes(),
                   .max_group_size = stored.max_group_size(),
-                  .max_shared_memory_bytes = stored.max_shared_memory_bytes()};
+                  .max_shared_memory_bytes = stored.max_shared_memory_bytes(),
+                  .triton = stored.triton(),
+                  .python = stored.python()};
   record.last_seen_us = stored.last_seen_us();
   return record;
 }
