@@ -34,6 +34,7 @@ absl::StatusOr<OfferedTable> Offer(const FetchedTable& fetched,
                       .origin = origin,
                       .stale = fetched.info.stale(),
                       .stale_reason = fetched.info.stale_reason(),
+                      .compiler = fetched.info.compiler(),
                       .default_faults = {fetched.info.default_faults().begin(),
                                          fetched.info.default_faults().end()}};
 }

@@ -46,6 +46,7 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
       .sub_table = index,
       .stale = offered.stale,
       .stale_reason = offered.stale_reason,
+      .compiler = offered.compiler,
       .origin = offered.origin,
       .default_configuration = table.default_configuration,
       .default_unusable = offered.default_faults.count(specialisation) > 0};

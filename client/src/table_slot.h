@@ -53,6 +53,8 @@ struct OfferedTable {
   TableOrigin origin = TableOrigin::kDaemon;
   bool stale = false;             // As whoever served it says.
   std::string stale_reason = "";  // What differs; may be empty.
+  // That it was measured with; empty where nobody says, as of a table file.
+  std::string compiler = "";
   // Why its default does not work on the device, by specialisation, as whoever
   // served it says; nothing where it does.
   std::map<std::string, std::string> default_faults = {};

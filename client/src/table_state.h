@@ -19,6 +19,7 @@ struct TableState {
   int sub_table = -1;  // Of the tuner's specialisation; >= 0 with a table.
   bool stale = false;
   std::string stale_reason = "";  // What differs; empty where not stale.
+  std::string compiler = "";      // The table's; empty where nobody says.
   TableOrigin origin = TableOrigin::kDefaults;
   Configuration default_configuration;
   // What a decision without a table says.

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "client/src/table_slot.h"
+#include "model/table/table.h"
 
 namespace wavetune {
 
@@ -60,6 +61,13 @@ bool Tuner::stale() const { return slot_->current()->stale; }
 std::string Tuner::stale_reason() const {
   return slot_->current()->stale_reason;
 }
+
+std::string Tuner::silicon_key() const {
+  const std::shared_ptr<const Table> decides = table();
+  return decides == nullptr ? "" : decides->silicon_key;
+}
+
+std::string Tuner::compiler() const { return slot_->current()->compiler; }
 
 ActivationPolicy Tuner::activation() const { return slot_->activation(); }
 

@@ -94,6 +94,13 @@ class Tuner {
   // is not stale, or where an older daemon does not say.
   std::string stale_reason() const;
 
+  // Returns the class of devices that the table is for:
+  // "backend=cuda;arch=sm_90a;mp=132". Empty where there is none.
+  std::string silicon_key() const;
+  // Returns the compiler that the table was measured with: "Triton 3.6.0, ...".
+  // Empty where nobody says: there is no table, or it is from a table file.
+  std::string compiler() const;
+
   ActivationPolicy activation() const;
 
   // Declares the configurations that the application can launch; replaces the

@@ -214,6 +214,16 @@ void AddTunerType(nb::module_& module) {
           [](const BoundTuner& self) { return self.tuner().stale_reason(); },
           "What differs where the table is stale; empty where it is not.")
       .def_prop_ro(
+          "silicon_key",
+          [](const BoundTuner& self) { return self.tuner().silicon_key(); },
+          "The class of devices that the table is for, as\n"
+          "\"backend=cuda;arch=sm_90a;mp=132\"; empty with no table.")
+      .def_prop_ro(
+          "compiler",
+          [](const BoundTuner& self) { return self.tuner().compiler(); },
+          "The compiler that the table was measured with; empty where nobody "
+          "says, as of a\ntable file.")
+      .def_prop_ro(
           "specialisation",
           [](const BoundTuner& self) { return self.tuner().specialisation(); },
           "Name of the specialisation; empty where the kernel has none.")

@@ -1,6 +1,7 @@
 """Tables for tests that need no daemon: the payloads of tests/golden, put into a client's cache as a client would."""
 
 import csv
+import hashlib
 import re
 import struct
 from pathlib import Path
@@ -34,27 +35,45 @@ def fingerprint(name: str) -> str:
     return re.search(rb"[0-9a-f]{64}", path(name).read_bytes()).group().decode()
 
 
+# What golden tables say of the device that they are for.
+SILICON = "backend=replay;arch=test;mp=132"
+
+
 def add_to_cache(folder: Path, *names: str) -> None:
     """Makes a cache of golden tables (client/src/table_cache.h has the layout)."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in names:
-        payload = path(name).read_bytes()
-        # TableInfo: kernel = 1, fingerprint = 2, silicon_key = 3, environment_key = 4, digest = 5, size_bytes = 7,
-        # promoted_at_us = 8, device_uuid = 12.
-        info = b"".join(
-            [
-                _text(1, KERNEL),
-                _text(2, fingerprint(name)),
-                _text(3, "backend=replay;arch=test;mp=132"),
-                _text(4, "driver=1;runtime=1;power_w=700"),
-                _text(5, digest(name)),
-                _number(7, len(payload)),
-                _number(8, 1),
-                _text(12, f"device of {name}"),
-            ]
-        )
-        (folder / f"{digest(name)}.table").write_bytes(payload)
-        (folder / f"{digest(name)}.info").write_bytes(info)
+        _add(folder, name, path(name).read_bytes(), SILICON, "")
+
+
+def add_variant_to_cache(folder: Path, name: str, *, silicon: str, compiler: str = "") -> None:
+    """As add_to_cache, of a golden table as if it were measured on another device, with a compiler. The device's key
+    has as many characters as SILICON, so that the payload stays whole."""
+    assert len(silicon) == len(SILICON)
+    payload = path(name).read_bytes()
+    assert payload.count(SILICON.encode()) == 1
+    _add(folder, name, payload.replace(SILICON.encode(), silicon.encode()), silicon, compiler)
+
+
+def _add(folder: Path, name: str, payload: bytes, silicon: str, compiler: str) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = hashlib.sha256(payload).hexdigest()
+    # TableInfo: kernel = 1, fingerprint = 2, silicon_key = 3, environment_key = 4, digest = 5, size_bytes = 7,
+    # promoted_at_us = 8, device_uuid = 12, compiler = 17.
+    info = b"".join(
+        [
+            _text(1, KERNEL),
+            _text(2, fingerprint(name)),
+            _text(3, silicon),
+            _text(4, "driver=1;runtime=1;power_w=700"),
+            _text(5, own),
+            _number(7, len(payload)),
+            _number(8, 1),
+            _text(12, f"device of {name}"),
+            _text(17, compiler),
+        ]
+    )
+    (folder / f"{own}.table").write_bytes(payload)
+    (folder / f"{own}.info").write_bytes(info)
 
 
 def golden_decisions(name: str):

@@ -40,7 +40,8 @@ def run(*arguments, cwd=None, env=None):
 
 def test_the_stubs_are_those_of_the_extension(tmp_path):
     allowed = Path(__file__).with_name("stubtest_allowlist.txt")
-    result = run("-m", "mypy.stubtest", "wavetune", "--allowlist", allowed, "--ignore-unused-allowlist", cwd=tmp_path)
+    options = ["--allowlist", allowed, "--ignore-unused-allowlist", "--mypy-config-file", SOURCE / "pyproject.toml"]
+    result = run("-m", "mypy.stubtest", "wavetune", *options, cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

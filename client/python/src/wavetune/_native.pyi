@@ -163,6 +163,12 @@ class Tuner:
     def stale_reason(self) -> str:
         """What differs where the table is stale; empty where it is not."""
     @property
+    def silicon_key(self) -> str:
+        """The class of devices that the table is for, as "backend=cuda;arch=sm_90a;mp=132"; empty with no table."""
+    @property
+    def compiler(self) -> str:
+        """The compiler that the table was measured with; empty where nobody says, as of a table file."""
+    @property
     def specialisation(self) -> str:
         """Name of the specialisation; empty where the kernel has none."""
     @property

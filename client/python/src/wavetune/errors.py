@@ -34,3 +34,7 @@ class PermissionDeniedError(Error, PermissionError):
 
 class DataLossError(Error, RuntimeError):
     """A table is damaged: its bytes are not what its digest says."""
+
+
+class FallbackWarning(UserWarning):
+    """Something is launched as if WaveTune were not there; the message says why and what to do. Once for each cause."""
