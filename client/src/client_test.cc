@@ -48,6 +48,34 @@ TEST_F(ClientTest, DecidesWithATableOfTheDaemon) {
             std::vector<Configuration>{Configuration({256})});
 }
 
+TEST_F(ClientTest, SaysWhichSiliconAndCompilerATableIsOfAlsoFromTheCache) {
+  FetchedTable table = Serve(TinyTable());
+  table.info.set_compiler("Triton 3.6.0");
+  node_.AddTable(table);
+  const auto client = Connect();
+  const auto tuner = client->GetTuner("add");
+  ASSERT_TRUE(tuner.ok()) << tuner.status();
+  EXPECT_EQ(tuner->silicon_key(), TinyTable().silicon_key);
+  EXPECT_EQ(tuner->compiler(), "Triton 3.6.0");
+
+  const auto offline = Client::Connect(
+      {.cache_dir = node_.cache_dir(), .mode = ClientMode::kOffline});
+  ASSERT_TRUE(offline.ok()) << offline.status();
+  const auto cached = (*offline)->GetTuner("add");
+  ASSERT_TRUE(cached.ok()) << cached.status();
+  EXPECT_EQ(cached->silicon_key(), TinyTable().silicon_key);
+  EXPECT_EQ(cached->compiler(), "Triton 3.6.0");
+}
+
+TEST_F(ClientTest, SaysNeitherSiliconNorCompilerWithoutATable) {
+  node_.AddKernel(AddKernelStatus());
+  node_.AddDevice("GPU-1");
+  const auto tuner = Connect()->GetTuner("add");
+  ASSERT_TRUE(tuner.ok()) << tuner.status();
+  EXPECT_EQ(tuner->silicon_key(), "");
+  EXPECT_EQ(tuner->compiler(), "");
+}
+
 TEST_F(ClientTest, AnIllegalProblemGetsTheDefault) {
   node_.AddTable(Serve(TinyTable()));
   const auto tuner = Connect()->GetTuner("add");

@@ -95,7 +95,7 @@ class Tuner {
   std::string stale_reason() const;
 
   // Returns the class of devices that the table is for:
-  // "backend=cuda;arch=sm_90a;mp=132". Empty where there is none.
+  // "backend=cuda;arch=sm_90;mp=132;...". Empty where there is no table.
   std::string silicon_key() const;
   // Returns the compiler that the table was measured with: "Triton 3.6.0, ...".
   // Empty where nobody says: there is no table, or it is from a table file.
