@@ -223,6 +223,7 @@ int RunExport(const Arguments& arguments) {
   if (arguments.end_with_stdin) EndWithStdin();
   ExportCommandOptions options = arguments.exporting;
   options.cache_dir = arguments.backend.cache_dir;
+  options.python = arguments.backend.python;
   options.threads = PrepareWorkers(arguments.prepare_workers, 1);
   return Exit(RunExportCommand(options, std::cout));
 }
@@ -331,6 +332,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "above 1 MiB")
       ->check(NumberIn(1e-6, 1e9))
       ->capture_default_str();
+  app.add_option("--python", arguments.backend.python,
+                 "Python interpreter with Triton, which compiles Triton "
+                 "kernels: a path, or a name on PATH")
+      ->envname("WAVETUNE_PYTHON")
+      ->capture_default_str();
   app.add_option("--replay-trace", arguments.backend.replay_traces,
                  "Folder with a recorded trace (backend replay); repeatable");
   app.add_flag("--replay-judged", arguments.backend.replay_judged,
@@ -398,6 +404,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--replay-trace", arguments.backend.replay_traces);
   worker->add_flag("--replay-judged", arguments.backend.replay_judged);
   worker->add_option("--memory-cap", arguments.backend.memory_cap);
+  worker->add_option("--python", arguments.backend.python);
   worker->add_flag("--skip-nvidia-opencl",
                    arguments.backend.skip_nvidia_opencl);
   worker->add_flag("--guard-pages", arguments.backend.guard_pages);

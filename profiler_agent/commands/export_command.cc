@@ -57,7 +57,8 @@ absl::StatusOr<std::unique_ptr<CudaCompileDevice>> OpenCompiler(
         architecture.target, ": its choices mean nothing there"));
   }
   file.architecture = architecture.target;
-  return CudaCompileDevice::Open(architecture.target, options.cache_dir);
+  return CudaCompileDevice::Open(architecture.target, options.cache_dir,
+                                 options.python);
 }
 
 // Sets the fingerprint of an export. Errors: FAILED_PRECONDITION where it is

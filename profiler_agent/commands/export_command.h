@@ -17,8 +17,9 @@ struct ExportCommandOptions {
   std::string architecture;    // "sm_90a"; empty: the table's, in its own form.
   std::string specialisation;  // Empty: all that the table has.
   std::string cache_dir;       // Of compiled programs.
-  int threads = 1;             // That compile.
-  bool force = false;          // Replaces an export at `out_dir`.
+  std::string python = "python3";  // As BackendOptions has it.
+  int threads = 1;                 // That compile.
+  bool force = false;              // Replaces an export at `out_dir`.
   // Exports although the sources or the compiler are others than those that
   // the table was measured with.
   bool ignore_fingerprint = false;

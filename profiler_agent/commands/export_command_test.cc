@@ -37,7 +37,7 @@ std::string Read(const std::string& path) {
 class ExportCommandTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto compiler = CudaCompileDevice::Open("sm_90a", "");
+    const auto compiler = CudaCompileDevice::Open("sm_90a", "", "python3");
     if (!compiler.ok()) GTEST_SKIP() << compiler.status().message();
     root_ = ::testing::TempDir() + "export_XXXXXX";
     ASSERT_NE(mkdtemp(root_.data()), nullptr);

@@ -40,6 +40,24 @@ absl::StatusOr<CudaArchitecture> ParseCudaArchitecture(absl::string_view text) {
                           .target = std::string(text)};
 }
 
+int64_t MaxSharedMemoryOf(int capability) {
+  constexpr int64_t kKib = 1024;
+  switch (capability) {
+    case 75:
+      return 64 * kKib;
+    case 80:
+    case 87:
+      return 163 * kKib;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 * kKib;
+    default:
+      return 227 * kKib;
+  }
+}
+
 absl::Status CheckArchitecture(const CudaArchitecture& architecture,
                                const std::vector<int>& supported,
                                absl::string_view compiler) {

@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_ARCHITECTURE_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_ARCHITECTURE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ std::string CudaArchitectureName(int capability);
 // Reads "sm_90", "sm_90a" or "sm_100f"; the target stays as given. Errors:
 // INVALID_ARGUMENT.
 absl::StatusOr<CudaArchitecture> ParseCudaArchitecture(absl::string_view text);
+
+// Returns the shared memory that a block may have on devices of a compute
+// capability, in bytes; of one that is not known here the most that any has.
+// For devices that are not there to be asked. Source: CUDA C++ Programming
+// Guide, technical specifications per compute capability.
+int64_t MaxSharedMemoryOf(int capability);
 
 // Returns OK where a compiler that knows `supported` capabilities compiles for
 // it. Errors: UNAVAILABLE naming the compiler and what it knows.

@@ -16,13 +16,16 @@ struct Passed {
   size_t bytes = 0;
 };
 
-std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps) {
+std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps,
+                             const std::optional<TritonLaunch>& triton) {
   std::vector<Passed> passed;
   for (size_t i = 0; i < tensor_maps; ++i) {
     passed.push_back(
         {absl::StrCat("tensor map number ", i + 1), sizeof(CUtensorMap)});
   }
-  for (const Argument& argument : spec.arguments) {
+  for (size_t i = 0; i < spec.arguments.size(); ++i) {
+    if (triton.has_value() && !triton->passed[i]) continue;
+    const Argument& argument = spec.arguments[i];
     const bool scalar = argument.role == ArgumentRole::kScalar;
     passed.push_back(
         {absl::StrCat("argument '", argument.name, "' (",
@@ -30,6 +33,10 @@ std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps) {
                       ")"),
          scalar ? static_cast<size_t>(ElementBytes(argument.type))
                 : sizeof(CUdeviceptr)});
+  }
+  if (triton.has_value()) {
+    passed.push_back({"Triton's scratch memory", sizeof(CUdeviceptr)});
+    passed.push_back({"Triton's profile", sizeof(CUdeviceptr)});
   }
   return passed;
 }
@@ -54,14 +61,18 @@ std::optional<std::vector<size_t>> ParameterSizes(const CudaDriver& driver,
 
 absl::Status CheckParameterSizes(const KernelSpec& spec, size_t tensor_maps,
                                  const std::string& entry,
-                                 const std::vector<size_t>& sizes) {
-  const std::vector<Passed> passed = PassedBy(spec, tensor_maps);
+                                 const std::vector<size_t>& sizes,
+                                 const std::optional<TritonLaunch>& triton) {
+  const std::vector<Passed> passed = PassedBy(spec, tensor_maps, triton);
   if (passed.size() != sizes.size()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("kernel function '", entry, "' takes ", sizes.size(),
-                     " parameters, but the manifest passes ", passed.size(),
-                     ": ", tensor_maps, " tensor maps and ",
-                     spec.arguments.size(), " arguments; make them the same"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel function '", entry, "' takes ", sizes.size(),
+        " parameters, but the manifest passes ", passed.size(), ": ",
+        tensor_maps, " tensor maps and ", spec.arguments.size(), " arguments",
+        triton.has_value() ? ", those that are part of the code left out, and "
+                             "two of Triton's own"
+                           : "",
+        "; make them the same"));
   }
   for (size_t i = 0; i < passed.size(); ++i) {
     if (passed[i].bytes == sizes[i]) continue;

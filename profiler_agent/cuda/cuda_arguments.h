@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "profiler_agent/cuda/cuda_driver.h"
+#include "profiler_agent/triton/triton_kernel.h"
 
 namespace wavetune {
 
@@ -26,11 +27,13 @@ std::optional<std::vector<size_t>> ParameterSizes(const CudaDriver& driver,
                                                   CUfunction function);
 
 // Returns OK if these are the sizes of what the manifest passes: `tensor_maps`
-// maps, then the spec's arguments. Errors: FAILED_PRECONDITION with the
-// argument, its type and what the function takes.
-absl::Status CheckParameterSizes(const KernelSpec& spec, size_t tensor_maps,
-                                 const std::string& entry,
-                                 const std::vector<size_t>& sizes);
+// maps, then the spec's arguments; of what Triton made, those that are passed,
+// and its own (triton_kernel.h). Errors: FAILED_PRECONDITION with the argument,
+// its type and what the function takes.
+absl::Status CheckParameterSizes(
+    const KernelSpec& spec, size_t tensor_maps, const std::string& entry,
+    const std::vector<size_t>& sizes,
+    const std::optional<TritonLaunch>& triton = std::nullopt);
 
 }  // namespace wavetune
 

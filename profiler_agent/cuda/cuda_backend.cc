@@ -18,6 +18,7 @@
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/cuda/other_processes.h"
+#include "profiler_agent/triton/triton_installation.h"
 
 namespace wavetune {
 namespace {
@@ -46,7 +47,8 @@ absl::StatusOr<CudaDeviceList> List(const Libraries& libraries) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(double memory_cap) : memory_cap_(memory_cap) {
+CudaBackend::CudaBackend(double memory_cap, std::string python)
+    : memory_cap_(memory_cap), python_(std::move(python)) {
   // A kernel that is loaded at its first launch waits for the device; each
   // module here holds one kernel, so there is nothing to save.
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
@@ -71,7 +73,11 @@ Backend::Enumeration CudaBackend::Enumerate() {
         "found, as memory differs; in a container give it the driver's "
         "\"utility\" capability");
   }
+  const TritonInstallation triton =
+      list->entries.empty() ? TritonInstallation() : FindTriton(python_);
+  if (!triton.note.empty()) notes.push_back(triton.note);
   for (CudaDeviceEntry& entry : list->entries) {
+    AddTriton(triton, entry.facts);
     const absl::Status usable = CheckArchitecture(
         CudaArchitectureOf(ComputeCapability(entry.facts)),
         libraries->nvrtc->capabilities(), libraries->nvrtc->version());
@@ -95,9 +101,10 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
   if (!libraries.ok()) {
     return absl::UnavailableError(libraries.status().message());
   }
-  ASSIGN_OR_RETURN(const CudaDeviceList list, List(*libraries));
-  for (const CudaDeviceEntry& entry : list.entries) {
+  ASSIGN_OR_RETURN(CudaDeviceList list, List(*libraries));
+  for (CudaDeviceEntry& entry : list.entries) {
     if (entry.facts.uuid != device_uuid) continue;
+    AddTriton(FindTriton(python_), entry.facts);
     return CudaDevice::Open(*libraries->driver, *libraries->nvrtc, entry,
                             cache_dir, memory_cap_);
   }
@@ -113,12 +120,13 @@ absl::StatusOr<DeviceState> CudaBackend::ReadTelemetry(
   return ReadTelemetryOf(device, ReadProcesses("/proc", getppid(), getpid()));
 }
 
-CudaCompileBackend::CudaCompileBackend(std::string architecture)
-    : architecture_(std::move(architecture)) {}
+CudaCompileBackend::CudaCompileBackend(std::string architecture,
+                                       std::string python)
+    : architecture_(std::move(architecture)), python_(std::move(python)) {}
 
 Backend::Enumeration CudaCompileBackend::Enumerate() {
   const absl::StatusOr<std::unique_ptr<CudaCompileDevice>> device =
-      CudaCompileDevice::Open(architecture_, "");
+      CudaCompileDevice::Open(architecture_, "", python_);
   if (!device.ok()) return {.note = std::string(device.status().message())};
   return {.devices = {(*device)->facts()}};
 }
@@ -126,7 +134,7 @@ Backend::Enumeration CudaCompileBackend::Enumerate() {
 absl::StatusOr<std::unique_ptr<Device>> CudaCompileBackend::Open(
     const std::string& device_uuid, const std::string& cache_dir) {
   ASSIGN_OR_RETURN(std::unique_ptr<CudaCompileDevice> device,
-                   CudaCompileDevice::Open(architecture_, cache_dir));
+                   CudaCompileDevice::Open(architecture_, cache_dir, python_));
   if (device->facts().uuid == device_uuid) return device;
   return absl::NotFoundError(absl::StrCat("no device has the UUID ",
                                           device_uuid, "; this one is ",

@@ -16,8 +16,9 @@ namespace wavetune {
 class CudaBackend : public Backend {
  public:
   // Construct before another thread starts. `memory_cap`: what a worker's
-  // buffers may hold, as for CudaMemoryBudget.
-  explicit CudaBackend(double memory_cap = 0.5);
+  // buffers may hold, as for CudaMemoryBudget; `python`: the interpreter that
+  // compiles Triton kernels (FindTriton).
+  CudaBackend(double memory_cap, std::string python);
 
   std::string name() const override { return "cuda"; }
   Enumeration Enumerate() override;
@@ -28,13 +29,15 @@ class CudaBackend : public Backend {
 
  private:
   double memory_cap_;
+  std::string python_;
 };
 
 // One device that compiles for an architecture ("sm_90a") and launches nothing:
 // it prepares candidates without a GPU. Its UUID is "compile-only:sm_90a".
 class CudaCompileBackend : public Backend {
  public:
-  explicit CudaCompileBackend(std::string architecture);
+  // `python` as for CudaBackend.
+  CudaCompileBackend(std::string architecture, std::string python);
 
   std::string name() const override { return "cuda"; }
   Enumeration Enumerate() override;
@@ -43,6 +46,7 @@ class CudaCompileBackend : public Backend {
 
  private:
   std::string architecture_;
+  std::string python_;
 };
 
 }  // namespace wavetune

@@ -15,10 +15,12 @@ namespace wavetune {
 
 class CudaCompileDevice : public Device {
  public:
-  // `architecture` as ParseCudaArchitecture takes it. Errors: INVALID_ARGUMENT;
+  // `architecture` as ParseCudaArchitecture takes it; `python` as FindTriton.
+  // Errors: INVALID_ARGUMENT;
   // UNAVAILABLE where NVRTC is missing or does not know the architecture.
   static absl::StatusOr<std::unique_ptr<CudaCompileDevice>> Open(
-      const std::string& architecture, const std::string& cache_dir);
+      const std::string& architecture, const std::string& cache_dir,
+      const std::string& python);
 
   const DeviceFacts& facts() const override { return facts_; }
   absl::Status Load(LoadedKernel kernel) override;
@@ -39,7 +41,10 @@ class CudaCompileDevice : public Device {
                                       int launches) override;
 
  private:
-  CudaCompileDevice(DeviceFacts facts, const CudaCompiler& compiler);
+  CudaCompileDevice(DeviceFacts facts, const CudaCompiler& compiler,
+                    const std::string& cache_dir);
+  // Compiles what tables will be asked for, and refuses what does not fit.
+  absl::Status CheckFit(const Configuration& configuration) const;
 
   DeviceFacts facts_;
   CudaCompiler compiler_;

@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_COMPILER_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_COMPILER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/measure/program_cache.h"
+#include "profiler_agent/triton/triton_kernel.h"
 
 namespace wavetune {
 
@@ -21,6 +23,10 @@ struct Cubin {
   std::string entry;
   std::string key;  // Of the cache entry.
   bool from_disk = false;
+  // Where Triton made it: how it is launched, and why it is not worth
+  // measuring; empty where it is.
+  std::optional<TritonLaunch> triton;
+  std::string unfit;
 };
 
 class CudaCompiler {

@@ -138,7 +138,7 @@ class CudaCompileBackendTest : public CudaCompilerTest {
   void SetUp() override {
     CudaCompilerTest::SetUp();
     if (IsSkipped()) return;
-    CudaCompileBackend backend("sm_90a");
+    CudaCompileBackend backend("sm_90a", "python3");
     const Backend::Enumeration found = backend.Enumerate();
     ASSERT_EQ(found.devices.size(), 1u) << found.note;
     absl::StatusOr<std::unique_ptr<Device>> device =
@@ -177,7 +177,7 @@ TEST_F(CudaCompileBackendTest, CompilesCandidatesAndMeasuresNone) {
 }
 
 TEST_F(CudaCompileBackendTest, RefusesWhatIsNotMeantForTheArchitecture) {
-  CudaCompileBackend backend("sm_80");
+  CudaCompileBackend backend("sm_80", "python3");
   device_ = *backend.Open(backend.Enumerate().devices[0].uuid, directory_);
   ASSERT_TRUE(device_->Load(TestKernel(kFaults)).ok());
   EXPECT_TRUE(Prepare(0, 0).ok());
@@ -207,17 +207,18 @@ TEST_F(CudaCompileBackendTest, RefusesAKernelItCannotCompileAndKeepsItsOwn) {
 }
 
 TEST_F(CudaCompileBackendTest, AnArchitectureThatIsNoneHasNoDevice) {
-  const Backend::Enumeration found = CudaCompileBackend("sm_12").Enumerate();
+  const Backend::Enumeration found =
+      CudaCompileBackend("sm_12", "python3").Enumerate();
   EXPECT_TRUE(found.devices.empty());
   EXPECT_THAT(found.note, HasSubstr("does not compile for sm_12"));
-  EXPECT_THAT(CudaCompileBackend("hopper").Enumerate().note,
+  EXPECT_THAT(CudaCompileBackend("hopper", "python3").Enumerate().note,
               HasSubstr("'hopper' is no GPU architecture"));
 }
 
 // Where there is a GPU the same code finds it; cuda_device_test takes it from
 // there.
 TEST(CudaBackendTest, SaysWhyThereAreNoDevices) {
-  CudaBackend backend;
+  CudaBackend backend(0.5, "python3");
   const Backend::Enumeration found = backend.Enumerate();
   if (!found.devices.empty()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_FALSE(found.note.empty());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -60,16 +61,13 @@ absl::StatusOr<BytesByArgument> ZeroedByEveryLaunch(
   return zeroed;
 }
 
-// A problem to look at a launch's shape with where there is none to check at.
-Problem SmallestProblem(const KernelSpec& spec) {
-  Problem problem;
-  for (const Dimension& dimension : spec.dimensions) {
-    problem.extents.push_back(dimension.min);
-    if (dimension.repeated) {
-      problem.repeated = {std::max<int64_t>(1, dimension.min)};
-    }
-  }
-  return problem;
+// Returns what Triton's blocks write between themselves; empty: they do not.
+absl::StatusOr<CudaMemory> ScratchOf(const CudaSession& session,
+                                     const TritonLaunch& launch,
+                                     const LaunchExtent& blocks) {
+  if (launch.scratch_bytes == 0) return CudaMemory();
+  return AllocateMemory(session, static_cast<size_t>(blocks.Total()) *
+                                     static_cast<size_t>(launch.scratch_bytes));
 }
 
 // Why not even a context fits: others hold the device's memory.
@@ -98,8 +96,9 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
       CudaArchitectureOf(ComputeCapability(entry.facts));
   RETURN_IF_ERROR(
       CheckArchitecture(architecture, nvrtc.capabilities(), nvrtc.version()));
-  absl::StatusOr<std::unique_ptr<CudaDevice>> device = OpenSession(
-      driver, entry, memory_cap, CudaCompiler(nvrtc, architecture, cache_dir));
+  absl::StatusOr<std::unique_ptr<CudaDevice>> device =
+      OpenSession(driver, entry, memory_cap,
+                  CudaCompiler(nvrtc, architecture, cache_dir), cache_dir);
   if (absl::IsResourceExhausted(device.status())) {
     return NoRoomToOpen(entry, device.status());
   }
@@ -108,7 +107,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::OpenSession(
     const CudaDriver& driver, const CudaDeviceEntry& entry, double memory_cap,
-    const CudaCompiler& compiler) {
+    const CudaCompiler& compiler, const std::string& cache_dir) {
   ASSIGN_OR_RETURN(CudaContext context,
                    CudaContext::Retain(driver, entry.device));
   ASSIGN_OR_RETURN(CudaStream stream, CreateStream(driver));
@@ -120,7 +119,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::OpenSession(
                                .memory = memory.get()};
   std::unique_ptr<CudaDevice> device(
       new CudaDevice(entry, std::move(context), std::move(stream), session,
-                     std::move(memory), compiler));
+                     std::move(memory), compiler, cache_dir));
   ASSIGN_OR_RETURN(device->timer_,
                    CudaTimer::Create(session, device->compiler_));
   return device;
@@ -129,14 +128,15 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::OpenSession(
 CudaDevice::CudaDevice(CudaDeviceEntry entry, CudaContext context,
                        CudaStream stream, const CudaSession& session,
                        std::unique_ptr<CudaMemoryBudget> memory,
-                       const CudaCompiler& compiler)
+                       const CudaCompiler& compiler,
+                       const std::string& cache_dir)
     : entry_(std::move(entry)),
       context_(std::move(context)),
       stream_(std::move(stream)),
       session_(session),
       memory_(std::move(memory)),
       compiler_(compiler),
-      program_(compiler_, entry_.facts),
+      program_(compiler_, entry_.facts, cache_dir),
       throttle_(entry_.nvml, entry_.facts.uuid, SystemClock()),
       check_memory_(session_),
       checker_({.candidate_memories = {&check_memory_},
@@ -195,7 +195,7 @@ absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
     const Configuration& configuration,
     const std::vector<Problem>& correctness_problems) {
   const KernelSpec& spec = program_.spec();
-  ASSIGN_OR_RETURN(const CudaKernel* const kernel, Compile(configuration));
+  RETURN_IF_ERROR(CheckFit(configuration));
   ASSIGN_OR_RETURN(
       const std::vector<Problem> problems,
       ProblemsToCheckAt(spec, configuration, correctness_problems));
@@ -209,11 +209,12 @@ absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
       }
     }
     for (const Problem& problem : problems) {
-      RETURN_IF_ERROR(Check(*kernel, configuration, problem));
+      RETURN_IF_ERROR(Check(configuration, problem));
     }
   }
-  const Problem shown =
-      problems.empty() ? SmallestProblem(spec) : problems.back();
+  const Problem shown = ShownProblem(configuration, problems);
+  ASSIGN_OR_RETURN(const CudaKernel* const kernel,
+                   Compile(configuration, shown));
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(*kernel, configuration, shown));
   return Candidate{
@@ -228,7 +229,8 @@ absl::StatusOr<Candidate> CudaDevice::PrepareCandidate(
 absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
     const Configuration& configuration, const Problem& problem, int warmup,
     int launches) {
-  ASSIGN_OR_RETURN(const CudaKernel* const kernel, Compile(configuration));
+  ASSIGN_OR_RETURN(const CudaKernel* const kernel,
+                   Compile(configuration, problem));
   ASSIGN_OR_RETURN(const Admitted admitted,
                    Admit(*kernel, configuration, problem));
   checker_.Forget();  // Makes room: batches check, or measure.
@@ -326,18 +328,42 @@ absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
   return times;
 }
 
-absl::StatusOr<const CudaKernel*> CudaDevice::Compile(
-    const Configuration& configuration) {
-  if (auto it = compiled_.find(configuration); it != compiled_.end()) {
-    return &it->second;
+absl::Status CudaDevice::CheckFit(const Configuration& configuration) {
+  for (const TritonForm& form : program_.UsualForms(configuration)) {
+    ASSIGN_OR_RETURN(const CudaKernel* const kernel,
+                     CompileForm(configuration, form));
+    if (kernel->unfit.empty()) continue;
+    return absl::InvalidArgumentError(kernel->unfit);
   }
+  return absl::OkStatus();
+}
+
+Problem CudaDevice::ShownProblem(const Configuration& configuration,
+                                 const std::vector<Problem>& problems) const {
+  // What a table will be asked for, where that decides which code runs.
+  const std::set<TritonForm> usual = program_.UsualForms(configuration);
+  for (const Problem& problem : problems) {
+    if (usual.contains(program_.FormAt(configuration, problem))) return problem;
+  }
+  return problems.empty() ? SmallestProblem(program_.spec()) : problems.back();
+}
+
+absl::StatusOr<const CudaKernel*> CudaDevice::Compile(
+    const Configuration& configuration, const Problem& problem) {
+  return CompileForm(configuration, program_.FormAt(configuration, problem));
+}
+
+absl::StatusOr<const CudaKernel*> CudaDevice::CompileForm(
+    const Configuration& configuration, const TritonForm& form) {
+  std::pair<Configuration, TritonForm> key(configuration, form);
+  if (auto it = compiled_.find(key); it != compiled_.end()) return &it->second;
   ASSIGN_OR_RETURN(CudaKernel kernel, LoadCompiled([&] {
-                     return program_.Compile(configuration);
+                     return program_.Compile(configuration, form);
                    }));
   RETURN_IF_ERROR(CheckArguments(kernel,
                                  program_.implementation().tensor_maps.size(),
                                  program_.implementation().entry));
-  return &compiled_.emplace(configuration, std::move(kernel)).first->second;
+  return &compiled_.emplace(std::move(key), std::move(kernel)).first->second;
 }
 
 absl::StatusOr<const CudaKernel*> CudaDevice::CompileReference() {
@@ -363,7 +389,8 @@ absl::Status CudaDevice::CheckArguments(const CudaKernel& kernel,
   const std::optional<std::vector<size_t>> sizes =
       ParameterSizes(*session_.driver, kernel.function);
   if (!sizes.has_value()) return absl::OkStatus();
-  return CheckParameterSizes(program_.spec(), tensor_maps, entry, *sizes);
+  return CheckParameterSizes(program_.spec(), tensor_maps, entry, *sizes,
+                             kernel.triton);
 }
 
 absl::StatusOr<CudaKernel> CudaDevice::LoadCompiled(
@@ -375,22 +402,23 @@ absl::StatusOr<CudaDevice::Admitted> CudaDevice::Admit(
     const CudaKernel& kernel, const Configuration& configuration,
     const Problem& problem) {
   Admitted admitted;
-  ASSIGN_OR_RETURN(
-      admitted.shape,
-      CudaShapeOf(program_.spec(), program_.implementation(),
-                  program_.specialisation(), configuration, problem, facts()));
+  ASSIGN_OR_RETURN(admitted.shape,
+                   CudaShapeOf(program_.spec(), program_.implementation(),
+                               program_.specialisation(), configuration,
+                               problem, facts(), kernel.triton));
   ASSIGN_OR_RETURN(admitted.residency,
                    AdmitShape(session_, kernel, admitted.shape));
   return admitted;
 }
 
-absl::Status CudaDevice::Check(const CudaKernel& kernel,
-                               const Configuration& configuration,
+absl::Status CudaDevice::Check(const Configuration& configuration,
                                const Problem& problem) {
+  ASSIGN_OR_RETURN(const CudaKernel* const kernel,
+                   Compile(configuration, problem));
   ASSIGN_OR_RETURN(const Admitted admitted,
-                   Admit(kernel, configuration, problem));
+                   Admit(*kernel, configuration, problem));
   ASSIGN_OR_RETURN(LaunchOnBuffers launch,
-                   LauncherOf(kernel, admitted, configuration, problem));
+                   LauncherOf(*kernel, admitted, configuration, problem));
   return CheckAgainstReference(program_.spec(), configuration, problem,
                                std::move(launch), /*on_cancelling=*/true);
 }
@@ -404,8 +432,15 @@ absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
                             configuration, problem));
   const LaunchExtent blocks =
       BlocksToLaunch(admitted.shape, admitted.residency.tiles_per_wave);
+  std::shared_ptr<const CudaMemory> scratch;
+  if (kernel.triton.has_value()) {
+    ASSIGN_OR_RETURN(CudaMemory memory,
+                     ScratchOf(session_, *kernel.triton, blocks));
+    scratch = std::make_shared<const CudaMemory>(std::move(memory));
+    arguments.BecomeTritons(kernel.triton->passed, scratch->get());
+  }
   return [this, function = kernel.function, shape = admitted.shape, blocks,
-          arguments](const CudaBuffers& buffers) mutable {
+          arguments, scratch](const CudaBuffers& buffers) mutable {
     return LaunchOn(session_, buffers, function, shape, blocks, arguments);
   };
 }

@@ -68,11 +68,11 @@ class CudaDevice : public Device {
   CudaDevice(CudaDeviceEntry entry, CudaContext context, CudaStream stream,
              const CudaSession& session,
              std::unique_ptr<CudaMemoryBudget> memory,
-             const CudaCompiler& compiler);
+             const CudaCompiler& compiler, const std::string& cache_dir);
 
   static absl::StatusOr<std::unique_ptr<CudaDevice>> OpenSession(
       const CudaDriver& driver, const CudaDeviceEntry& entry, double memory_cap,
-      const CudaCompiler& compiler);
+      const CudaCompiler& compiler, const std::string& cache_dir);
   absl::StatusOr<Candidate> PrepareCandidate(
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems);
@@ -87,7 +87,15 @@ class CudaDevice : public Device {
   // Warms up and times; the buffers are reserved.
   absl::StatusOr<LaunchTimes> Time(const LaunchOnBuffers& launch, int warmup,
                                    int launches);
-  absl::StatusOr<const CudaKernel*> Compile(const Configuration& configuration);
+  // Refuses what is not worth measuring where a table will be asked.
+  absl::Status CheckFit(const Configuration& configuration);
+  // Returns where registers, shared memory and residency are looked at.
+  Problem ShownProblem(const Configuration& configuration,
+                       const std::vector<Problem>& problems) const;
+  absl::StatusOr<const CudaKernel*> Compile(const Configuration& configuration,
+                                            const Problem& problem);
+  absl::StatusOr<const CudaKernel*> CompileForm(
+      const Configuration& configuration, const TritonForm& form);
   absl::StatusOr<const CudaKernel*> CompileReference();
   // Whether the function takes what the manifest passes, where the driver says.
   absl::Status CheckArguments(const CudaKernel& kernel, size_t tensor_maps,
@@ -102,8 +110,7 @@ class CudaDevice : public Device {
                                              const Admitted& admitted,
                                              const Configuration& configuration,
                                              const Problem& problem) const;
-  absl::Status Check(const CudaKernel& kernel,
-                     const Configuration& configuration,
+  absl::Status Check(const Configuration& configuration,
                      const Problem& problem);
   absl::Status ReserveBuffers(const Configuration& configuration,
                               const Problem& problem);
@@ -130,7 +137,7 @@ class CudaDevice : public Device {
   CudaProgram program_;
   std::optional<CudaTimer> timer_;
   ThrottleWatch throttle_;
-  std::map<Configuration, CudaKernel> compiled_;
+  std::map<std::pair<Configuration, TritonForm>, CudaKernel> compiled_;
   std::optional<CudaKernel> reference_;
   std::optional<CublasLt> cublas_lt_;      // From its first use on.
   bool vendor_baselines_checked_ = false;  // Those of this kernel.

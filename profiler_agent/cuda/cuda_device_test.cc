@@ -98,7 +98,7 @@ class CudaDeviceTest : public ::testing::Test {
     }
   }
 
-  CudaBackend backend_;
+  CudaBackend backend_{0.5, "python3"};
   DeviceFacts facts_;
   std::string cache_dir_;
   std::unique_ptr<Device> device_;
@@ -168,7 +168,7 @@ TEST_F(CudaDeviceTest, AnIllegalAddressIsAFaultOfTheCandidate) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        CudaBackend backend;
+        CudaBackend backend(0.5, "python3");
         std::unique_ptr<Device> device = *backend.Open(facts_.uuid, "");
         const absl::Status loaded = device->Load(TestKernel(kFaults));
         const absl::Status status =
@@ -345,7 +345,7 @@ TEST_F(CudaLaunchFormTest, ZeroingBeforeEachLaunchIsAPartOfIt) {
 INSTANTIATE_TEST_SUITE_P(
     Cuda, BackendContractTest,
     ::testing::Values(BackendContract{
-        .create = [] { return std::make_unique<CudaBackend>(); },
+        .create = [] { return std::make_unique<CudaBackend>(0.5, "python3"); },
         .kernel = [] { return TestKernel(kFaults); },
         .configuration = kSound,
         .problem = {.extents = {100, 37}},

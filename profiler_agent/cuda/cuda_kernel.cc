@@ -14,6 +14,9 @@ namespace {
 // Clusters up to this size run on every device that has clusters at all.
 constexpr int64_t kPortableClusterSize = 8;
 
+// What a block may have without asking.
+constexpr int64_t kUsualSharedBytes = 48 << 10;
+
 absl::Status SetAttribute(const CudaSession& session, const CudaKernel& kernel,
                           CUfunction_attribute attribute, int64_t value,
                           const std::string& what) {
@@ -30,6 +33,13 @@ absl::Status Admit(const CudaSession& session, const CudaKernel& kernel,
       absl::StrCat("allowing ", shape.shared_bytes,
                    " bytes of dynamic shared memory beside ",
                    kernel.static_shared_bytes, " static ones")));
+  if (kernel.triton.has_value() && shape.shared_bytes > kUsualSharedBytes) {
+    // As Triton's launcher does, which engines launch with.
+    RETURN_IF_ERROR(SetAttribute(
+        session, kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+        CU_SHAREDMEM_CARVEOUT_MAX_SHARED,
+        "preferring shared memory to the first-level cache"));
+  }
   if (shape.cluster_size <= kPortableClusterSize) return absl::OkStatus();
   return SetAttribute(
       session, kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1,
@@ -59,6 +69,8 @@ absl::StatusOr<CudaKernel> LoadKernel(const CudaSession& session,
       CudaStatus(driver.cuModuleLoadData(&module, cubin.code.data()),
                  "loading the machine code"));
   CudaKernel kernel;
+  kernel.triton = cubin.triton;
+  kernel.unfit = cubin.unfit;
   kernel.module = CudaModuleHandle(module, driver.cuModuleUnload);
   RETURN_IF_ERROR(CudaStatus(
       driver.cuModuleGetFunction(&kernel.function, module, cubin.entry.c_str()),

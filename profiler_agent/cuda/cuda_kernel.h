@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,9 +19,11 @@ namespace wavetune {
 
 struct CudaKernel {
   CudaModuleHandle module;
-  CUfunction function = nullptr;  // In the module.
-  int registers = 0;              // Per thread.
-  int static_shared_bytes = 0;    // Per group.
+  CUfunction function = nullptr;       // In the module.
+  int registers = 0;                   // Per thread.
+  int static_shared_bytes = 0;         // Per group.
+  std::optional<TritonLaunch> triton;  // As Cubin has them.
+  std::string unfit;
 };
 
 // Errors: as CudaStatus.

@@ -46,14 +46,22 @@ absl::Status CudaArguments::SetBuffer(const CudaDriver& driver, size_t argument,
   return absl::OkStatus();
 }
 
+void CudaArguments::BecomeTritons(std::vector<bool> passed,
+                                  CUdeviceptr scratch) {
+  passed_ = std::move(passed);
+  further_ = {scratch, 0};
+}
+
 std::vector<void*> CudaArguments::Pointers() {
   std::vector<void*> pointers;
   for (Map& map : maps_) pointers.push_back(&map.value);
   for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (!passed_.empty() && !passed_[i]) continue;
     const bool is_scalar = !scalars_[i].empty();
     pointers.push_back(is_scalar ? static_cast<void*>(scalars_[i].data())
                                  : &buffers_[i]);
   }
+  for (CUdeviceptr& pointer : further_) pointers.push_back(&pointer);
   return pointers;
 }
 

@@ -33,6 +33,11 @@ class CudaArguments {
       const KernelSpec& spec, const Implementation* implementation,
       const Configuration& configuration, const Problem& problem);
 
+  // From now on these are those of a function that Triton made: some values are
+  // part of its code, and `scratch` (0: none) and a null pointer come last.
+  // `passed` as in TritonLaunch.
+  void BecomeTritons(std::vector<bool> passed, CUdeviceptr scratch);
+
   // Sets a buffer argument, and encodes the maps over it. Errors: as
   // EncodeTensorMap.
   absl::Status SetBuffer(const CudaDriver& driver, size_t argument,
@@ -53,6 +58,8 @@ class CudaArguments {
   // Both by argument; what an argument is not stays empty.
   std::vector<CUdeviceptr> buffers_;
   std::vector<std::string> scalars_;
+  std::vector<bool> passed_;          // Of Triton's; empty: all.
+  std::vector<CUdeviceptr> further_;  // After the arguments.
 };
 
 // Enqueues a launch of `blocks`. The arguments are copied. Errors: as

@@ -277,6 +277,21 @@ TEST_F(CudaLaunchTest, PassesANumberInTheScalarsType) {
   EXPECT_EQ(*static_cast<const float*>(arguments->Pointers()[2]), 0.125f);
 }
 
+TEST_F(CudaLaunchTest, TritonsFunctionsGetTheRestAndTwoPointersOfTheirOwn) {
+  auto arguments =
+      CudaArguments::Create(spec_, nullptr, {128, 1}, {.extents = {64, 64}});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  ASSERT_TRUE(arguments->SetBuffer(driver_, 0, 0x1000).ok());
+  ASSERT_TRUE(arguments->SetBuffer(driver_, 1, 0x2000).ok());
+  arguments->BecomeTritons({true, false, true}, 0x3000);
+  const std::vector<void*> pointers = arguments->Pointers();
+  ASSERT_EQ(pointers.size(), 4u);
+  EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[0]), 0x1000u);
+  EXPECT_EQ(*static_cast<const int32_t*>(pointers[1]), 64);
+  EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[2]), 0x3000u);
+  EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[3]), 0u);
+}
+
 TEST_F(CudaLaunchTest, AMapFollowsItsBuffer) {
   auto arguments = CudaArguments::Create(spec_, &implementation_, {128, 1},
                                          {.extents = {3584, 4096}});

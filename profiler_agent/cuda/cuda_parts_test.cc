@@ -103,6 +103,16 @@ TEST(CudaArgumentsTest, AnArgumentTooFewOrTooManyIsCounted) {
       CheckParameterSizes(ThreeArguments(), 0, "f", {8, 4, 8, 4}).ok());
 }
 
+TEST(CudaArgumentsTest, TritonsFunctionsTakeWhatIsPassedAndTwoPointers) {
+  TritonLaunch triton = {.passed = {true, false, true}};
+  EXPECT_TRUE(
+      CheckParameterSizes(ThreeArguments(), 0, "f", {8, 8, 8, 8}, triton).ok());
+  EXPECT_THAT(
+      Message(CheckParameterSizes(ThreeArguments(), 0, "f", {8, 8}, triton)),
+      HasSubstr("those that are part of the code left out, and two of "
+                "Triton's own"));
+}
+
 TEST(CudaArgumentsTest, AnOlderDriverSaysNothing) {
   CudaDriver driver;
   EXPECT_FALSE(ParameterSizes(driver, nullptr).has_value());

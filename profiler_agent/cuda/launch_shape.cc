@@ -68,10 +68,15 @@ absl::Status CheckShape(const CudaLaunchShape& shape,
 absl::StatusOr<CudaLaunchShape> CudaShapeOf(
     const KernelSpec& spec, const Implementation& implementation,
     const std::string& specialisation, const Configuration& configuration,
-    const Problem& problem, const DeviceFacts& facts) {
-  const CudaLaunchShape shape = ShapeOf(
+    const Problem& problem, const DeviceFacts& facts,
+    const std::optional<TritonLaunch>& triton) {
+  CudaLaunchShape shape = ShapeOf(
       DescribeLaunch(spec, implementation, specialisation, configuration),
       problem.View());
+  if (triton.has_value()) {
+    shape.block_size = triton->threads;
+    shape.shared_bytes = triton->shared_bytes;
+  }
   const absl::Status status = CheckShape(shape, facts);
   if (!status.ok()) return status;
   return shape;

@@ -3,11 +3,13 @@
 #define WAVETUNE_PROFILER_AGENT_CUDA_LAUNCH_SHAPE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
 #include "model/kernel/launch_descriptor.h"
+#include "profiler_agent/triton/triton_kernel.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
@@ -18,12 +20,14 @@ struct KernelSpec;
 
 using CudaLaunchShape = LaunchShape;
 
-// Returns the shape of a launch: blocks default to the mapping's tiles. Errors:
+// Returns the shape of a launch: blocks default to the mapping's tiles. What
+// Triton decided (threads, shared memory) is in `triton`. Errors:
 // FAILED_PRECONDITION where the device's limits are exceeded (says which).
 absl::StatusOr<CudaLaunchShape> CudaShapeOf(
     const KernelSpec& spec, const Implementation& implementation,
     const std::string& specialisation, const Configuration& configuration,
-    const Problem& problem, const DeviceFacts& facts);
+    const Problem& problem, const DeviceFacts& facts,
+    const std::optional<TritonLaunch>& triton = std::nullopt);
 
 // Returns the shape of a reference of one work item per index: the largest
 // group up to 256 that divides `work_items`, as a reference need not tolerate

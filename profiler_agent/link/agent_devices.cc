@@ -85,6 +85,7 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
   if (options.backend.replay_judged) command.emplace_back("--replay-judged");
   command.insert(command.end(),
                  {"--memory-cap", absl::StrCat(options.backend.memory_cap)});
+  command.insert(command.end(), {"--python", options.backend.python});
   if (options.backend.skip_nvidia_opencl) {
     command.emplace_back("--skip-nvidia-opencl");
   }

@@ -24,10 +24,11 @@ constexpr Known kKnown[] = {
 #ifdef WAVETUNE_HAVE_CUDA
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        if (options.compile_only_architecture.empty()) {
-         return std::make_unique<CudaBackend>(options.memory_cap);
+         return std::make_unique<CudaBackend>(options.memory_cap,
+                                              options.python);
        }
        return std::make_unique<CudaCompileBackend>(
-           options.compile_only_architecture);
+           options.compile_only_architecture, options.python);
      }},
 #else
      nullptr},

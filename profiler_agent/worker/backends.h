@@ -20,6 +20,9 @@ struct BackendOptions {
   // What a CUDA worker's buffers may hold: up to 1 a part of what is free
   // without them, above 1 MiB.
   double memory_cap = 0.5;
+  // What compiles Triton kernels for the CUDA backend: a path, or a name on
+  // PATH.
+  std::string python = "python3";
   // The OpenCL backend leaves NVIDIA's devices to the CUDA backend.
   bool skip_nvidia_opencl = false;
   // The OpenCL backend checks on memory with guard pages (CPU devices only).

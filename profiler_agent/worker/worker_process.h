@@ -9,17 +9,17 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "profiler_agent/measure/reference_use.h"
+#include "profiler_agent/worker/piped_process.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {
-
-class StderrTail;
 
 class WorkerProcess {
  public:
@@ -29,13 +29,11 @@ class WorkerProcess {
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(
       const std::vector<std::string>& command);
 
-  // Kills the process if it still runs.
-  ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  pid_t pid() const { return pid_; }
-  bool running() const { return pid_ > 0; }
+  pid_t pid() const { return process_->pid(); }
+  bool running() const { return process_->running(); }
 
   // Sends a request and returns the answer (also a WorkerError). Errors, after
   // each of which the process is dead: DEADLINE_EXCEEDED it did not answer in
@@ -50,22 +48,14 @@ class WorkerProcess {
                                           std::chrono::milliseconds timeout);
 
  private:
-  WorkerProcess(pid_t pid, int input, int output,
-                std::unique_ptr<StderrTail> errors);
+  explicit WorkerProcess(std::unique_ptr<PipedProcess> process)
+      : process_(std::move(process)) {}
 
   absl::StatusOr<v1::WorkerResponse> ReadAnswer(
       Clock::Duration deadline, std::chrono::milliseconds timeout,
       ReferenceUse& use);
-  absl::Status Died();
-  void Kill();
-  // Waits for the end, kills when it does not come, and kills what the process
-  // left behind; returns the wait status.
-  int Reap(std::chrono::milliseconds patience);
 
-  pid_t pid_;
-  int input_;   // The child's standard input.
-  int output_;  // The child's standard output.
-  std::unique_ptr<StderrTail> errors_;
+  const std::unique_ptr<PipedProcess> process_;
 };
 
 }  // namespace wavetune

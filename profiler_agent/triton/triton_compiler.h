@@ -1,0 +1,93 @@
+// TritonCompiler: configurations of one Triton kernel to machine code, through
+// the cache on disk. Needs no GPU.
+//
+//   auto compiler = TritonCompiler::Load(options, kernel, implementation);
+//   (*compiler)->Compile(configuration, (*compiler)->FormAt(configuration, p));
+//
+// A Python process does it (triton_process.h). One that crashes or hangs fails
+// its candidate, and is started anew for the next.
+//
+// Thread safety: thread-safe; compiles one at a time.
+#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_COMPILER_H_
+#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_COMPILER_H_
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "profiler_agent/measure/program_cache.h"
+#include "profiler_agent/triton/triton_form.h"
+#include "profiler_agent/triton/triton_kernel.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
+
+namespace wavetune {
+
+struct Implementation;
+struct LoadedKernel;
+class TritonProcess;
+
+struct TritonCompilerOptions {
+  std::string python = "python3";
+  std::string name;  // TritonCompilerName, as it was when devices were listed.
+  int capability = 0;     // Compute capability times ten.
+  std::string cache_dir;  // Empty: nothing is kept.
+  // Below what a worker has to load a kernel, and to prepare a candidate.
+  std::chrono::milliseconds load_timeout{25'000};
+  std::chrono::milliseconds compile_timeout{90'000};
+};
+
+class TritonCompiler {
+ public:
+  // Imports the kernel's function. `kernel` outlives it, and has
+  // `implementation`. Errors, none of them a candidate's: UNIMPLEMENTED where
+  // it cannot be imported, its arguments are not the manifest's, or importing
+  // crashes or hangs; UNAVAILABLE where the interpreter cannot be started or
+  // Triton is no longer what it was; RESOURCE_EXHAUSTED.
+  static absl::StatusOr<std::unique_ptr<TritonCompiler>> Load(
+      const TritonCompilerOptions& options, const LoadedKernel& kernel,
+      const Implementation& implementation);
+
+  ~TritonCompiler();
+
+  // Returns the form of a launch. Cannot fail.
+  TritonForm FormAt(const Configuration& configuration,
+                    const Problem& problem) const;
+
+  // Returns the machine code for launches of a form. Errors: INVALID_ARGUMENT
+  // with Triton's message, also where it crashes or hangs; as Load where the
+  // process had to be started anew and could not.
+  absl::StatusOr<TritonKernel> Compile(const Configuration& configuration,
+                                       const TritonForm& form);
+
+ private:
+  TritonCompiler(TritonCompilerOptions options, const LoadedKernel& kernel,
+                 const Implementation& implementation);
+
+  // Starts the process and lets it import the function. Holds mutex_.
+  absl::Status Start();
+  absl::Status TakeDescription(const nlohmann::json& described);
+  nlohmann::json RequestFor(const Configuration& configuration,
+                            const TritonForm& form) const;
+  std::string KeyOf(const nlohmann::json& request) const;
+  absl::StatusOr<nlohmann::json> CompileAnew(const nlohmann::json& request);
+
+  const TritonCompilerOptions options_;
+  const LoadedKernel& kernel_;
+  const std::string source_;   // The first one's name.
+  const nlohmann::json load_;  // The request that imports the function.
+  const ProgramCache cache_;
+  std::mutex mutex_;
+  // Both guarded by mutex_, but arguments_ is written by Load alone.
+  std::unique_ptr<TritonProcess> process_;
+  std::vector<TritonArgument> arguments_;  // By the manifest's.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_COMPILER_H_

@@ -1,0 +1,367 @@
+// Triton kernels compiled by the Python process, good and bad ones. Skipped
+// where there is no Triton; needs no GPU.
+#include "profiler_agent/triton/triton_compiler.h"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
+#include "profiler_agent/triton/test_triton.h"
+#include "profiler_agent/triton/triton_installation.h"
+
+namespace wavetune {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kSource[] = "triton_gelu.py";
+
+// BLOCK_R, BLOCK_C, num_warps.
+const Configuration kSmall = {1, 256, 4};
+
+class TritonCompilerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (TestTritonPython().empty()) GTEST_SKIP() << kNoTestTriton;
+    options_.python = TestTritonPython();
+    options_.capability = 90;
+    options_.name = TritonCompilerName(FindTriton(options_.python), 90);
+  }
+
+  absl::Status Load(LoadedKernel kernel) {
+    kernel_ = std::make_unique<LoadedKernel>(std::move(kernel));
+    absl::StatusOr<std::unique_ptr<TritonCompiler>> compiler =
+        TritonCompiler::Load(options_, *kernel_,
+                             kernel_->spec.implementations[0]);
+    if (!compiler.ok()) return compiler.status();
+    compiler_ = *std::move(compiler);
+    return absl::OkStatus();
+  }
+
+  // Loads the kernel with `code` in front of its own.
+  absl::Status LoadWith(const std::string& code) {
+    return Load(TritonGelu({{kSource, absl::StrCat(code, "\n", own_)}}));
+  }
+
+  // Loads it with something in its own code replaced.
+  absl::Status LoadReplacing(const std::string& from, const std::string& to) {
+    EXPECT_THAT(own_, HasSubstr(from));
+    return Load(
+        TritonGelu({{kSource, absl::StrReplaceAll(own_, {{from, to}})}}));
+  }
+
+  TritonForm FormAt(int64_t rows, int64_t columns) const {
+    return compiler_->FormAt(kSmall, {.extents = {rows, columns}});
+  }
+
+  const std::string own_ = TritonGelu().files.at(kSource);
+  TritonCompilerOptions options_;
+  std::unique_ptr<LoadedKernel> kernel_;
+  std::unique_ptr<TritonCompiler> compiler_;
+};
+
+TEST_F(TritonCompilerTest, CompilesForEachArchitecture) {
+  for (const int capability : {80, 90, 100}) {
+    options_.capability = capability;
+    ASSERT_TRUE(Load(TritonGelu()).ok());
+    const absl::StatusOr<TritonKernel> kernel =
+        compiler_->Compile(kSmall, FormAt(16, 1024));
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    EXPECT_EQ(kernel->code.substr(1, 3), "ELF");
+    EXPECT_EQ(kernel->entry, "gelu");
+    EXPECT_EQ(kernel->launch.threads, 128);
+    EXPECT_EQ(kernel->spilled_bytes, 0);
+    EXPECT_EQ(kernel->serialised, "");
+  }
+}
+
+TEST_F(TritonCompilerTest, CodeFollowsWhatALaunchSpecialises) {
+  ASSERT_TRUE(Load(TritonGelu()).ok());
+  EXPECT_EQ(FormAt(16, 1024), "DDDDD");
+  EXPECT_EQ(FormAt(1, 1000), "DDD1-");
+  const absl::StatusOr<TritonKernel> even = compiler_->Compile(kSmall, "DDDDD");
+  const absl::StatusOr<TritonKernel> odd = compiler_->Compile(kSmall, "DDD1-");
+  ASSERT_TRUE(even.ok()) << even.status();
+  ASSERT_TRUE(odd.ok()) << odd.status();
+  EXPECT_NE(even->code, odd->code);
+  EXPECT_THAT(even->launch.passed, ElementsAre(true, true, true, true, true));
+  EXPECT_THAT(odd->launch.passed, ElementsAre(true, true, true, false, true));
+}
+
+TEST_F(TritonCompilerTest, WhatIsNotSpecialisedHasOneCode) {
+  ASSERT_TRUE(LoadReplacing("@triton.jit\ndef gelu(",
+                            "@triton.jit(do_not_specialize=['rows'], "
+                            "do_not_specialize_on_alignment=['columns'])\n"
+                            "def gelu(")
+                  .ok());
+  EXPECT_EQ(FormAt(1, 1), "DDD-1");
+  EXPECT_EQ(FormAt(16, 1024), "DDD--");
+  EXPECT_TRUE(compiler_->Compile(kSmall, "DDD--").ok());
+}
+
+TEST_F(TritonCompilerTest, TakesWhatItHasCompiledFromTheDisk) {
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / absl::StrCat("triton.", getpid());
+  options_.cache_dir = folder.string();
+  ASSERT_TRUE(Load(TritonGelu()).ok());
+  const absl::StatusOr<TritonKernel> first =
+      compiler_->Compile(kSmall, "DDDDD");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(first->from_disk);
+  ASSERT_TRUE(Load(TritonGelu()).ok());
+  const absl::StatusOr<TritonKernel> again =
+      compiler_->Compile(kSmall, "DDDDD");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->from_disk);
+  EXPECT_EQ(again->code, first->code);
+  EXPECT_EQ(again->launch, first->launch);
+  // An edit of what is called makes it another program.
+  LoadedKernel edited = TritonGelu();
+  edited.files["activation.py"] += "# Edited.\n";
+  ASSERT_TRUE(Load(std::move(edited)).ok());
+  EXPECT_FALSE(compiler_->Compile(kSmall, "DDDDD")->from_disk);
+  fs::remove_all(folder);
+}
+
+TEST_F(TritonCompilerTest, SaysHowMuchSpills) {
+  LoadedKernel kernel = TritonGelu();
+  kernel.spec.parameters[2] = {.name = "maxnreg", .values = {16}};
+  ASSERT_TRUE(Load(std::move(kernel)).ok());
+  const absl::StatusOr<TritonKernel> spilling =
+      compiler_->Compile({4, 1024, 16}, "DDDDD");
+  ASSERT_TRUE(spilling.ok()) << spilling.status();
+  EXPECT_GT(spilling->spilled_bytes, 0);
+}
+
+TEST_F(TritonCompilerTest, SaysWhatScratchMemoryABlockWants) {
+  ASSERT_TRUE(LoadReplacing(
+                  "value = tl.load(x + at, mask=inside, other=0.0)",
+                  "rows_of_x = tl.make_tensor_descriptor(x, [rows, columns], "
+                  "[columns, 1], [BLOCK_R, BLOCK_C])\n"
+                  "    value = rows_of_x.load([tl.program_id(0) // blocks_c * "
+                  "BLOCK_R, tl.program_id(0) % blocks_c * BLOCK_C])")
+                  .ok());
+  const absl::StatusOr<TritonKernel> kernel =
+      compiler_->Compile(kSmall, "DDDDD");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_EQ(kernel->launch.scratch_bytes, 128) << "a tensor map";
+}
+
+TEST_F(TritonCompilerTest, ADefineIsAConstantOfTheFunction) {
+  LoadedKernel kernel = TritonGelu(
+      {{kSource, absl::StrReplaceAll(
+                     own_, {{"BLOCK_C: tl.constexpr)",
+                             "BLOCK_C: tl.constexpr, SHIFT: tl.constexpr, "
+                             "MODE: tl.constexpr, ON: tl.constexpr, "
+                             "LEFT: tl.constexpr = 3)"},
+                            {"inside = (r < rows)",
+                             "tl.static_assert(SHIFT == 2.5)\n"
+                             "    tl.static_assert(MODE == 'fast')\n"
+                             "    tl.static_assert(ON == True)\n"
+                             "    tl.static_assert(LEFT == 3)\n"
+                             "    inside = (r < rows)"}})}});
+  kernel.spec.specialisations = {
+      {.name = "a",
+       .defines = {{"SHIFT", "2.5"}, {"MODE", "fast"}, {"ON", "true"}}},
+      {.name = "b", .defines = {{"SHIFT", "1"}}}};
+  kernel.specialisation = "a";
+  const absl::Status loaded = Load(std::move(kernel));
+  ASSERT_TRUE(loaded.ok()) << loaded;
+  const absl::StatusOr<TritonKernel> compiled =
+      compiler_->Compile(kSmall, "DDDDD");
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+}
+
+TEST_F(TritonCompilerTest, AConfigurationThatDoesNotCompileSaysWhy) {
+  ASSERT_TRUE(Load(TritonGelu()).ok());
+  const absl::Status status =
+      compiler_->Compile({1, 1000, 4}, "DDDDD").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("power of 2"));
+  EXPECT_TRUE(compiler_->Compile(kSmall, "DDDDD").ok()) << "goes on";
+}
+
+TEST_F(TritonCompilerTest, ACompilationThatTakesTooLongFailsAlone) {
+  options_.compile_timeout = std::chrono::milliseconds(1);
+  ASSERT_TRUE(Load(TritonGelu()).ok());
+  for (int i = 0; i < 2; ++i) {  // The second one in a fresh process.
+    const absl::Status status = compiler_->Compile(kSmall, "DDDDD").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("no answer within"));
+  }
+}
+
+TEST_F(TritonCompilerTest, AProcessThatDiesOverACandidateIsStartedAnew) {
+  ASSERT_TRUE(LoadReplacing("@triton.jit\ndef gelu(",
+                            "import os\n"
+                            "@triton.jit(repr=lambda of: os._exit(7) if "
+                            "of.constants['BLOCK_C'] == 1024 else 'gelu')\n"
+                            "def gelu(")
+                  .ok());
+  const absl::Status died = compiler_->Compile({1, 1024, 4}, "DDDDD").status();
+  EXPECT_EQ(died.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(died.message()), HasSubstr("exited with code 7"));
+  const absl::StatusOr<TritonKernel> next = compiler_->Compile(kSmall, "DDDDD");
+  EXPECT_TRUE(next.ok()) << next.status();
+}
+
+// What a kernel's Python may do without harm.
+class HarmlessPythonTest : public TritonCompilerTest,
+                           public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(HarmlessPythonTest, Compiles) {
+  const absl::Status loaded = LoadWith(GetParam());
+  ASSERT_TRUE(loaded.ok()) << loaded;
+  const auto begin = std::chrono::steady_clock::now();
+  const absl::StatusOr<TritonKernel> kernel =
+      compiler_->Compile(kSmall, "DDDDD");
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  compiler_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Python, HarmlessPythonTest,
+    ::testing::Values(
+        "print('hello'); import sys; sys.stdout.flush()",
+        "import os; os.write(1, b'hello')", "import sys; sys.stdin.read()",
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(600,)).start()",
+        "import os; os.chdir('/')", "import os; os.environ.clear()",
+        "import signal; signal.signal(signal.SIGTERM, "
+        "signal.SIG_IGN)"));
+
+// What a kernel's Python may not do, and what is said of it.
+struct BadPython {
+  std::string code;
+  std::string message;
+};
+
+class BadPythonTest : public TritonCompilerTest,
+                      public ::testing::WithParamInterface<BadPython> {};
+
+TEST_P(BadPythonTest, IsTheKernelsFaultAndSaysWhatIsWrong) {
+  options_.load_timeout = std::chrono::seconds(10);
+  const absl::Status status = LoadWith(GetParam().code);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Python, BadPythonTest,
+    ::testing::Values(
+        BadPython{"def f(:\n", "importing triton_gelu.py failed: "},
+        BadPython{"nothing_there", "triton_gelu.py:1: NameError"},
+        BadPython{"import numpy",
+                  "No module named 'numpy' here: a Triton "
+                  "source imports triton, the standard"},
+        BadPython{"import helper", "what the manifest lists in `sources`"},
+        BadPython{"import sys; sys.exit('enough')", "SystemExit: enough"},
+        BadPython{"import os; os._exit(3)",
+                  "importing triton_gelu.py failed: the Triton compiler exited "
+                  "with code 3"},
+        BadPython{"import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+                  "ended by SIGSEGV"},
+        BadPython{"while True: pass", "no answer within 10 s"},
+        BadPython{"import sys; sys.stderr.write('last words\\n'); "
+                  "import os; os._exit(1)",
+                  "it last said: last words"}));
+
+TEST_F(TritonCompilerTest, OtherArgumentsAreRefusedWithBothLists) {
+  const absl::Status status =
+      LoadReplacing("rows, columns, BLOCK_R", "rows, BLOCK_R");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr("its arguments are others"),
+            HasSubstr("The function takes (x, bias, y, rows), constants "
+                      "(BLOCK_R, BLOCK_C)"),
+            HasSubstr("the manifest passes (x, bias, y, rows, columns), "
+                      "parameters (BLOCK_R, BLOCK_C, num_warps)")));
+}
+
+TEST_F(TritonCompilerTest, AParameterThatTheFunctionLacksIsRefused) {
+  EXPECT_THAT(
+      std::string(LoadReplacing(", BLOCK_C: tl.constexpr)", ")").message()),
+      HasSubstr("it declares no tl.constexpr named BLOCK_C"));
+}
+
+TEST_F(TritonCompilerTest, AConstantThatNobodyGivesIsRefused) {
+  EXPECT_THAT(
+      std::string(LoadReplacing("BLOCK_C: tl.constexpr)",
+                                "BLOCK_C: tl.constexpr, MODE: tl.constexpr)")
+                      .message()),
+      HasSubstr("the manifest has no parameter, constant or define MODE"));
+}
+
+TEST_F(TritonCompilerTest, AnotherTypeThanTheManifestsIsRefused) {
+  EXPECT_THAT(std::string(LoadReplacing("rows, columns, BLOCK_R",
+                                        "rows: tl.int64, columns, BLOCK_R")
+                              .message()),
+              HasSubstr("argument 'rows' is annotated as i64, but is i32 in "
+                        "the manifest"));
+}
+
+TEST_F(TritonCompilerTest, AnEntryThatIsNotThereIsRefusedWithWhatIs) {
+  LoadedKernel kernel = TritonGelu();
+  kernel.spec.implementations[0].entry = "glue";
+  EXPECT_THAT(
+      std::string(Load(std::move(kernel)).message()),
+      AllOf(HasSubstr("no @triton.jit function 'glue'"), HasSubstr("gelu")));
+}
+
+TEST_F(TritonCompilerTest, AutotunedFunctionsAreTunedInItsPlace) {
+  ASSERT_TRUE(LoadReplacing("@triton.jit\ndef gelu(",
+                            "@triton.autotune(configs=[triton.Config({'BLOCK_R'"
+                            ": 1, 'BLOCK_C': 256})], key=['rows'])\n"
+                            "@triton.jit\ndef gelu(")
+                  .ok());
+  EXPECT_TRUE(compiler_->Compile(kSmall, "DDDDD").ok());
+}
+
+TEST_F(TritonCompilerTest, HeuristicsAreRefused) {
+  EXPECT_THAT(
+      std::string(LoadReplacing("@triton.jit\ndef gelu(",
+                                "@triton.heuristics({'BLOCK_R': lambda a: 1})\n"
+                                "@triton.jit\ndef gelu(")
+                      .message()),
+      HasSubstr("wrapped by @triton.heuristics"));
+}
+
+TEST_F(TritonCompilerTest, AnotherTritonThanTheAgentSawAsksForAReload) {
+  options_.name = "Triton 3.5.0, ptxas 12.8.93";
+  const absl::Status status = Load(TritonGelu());
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("has Triton 3.6.0 by now"),
+                    HasSubstr("reload the agent")));
+}
+
+TEST_F(TritonCompilerTest, LeavesNoFilesBehind) {
+  const auto scratch = [] {
+    int count = 0;
+    const std::string prefix = absl::StrCat("wavetune-triton-", getpid(), "-");
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(fs::temp_directory_path())) {
+      count += entry.path().filename().string().starts_with(prefix) ? 1 : 0;
+    }
+    return count;
+  };
+  ASSERT_TRUE(Load(TritonGelu()).ok());
+  EXPECT_EQ(scratch(), 1);
+  compiler_.reset();
+  EXPECT_EQ(scratch(), 0);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,129 @@
+#include "profiler_agent/triton/triton_process.h"
+
+#include <signal.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "profiler_agent/triton/triton_scripts.h"
+#include "profiler_agent/worker/frame.h"
+
+namespace wavetune {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr absl::string_view kPrefix = "wavetune-triton-";
+
+fs::path TemporaryFolder() {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  return error ? fs::path("/tmp") : folder;
+}
+
+bool IsDead(pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
+
+// Removes the scratch folders of workers that were killed: these could not.
+void RemoveAbandoned(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    absl::string_view rest = name;
+    if (!absl::ConsumePrefix(&rest, kPrefix)) continue;
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(rest, absl::MaxSplits('-', 1));
+    pid_t owner = 0;
+    if (!absl::SimpleAtoi(parts.first, &owner) || !IsDead(owner)) continue;
+    std::error_code ignored;  // Another's, or another was faster.
+    fs::remove_all(it->path(), ignored);
+  }
+}
+
+absl::StatusOr<std::string> MakeScratch() {
+  const fs::path folder = TemporaryFolder();
+  RemoveAbandoned(folder);
+  std::string path =
+      (folder / absl::StrCat(kPrefix, getpid(), "-XXXXXX")).string();
+  if (mkdtemp(path.data()) != nullptr) return path;
+  return absl::UnavailableError(
+      absl::StrCat("no folder for Triton's files can be made as ", path, ": ",
+                   std::strerror(errno), "; set TMPDIR to one that can"));
+}
+
+void Remove(const std::string& folder) {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TritonProcess>> TritonProcess::Start(
+    const std::string& python) {
+  ASSIGN_OR_RETURN(std::string scratch, MakeScratch());
+  absl::StatusOr<std::unique_ptr<PipedProcess>> process = PipedProcess::Start(
+      {python, "-c", std::string(triton_scripts::kServer), scratch},
+      "Triton compiler");
+  if (!process.ok()) {
+    Remove(scratch);
+    return process.status();
+  }
+  return std::unique_ptr<TritonProcess>(
+      new TritonProcess(std::move(scratch), *std::move(process)));
+}
+
+TritonProcess::TritonProcess(std::string scratch,
+                             std::unique_ptr<PipedProcess> process)
+    : scratch_(std::move(scratch)), process_(std::move(process)) {}
+
+TritonProcess::~TritonProcess() {
+  if (process_->running()) process_->Kill();
+  Remove(scratch_);
+}
+
+absl::StatusOr<Json> TritonProcess::Call(const Json& request,
+                                         std::chrono::milliseconds timeout) {
+  const Clock::Duration deadline = SystemClock().SteadyNow() + timeout;
+  absl::Status status = WriteFrame(process_->input(), request.dump(), deadline);
+  absl::StatusOr<std::string> frame =
+      status.ok() ? ReadFrame(process_->output(), deadline)
+                  : absl::StatusOr<std::string>(std::move(status));
+  if (absl::IsDeadlineExceeded(frame.status())) {
+    process_->Kill();
+    return absl::DeadlineExceededError(absl::StrCat(
+        "no answer within ", static_cast<double>(timeout.count()) / 1000,
+        " s; the Triton compiler was killed"));
+  }
+  if (absl::IsOutOfRange(frame.status()) ||
+      absl::IsUnavailable(frame.status())) {
+    return process_->Died();
+  }
+  const Json answer =
+      frame.ok() ? Json::parse(*frame, nullptr, /*allow_exceptions=*/false)
+                 : Json(Json::value_t::discarded);
+  if (!answer.is_object()) {
+    process_->Kill();
+    return absl::DataLossError(
+        "the Triton compiler does not speak the protocol");
+  }
+  if (answer.contains("error")) {
+    return absl::InvalidArgumentError(answer.value("error", ""));
+  }
+  return answer;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,50 @@
+// TritonProcess: the Python process that compiles one kernel.
+//
+// It runs triton_server.py in a scratch folder of its own, and ends with this
+// object, or with the thread that started it.
+//
+// Thread safety: one thread.
+#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
+#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "profiler_agent/worker/piped_process.h"
+
+namespace wavetune {
+
+class TritonProcess {
+ public:
+  // Errors: UNAVAILABLE where the interpreter cannot be started, or there is no
+  // place for its scratch folder.
+  static absl::StatusOr<std::unique_ptr<TritonProcess>> Start(
+      const std::string& python);
+
+  ~TritonProcess();
+  TritonProcess(const TritonProcess&) = delete;
+  TritonProcess& operator=(const TritonProcess&) = delete;
+
+  bool running() const { return process_->running(); }
+
+  // Returns the answer to a request. Errors: INVALID_ARGUMENT with what the
+  // process says is wrong; and, after each of which it is dead,
+  // DEADLINE_EXCEEDED it did not answer in time and was killed; as
+  // PipedProcess::Died; DATA_LOSS it did not speak the protocol.
+  absl::StatusOr<nlohmann::json> Call(const nlohmann::json& request,
+                                      std::chrono::milliseconds timeout);
+
+ private:
+  TritonProcess(std::string scratch, std::unique_ptr<PipedProcess> process);
+
+  const std::string scratch_;
+  const std::unique_ptr<PipedProcess> process_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
