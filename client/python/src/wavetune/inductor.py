@@ -66,9 +66,11 @@ def install(
         handler = _handler_class()(tuner, keep_extern)
         _put(handler)
     except Error as error:
-        return _not_installed(str(error))
+        _say_not_installed(str(error))
+        return None
     except Exception as error:  # Of torch's private parts: whatever it is, torch.compile goes on.
-        return _not_installed(f"{type(error).__name__}: {error}")
+        _say_not_installed(f"{type(error).__name__}: {error}")
+        return None
     return handler
 
 
@@ -113,7 +115,7 @@ class Factory:
         return hash(self._uuid)
 
 
-def _not_installed(why: str) -> None:
+def _say_not_installed(why: str) -> None:
     warnings.warn(f"wavetune.inductor is not installed: {why}. Inductor chooses by itself.", FallbackWarning, stacklevel=3)
 
 

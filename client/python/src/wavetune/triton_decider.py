@@ -277,7 +277,7 @@ def check_table(tuner: wavetune.Tuner, any_triton: bool) -> None:
     """Raises InvalidArgumentError where a table is none for this GPU or this Triton; the message says what to do."""
     if not tuner.digest:
         raise InvalidArgumentError(
-            f'there is no table of "{tuner.kernel}" yet: wavetune profile {tuner.kernel}, or start the daemon'
+            f'there is no table of "{tuner.kernel}" yet: wavetune reprofile --kernel {tuner.kernel}, or start the daemon'
         )
     _check_device(tuner)
     compiler = tuner.compiler
@@ -306,13 +306,13 @@ def _check_device(tuner: wavetune.Tuner) -> None:
     if backend != target.backend or architecture != str(target.arch):
         raise InvalidArgumentError(
             f'the table of "{tuner.kernel}" is for {tuner.silicon_key}, this GPU is {target.backend} sm_{target.arch}: '
-            "profile it here (wavetune profile), or name this GPU's table with device="
+            "profile it here (wavetune reprofile), or name this GPU's table with device="
         )
     processors = _multiprocessors(driver)
     if processors and facts.get("mp", str(processors)) != str(processors):
         raise InvalidArgumentError(
             f'the table of "{tuner.kernel}" is for {facts["mp"]} multiprocessors, this GPU has {processors}: profile it '
-            "here (wavetune profile), or name this GPU's table with device="
+            "here (wavetune reprofile), or name this GPU's table with device="
         )
 
 
