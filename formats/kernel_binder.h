@@ -125,6 +125,9 @@ class KernelBinder {
   // Adds a fault where the specialisation is unknown.
   std::string ServedSpecialisation(const std::string& name,
                                    const std::string& path);
+  // What an index buffer holds of the repeated dimension.
+  void BindBlocks(const v1::Argument& argument, const std::string& path,
+                  Argument* result);
   Configuration BindValues(const std::map<std::string, int64_t>& given,
                            const std::string& path);
   // Multiplies a grid out and appends its problems, each with an equal share of

@@ -167,7 +167,35 @@ void KernelBinder::BindScalar(const v1::Argument& argument,
   };
   refuse(argument.has_elements(), "elements");
   refuse(argument.has_below(), "below");
+  refuse(argument.has_padded_order(), "padded_order");
+  refuse(argument.has_block_element(), "block_element");
+  refuse(argument.has_padded_total(), "padded_total");
   refuse(argument.zeroed() != v1::Argument::ZEROED_UNSPECIFIED, "zeroed");
+}
+
+void KernelBinder::BindBlocks(const v1::Argument& argument,
+                              const std::string& path, Argument* result) {
+  const auto bind = [&](bool given, ElementBlocks::Kind kind,
+                        const v1::ElementBlocks& blocks) {
+    if (!given) return;
+    const std::string where = absl::StrCat(path, ".", ElementBlocksName(kind));
+    if (result->blocks.has_value()) {
+      Fault(where,
+            absl::StrCat("there is ", ElementBlocksName(result->blocks->kind),
+                         ", too; remove one of them"));
+      return;
+    }
+    result->blocks = ElementBlocks{
+        .kind = kind,
+        .dimension = DimensionOf(blocks.dimension(), where + ".dimension"),
+        .block = BindExpression(blocks.block(), where + ".block")};
+  };
+  bind(argument.has_padded_order(), ElementBlocks::Kind::kPaddedOrder,
+       argument.padded_order());
+  bind(argument.has_block_element(), ElementBlocks::Kind::kBlockElement,
+       argument.block_element());
+  bind(argument.has_padded_total(), ElementBlocks::Kind::kPaddedTotal,
+       argument.padded_total());
 }
 
 void KernelBinder::BindBuffer(const v1::Argument& argument,
@@ -175,6 +203,7 @@ void KernelBinder::BindBuffer(const v1::Argument& argument,
   result->size = BindExpression(argument.elements(), path + ".elements");
   result->below =
       BindOptional(argument.has_below(), argument.below(), path + ".below");
+  BindBlocks(argument, path, result);
   const auto refuse = [&](bool given, const char* name) {
     if (given) Fault(path, absl::StrCat("a buffer has elements, not a ", name));
   };

@@ -449,6 +449,13 @@ TEST(KernelSpecConversionTest, BindsWhatAnArgumentHolds) {
   EXPECT_EQ(table.role, ArgumentRole::kInOut);
   EXPECT_EQ(table.below, Expression::OfDimension(1));
   EXPECT_TRUE(table.cold);
+  const Argument order = BoundArgument(
+      "role: INPUT type: INT32 elements { dimension: \"m\" } block_element { "
+      "dimension: \"n\" block { parameter: \"BM\" } }");
+  EXPECT_EQ(order.blocks,
+            (ElementBlocks{.kind = ElementBlocks::Kind::kBlockElement,
+                           .dimension = 1,
+                           .block = Expression::OfParameter(0)}));
 }
 
 TEST(KernelSpecConversionTest, AWorkspaceIsZeroedBeforeEachLaunchByDefault) {
@@ -477,6 +484,19 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
        "arguments[0]: gives value and number; remove one"},
       {"role: SCALAR type: FLOAT32 number: 0.5 below { constant: 1 }",
        "arguments[0]: a scalar has a value, not below"},
+      {"role: SCALAR type: INT32 value { constant: 1 } padded_total {}",
+       "arguments[0]: a scalar has a value, not padded_total"},
+      {"role: INPUT padded_order { dimension: \"q\" block { constant: 1 } } " +
+           buffer,
+       "arguments[0].padded_order.dimension: unknown dimension \"q\"; declared "
+       "are: k, m, n"},
+      {"role: INPUT block_element { dimension: \"m\" } " + buffer,
+       "arguments[0].block_element.block: is empty"},
+      {"role: INPUT padded_order { dimension: \"m\" block { constant: 1 } } "
+       "padded_total { dimension: \"m\" block { constant: 1 } } " +
+           buffer,
+       "arguments[0].padded_total: there is padded_order, too; remove one of "
+       "them"},
       {"role: SCALAR type: FLOAT32 number: 0.5 zeroed: ONCE",
        "arguments[0]: a scalar has a value, not zeroed"},
       {"role: INPUT number: 0.5 " + buffer,

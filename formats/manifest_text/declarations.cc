@@ -240,12 +240,15 @@ class ArgumentText {
     if (!buffer) TakeValue();
     if (lexer_.TakeIf("below"))
       *argument_.mutable_below()->mutable_text() = Part();
+    TakeBlocks();
     if (lexer_.TakeIf("zeroed")) TakeZeroed();
   }
 
  private:
   v1::ManifestText Part() {
-    return TakePart(whole_, lexer_, {",", "]", "below", "zeroed"});
+    return TakePart(whole_, lexer_,
+                    {",", "]", ")", "below", "padded_order", "block_element",
+                     "padded_total", "zeroed"});
   }
 
   // Returns whether it is a buffer.
@@ -311,6 +314,28 @@ class ArgumentText {
     value.set_text(argument_.name());
     value.set_at(whole_.at());
     value.set_skip(whole_.skip());
+  }
+
+  // `padded_order(tokens, BLOCK_M)`.
+  void TakeBlocks() {
+    const absl::string_view word = lexer_.Peek().text;
+    v1::ElementBlocks* blocks = nullptr;
+    if (lexer_.Peek().Is("padded_order")) {
+      blocks = argument_.mutable_padded_order();
+    } else if (lexer_.Peek().Is("block_element")) {
+      blocks = argument_.mutable_block_element();
+    } else if (lexer_.Peek().Is("padded_total")) {
+      blocks = argument_.mutable_padded_total();
+    } else {
+      return;
+    }
+    lexer_.Take();
+    lexer_.Expect("(");
+    blocks->set_dimension(
+        TakeName(lexer_, absl::StrCat("the repeated dimension of ", word)));
+    lexer_.Expect(",");
+    *blocks->mutable_block()->mutable_text() = Part();
+    lexer_.Expect(")");
   }
 
   void TakeZeroed() {

@@ -186,6 +186,29 @@ TEST(ManifestTextTest, EveryFaultIsReportedAtOnce) {
   EXPECT_THAT(faults, HasSubstr("representative_problems[1], line 18"));
 }
 
+TEST(ManifestTextTest, AnIndexBufferDescribesBlocksOfTheRepeatedDimension) {
+  const KernelSpec spec = SpecOfText(R"manifest(name: "grouped"
+dimensions: "tokens[], n"
+parameters: "BLOCK_M in {16, 32} default 16"
+mapping { tiles: "sum_over(tokens, ceil_div(tokens, BLOCK_M)) * n" }
+arguments: "in order[sum_over(tokens, ceil_div(tokens, BLOCK_M) * BLOCK_M)] int32 padded_order(tokens, BLOCK_M),"
+           " in experts[n] int64 block_element(tokens, BLOCK_M * 2), in total[1] int32 padded_total(tokens, 16), out c[n] float32"
+implementations { backend: "replay" }
+representative_problems: "tokens = [3, 0], n = 4"
+)manifest");
+  ASSERT_THAT(spec.arguments, SizeIs(4));
+  EXPECT_EQ(spec.arguments[0].blocks,
+            (ElementBlocks{.kind = ElementBlocks::Kind::kPaddedOrder,
+                           .dimension = 0,
+                           .block = Expression::OfParameter(0)}));
+  EXPECT_EQ(Evaluate(spec.arguments[0].size, {{0, 4}, {3, 0, 17}}, {16}), 48);
+  EXPECT_EQ(spec.arguments[1].blocks->kind, ElementBlocks::Kind::kBlockElement);
+  EXPECT_EQ(Evaluate(spec.arguments[1].blocks->block, {}, {16}), 32);
+  EXPECT_EQ(spec.arguments[2].blocks->kind, ElementBlocks::Kind::kPaddedTotal);
+  EXPECT_EQ(spec.arguments[2].blocks->block, Expression::Constant(16));
+  EXPECT_FALSE(spec.arguments[3].blocks.has_value());
+}
+
 struct BadManifest {
   const char* part;
   const char* by;

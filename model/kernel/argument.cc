@@ -87,6 +87,18 @@ const char* RoleName(ArgumentRole role) {
   return "workspace";
 }
 
+const char* ElementBlocksName(ElementBlocks::Kind kind) {
+  switch (kind) {
+    case ElementBlocks::Kind::kPaddedOrder:
+      return "padded_order";
+    case ElementBlocks::Kind::kBlockElement:
+      return "block_element";
+    case ElementBlocks::Kind::kPaddedTotal:
+      break;
+  }
+  return "padded_total";
+}
+
 bool IsInteger(ElementType type) {
   return type == ElementType::kInt32 || type == ElementType::kInt64;
 }

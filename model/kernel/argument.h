@@ -30,6 +30,21 @@ enum class Zeroed : uint8_t {
   kNever,        // Anything.
 };
 
+// What an index buffer of a grouped kernel holds: the elements of the repeated
+// dimension (rows of each expert), each rounded up to whole blocks.
+struct ElementBlocks {
+  enum class Kind : uint8_t {
+    kPaddedOrder,   // The rows, element by element, padded to whole blocks.
+    kBlockElement,  // The element of each block.
+    kPaddedTotal,   // Rows and padding together.
+  };
+  Kind kind = Kind::kPaddedOrder;
+  int32_t dimension = 0;  // The repeated one.
+  Expression block;       // Rows of a block, over parameters.
+
+  friend bool operator==(const ElementBlocks&, const ElementBlocks&) = default;
+};
+
 // One argument of the kernel function.
 struct Argument {
   std::string name;
@@ -43,6 +58,8 @@ struct Argument {
   // Values of an integer buffer that has values before a launch are 0 to this
   // less 1; absent: 0 to 7.
   std::optional<Expression> below;
+  // What an integer input holds, in place of random values.
+  std::optional<ElementBlocks> blocks;
   Zeroed zeroed = Zeroed::kEveryLaunch;  // Of a workspace.
 };
 
@@ -89,6 +106,10 @@ const char* ManifestTypeName(ElementType type);
 
 // Returns the bits of a bfloat16, rounded to nearest, ties to even.
 uint16_t ToBfloat16(float value);
+
+// Returns the content as manifests name it: "padded_order", "block_element" or
+// "padded_total". Cannot fail.
+const char* ElementBlocksName(ElementBlocks::Kind kind);
 
 // Returns the role as messages name it: "input", "output", "scalar", "in-out
 // buffer" or "workspace". Cannot fail.

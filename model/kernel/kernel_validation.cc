@@ -268,6 +268,7 @@ class Validator {
           "rotated");
     }
     if (argument.below.has_value()) CheckBelow(prefix, argument);
+    if (argument.blocks.has_value()) CheckBlocks(prefix, argument);
   }
 
   void CheckScalar(const std::string& prefix, const Argument& argument) {
@@ -302,6 +303,54 @@ class Validator {
       Add(prefix,
           ": below: it is named as the repeated dimension and holds its "
           "elements; rename it, or remove below");
+    }
+  }
+
+  void CheckBlocks(const std::string& argument_prefix,
+                   const Argument& argument) {
+    const std::string name = ElementBlocksName(argument.blocks->kind);
+    const std::string prefix = absl::StrCat(argument_prefix, ": ", name);
+    CheckBlockSize(prefix, argument.blocks->block);
+    const auto& dimensions = spec_.dimensions;
+    const auto index = static_cast<size_t>(argument.blocks->dimension);
+    if (index >= dimensions.size() || !dimensions[index].repeated) {
+      Add(prefix, ": ",
+          index < dimensions.size()
+              ? absl::StrCat("dimension '", dimensions[index].name,
+                             "' is not repeated")
+              : "the dimension does not exist",
+          "; name the repeated dimension, or remove ", name);
+    }
+    if (!IsInteger(argument.type)) {
+      Add(prefix, ": the type is ", ManifestTypeName(argument.type),
+          "; declare it INT32 or INT64, or remove ", name);
+    }
+    if (argument.role != ArgumentRole::kInput || argument.cold) {
+      Add(prefix, ": the ", argument.cold ? "cold " : "",
+          RoleName(argument.role),
+          " cannot hold it: it is written for each problem; declare it INPUT, "
+          "and not cold, or remove ",
+          name);
+    }
+    if (argument.below.has_value()) {
+      Add(prefix, ": it has a bound (below), too; remove one of them");
+    }
+    if (spec_.RepeatedDimensionOf(argument) >= 0) {
+      Add(prefix,
+          ": it is named as the repeated dimension and holds its elements; "
+          "rename it, or remove ",
+          name);
+    }
+  }
+
+  void CheckBlockSize(const std::string& prefix, const Expression& block) {
+    faults_.CheckExpression(prefix + ": block", block);
+    std::vector<int32_t> dimensions;
+    CollectDimensions(block, dimensions);
+    if (!dimensions.empty()) {
+      Add(prefix,
+          ": block: names a dimension; rows of a block follow from parameters "
+          "and constants alone");
     }
   }
 

@@ -44,6 +44,12 @@ TEST(ValidateKernelSpecTest, OnlyElementsOfARepeatedDimensionBeginAtZero) {
               HasSubstr("has min -1; give at least 0"));
 }
 
+ElementBlocks OrderOf(int32_t dimension) {
+  return {.kind = ElementBlocks::Kind::kPaddedOrder,
+          .dimension = dimension,
+          .block = Expression::Constant(16)};
+}
+
 // One way to break the GEMM, and what the message must say of it.
 struct SpecFault {
   std::string name;
@@ -433,6 +439,71 @@ std::vector<SpecFault> ArgumentAndProblemFaults() {
        },
        "below: it is named as the repeated dimension and holds its elements; "
        "rename it, or remove below"},
+      {"BlocksOfNoRepeatedDimension",
+       [](KernelSpec& s) {
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].blocks = OrderOf(0);
+       },
+       "arguments: 'a': padded_order: dimension 'm' is not repeated; name the "
+       "repeated dimension, or remove padded_order"},
+      {"BlocksOfFloats",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].blocks = OrderOf(0);
+       },
+       "padded_order: the type is FLOAT32; declare it INT32 or INT64, or "
+       "remove padded_order"},
+      {"BlocksOfAnInOutBuffer",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].role = ArgumentRole::kInOut;
+         s.arguments[0].blocks = OrderOf(0);
+       },
+       "padded_order: the in-out buffer cannot hold it: it is written for "
+       "each problem; declare it INPUT, and not cold, or remove padded_order"},
+      {"ColdBlocks",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].cold = true;
+         s.arguments[0].blocks = OrderOf(0);
+       },
+       "padded_order: the cold input cannot hold it"},
+      {"BlocksWithABound",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].below = Dim(1);
+         s.arguments[0].blocks = OrderOf(0);
+       },
+       "padded_order: it has a bound (below), too; remove one of them"},
+      {"BlocksOfABufferNamedAsTheDimension",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].name = s.dimensions[0].name;
+         s.arguments[0].blocks = OrderOf(0);
+       },
+       "padded_order: it is named as the repeated dimension and holds its "
+       "elements; rename it, or remove padded_order"},
+      {"BlocksThatFollowTheProblem",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].blocks = OrderOf(0);
+         s.arguments[0].blocks->block = Dim(1);
+       },
+       "padded_order: block: names a dimension; rows of a block follow from "
+       "parameters and constants alone"},
+      {"BlocksOfNoRows",
+       [](KernelSpec& s) {
+         s = ::wavetune::testing::GroupedGemmSpec();
+         s.arguments[0].type = ElementType::kInt32;
+         s.arguments[0].blocks = OrderOf(0);
+         s.arguments[0].blocks->block = Expression::Constant(0);
+       },
+       "padded_order: block: constant 0"},
       {"NoOutput",
        [](KernelSpec& s) { s.arguments[2].role = ArgumentRole::kInput; },
        "arguments: there is no output"},

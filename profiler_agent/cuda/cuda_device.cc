@@ -487,7 +487,7 @@ absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
       rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
-    if (spec.RepeatedDimensionOf(argument) >= 0) {
+    if (FollowsElements(spec, argument)) {
       RETURN_IF_ERROR(rotating.Write(
           InputValues(spec, argument, problem, configuration,
                       bytes / ElementBytes(argument.type), i + 1)));

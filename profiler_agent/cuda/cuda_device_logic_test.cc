@@ -385,6 +385,31 @@ TEST_F(CudaDeviceLogicTest, AnIndexBufferFollowsTheProblem) {
   }
 }
 
+// What is measured on the same memory one problem after the other.
+TEST_F(CudaDeviceLogicTest, BlocksOfElementsAreWrittenForEachProblem) {
+  LoadedKernel kernel = TestKernel(kFaultsKernel);
+  kernel.spec.dimensions.push_back(
+      {.name = "rows", .repeated = true, .min = 0});
+  kernel.spec.arguments[0].type = ElementType::kInt32;
+  kernel.spec.arguments[0].cold = false;
+  kernel.spec.arguments[0].blocks = ElementBlocks{
+      .kind = ElementBlocks::Kind::kPaddedTotal,
+      .dimension = static_cast<int32_t>(kernel.spec.dimensions.size()) - 1,
+      .block = Expression::Constant(16)};
+  ASSERT_TRUE(device_->Load(std::move(kernel)).ok());
+  std::vector<int32_t> found;
+  backend_.gpu().driver.AddKernel("cuda_faults", [&](const FakeLaunch& launch) {
+    found.push_back(*launch.Get<const int32_t*>(0));
+    return CUDA_SUCCESS;
+  });
+  for (const int64_t rows : {3, 17, 0}) {
+    Problem problem{.extents = {100, 37, 0}, .repeated = {rows, 16}};
+    const auto times = device_->Measure(kSound, problem, 1, 1);
+    ASSERT_TRUE(times.ok()) << times.status();
+    EXPECT_EQ(found.back(), (rows + 15) / 16 * 16 + 16);
+  }
+}
+
 TEST_F(CudaDeviceLogicTest, TheClockIsWhatTheMultiprocessorsCount) {
   uint64_t now_ns = 1000;
   backend_.gpu().driver.AddKernel(

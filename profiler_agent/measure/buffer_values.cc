@@ -10,6 +10,7 @@
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
+#include "profiler_agent/measure/element_blocks.h"
 
 namespace wavetune {
 namespace {
@@ -165,6 +166,17 @@ std::optional<int64_t> BelowOf(const Argument& argument, const Problem& problem,
       1, Evaluate(*argument.below, problem.View(), configuration));
 }
 
+std::optional<int64_t> BlockOf(const Argument& argument,
+                               const Configuration& configuration) {
+  if (!argument.blocks.has_value()) return std::nullopt;
+  return std::max<int64_t>(
+      1, Evaluate(argument.blocks->block, ProblemView(), configuration));
+}
+
+bool FollowsElements(const KernelSpec& spec, const Argument& argument) {
+  return argument.blocks.has_value() || spec.RepeatedDimensionOf(argument) >= 0;
+}
+
 std::string InputValues(const KernelSpec& spec, const Argument& argument,
                         const Problem& problem,
                         const Configuration& configuration, size_t elements,
@@ -173,6 +185,12 @@ std::string InputValues(const KernelSpec& spec, const Argument& argument,
     return Integers(argument.type, elements, [&](size_t i) {
       return i < problem.repeated.size() ? problem.repeated[i] : int64_t{0};
     });
+  }
+  if (const auto block = BlockOf(argument, configuration)) {
+    const std::vector<int64_t> values = BlockValues(
+        argument.blocks->kind, problem.repeated, *block, elements, seed);
+    return Integers(argument.type, elements,
+                    [&](size_t i) { return values[i]; });
   }
   if (const auto below = BelowOf(argument, problem, configuration)) {
     return IndexValues(argument.type, elements, *below, seed);

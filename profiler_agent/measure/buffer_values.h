@@ -59,6 +59,15 @@ std::string IndexValues(ElementType type, size_t elements, int64_t below,
 std::optional<int64_t> BelowOf(const Argument& argument, const Problem& problem,
                                const Configuration& configuration);
 
+// Returns the argument's rows of a block at a configuration, >= 1; nothing
+// where it describes no blocks.
+std::optional<int64_t> BlockOf(const Argument& argument,
+                               const Configuration& configuration);
+
+// Whether the argument's content is the problem's, to be written for each one:
+// the repeated dimension's elements, or blocks of them.
+bool FollowsElements(const KernelSpec& spec, const Argument& argument);
+
 // Returns values with which to fill a memory of `bytes` over and over: as many,
 // or a prime number of elements below 2^22, so that no two rows of a matrix are
 // equal. `below` is the argument's BelowOf.
@@ -68,7 +77,8 @@ std::string ValuePattern(ElementType type, std::optional<int64_t> below,
 // Returns the content of an argument that holds values before a launch: random
 // ones, within its bound where it declares one. An integer input that is named
 // as the kernel's repeated dimension holds that dimension's elements (tokens
-// per expert), as the kernel cannot know them otherwise.
+// per expert), as the kernel cannot know them otherwise; one that describes
+// blocks of them what kernel.proto says.
 std::string InputValues(const KernelSpec& spec, const Argument& argument,
                         const Problem& problem,
                         const Configuration& configuration, size_t elements,

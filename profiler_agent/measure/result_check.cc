@@ -454,6 +454,7 @@ ResultChecker::Key ResultChecker::KeyOf(const CheckTask& task, CheckData data) {
         Evaluate(argument.size, task.problem.View(), task.configuration));
     values.push_back(
         BelowOf(argument, task.problem, task.configuration).value_or(0));
+    values.push_back(BlockOf(argument, task.configuration).value_or(0));
   }
   values.push_back(Evaluate(task.spec.correctness->work_items,
                             task.problem.View(), task.configuration));

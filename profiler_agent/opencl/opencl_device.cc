@@ -333,7 +333,7 @@ absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
       rotating_buffers_.clear();  // The next problem may fit.
       return status;
     }
-    if (spec.RepeatedDimensionOf(argument) >= 0) {
+    if (FollowsElements(spec, argument)) {
       absl::Status written = rotating.Write(
           InputValues(spec, argument, problem, configuration,
                       *bytes / ElementBytes(argument.type), i + 1));
