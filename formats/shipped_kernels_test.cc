@@ -112,6 +112,35 @@ TEST(ShippedKernelsTest, GemmBf16CanBePlanned) {
   }
 }
 
+// Every candidate of every specialisation gets problems to be measured at.
+TEST(ShippedKernelsTest, TritonKernelsHaveTheirSpacesAndCanBePlanned) {
+  const struct {
+    const char* kernel;
+    int64_t candidates;  // Of all specialisations.
+  } kernels[] = {{"triton_gemm", 212},
+                 {"triton_fused_moe", 2 * 153},
+                 {"triton_attention", 2 * (37 + 29 + 42)}};
+  for (const auto& [kernel, candidates] : kernels) {
+    const absl::StatusOr<KernelFolder> folder = LoadKernelFolder(
+        std::string(WAVETUNE_SOURCE_DIR) + "/kernels/" + kernel);
+    ASSERT_TRUE(folder.ok()) << folder.status();
+    int64_t seen = 0;
+    for (const std::string& name : folder->spec.SpecialisationNames()) {
+      const KernelSpec& spec = folder->spec.Of(name);
+      for (const Configuration& c : EnumerateConfigurations(spec)) {
+        SCOPED_TRACE(name + " " + FormatConfiguration(spec, c));
+        ++seen;
+        const auto problem =
+            InvertMapping(spec, name, c, {.tiles = 264, .iterations = 8});
+        ASSERT_TRUE(problem.ok()) << problem.status();
+        EXPECT_TRUE(IsLegal(spec, c, problem->View()));
+        EXPECT_FALSE(EdgeProblems(spec, name, c).empty());
+      }
+    }
+    EXPECT_EQ(seen, candidates) << kernel;
+  }
+}
+
 // Candidates are checked where tiles end within an image and in the next one,
 // with filters that have rows and columns.
 TEST(ShippedKernelsTest, AConvolutionIsCheckedOnImages) {

@@ -80,8 +80,23 @@ SpaceSummary SummariseSpace(const SpecialisationSpace& of) {
       .constraints = CountConstraints(*of.spec, of.space)};
   for (const Condition& constraint : of.spec->constraints)
     summary.constraint_texts.push_back(ConditionText(*of.spec, constraint));
-  summary.remarks = ConstraintRemarks(*of.spec, summary.constraints);
   return summary;
+}
+
+// A constraint that names a constant may be there for one specialisation alone.
+void AddRemarks(const std::vector<SpecialisationSpace>& spaces,
+                std::vector<SpaceSummary>& summaries) {
+  std::vector<bool> needed;
+  for (const SpaceSummary& summary : summaries) {
+    const auto& counts = summary.constraints.constraints;
+    needed.resize(std::max(needed.size(), counts.size()));
+    for (size_t i = 0; i < counts.size(); ++i)
+      needed[i] = needed[i] || counts[i].only.value_or(1) > 0;
+  }
+  for (size_t i = 0; i < summaries.size(); ++i) {
+    summaries[i].remarks =
+        ConstraintRemarks(*spaces[i].spec, summaries[i].constraints, needed);
+  }
 }
 
 // " [stride1, stride2]"; nothing where there is one space.
@@ -206,6 +221,7 @@ KernelSummary Summarise(const KernelSpec& spec,
   }
   for (const SpecialisationSpace& space : spaces)
     summary.spaces.push_back(SummariseSpace(space));
+  AddRemarks(spaces, summary.spaces);
   summary.configurations = CountConfigurations(spaces);
   summary.candidates = CountCandidates(spaces);
   summary.default_configuration =

@@ -110,8 +110,9 @@ ConstraintCounts CountConstraints(const KernelSpec& spec,
   return counts;
 }
 
-std::vector<std::string> ConstraintRemarks(const KernelSpec& spec,
-                                           const ConstraintCounts& counts) {
+std::vector<std::string> ConstraintRemarks(
+    const KernelSpec& spec, const ConstraintCounts& counts,
+    const std::vector<bool>& needed_elsewhere) {
   std::vector<std::string> remarks;
   for (size_t i = 0; i < counts.constraints.size(); ++i) {
     const ConstraintCount& count = counts.constraints[i];
@@ -121,6 +122,8 @@ std::vector<std::string> ConstraintRemarks(const KernelSpec& spec,
       remarks.push_back(absl::StrCat(
           name, " excludes everything: no combination of the parameters' ",
           "values fulfils it; relax it"));
+    } else if (i < needed_elsewhere.size() && needed_elsewhere[i]) {
+      continue;
     } else if (count.alone == 0) {
       remarks.push_back(absl::StrCat(
           name, " excludes nothing: every combination of the parameters' ",

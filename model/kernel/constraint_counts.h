@@ -44,9 +44,12 @@ ConstraintCounts CountConstraints(const KernelSpec& spec,
 
 // Returns what is odd about each constraint that excludes everything, nothing,
 // or nothing that the others do not exclude anyway: "'A <= B' excludes
-// nothing: …". `counts` are of `spec`. Cannot fail.
-std::vector<std::string> ConstraintRemarks(const KernelSpec& spec,
-                                           const ConstraintCounts& counts);
+// nothing: …". `counts` are of `spec`. What excludes nothing is not odd where
+// `needed_elsewhere` (by constraint; may be empty) says that another
+// specialisation's space needs it. Cannot fail.
+std::vector<std::string> ConstraintRemarks(
+    const KernelSpec& spec, const ConstraintCounts& counts,
+    const std::vector<bool>& needed_elsewhere = {});
 
 }  // namespace wavetune
 

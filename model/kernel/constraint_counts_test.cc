@@ -88,6 +88,20 @@ TEST(ConstraintCountsTest, NamesWhatExcludesEverythingOrNothing) {
           HasSubstr("'BLOCK_M * BLOCK_N <= 1000000' excludes nothing: every")));
 }
 
+TEST(ConstraintCountsTest, WhatAnotherSpecialisationNeedsMayExcludeNothing) {
+  KernelSpec spec = GemmSpec();
+  spec.constraints.push_back(AtMost(0, 1, 1000000));
+  const ConstraintCounts counts = CountConstraints(spec, EnumerateSpace(spec));
+  EXPECT_THAT(ConstraintRemarks(spec, counts, {true, true}), IsEmpty());
+  EXPECT_THAT(ConstraintRemarks(spec, counts, {true, false}), SizeIs(1));
+  // What excludes everything leaves nothing to launch here.
+  spec.constraints.push_back(AtMost(0, 1, 1));
+  EXPECT_THAT(
+      ConstraintRemarks(spec, CountConstraints(spec, EnumerateSpace(spec)),
+                        {true, true, true}),
+      ElementsAre(HasSubstr("excludes everything")));
+}
+
 TEST(ConstraintCountsTest, CountsInSpacesThatCannotBeTriedWhole) {
   // 12 parameters of 8 values are 7e10 combinations; each equals the one
   // before.
