@@ -33,6 +33,7 @@ from policies import POLICIES, Choice, Configuration, shared_groups, text_of  # 
 
 KERNELS = HERE.parents[1] / "kernels"
 IDLE_S = 0.03
+DEVICE = "cuda"
 POINTS = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 
 
@@ -214,12 +215,12 @@ def tune(arguments: argparse.Namespace) -> None:
 
     results = load(arguments.results) or {"device": torch.cuda.get_device_name(), "times": {}, "spent": {}, "autotune": {}}
     check_device(results, arguments.results)
-    stopwatch = tuning.Stopwatch()
+    stopwatch = tuning.Stopwatch(DEVICE)
     started = time.perf_counter()
     for model in (MODELS[name] for name in arguments.models):
-        weights = Weights(model, 1, "cuda")
+        weights = Weights(model, 1, DEVICE)
         for _, tokens, batch, phase in [own for own in passes_of(arguments) if own[0] is model]:
-            own = Pass(weights, tokens, batch, phase, "cuda")
+            own = Pass(weights, tokens, batch, phase, DEVICE)
             for group in shared_groups(own.tuned()):
                 if time.perf_counter() - started > arguments.seconds:
                     print("out of time: run it again with the same --results, it goes on")
@@ -280,14 +281,14 @@ def measure(arguments: argparse.Namespace) -> None:
     started = time.perf_counter()
     for name in arguments.models:
         model = MODELS[name]
-        distinct = arguments.layers or fitting_layers(model, "cuda")
-        weights = Weights(model, distinct, "cuda")
+        distinct = arguments.layers or fitting_layers(model, DEVICE)
+        weights = Weights(model, distinct, DEVICE)
         print(f"{model.name}: {model.layers} layers, weights of {distinct}", flush=True)
         for _, tokens, batch, phase in [own for own in passes_of(arguments) if own[0] is model]:
             if time.perf_counter() - started > arguments.seconds:
                 print(f"out of time before {model.name} {phase} {batch}x{tokens}")
                 break
-            own = Pass(weights, tokens, batch, phase, "cuda", arguments.dense, arguments.attention)
+            own = Pass(weights, tokens, batch, phase, DEVICE, arguments.dense, arguments.attention)
             choices, notes = all_choices(own, arguments, tuned, client)
             record = measured_pass(own, choices, arguments.rounds)
             record.update(model=model.name, tokens=tokens, batch=batch, phase=phase, distinct_layers=distinct, notes=notes)

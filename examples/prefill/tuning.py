@@ -23,8 +23,8 @@ FAILED = 1e9  # Microseconds of a configuration that cannot be launched.
 class Stopwatch:
     """Times launches behind a write that empties the cache."""
 
-    def __init__(self) -> None:
-        self._flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    def __init__(self, device: str) -> None:
+        self._flush = torch.empty(256 << 20, dtype=torch.int8, device=device)
 
     def times_us(self, calls: Sequence[Any]) -> list[float]:
         """Returns microseconds of one launch of each."""

@@ -5,7 +5,8 @@
     client/python/tests/run_tests.py --build-dir build/dev -k bad     # the rest goes to pytest
 
 The environment is BUILD_DIR/python/venv: made once from PyPI, and again when the requirements change. Ends with 77 (CTest: skipped)
-where it is not there and PyPI cannot be reached.
+where it is not there and PyPI cannot be reached. Tests that need Triton run once more, with the environment of
+tests/triton_environment.py, where that can be made.
 """
 
 import argparse
@@ -18,7 +19,9 @@ import venv
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parents[1]
 SKIPPED = 77
+NO_TESTS = 5  # Pytest's: all were deselected.
 # Upper bounds: a new major version of a tool is tried by a person, not found out by a red build.
 REQUIREMENTS = [
     "scikit-build-core>=0.11,<2",
@@ -43,7 +46,23 @@ def main() -> int:
     install(python, build_dir, folder)
     environment = {**os.environ, "WAVETUNE_BIN_DIR": str(build_dir / "bin")}
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments]
-    return subprocess.run(command, cwd=PACKAGE, env=environment, check=False).returncode
+    result = subprocess.run(command, cwd=PACKAGE, env=environment, check=False).returncode
+    return result or run_with_triton(python, environment, pytest_arguments)
+
+
+def run_with_triton(python: Path, environment: dict, pytest_arguments: list) -> int:
+    sys.path.insert(0, str(ROOT / "tests"))
+    import triton_environment
+
+    triton_python = triton_environment.prepare()
+    if triton_python is None:
+        print("skipped: tests with Triton, as PyPI cannot be reached and there is no environment with it yet")
+        return 0
+    query = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    package = subprocess.run(query, check=True, capture_output=True, text=True).stdout.strip()
+    command = [triton_python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments, "tests/test_triton.py"]
+    result = subprocess.run(command, cwd=PACKAGE, env={**environment, "PYTHONPATH": package}, check=False).returncode
+    return 0 if result == NO_TESTS else result
 
 
 def prepare_environment(folder: Path):
