@@ -203,9 +203,9 @@ class Pass:
         model, own = self.model, self.weights.layers[layer % self.weights.distinct]
         self._norm(self.residual, self.projected, adds)
         self._linear("qkv", choice, layer, self.normed, own["qkv"], self.qkv)
-        small_kernels.rotate_and_split[(self.rows, model.heads + 2 * model.kv_heads)](
+        small_kernels.rotate_and_split[(self.rows, tuned_kernels.ceil_div(model.heads + 2 * model.kv_heads, 16))](
             self.qkv, self.q, self.keys, self.values, self.cosines, self.sines, model.heads, model.kv_heads, self.seq,
-            self.first, self.room, HEAD_DIM=model.head_dim, num_warps=1,
+            self.first, self.room, HEAD_DIM=model.head_dim, HEADS=16, num_warps=4,
         )  # fmt: skip
         if self.attention_of == "triton":
             self.call("attention", choice["attention"]).launch()
@@ -216,8 +216,8 @@ class Pass:
             merged = attended.reshape(self.rows, -1)
             self.merged.copy_(merged)
         else:
-            small_kernels.merge_heads[(self.rows, model.heads)](
-                attended.contiguous(), self.merged, model.heads, self.seq, HEAD_DIM=model.head_dim, num_warps=1
+            small_kernels.merge_heads[(self.rows, tuned_kernels.ceil_div(model.heads, 16))](
+                attended.contiguous(), self.merged, model.heads, self.seq, HEAD_DIM=model.head_dim, HEADS=16, num_warps=4
             )
         self._linear("o", choice, layer, self.merged, own["o"], self.projected)
 
@@ -233,9 +233,9 @@ class Pass:
         self.call("gate_up", choice["gate_up"], layer).launch()
         self._gate()
         self.call("down", choice["down"], layer).launch()
-        block = 512
+        block = 1024
         small_kernels.sum_slots[(self.rows, tuned_kernels.ceil_div(model.hidden, block))](
-            self.expert_out, self.projected, model.hidden, TOP_K=model.top_k, BLOCK=block, num_warps=2
+            self.expert_out, self.projected, model.hidden, TOP_K=model.top_k, BLOCK=block, num_warps=4
         )
 
     def _linear(self, name: str, choice: Choice, layer: int, a: Any, b: Any, c: Any) -> None:
@@ -252,9 +252,9 @@ class Pass:
         )
 
     def _gate(self) -> None:
-        width, block = self.model.intermediate, 512
+        width, block = self.model.intermediate, 1024
         small_kernels.gate[(self.gate_up.shape[0], tuned_kernels.ceil_div(width, block))](
-            self.gate_up, self.gated, width, BLOCK=block, num_warps=2
+            self.gate_up, self.gated, width, BLOCK=block, num_warps=4
         )
 
 

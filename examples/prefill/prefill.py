@@ -14,6 +14,7 @@ README.md beside this file says how the policies choose and what is measured.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import platform
@@ -277,7 +278,6 @@ def measure(arguments: argparse.Namespace) -> None:
         "profile_s": arguments.profile_s,
         "passes": [],
     }
-    client = client_of(arguments) if "decided" in arguments.policies else None
     started = time.perf_counter()
     for name in arguments.models:
         model = MODELS[name]
@@ -289,7 +289,7 @@ def measure(arguments: argparse.Namespace) -> None:
                 print(f"out of time before {model.name} {phase} {batch}x{tokens}")
                 break
             own = Pass(weights, tokens, batch, phase, DEVICE, arguments.dense, arguments.attention)
-            choices, notes = all_choices(own, arguments, tuned, client)
+            choices, notes = all_choices(own, arguments, tuned)
             record = measured_pass(own, choices, arguments.rounds)
             record.update(model=model.name, tokens=tokens, batch=batch, phase=phase, distinct_layers=distinct, notes=notes)
             record["layers"] = model.layers
@@ -302,14 +302,14 @@ def measure(arguments: argparse.Namespace) -> None:
         torch.cuda.empty_cache()
 
 
-def all_choices(own: Any, arguments: argparse.Namespace, tuned: Any, client: Any) -> tuple[dict[str, Choice], dict[str, Any]]:
+def all_choices(own: Any, arguments: argparse.Namespace, tuned: Any) -> tuple[dict[str, Choice], dict[str, Any]]:
     """Returns each policy's configurations, and what is to be said of them: times spent, sources, why one is missing."""
     model, here = own.model, own.tuned()
     choices: dict[str, Choice] = {}
     notes: dict[str, Any] = {}
     for policy in arguments.policies:
         try:
-            choices[policy], notes[policy] = choice_of(policy, own, here, model, arguments, tuned, client)
+            choices[policy], notes[policy] = choice_of(policy, own, here, model, arguments, tuned)
         except Exception as error:  # One policy that cannot be had is said, and the others are measured.
             notes[policy] = {"missing": f"{type(error).__name__}: {error}"}
             print(f"  {policy}: {notes[policy]['missing']}", flush=True)
@@ -317,7 +317,7 @@ def all_choices(own: Any, arguments: argparse.Namespace, tuned: Any, client: Any
 
 
 def choice_of(
-    policy: str, own: Any, here: Sequence[Launch], model: Model, arguments: argparse.Namespace, tuned: Any, client: Any
+    policy: str, own: Any, here: Sequence[Launch], model: Model, arguments: argparse.Namespace, tuned: Any
 ) -> tuple[Choice, dict[str, Any]]:
     if policy in ("old", "modern"):
         return policies.engine_defaults(here, model, policy == "modern"), {"tuning_s": 0.0}
@@ -326,21 +326,22 @@ def choice_of(
             raise ValueError("give an engine's file with --moe-file")
         return policies.of_file(here, model, json.loads(arguments.moe_file.read_text())), {"tuning_s": 0.0}
     if policy == "decided":
-        return policies.decided(here, client)
+        return policies.decided(here, client_of(arguments))
     if tuned is None:
         raise ValueError("give what `tune` wrote with --tuned")
     if policy == "autotune":
         choice, seconds = {}, 0.0
         for group in shared_groups(here):
-            known = tuned["autotune"][group_key(group)]
-            seconds += known["seconds"]
-            choice.update({launch.name: policies.configuration_of(known["configuration"]) for launch in group})
+            best = tuned["autotune"][group_key(group)]
+            seconds += best["seconds"]
+            choice.update({launch.name: policies.configuration_of(best["configuration"]) for launch in group})
         return choice, {"tuning_s": round(seconds, 2)}
     if policy == "exhaustive":
         return policies.exhaustive(here, tuned["times"]), {"tuning_s": spent(here, tuned)}
     of_tokens, points = points_of(own)
     choice = policies.nearest_measured(here, tuned["times"], of_tokens, points)
-    return choice, {"tuning_s": round(sum(spent(of_tokens(point), tuned) for point in points if known(point, of_tokens, tuned)), 2)}
+    seconds = sum(spent(of_tokens(point), tuned) for point in points if known(point, of_tokens, tuned))
+    return choice, {"tuning_s": round(seconds, 2)}
 
 
 def points_of(own: Any) -> tuple[Any, list[int]]:
@@ -445,6 +446,9 @@ def show(record: dict[str, Any]) -> None:
 
 def report(arguments: argparse.Namespace) -> None:
     """Prints tables of what `measure` wrote: milliseconds of the exhaustive best, the others relative to it."""
+    missing = [str(file) for file in arguments.files if not file.exists()]
+    if missing:
+        raise SystemExit(f"there is no {', '.join(missing)}")
     runs = [load(file) for file in arguments.files]
     for run in runs:
         print(f"\n{run['device']}, torch {run['torch']}, Triton {run['triton']}; dense {run['dense']}, attention "
@@ -477,12 +481,16 @@ def tuning_text(note: dict[str, Any], run: dict[str, Any]) -> str:
 # common
 
 
-def client_of(arguments: argparse.Namespace) -> Any:
+@functools.lru_cache(maxsize=None)
+def connected(tables: Optional[Path]) -> Any:
     import wavetune
 
-    if arguments.tables:
-        return wavetune.connect(mode="offline", table_file=arguments.tables, cache_dir=None)
-    return wavetune.connect()
+    return wavetune.connect(mode="offline", table_file=tables, cache_dir=None) if tables else wavetune.connect()
+
+
+def client_of(arguments: argparse.Namespace) -> Any:
+    """Returns the process's client. Errors: ImportError without the package, and wavetune's."""
+    return connected(arguments.tables)
 
 
 def load(file: Optional[Path]) -> Any:

@@ -32,43 +32,51 @@ def rotate_and_split(
     first,  # position of the first token
     room,
     HEAD_DIM: tl.constexpr,
+    HEADS: tl.constexpr,
 ):
-    """Turns queries and keys by their positions, and writes each head's rows together. Blocks: rows, heads of all kinds."""
+    """Turns queries and keys by their positions, and writes each head's rows together. Blocks: rows, HEADS heads each."""
     row = tl.program_id(0)
-    head = tl.program_id(1)
+    head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
+    is_head = head < heads + 2 * kv_heads
     place = row % seq
     position = first + place
     half: tl.constexpr = HEAD_DIM // 2
     depth = tl.arange(0, half)
-    source = qkv + (row.to(tl.int64) * (heads + 2 * kv_heads) + head) * HEAD_DIM + depth
-    low = tl.load(source).to(tl.float32)
-    high = tl.load(source + half).to(tl.float32)
-    cosine = tl.load(cosines + position * half + depth)
-    sine = tl.load(sines + position * half + depth)
+    source = qkv + (row.to(tl.int64) * (heads + 2 * kv_heads) + head)[:, None] * HEAD_DIM + depth[None, :]
+    low = tl.load(source, mask=is_head[:, None], other=0.0).to(tl.float32)
+    high = tl.load(source + half, mask=is_head[:, None], other=0.0).to(tl.float32)
+    # Values are not turned: by no angle.
+    turns = (head < heads + kv_heads)[:, None]
+    cosine = tl.where(turns, tl.load(cosines + position * half + depth)[None, :], 1.0)
+    sine = tl.where(turns, tl.load(sines + position * half + depth)[None, :], 0.0)
+    turned_low = (low * cosine - high * sine).to(tl.bfloat16)
+    turned_high = (high * cosine + low * sine).to(tl.bfloat16)
+
     prompt = (row // seq).to(tl.int64)
-    if head < heads:
-        at = q + ((prompt * heads + head) * seq + place) * HEAD_DIM + depth
-        tl.store(at, (low * cosine - high * sine).to(tl.bfloat16))
-        tl.store(at + half, (high * cosine + low * sine).to(tl.bfloat16))
-    elif head < heads + kv_heads:
-        at = keys + ((prompt * kv_heads + head - heads) * room + position) * HEAD_DIM + depth
-        tl.store(at, (low * cosine - high * sine).to(tl.bfloat16))
-        tl.store(at + half, (high * cosine + low * sine).to(tl.bfloat16))
-    else:
-        at = values + ((prompt * kv_heads + head - heads - kv_heads) * room + position) * HEAD_DIM + depth
-        tl.store(at, low.to(tl.bfloat16))
-        tl.store(at + half, high.to(tl.bfloat16))
+    is_query = (head < heads)[:, None]
+    is_key = ((head >= heads) & (head < heads + kv_heads))[:, None]
+    is_value = (is_head & (head >= heads + kv_heads))[:, None]
+    at = ((prompt * heads + head) * seq + place)[:, None] * HEAD_DIM + depth[None, :]
+    tl.store(q + at, turned_low, mask=is_query)
+    tl.store(q + at + half, turned_high, mask=is_query)
+    at = ((prompt * kv_heads + head - heads) * room + position)[:, None] * HEAD_DIM + depth[None, :]
+    tl.store(keys + at, turned_low, mask=is_key)
+    tl.store(keys + at + half, turned_high, mask=is_key)
+    at = ((prompt * kv_heads + head - heads - kv_heads) * room + position)[:, None] * HEAD_DIM + depth[None, :]
+    tl.store(values + at, turned_low, mask=is_value)
+    tl.store(values + at + half, turned_high, mask=is_value)
 
 
 @triton.jit
-def merge_heads(attended, out, heads, seq, HEAD_DIM: tl.constexpr):
-    """[batch, heads, seq, HEAD_DIM] to [batch * seq, heads * HEAD_DIM]. Blocks: rows, heads."""
+def merge_heads(attended, out, heads, seq, HEAD_DIM: tl.constexpr, HEADS: tl.constexpr):
+    """[batch, heads, seq, HEAD_DIM] to [batch * seq, heads * HEAD_DIM]. Blocks: rows, HEADS heads each."""
     row = tl.program_id(0).to(tl.int64)
-    head = tl.program_id(1)
+    head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
+    is_head = (head < heads)[:, None]
     depth = tl.arange(0, HEAD_DIM)
-    prompt = row // seq
-    content = tl.load(attended + ((prompt * heads + head) * seq + row % seq) * HEAD_DIM + depth)
-    tl.store(out + (row * heads + head) * HEAD_DIM + depth, content)
+    source = ((row // seq * heads + head) * seq + row % seq)[:, None] * HEAD_DIM + depth[None, :]
+    content = tl.load(attended + source, mask=is_head, other=0.0)
+    tl.store(out + (row * heads + head)[:, None] * HEAD_DIM + depth[None, :], content, mask=is_head)
 
 
 @triton.jit
