@@ -66,9 +66,9 @@ def test_spaces_have_the_sizes_that_their_manifests_say() -> None:
     assert sample("triton_gemm", 90)["sizes"] == {"": 212}
     assert sample("triton_fused_moe", 90)["sizes"] == {"gate_up": 153, "down": 153}
     assert sample("triton_attention", 90)["sizes"] == {
-        "causal_d64": 37,
+        "causal_d64": 35,
         "causal_d128": 29,
-        "full_d64": 37,
+        "full_d64": 35,
         "full_d128": 29,
         "decode_d64": 42,
         "decode_d128": 42,
