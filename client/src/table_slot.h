@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "client/src/event_log.h"
 #include "client/src/fork_guard.h"
 #include "client/src/snapshot_cell.h"
@@ -33,6 +34,7 @@
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
 #include "wavetune/dimension.h"
+#include "wavetune/joint_problem.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -87,6 +89,15 @@ class TableSlot {
   Decision Resolve(const ProblemView& problem) const noexcept {
     return cell_.Read(
         [&](const TableState& state) { return state.Resolve(problem); });
+  }
+
+  void ResolveTogether(absl::Span<const JointProblem> problems,
+                       absl::Span<const int> shared,
+                       absl::Span<Decision> decisions) const noexcept {
+    cell_.Read([&](const TableState& state) {
+      state.ResolveTogether(problems, shared, decisions);
+      return true;
+    });
   }
 
   const TunerIdentity& identity() const { return identity_; }

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "client/usage/usage_recorder.h"
 #include "model/decide/compiled_table.h"
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
+#include "wavetune/joint_problem.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -31,6 +33,11 @@ struct TableState {
 
   // As Tuner::Resolve. Cannot fail.
   Decision Resolve(const ProblemView& problem) const noexcept;
+
+  // As Tuner::ResolveTogether. Cannot fail.
+  void ResolveTogether(absl::Span<const JointProblem> problems,
+                       absl::Span<const int> shared,
+                       absl::Span<Decision> decisions) const noexcept;
 
   // Returns what Resolve can answer, the default included. Cannot fail.
   std::vector<Configuration> Configurations() const;

@@ -11,6 +11,12 @@ Decision Tuner::Resolve(const ProblemView& problem) const noexcept {
   return slot_->Resolve(problem);
 }
 
+void Tuner::ResolveTogether(absl::Span<const JointProblem> problems,
+                            absl::Span<const int> shared,
+                            absl::Span<Decision> decisions) const noexcept {
+  slot_->ResolveTogether(problems, shared, decisions);
+}
+
 std::vector<ExplainedGroup> Tuner::Explain(const ProblemView& problem) const {
   const std::shared_ptr<const TableState> state = slot_->current();
   if (state->table == nullptr) return {};

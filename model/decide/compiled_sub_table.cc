@@ -8,6 +8,7 @@
 #include "model/kernel/fold.h"
 #include "model/kernel/mapping.h"
 #include "model/table/table_check.h"
+#include "model/table/wave_arithmetic.h"
 
 namespace wavetune {
 namespace {
@@ -81,6 +82,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
   }
   AddCoordinates();
   AddConstants(table);
+  AddMembers();
   fast_path_ = std::make_unique<const GemmFastPath>(
       GemmFastPath::Parts{.table = table,
                           .sub = *source_,
@@ -156,6 +158,18 @@ void CompiledSubTable::AddConstants(const Table& table) {
   layout_.cold = source_->mapping.cold_bytes.has_value();
   layout_.max_waves = planes_.max_waves().data();
   layout_.tie_factor = 1 + table.near_tie;
+}
+
+void CompiledSubTable::AddMembers() {
+  for (const MacroGroup& group : source_->groups) {
+    Members& members = members_.emplace_back();
+    members.set(group.lead);
+    for (const GroupModel& model : group.models) {
+      for (const WaveSegment& segment : model.segments) {
+        for (const uint8_t candidate : segment.micro) members.set(candidate);
+      }
+    }
+  }
 }
 
 bool CompiledSubTable::FindRegimes(const ProblemView& problem,
@@ -285,6 +299,49 @@ void CompiledSubTable::Choose(const ProblemView& problem,
   if (!ChooseAmong(problem, of_layer ? others : excluded, of_layer, answer)) {
     answer.pick = {};
   }
+}
+
+double CompiledSubTable::RankOfRow(const LaneChoice& row, size_t row_regime,
+                                   double latency_us) const noexcept {
+  const auto group = static_cast<size_t>(row.lane);
+  const size_t wave_regime = planes_.WaveRegimeOf(row.waves);
+  const bool outside = planes_.Record(group, row_regime, wave_regime)
+                           .IsOutside(row.waves, row.iterations);
+  const WaveSegment& segment =
+      source_->groups[group].models[row_regime].segments[wave_regime];
+  return PowerLimitedUs(source_->power_limit,
+                        RankOf(source_->form, segment, latency_us, outside));
+}
+
+size_t CompiledSubTable::AnswerEach(const ProblemView& problem,
+                                    GroupRow* rows) const noexcept {
+  uint64_t excluded[2] = {0, 0};
+  predicates_.Run(problem, excluded);
+  LaneScratch scratch;
+  LaneInputs inputs;
+  if (!FindInputs(problem, scratch, inputs)) return 0;
+  uint8_t regimes[kMaxGroups];
+  const size_t groups = source_->groups.size();
+  if (FindRegimes(problem, scratch, regimes))
+    std::fill_n(regimes + 1, groups - 1, regimes[0]);
+  alignas(64) double waves[kMaxLanes];
+  if (!kernel_->locate(layout_, inputs, waves)) return 0;
+  LaneBlock assembled[SegmentPlanes::kMaxAssembled];
+  const SegmentPlane segments = planes_.Assemble(regimes, waves, assembled);
+  const int known = layers_.GroupAt(problem.extents.data());
+  size_t count = 0;
+  for (size_t group = 0; group < groups; ++group) {
+    uint64_t others[2] = {excluded[0], excluded[1]};
+    if (!PreferGroup(static_cast<int>(group), others)) continue;
+    LaneChoice row;
+    if (!kernel_->choose(layout_, inputs, segments, others, row)) return 0;
+    GroupRow& out = rows[count++];
+    Answer(problem, row, regimes[group], known == row.lane, out.answer);
+    out.rank_us = RankOfRow(row, regimes[group], out.answer.latency_us);
+    out.answer.latency_us =
+        PowerLimitedUs(source_->power_limit, out.answer.latency_us);
+  }
+  return count;
 }
 
 bool CompiledSubTable::ChooseAmong(const ProblemView& problem,

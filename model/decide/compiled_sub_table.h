@@ -9,6 +9,7 @@
 #ifndef WAVETUNE_MODEL_DECIDE_COMPILED_SUB_TABLE_H_
 #define WAVETUNE_MODEL_DECIDE_COMPILED_SUB_TABLE_H_
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,9 +27,16 @@
 #include "model/decide/simd/lane_kernel.h"
 #include "model/decide/simd/simd_path.h"
 #include "model/table/table.h"
+#include "model/table/table_check.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+// What a group answers as if it were the only one.
+struct GroupRow {
+  GroupAnswer answer;
+  double rank_us = 0;  // What it competes with, at the answers' clock.
+};
 
 class CompiledSubTable {
  public:
@@ -44,6 +52,18 @@ class CompiledSubTable {
   // times distinct tiles; no lock, allocation or system call.
   void Choose(const ProblemView& problem, GroupAnswer& answer) const noexcept;
 
+  // Writes the row of each legal group, in their order, for a problem whose
+  // extents are in range; `rows` has room for kMaxGroups. Returns how many; 0
+  // where Choose finds none. Layers are not looked at: they say which group is
+  // best, not by how much. Cost: O(groups squared), tens of microseconds; no
+  // lock, allocation or system call.
+  size_t AnswerEach(const ProblemView& problem, GroupRow* rows) const noexcept;
+
+  // The portfolio indices of a group's members: its lead, and all that its
+  // micro tables name.
+  using Members = std::bitset<kMaxPortfolio>;
+  const Members& members(size_t group) const { return members_[group]; }
+
   // What answers a GEMM's problem without Choose, unless layers() has a group
   // for it.
   const GemmFastPath& fast_path() const { return *fast_path_; }
@@ -53,6 +73,7 @@ class CompiledSubTable {
  private:
   void AddCoordinates();
   void AddConstants(const Table& table);
+  void AddMembers();
 
   // As Choose, of the groups that are not excluded. `of_layer`: the problem's
   // layer was measured, and so its tiles, however full. Returns false where a
@@ -69,6 +90,9 @@ class CompiledSubTable {
   // Writes what `scratch` and the problem give. Returns false as ChooseInLanes.
   bool FindInputs(const ProblemView& problem, LaneScratch& scratch,
                   LaneInputs& inputs) const noexcept;
+  // Returns what a row of the group that won alone competes with.
+  double RankOfRow(const LaneChoice& row, size_t row_regime,
+                   double latency_us) const noexcept;
   // Writes the regime of each group; returns whether all are alike.
   bool FindRegimes(const ProblemView& problem, const LaneScratch& scratch,
                    uint8_t* regimes) const noexcept;
@@ -93,6 +117,7 @@ class CompiledSubTable {
   std::vector<LaneBlock> loop_anchors_;
   std::vector<int> sum_of_class_;  // Rows over a repeated dimension.
   SegmentPlanes planes_;
+  std::vector<Members> members_;
   std::unique_ptr<const GemmFastPath> fast_path_;
 };
 

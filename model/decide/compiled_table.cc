@@ -1,12 +1,16 @@
 #include "model/decide/compiled_table.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/base/optimization.h"
 #include "base/digest.h"
 #include "model/decide/compiled_sub_table.h"
 #include "model/decide/gemm_fast_path.h"
+#include "model/decide/joint_offers.h"
 #include "model/decide/layer_index.h"
 #include "model/decide/simd/lane_kernel.h"
 #include "model/table/table_codec.h"
@@ -222,6 +226,91 @@ Decision CompiledTable::Resolve(int sub_table, const ProblemView& problem,
     return ResolveFastPath(plan, problem, entry, stale, origin);
   }
   return MakeDecision(plan.answers, entry.answer, stale, origin);
+}
+
+namespace {
+
+using OfferList =
+    std::array<std::optional<JointOffers>, CompiledTable::kMaxTogether>;
+
+// Returns the sum of what an offer of the first problem and those of the others
+// that agree with it are ranked at; infinite where one has none.
+double SumOfRanks(const OfferList& lists, size_t count,
+                  const JointOffer& first) {
+  double sum_us = first.rank_us;
+  for (size_t i = 1; i < count; ++i) {
+    const JointOffer* const same = lists[i]->Find(*lists[0], first);
+    if (same == nullptr) return std::numeric_limits<double>::infinity();
+    sum_us += same->rank_us;
+  }
+  return sum_us;
+}
+
+// Returns the first problem's offer that is in the lowest sum, or nullptr where
+// nothing agrees.
+const JointOffer* BestOffer(const OfferList& lists, size_t count,
+                            double near_tie) {
+  std::array<double, kMaxPortfolio> sums;
+  const JointOffers& first = *lists[0];
+  double best_us = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < first.size(); ++i) {
+    sums[i] = SumOfRanks(lists, count, first.at(i));
+    best_us = std::min(best_us, sums[i]);
+  }
+  if (best_us == std::numeric_limits<double>::infinity()) return nullptr;
+  const double limit_us = best_us * (1 + near_tie);
+  const JointOffer* chosen = nullptr;
+  for (size_t i = 0; i < first.size(); ++i) {
+    const JointOffer& offer = first.at(i);
+    if (sums[i] <= limit_us &&
+        (chosen == nullptr || offer.order < chosen->order))
+      chosen = &offer;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+DefaultReason CompiledTable::DecideTogether(
+    absl::Span<const TableProblem> problems, uint32_t shared,
+    GroupAnswer* answers) const noexcept {
+  OfferList lists;
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const auto& [sub_table, problem] = problems[i];
+    const DefaultReason reason = CheckProblem(sub_table, problem);
+    if (reason != DefaultReason::kNone) return reason;
+    const auto index = static_cast<size_t>(sub_table);
+    lists[i].emplace(*sub_tables_[index], table_.sub_tables[index], problem,
+                     shared);
+    if (lists[i]->size() == 0) return WhyNone(index, problem);
+  }
+  const JointOffer* const first =
+      BestOffer(lists, problems.size(), table_.near_tie);
+  if (first == nullptr) return DefaultReason::kNoLegalCandidate;
+  for (size_t i = 0; i < problems.size(); ++i) {
+    answers[i] = lists[i]->AnswerOf(*lists[i]->Find(*lists[0], *first));
+  }
+  return DefaultReason::kNone;
+}
+
+void CompiledTable::ResolveTogether(absl::Span<const TableProblem> problems,
+                                    uint32_t shared,
+                                    absl::Span<Decision> decisions, bool stale,
+                                    TableOrigin origin) const noexcept {
+  std::array<GroupAnswer, kMaxTogether> answers;
+  const bool countable = !problems.empty() && problems.size() <= kMaxTogether &&
+                         problems.size() == decisions.size();
+  const DefaultReason reason =
+      countable ? DecideTogether(problems, shared, answers.data())
+                : DefaultReason::kWrongDimensionCount;
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    decisions[i] =
+        reason != DefaultReason::kNone
+            ? Default(reason, origin)
+            : MakeDecision(
+                  plans_[static_cast<size_t>(problems[i].sub_table)].answers,
+                  answers[i], stale, origin);
+  }
 }
 
 }  // namespace wavetune

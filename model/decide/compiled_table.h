@@ -21,6 +21,7 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "model/decide/decision_memo.h"
 #include "model/decide/group_answer.h"
 #include "model/decide/simd/simd_path.h"
@@ -36,6 +37,12 @@ class CompiledSubTable;
 class LayerIndex;
 class GemmFastPath;
 struct LaneKernel;
+
+// One of the problems that ResolveTogether decides.
+struct TableProblem {
+  int sub_table = -1;
+  ProblemView problem;
+};
 
 class CompiledTable {
  public:
@@ -92,6 +99,32 @@ class CompiledTable {
                    bool stale = false,
                    TableOrigin origin = TableOrigin::kDefaults) const noexcept;
 
+  // Writes to decisions[i] what the launch of problems[i] shall use, where the
+  // launches agree on the parameters of the mask `shared` (bit p: parameter p).
+  //
+  // Chosen:  the values of the shared parameters with the lowest sum of ranks,
+  //          each rank that of the problem's best candidate with these values.
+  //          A candidate's rank is that of its group's row. Every problem then
+  //          has that candidate of its own.
+  // Ties:    sums are added in the problems' order. The first values within
+  //          1 + Table::near_tie of the lowest sum win, in the order of the
+  //          first problem's groups; within a group stage II's choice comes
+  //          first, then the members by index. Between candidates of one
+  //          problem with the same values the lower rank wins, then that order.
+  // Errors:  cannot fail. Where one of the problems has no answer (as Resolve)
+  //          all get the default, with the reason of the first of them;
+  //          kNoLegalCandidate also where no values are legal for all, and
+  //          kWrongDimensionCount where there are no problems, more than
+  //          kMaxTogether, or not as many decisions.
+  // Layers:  are not looked at: they say which group is best, not by how much.
+  // Cost:    tens of microseconds a problem; no lock, allocation or system
+  //          call. Thread-safe.
+  static constexpr size_t kMaxTogether = 4;
+  void ResolveTogether(
+      absl::Span<const TableProblem> problems, uint32_t shared,
+      absl::Span<Decision> decisions, bool stale = false,
+      TableOrigin origin = TableOrigin::kDefaults) const noexcept;
+
   // Returns every group's row at `problem`, lowest rank first, illegal rows
   // last; empty where Resolve answers kDefault for the problem itself. The
   // chosen row is not the first one where a near-tie went to an earlier group,
@@ -128,6 +161,10 @@ class CompiledTable {
   ABSL_ATTRIBUTE_NOINLINE DefaultReason
   Decide(int sub_table, const ProblemView& problem,
          GroupAnswer& answer) const noexcept;
+  // What ResolveTogether chose: of each problem its answer.
+  DefaultReason DecideTogether(absl::Span<const TableProblem> problems,
+                               uint32_t shared,
+                               GroupAnswer* answers) const noexcept;
   // Returns why no group of a sub-table may run the problem.
   DefaultReason WhyNone(size_t index,
                         const ProblemView& problem) const noexcept;

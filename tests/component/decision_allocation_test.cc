@@ -11,6 +11,7 @@
 #include "model/decide/compiled_table.h"
 #include "model/decide/simd/simd_path.h"
 #include "model/table/table_codec.h"
+#include "tests/lib/expert_table.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/random_table.h"
 
@@ -83,6 +84,23 @@ TEST_P(DecisionAllocationPathTest, ResolveAllocatesNothing) {
       ASSERT_EQ(unknown.source, DecisionSource::kDefault);
     }
   }
+}
+
+TEST_P(DecisionAllocationPathTest, DecidingTogetherAllocatesNothing) {
+  const auto compiled = CompiledTable::Create(
+      EncodeTable(testing::ExpertTable(/*seed=*/1)).value(), GetParam());
+  ASSERT_TRUE(compiled.ok());
+  const std::vector<int64_t> slots = {12, 0, 700, 3};
+  const std::vector<int64_t> down = {0, 2048, 768, 8};
+  const std::vector<int64_t> gate_up = {0, 1536, 2048, 8};
+  const TableProblem problems[] = {{0, {down, slots}}, {1, {gate_up, slots}}};
+  Decision decisions[2];
+  const long before = allocations.load();
+  (*compiled)->ResolveTogether(problems, ~uint32_t{0},
+                               absl::MakeSpan(decisions));
+  const long after = allocations.load();
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(decisions[0].source, DecisionSource::kFitted);
 }
 
 // A thread's memo is part of the thread.

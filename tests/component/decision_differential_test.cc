@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "base/digest.h"
@@ -248,6 +249,96 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   EXPECT_GT(tally.cold, 1000);
   EXPECT_GT(tally.of_layers, 100);
   EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.
+}
+
+// Two to four problems of a table, mostly legal, and what they agree on.
+struct JointQuestion {
+  std::vector<Problem> problems;
+  std::vector<TableProblem> of_table;  // Views of them.
+  uint32_t shared = ~uint32_t{0};
+};
+
+JointQuestion RandomJointQuestion(Lcg& random, const Table& table) {
+  JointQuestion question;
+  const int64_t count = random.Between(1, 3);
+  const auto sub_tables = static_cast<int64_t>(table.sub_tables.size());
+  for (int64_t i = 0; i <= count; ++i) {
+    question.problems.push_back(random.OneIn(20)
+                                    ? RandomProblem(random, table)
+                                    : RandomLegalProblem(random, table));
+    if (random.OneIn(4)) {
+      testing::PlaceInLayer(
+          random,
+          table.sub_tables[static_cast<size_t>(random.Below(sub_tables))],
+          question.problems.back());
+    }
+  }
+  for (const Problem& problem : question.problems) {
+    question.of_table.push_back(
+        {static_cast<int>(random.OneIn(100) ? -1 : random.Below(sub_tables)),
+         problem.View()});
+  }
+  if (random.OneIn(2))
+    question.shared = static_cast<uint32_t>(random.Below(1 << 5));
+  return question;
+}
+
+TEST_P(DecisionDifferentialTest, ResolveTogetherAnswersAsTheReference) {
+  std::map<DefaultReason, int> reasons;
+  int unlike = 0;  // Where a launch alone would have had another candidate.
+  for (int seed = 0; seed < 200; ++seed) {
+    Lcg random(static_cast<uint64_t>(seed));
+    const Table table = AnyTable(random);
+    const auto compiled =
+        CompiledTable::Create(EncodeTable(table).value(), GetParam()).value();
+    for (int i = 0; i < 40; ++i) {
+      const JointQuestion question = RandomJointQuestion(random, table);
+      const bool stale = random.OneIn(10);
+      std::vector<Decision> fast(question.of_table.size());
+      compiled->ResolveTogether(question.of_table, question.shared,
+                                absl::MakeSpan(fast), stale);
+      const std::vector<Decision> slow = testing::ReferenceDecisionsTogether(
+          table, compiled->digest(), question.of_table, question.shared, stale);
+      ASSERT_EQ(fast, slow)
+          << "seed " << seed << ", " << Describe(question.problems[0]);
+      ++reasons[fast[0].reason];
+      if (fast[0].source == DecisionSource::kDefault) continue;
+      for (size_t p = 0; p < fast.size(); ++p) {
+        for (int of = 0; of < fast[p].configuration.size(); ++of) {
+          if ((question.shared >> of & 1) == 0) continue;
+          ASSERT_EQ(fast[p].configuration[of], fast[0].configuration[of]);
+        }
+      }
+      const TableProblem& first = question.of_table[0];
+      unlike += compiled->Resolve(first.sub_table, first.problem).candidate !=
+                        fast[0].candidate
+                    ? 1
+                    : 0;
+    }
+  }
+  EXPECT_GT(reasons[DefaultReason::kNone], 1000);
+  EXPECT_GT(reasons[DefaultReason::kNoLegalCandidate], 10);
+  EXPECT_GT(reasons[DefaultReason::kUnknownSpecialisation], 10);
+  EXPECT_GT(unlike, 100);
+}
+
+TEST_P(DecisionDifferentialTest, OneProblemTogetherIsDecidedAsAlone) {
+  for (int seed = 0; seed < 100; ++seed) {
+    Lcg random(static_cast<uint64_t>(seed));
+    Table table = RandomTable(random);
+    for (SubTable& sub : table.sub_tables) sub.layers.clear();
+    const auto compiled =
+        CompiledTable::Create(EncodeTable(table).value(), GetParam()).value();
+    for (int i = 0; i < 40; ++i) {
+      const Problem problem = RandomProblem(random, table);
+      const TableProblem asked = {0, problem.View()};
+      Decision together;
+      compiled->ResolveTogether({asked}, /*shared=*/~uint32_t{0},
+                                absl::MakeSpan(&together, 1));
+      ASSERT_EQ(together, compiled->Resolve(0, problem.View()))
+          << "seed " << seed << ", " << Describe(problem);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, DecisionDifferentialTest,

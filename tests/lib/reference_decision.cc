@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/digest.h"
@@ -14,6 +16,7 @@ namespace wavetune::testing {
 namespace {
 
 struct ReferenceGroup {
+  const MacroGroup* group = nullptr;
   const WaveSegment* segment = nullptr;
   double iterations = 0;
   double latency_us = 0;
@@ -132,6 +135,7 @@ std::optional<ReferenceGroup> RowOf(const Table& table, const SubTable& sub,
   }
   const WaveSegment& segment = group.models[regime].segments[wave_regime];
   ReferenceGroup row;
+  row.group = &group;
   row.segment = &segment;
   row.iterations = at.iterations;
   row.latency_us =
@@ -176,35 +180,124 @@ std::optional<size_t> GroupOfLayer(const SubTable& sub,
   return std::nullopt;
 }
 
+Decision DefaultOf(const Table& table, const std::string& digest,
+                   DefaultReason reason) {
+  Decision decision;
+  decision.configuration = table.default_configuration;
+  decision.digest_prefix = DigestPrefix(digest);
+  decision.reason = reason;
+  return decision;
+}
+
+struct ReferenceRows {
+  DefaultReason reason = DefaultReason::kNone;
+  std::vector<ReferenceGroup> legal;  // In the order of the groups.
+};
+
+ReferenceRows LegalRows(const Table& table, int sub_table,
+                        const ProblemView& problem) {
+  ReferenceRows rows;
+  if (sub_table < 0 ||
+      static_cast<size_t>(sub_table) >= table.sub_tables.size()) {
+    rows.reason = DefaultReason::kUnknownSpecialisation;
+    return rows;
+  }
+  rows.reason = Judge(table, problem);
+  if (rows.reason != DefaultReason::kNone) return rows;
+  const SubTable& sub = table.sub_tables[static_cast<size_t>(sub_table)];
+  const bool counts = Counts(sub, problem);
+  for (const MacroGroup& group : sub.groups) {
+    if (!counts) break;
+    if (auto row = RowOf(table, sub, group, problem))
+      rows.legal.push_back(*row);
+  }
+  if (rows.legal.empty()) {
+    rows.reason = MeetsPreconditions(table, sub, problem)
+                      ? DefaultReason::kNoLegalCandidate
+                      : DefaultReason::kPreconditionBroken;
+  }
+  return rows;
+}
+
+double AtPowerLimit(const SubTable& sub, double latency_us) {
+  if (latency_us <= sub.power_limit.from_us) return latency_us;
+  return latency_us +
+         sub.power_limit.slowdown * (latency_us - sub.power_limit.from_us);
+}
+
+Decision AnswerOf(const Table& table, const std::string& digest,
+                  const SubTable& sub, const ReferenceGroup& row,
+                  uint8_t candidate, bool stale) {
+  Decision decision = DefaultOf(table, digest, DefaultReason::kNone);
+  decision.candidate = candidate;
+  decision.configuration = sub.portfolio[candidate].configuration;
+  decision.latency_us = AtPowerLimit(sub, row.latency_us);
+  const bool extrapolated = row.extrapolated || row.part_tiles;
+  decision.relative_bound = extrapolated ? row.segment->extrapolated_bound
+                                         : row.segment->relative_bound;
+  decision.source =
+      extrapolated ? DecisionSource::kExtrapolated : DecisionSource::kFitted;
+  if (stale) decision.source = DecisionSource::kStale;
+  return decision;
+}
+
+using Values = std::vector<int64_t>;
+
+// A candidate that a problem offers to launches that agree on `values`.
+struct ReferenceOffer {
+  Values values;
+  double rank_us = 0;
+  uint8_t candidate = 0;
+  size_t order = 0;
+  ReferenceGroup row;
+};
+
+std::set<uint8_t> MembersOf(const MacroGroup& group) {
+  std::set<uint8_t> members = {group.lead};
+  for (const GroupModel& model : group.models) {
+    for (const WaveSegment& segment : model.segments)
+      members.insert(segment.micro.begin(), segment.micro.end());
+  }
+  return members;
+}
+
+std::vector<ReferenceOffer> OffersOf(const SubTable& sub,
+                                     const ReferenceRows& rows,
+                                     const ProblemView& problem,
+                                     uint32_t shared) {
+  std::vector<ReferenceOffer> offers;
+  const std::optional<size_t> known = GroupOfLayer(sub, problem);
+  for (ReferenceGroup row : rows.legal) {
+    if (known && row.group == &sub.groups[*known]) row.part_tiles = false;
+    std::vector<uint8_t> candidates = {MicroOf(sub, row)};
+    for (const uint8_t member : MembersOf(*row.group)) {
+      if (member != candidates[0]) candidates.push_back(member);
+    }
+    for (const uint8_t candidate : candidates) {
+      ReferenceOffer offer{.values = {},
+                           .rank_us = AtPowerLimit(sub, row.rank_us),
+                           .candidate = candidate,
+                           .order = offers.size(),
+                           .row = row};
+      const Configuration& all = sub.portfolio[candidate].configuration;
+      for (int p = 0; p < all.size(); ++p)
+        offer.values.push_back((shared >> p & 1) != 0 ? all[p] : 0);
+      offers.push_back(offer);
+    }
+  }
+  return offers;
+}
+
 }  // namespace
 
 Decision ReferenceDecision(const Table& table, const std::string& digest,
                            int sub_table, const ProblemView& problem,
                            bool stale) {
-  Decision decision;
-  decision.configuration = table.default_configuration;
-  decision.digest_prefix = DigestPrefix(digest);
-  if (sub_table < 0 ||
-      static_cast<size_t>(sub_table) >= table.sub_tables.size()) {
-    decision.reason = DefaultReason::kUnknownSpecialisation;
-    return decision;
-  }
-  decision.reason = Judge(table, problem);
-  if (decision.reason != DefaultReason::kNone) return decision;
-
+  const ReferenceRows rows = LegalRows(table, sub_table, problem);
+  if (rows.reason != DefaultReason::kNone)
+    return DefaultOf(table, digest, rows.reason);
   const SubTable& sub = table.sub_tables[static_cast<size_t>(sub_table)];
-  std::vector<ReferenceGroup> legal;  // In the order of the groups.
-  const bool counts = Counts(sub, problem);
-  for (const MacroGroup& group : sub.groups) {
-    if (!counts) break;
-    if (auto row = RowOf(table, sub, group, problem)) legal.push_back(*row);
-  }
-  if (legal.empty()) {
-    decision.reason = MeetsPreconditions(table, sub, problem)
-                          ? DefaultReason::kNoLegalCandidate
-                          : DefaultReason::kPreconditionBroken;
-    return decision;
-  }
+  std::vector<ReferenceGroup> legal = rows.legal;
   if (const auto known = GroupOfLayer(sub, problem)) {
     if (auto row = RowOf(table, sub, sub.groups[*known], problem)) {
       row->part_tiles = false;  // The layer was measured.
@@ -218,21 +311,62 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   const ReferenceGroup& row = *std::find_if(
       legal.begin(), legal.end(),
       [limit_us](const ReferenceGroup& r) { return r.rank_us <= limit_us; });
+  return AnswerOf(table, digest, sub, row, MicroOf(sub, row), stale);
+}
 
-  decision.candidate = MicroOf(sub, row);
-  decision.configuration = sub.portfolio[decision.candidate].configuration;
-  decision.latency_us = row.latency_us;
-  if (row.latency_us > sub.power_limit.from_us) {
-    decision.latency_us +=
-        sub.power_limit.slowdown * (row.latency_us - sub.power_limit.from_us);
+std::vector<Decision> ReferenceDecisionsTogether(
+    const Table& table, const std::string& digest,
+    const std::vector<TableProblem>& problems, uint32_t shared, bool stale) {
+  const auto all_default = [&](DefaultReason reason) {
+    return std::vector<Decision>(problems.size(),
+                                 DefaultOf(table, digest, reason));
+  };
+  // By the shared values, the best offer of each problem.
+  std::vector<std::map<Values, ReferenceOffer>> best(problems.size());
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const ReferenceRows rows =
+        LegalRows(table, problems[i].sub_table, problems[i].problem);
+    if (rows.reason != DefaultReason::kNone) return all_default(rows.reason);
+    for (const ReferenceOffer& offer :
+         OffersOf(table.sub_tables[static_cast<size_t>(problems[i].sub_table)],
+                  rows, problems[i].problem, shared)) {
+      const auto [known, added] = best[i].emplace(offer.values, offer);
+      if (!added && offer.rank_us < known->second.rank_us)
+        known->second = offer;
+    }
   }
-  const bool extrapolated = row.extrapolated || row.part_tiles;
-  decision.relative_bound = extrapolated ? row.segment->extrapolated_bound
-                                         : row.segment->relative_bound;
-  decision.source =
-      extrapolated ? DecisionSource::kExtrapolated : DecisionSource::kFitted;
-  if (stale) decision.source = DecisionSource::kStale;
-  return decision;
+  std::vector<ReferenceOffer> firsts;
+  for (const auto& [values, offer] : best[0]) firsts.push_back(offer);
+  std::sort(firsts.begin(), firsts.end(),
+            [](const ReferenceOffer& a, const ReferenceOffer& b) {
+              return a.order < b.order;
+            });
+  const auto sum_of = [&](const ReferenceOffer& first) -> double {
+    double sum_us = 0;
+    for (const auto& offers : best) {
+      const auto found = offers.find(first.values);
+      if (found == offers.end()) return INFINITY;
+      sum_us += found->second.rank_us;
+    }
+    return sum_us;
+  };
+  double best_us = INFINITY;
+  for (const ReferenceOffer& first : firsts)
+    best_us = std::min(best_us, sum_of(first));
+  if (best_us == INFINITY) return all_default(DefaultReason::kNoLegalCandidate);
+  const Values chosen =
+      std::find_if(firsts.begin(), firsts.end(), [&](const ReferenceOffer& f) {
+        return sum_of(f) <= best_us * (1 + table.near_tie);
+      })->values;
+  std::vector<Decision> decisions;
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const ReferenceOffer& offer = best[i].at(chosen);
+    decisions.push_back(
+        AnswerOf(table, digest,
+                 table.sub_tables[static_cast<size_t>(problems[i].sub_table)],
+                 offer.row, offer.candidate, stale));
+  }
+  return decisions;
 }
 
 }  // namespace wavetune::testing

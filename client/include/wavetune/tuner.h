@@ -27,11 +27,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "wavetune/activation.h"
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
 #include "wavetune/dimension.h"
 #include "wavetune/explanation.h"
+#include "wavetune/joint_problem.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -56,6 +58,28 @@ class Tuner {
   // Cost:   O(macro configurations of the table). Thread-safe.
   // Source: arXiv 2604.10187, section 4.4.
   Decision Resolve(const ProblemView& problem) const noexcept;
+
+  // Writes to decisions[i] what the launch of problems[i] shall use, where the
+  // launches agree on the parameters `shared` (indices; empty: on all, which is
+  // one configuration for all of them). The values with the lowest sum of
+  // predictions win, over the candidates of the tuner's table, whatever its
+  // specialisation: one table decides for all of them, so that ranks with one
+  // digest agree on this as on Resolve (docs/rank-agreement.md).
+  //
+  // Each decision has its own problem's prediction, bound and source.
+  //
+  // Errors: cannot fail. All are the default where one problem alone would be
+  //         (with its reason), where no values are legal for all of them
+  //         (kNoLegalCandidate), and where there are no problems, more than
+  //         kMaxJointProblems or not as many decisions (kWrongDimensionCount).
+  //         An index that is no parameter's is not looked at.
+  // Cost:   some ten microseconds a problem; no RPC, lock, allocation, system
+  //         call or throw. Thread-safe.
+  // Source: arXiv 2604.10187, section 4.4. Deviation: sums of predictions
+  //         (docs/decisions/0040).
+  void ResolveTogether(absl::Span<const JointProblem> problems,
+                       absl::Span<const int> shared,
+                       absl::Span<Decision> decisions) const noexcept;
 
   // Returns each macro configuration's coordinates and prediction, best first.
   // Allocates; for people.

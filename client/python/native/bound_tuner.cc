@@ -1,5 +1,6 @@
 #include "client/python/native/bound_tuner.h"
 
+#include <array>
 #include <exception>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/status_exception.h"
 #include "nanobind/stl/string.h"
@@ -63,6 +65,26 @@ nb::object Staged(const BoundTuner& self) {
 void Activate(BoundTuner& self, const std::string& digest) {
   const absl::Status status = self.tuner().Activate(digest);
   if (!status.ok()) ThrowStatus(status);
+}
+
+// Returns the indices of parameters that are given by name; none for None.
+std::vector<int> ParametersOf(const Tuner& tuner, const nb::object& names) {
+  std::vector<int> parameters;
+  if (names.is_none()) return parameters;
+  for (const nb::handle name : names) {
+    const auto text = nb::cast<std::string>(name);
+    parameters.push_back(tuner.ParameterIndex(text));
+    if (parameters.back() >= 0) continue;
+    throw nb::value_error(
+        absl::StrCat("kernel \"", tuner.kernel(), "\" has no parameter \"",
+                     text,
+                     "\"; it has: ", absl::StrJoin(tuner.parameters(), ", "))
+            .c_str());
+  }
+  if (parameters.empty())
+    throw nb::value_error(
+        "launches that share no parameter are decided each by resolve()");
+  return parameters;
 }
 
 std::string Represent(const BoundTuner& self) {
@@ -164,6 +186,60 @@ PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
   return nullptr;
 }
 
+void BoundTuner::ReadMapping(nb::handle dimensions,
+                             ProblemArguments* out) const {
+  const nb::dict mapping(dimensions);
+  nb::object names =
+      nb::steal(PyTuple_New(static_cast<Py_ssize_t>(nb::len(mapping))));
+  if (!names.is_valid()) throw nb::python_error();
+  std::vector<PyObject*> values;
+  Py_ssize_t count = 0;
+  for (const auto& [name, value] : mapping) {
+    if (!nb::isinstance<nb::str>(name))
+      throw nb::type_error("names of dimensions are texts");
+    PyTuple_SET_ITEM(names.ptr(), count++, name.inc_ref().ptr());
+    values.push_back(value.ptr());  // The mapping holds it.
+  }
+  if (!reader_.Read(values.data(), 0, names.ptr(), out))
+    throw nb::python_error();
+}
+
+nb::tuple BoundTuner::ResolveTogether(const nb::sequence& problems,
+                                      const nb::object& shared) {
+  const size_t count = nb::len(problems);
+  if (count == 0 || count > static_cast<size_t>(kMaxJointProblems))
+    throw nb::value_error(absl::StrCat("1 to ", kMaxJointProblems,
+                                       " problems are decided together, not ",
+                                       count)
+                              .c_str());
+  std::array<ProblemArguments, kMaxJointProblems> arguments;
+  std::array<std::string, kMaxJointProblems> names;
+  std::array<JointProblem, kMaxJointProblems> asked;
+  for (size_t i = 0; i < count; ++i) {
+    const nb::sequence pair = nb::cast<nb::sequence>(problems[i]);
+    if (nb::len(pair) != 2)
+      throw nb::value_error(
+          "a problem is a pair: its specialisation, and its dimensions by "
+          "name");
+    names[i] = nb::cast<std::string>(pair[0]);
+    ReadMapping(pair[1], &arguments[i]);
+    asked[i] = {names[i], arguments[i].View()};
+  }
+  const std::vector<int> parameters = ParametersOf(tuner_, shared);
+  std::array<Decision, kMaxJointProblems> decisions;
+  tuner_.ResolveTogether(absl::MakeConstSpan(asked.data(), count), parameters,
+                         absl::MakeSpan(decisions.data(), count));
+  nb::list result;
+  for (size_t i = 0; i < count; ++i) {
+    // Of its own: a candidate of another specialisation may have the same index
+    // as one that the cache knows.
+    const nb::object configuration =
+        configurations_.MappingOf(decisions[i].configuration);
+    result.append(nb::steal(NewDecision(decisions[i], configuration.ptr())));
+  }
+  return nb::tuple(result);
+}
+
 void BoundTuner::SetPrepared(const nb::iterable& configurations) {
   std::vector<Configuration> prepared;
   for (const nb::handle configuration : configurations)
@@ -233,6 +309,13 @@ void AddTunerType(nb::module_& module) {
           "When a new table takes over.")
       .def_prop_ro("staged", Staged,
                    "The table that waits to take over (StagedTable), or None.")
+      .def("resolve_together", &BoundTuner::ResolveTogether, "problems"_a,
+           nb::kw_only(), "shared"_a = nb::none(),
+           "Returns a decision for each of the problems, pairs of a "
+           "specialisation and its dimensions\nby name, whose configurations "
+           "agree on the parameters `shared` (None: on all): those with\nthe "
+           "lowest sum of predictions. All are the default where one of them "
+           "would be.")
       .def("set_prepared", &BoundTuner::SetPrepared, "configurations"_a,
            "Declares which configurations the program can launch, in place of "
            "what was declared\nbefore: with Activation.AUTOMATIC a table that "

@@ -30,6 +30,12 @@ class BoundTuner {
   // As Tuner::SetPrepared, of mappings. Throws nb::python_error.
   void SetPrepared(const nanobind::iterable& configurations);
 
+  // As Tuner::ResolveTogether: pairs of a specialisation and a mapping of
+  // dimensions, and names of parameters (None: all). Returns a tuple of
+  // decisions. Throws nb::python_error.
+  nanobind::tuple ResolveTogether(const nanobind::sequence& problems,
+                                  const nanobind::object& shared);
+
   // Bodies of the Python methods: arguments as METH_FASTCALL | METH_KEYWORDS
   // gives them. Return a new reference, or nullptr with a Python exception set.
   PyObject* Resolve(PyObject* const* args, Py_ssize_t positional,
@@ -42,6 +48,8 @@ class BoundTuner {
   PyObject* ResolveAny(PyObject* const* args, Py_ssize_t positional,
                        PyObject* names);
   PyObject* Answer(const Decision& decision);
+  // Reads the mapping of one problem's dimensions. Throws nb::python_error.
+  void ReadMapping(nanobind::handle dimensions, ProblemArguments* out) const;
 
   Tuner tuner_;
   KeywordReader reader_;

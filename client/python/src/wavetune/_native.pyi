@@ -177,6 +177,19 @@ class Tuner:
     @property
     def staged(self) -> Optional[StagedTable]:
         """The table that waits to take over."""
+    def resolve_together(
+        self,
+        problems: Sequence[tuple[str, Mapping[str, _Extent]]],
+        *,
+        shared: Optional[Iterable[str]] = None,
+    ) -> tuple[Decision, ...]:
+        """Returns a decision for each of up to four problems, pairs of a specialisation and its dimensions by name, whose
+        configurations agree on the parameters `shared` (None: on all): those with the lowest sum of predictions over
+        the table's candidates. One table decides for all of them. All are the default where one of them would be, or
+        where no values are legal for all.
+
+        ValueError: as resolve(); an unknown parameter; no problems, or more than four. Some ten microseconds a problem.
+        """
     def set_prepared(self, configurations: Iterable[Mapping[str, int]]) -> None:
         """Declares which configurations the program can launch, in place of what was declared before: with
         Activation.AUTOMATIC a table that answers no other takes over at once."""
