@@ -42,6 +42,7 @@ class Parser {
     AddBenchCommand(registry_);
     AddEvaluateCommand(registry_);
     AddReportCommand(registry_);
+    AddExportCommand(registry_);
   }
 
   // Returns an exit code; 0 also where only help was wanted (then there is no

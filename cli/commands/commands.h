@@ -20,6 +20,7 @@ void AddExplainCommand(CommandRegistry& registry);    // explain
 void AddBenchCommand(CommandRegistry& registry);      // bench
 void AddEvaluateCommand(CommandRegistry& registry);   // evaluate
 void AddReportCommand(CommandRegistry& registry);     // report
+void AddExportCommand(CommandRegistry& registry);     // export
 
 }  // namespace wavetune::cli
 

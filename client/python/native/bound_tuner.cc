@@ -188,7 +188,9 @@ PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
 
 void BoundTuner::ReadMapping(nb::handle dimensions,
                              ProblemArguments* out) const {
-  const nb::dict mapping(dimensions);
+  nb::dict mapping;  // A copy: any mapping will do.
+  if (PyDict_Update(mapping.ptr(), dimensions.ptr()) != 0)
+    throw nb::python_error();
   nb::object names =
       nb::steal(PyTuple_New(static_cast<Py_ssize_t>(nb::len(mapping))));
   if (!names.is_valid()) throw nb::python_error();

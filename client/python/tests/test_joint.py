@@ -77,7 +77,7 @@ def test_an_illegal_problem_makes_all_the_default(tuner):
         ([("gate_up", {1: 2})], None, TypeError, "texts"),
         (layer(1), ["BLOCK_M"], ValueError, "BLOCK_SIZE_M, BLOCK_SIZE_N"),
         (layer(1), [], ValueError, "share no parameter"),
-        (7, None, TypeError, ""),
+        (7, None, TypeError, "incompatible function arguments"),
     ],
 )
 def test_bad_input_says_what_is_wrong(tuner, problems, shared, error, what):

@@ -1,0 +1,345 @@
+"""vLLM's experts with configurations of the table, at every number of tokens.
+
+vLLM loads this by itself where the package is installed: `register` is an entry point of `vllm.general_plugins`, which
+vLLM calls in every process. It replaces `try_get_optimal_moe_config` (vllm.model_executor.layers.fused_moe.fused_moe),
+so that no file is written and no point lies between the points of one.
+
+    pip install wavetune            # that is all; WAVETUNE_VLLM=off turns it off
+
+    import wavetune.vllm            # or by hand, before the engine starts
+    wavetune.vllm.install(kernel="triton_fused_moe")
+
+What is not the table's business is the engine's as before: quantised and Marlin layers, `override_config`, batch
+invariance, problems that the kernel was not declared for, and everything where no table is there. Whatever goes wrong
+here is one warning, never an exception in the engine. docs/engines.md says what each warning means.
+
+Environment: WAVETUNE_VLLM ("off"), WAVETUNE_VLLM_KERNEL, WAVETUNE_VLLM_DEVICE (UUID), WAVETUNE_VLLM_EP (devices that the
+experts are spread over), and what every client reads (WAVETUNE_ENDPOINT, WAVETUNE_PIN, ...).
+"""
+
+import contextlib
+import contextvars
+import importlib
+import inspect
+import logging
+import os
+import sys
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import wavetune
+
+# Below vLLM's own logger, so that it is shown as vLLM's lines are.
+_log = logging.getLogger("vllm.wavetune")
+
+_MODULE = "vllm.model_executor.layers.fused_moe.fused_moe"
+_FUNCTION = "try_get_optimal_moe_config"
+_ARGUMENTS = ("w1_shape", "w2_shape", "top_k", "dtype", "M")
+_KERNEL = "triton_fused_moe"
+_DIMENSIONS = ("tokens", "n", "k", "top_k")
+_PARAMETERS = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps", "num_stages")
+# Decisions that are remembered; beyond, all are made again.
+_MOST_REMEMBERED = 65536
+
+_routing: "contextvars.ContextVar[Optional[Tuple[int, ...]]]" = contextvars.ContextVar("wavetune_routing", default=None)
+_lock = threading.Lock()
+_installation: Optional["_Installation"] = None
+_warned: set = set()
+
+Config = Dict[str, int]
+
+
+def register() -> None:
+    """The entry point: installs what the environment says. Never raises."""
+    if os.environ.get("WAVETUNE_VLLM", "").lower() in ("off", "0", "false", "no"):
+        _log.info("WAVETUNE_VLLM turns WaveTune off")
+        return
+    install()
+
+
+def install(
+    client: Optional["wavetune.Client"] = None,
+    *,
+    kernel: Optional[str] = None,
+    device: Optional[str] = None,
+    expert_parallel: Optional[int] = None,
+) -> bool:
+    """Lets the table of `kernel` decide for vLLM's experts in this process; returns whether it is installed now.
+
+    client: one that is connected; else one is connected at the first decision, with what the environment says.
+    device: UUID of the GPU; else the process's current one. expert_parallel: devices that the experts are spread over
+    (1: all experts are here); the tokens of the others are not counted as this one's.
+
+    Once is enough: a second call changes nothing. Never raises: where this vLLM has no such function, or one with other
+    arguments, there is one warning and nothing is changed.
+    """
+    global _installation
+    with _lock:
+        if _installation is not None:
+            _log.info("WaveTune is installed already")
+            return True
+        try:
+            options = _options(kernel, device, expert_parallel)
+            _installation = _Installation(_Decider(client, *options))
+        except _CannotInstall as reason:
+            _warn_once("install", "WaveTune does not decide for vLLM's experts: %s. vLLM does as it did", reason)
+        except Exception as error:  # Whatever this vLLM is like, it must start.
+            _warn_once("install", "WaveTune does not decide for vLLM's experts: %r. vLLM does as it did", error)
+        return _installation is not None
+
+
+def uninstall() -> None:
+    """Gives vLLM its own function back."""
+    global _installation
+    with _lock:
+        if _installation is not None:
+            _installation.undo()
+        _installation = None
+        _warned.clear()
+
+
+@contextlib.contextmanager
+def routing(slots: Sequence[int]) -> Iterator[None]:
+    """Decides by the routing that the caller knows: `slots` has the tokens of each local expert.
+
+    Without it slots are spread evenly. The context is that of `contextvars`: it counts in this thread, for layers with
+    as many experts.
+    """
+    token = _routing.set(tuple(int(count) for count in slots))
+    try:
+        yield
+    finally:
+        _routing.reset(token)
+
+
+def balanced_slots(tokens: int, top_k: int, experts: int, local: int) -> List[int]:
+    """Returns the slots of the first `local` of `experts` experts where each of `tokens` goes to `top_k` of them, evenly:
+    they differ by at most one, the larger first (as `wavetune export` spreads them)."""
+    slots, larger = divmod(tokens * top_k, experts)
+    return [slots + (expert < larger) for expert in range(local)]
+
+
+class _CannotInstall(Exception):
+    """Why nothing was changed."""
+
+
+class _NoAnswer(Exception):
+    """Why the engine decides for itself."""
+
+
+def _warn_once(key: str, message: str, *arguments: Any) -> None:
+    if key not in _warned:
+        _warned.add(key)
+        _log.warning(message, *arguments)
+
+
+def _options(kernel: Optional[str], device: Optional[str], parallel: Optional[int]) -> Tuple[str, Optional[str], int]:
+    text = os.environ.get("WAVETUNE_VLLM_EP", "")
+    if parallel is None:
+        try:
+            parallel = int(text or 1)
+        except ValueError:
+            raise _CannotInstall(f'WAVETUNE_VLLM_EP is "{text}", not a number of devices') from None
+    if parallel < 1:
+        raise _CannotInstall(f"experts are spread over {parallel} devices: give 1 or more")
+    name = kernel or os.environ.get("WAVETUNE_VLLM_KERNEL") or _KERNEL
+    return name, device or os.environ.get("WAVETUNE_VLLM_DEVICE") or None, parallel
+
+
+class _Decider:
+    """The configuration of a layer from its shapes and tokens. From any thread."""
+
+    def __init__(
+        self, client: Optional["wavetune.Client"], kernel: str, device: Optional[str], expert_parallel: int
+    ) -> None:
+        self._client = client
+        self._kernel = kernel
+        self._device = device
+        self._parallel = expert_parallel
+        self._opening = threading.Lock()
+        self._opened = False
+        self._tuner: Optional["wavetune.Tuner"] = None
+        self._dimensions: Tuple[str, ...] = ()
+        self._remembered: Dict[Tuple[Any, ...], Config] = {}
+
+    def decide(self, w1_shape: Sequence[int], w2_shape: Sequence[int], top_k: int, tokens: int) -> Config:
+        """Returns a configuration of the caller's own. Raises _NoAnswer where the engine must decide."""
+        slots = _routing.get()
+        if slots is not None and len(slots) != w2_shape[0]:
+            _warn_once(
+                "routing", "routing() has %d experts, a layer %d: its slots are spread evenly", len(slots), w2_shape[0]
+            )
+            slots = None
+        key = (tuple(w1_shape), tuple(w2_shape), top_k, tokens, slots)
+        known = self._remembered.get(key)
+        if known is None:
+            known = self._decide(w1_shape, w2_shape, top_k, tokens, slots)
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = known
+        return dict(known)
+
+    def _decide(
+        self,
+        w1_shape: Sequence[int],
+        w2_shape: Sequence[int],
+        top_k: int,
+        tokens: int,
+        slots: Optional[Tuple[int, ...]],
+    ) -> Config:
+        tuner = self._open()
+        experts, hidden, intermediate = w2_shape
+        if slots is None:
+            slots = tuple(balanced_slots(tokens, top_k, experts * self._parallel, experts))
+        extents = {"tokens": list(slots), "top_k": top_k}
+        problems = []
+        for name, n, k in (("gate_up", w1_shape[1], w1_shape[2]), ("down", hidden, intermediate)):
+            problem = {**extents, "n": n, "k": k}
+            problems.append((name, {dimension: problem[dimension] for dimension in self._dimensions}))
+        decision = tuner.resolve_together(problems)[0]
+        if decision.source is wavetune.Source.DEFAULT:
+            raise _NoAnswer(f"the table has no answer for a layer of {tuple(w2_shape)}: {decision.reason.name}")
+        return {name: int(value) for name, value in decision.configuration.items()}
+
+    def _open(self) -> "wavetune.Tuner":
+        # At the first decision, which is in the process and on the device that decides; once, so that ranks do not
+        # change their minds at different times.
+        with self._opening:
+            if not self._opened:
+                self._opened = True
+                try:
+                    self._tuner = self._find_tuner()
+                    _log.info("WaveTune decides for vLLM's experts with table %s", self._tuner.digest[:16])
+                except (wavetune.Error, ValueError, _CannotInstall) as reason:
+                    _warn_once(
+                        "table",
+                        "WaveTune has no table for vLLM's experts: %s. vLLM decides for itself until it is started again",
+                        reason,
+                    )
+        if self._tuner is None:
+            raise _NoAnswer("there is no table")
+        return self._tuner
+
+    def _find_tuner(self) -> "wavetune.Tuner":
+        client = self._client or wavetune.connect()
+        tuner = client.tuner(
+            self._kernel,
+            device=self._device or _device_uuid(),
+            specialisation="gate_up",
+            # A table that is promoted later waits for the next start: graphs that were captured keep the old one's
+            # choices, and ranks would not change at the same step.
+            activation=wavetune.Activation.EXPLICIT,
+        )
+        self._client = client  # It lives as long as its tuner's events are of interest.
+        if not tuner.digest:
+            raise _CannotInstall(
+                f'kernel "{self._kernel}" has no table yet: wavetune reprofile --kernel {self._kernel} --wait'
+            )
+        self._dimensions = tuple(dimension.name for dimension in tuner.dimensions)
+        unknown = set(self._dimensions) - set(_DIMENSIONS)
+        if unknown or not {"tokens", "n", "k"} <= set(self._dimensions):
+            raise _CannotInstall(f'kernel "{self._kernel}" has the dimensions {self._dimensions}, not {_DIMENSIONS}')
+        if set(tuner.parameters) != set(_PARAMETERS):
+            raise _CannotInstall(f'kernel "{self._kernel}" has the parameters {tuner.parameters}, not {_PARAMETERS}')
+        return tuner
+
+
+def _device_uuid() -> Optional[str]:
+    """The UUID of the process's current device, or None where nothing says it (then the table must be the only one)."""
+    try:
+        torch = importlib.import_module("torch")
+        uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
+    except Exception:  # No torch, no device, or a version without it.
+        return None
+    return uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
+
+
+class _Installation:
+    """The engine's function, replaced wherever a module of vLLM has it."""
+
+    def __init__(self, decider: _Decider) -> None:
+        module = _import_engine()
+        original = getattr(module, _FUNCTION, None)
+        if not callable(original):
+            raise _CannotInstall(f"this version of vLLM has no {_FUNCTION} in {_MODULE}")
+        if getattr(original, "wavetune_decider", None) is not None:
+            raise _CannotInstall("another copy of this module is installed already")
+        _check_arguments(original)
+        self._original = original
+        self._replacement = _replacement(original, decider, module)
+        _say_if_late(module)
+        # The one that defines it comes first: who imports it later gets ours.
+        self._holders = [holder for holder in _modules_of_vllm() if getattr(holder, _FUNCTION, None) is original]
+        for holder in self._holders:
+            setattr(holder, _FUNCTION, self._replacement)
+
+    def undo(self) -> None:
+        for holder in _modules_of_vllm():
+            if getattr(holder, _FUNCTION, None) is self._replacement:
+                setattr(holder, _FUNCTION, self._original)
+
+
+def _import_engine() -> Any:
+    try:
+        return importlib.import_module(_MODULE)
+    except ImportError as error:
+        raise _CannotInstall(f"{_MODULE} cannot be imported ({error})") from error
+
+
+def _modules_of_vllm() -> List[Any]:
+    return [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "vllm" and module is not None]
+
+
+def _check_arguments(function: Callable[..., Any]) -> None:
+    names = tuple(inspect.signature(function).parameters)
+    if names[: len(_ARGUMENTS)] != _ARGUMENTS:
+        raise _CannotInstall(f"{_FUNCTION} of this version of vLLM takes {names}, not {_ARGUMENTS}")
+
+
+def _say_if_late(module: Any) -> None:
+    """Warns where the engine has read files already: what it made of them stays."""
+    try:
+        read = module.get_moe_configs.cache_info().currsize
+    except AttributeError:  # It remembers in another way, or not at all.
+        return
+    if read:
+        _warn_once(
+            "late",
+            "WaveTune comes after vLLM looked for %d of its MoE configuration files: layers that were prepared or "
+            "captured until now keep those. Let vLLM load the plugin itself, or call install() before the engine starts",
+            read,
+        )
+
+
+def _replacement(original: Callable[..., Config], decider: _Decider, module: Any) -> Callable[..., Config]:
+    def try_get_optimal_moe_config(
+        w1_shape: Any, w2_shape: Any, top_k: Any, dtype: Any, M: Any, *more: Any, **named: Any
+    ) -> Config:
+        try:
+            # Whatever else is said (Marlin, block shapes, ...) is of another kernel than the table's.
+            plain = dtype is None and not any(more) and not any(named.values())
+            if plain and not _engine_insists(module):
+                return decider.decide(w1_shape, w2_shape, int(top_k), int(M))
+        except _NoAnswer as reason:
+            _warn_once(str(reason), "WaveTune leaves a layer to vLLM: %s", reason)
+        except Exception as error:  # A launch must not fail for want of advice.
+            _warn_once(f"decide {type(error)}", "WaveTune leaves a layer to vLLM: %r", error)
+        return original(w1_shape, w2_shape, top_k, dtype, M, *more, **named)
+
+    try_get_optimal_moe_config.wavetune_decider = decider  # type: ignore[attr-defined]
+    try_get_optimal_moe_config.__wrapped__ = original  # type: ignore[attr-defined]
+    return try_get_optimal_moe_config
+
+
+def _engine_insists(module: Any) -> bool:
+    """Whether the engine was told to use a configuration of its own: override_config, or batch invariance."""
+    package = sys.modules[_MODULE.rpartition(".")[0]]
+    overridden = getattr(package, "get_config", None)
+    if overridden is not None and overridden():
+        return True
+    invariant = getattr(module, "vllm_is_batch_invariant", None)
+    if invariant is not None:
+        return bool(invariant())
+    envs = sys.modules.get("vllm.envs")
+    said = getattr(envs, "VLLM_BATCH_INVARIANT", None)
+    return bool(said) if said is not None else os.environ.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0")
