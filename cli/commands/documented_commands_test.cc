@@ -72,7 +72,8 @@ TEST_F(DocumentedCommandsTest, EveryCommandExplainsItselfWithAnExample) {
       {"resolve"},
       {"explain"},
       {"bench"},
-      {"evaluate"}};
+      {"evaluate"},
+      {"export"}};
   for (std::vector<std::string> command : commands) {
     command.push_back("--help");
     EXPECT_EQ(Run(command), kExitOk);

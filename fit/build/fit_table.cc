@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -98,17 +99,78 @@ Table TableWithoutSubTables(const ProfileInput& input) {
   return table;
 }
 
-// Fills `result` with sub-tables of at most `portfolio_size` candidates,
-// without layers, and `notes` with what is to be said of them.
+// Returns the candidates of `from` that may be chosen in `to` as well.
+std::vector<size_t> CommonCandidates(const Fitted& from,
+                                     const std::vector<size_t>& members,
+                                     const Fitted& to) {
+  std::vector<size_t> common;
+  for (const size_t m : members) {
+    const Configuration& wanted =
+        from.state->candidates[m].candidate->configuration;
+    const std::vector<CandidateState>& others = to.state->candidates;
+    const auto same = std::find_if(
+        others.begin(), others.end(), [&wanted](const CandidateState& other) {
+          return other.candidate->configuration == wanted;
+        });
+    const auto index = static_cast<size_t>(same - others.begin());
+    if (same != others.end() && to.eligible[index]) common.push_back(index);
+  }
+  return common;
+}
+
+// Both products of an expert layer are launched with one configuration
+// (CompiledTable::ResolveTogether), so what is worth having in one sub-table is
+// in the other, too (docs/decisions/0040).
+void ShareCandidates(const KernelSpec& spec, const std::vector<Fitted>& all,
+                     std::vector<std::vector<size_t>>& portfolios) {
+  const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
+  if (moe == nullptr || moe->gate_up == moe->down) return;
+  const auto is_product = [moe](const Fitted& fitted) {
+    return fitted.state->name == moe->gate_up ||
+           fitted.state->name == moe->down;
+  };
+  const std::vector<std::vector<size_t>> own = portfolios;
+  for (size_t from = 0; from < all.size(); ++from) {
+    for (size_t to = 0; to < all.size(); ++to) {
+      if (from == to || !is_product(all[from]) || !is_product(all[to]))
+        continue;
+      std::vector<size_t>& members = portfolios[to];
+      for (const size_t m : CommonCandidates(all[from], own[from], all[to])) {
+        const bool there =
+            std::find(members.begin(), members.end(), m) != members.end();
+        if (!there && members.size() < kMaxPortfolio) members.push_back(m);
+      }
+    }
+  }
+}
+
+// Returns the portfolio of each specialisation, of `portfolio_size` candidates
+// at most beside those that another one shares with it.
+std::vector<std::vector<size_t>> SelectPortfolios(
+    const KernelSpec& spec, const std::vector<Fitted>& all,
+    size_t portfolio_size) {
+  std::vector<std::vector<size_t>> portfolios;
+  for (const Fitted& f : all) {
+    portfolios.push_back(
+        SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size));
+  }
+  ShareCandidates(spec, all, portfolios);
+  return portfolios;
+}
+
+// Fills `result` with sub-tables of such portfolios, without layers, and
+// `notes` with what is to be said of them.
 void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
                 size_t portfolio_size, FitResult& result,
                 std::vector<FitNote>& notes) {
   result.table.sub_tables.clear();
   notes.clear();
   double regret = 0;
-  for (const Fitted& f : all) {
-    const std::vector<size_t> members =
-        SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size);
+  const std::vector<std::vector<size_t>> portfolios =
+      SelectPortfolios(*input.spec, all, portfolio_size);
+  for (size_t s = 0; s < all.size(); ++s) {
+    const Fitted& f = all[s];
+    const std::vector<size_t>& members = portfolios[s];
     const BoundRule rule = CalibrateBounds(*f.state, f.models, members,
                                            input.device.multiprocessors);
     result.table.sub_tables.push_back(BuildSubTable(

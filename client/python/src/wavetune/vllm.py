@@ -191,11 +191,10 @@ class _Decider:
         experts, hidden, intermediate = w2_shape
         if slots is None:
             slots = tuple(balanced_slots(tokens, top_k, experts * self._parallel, experts))
-        extents = {"tokens": list(slots), "top_k": top_k}
         problems = []
         for name, n, k in (("gate_up", w1_shape[1], w1_shape[2]), ("down", hidden, intermediate)):
-            problem = {**extents, "n": n, "k": k}
-            problems.append((name, {dimension: problem[dimension] for dimension in self._dimensions}))
+            extents: Dict[str, Any] = {"tokens": slots, "top_k": top_k, "n": n, "k": k}
+            problems.append((name, {dimension: extents[dimension] for dimension in self._dimensions}))
         decision = tuner.resolve_together(problems)[0]
         if decision.source is wavetune.Source.DEFAULT:
             raise _NoAnswer(f"the table has no answer for a layer of {tuple(w2_shape)}: {decision.reason.name}")
@@ -235,6 +234,7 @@ class _Decider:
             raise _CannotInstall(
                 f'kernel "{self._kernel}" has no table yet: wavetune reprofile --kernel {self._kernel} --wait'
             )
+        _check_gpu(tuner.silicon_key)
         self._dimensions = tuple(dimension.name for dimension in tuner.dimensions)
         unknown = set(self._dimensions) - set(_DIMENSIONS)
         if unknown or not {"tokens", "n", "k"} <= set(self._dimensions):
@@ -244,14 +244,38 @@ class _Decider:
         return tuner
 
 
-def _device_uuid() -> Optional[str]:
-    """The UUID of the process's current device, or None where nothing says it (then the table must be the only one)."""
+def _gpu() -> Optional[Any]:
+    """What PyTorch says of the process's current device, or None where it says nothing."""
     try:
         torch = importlib.import_module("torch")
-        uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
-    except Exception:  # No torch, no device, or a version without it.
+        return torch.cuda.get_device_properties(torch.cuda.current_device())
+    except Exception:  # No torch, or no device.
+        return None
+
+
+def _device_uuid() -> Optional[str]:
+    """The UUID of the process's current device, or None where nothing says it (then the table must be the only one)."""
+    uuid = str(getattr(_gpu(), "uuid", ""))
+    if not uuid:
         return None
     return uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
+
+
+def _check_gpu(silicon_key: str) -> None:
+    """Raises _CannotInstall for a table of another GPU: it came from a file or a cache, where no daemon has looked."""
+    gpu = _gpu()
+    silicon = dict(part.split("=", 1) for part in silicon_key.split(";") if "=" in part)
+    if gpu is None or silicon.get("backend") != "cuda":
+        return
+    try:
+        there = {"arch": f"sm_{gpu.major}{gpu.minor}", "mp": str(gpu.multi_processor_count)}
+    except AttributeError:
+        return
+    if any(silicon.get(name, value) != value for name, value in there.items()):
+        raise _CannotInstall(
+            f"the table is of another GPU ({silicon_key}) than this process has ({there['arch']}, "
+            f"{there['mp']} multiprocessors): profile the kernel here"
+        )
 
 
 class _Installation:

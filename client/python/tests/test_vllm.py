@@ -1,0 +1,337 @@
+"""wavetune.vllm in a package `vllm` that chooses as vLLM does (fake_vllm.py)."""
+
+import importlib.metadata
+import logging
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import fake_vllm
+import pytest
+import tables
+
+import wavetune
+import wavetune.vllm
+
+LAYER = dict(experts=128, hidden=2048, intermediate=768, top_k=8)
+DEFAULT = {"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 700, "BLOCK_SIZE_K": 128, "GROUP_SIZE_M": 768}
+
+
+def offline(folder, name="fused_moe"):
+    return wavetune.connect(mode=wavetune.Mode.OFFLINE, cache_dir=folder / "cache", table_file=tables.path(name))
+
+
+@pytest.fixture
+def client(tmp_path):
+    return offline(tmp_path)
+
+
+@pytest.fixture
+def tuner(client):
+    return client.tuner("triton_fused_moe", specialisation="gate_up")
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    yield fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
+    wavetune.vllm.uninstall()
+
+
+@pytest.fixture
+def warnings(caplog):
+    caplog.set_level(logging.INFO, logger="vllm.wavetune")
+    return lambda: [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def decided(tuner, tokens, slots=None, experts=128, hidden=2048, intermediate=768, top_k=8):
+    slots = slots or wavetune.vllm.balanced_slots(tokens, top_k, experts, experts)
+    gate_up = dict(tokens=slots, n=2 * intermediate, k=hidden, top_k=top_k)
+    down = dict(tokens=slots, n=hidden, k=intermediate, top_k=top_k)
+    return dict(tuner.resolve_together([("gate_up", gate_up), ("down", down)])[0].configuration)
+
+
+def test_the_engine_gets_the_tables_choice_at_any_number_of_tokens(engine, client, tuner, warnings):
+    assert wavetune.vllm.install(client)
+    choices = {tokens: engine.choose(tokens, **LAYER) for tokens in (1, 63, 700, 1500, 3000, 16384, 20000)}
+    assert choices == {tokens: decided(tuner, tokens) for tokens in choices}
+    assert len({str(choice) for choice in choices.values()}) > 3
+    assert set(choices[1]) == set(wavetune.vllm._PARAMETERS)
+    assert all(type(value) is int for value in choices[1].values())
+    assert not warnings()
+
+
+def test_modules_that_have_the_function_under_their_own_name_use_the_table_too(engine, client, tuner):
+    experts = engine.module("experts")  # Before the installation: bound to the original.
+    assert wavetune.vllm.install(client)
+    w1, w2 = (128, 1536, 2048), (128, 2048, 768)
+    assert experts.apply(w1, w2, 8, 700) == decided(tuner, 700)
+    wavetune.vllm.uninstall()
+    assert experts.apply(w1, w2, 8, 700) == DEFAULT
+
+
+def test_what_a_caller_changes_is_its_own(engine, client, tuner):
+    assert wavetune.vllm.install(client)
+    engine.choose(700).clear()
+    assert engine.choose(700) == decided(tuner, 700)
+
+
+def test_installed_twice_is_installed_once(engine, client, warnings):
+    original = engine.module("fused_moe").try_get_optimal_moe_config
+    assert wavetune.vllm.install(client)
+    ours = engine.module("fused_moe").try_get_optimal_moe_config
+    assert wavetune.vllm.install(client)
+    assert wavetune.vllm.register() is None
+    assert engine.module("fused_moe").try_get_optimal_moe_config is ours
+    wavetune.vllm.uninstall()
+    assert engine.module("fused_moe").try_get_optimal_moe_config is original
+    assert not warnings()
+
+
+def test_a_second_copy_of_the_module_does_not_install_over_the_first(engine, client, warnings):
+    assert wavetune.vllm.install(client)
+    ours = engine.module("fused_moe").try_get_optimal_moe_config
+    wavetune.vllm._installation, kept = None, wavetune.vllm._installation
+    try:
+        assert not wavetune.vllm.install(client)
+    finally:
+        wavetune.vllm._installation = kept
+    assert engine.module("fused_moe").try_get_optimal_moe_config is ours
+    assert "another copy" in warnings()[0]
+
+
+def test_installed_after_the_engine_read_its_files_says_so(engine, client, tuner, warnings):
+    engine.choose(700)
+    assert wavetune.vllm.install(client)
+    assert "after vLLM looked for 1 of its MoE configuration files" in warnings()[0]
+    assert engine.choose(700) == decided(tuner, 700)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [dict(dtype="fp8_w8a8"), dict(block_shape=[128, 128]), dict(is_marlin=True)],
+    ids=lambda more: next(iter(more)),
+)
+def test_other_kernels_are_the_engines_own_business(tmp_path, monkeypatch, client, more, warnings):
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch, more="is_marlin=False, ")
+    try:
+        assert wavetune.vllm.install(client)
+        assert engine.choose(700, **more) == DEFAULT
+        assert engine.choose(700, is_marlin=False) != DEFAULT
+        assert not warnings()
+    finally:
+        wavetune.vllm.uninstall()
+
+
+def test_what_the_engine_is_told_to_use_it_uses(engine, client, tuner):
+    assert wavetune.vllm.install(client)
+    with engine.module().override_config({"BLOCK_SIZE_M": 16}):
+        assert engine.choose(700) == {"BLOCK_SIZE_M": 16}
+    __import__("vllm.envs").envs.VLLM_BATCH_INVARIANT = True
+    assert engine.choose(700) == DEFAULT
+    __import__("vllm.envs").envs.VLLM_BATCH_INVARIANT = False
+    assert engine.choose(700) == decided(tuner, 700)
+
+
+def test_the_routing_that_a_caller_knows_decides(engine, client, tuner, warnings):
+    assert wavetune.vllm.install(client)
+    skewed = [2800, 2800] + [0] * 126
+    with wavetune.vllm.routing(skewed):
+        assert engine.choose(700) == decided(tuner, 700, slots=skewed)
+        assert engine.choose(700) != decided(tuner, 700)
+    assert engine.choose(700) == decided(tuner, 700)
+    with wavetune.vllm.routing([1, 2]):
+        assert engine.choose(700) == decided(tuner, 700)
+    assert warnings() == ["routing() has 2 experts, a layer 128: its slots are spread evenly"]
+
+
+def test_experts_of_other_devices_have_their_share_of_the_tokens(engine, client, tuner):
+    assert wavetune.vllm.install(client, expert_parallel=4)
+    slots = wavetune.vllm.balanced_slots(4096, 8, 128, 32)
+    assert slots == [256] * 32
+    assert engine.choose(4096, experts=32) == decided(tuner, 4096, slots=slots, experts=32)
+
+
+def test_a_layer_that_the_table_cannot_decide_is_left_to_the_engine_with_one_warning(engine, client, warnings):
+    assert wavetune.vllm.install(client)
+    for _ in range(3):
+        assert engine.choose(700, top_k=65) == DEFAULT
+    assert len(warnings()) == 1
+    assert "EXTENT_OUT_OF_RANGE" in warnings()[0]
+
+
+@pytest.mark.parametrize("shape", [(128, 2048), (), None, (128, "x", 768), (-1, 2048, 768)])
+def test_nothing_unexpected_is_an_exception_in_the_engine(engine, client, shape, warnings):
+    assert wavetune.vllm.install(client)
+    choose = engine.module("fused_moe").try_get_optimal_moe_config
+    try:
+        expected = choose.__wrapped__((128, 1536, 2048), shape, 8, None, 700)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            choose((128, 1536, 2048), shape, 8, None, 700)
+    else:
+        assert choose((128, 1536, 2048), shape, 8, None, 700) == expected
+    assert len(warnings()) == 1
+
+
+def test_without_a_table_the_engine_does_as_it_did(engine, tmp_path, warnings):
+    nobody = wavetune.connect(f"unix:{tmp_path}/nobody.sock", cache_dir=tmp_path / "none", timeout_s=1)
+    assert wavetune.vllm.install(nobody)
+    for _ in range(2):
+        assert engine.choose(700) == DEFAULT
+    assert "has no table for vLLM's experts" in warnings()[0]
+    assert "until it is started again" in warnings()[0]
+
+
+def test_a_table_of_another_kernel_is_not_used(engine, tmp_path, warnings):
+    assert wavetune.vllm.install(offline(tmp_path, "gemm"), kernel="random")
+    assert engine.choose(700) == DEFAULT
+    assert 'kernel "random"' in warnings()[0] or "specialisation" in warnings()[0]
+
+
+def test_a_table_of_another_gpu_is_not_used(engine, tmp_path, warnings):
+    folder = tmp_path / "other"
+    tables.add_to_cache(folder, "grouped_gemm")
+    client = wavetune.connect(f"unix:{tmp_path}/nobody.sock", cache_dir=folder, timeout_s=1)
+    assert wavetune.vllm.install(client, kernel="random", device="GPU-1")
+    assert engine.choose(700) == DEFAULT
+    assert "GPU-1" in warnings()[0]
+
+
+def fake_torch(**properties):
+    """A module `torch` with one device."""
+    device = types.SimpleNamespace(**properties)
+    cuda = types.SimpleNamespace(current_device=lambda: 0, get_device_properties=lambda index: device)
+    return types.SimpleNamespace(cuda=cuda)
+
+
+H200 = dict(major=9, minor=0, multi_processor_count=132)
+
+
+@pytest.mark.parametrize("other", [dict(major=10), dict(multi_processor_count=114)])
+def test_a_table_in_a_file_of_another_gpu_is_not_used(engine, client, monkeypatch, other, warnings):
+    monkeypatch.setitem(sys.modules, "torch", fake_torch(**{**H200, **other}))
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == DEFAULT
+    assert "of another GPU (backend=cuda;arch=sm_90;mp=132;" in warnings()[0]
+
+
+def test_a_table_in_a_file_of_this_gpu_is_used(engine, client, tuner, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", fake_torch(**H200))
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == decided(tuner, 700)
+
+
+def test_the_device_is_the_process_s_own(monkeypatch):
+    for uuid, known in (("1a2b", "GPU-1a2b"), ("GPU-1a2b", "GPU-1a2b"), ("", None)):
+        monkeypatch.setitem(sys.modules, "torch", fake_torch(uuid=uuid))
+        assert wavetune.vllm._device_uuid() == known
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert wavetune.vllm._device_uuid() is None
+
+
+@pytest.mark.parametrize(
+    "fused_moe, what",
+    [
+        (None, "cannot be imported"),
+        ("x = 1", "has no try_get_optimal_moe_config"),
+        ("def try_get_optimal_moe_config(w1, w2, M): return {}", "takes ('w1', 'w2', 'M')"),
+        ("raise RuntimeError('no GPU')", "no GPU"),
+    ],
+)
+def test_another_version_of_vllm_is_left_as_it_is(tmp_path, monkeypatch, client, fused_moe, what, warnings):
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch, fused_moe=fused_moe)
+    assert not wavetune.vllm.install(client)
+    assert not wavetune.vllm.install(client)
+    assert len(warnings()) == 1
+    assert what in warnings()[0]
+    assert "vLLM does as it did" in warnings()[0]
+    if fused_moe and fused_moe.startswith("def"):
+        assert engine.module("fused_moe").try_get_optimal_moe_config(1, 2, 3) == {}
+    wavetune.vllm.uninstall()
+
+
+def test_the_environment_turns_it_off_or_says_what_is_wrong(engine, monkeypatch, warnings):
+    monkeypatch.setenv("WAVETUNE_VLLM", "off")
+    wavetune.vllm.register()
+    assert engine.choose(700) == DEFAULT
+    monkeypatch.setenv("WAVETUNE_VLLM", "")
+    monkeypatch.setenv("WAVETUNE_VLLM_EP", "many")
+    wavetune.vllm.register()
+    assert engine.choose(700) == DEFAULT
+    assert 'WAVETUNE_VLLM_EP is "many"' in warnings()[0]
+
+
+def test_the_entry_point_is_the_plugin():
+    (entry,) = [e for e in importlib.metadata.entry_points(group="vllm.general_plugins") if e.name == "wavetune"]
+    assert entry.load() is wavetune.vllm.register
+
+
+MANIFEST = """
+name: "triton_fused_moe"
+dimensions { name: "tokens" repeated: true }
+dimensions { name: "n" }
+dimensions { name: "k" }
+dimensions { name: "top_k" max: 64 }
+specialisations { name: "gate_up" }
+specialisations { name: "down" }
+parameters: "BLOCK_SIZE_M in {16, 32, 64, 128} default 64"
+parameters: "BLOCK_SIZE_N in {32, 64, 128, 256} default 64"
+parameters: "BLOCK_SIZE_K in {32, 64, 128} default 32"
+parameters: "GROUP_SIZE_M in {1, 8, 16} default 8"
+parameters: "num_warps in {4, 8} default 4"
+parameters: "num_stages in {2, 3, 4} default 3"
+mapping {
+  tiles: "sum_over(tokens, ceil_div(tokens, BLOCK_SIZE_M)) * ceil_div(n, BLOCK_SIZE_N)"
+  iterations_per_tile: "ceil_div(k, BLOCK_SIZE_K)"
+  rows: "ceil_div(tokens, BLOCK_SIZE_M)"
+}
+serves { moe { engines: "vllm" } }
+implementations { backend: "replay" }
+arguments: "top_k int32"
+representative_problems: "tokens = [16, 16], n = 1024, k = 1024, top_k = 2"
+"""
+
+
+def export(folder, *arguments):
+    """Runs `wavetune export` on a folder of the kernel and the golden table."""
+    (folder / "kernel").mkdir()
+    (folder / "kernel" / "manifest.textproto").write_text(MANIFEST)
+    command = [Path(os.environ["WAVETUNE_BIN_DIR"]) / "wavetune", "export", folder / "kernel"]
+    command += ["--table", tables.path("fused_moe"), *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif("WAVETUNE_BIN_DIR" not in os.environ, reason="needs the programs")
+def test_an_exported_file_and_the_plugin_choose_alike_at_every_number_of_tokens(
+    tmp_path, monkeypatch, client, warnings
+):
+    layer = ("--experts", 128, "--top-k", 8, "--hidden", 2048, "--intermediate", 768)
+    name = ("--device-name", "NVIDIA H200", "--out", tmp_path / "configs")
+    export(tmp_path, "--format", "vllm-moe", *layer, *name)
+    monkeypatch.setenv("VLLM_TUNED_CONFIG_FOLDER", str(tmp_path / "configs"))
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
+    read = [engine.choose(tokens) for tokens in range(1, 16385)]
+    assert read[699] != DEFAULT
+    try:
+        assert wavetune.vllm.install(client)
+        assert [engine.choose(tokens) for tokens in range(1, 16385)] == read
+    finally:
+        wavetune.vllm.uninstall()
+
+
+@pytest.mark.skipif("WAVETUNE_BIN_DIR" not in os.environ, reason="needs the programs")
+def test_a_list_for_autotune_is_python(tmp_path):
+    class Config:
+        def __init__(self, kwargs, **options):
+            self.all = {**kwargs, **options}
+
+    text = export(tmp_path, "--format", "triton-autotune").replace("import triton\n", "")
+    names = {"triton": type("triton", (), {"Config": Config})}
+    exec(text, names)
+    assert names["KERNEL"] == "triton_fused_moe"
+    assert names["CONFIGS"][0] is names["DEFAULT"]
+    assert names["DEFAULT"].all["num_stages"] == 3
+    assert {frozenset(config.all) for config in names["CONFIGS"]} == {frozenset(wavetune.vllm._PARAMETERS)}
+    assert len({str(config.all) for config in names["CONFIGS"]}) == len(names["CONFIGS"]) == 33
