@@ -74,9 +74,7 @@ def main():
     judged = [problem for layer in pairs for problem in layer[1::2]]
     print(f"{len(judged)} pairs judge")
     for size in (4, 8, 16):
-        first, second = (
-            set(portfolio(latencies, sorted({pair[side] for pair in chosen_on}), size)) for side in (0, 1)
-        )
+        first, second = (set(portfolio(latencies, sorted({pair[side] for pair in chosen_on}), size)) for side in (0, 1))
         for name, candidates in (("in common", first & second), ("of either", first | second)):
             mean, worst = judge(latencies, judged, candidates)
             print(f"size {size:2}, {len(candidates):2} {name}: {mean:.2f} %, worst {worst:.1f} %")

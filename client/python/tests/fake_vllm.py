@@ -9,7 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-FUSED_MOE = '''
+FUSED_MOE = """
 import functools
 import json
 import os
@@ -65,7 +65,7 @@ def try_get_optimal_moe_config(w1_shape, w2_shape, top_k, dtype, M, %(more)sbloc
 def fused_experts(w1_shape, w2_shape, top_k, M, dtype=None, **more):
     choose = functools.partial(try_get_optimal_moe_config, w1_shape, w2_shape, top_k, dtype, **more)
     return choose(M)
-'''
+"""
 
 FILES = {
     "vllm/__init__.py": "",

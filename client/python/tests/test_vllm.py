@@ -3,6 +3,7 @@
 import importlib.metadata
 import logging
 import os
+import runpy
 import subprocess
 import sys
 import types
@@ -261,6 +262,21 @@ def test_the_environment_turns_it_off_or_says_what_is_wrong(engine, monkeypatch,
     wavetune.vllm.register()
     assert engine.choose(700) == DEFAULT
     assert 'WAVETUNE_VLLM_EP is "many"' in warnings()[0]
+
+
+def test_the_example_shows_both_choices(engine, tmp_path, monkeypatch, capsys, tuner):
+    monkeypatch.setenv("WAVETUNE_MODE", "offline")
+    monkeypatch.setenv("WAVETUNE_CACHE_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("WAVETUNE_TABLE_FILE", str(tables.path("fused_moe")))
+    monkeypatch.setenv("VLLM_PLUGINS", "")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    example = runpy.run_path(str(tables.ROOT / "examples" / "vllm_experts.py"))
+    layer = ["--experts", "128", "--top-k", "8", "--hidden", "2048", "--intermediate", "768"]
+    example["main"]([*layer, "700", "3000"])
+    shown = capsys.readouterr().out
+    for tokens in (700, 3000):
+        assert f"WaveTune  {example['text'](decided(tuner, tokens))}" in shown
+    assert f"vLLM      {example['text'](DEFAULT)}" in shown
 
 
 def test_the_entry_point_is_the_plugin():
