@@ -38,7 +38,7 @@ def configurations(
     axes = _parameters(text)
     if not axes:
         raise ValueError(f"{folder}/manifest.textproto has no parameters that are understood")
-    conditions = [_python_of(condition) for condition in re.findall(r'^require:\s*"([^"]*)"', text, re.MULTILINE)]
+    conditions = [_python_of(condition) for condition in _texts(text, "require")]
     constants = {**{name: value for name, value in problem.items() if isinstance(value, int)}, **CONSTANTS[specialisation]}
     found = []
     for values in itertools.product(*axes.values()):
@@ -49,9 +49,19 @@ def configurations(
     return found[::step]
 
 
+def _texts(manifest: str, field: str) -> list[str]:
+    """Returns the values of a field: strings that follow each other are one, and a list has several."""
+    plain = re.sub(r"^\s*#.*$", "", manifest, flags=re.MULTILINE)
+    found = []
+    for value in re.findall(rf'^{field}:\s*(\[[^\]]*\]|(?:"[^"]*"\s*)+)', plain, re.MULTILINE):
+        for part in re.findall(r'(?:"[^"]*"\s*)+', value):
+            found.append("".join(re.findall(r'"([^"]*)"', part)))
+    return found
+
+
 def _parameters(text: str) -> dict[str, list[int]]:
     axes: dict[str, list[int]] = {}
-    for line in re.findall(r'^parameters:\s*"([^"]*)"', text, re.MULTILINE):
+    for line in _texts(text, "parameters"):
         for name, values in re.findall(r"(\w+) in \{([^}]*)\}", line):
             axes[name] = [value for part in values.split(",") for value in _values(part.strip())]
     return axes

@@ -1,6 +1,7 @@
 """What examples/prefill does without a GPU: problems of models, policies, spaces, the report. No torch, no Triton."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -160,8 +161,10 @@ MANIFEST = """
 parameters: "BLOCK in {16, 32..96 step 32, 128} default 16, SPLIT in {1..8 times 2} default 1"
 parameters: "num_warps in {4, 8} default 4"
 require: "BLOCK * SPLIT <= 2 KiB and num_warps == 8 when BLOCK >= 64"
-require: "SPLIT == 1 when CAUSAL == 1"
-require: "m <= 16 when SPLIT >= 4"
+# Strings that follow each other are one.
+require: "SPLIT == 1 "
+         "when CAUSAL == 1"
+require: ["m <= 16 when SPLIT >= 4", "BLOCK >= 16"]
 """
 
 
@@ -190,8 +193,18 @@ def test_a_space_that_is_not_understood_is_an_error(tmp_path):
         spaces.configurations(tmp_path, "")
 
 
-def test_the_space_of_our_own_kernel_has_as_many_configurations_as_its_manifest_says():
-    assert len(spaces.configurations(KERNELS / "gemm_bf16", "")) == 233
+@pytest.mark.parametrize(
+    "kernel, specialisation", [("gemm_bf16", ""), ("triton_gemm", ""), ("triton_fused_moe", "down")]
+)
+def test_the_spaces_of_our_own_kernels_have_as_many_configurations_as_their_manifests_say(kernel, specialisation):
+    said = re.search(r"^# (\d+) (?:valid )?configurations", (KERNELS / kernel / "manifest.textproto").read_text(), re.M)
+    assert len(spaces.configurations(KERNELS / kernel, specialisation)) == int(said[1])
+
+
+def test_the_spaces_of_attention_are_neither_empty_nor_everything():
+    for kernel, names in [("triton_attention", ["causal_d64", "causal_d128", "full_d128", "decode_d64", "decode_d128"])]:
+        for name in names:
+            assert 10 < len(spaces.configurations(KERNELS / kernel, name)) < 100
 
 
 def run(*arguments):
