@@ -13,19 +13,20 @@
 namespace wavetune::cli {
 namespace {
 
-using Values = std::map<std::string, std::string>;
+using GivenExtents = std::map<std::string, std::string>;
 
 // What each dimension is one after the other. What no dimension has stays as it
 // is, for ParseProblem to tell.
-std::vector<Values> Combinations(const Table& table, const Values& given) {
-  std::vector<Values> all = {given};
+std::vector<GivenExtents> Combinations(const Table& table,
+                                       const GivenExtents& given) {
+  std::vector<GivenExtents> all = {given};
   for (const Dimension& dimension : table.dimensions) {
     const auto text = given.find(dimension.name);
     if (dimension.repeated || text == given.end()) continue;
     const std::vector<std::string> extents = absl::StrSplit(text->second, ',');
     if (extents.size() > kMostGridProblems / all.size()) return {};
-    std::vector<Values> next;
-    for (const Values& values : all) {
+    std::vector<GivenExtents> next;
+    for (const GivenExtents& values : all) {
       for (const std::string& extent : extents) {
         next.push_back(values);
         next.back()[dimension.name] = extent;
@@ -60,14 +61,14 @@ absl::StatusOr<std::vector<Problem>> GridProblems(
                    Specialisations(table, given.specialisation.empty()
                                               ? specialisation
                                               : given.specialisation));
-  const std::vector<Values> all = Combinations(table, given.values);
+  const std::vector<GivenExtents> all = Combinations(table, given.values);
   if (all.empty() || all.size() > kMostGridProblems / names.size()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "more than ", kMostGridProblems, " problems: name fewer extents"));
   }
   std::vector<Problem> problems;
   for (const std::string& name : names) {
-    for (const Values& values : all) {
+    for (const GivenExtents& values : all) {
       ParsedProblem parsed = ParseProblem(
           table.dimensions, {.values = values, .specialisation = name});
       RETURN_IF_ERROR(parsed.status());

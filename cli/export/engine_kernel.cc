@@ -1,6 +1,7 @@
 #include "cli/export/engine_kernel.h"
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -17,8 +18,8 @@ bool Has(const std::vector<std::string>& names, absl::string_view name) {
 }
 
 // Returns the names of `a` that `b` lacks.
-std::vector<std::string> Without(const std::vector<std::string>& a,
-                                 const std::vector<std::string>& b) {
+std::vector<std::string> NamesWithout(const std::vector<std::string>& a,
+                                      const std::vector<std::string>& b) {
   std::vector<std::string> rest;
   std::copy_if(a.begin(), a.end(), std::back_inserter(rest),
                [&b](const std::string& name) { return !Has(b, name); });
@@ -28,8 +29,9 @@ std::vector<std::string> Without(const std::vector<std::string>& a,
 void CheckParameters(const KernelSpec& spec, absl::string_view engine,
                      std::vector<std::string>& faults) {
   const std::vector<std::string> own = ParameterNames(spec);
-  const std::vector<std::string> missing = Without(EngineParameters(), own);
-  const std::vector<std::string> more = Without(own, EngineParameters());
+  const std::vector<std::string> missing =
+      NamesWithout(EngineParameters(), own);
+  const std::vector<std::string> more = NamesWithout(own, EngineParameters());
   if (!missing.empty()) {
     faults.push_back(absl::StrCat("it has no parameter ",
                                   absl::StrJoin(missing, ", "), ", which ",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -69,7 +70,7 @@ std::string OneLine(absl::string_view text) {
 }
 
 // As Python takes a string.
-std::string Quoted(absl::string_view text) {
+std::string PythonText(absl::string_view text) {
   return absl::StrCat(
       "\"",
       absl::StrReplaceAll(OneLine(text), {{"\\", "\\\\"}, {"\"", "\\\""}}),
@@ -85,7 +86,8 @@ std::string ConfigText(const std::vector<std::string>& parameters,
     if (IsTritonOption(name)) {
       options.push_back(absl::StrCat(", ", name, "=", configuration[i]));
     } else {
-      arguments.push_back(absl::StrCat(Quoted(name), ": ", configuration[i]));
+      arguments.push_back(
+          absl::StrCat(PythonText(name), ": ", configuration[i]));
     }
   }
   return absl::StrCat("triton.Config({", absl::StrJoin(arguments, ", "), "}",
@@ -137,8 +139,8 @@ absl::StatusOr<std::string> TritonConfigsText(
       "# Written by `wavetune export`; measured on ",
       OneLine(source.device.empty() ? table.silicon_key : source.device),
       source.stale ? " (stale)" : "",
-      ".\nimport triton\n\nKERNEL = ", Quoted(table.kernel),
-      "\nDIGEST = ", Quoted(compiled.digest()), "\n\n",
+      ".\nimport triton\n\nKERNEL = ", PythonText(table.kernel),
+      "\nDIGEST = ", PythonText(compiled.digest()), "\n\n",
       "DEFAULT = ", ConfigText(table.parameters, table.default_configuration),
       "\n\nCONFIGS = [\n    DEFAULT,\n");
   const std::vector<Configuration> all = ConfigurationsOf(table, sub_tables);
