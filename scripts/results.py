@@ -22,6 +22,7 @@ KEYS = ("id", "what", "target", "measured", "unit", "machine", "driver",
         "command", "commit", "date", "conditions", "missed")
 TOPICS = (("quality", "Quality of choices, replayed"),
           ("live", "`gemm_bf16`, live"),
+          ("kernels", "Triton kernels' code"),
           ("decisions", "Decision time"),
           ("node", "Node, tests and checking"))
 GIVEN = ("what", "target", "unit", "driver", "command", "conditions")
