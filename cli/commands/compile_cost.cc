@@ -38,6 +38,7 @@ constexpr UsualCost kUsualCosts[] = {
     {"cuda", 200,
      "as sources without headers take with NVRTC; templates take ten times as "
      "long"},
+    {"triton", 1000, "as a GEMM takes with Triton in four forms"},
 };
 
 // Times at which candidates of one specialisation were done, in order.

@@ -43,15 +43,15 @@ constexpr Option kOptions[] = {
      }},
 };
 
-const Option* Find(absl::string_view name) {
+const Option* FindTritonOption(absl::string_view name) {
   for (const Option& option : kOptions) {
     if (option.name == name) return &option;
   }
   return nullptr;
 }
 
-void Set(const KernelSpec& spec, const Configuration& configuration,
-         const char* name, int64_t& value) {
+void SetFrom(const KernelSpec& spec, const Configuration& configuration,
+             const char* name, int64_t& value) {
   const int index = spec.ParameterIndex(name);
   if (index >= 0) value = configuration[index];
 }
@@ -59,20 +59,20 @@ void Set(const KernelSpec& spec, const Configuration& configuration,
 }  // namespace
 
 bool IsTritonOption(absl::string_view parameter) {
-  return Find(parameter) != nullptr;
+  return FindTritonOption(parameter) != nullptr;
 }
 
 TritonOptions TritonOptionsOf(const KernelSpec& spec,
                               const Configuration& configuration) {
   TritonOptions options;
-  Set(spec, configuration, kNumWarps, options.num_warps);
-  Set(spec, configuration, kNumStages, options.num_stages);
-  Set(spec, configuration, kMaxRegisters, options.maxnreg);
+  SetFrom(spec, configuration, kNumWarps, options.num_warps);
+  SetFrom(spec, configuration, kNumStages, options.num_stages);
+  SetFrom(spec, configuration, kMaxRegisters, options.maxnreg);
   return options;
 }
 
 std::string TritonOptionFault(const Parameter& parameter) {
-  const Option* const option = Find(parameter.name);
+  const Option* const option = FindTritonOption(parameter.name);
   if (option == nullptr) return "";
   for (const int64_t value : parameter.values) {
     if (option->takes(value)) continue;

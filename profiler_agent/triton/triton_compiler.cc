@@ -18,7 +18,7 @@
 namespace wavetune {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // What a launch must be able to trust in what was kept on disk.
 constexpr char kCacheFormat[] = "triton-1";
@@ -122,7 +122,15 @@ absl::StatusOr<std::unique_ptr<TritonCompiler>> TritonCompiler::Load(
   std::unique_ptr<TritonCompiler> compiler(
       new TritonCompiler(options, kernel, implementation));
   const std::lock_guard<std::mutex> lock(compiler->mutex_);
-  RETURN_IF_ERROR(compiler->Start());
+  // A kernel is loaded for every batch; most need nothing that is not on disk.
+  const std::string key = compiler->KeyOf({{"describe", true}});
+  if (const std::optional<Json> known = compiler->FindKept(key)) {
+    RETURN_IF_ERROR(compiler->TakeDescription(*known));
+    return compiler;
+  }
+  ASSIGN_OR_RETURN(const Json described, compiler->Start());
+  RETURN_IF_ERROR(compiler->TakeDescription(described));
+  compiler->Keep(key, described);
   return compiler;
 }
 
@@ -139,21 +147,33 @@ TritonCompiler::TritonCompiler(TritonCompilerOptions options,
 
 TritonCompiler::~TritonCompiler() = default;
 
-absl::Status TritonCompiler::Start() {
+absl::StatusOr<Json> TritonCompiler::Start() {
   ASSIGN_OR_RETURN(process_, TritonProcess::Start(options_.python));
-  const absl::StatusOr<Json> described =
-      process_->Call(load_, options_.load_timeout);
+  absl::StatusOr<Json> described = process_->Call(load_, options_.load_timeout);
   if (!described.ok()) return AsKernelsFault(described.status(), source_);
-  return TakeDescription(*described);
+  const std::string version = described->value("version", "");
+  if (absl::StartsWith(options_.name, absl::StrCat("Triton ", version, ","))) {
+    return described;
+  }
+  return absl::UnavailableError(absl::StrCat(
+      options_.python, " has Triton ", version, " by now, and had ",
+      options_.name, " when the agent looked: reload the agent (SIGHUP)"));
+}
+
+std::optional<Json> TritonCompiler::FindKept(const std::string& key) const {
+  const std::optional<std::string> found = cache_.Find(key);
+  if (!found.has_value()) return std::nullopt;
+  Json kept = Json::parse(*found, nullptr, /*allow_exceptions=*/false);
+  if (!kept.is_object()) return std::nullopt;
+  return kept;
+}
+
+void TritonCompiler::Keep(const std::string& key, const Json& answer) const {
+  const absl::Status stored = cache_.Store(key, answer.dump());
+  if (!stored.ok()) LogOnce(LogLevel::kWarning, "triton", stored.message());
 }
 
 absl::Status TritonCompiler::TakeDescription(const Json& described) {
-  const std::string version = described.value("version", "");
-  if (!absl::StartsWith(options_.name, absl::StrCat("Triton ", version, ","))) {
-    return absl::UnavailableError(absl::StrCat(
-        options_.python, " has Triton ", version, " by now, and had ",
-        options_.name, " when the agent looked: reload the agent (SIGHUP)"));
-  }
   std::vector<TritonArgument> arguments;
   for (const Json& argument : described.value("arguments", Json::array())) {
     arguments.push_back({.specialise = argument.value("specialise", true),
@@ -187,19 +207,15 @@ absl::StatusOr<TritonKernel> TritonCompiler::Compile(
     const Configuration& configuration, const TritonForm& form) {
   const Json request = RequestFor(configuration, form);
   const std::string key = KeyOf(request);
-  const std::optional<std::string> found = cache_.Find(key);
-  if (found.has_value()) {
-    const Json kept = Json::parse(*found, nullptr, /*allow_exceptions=*/false);
-    if (kept.is_object()) {
-      ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(kept, form));
-      kernel.key = key;
-      kernel.from_disk = true;
-      return kernel;
-    }
+  const std::optional<Json> kept = FindKept(key);
+  if (kept.has_value()) {
+    ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(*kept, form));
+    kernel.key = key;
+    kernel.from_disk = true;
+    return kernel;
   }
   ASSIGN_OR_RETURN(const Json answer, CompileAnew(request));
-  const absl::Status stored = cache_.Store(key, answer.dump());
-  if (!stored.ok()) LogOnce(LogLevel::kWarning, "triton", stored.message());
+  Keep(key, answer);
   ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(answer, form));
   kernel.key = key;
   return kernel;
@@ -207,7 +223,9 @@ absl::StatusOr<TritonKernel> TritonCompiler::Compile(
 
 absl::StatusOr<Json> TritonCompiler::CompileAnew(const Json& request) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (process_ == nullptr || !process_->running()) RETURN_IF_ERROR(Start());
+  if (process_ == nullptr || !process_->running()) {
+    RETURN_IF_ERROR(Start().status());
+  }
   absl::StatusOr<Json> answer =
       process_->Call(request, options_.compile_timeout);
   if (!answer.ok()) return AsCandidatesFault(answer.status());

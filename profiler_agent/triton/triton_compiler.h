@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct TritonCompilerOptions {
 
 class TritonCompiler {
  public:
-  // Imports the kernel's function. `kernel` outlives it, and has
+  // Imports the kernel's function, or takes what it was from the cache and
+  // imports it when something must be compiled. `kernel` outlives it, and has
   // `implementation`. Errors, none of them a candidate's: UNIMPLEMENTED where
   // it cannot be imported, its arguments are not the manifest's, or importing
   // crashes or hangs; UNAVAILABLE where the interpreter cannot be started or
@@ -69,23 +71,27 @@ class TritonCompiler {
   TritonCompiler(TritonCompilerOptions options, const LoadedKernel& kernel,
                  const Implementation& implementation);
 
-  // Starts the process and lets it import the function. Holds mutex_.
-  absl::Status Start();
-  absl::Status TakeDescription(const nlohmann::json& described);
-  nlohmann::json RequestFor(const Configuration& configuration,
-                            const TritonForm& form) const;
-  std::string KeyOf(const nlohmann::json& request) const;
-  absl::StatusOr<nlohmann::json> CompileAnew(const nlohmann::json& request);
+  // Starts the process, lets it import the function and returns what it says of
+  // it. Holds mutex_.
+  absl::StatusOr<nlohmann::ordered_json> Start();
+  std::optional<nlohmann::ordered_json> FindKept(const std::string& key) const;
+  void Keep(const std::string& key, const nlohmann::ordered_json& answer) const;
+  // Takes what the function is; at the manifest's types.
+  absl::Status TakeDescription(const nlohmann::ordered_json& described);
+  nlohmann::ordered_json RequestFor(const Configuration& configuration,
+                                    const TritonForm& form) const;
+  std::string KeyOf(const nlohmann::ordered_json& request) const;
+  absl::StatusOr<nlohmann::ordered_json> CompileAnew(
+      const nlohmann::ordered_json& request);
 
   const TritonCompilerOptions options_;
   const LoadedKernel& kernel_;
-  const std::string source_;   // The first one's name.
-  const nlohmann::json load_;  // The request that imports the function.
+  const std::string source_;           // The first one's name.
+  const nlohmann::ordered_json load_;  // The request that imports the function.
   const ProgramCache cache_;
   std::mutex mutex_;
-  // Both guarded by mutex_, but arguments_ is written by Load alone.
-  std::unique_ptr<TritonProcess> process_;
-  std::vector<TritonArgument> arguments_;  // By the manifest's.
+  std::unique_ptr<TritonProcess> process_;  // Guarded by mutex_.
+  std::vector<TritonArgument> arguments_;   // By the manifest's.
 };
 
 }  // namespace wavetune

@@ -2,11 +2,17 @@
 // where there is no Triton; needs no GPU.
 #include "profiler_agent/triton/triton_compiler.h"
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -14,6 +20,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/triton/test_triton.h"
 #include "profiler_agent/triton/triton_installation.h"
+#include "profiler_agent/triton/triton_scripts.h"
 
 namespace wavetune {
 namespace {
@@ -118,13 +125,17 @@ TEST_F(TritonCompilerTest, TakesWhatItHasCompiledFromTheDisk) {
       compiler_->Compile(kSmall, "DDDDD");
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_FALSE(first->from_disk);
+  // Not even the interpreter is needed.
+  const std::string python = std::exchange(options_.python, "/no/python");
   ASSERT_TRUE(Load(TritonGelu()).ok());
+  EXPECT_EQ(FormAt(1, 1000), "DDD1-");
   const absl::StatusOr<TritonKernel> again =
       compiler_->Compile(kSmall, "DDDDD");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE(again->from_disk);
   EXPECT_EQ(again->code, first->code);
   EXPECT_EQ(again->launch, first->launch);
+  options_.python = python;
   // An edit of what is called makes it another program.
   LoadedKernel edited = TritonGelu();
   edited.files["activation.py"] += "# Edited.\n";
@@ -345,6 +356,34 @@ TEST_F(TritonCompilerTest, AnotherTritonThanTheAgentSawAsksForAReload) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("has Triton 3.6.0 by now"),
                     HasSubstr("reload the agent")));
+}
+
+// The script's own functions; needs Python alone.
+TEST(TritonServerTest, ReadsWhatPtxasSays) {
+  std::string script(triton_scripts::kServer);
+  ASSERT_TRUE(absl::EndsWith(script, "\nmain()\n"));
+  script.resize(script.size() - std::string("main()\n").size());
+  absl::StrAppend(&script, R"(
+log = """ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'f' for 'sm_90a'
+ptxas info    : Function properties for f
+    24 bytes stack frame, 20 bytes spill stores, 36 bytes spill loads
+ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources for the function 'f'
+"""
+assert spilled_bytes(log) == 56
+assert serialised_wgmma(log).startswith("ptxas info    : (C7510) Potential")
+assert spilled_bytes("0 bytes spill stores, 0 bytes spill loads") == 0
+assert serialised_wgmma("ptxas info    : Used 32 registers") == ""
+assert literal("0x10") == 16 and literal("2.5") == 2.5 and literal("fp8") == "fp8"
+assert literal("true") is True and literal("False") is False
+)");
+  const fs::path file =
+      fs::path(::testing::TempDir()) / absl::StrCat("server.", getpid(), ".py");
+  std::ofstream(file) << script;
+  EXPECT_EQ(
+      std::system(absl::StrCat("python3 ", file.string(), " scratch").c_str()),
+      0);
+  fs::remove(file);
 }
 
 TEST_F(TritonCompilerTest, LeavesNoFilesBehind) {

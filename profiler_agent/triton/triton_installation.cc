@@ -19,7 +19,7 @@
 namespace wavetune {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // A cold disk, and a busy machine.
 constexpr auto kProbeTimeout = std::chrono::seconds(20);
@@ -31,7 +31,7 @@ constexpr int kOldestMinor = 6;
 // ptxas-blackwell compiles from here on, where Triton has it.
 constexpr int kFirstOfBlackwell = 100;
 
-absl::StatusOr<TritonInstallation> Probe(const std::string& python) {
+absl::StatusOr<TritonInstallation> AskForTriton(const std::string& python) {
   ASSIGN_OR_RETURN(
       const std::unique_ptr<PipedProcess> process,
       PipedProcess::Start({python, "-c", std::string(triton_scripts::kProbe)},
@@ -63,7 +63,7 @@ bool IsUsableTriton(const std::string& version) {
 }
 
 TritonInstallation FindTriton(const std::string& python) {
-  absl::StatusOr<TritonInstallation> found = Probe(python);
+  absl::StatusOr<TritonInstallation> found = AskForTriton(python);
   if (!found.ok()) {
     return {.python = python,
             .note = absl::StrCat(python, " cannot be asked for Triton: ",

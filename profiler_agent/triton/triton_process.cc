@@ -25,7 +25,7 @@ namespace wavetune {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr absl::string_view kPrefix = "wavetune-triton-";
 
@@ -65,7 +65,7 @@ absl::StatusOr<std::string> MakeScratch() {
                    std::strerror(errno), "; set TMPDIR to one that can"));
 }
 
-void Remove(const std::string& folder) {
+void RemoveScratch(const std::string& folder) {
   std::error_code ignored;
   fs::remove_all(folder, ignored);
 }
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<TritonProcess>> TritonProcess::Start(
       {python, "-c", std::string(triton_scripts::kServer), scratch},
       "Triton compiler");
   if (!process.ok()) {
-    Remove(scratch);
+    RemoveScratch(scratch);
     return process.status();
   }
   return std::unique_ptr<TritonProcess>(
@@ -92,7 +92,7 @@ TritonProcess::TritonProcess(std::string scratch,
 
 TritonProcess::~TritonProcess() {
   if (process_->running()) process_->Kill();
-  Remove(scratch_);
+  RemoveScratch(scratch_);
 }
 
 absl::StatusOr<Json> TritonProcess::Call(const Json& request,

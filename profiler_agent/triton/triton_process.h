@@ -35,8 +35,8 @@ class TritonProcess {
   // process says is wrong; and, after each of which it is dead,
   // DEADLINE_EXCEEDED it did not answer in time and was killed; as
   // PipedProcess::Died; DATA_LOSS it did not speak the protocol.
-  absl::StatusOr<nlohmann::json> Call(const nlohmann::json& request,
-                                      std::chrono::milliseconds timeout);
+  absl::StatusOr<nlohmann::ordered_json> Call(
+      const nlohmann::ordered_json& request, std::chrono::milliseconds timeout);
 
  private:
   TritonProcess(std::string scratch, std::unique_ptr<PipedProcess> process);

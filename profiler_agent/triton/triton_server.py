@@ -327,15 +327,22 @@ def literal(text: str):
     return text
 
 
+def spilled_bytes(log: str) -> int:
+    """Returns the bytes that a thread stores and loads, of the function that spills most."""
+    spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
+    return max((int(stores) + int(loads) for stores, loads in spills), default=0)
+
+
+def serialised_wgmma(log: str) -> str:
+    """Returns what ptxas says where it runs wgmma one after the other (C7510 and its like)."""
+    for line in log.splitlines():
+        if "wgmma" in line and "serialized" in line:
+            return shortened(line.strip())
+    return ""
+
+
 def answer_of(compiled, log: str) -> dict:
     metadata = compiled.metadata
-    spills = [
-        int(stores) + int(loads)
-        for stores, loads in re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
-    ]
-    serialised = [
-        line.strip() for line in log.splitlines() if "wgmma" in line and "serialized" in line
-    ]
     return {
         "cubin": base64.b64encode(compiled.asm["cubin"]).decode(),
         "entry": metadata.name,
@@ -347,8 +354,8 @@ def answer_of(compiled, log: str) -> dict:
         "scratch_bytes": metadata.global_scratch_size or 0,
         "scratch_align": metadata.global_scratch_align or 1,
         "profile_scratch_bytes": getattr(metadata, "profile_scratch_size", 0) or 0,
-        "spilled_bytes": max(spills, default=0),
-        "serialised": shortened(serialised[0]) if serialised else "",
+        "spilled_bytes": spilled_bytes(log),
+        "serialised": serialised_wgmma(log),
     }
 
 

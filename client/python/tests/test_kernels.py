@@ -124,6 +124,13 @@ def test_everything_that_can_be_declared_is_read(tmp_path):
     assert checked["configurations"] == 7
 
 
+def test_triton_decides_the_threads_of_a_block_itself(tmp_path):
+    kernel = small().implementation("triton", entry="scale_rows", sources="# A function.")
+    folder = kernel.write(tmp_path)
+    assert check(folder)["backends"] == ["opencl", "triton"]
+    assert (folder / "scale_rows.py").read_text().strip() == "# A function."
+
+
 def faults():
     yield "no name for a kernel", lambda: Kernel("Softmax")
     yield "no name for a dimension", lambda: small().dimension("M")
@@ -149,9 +156,10 @@ def faults():
     yield "condition is empty", lambda: small().require(" ")
     yield "no parameter 'BLOCK_Q'; did you mean 'BLOCK_R'", lambda: small().configuration(BLOCK_Q=1)
     yield (
-        "there are opencl, cuda, replay",
+        "there are opencl, cuda, triton, replay",
         lambda: small().implementation("metal", entry="e", sources="s", block_size=1),
     )
+    yield "needs a block_size", lambda: small().implementation("cuda", entry="e", sources="s")
     yield "implemented twice", lambda: small().implementation("opencl", entry="e", sources="s", block_size=1)
     yield "one to three", lambda: small().implementation("cuda", entry="e", sources="s", block_size=[1, 1, 1, 1])
     yield "is empty", lambda: small().implementation("cuda", entry="e", sources=" ", block_size=1)

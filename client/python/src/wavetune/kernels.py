@@ -30,7 +30,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Iterable, Mapping, Optional, Sequence, Union
+from typing import Collection, Iterable, Mapping, Optional, Sequence, Union
 
 from wavetune.errors import InvalidArgumentError
 
@@ -44,7 +44,8 @@ Values = Union[int, Sequence[int]]
 _LOWER_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_BACKENDS = ("opencl", "cuda", "replay")
+# With the end of the names of their sources.
+_BACKENDS = {"opencl": ".cl", "cuda": ".cu", "triton": ".py", "replay": ".cl"}
 _WAVE_FORMS = ("WAVE_SUM", "WAVE_OVERLAP")
 _MAPPING_FIELDS = ("tiles", "iterations_per_tile", "total_iterations", "longest_loop", "rows")
 _MANIFEST = "manifest.textproto"
@@ -174,7 +175,7 @@ class Kernel:
         *,
         entry: str,
         sources: Union[Mapping[str, Source], Source],
-        block_size: Union[Expression, Sequence[Expression]],
+        block_size: Union[Expression, Sequence[Expression], None] = None,
         blocks: Union[Expression, Sequence[Expression], None] = None,
         compile_options: Sequence[str] = (),
         shared_memory_bytes: Optional[Expression] = None,
@@ -183,18 +184,19 @@ class Kernel:
         device_predicates: Sequence[str] = (),
     ) -> Kernel:
         """Says how a backend compiles and launches the kernel. `sources`: name to text or path, the first is compiled; or one
-        path, or one text, which becomes NAME.cl (NAME.cu)."""
+        path, or one text, which becomes NAME.cl (NAME.cu, NAME.py). Triton alone decides `block_size` itself."""
         _check_known("backend", backend, _BACKENDS)
         _check(backend not in self._implementations, f"backend {backend!r} is implemented twice")
         if not isinstance(sources, Mapping):
-            own = sources.name if isinstance(sources, Path) else f"{self.name}{'.cu' if backend == 'cuda' else '.cl'}"
+            own = sources.name if isinstance(sources, Path) else f"{self.name}{_BACKENDS[backend]}"
             sources = {own: sources}
         _check(bool(sources), f"backend {backend!r} has no source")
+        _check(block_size is not None or backend == "triton", f"backend {backend!r} needs a block_size")
         lines = [f"  backend: {_quoted(backend)}"]
         lines += [f"  sources: {_quoted(name)}" for name in sources]
         lines.append(f"  entry: {_quoted(entry)}")
         lines += [f"  compile_options: {_quoted(option)}" for option in compile_options]
-        lines += _sides("block_size", block_size)
+        lines += _sides("block_size", block_size) if block_size is not None else []
         lines += _sides("blocks", blocks) if blocks is not None else []
         for field, value in (("shared_memory_bytes", shared_memory_bytes), ("cluster_size", cluster_size)):
             lines += _sides(field, value) if value is not None else []
@@ -387,7 +389,7 @@ def _check(holds: bool, fault: str) -> None:
         raise InvalidArgumentError(fault)
 
 
-def _check_known(what: str, value: str, known: Sequence[str]) -> None:
+def _check_known(what: str, value: str, known: Collection[str]) -> None:
     _check(value in known, f"{what} is {value!r}; there are {', '.join(known)}")
 
 
