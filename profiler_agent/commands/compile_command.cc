@@ -18,6 +18,7 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/specialisation_spaces.h"
+#include "model/kernel/triton_options.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/measure/prepare_batch.h"
 #include "profiler_agent/worker/kernel_source.h"
@@ -69,6 +70,15 @@ AgentDevicesOptions DevicesOptions(const CompileCommandOptions& options) {
   return devices;
 }
 
+// Returns what makes a device run a kernel for Triton; empty for others.
+std::string WhatHelps(const KernelSpec& spec, const DeviceFacts& facts) {
+  if (facts.backend != "cuda" ||
+      spec.ImplementationOf(kTritonBackend) == nullptr) {
+    return "";
+  }
+  return absl::StrCat(": ", NoImplementation(spec, facts).message());
+}
+
 // Finds the wanted device and puts workers in front of it.
 absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
                                    const KernelSpec& spec) {
@@ -92,11 +102,15 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
     for (const DeviceFacts& facts : found->devices) {
       seen.push_back(
           absl::StrCat(facts.uuid, " (", facts.label, ", ", backend, ")"));
-      const bool fits =
-          options.device_uuid.empty()
-              ? ImplementationFor(spec, facts).implementation != nullptr
-              : facts.uuid == options.device_uuid;
-      if (!fits) continue;
+      const bool runs =
+          ImplementationFor(spec, facts).implementation != nullptr;
+      const bool fits = options.device_uuid.empty()
+                            ? runs
+                            : facts.uuid == options.device_uuid;
+      if (!fits) {
+        if (!runs) absl::StrAppend(&seen.back(), WhatHelps(spec, facts));
+        continue;
+      }
       if (options.guard_pages &&
           !absl::StartsWith(facts.architecture, "cpu-")) {
         seen.back() += ": no CPU, which guard pages need";

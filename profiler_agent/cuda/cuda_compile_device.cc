@@ -60,14 +60,13 @@ absl::StatusOr<Candidate> CudaCompileDevice::Prepare(
 
 absl::Status CudaCompileDevice::CheckFit(
     const Configuration& configuration) const {
-  for (const TritonForm& form : program_.UsualForms(configuration)) {
+  for (const auto& [form, usual] : program_.UsualForms(configuration)) {
     ASSIGN_OR_RETURN(const Cubin cubin, program_.Compile(configuration, form));
     if (!cubin.unfit.empty()) return absl::InvalidArgumentError(cubin.unfit);
     if (!cubin.triton.has_value()) continue;
     RETURN_IF_ERROR(CudaShapeOf(program_.spec(), program_.implementation(),
                                 program_.specialisation(), configuration,
-                                SmallestProblem(program_.spec()), facts_,
-                                cubin.triton)
+                                usual.problem, facts_, cubin.triton)
                         .status());
   }
   return absl::OkStatus();
@@ -78,7 +77,7 @@ absl::StatusOr<Cubin> CudaCompileDevice::Compile(
   if (!program_.loaded()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckConfiguration(program_.spec(), configuration));
   return program_.Compile(configuration,
-                          *program_.UsualForms(configuration).begin());
+                          program_.UsualForms(configuration).begin()->first);
 }
 
 absl::StatusOr<LaunchTimes> CudaCompileDevice::Measure(const Configuration&,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -329,7 +328,7 @@ absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
 }
 
 absl::Status CudaDevice::CheckFit(const Configuration& configuration) {
-  for (const TritonForm& form : program_.UsualForms(configuration)) {
+  for (const auto& [form, usual] : program_.UsualForms(configuration)) {
     ASSIGN_OR_RETURN(const CudaKernel* const kernel,
                      CompileForm(configuration, form));
     if (kernel->unfit.empty()) continue;
@@ -340,12 +339,16 @@ absl::Status CudaDevice::CheckFit(const Configuration& configuration) {
 
 Problem CudaDevice::ShownProblem(const Configuration& configuration,
                                  const std::vector<Problem>& problems) const {
-  // What a table will be asked for, where that decides which code runs.
-  const std::set<TritonForm> usual = program_.UsualForms(configuration);
-  for (const Problem& problem : problems) {
-    if (usual.contains(program_.FormAt(configuration, problem))) return problem;
+  if (!program_.has_forms()) {
+    return problems.empty() ? SmallestProblem(program_.spec())
+                            : problems.back();
   }
-  return problems.empty() ? SmallestProblem(program_.spec()) : problems.back();
+  const auto usual = program_.UsualForms(configuration);
+  return std::max_element(usual.begin(), usual.end(),
+                          [](const auto& a, const auto& b) {
+                            return a.second.weight < b.second.weight;
+                          })
+      ->second.problem;
 }
 
 absl::StatusOr<const CudaKernel*> CudaDevice::Compile(

@@ -131,6 +131,28 @@ TEST_F(CudaDeviceTest, PreparesAndMeasuresASoundKernel) {
   EXPECT_EQ(times->launch_us.size(), 5u);
 }
 
+TEST_F(CudaDeviceTest, ATritonKernelIsCorrectInEachFormAndMeasured) {
+  if (facts_.triton.empty()) GTEST_SKIP() << facts_.python << " has no Triton";
+  Load(WAVETUNE_SOURCE_DIR "/tests/kernels/triton_gelu");
+  for (const Configuration& configuration : EnumerateConfigurations(spec_)) {
+    SCOPED_TRACE(FormatConfiguration(spec_, configuration));
+    const auto problems =
+        CandidateProblems(spec_, "", configuration, problems_);
+    ASSERT_TRUE(problems.ok()) << problems.status();
+    const absl::StatusOr<Candidate> candidate =
+        device_->Prepare(configuration, *problems);
+    ASSERT_TRUE(candidate.ok()) << candidate.status();
+    EXPECT_GT(candidate->registers, 0);
+    // Rows that are 1, a multiple of 16, and neither.
+    for (const int64_t rows : {1, 448, 447}) {
+      const absl::StatusOr<LaunchTimes> times =
+          device_->Measure(configuration, {.extents = {rows, 5000}}, 2, 5);
+      ASSERT_TRUE(times.ok()) << times.status();
+      EXPECT_GT(times->launch_us.front(), 0.5);
+    }
+  }
+}
+
 TEST_F(CudaDeviceTest, APersistentKernelDoesAllTiles) {
   Load(kFaults);
   const absl::Status status =

@@ -74,19 +74,22 @@ TritonForm CudaProgram::FormAt(const Configuration& configuration,
   return triton_ == nullptr ? "" : triton_->FormAt(configuration, problem);
 }
 
-std::set<TritonForm> CudaProgram::UsualForms(
+std::map<TritonForm, CudaProgram::UsualForm> CudaProgram::UsualForms(
     const Configuration& configuration) const {
-  if (triton_ == nullptr) return {""};
-  std::set<TritonForm> forms;
+  const Problem smallest = SmallestProblem(spec());
+  std::map<TritonForm, UsualForm> forms;
+  if (!has_forms()) return {{"", {.problem = smallest}}};
   for (const WeightedProblem& weighted : spec().representative_problems) {
     const Problem& problem = weighted.problem;
     const bool of_ours = problem.specialisation.empty() ||
                          problem.specialisation == specialisation();
     if (!of_ours || !IsLegal(spec(), configuration, problem.View())) continue;
-    forms.insert(FormAt(configuration, problem));
+    const TritonForm form = FormAt(configuration, problem);
+    forms.try_emplace(form, UsualForm{.problem = problem})
+        .first->second.weight += weighted.weight;
   }
   if (forms.empty()) {
-    forms.insert(FormAt(configuration, SmallestProblem(spec())));
+    forms[FormAt(configuration, smallest)] = {.problem = smallest};
   }
   return forms;
 }

@@ -9,8 +9,8 @@
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_PROGRAM_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_PROGRAM_H_
 
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -46,10 +46,21 @@ class CudaProgram {
   TritonForm FormAt(const Configuration& configuration,
                     const Problem& problem) const;
 
+  // A form that tables will be asked for: one of its problems, and the weight
+  // of all of them.
+  struct UsualForm {
+    Problem problem;
+    double weight = 0;
+  };
+
   // Returns the forms at the kernel's representative problems that the
-  // configuration may run at, or where there are none at the smallest problem:
-  // what a table will be asked for. At least one. Cannot fail.
-  std::set<TritonForm> UsualForms(const Configuration& configuration) const;
+  // configuration may run at, or where there are none at the smallest problem.
+  // At least one. Cannot fail.
+  std::map<TritonForm, UsualForm> UsualForms(
+      const Configuration& configuration) const;
+
+  // Whether machine code depends on the form.
+  bool has_forms() const { return triton_ != nullptr; }
 
   // Return machine code. Errors: FAILED_PRECONDITION where the manifest says
   // that the configuration is not meant for this device, or it wants more than

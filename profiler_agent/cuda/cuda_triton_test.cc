@@ -27,7 +27,6 @@ namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // BLOCK_R, BLOCK_C, num_warps.
 const Configuration kSmall = {1, 256, 4};
@@ -180,6 +179,18 @@ TEST_P(TritonCompileCommandTest, CompilesTheWholeSpaceFor) {
   EXPECT_THAT(
       out.str(),
       HasSubstr(std::string("8 of 8 candidates compiled for ") + GetParam()));
+}
+
+TEST(TritonCompileCommandWithoutTritonTest, SaysWhatToInstall) {
+  if (!Nvrtc::Load().ok()) GTEST_SKIP() << Nvrtc::Load().status().message();
+  CompileCommandOptions options;
+  options.devices.program = WAVETUNE_BIN_DIR "/wavetune-agent";
+  options.devices.backend.python = "/no/python";
+  options.kernel_dir = kTritonGelu;
+  options.architecture = "sm_90a";
+  std::ostringstream out;
+  EXPECT_THAT(std::string(RunCompileCommand(options, out).status().message()),
+              HasSubstr("`/no/python -m pip install triton`"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, TritonCompileCommandTest,

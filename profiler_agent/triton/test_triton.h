@@ -14,7 +14,8 @@ inline constexpr char kTritonGelu[] =
     WAVETUNE_SOURCE_DIR "/tests/kernels/triton_gelu";
 
 // Returns the interpreter of tests/triton_environment.py, which is made the
-// first time; empty where that cannot be done.
+// first time; empty where that cannot be done. WAVETUNE_TEST_TRITON_PYTHON
+// names another one: on a machine that has Triton, and no PyPI.
 std::string TestTritonPython();
 
 // What a test is skipped with where there is none.
