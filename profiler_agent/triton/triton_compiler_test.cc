@@ -396,8 +396,13 @@ TEST_F(TritonCompilerTest, LeavesNoFilesBehind) {
     }
     return count;
   };
+  // A worker that was killed could not: no process has this number.
+  const fs::path abandoned =
+      fs::temp_directory_path() / "wavetune-triton-2147483647-test";
+  fs::create_directories(abandoned / "sources");
   ASSERT_TRUE(Load(TritonGelu()).ok());
   EXPECT_EQ(scratch(), 1);
+  EXPECT_FALSE(fs::exists(abandoned));
   compiler_.reset();
   EXPECT_EQ(scratch(), 0);
 }

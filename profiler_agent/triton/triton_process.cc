@@ -1,6 +1,7 @@
 #include "profiler_agent/triton/triton_process.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -35,6 +36,13 @@ fs::path TemporaryFolder() {
   return error ? fs::path("/tmp") : folder;
 }
 
+// In a folder where everybody may make theirs, names prove nothing.
+bool IsOurs(const fs::path& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         info.st_uid == geteuid();
+}
+
 bool IsDead(pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
 
 // Removes the scratch folders of workers that were killed: these could not.
@@ -49,7 +57,8 @@ void RemoveAbandoned(const fs::path& folder) {
         absl::StrSplit(rest, absl::MaxSplits('-', 1));
     pid_t owner = 0;
     if (!absl::SimpleAtoi(parts.first, &owner) || !IsDead(owner)) continue;
-    std::error_code ignored;  // Another's, or another was faster.
+    if (!IsOurs(it->path())) continue;
+    std::error_code ignored;  // Another worker was faster.
     fs::remove_all(it->path(), ignored);
   }
 }
