@@ -27,6 +27,7 @@
 #include "server/catalog/staleness_watch.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
+#include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/jobs/job_queue.h"
 #include "server/rpc/admin_handler.h"
@@ -45,6 +46,7 @@
 #include "server/rpc/usage_handler.h"
 #include "server/rpc/user_servers.h"
 #include "server/rpc/work_queue.h"
+#include "server/rpc/workload_handler.h"
 #include "server/usage/usage_ledger.h"
 
 namespace wavetune {
@@ -175,6 +177,7 @@ class Daemon::Impl {
                           reads_.RunAlways(std::move(work));
                         }),
         usage_(stores.usage, clock_, {}, WarnOfUsage),
+        workloads_(stores.workloads, clock_, absl::StrCat(::geteuid())),
         jobs_(MakeJobServices(stores)),
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
                        &default_faults_),
@@ -184,6 +187,7 @@ class Daemon::Impl {
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
+        workload_handler_(&workloads_, &kernels_, clock_),
         top_ups_({.ledger = &usage_,
                   .jobs = &jobs_,
                   .tables = &tables_,
@@ -215,6 +219,7 @@ class Daemon::Impl {
     WithdrawWrongTables(samples_, tables_, Warn);
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(usage_.Load());
+    RETURN_IF_ERROR(workloads_.Load());
     LoadDefaultFaults();
     RETURN_IF_ERROR(jobs_.Start());
     surroundings_.Start(kSurroundingsInterval, [this] {
@@ -235,7 +240,7 @@ class Daemon::Impl {
     RETURN_IF_ERROR(Listen(
         {options_.admin_socket, kOwnerAndGroup, bounds.admin, kAdminServers},
         [this] {
-          return AdminServices(&admin_handler_,
+          return AdminServices(&admin_handler_, &workload_handler_,
                                {.writes = &writes_, .reads = &reads_},
                                &admin_streams_, &peers_);
         },
@@ -288,6 +293,7 @@ class Daemon::Impl {
                            .status = &status_handler_,
                            .samples = &sample_handler_,
                            .usage = &usage_handler_,
+                           .workloads = &workload_handler_,
                            .read_work = &reads_,
                            .usage_work = &usage_writes_,
                            .peers = &peers_,
@@ -316,6 +322,9 @@ class Daemon::Impl {
     services.used_problems = [this](const std::string& kernel,
                                     const std::string& silicon_key) {
       return usage_.Problems(kernel, silicon_key);
+    };
+    services.workload_problems = [this](const KernelSpec& spec) {
+      return workloads_.Problems(spec);
     };
     services.candidates_changed = [this](const ProfileKey& key) {
       ReloadDefaultFaults(key);
@@ -464,6 +473,7 @@ class Daemon::Impl {
   SampleStore& samples_;
   DefaultFaults default_faults_;
   UsageLedger usage_;
+  WorkloadCatalog workloads_;
   JobQueue jobs_;
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
@@ -473,6 +483,7 @@ class Daemon::Impl {
   StatusHandler status_handler_;
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
+  WorkloadHandler workload_handler_;
   UsageTopUps top_ups_;
   UsageHandler usage_handler_;
   // Apart, so that watchers without end keep out neither agents nor people.

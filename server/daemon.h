@@ -26,6 +26,7 @@
 #include "server/store/sample_store.h"
 #include "server/store/table_store.h"
 #include "server/store/usage_store.h"
+#include "server/store/workload_store.h"
 #include "server/usage/usage_top_ups.h"
 
 namespace wavetune {
@@ -37,7 +38,8 @@ struct DaemonStores {
   JobStore* jobs = nullptr;
   DeviceStore* devices = nullptr;
   StoreFacts facts;
-  UsageStore* usage = nullptr;  // nullptr: use is forgotten at the end.
+  UsageStore* usage = nullptr;         // nullptr: use is forgotten at the end.
+  WorkloadStore* workloads = nullptr;  // nullptr: as usage.
 };
 
 struct DaemonOptions {

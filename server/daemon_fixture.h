@@ -25,6 +25,7 @@
 #include "server/jobs/fake_profiling.h"
 #include "server/store/fake_stores.h"
 #include "server/store/fake_usage_store.h"
+#include "server/store/fake_workload_store.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -53,6 +54,7 @@ class DaemonFixture : public ::testing::Test {
     stores.facts.path = "/nowhere";
     stores.facts.schema_version = 1;
     stores.usage = &usage_;
+    stores.workloads = &workloads_;
     return stores;
   }
   void StartDaemon() { StartDaemon(Options()); }
@@ -157,6 +159,7 @@ class DaemonFixture : public ::testing::Test {
   FakeJobStore jobs_;
   FakeDeviceStore devices_;
   FakeUsageStore usage_;
+  FakeWorkloadStore workloads_;
   std::unique_ptr<Daemon> daemon_;
 };
 

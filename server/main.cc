@@ -171,6 +171,7 @@ absl::Status Serve(const Arguments& arguments) {
   DaemonStores stores{&store->samples(), &store->tables(), &store->jobs(),
                       &store->devices()};
   stores.usage = &store->usage();
+  stores.workloads = &store->workloads();
   stores.facts = {store->store_id(),
                   store->path(),
                   store->schema_version(),

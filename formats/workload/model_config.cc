@@ -240,7 +240,7 @@ absl::StatusOr<nlohmann::json> ParseObject(absl::string_view text) {
   nlohmann::json config;
   try {
     config = nlohmann::json::parse(text.begin(), text.end());
-  } catch (const nlohmann::json::parse_error& error) {
+  } catch (const nlohmann::json::exception& error) {  // Also 1e999.
     // What stands before the first blank is the library's own number.
     const absl::string_view what = error.what();
     return absl::InvalidArgumentError(absl::StrCat(

@@ -45,6 +45,12 @@ TEST(ModelConfigTest, WhatIsCutOffSaysWhere) {
   EXPECT_THAT(Refused("{\"hidden_size\": \xff}"), HasSubstr("is no JSON"));
   EXPECT_THAT(Refused("[1, 2]"), HasSubstr("holds no object"));
   EXPECT_THAT(Refused(std::string(1000000, '[')), HasSubstr("cut off"));
+  EXPECT_THAT(Refused("{\"hidden_size\": 1e999}"), HasSubstr("is no JSON"));
+}
+
+TEST(ModelConfigTest, DeepNestingOverflowsNoStack) {
+  EXPECT_THAT(Refused(std::string(500000, '[') + std::string(500000, ']')),
+              HasSubstr("holds no object"));
 }
 
 TEST(ModelConfigTest, AFileThatIsTooLargeIsNotRead) {

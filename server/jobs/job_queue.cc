@@ -268,6 +268,10 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
       record.used_problems.push_back(std::move(used));
     }
   }
+  record.workload_problems =
+      SharedProblems(services_.workload_problems(kernel->spec));
+  record.workload_problem_count =
+      static_cast<int32_t>(record.workload_problems.get().size());
   record.even_if_busy = request.even_if_busy || services_.even_if_busy;
   record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
                 EnvironmentKey(pair.device)};
@@ -348,7 +352,8 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.portfolio_size == wanted.portfolio_size &&
         record.top_up == wanted.top_up &&
         record.promote_although_wrong == wanted.promote_although_wrong &&
-        record.generation == wanted.generation) {
+        record.generation == wanted.generation &&
+        record.workload_problems == wanted.workload_problems) {
       return job;
     }
   }
@@ -508,6 +513,7 @@ void JobQueue::Finish(Job& job, const absl::Status& status) {
       [&](JobRecord& record) {
         record.finished_at_us = services_.clock->NowUs();
         record.seconds_left = 0;
+        record.workload_problems = {};
         if (status.ok()) {
           record.state = JobState::kSucceeded;
           record.phase = JobPhase::kDone;

@@ -43,6 +43,10 @@ struct JobServices {
       used_problems = [](const std::string&, const std::string&) {
         return std::vector<WeightedProblem>();
       };
+  // What the declared workloads are for a kernel (WorkloadCatalog).
+  std::function<std::vector<WeightedProblem>(const KernelSpec&)>
+      workload_problems =
+          [](const KernelSpec&) { return std::vector<WeightedProblem>(); };
   // Starts a thread, or throws std::system_error as std::thread does.
   std::function<std::thread(std::function<void()>)> start_thread =
       [](std::function<void()> run) { return std::thread(std::move(run)); };

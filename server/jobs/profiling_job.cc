@@ -19,6 +19,7 @@
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profile_texts.h"
 #include "server/jobs/stored_profile.h"
+#include "usage/declared_problems.h"
 #include "usage/usage_weights.h"
 
 namespace wavetune {
@@ -161,12 +162,12 @@ absl::Status ProfilingJob::Bind() {
         job.not_meant_for_device = kernel_->not_meant_for_device;
       },
       JobControl::Persist::kSynced);
-  input_.spec = &kernel_->spec;
+  spec_ = WithDeclared(kernel_->spec, record.workload_problems.get());
+  input_.spec = &spec_;
   input_.fingerprint = key.fingerprint;
   input_.options.samples_per_candidate = record.samples_per_candidate;
   input_.options.portfolio_size = record.portfolio_size;
-  input_.representative_problems =
-      WithUsage(kernel_->spec, record.used_problems);
+  input_.representative_problems = WithUsage(spec_, record.used_problems);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
   return absl::OkStatus();
 }

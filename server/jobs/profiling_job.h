@@ -25,6 +25,7 @@
 #include "fit/plan/plan_next.h"
 #include "fit/plan/verification.h"
 #include "fit/profile.h"
+#include "model/kernel/kernel_spec.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/jobs/failed_pairs.h"
 #include "server/jobs/incumbent.h"
@@ -108,6 +109,7 @@ class ProfilingJob {
   JobDevice device_;
   std::shared_ptr<const TunableKernel> kernel_;
   Incumbent incumbent_;
+  KernelSpec spec_;  // The kernel's, with the problems of workloads.
   ProfileInput input_;
   std::vector<MeasureItem> failed_;
   FailedPairs failed_pairs_;  // Those and verification's.

@@ -111,6 +111,7 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_even_if_busy(record.even_if_busy);
   proto.set_top_up(record.top_up);
   proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
+  proto.set_workload_problems(record.workload_problem_count);
   proto.set_promote_although_wrong(record.promote_although_wrong);
   proto.set_wrong_candidates(static_cast<int32_t>(std::count_if(
       record.excluded.begin(), record.excluded.end(),

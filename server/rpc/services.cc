@@ -18,6 +18,7 @@
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
+#include "proto/wavetune/v1/workload_service.grpc.pb.h"
 #include "server/rpc/bounded_call.h"
 #include "server/rpc/list_samples_reactor.h"
 #include "server/rpc/record_proto.h"
@@ -53,6 +54,8 @@ constexpr RequestBounds kOneProblem{64 * kKiB, kMiB};
 constexpr RequestBounds kProblems{kMaxReaderBytes, 24 * kMiB};
 // Up to 64 kernels with 64 problems of eight dimensions each.
 constexpr RequestBounds kUsageReport{2 * kMiB, 12 * kMiB};
+// A model's config.json, of 1 MiB at most.
+constexpr RequestBounds kWorkload{kMiB + 4 * kKiB, kMiB + 64 * kKiB};
 // Reasons that people give.
 constexpr RequestBounds kReprofile{64 * kKiB, 256 * kKiB};
 constexpr RequestBounds kMeasure{kMaxAdminBytes, 24 * kMiB};
@@ -322,6 +325,60 @@ class UsageService final : public RawUsageService {
  private:
   UsageHandler* const handler_;
   WorkQueue* const work_;
+  const PeerUsers* const peers_;
+};
+
+using RawWorkloadService =
+    v1::WorkloadService::WithRawCallbackMethod_AddWorkload<
+        v1::WorkloadService::WithRawCallbackMethod_ListWorkloads<
+            v1::WorkloadService::WithRawCallbackMethod_GetWorkload<
+                v1::WorkloadService::Service>>>;
+
+class WorkloadService final : public RawWorkloadService {
+ public:
+  explicit WorkloadService(const ReaderHandlers& handlers)
+      : handler_(handlers.workloads),
+        writes_(handlers.usage_work),
+        reads_(handlers.read_work),
+        peers_(handlers.peers) {}
+
+  ServerUnaryReactor* AddWorkload(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
+    if (absl::Status turn = handler_->TakeTurn(user); !turn.ok()) {
+      return Refuse(context, turn);
+    }
+    return AnswerLater<v1::AddWorkloadRequest, v1::AddWorkloadResponse>(
+        context, *in, out, kWorkload, {writes_, user},
+        [this, user](const auto& request, auto* response) {
+          return handler_->AddWorkload(request, user, response);
+        });
+  }
+  // Problems are counted for each workload and kernel, which takes its time.
+  ServerUnaryReactor* ListWorkloads(CallbackServerContext* context,
+                                    const ByteBuffer* in,
+                                    ByteBuffer* out) override {
+    return AnswerLater<v1::ListWorkloadsRequest, v1::ListWorkloadsResponse>(
+        context, *in, out, kFewWords, {reads_, UserOf(peers_, *context)},
+        [this](const auto&, auto* response) {
+          return handler_->ListWorkloads(response);
+        });
+  }
+  ServerUnaryReactor* GetWorkload(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return AnswerLater<v1::GetWorkloadRequest, v1::GetWorkloadResponse>(
+        context, *in, out, kFewWords, {reads_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->GetWorkload(request, response);
+        });
+  }
+
+ private:
+  WorkloadHandler* const handler_;
+  WorkQueue* const writes_;
+  WorkQueue* const reads_;
   const PeerUsers* const peers_;
 };
 
@@ -621,13 +678,16 @@ using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
     v1::AdminService::WithRawCallbackMethod_CancelJob<
         v1::AdminService::WithRawCallbackMethod_WatchJob<
             v1::AdminService::WithRawCallbackMethod_Measure<
-                v1::AdminService::Service>>>>;
+                v1::AdminService::WithRawCallbackMethod_RemoveWorkload<
+                    v1::AdminService::Service>>>>>;
 
 class AdminService final : public RawAdminService {
  public:
-  AdminService(AdminHandler* handler, const AdminWork& work, StreamSet* streams,
+  AdminService(AdminHandler* handler, WorkloadHandler* workloads,
+               const AdminWork& work, StreamSet* streams,
                const PeerUsers* peers)
       : handler_(handler),
+        workloads_(workloads),
         work_(work.writes),
         reads_(work.reads),
         peers_(peers),
@@ -649,6 +709,18 @@ class AdminService final : public RawAdminService {
         context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
         [this](const auto& request, auto* response) {
           return handler_->CancelJob(request, response);
+        });
+  }
+  ServerUnaryReactor* RemoveWorkload(CallbackServerContext* context,
+                                     const ByteBuffer* in,
+                                     ByteBuffer* out) override {
+    if (workloads_ == nullptr) {
+      return Refuse(context, absl::UnimplementedError("there are none"));
+    }
+    return AnswerLater<v1::RemoveWorkloadRequest, v1::RemoveWorkloadResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto*) {
+          return workloads_->RemoveWorkload(request);
         });
   }
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
@@ -673,6 +745,7 @@ class AdminService final : public RawAdminService {
 
  private:
   AdminHandler* const handler_;
+  WorkloadHandler* const workloads_;
   WorkQueue* const work_;
   WorkQueue* const reads_;
   const PeerUsers* const peers_;
@@ -696,6 +769,10 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
     services.push_back(std::make_unique<UsageService>(
         handlers.usage, handlers.usage_work, handlers.peers));
   }
+  if (handlers.workloads != nullptr && handlers.usage_work != nullptr &&
+      handlers.read_work != nullptr) {
+    services.push_back(std::make_unique<WorkloadService>(handlers));
+  }
   return services;
 }
 
@@ -708,11 +785,12 @@ Services AgentServices(AgentDirectory* devices,
   return services;
 }
 
-Services AdminServices(AdminHandler* admin, const AdminWork& work,
-                       StreamSet* streams, const PeerUsers* peers) {
+Services AdminServices(AdminHandler* admin, WorkloadHandler* workloads,
+                       const AdminWork& work, StreamSet* streams,
+                       const PeerUsers* peers) {
   Services services;
   services.push_back(
-      std::make_unique<AdminService>(admin, work, streams, peers));
+      std::make_unique<AdminService>(admin, workloads, work, streams, peers));
   return services;
 }
 

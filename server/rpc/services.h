@@ -21,6 +21,7 @@
 #include "server/rpc/table_handler.h"
 #include "server/rpc/usage_handler.h"
 #include "server/rpc/work_queue.h"
+#include "server/rpc/workload_handler.h"
 
 namespace wavetune {
 
@@ -38,10 +39,12 @@ struct ReaderHandlers {
   DecisionHandler* decisions = nullptr;
   StatusHandler* status = nullptr;  // With `samples`.
   SampleHandler* samples = nullptr;
-  UsageHandler* usage = nullptr;  // With `usage_work`.
+  UsageHandler* usage = nullptr;         // With `usage_work`.
+  WorkloadHandler* workloads = nullptr;  // With `usage_work`, `read_work`.
   // Reads what is in the store alone; nullptr: gRPC's threads read it.
   WorkQueue* read_work = nullptr;
-  // Takes reports of use, as their counts are stored now and then.
+  // Takes reports of use, as their counts are stored now and then, and
+  // workloads.
   WorkQueue* usage_work = nullptr;
   // The users of calls; nullptr: all calls are one user's.
   const PeerUsers* peers = nullptr;
@@ -59,8 +62,10 @@ struct AdminWork {
   WorkQueue* writes = nullptr;
   WorkQueue* reads = nullptr;
 };
-Services AdminServices(AdminHandler* admin, const AdminWork& work,
-                       StreamSet* streams, const PeerUsers* peers);
+// `workloads` may be nullptr: its call is answered UNIMPLEMENTED.
+Services AdminServices(AdminHandler* admin, WorkloadHandler* workloads,
+                       const AdminWork& work, StreamSet* streams,
+                       const PeerUsers* peers);
 
 }  // namespace wavetune
 

@@ -7,11 +7,13 @@
 #include "gtest/gtest.h"
 #include "server/store/device_store_contract_test.h"
 #include "server/store/fake_usage_store.h"
+#include "server/store/fake_workload_store.h"
 #include "server/store/faulty_stores.h"
 #include "server/store/job_store_contract_test.h"
 #include "server/store/sample_store_contract_test.h"
 #include "server/store/table_store_contract_test.h"
 #include "server/store/usage_store_contract_test.h"
+#include "server/store/workload_store_contract_test.h"
 
 namespace wavetune::testing {
 namespace {
@@ -40,6 +42,9 @@ std::shared_ptr<DeviceStore> MakeDevices() {
 std::shared_ptr<UsageStore> MakeUsage() {
   return std::make_shared<FakeUsageStore>();
 }
+std::shared_ptr<WorkloadStore> MakeWorkloads() {
+  return std::make_shared<FakeWorkloadStore>();
+}
 
 INSTANTIATE_TEST_SUITE_P(Fake, SampleStoreContractTest,
                          ::testing::Values(MakeSamples));
@@ -51,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(Fake, DeviceStoreContractTest,
                          ::testing::Values(MakeDevices));
 INSTANTIATE_TEST_SUITE_P(Fake, UsageStoreContractTest,
                          ::testing::Values(MakeUsage));
+INSTANTIATE_TEST_SUITE_P(Fake, WorkloadStoreContractTest,
+                         ::testing::Values(MakeWorkloads));
 
 TEST(FaultySampleStoreTest, FailsTheCallsItIsToldTo) {
   FakeSampleStore fake;

@@ -9,6 +9,7 @@
 #include "model/kernel/device.h"
 #include "model/kernel/sample.h"
 #include "model/kernel/weighted_problem.h"
+#include "server/store/shared_problems.h"
 #include "wavetune/configuration.h"
 
 namespace wavetune {
@@ -120,6 +121,10 @@ struct JobRecord {
   // What clients asked for when the job was queued: part of the request, so
   // that the fit is a function of what is stored with it.
   std::vector<WeightedProblem> used_problems;
+  // Those of the workloads that were declared then. Forgotten when the job
+  // ends; how many there were stays.
+  SharedProblems workload_problems;
+  int32_t workload_problem_count = 0;
   // Bound when it first runs; a restart goes on with these.
   ProfileKey key;
   uint64_t generation = 0;

@@ -11,6 +11,7 @@
 #include "server/store/sample_store_contract_test.h"
 #include "server/store/table_store_contract_test.h"
 #include "server/store/usage_store_contract_test.h"
+#include "server/store/workload_store_contract_test.h"
 
 namespace wavetune::testing {
 namespace {
@@ -45,6 +46,10 @@ std::shared_ptr<UsageStore> MakeUsage() {
   const auto store = std::make_shared<MemoryStore>();
   return {store, &(*store)->usage()};
 }
+std::shared_ptr<WorkloadStore> MakeWorkloads() {
+  const auto store = std::make_shared<MemoryStore>();
+  return {store, &(*store)->workloads()};
+}
 
 INSTANTIATE_TEST_SUITE_P(RocksDb, SampleStoreContractTest,
                          ::testing::Values(MakeSamples));
@@ -56,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(RocksDb, DeviceStoreContractTest,
                          ::testing::Values(MakeDevices));
 INSTANTIATE_TEST_SUITE_P(RocksDb, UsageStoreContractTest,
                          ::testing::Values(MakeUsage));
+INSTANTIATE_TEST_SUITE_P(RocksDb, WorkloadStoreContractTest,
+                         ::testing::Values(MakeWorkloads));
 
 }  // namespace
 }  // namespace wavetune::testing

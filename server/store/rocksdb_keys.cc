@@ -93,6 +93,12 @@ std::string PayloadKey(absl::string_view digest) {
   return absl::StrCat(kPayloadPrefix, digest);
 }
 
+std::string WorkloadKey(absl::string_view name) {
+  std::string key(kWorkloadPrefix);
+  AppendText(name, key);
+  return key;
+}
+
 std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key) {
   std::string key(kUsagePrefix);
   AppendText(kernel, key);

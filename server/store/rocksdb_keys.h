@@ -50,8 +50,10 @@ std::string ServingKey(const ProfileKey& key);
 std::string WithdrawnKey(const ProfileKey& key);
 std::string PayloadKey(absl::string_view digest);
 
-// Family kernels. What clients ask for.
+// Family kernels. What clients ask for; models that are served.
 inline constexpr absl::string_view kUsagePrefix = "u";
+inline constexpr absl::string_view kWorkloadPrefix = "w";
+std::string WorkloadKey(absl::string_view name);
 std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key);
 
 }  // namespace wavetune

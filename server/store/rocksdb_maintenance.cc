@@ -17,6 +17,7 @@
 #include "server/store/rocksdb_status.h"
 #include "server/store/stored_records.h"
 #include "server/store/stored_usage.h"
+#include "server/store/stored_workload.h"
 
 namespace wavetune {
 namespace {
@@ -89,10 +90,7 @@ class Checker {
       case Family::kMeta:
         return absl::OkStatus();
       case Family::kKernels:
-        // What else a later daemon keeps here is its own affair.
-        return absl::StartsWith(key, kUsagePrefix)
-                   ? DecodeStoredUsage(value).status()
-                   : absl::OkStatus();
+        return CheckKernelEntry(key, value);
       case Family::kDevices:
         return DecodeStoredDevice(value).status();
       case Family::kJobs:
@@ -102,6 +100,18 @@ class Checker {
       case Family::kSamples:
         return CheckSampleEntry(key, value);
     }
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckKernelEntry(absl::string_view key,
+                                       absl::string_view value) {
+    if (absl::StartsWith(key, kUsagePrefix)) {
+      return DecodeStoredUsage(value).status();
+    }
+    if (absl::StartsWith(key, kWorkloadPrefix)) {
+      return DecodeStoredWorkload(value).status();
+    }
+    // What else a later daemon keeps here is its own affair.
     return absl::OkStatus();
   }
 

@@ -7,6 +7,7 @@
 #include "server/store/rocksdb_sample_store.h"
 #include "server/store/rocksdb_table_store.h"
 #include "server/store/rocksdb_usage_store.h"
+#include "server/store/rocksdb_workload_store.h"
 
 namespace wavetune {
 
@@ -24,6 +25,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   ASSIGN_OR_RETURN(store->jobs_, RocksDbJobStore::Create(database));
   store->devices_ = std::make_unique<RocksDbDeviceStore>(database);
   store->usage_ = std::make_unique<RocksDbUsageStore>(database);
+  store->workloads_ = std::make_unique<RocksDbWorkloadStore>(database);
   return store;
 }
 

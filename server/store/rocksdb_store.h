@@ -24,6 +24,7 @@
 #include "server/store/sample_store.h"
 #include "server/store/table_store.h"
 #include "server/store/usage_store.h"
+#include "server/store/workload_store.h"
 
 namespace wavetune {
 
@@ -52,6 +53,7 @@ class RocksDbStore {
   JobStore& jobs() { return *jobs_; }
   DeviceStore& devices() { return *devices_; }
   UsageStore& usage() { return *usage_; }
+  WorkloadStore& workloads() { return *workloads_; }
 
   const std::string& path() const;
   // 32 hex digits; made with the store.
@@ -81,6 +83,7 @@ class RocksDbStore {
   std::unique_ptr<JobStore> jobs_;
   std::unique_ptr<DeviceStore> devices_;
   std::unique_ptr<UsageStore> usage_;
+  std::unique_ptr<WorkloadStore> workloads_;
 };
 
 }  // namespace wavetune

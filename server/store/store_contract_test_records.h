@@ -6,6 +6,7 @@
 #include <string>
 
 #include "server/store/records.h"
+#include "server/store/workload_store.h"
 #include "server/usage/usage_record.h"
 
 namespace wavetune::testing {
@@ -77,6 +78,9 @@ inline JobRecord TestJob() {
                                     .repeated = {4, 0},
                                     .specialisation = "s"},
                         .weight = 1}};
+  job.workload_problems = SharedProblems(
+      {{.problem = {.extents = {7, 8, 9}, .repeated = {1}}, .weight = 0.5}});
+  job.workload_problem_count = 1;
   job.key = TestKey();
   job.generation = 7;
   job.state = JobState::kCancelled;
@@ -115,6 +119,16 @@ inline DeviceRecord TestDevice(const std::string& uuid) {
                     .triton = "Triton 3.6.0, ptxas 12.8.93",
                     .python = "python3"},
           .last_seen_us = 4};
+}
+
+inline WorkloadRecord TestWorkload(const std::string& name) {
+  return {.name = name,
+          .config = "{}",
+          .tensor_parallel = 2,
+          .expert_parallel = 4,
+          .max_tokens = 8192,
+          .user = "1000",
+          .added_at_us = 5};
 }
 
 // Returns a record with everything set.

@@ -150,6 +150,11 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
   }
+  for (const WeightedProblem& declared : record.workload_problems.get()) {
+    *stored.add_workload_problems() = UsedProblemToStored(
+        {.problem = declared.problem, .weight = declared.weight});
+  }
+  stored.set_workload_problem_count(record.workload_problem_count);
 }
 
 absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
@@ -171,6 +176,13 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});
   }
+  std::vector<WeightedProblem> declared;
+  for (const v1::StoredUsedProblem& one : stored.workload_problems()) {
+    ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(one));
+    declared.push_back({std::move(entry.problem), entry.weight});
+  }
+  record.workload_problems = SharedProblems(std::move(declared));
+  record.workload_problem_count = stored.workload_problem_count();
   return absl::OkStatus();
 }
 

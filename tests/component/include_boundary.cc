@@ -145,8 +145,9 @@ bool IsServerCore(std::string_view path) {
                               "server/store/", "server/usage/"}) &&
          !StartsWithAny(BaseName(path),
                         {"rocksdb_", "stored_format", "stored_records",
-                         "stored_usage", "disk_kernel_catalog",
-                         "staleness_watch", "table_judge", "table_lookup"});
+                         "stored_usage", "stored_workload", "disk_kernel_catalog",
+                         "staleness_watch", "table_judge", "table_lookup",
+                         "workload_catalog"});
 }
 
 const Layer& LayerOf(std::string_view path) {

@@ -1,0 +1,80 @@
+// Workloads in jobs: what was declared when a job was queued is measured.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/jobs/job_queue_fixture.h"
+
+namespace wavetune {
+namespace {
+
+class JobQueueWorkloadTest : public JobQueueFixture {
+ protected:
+  JobQueue& StartWithWorkloads() {
+    JobServices services = Services();
+    services.workload_problems = [this](const KernelSpec&) {
+      return declared_;
+    };
+    queue_ = nullptr;
+    queue_ = std::make_unique<JobQueue>(std::move(services));
+    EXPECT_TRUE(queue_->Start().ok());
+    return *queue_;
+  }
+  // As StartWithWorkloads, with no device attached.
+  JobQueue& StartWaiting() {
+    directory_.Detach(device_.device().uuid);
+    return StartWithWorkloads();
+  }
+  std::vector<SampleRecord> SamplesAt(const Problem& problem) {
+    std::vector<SampleRecord> found;
+    const SampleSet all = samples_.Load(job_.key, job_.generation).value();
+    for (const SampleRecord& record : all.samples) {
+      if (record.sample.problem == problem) found.push_back(record);
+    }
+    return found;
+  }
+
+  const Problem problem_{.extents = {48, 640, 256}};
+  std::vector<WeightedProblem> declared_ = {{.problem = problem_, .weight = 1}};
+  JobRecord job_;
+};
+
+TEST_F(JobQueueWorkloadTest, DeclaredProblemsAreMeasuredBesideTheAuthors) {
+  JobQueue& queue = StartWithWorkloads();
+  job_ = Run(queue);
+  EXPECT_EQ(job_.state, JobState::kSucceeded) << job_.message;
+  EXPECT_FALSE(SamplesAt(problem_).empty());
+  EXPECT_FALSE(SamplesAt(spec_.representative_problems[0].problem).empty());
+}
+
+TEST_F(JobQueueWorkloadTest, AJobThatHasEndedKnowsHowManyThereWere) {
+  job_ = Run(StartWithWorkloads());
+  EXPECT_EQ(job_.workload_problem_count, 1);
+  EXPECT_TRUE(job_.workload_problems.get().empty());
+}
+
+TEST_F(JobQueueWorkloadTest, WhatWasDeclaredSinceIsAnotherJob) {
+  JobQueue& queue = StartWaiting();
+  const ReprofileRequest request{.device_uuid = device_.device().uuid};
+  const uint64_t first = queue.Reprofile(request)->front().id;
+  EXPECT_EQ(queue.Reprofile(request)->front().id, first);
+  declared_.push_back({.problem = {.extents = {96, 640, 256}}, .weight = 1});
+  EXPECT_NE(queue.Reprofile(request)->front().id, first);
+}
+
+TEST_F(JobQueueWorkloadTest, AJobGoesOnWithWhatWasDeclaredWhenItWasQueued) {
+  JobQueue& queue = StartWaiting();
+  const uint64_t id =
+      queue.Reprofile({.device_uuid = device_.device().uuid})->front().id;
+  declared_.clear();
+  directory_.Attach(&device_);
+  // A restart goes on with it, too.
+  job_ = Wait(StartWithWorkloads(), id);
+  EXPECT_EQ(job_.state, JobState::kSucceeded) << job_.message;
+  EXPECT_FALSE(SamplesAt(problem_).empty());
+}
+
+}  // namespace
+}  // namespace wavetune

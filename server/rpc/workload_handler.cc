@@ -1,0 +1,112 @@
+#include "server/rpc/workload_handler.h"
+
+#include <utility>
+
+#include "base/printable_text.h"
+#include "base/status_macros.h"
+#include "model/kernel/kernel_spec.h"
+
+namespace wavetune {
+namespace {
+
+// Of the reason why a workload cannot be read, in lists.
+constexpr size_t kMaxProblemBytes = 1024;
+
+Workload FromProto(const v1::AddWorkloadRequest& request) {
+  Workload workload{.name = request.name(), .config = request.config()};
+  if (request.has_tensor_parallel()) {
+    workload.parallelism.tensor = request.tensor_parallel();
+  }
+  if (request.has_expert_parallel()) {
+    workload.parallelism.expert = request.expert_parallel();
+  }
+  if (request.has_max_tokens()) workload.max_tokens = request.max_tokens();
+  return workload;
+}
+
+}  // namespace
+
+WorkloadHandler::WorkloadHandler(WorkloadCatalog* workloads,
+                                 KernelCatalog* kernels, Clock* clock)
+    : workloads_(workloads),
+      kernels_(kernels),
+      adds_of_user_({.per_second = kAddsPerSecond, .at_once = kAddsAtOnce},
+                    clock),
+      adds_({.per_second = kUsersAtOnce * kAddsPerSecond,
+             .at_once = kUsersAtOnce * kAddsAtOnce},
+            clock) {}
+
+absl::Status WorkloadHandler::TakeTurn(const std::string& user) {
+  if (adds_of_user_.TakeUpTo(user, 1) >= 1 && adds_.TakeUpTo("", 1) >= 1) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      "too many workloads are added; add them less often");
+}
+
+v1::WorkloadInfo WorkloadHandler::ToProto(
+    const WorkloadCatalog::Entry& entry) const {
+  v1::WorkloadInfo info;
+  info.set_name(entry.record.name);
+  info.set_architecture(entry.layers.architecture);
+  info.set_tensor_parallel(entry.record.tensor_parallel);
+  info.set_expert_parallel(entry.record.expert_parallel);
+  info.set_max_tokens(entry.record.max_tokens);
+  info.set_user(entry.record.user);
+  info.set_added_at_us(entry.record.added_at_us);
+  info.set_config_bytes(entry.config_bytes);
+  info.mutable_notes()->Assign(entry.layers.notes.begin(),
+                               entry.layers.notes.end());
+  if (!entry.readable.ok()) {
+    info.set_problem(BoundedText(entry.readable.message(), kMaxProblemBytes));
+    return info;
+  }
+  for (const std::string& name : kernels_->Names()) {
+    const auto spec = kernels_->Spec(name);
+    if (!spec.ok()) continue;
+    const WorkloadCatalog::Share share =
+        WorkloadCatalog::ShareOf(entry, **spec);
+    if (share.problems == 0 && share.left_out == 0) continue;
+    v1::WorkloadKernel* const kernel = info.add_kernels();
+    kernel->set_kernel(name);
+    kernel->set_problems(static_cast<int32_t>(share.problems));
+    kernel->set_left_out(static_cast<int32_t>(share.left_out));
+  }
+  return info;
+}
+
+absl::Status WorkloadHandler::AddWorkload(const v1::AddWorkloadRequest& request,
+                                          const std::string& user,
+                                          v1::AddWorkloadResponse* response) {
+  ASSIGN_OR_RETURN(const WorkloadCatalog::Added added,
+                   workloads_->Add(FromProto(request), user));
+  *response->mutable_workload() = ToProto(added.entry);
+  response->set_unchanged(added.unchanged);
+  response->set_replaced(added.replaced);
+  return absl::OkStatus();
+}
+
+absl::Status WorkloadHandler::ListWorkloads(
+    v1::ListWorkloadsResponse* response) const {
+  for (const WorkloadCatalog::Entry& entry : workloads_->List()) {
+    *response->add_workloads() = ToProto(entry);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WorkloadHandler::GetWorkload(
+    const v1::GetWorkloadRequest& request,
+    v1::GetWorkloadResponse* response) const {
+  ASSIGN_OR_RETURN(WorkloadCatalog::Entry entry,
+                   workloads_->Get(request.name()));
+  *response->mutable_workload() = ToProto(entry);
+  response->set_config(std::move(entry.record.config));
+  return absl::OkStatus();
+}
+
+absl::Status WorkloadHandler::RemoveWorkload(
+    const v1::RemoveWorkloadRequest& request) {
+  return workloads_->Remove(request.name());
+}
+
+}  // namespace wavetune

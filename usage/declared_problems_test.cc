@@ -1,0 +1,77 @@
+#include "usage/declared_problems.h"
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+WeightedProblem Declared(int64_t m, double weight,
+                         const std::string& specialisation = "") {
+  return {.problem = {.extents = {m, 64, 64}, .specialisation = specialisation},
+          .weight = weight};
+}
+
+std::vector<WeightedProblem> Layer(int count) {
+  std::vector<WeightedProblem> layer;
+  for (int i = 1; i <= count; ++i) layer.push_back(Declared(i, 1.0 / count));
+  return layer;
+}
+
+double WeightOf(const std::vector<WeightedProblem>& problems) {
+  return std::accumulate(
+      problems.begin(), problems.end(), 0.0,
+      [](double sum, const WeightedProblem& w) { return sum + w.weight; });
+}
+
+TEST(DeclaredProblemsTest, LayersStandOneBehindTheOther) {
+  const auto declared =
+      DeclaredProblems(testing::GemmSpec(), {Layer(2), Layer(3)});
+  ASSERT_EQ(declared.size(), 5u);
+  EXPECT_EQ(declared[0], Declared(1, 0.5));
+  EXPECT_DOUBLE_EQ(WeightOf(declared), 2);
+}
+
+TEST(DeclaredProblemsTest, WhatIsMeantForAllIsOfEachSpecialisation) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.specialisations = {{.name = "a"}, {.name = "b"}};
+  const auto declared =
+      DeclaredProblems(spec, {{Declared(7, 1), Declared(8, 1, "b")}});
+  EXPECT_THAT(declared, ::testing::ElementsAre(Declared(7, 0.5, "a"),
+                                               Declared(7, 0.5, "b"),
+                                               Declared(8, 1, "b")));
+}
+
+TEST(DeclaredProblemsTest, ManyLayersKeepFewerProblemsEachAndTheirWeight) {
+  const std::vector<std::vector<WeightedProblem>> layers(100, Layer(20));
+  const auto declared = DeclaredProblems(testing::GemmSpec(), layers);
+  EXPECT_EQ(declared.size(), 500u);  // Every fourth.
+  EXPECT_NEAR(WeightOf(declared), 100, 1e-9);
+}
+
+TEST(DeclaredProblemsTest, ThereAreNeverTooMany) {
+  const std::vector<std::vector<WeightedProblem>> layers(2000, Layer(3));
+  EXPECT_EQ(DeclaredProblems(testing::GemmSpec(), layers).size(),
+            kMostDeclaredProblems);
+  EXPECT_TRUE(DeclaredProblems(testing::GemmSpec(), {}).empty());
+}
+
+TEST(DeclaredProblemsTest, OnlyWhatCanBeMeasuredJoinsTheAuthors) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.own["x"] = std::make_shared<const KernelSpec>(spec);
+  const size_t before = spec.representative_problems.size();
+  const KernelSpec with = WithDeclared(
+      spec, {Declared(3, 1), Declared(0, 1), Declared(5, 1, "nobody")});
+  ASSERT_EQ(with.representative_problems.size(), before + 1);
+  EXPECT_EQ(with.representative_problems.back(), Declared(3, 1));
+  EXPECT_EQ(with.own.at("x")->representative_problems.size(), before + 1);
+  EXPECT_EQ(spec.own.at("x")->representative_problems.size(), before);
+}
+
+}  // namespace
+}  // namespace wavetune
