@@ -34,6 +34,7 @@ class Parser {
     app_.set_version_flag("--version", "wavetune " WAVETUNE_VERSION);
     AddStatusCommands(registry_);
     AddKernelsCommands(registry_);
+    AddWorkloadCommands(registry_);
     AddReprofileCommand(registry_);
     AddJobsCommands(registry_);
     AddTablesCommands(registry_);

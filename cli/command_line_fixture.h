@@ -27,8 +27,11 @@ class CommandLineFixture : public ::testing::Test {
     context.err = &err_;
     context.connect = [this](const std::string& endpoint) {
       endpoint_ = endpoint;
-      return absl::StatusOr<DaemonConnection>(DaemonConnection{
-          .status = daemon_, .tables = daemon_, .jobs = daemon_});
+      return absl::StatusOr<DaemonConnection>(
+          DaemonConnection{.status = daemon_,
+                           .tables = daemon_,
+                           .jobs = daemon_,
+                           .workloads = daemon_});
     };
     return context;
   }

@@ -14,6 +14,7 @@
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 #include "proto/wavetune/v1/usage_service.pb.h"
+#include "proto/wavetune/v1/workload_service.pb.h"
 
 namespace wavetune::cli {
 
@@ -70,11 +71,27 @@ class JobControl {
       const std::function<void(const v1::MeasureResponse&)>& on_event) = 0;
 };
 
+// WorkloadControl: the workloads that were declared.
+//
+// Errors: as StatusReader; FAILED_PRECONDITION from a daemon that is older than
+// workloads.
+class WorkloadControl {
+ public:
+  virtual ~WorkloadControl() = default;
+  virtual absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
+      const v1::AddWorkloadRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListWorkloadsResponse> ListWorkloads() = 0;
+  virtual absl::StatusOr<v1::GetWorkloadResponse> GetWorkload(
+      const std::string& name) = 0;
+  virtual absl::Status RemoveWorkload(const std::string& name) = 0;
+};
+
 // All of them.
 struct DaemonConnection {
   std::shared_ptr<StatusReader> status;
   std::shared_ptr<TableReader> tables;
   std::shared_ptr<JobControl> jobs;
+  std::shared_ptr<WorkloadControl> workloads;
 };
 
 // Returns a connection to the daemon whose reader socket is `endpoint`. Does

@@ -11,7 +11,10 @@
 
 namespace wavetune::cli {
 
-class FakeDaemon : public StatusReader, public TableReader, public JobControl {
+class FakeDaemon : public StatusReader,
+                   public TableReader,
+                   public JobControl,
+                   public WorkloadControl {
  public:
   // What is answered.
   absl::Status error;  // Not OK: every call fails with it.
@@ -20,6 +23,7 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
   v1::GetUsageResponse usage;
+  std::vector<v1::GetWorkloadResponse> workloads;
   absl::Status usage_error;  // Not OK: an older daemon, say.
   std::vector<v1::GetTableResponse> payloads;
   std::vector<v1::ListSamplesResponse> samples;
@@ -33,6 +37,9 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
   // What was asked.
   v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
+  std::vector<v1::ReprofileRequest> reprofile_requests;  // All of them.
+  v1::AddWorkloadRequest workload_request;
+  std::vector<std::string> removed_workloads;
   v1::MeasureRequest measure_request;
   std::vector<uint64_t> cancelled;
 
@@ -86,6 +93,7 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
   absl::StatusOr<v1::ReprofileResponse> Reprofile(
       const v1::ReprofileRequest& request) override {
     reprofile_request = request;
+    reprofile_requests.push_back(request);
     v1::ReprofileResponse response;
     for (const v1::JobInfo& job : jobs) *response.add_jobs() = job;
     return Answer(response);
@@ -107,6 +115,36 @@ class FakeDaemon : public StatusReader, public TableReader, public JobControl {
     if (!error.ok()) return error;
     for (const v1::MeasureResponse& event : measured) on_event(event);
     return measure_end;
+  }
+  absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
+      const v1::AddWorkloadRequest& request) override {
+    workload_request = request;
+    v1::AddWorkloadResponse response;
+    v1::WorkloadInfo& info = *response.mutable_workload();
+    info.set_name(request.name());
+    info.set_architecture("LlamaForCausalLM");
+    v1::WorkloadKernel& kernel = *info.add_kernels();
+    kernel.set_kernel("gemm");
+    kernel.set_problems(60);
+    return Answer(response);
+  }
+  absl::StatusOr<v1::ListWorkloadsResponse> ListWorkloads() override {
+    v1::ListWorkloadsResponse response;
+    for (const v1::GetWorkloadResponse& one : workloads) {
+      *response.add_workloads() = one.workload();
+    }
+    return Answer(response);
+  }
+  absl::StatusOr<v1::GetWorkloadResponse> GetWorkload(
+      const std::string& name) override {
+    for (const v1::GetWorkloadResponse& one : workloads) {
+      if (one.workload().name() == name) return Answer(one);
+    }
+    return absl::NotFoundError(absl::StrCat("there is no workload ", name));
+  }
+  absl::Status RemoveWorkload(const std::string& name) override {
+    removed_workloads.push_back(name);
+    return error;
   }
 
  private:

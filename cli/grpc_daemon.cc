@@ -20,6 +20,7 @@
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
+#include "proto/wavetune/v1/workload_service.grpc.pb.h"
 
 namespace wavetune::cli {
 namespace {
@@ -249,6 +250,64 @@ class GrpcJobControl : public JobControl {
   std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
+class GrpcWorkloadControl : public WorkloadControl {
+ public:
+  GrpcWorkloadControl(Socket reader, Socket admin)
+      : reader_(std::move(reader)),
+        admin_(std::move(admin)),
+        workloads_(v1::WorkloadService::NewStub(reader_.channel())),
+        removals_(v1::AdminService::NewStub(admin_.channel())) {}
+
+  absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
+      const v1::AddWorkloadRequest& request) override {
+    return Call<v1::AddWorkloadResponse>(
+        reader_, *workloads_, &v1::WorkloadService::Stub::AddWorkload, request);
+  }
+  absl::StatusOr<v1::ListWorkloadsResponse> ListWorkloads() override {
+    return Call<v1::ListWorkloadsResponse>(
+        reader_, *workloads_, &v1::WorkloadService::Stub::ListWorkloads,
+        v1::ListWorkloadsRequest());
+  }
+  absl::StatusOr<v1::GetWorkloadResponse> GetWorkload(
+      const std::string& name) override {
+    v1::GetWorkloadRequest request;
+    request.set_name(name);
+    return Call<v1::GetWorkloadResponse>(
+        reader_, *workloads_, &v1::WorkloadService::Stub::GetWorkload, request);
+  }
+  absl::Status RemoveWorkload(const std::string& name) override {
+    v1::RemoveWorkloadRequest request;
+    request.set_name(name);
+    return Call<v1::RemoveWorkloadResponse>(
+               admin_, *removals_, &v1::AdminService::Stub::RemoveWorkload,
+               request)
+        .status();
+  }
+
+ private:
+  template <typename Response, typename Stub, typename Method, typename Request>
+  static absl::StatusOr<Response> Call(const Socket& socket, Stub& stub,
+                                       Method method, const Request& request) {
+    grpc::ClientContext context;
+    socket.SetDeadline(&context);
+    Response response;
+    const absl::Status status = socket.Convert(
+        (stub.*method)(&context, WithoutForeignText(request), &response));
+    if (absl::IsUnimplemented(status)) {
+      return absl::FailedPreconditionError(
+          "the daemon is older than this command and knows no workloads: "
+          "upgrade wavetuned");
+    }
+    RETURN_IF_ERROR(status);
+    return response;
+  }
+
+  const Socket reader_;
+  const Socket admin_;
+  std::unique_ptr<v1::WorkloadService::Stub> workloads_;
+  std::unique_ptr<v1::AdminService::Stub> removals_;
+};
+
 }  // namespace
 
 absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
@@ -260,11 +319,13 @@ absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
         absl::StrCat("endpoint \"", reader_endpoint,
                      "\" is not valid; give unix:/path/to/reader.sock"));
   }
+  auto workloads = std::make_shared<GrpcWorkloadControl>(reader, admin);
   auto both = std::make_shared<GrpcReader>(std::move(reader));
   return DaemonConnection{
       .status = both,
       .tables = both,
-      .jobs = std::make_shared<GrpcJobControl>(std::move(admin))};
+      .jobs = std::make_shared<GrpcJobControl>(std::move(admin)),
+      .workloads = std::move(workloads)};
 }
 
 }  // namespace wavetune::cli

@@ -38,6 +38,34 @@ std::vector<WeightedProblem> Thinned(const std::vector<WeightedProblem>& layer,
   return kept;
 }
 
+// Whether the author names problems of a specialisation.
+bool IsNamed(const KernelSpec& spec, const std::string& specialisation) {
+  return std::any_of(spec.representative_problems.begin(),
+                     spec.representative_problems.end(),
+                     [&](const WeightedProblem& weighted) {
+                       const std::string& own = weighted.problem.specialisation;
+                       return own.empty() || own == specialisation;
+                     });
+}
+
+// Those that can be measured and say enough.
+std::vector<WeightedProblem> Usable(
+    const KernelSpec& spec, const std::vector<WeightedProblem>& declared) {
+  std::vector<WeightedProblem> usable;
+  for (const std::string& name : spec.SpecialisationNames()) {
+    std::vector<WeightedProblem> own;
+    for (const WeightedProblem& weighted : declared) {
+      if (weighted.problem.specialisation == name &&
+          IsMeasurable(spec, weighted.problem)) {
+        own.push_back(weighted);
+      }
+    }
+    if (own.size() < kFewestWithoutNamed && !IsNamed(spec, name)) continue;
+    usable.insert(usable.end(), own.begin(), own.end());
+  }
+  return usable;
+}
+
 }  // namespace
 
 std::vector<WeightedProblem> DeclaredProblems(
@@ -66,12 +94,10 @@ std::vector<WeightedProblem> DeclaredProblems(
 KernelSpec WithDeclared(const KernelSpec& spec,
                         const std::vector<WeightedProblem>& declared) {
   KernelSpec result = spec;
+  const std::vector<WeightedProblem> usable = Usable(spec, declared);
   const auto add = [&](KernelSpec& to) {
-    for (const WeightedProblem& weighted : declared) {
-      if (IsMeasurable(spec, weighted.problem)) {
-        to.representative_problems.push_back(weighted);
-      }
-    }
+    to.representative_problems.insert(to.representative_problems.end(),
+                                      usable.begin(), usable.end());
   };
   add(result);
   for (auto& [name, own] : result.own) {

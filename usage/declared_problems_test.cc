@@ -73,5 +73,15 @@ TEST(DeclaredProblemsTest, OnlyWhatCanBeMeasuredJoinsTheAuthors) {
   EXPECT_EQ(spec.own.at("x")->representative_problems.size(), before);
 }
 
+TEST(DeclaredProblemsTest, FewSayTooLittleWhereTheAuthorNamesNone) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.representative_problems.clear();
+  const auto joined = [&](int count) {
+    return WithDeclared(spec, Layer(count)).representative_problems.size();
+  };
+  EXPECT_EQ(joined(7), 0u);
+  EXPECT_EQ(joined(8), 8u);
+}
+
 }  // namespace
 }  // namespace wavetune

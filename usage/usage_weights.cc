@@ -14,7 +14,6 @@ namespace wavetune {
 namespace {
 
 constexpr double kUsedShare = 0.5;
-constexpr size_t kFewestWithoutNamed = 8;
 
 bool IsWeight(double weight) { return std::isfinite(weight) && weight > 0; }
 

@@ -24,6 +24,10 @@ struct KernelSpec;
 // refinement can measure in a profile of 100 candidates.
 inline constexpr size_t kMostUsedProblems = 64;
 
+// Where the author names no problems for a specialisation, fewer from elsewhere
+// say too little about the range.
+inline constexpr size_t kFewestWithoutNamed = 8;
+
 // A decision whose latency may be off by more than this (Decision::
 // relative_bound) is "wide-bound": it may well be another configuration's
 // turn. Twice and a half what a fitted answer may have on average (10 %,

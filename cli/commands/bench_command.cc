@@ -16,6 +16,7 @@
 #include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/shapes_file.h"
+#include "cli/workloads.h"
 #include "fit/models/anchor_plan.h"
 #include "formats/kernel_folder.h"
 #include "formats/types.h"
@@ -31,6 +32,7 @@ constexpr int kMostAnchors = 1000;
 struct Options {
   std::string kernel;
   std::string shapes;
+  std::string workload;
   std::string device;
   std::string specialisation;
   bool exhaustive = false;
@@ -126,13 +128,24 @@ void Print(CommandContext& context, const KernelSpec& spec,
   if (trace) PrintRecordedTrace(*context.out, *trace);
 }
 
+absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
+                                             const KernelSpec& spec,
+                                             const Options& options) {
+  if (options.workload.empty()) {
+    ASSIGN_OR_RETURN(const std::string csv, ReadNamedTextFile(options.shapes));
+    return ParseShapes(spec, csv, options.specialisation);
+  }
+  ASSIGN_OR_RETURN(const KnownWorkload workload,
+                   FindWorkload(*daemon.workloads, options.workload));
+  return JudgedShapes(spec, workload, options.specialisation);
+}
+
 absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
                         const Options& options) {
   ASSIGN_OR_RETURN(KnownKernel kernel,
                    FindKernel(*daemon.status, options.kernel));
-  ASSIGN_OR_RETURN(std::string csv, ReadNamedTextFile(options.shapes));
-  ASSIGN_OR_RETURN(std::vector<Shape> shapes,
-                   ParseShapes(kernel.spec, csv, options.specialisation));
+  ASSIGN_OR_RETURN(const std::vector<Shape> shapes,
+                   ShapesFor(daemon, kernel.spec, options));
   std::unique_ptr<TraceRecorder> recorder;
   if (!options.record.empty()) {
     ASSIGN_OR_RETURN(
@@ -198,6 +211,10 @@ absl::Status RunLocally(CommandContext& context, Options options) {
 }
 
 absl::Status Run(CommandContext& context, const Options& options) {
+  if (options.shapes.empty() == options.workload.empty()) {
+    return absl::InvalidArgumentError(
+        "say where to measure: --shapes FILE, or --workload NAME");
+  }
   if (options.local) return RunLocally(context, options);
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   return RunAgainst(context, daemon, options);
@@ -220,18 +237,22 @@ void AddBenchCommand(CommandRegistry& registry) {
        "wavetune bench gemm_f32 --shapes shapes.csv --exhaustive --json",
        "wavetune bench gemm_bf16 --shapes shapes.csv --vendor-baselines",
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
-       "wavetune bench gemm_bf16 --shapes shapes.csv --record traces/g"},
+       "wavetune bench gemm_bf16 --shapes shapes.csv --record traces/g",
+       "wavetune bench gemm_bf16 --workload llama --exhaustive"},
       [options](CommandContext& context) { return Run(context, *options); });
   command
       ->add_option("KERNEL", options->kernel,
                    "Kernel; with --local also a kernel folder")
       ->required();
-  command
-      ->add_option("--shapes", options->shapes,
-                   "Comma-separated values: a first line with the kernel's "
-                   "dimensions (other columns are labels), a line per problem; "
-                   "a repeated dimension's elements are separated by spaces")
-      ->required();
+  command->add_option(
+      "--shapes", options->shapes,
+      "Comma-separated values: a first line with the kernel's "
+      "dimensions (other columns are labels), a line per problem; "
+      "a repeated dimension's elements are separated by spaces");
+  CLI::Option* workload = command->add_option(
+      "--workload", options->workload,
+      "In place of --shapes: a declared workload's layers at token counts that "
+      "profiles never measure");
   command->add_flag("--exhaustive", options->exhaustive,
                     "Measure every candidate that compiles");
   command
@@ -281,6 +302,7 @@ void AddBenchCommand(CommandRegistry& registry) {
       "--local", options->local,
       "Start a daemon and an agent for this command, on scratch "
       "sockets, and profile the kernel first");
+  local->excludes(workload);
   command
       ->add_option("--kernels-dir", options->kernels_dirs,
                    "With --local: folder of kernel folders")

@@ -21,6 +21,7 @@ void AddBenchCommand(CommandRegistry& registry);      // bench
 void AddEvaluateCommand(CommandRegistry& registry);   // evaluate
 void AddReportCommand(CommandRegistry& registry);     // report
 void AddExportCommand(CommandRegistry& registry);     // export
+void AddWorkloadCommands(CommandRegistry& registry);  // workload ...
 
 }  // namespace wavetune::cli
 

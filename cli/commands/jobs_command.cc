@@ -82,6 +82,10 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
     out << "used         " << job.used_problems()
         << " problems that clients ask for are measured and weighted\n";
   }
+  if (job.workload_problems() > 0) {
+    out << "workloads    " << job.workload_problems()
+        << " problems of declared workloads are representative ones\n";
+  }
   if (job.not_meant_for_device() > 0) {
     out << "not meant    " << job.not_meant_for_device()
         << " configurations: the manifest's device_predicates keep them from "

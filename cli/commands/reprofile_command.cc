@@ -1,8 +1,11 @@
 // wavetune reprofile.
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
@@ -11,6 +14,7 @@
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/number_option.h"
+#include "cli/workloads.h"
 #include "model/table/table_check.h"
 
 namespace wavetune::cli {
@@ -18,6 +22,7 @@ namespace {
 
 struct Options {
   std::string kernel;
+  std::string workload;
   std::string device;
   double budget_s = 0;
   std::string reason;
@@ -56,12 +61,56 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
   out << "\n";
 }
 
+// Returns the kernels to profile; an empty name means all.
+absl::StatusOr<std::vector<std::string>> KernelsFor(DaemonConnection& daemon,
+                                                    const Options& options) {
+  if (options.workload.empty()) return std::vector<std::string>{options.kernel};
+  ASSIGN_OR_RETURN(const KnownWorkload workload,
+                   FindWorkload(*daemon.workloads, options.workload));
+  ASSIGN_OR_RETURN(std::vector<std::string> serving,
+                   KernelsServing(*daemon.status, workload));
+  if (options.kernel.empty()) return serving;
+  if (std::find(serving.begin(), serving.end(), options.kernel) !=
+      serving.end()) {
+    return std::vector<std::string>{options.kernel};
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "kernel ", options.kernel, " computes no layer of workload ",
+      options.workload, "; these do: ", absl::StrJoin(serving, ", ")));
+}
+
+// Queues profiling of each kernel. A kernel that is not for this node's devices
+// is said and left out where another one is queued.
+absl::StatusOr<std::vector<v1::JobInfo>> Queue(CommandContext& context,
+                                               DaemonConnection& daemon,
+                                               const Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> kernels,
+                   KernelsFor(daemon, options));
+  std::vector<v1::JobInfo> jobs;
+  std::vector<absl::Status> refused;
+  for (const std::string& kernel : kernels) {
+    v1::ReprofileRequest request = ToRequest(options);
+    request.set_kernel(kernel);
+    const absl::StatusOr<v1::ReprofileResponse> queued =
+        daemon.jobs->Reprofile(request);
+    if (!queued.ok()) {
+      refused.push_back(queued.status());
+      continue;
+    }
+    jobs.insert(jobs.end(), queued->jobs().begin(), queued->jobs().end());
+  }
+  if (jobs.empty() && !refused.empty()) return refused.front();
+  for (const absl::Status& status : refused) {
+    *context.err << "not queued: " << status.message() << "\n";
+  }
+  return jobs;
+}
+
 absl::Status Run(CommandContext& context, const Options& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   const int64_t asked_at_us = SystemClock().NowUs();
-  ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
-                   daemon.jobs->Reprofile(ToRequest(options)));
-  std::vector<v1::JobInfo> jobs(queued.jobs().begin(), queued.jobs().end());
+  ASSIGN_OR_RETURN(std::vector<v1::JobInfo> jobs,
+                   Queue(context, daemon, options));
   if (!context.json) {
     for (const v1::JobInfo& job : jobs) {
       *context.out << "job " << job.id() << " " << job.kernel() << " on "
@@ -104,10 +153,13 @@ void AddReprofileCommand(CommandRegistry& registry) {
       {"wavetune reprofile --kernel gemm_f32 --wait",
        "wavetune reprofile --kernel gemm_f32 --device GPU-1 --budget 60 "
        "--reason 'new driver'",
-       "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8"},
+       "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8",
+       "wavetune reprofile --workload llama --wait"},
       [options](CommandContext& context) { return Run(context, *options); });
   command->add_option("--kernel", options->kernel,
                       "Kernel; default: all valid kernels");
+  command->add_option("--workload", options->workload,
+                      "Only kernels that serve layers of this workload");
   command->add_option("--device", options->device,
                       "Device UUID; default: all attached devices");
   command

@@ -1,6 +1,7 @@
 // ReportFromDaemon.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "base/status_macros.h"
 #include "cli/lookup.h"
 #include "cli/report/report_source.h"
+#include "cli/workloads.h"
 #include "fit/samples/sample_selection.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
@@ -99,10 +101,45 @@ absl::Status BetterError(DaemonConnection& daemon,
   return absl::IsNotFound(kernel.status()) ? kernel.status() : error;
 }
 
+// Makes a workload's problems representative ones of the report, and returns
+// those that judge.
+absl::StatusOr<std::set<Problem>> JudgedBy(DaemonConnection& daemon,
+                                           const std::string& name,
+                                           ReportInput& report) {
+  if (!report.kernel.has_value()) {
+    return absl::FailedPreconditionError(
+        "--workload needs the kernel as it was profiled, which the daemon has "
+        "not any more");
+  }
+  ASSIGN_OR_RETURN(const KnownWorkload workload,
+                   FindWorkload(*daemon.workloads, name));
+  ASSIGN_OR_RETURN(const std::vector<Shape> shapes,
+                   JudgedShapes(*report.kernel, workload));
+  const std::vector<Problem> profiled =
+      ProfiledProblems(*report.kernel, workload);
+  report.representative.insert(report.representative.end(), profiled.begin(),
+                               profiled.end());
+  std::set<Problem> judged;
+  for (const Shape& shape : shapes) judged.insert(shape.problem);
+  return judged;
+}
+
+void KeepJudged(const std::set<Problem>& judged, const std::string& workload,
+                ReportInput& report) {
+  std::erase_if(report.judged, [&](const Sample& sample) {
+    return !judged.contains(sample.problem);
+  });
+  report.notes.push_back(absl::StrCat("Judged are the problems of workload ",
+                                      workload, " that wavetune bench ",
+                                      report.kernel->name, " --workload ",
+                                      workload, " --exhaustive measured."));
+}
+
 }  // namespace
 
-absl::StatusOr<ReportInput> ReportFromDaemon(
-    DaemonConnection& daemon, const v1::GetTableRequest& request) {
+absl::StatusOr<ReportInput> ReportFromDaemon(DaemonConnection& daemon,
+                                             const v1::GetTableRequest& request,
+                                             const std::string& workload) {
   const absl::StatusOr<v1::GetTableResponse> response =
       daemon.tables->GetTable(request);
   if (!response.ok()) return BetterError(daemon, request, response.status());
@@ -119,6 +156,10 @@ absl::StatusOr<ReportInput> ReportFromDaemon(
   report.kernel = KernelOf(*daemon.status, table);
   if (report.kernel.has_value())
     report.representative = RepresentativeProblems(*report.kernel);
+  std::set<Problem> judged;
+  if (!workload.empty()) {
+    ASSIGN_OR_RETURN(judged, JudgedBy(daemon, workload, report));
+  }
   if (info.stale())
     report.notes.push_back(
         absl::StrCat("The table is stale: ",
@@ -146,6 +187,7 @@ absl::StatusOr<ReportInput> ReportFromDaemon(
   RETURN_IF_ERROR(listed);
   RETURN_IF_ERROR(listing.status());
   listing.Finish(report);
+  if (!workload.empty()) KeepJudged(judged, workload, report);
   return report;
 }
 

@@ -24,6 +24,7 @@ struct Options {
   std::string device;
   std::string fingerprint;
   std::string digest;
+  std::string workload;
   TraceReportOptions trace;
   std::string out;
   std::string x;
@@ -41,7 +42,7 @@ absl::StatusOr<ReportInput> Gather(const CommandContext& context,
   request.set_device_uuid(options.device);
   request.set_fingerprint(options.fingerprint);
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  return ReportFromDaemon(daemon, request);
+  return ReportFromDaemon(daemon, request, options.workload);
 }
 
 absl::StatusOr<MapOptions> ParseMapOptions(const Options& options) {
@@ -113,7 +114,8 @@ void AddTraceOptions(CLI::App* command, Options& options) {
       "--trace", options.trace.folder,
       "Folder of a recorded kernel: profile in replay and judge on its "
       "exhaustive measurements; needs no daemon");
-  for (const char* other : {"KERNEL", "--device", "--fingerprint", "--digest"})
+  for (const char* other :
+       {"KERNEL", "--device", "--fingerprint", "--digest", "--workload"})
     trace->excludes(other);
   CLI::Option* all_anchors =
       command
@@ -149,6 +151,7 @@ void AddReportCommand(CommandRegistry& registry) {
       "problems. The page is one file and loads nothing. What is judged was "
       "measured by `wavetune bench --exhaustive`.",
       {"wavetune report gemm_f32 --out report.html",
+       "wavetune report gemm_bf16 --workload llama --out report.html",
        "wavetune report gemm_bf16 --map-x m --map-y n --fix k=4096 --out "
        "report.html",
        "wavetune report --trace tests/data/h200/gemm_bf16 --out report.html",
@@ -163,6 +166,9 @@ void AddReportCommand(CommandRegistry& registry) {
                       "Fingerprint or prefix, where several versions serve");
   command->add_option("--digest", options->digest,
                       "Show this table, serving or not, in place of KERNEL");
+  command->add_option("--workload", options->workload,
+                      "Judge at the problems of this workload alone, which "
+                      "`wavetune bench --workload` measures");
   command
       ->add_option("--out", options->out,
                    "File to write; what is there is replaced as a whole")

@@ -45,8 +45,12 @@ absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options);
 // measured at problems that are neither fitted nor representative may be
 // judged. Errors: as GetTable; FAILED_PRECONDITION for a daemon that does not
 // list samples yet; DATA_LOSS for a damaged answer.
-absl::StatusOr<ReportInput> ReportFromDaemon(
-    DaemonConnection& daemon, const v1::GetTableRequest& request);
+// `workload`, where not empty: its problems are representative ones, too, and
+// only those are judged that `wavetune bench --workload` measures. Then also
+// errors as FindWorkload and JudgedShapes.
+absl::StatusOr<ReportInput> ReportFromDaemon(DaemonConnection& daemon,
+                                             const v1::GetTableRequest& request,
+                                             const std::string& workload = "");
 
 }  // namespace wavetune::cli
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "client/src/client_settings.h"
 #include "client/src/daemon_link.h"
@@ -104,6 +105,18 @@ TableSlot::RecorderSource RecordersOf(
   };
 }
 
+DeclaredWorkload DeclaredOf(const v1::AddWorkloadResponse& response) {
+  const v1::WorkloadInfo& info = response.workload();
+  DeclaredWorkload declared{
+      .architecture = info.architecture(),
+      .unchanged = response.unchanged(),
+      .notes = {info.notes().begin(), info.notes().end()}};
+  for (const v1::WorkloadKernel& kernel : info.kernels()) {
+    declared.problems[kernel.kernel()] = kernel.problems();
+  }
+  return declared;
+}
+
 TableState StateOf(const KernelDefaults& defaults) {
   return {
       .default_configuration = defaults.configuration,
@@ -143,6 +156,9 @@ class Client::Impl {
   absl::StatusOr<TableSet> GetTableSet() const;
   absl::StatusOr<std::string> PublishTableSet();
   absl::Status StageTableSet(const std::string& digest);
+  absl::StatusOr<DeclaredWorkload> AddWorkload(absl::string_view name,
+                                               absl::string_view config,
+                                               const WorkloadOptions& options);
   absl::Status ActivateTableSet(const std::string& digest);
   int StepBoundary() const;
   bool watching();
@@ -425,6 +441,30 @@ absl::StatusOr<std::string> Client::Impl::PublishTableSet() {
       "neither the cache nor a daemon took the table set: ", status.message()));
 }
 
+absl::StatusOr<DeclaredWorkload> Client::Impl::AddWorkload(
+    absl::string_view name, absl::string_view config,
+    const WorkloadOptions& options) {
+  if (links_.empty()) {
+    return absl::FailedPreconditionError(
+        "workloads are declared to a daemon, which this client's mode does "
+        "without: connect with ClientMode::kAuto");
+  }
+  v1::AddWorkloadRequest request;
+  request.set_name(PrintableText(name));
+  request.set_config(std::string(config));
+  request.set_tensor_parallel(options.tensor_parallel);
+  request.set_expert_parallel(options.expert_parallel);
+  request.set_max_tokens(options.max_tokens);
+  absl::StatusOr<DeclaredWorkload> result = absl::UnknownError("");
+  absl::Status refused;
+  for (const auto& daemon : links_) {
+    const auto response = daemon->AddWorkload(request);
+    refused.Update(response.status());
+    if (response.ok() && !result.ok()) result = DeclaredOf(*response);
+  }
+  return result.ok() ? result : refused;
+}
+
 absl::Status Client::Impl::StageTableSet(const std::string& digest) {
   ASSIGN_OR_RETURN(const TableSet set, finder_.FindSet(digest));
   std::vector<std::pair<std::shared_ptr<TableSlot>, OfferedTable>> to_stage;
@@ -519,6 +559,12 @@ absl::StatusOr<std::string> Client::TableSetDigest() const {
 
 absl::StatusOr<std::string> Client::PublishTableSet() {
   return impl_->PublishTableSet();
+}
+
+absl::StatusOr<DeclaredWorkload> Client::AddWorkload(
+    absl::string_view name, absl::string_view config,
+    const WorkloadOptions& options) {
+  return impl_->AddWorkload(name, config, options);
 }
 
 absl::Status Client::StageTableSet(absl::string_view digest) {

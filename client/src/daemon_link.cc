@@ -22,6 +22,7 @@
 #include "grpcpp/support/channel_arguments.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "proto/wavetune/v1/workload_service.grpc.pb.h"
 
 namespace wavetune {
 namespace {
@@ -71,11 +72,13 @@ class DaemonLink::Impl {
         timeout_(static_cast<int64_t>(timeout_s * 1e6)),
         channel_(channel),
         tables_(v1::TableService::NewStub(channel)),
-        status_(v1::StatusService::NewStub(channel)) {}
+        status_(v1::StatusService::NewStub(channel)),
+        workloads_(v1::WorkloadService::NewStub(channel)) {}
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   v1::TableService::Stub& tables() { return *tables_; }
   v1::StatusService::Stub& status() { return *status_; }
+  v1::WorkloadService::Stub& workloads() { return *workloads_; }
 
   // One call that Cancel can end.
   class Call {
@@ -139,6 +142,7 @@ class DaemonLink::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::TableService::Stub> tables_;
   const std::unique_ptr<v1::StatusService::Stub> status_;
+  const std::unique_ptr<v1::WorkloadService::Stub> workloads_;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::set<grpc::ClientContext*> running_;
@@ -230,6 +234,20 @@ absl::Status DaemonLink::AnnounceTableSet(const TableSet& set) {
   return impl_
       ->Do(impl_->tables(), &v1::TableService::Stub::AnnounceTableSet, request)
       .status();
+}
+
+absl::StatusOr<v1::AddWorkloadResponse> DaemonLink::AddWorkload(
+    const v1::AddWorkloadRequest& request) {
+  absl::StatusOr<v1::AddWorkloadResponse> response =
+      plain() ? plain_.Do<v1::AddWorkloadResponse>(
+                    "WorkloadService/AddWorkload", request)
+              : impl_->Do(impl_->workloads(),
+                          &v1::WorkloadService::Stub::AddWorkload, request);
+  if (!absl::IsUnimplemented(response.status())) return response;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the daemon at ", endpoint_,
+                   " is older than this client and knows no workloads: upgrade "
+                   "wavetuned"));
 }
 
 absl::Status DaemonLink::WatchPlainly(const v1::WatchTablesRequest& request,

@@ -22,6 +22,7 @@
 #include "client/usage/usage_sender.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
+#include "proto/wavetune/v1/workload_service.pb.h"
 #include "wavetune/table_set.h"
 
 namespace wavetune {
@@ -46,6 +47,9 @@ class DaemonLink {
   absl::StatusOr<v1::ListKernelsResponse> ListKernels();
   absl::StatusOr<TableSet> GetTableSet(const std::string& digest);
   absl::Status AnnounceTableSet(const TableSet& set);
+  // FAILED_PRECONDITION from a daemon that is older than workloads.
+  absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
+      const v1::AddWorkloadRequest& request);
 
   // Gives every notice to `on_notice` until the stream ends, which has no
   // deadline, or that returns false. Returns why it ended; never OK.

@@ -23,6 +23,7 @@
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "proto/wavetune/v1/usage_service.grpc.pb.h"
+#include "proto/wavetune/v1/workload_service.grpc.pb.h"
 
 namespace wavetune::testing {
 namespace {
@@ -199,6 +200,30 @@ class FakeUsageService final : public v1::UsageService::Service {
   std::atomic<double> decisions{0};
 };
 
+class FakeWorkloadService final : public v1::WorkloadService::Service {
+ public:
+  grpc::Status AddWorkload(grpc::ServerContext*,
+                           const v1::AddWorkloadRequest* request,
+                           v1::AddWorkloadResponse* response) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    requests.push_back(*request);
+    if (!refusal.ok()) return refusal;
+    v1::WorkloadInfo& info = *response->mutable_workload();
+    info.set_name(request->name());
+    info.set_architecture("LlamaForCausalLM");
+    info.add_notes("a note");
+    v1::WorkloadKernel& kernel = *info.add_kernels();
+    kernel.set_kernel("add");
+    kernel.set_problems(60);
+    response->set_unchanged(requests.size() > 1);
+    return grpc::Status::OK;
+  }
+
+  std::mutex mutex;
+  std::vector<v1::AddWorkloadRequest> requests;
+  grpc::Status refusal;
+};
+
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
@@ -251,6 +276,7 @@ struct FakeNode::Services {
   FakeTableService tables;
   FakeStatusService status;
   FakeUsageService usage;
+  FakeWorkloadService workloads;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -300,7 +326,19 @@ void FakeNode::Start(bool new_store) {
   builder.RegisterService(&services_->tables);
   builder.RegisterService(&services_->status);
   builder.RegisterService(&services_->usage);
+  builder.RegisterService(&services_->workloads);
   services_->server = builder.BuildAndStart();
+}
+
+std::vector<v1::AddWorkloadRequest> FakeNode::workload_requests() const {
+  std::lock_guard<std::mutex> lock(services_->workloads.mutex);
+  return services_->workloads.requests;
+}
+
+void FakeNode::RefuseWorkloads(const absl::Status& why) {
+  std::lock_guard<std::mutex> lock(services_->workloads.mutex);
+  services_->workloads.refusal = grpc::Status(
+      static_cast<grpc::StatusCode>(why.code()), std::string(why.message()));
 }
 
 void FakeNode::Stop() {

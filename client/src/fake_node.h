@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "client/src/table_cache.h"
 #include "model/kernel/device.h"
 #include "model/table/table.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
+#include "proto/wavetune/v1/workload_service.pb.h"
 
 namespace wavetune::testing {
 
@@ -78,6 +80,9 @@ class FakeNode {
   int fetches() const;
   // Decisions that clients have reported.
   double reported_decisions() const;
+  // Workloads that clients have declared; from now on they are refused.
+  std::vector<v1::AddWorkloadRequest> workload_requests() const;
+  void RefuseWorkloads(const absl::Status& why);
   // Watches that are open, and the requests of all that ever were.
   int watchers() const;
   std::vector<v1::WatchTablesRequest> watch_requests() const;

@@ -10,7 +10,7 @@ namespace wavetune {
 namespace {
 
 // Of the reason why a workload cannot be read, in lists.
-constexpr size_t kMaxProblemBytes = 1024;
+constexpr size_t kMaxShownProblem = 1024;
 
 Workload FromProto(const v1::AddWorkloadRequest& request) {
   Workload workload{.name = request.name(), .config = request.config()};
@@ -58,7 +58,7 @@ v1::WorkloadInfo WorkloadHandler::ToProto(
   info.mutable_notes()->Assign(entry.layers.notes.begin(),
                                entry.layers.notes.end());
   if (!entry.readable.ok()) {
-    info.set_problem(BoundedText(entry.readable.message(), kMaxProblemBytes));
+    info.set_problem(BoundedText(entry.readable.message(), kMaxShownProblem));
     return info;
   }
   for (const std::string& name : kernels_->Names()) {

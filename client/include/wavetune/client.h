@@ -37,6 +37,7 @@
 #include "wavetune/client_options.h"
 #include "wavetune/table_set.h"
 #include "wavetune/tuner.h"
+#include "wavetune/workload.h"
 
 namespace wavetune {
 
@@ -104,6 +105,23 @@ class Client {
   // FAILED_PRECONDITION where a tuner neither has its table staged nor decides
   // with it. No RPC.
   absl::Status ActivateTableSet(absl::string_view digest);
+
+  // Declares a model that this process serves to all of the client's daemons:
+  // its layers' problems are representative ones of every kernel that serves
+  // such layers, from the next profile on. `config` is the text of the model's
+  // config.json, as Hugging Face has it. The same again changes nothing: an
+  // engine may declare its model whenever it starts.
+  //
+  // Errors, where no daemon took it (of the first): INVALID_ARGUMENT for a name
+  //         that is not 1 to 64 letters, digits, '.', '_' and '-', a
+  //         config.json that is cut off or lacks fields, numbers that do not
+  //         divide; PERMISSION_DENIED where another user's has the name;
+  //         RESOURCE_EXHAUSTED beyond a bound; FAILED_PRECONDITION for a client
+  //         without a daemon, or a daemon that is older; UNAVAILABLE.
+  // Cost:   an RPC for each daemon, which waits for its disk.
+  absl::StatusOr<DeclaredWorkload> AddWorkload(
+      absl::string_view name, absl::string_view config,
+      const WorkloadOptions& options = {});
 
   ClientMode mode() const;
   // Returns whether the watch is connected and knows all tables that serve.

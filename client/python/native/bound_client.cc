@@ -95,6 +95,37 @@ Text LastProblem(const BoundClient& self) {
   return std::string(problem.message());
 }
 
+// The text of a config.json: as it is given, or what a mapping is in JSON.
+std::string ConfigText(const nb::object& config) {
+  if (nb::isinstance<nb::str>(config)) return nb::cast<std::string>(config);
+  if (nb::isinstance<nb::bytes>(config)) {
+    const auto bytes = nb::cast<nb::bytes>(config);
+    return std::string(bytes.c_str(), bytes.size());
+  }
+  const nb::object json = nb::module_::import_("json");
+  return nb::cast<std::string>(json.attr("dumps")(config));
+}
+
+nb::object AddWorkload(const BoundClient& self, const std::string& name,
+                       const nb::object& config, int64_t tensor_parallel,
+                       int64_t expert_parallel, int64_t max_tokens) {
+  const std::string text = ConfigText(config);
+  const DeclaredWorkload declared = WithoutGil([&] {
+    return self.client().AddWorkload(name, text,
+                                     {.tensor_parallel = tensor_parallel,
+                                      .expert_parallel = expert_parallel,
+                                      .max_tokens = max_tokens});
+  });
+  nb::dict problems;
+  for (const auto& [kernel, count] : declared.problems)
+    problems[kernel.c_str()] = count;
+  nb::list notes;
+  for (const std::string& note : declared.notes) notes.append(note);
+  return nb::module_::import_("wavetune.records")
+      .attr("DeclaredWorkload")(declared.architecture, declared.unchanged,
+                                problems, nb::tuple(notes));
+}
+
 void AddTableSets(nb::class_<BoundClient>& type) {
   type.def("table_set", GetTableSet,
            "Returns which table each tuner in use decides with now, kernel to "
@@ -164,6 +195,12 @@ void AddClientType(nb::module_& module) {
           "Returns the tuner of a kernel: its table from the daemon, else from "
           "the local cache,\nelse from the table file, else the kernel's "
           "defaults.")
+      .def("add_workload", AddWorkload, "name"_a, "config"_a, nb::kw_only(),
+           "tensor_parallel"_a = 1, "expert_parallel"_a = 1,
+           "max_tokens"_a = 16384,
+           "Declares a model that is served, so that profiles measure at its "
+           "widths. config: the text\nof its config.json, or what "
+           "json.dumps makes that of.")
       .def_prop_ro(
           "mode", [](const BoundClient& self) { return self.client().mode(); },
           "Where decisions come from.")

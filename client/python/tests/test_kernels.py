@@ -118,6 +118,7 @@ def test_everything_that_can_be_declared_is_read(tmp_path):
     kernel.correctness("reference.cl", "// z", entry="r", work_items="n", relative_tolerance=1e-3)
     kernel.representative(group_rows=[8, 0, 3], n=[64, 128], k=64, specialisations=["gelu"], weight=2.5)
     kernel.representative("group_rows = [1, 1], n = k in {64, 128}")
+    kernel.serves("moe", tokens="group_rows", gate_up="gelu", down="plain", engines=["vllm"])
     checked = check(kernel.write(tmp_path))
     assert checked["specialisations"] == ["plain", "gelu"]
     assert checked["macro_parameters"] == ["BLOCK_M", "BLOCK_N"]
@@ -181,6 +182,13 @@ def faults():
     yield "no specialisation 'fast'", lambda: small().check_at(rows=1, columns=1, specialisations=["fast"])
     yield "give a number above 0", lambda: small().representative(rows=1, columns=1, weight=0)
     yield "at least 1", lambda: small().limits(max_elements=0)
+    yield "layers is 'dense'", lambda: small().serves("dense")
+    yield "no dimension 'row'; did you mean 'rows'", lambda: small().serves("linear", m="row")
+    yield "meaning in linear layers is 'tokens'", lambda: small().serves("linear", tokens="rows")
+    yield "attention has variants", lambda: small().serves("attention")
+    yield "moe alone has engines", lambda: small().serves("linear", engines=["vllm"])
+    yield "field of a variant is 'heads'", lambda: small().serves("attention", variants=[{"heads": 4}])
+    yield "head_dim is 'big'", lambda: small().serves("attention", variants=[{"head_dim": "big"}])
     yield "has not a parameter, a mapping", lambda: Kernel("k").dimension("m").manifest()
 
 

@@ -146,6 +146,21 @@ def test_a_new_table_takes_over_where_all_of_it_is_prepared_and_waits_elsewhere(
     assert activated == [("repeats", node.prepared.digest)]
 
 
+def test_a_client_declares_the_model_that_it_serves(daemon_only):
+    config = {"architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 128}
+    config |= {"num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 256}
+    client = wavetune.connect(daemon_only.endpoint, cache_dir=None)
+    declared = client.add_workload("llama", config, tensor_parallel=2, max_tokens=4096)
+    assert (declared.architecture, declared.unchanged) == ("LlamaForCausalLM", False)
+    assert declared.problems == {}  # The node's kernel serves no layers.
+    assert client.add_workload("llama", json.dumps(config), tensor_parallel=2, max_tokens=4096).unchanged
+    assert daemon_only.cli("workload", "list")["workloads"][0]["max_tokens"] == 4096
+    with pytest.raises(wavetune.InvalidArgumentError, match="4, which --tp 3 does not divide"):
+        client.add_workload("llama", config, tensor_parallel=3)
+    with pytest.raises(wavetune.InvalidArgumentError, match="no JSON, or cut off"):
+        client.add_workload("llama", b'{"hidden_size": 64')
+
+
 def test_a_client_reports_its_use_unless_told_otherwise(profiled, monkeypatch):
     monkeypatch.delenv("WAVETUNE_USAGE", raising=False)
     for options, reported in (({"usage_feedback": False}, 0), ({}, 7)):

@@ -42,7 +42,7 @@ from wavetune.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from wavetune.records import Dimension, Event, ExplainedGroup, StagedTable
+from wavetune.records import DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
 
 __all__ = [
     "Activation",
@@ -50,6 +50,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "Decision",
+    "DeclaredWorkload",
     "Dimension",
     "Error",
     "Event",

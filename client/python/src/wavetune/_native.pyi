@@ -1,7 +1,7 @@
 import enum
 from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
 
-from wavetune.records import Dimension, Event, ExplainedGroup, StagedTable
+from wavetune.records import DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
 
 class _IntegerArray(Protocol):
     """An array of integers, as of numpy."""
@@ -227,6 +227,27 @@ class Client:
 
         Raises NotFoundError (unknown kernel, device, specialisation, digest), FailedPreconditionError (several tables
         fit), UnavailableError (no daemon, nothing cached), DataLossError, InvalidArgumentError.
+        """
+
+    def add_workload(
+        self,
+        name: str,
+        config: Union[str, bytes, Mapping[str, Any]],
+        *,
+        tensor_parallel: int = 1,
+        expert_parallel: int = 1,
+        max_tokens: int = 16384,
+    ) -> DeclaredWorkload:
+        """Declares a model that this process serves: its layers' problems are representative ones of every kernel that
+        serves such layers, from the next profile on. The same again changes nothing.
+
+        name: 1 to 64 letters, digits, '.', '_' and '-'. config: the model's config.json, as text or as the mapping that
+        it holds. tensor_parallel, expert_parallel: devices that share each layer, the experts. max_tokens: tokens that
+        enter a layer at once at most.
+
+        Raises InvalidArgumentError for a name, a file or numbers that make no sense, with what to do;
+        PermissionDeniedError where another user's has the name; FailedPreconditionError without a daemon, or with one
+        that is older; UnavailableError; Error beyond a bound.
         """
 
     def table_set(self) -> dict[str, str]:

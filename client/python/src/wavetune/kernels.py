@@ -48,6 +48,12 @@ _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _BACKENDS = {"opencl": ".cl", "cuda": ".cu", "triton": ".py", "replay": ".cl"}
 _WAVE_FORMS = ("WAVE_SUM", "WAVE_OVERLAP")
 _MAPPING_FIELDS = ("tiles", "iterations_per_tile", "total_iterations", "longest_loop", "rows")
+# What dimensions and specialisations mean in the layers that a kernel serves.
+_LAYERS = {
+    "linear": ("m", "n", "k"),
+    "moe": ("tokens", "n", "k", "top_k", "gate_up", "down"),
+    "attention": ("batch", "heads", "kv_heads", "seq_q", "seq_kv"),
+}
 _MANIFEST = "manifest.textproto"
 
 
@@ -82,6 +88,7 @@ class Kernel:
         self._correctness: list[str] = []
         self._problems: list[str] = []
         self._limits: list[str] = []
+        self._serves: list[str] = []
         self._sources: dict[str, Source] = {}
 
     def dimension(
@@ -259,6 +266,51 @@ class Kernel:
             self._limits.append(f"{field}: {value}")
         return self
 
+    def serves(
+        self,
+        layers: str,
+        *,
+        variants: Sequence[Mapping[str, Union[str, int, bool]]] = (),
+        engines: Sequence[str] = (),
+        **meanings: str,
+    ) -> Kernel:
+        """Says which layers of a model the kernel computes, so that declared workloads become problems of it: "linear", "moe"
+        or "attention". `meanings`: which dimension is what, where it is not the one of that name (`m="rows"`); of moe also the
+        specialisations gate_up and down. `variants` of attention: specialisation, phase ("PREFILL", "DECODE"), head_dim,
+        causal. `engines` that launch this very kernel, of moe."""
+        _check_known("layers", layers, tuple(_LAYERS))
+        _check(not self._serves, "the layers are given twice")
+        _check(bool(variants) == (layers == "attention"), "attention has variants, and nothing else has")
+        _check(not engines or layers == "moe", "moe alone has engines")
+        for meaning, name in meanings.items():
+            _check_known(f"meaning in {layers} layers", meaning, _LAYERS[layers])
+            of_dimension = meaning not in ("gate_up", "down")
+            what = "dimension" if of_dimension else "specialisation"
+            self._check_names(what, [name], self._dimensions if of_dimension else self._specialisations)
+        lines = [f"    {meaning}: {_quoted(name)}" for meaning, name in meanings.items()]
+        lines += [f"    engines: {_quoted(engine)}" for engine in engines]
+        lines += [f"    variants {{ {' '.join(self._variant(variant))} }}" for variant in variants]
+        self._serves = [f"  {layers} {{", *lines, "  }"]
+        return self
+
+    def _variant(self, variant: Mapping[str, Union[str, int, bool]]) -> list[str]:
+        known = ("specialisation", "phase", "head_dim", "causal")
+        fields = []
+        for field, value in variant.items():
+            _check_known("field of a variant", field, known)
+            if field == "specialisation":
+                self._check_names("specialisation", [str(value)], self._specialisations)
+                fields.append(f"{field}: {_quoted(str(value))}")
+            elif field == "phase":
+                _check_known("phase", str(value), ("PREFILL", "DECODE"))
+                fields.append(f"{field}: {value}")
+            elif field == "causal":
+                fields.append(f"{field}: {'true' if value else 'false'}")
+            else:
+                _check(_is_integer(value), f"head_dim is {value!r}; give a whole number")
+                fields.append(f"{field}: {value}")
+        return fields
+
     def manifest(self) -> str:
         """Returns the manifest's text. Raises InvalidArgumentError where something is missing."""
         self._check_whole()
@@ -278,6 +330,7 @@ class Kernel:
         parts.append([line for own in self._implementations.values() for line in _message("implementations", own)])
         parts.append([f"arguments: {_quoted(text)}" for text in self._arguments])
         parts.append(_message("correctness", self._correctness) if self._correctness else [])
+        parts.append(_message("serves", self._serves) if self._serves else [])
         parts.append(self._problems)
         parts.append([f"limits {{ {' '.join(self._limits)} }}"] if self._limits else [])
         return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

@@ -34,6 +34,15 @@ class ExplainedGroup(NamedTuple):
     of_layer: bool  # Chosen since measurements of the problem's layer say so, whatever the ranks.
 
 
+class DeclaredWorkload(NamedTuple):
+    """What the daemon made of a workload: Client.add_workload()."""
+
+    architecture: str
+    unchanged: bool  # It was declared before, the same.
+    problems: Mapping[str, int]  # Kernels that serve layers of it, with the problems that profiles may measure.
+    notes: tuple[str, ...]  # What people should know.
+
+
 class StagedTable(NamedTuple):
     """A table that waits to take over: Tuner.staged."""
 

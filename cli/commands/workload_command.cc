@@ -1,0 +1,334 @@
+// wavetune workload ...
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/input_file.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/number_option.h"
+#include "cli/text_table.h"
+#include "cli/workloads.h"
+#include "formats/kernel_spec.h"
+#include "formats/workload/model_config.h"
+#include "model/kernel/kernel_spec.h"
+
+namespace wavetune::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  std::string config;
+  int64_t tensor = 1;
+  int64_t expert = 1;
+  int64_t max_tokens = kDefaultMaxTokens;
+};
+
+// The file, or the one in the folder that holds the model.
+std::string ConfigPath(const std::string& given) {
+  std::error_code error;
+  return std::filesystem::is_directory(given, error)
+             ? absl::StrCat(given, "/config.json")
+             : given;
+}
+
+std::string KernelsText(const v1::WorkloadInfo& info) {
+  if (!info.problem().empty())
+    return absl::StrCat("not read: ", info.problem());
+  if (info.kernels().empty()) return "no kernel serves it";
+  return absl::StrJoin(info.kernels(), ", ",
+                       [](std::string* out, const v1::WorkloadKernel& kernel) {
+                         absl::StrAppend(out, kernel.kernel(), " ",
+                                         kernel.problems());
+                       });
+}
+
+void PrintNotes(std::ostream& out, const v1::WorkloadInfo& info) {
+  for (const std::string& note : info.notes()) out << "note: " << note << "\n";
+}
+
+absl::Status RunAdd(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(std::string config,
+                   ReadInputFile(ConfigPath(options.config), kMaxConfigBytes,
+                                 InputKind::kFileOrPipe));
+  Workload workload{
+      .name = options.name,
+      .config = std::move(config),
+      .parallelism = {.tensor = options.tensor, .expert = options.expert},
+      .max_tokens = options.max_tokens};
+  // Says what is wrong also where no daemon runs.
+  RETURN_IF_ERROR(LayersOf(workload).status());
+  v1::AddWorkloadRequest request;
+  request.set_name(workload.name);
+  request.set_config(std::move(workload.config));
+  request.set_tensor_parallel(options.tensor);
+  request.set_expert_parallel(options.expert);
+  request.set_max_tokens(options.max_tokens);
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const v1::AddWorkloadResponse response,
+                   daemon.workloads->AddWorkload(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+    return absl::OkStatus();
+  }
+  const v1::WorkloadInfo& info = response.workload();
+  *context.out << "workload " << info.name() << " (" << info.architecture()
+               << ") "
+               << (response.unchanged()  ? "is there already"
+                   : response.replaced() ? "is replaced"
+                                         : "is added")
+               << ": " << KernelsText(info) << "\n";
+  PrintNotes(*context.out, info);
+  if (!info.kernels().empty() && !response.unchanged()) {
+    *context.out << "profile what serves it: wavetune reprofile --workload "
+                 << info.name() << "\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunList(CommandContext& context) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const v1::ListWorkloadsResponse list,
+                   daemon.workloads->ListWorkloads());
+  if (context.json) {
+    PrintJson(*context.out, ToJson(list));
+    return absl::OkStatus();
+  }
+  TextTable table({"WORKLOAD", "ARCHITECTURE", "TP", "EP", "MAX TOKENS",
+                   "ADDED", "USER", "PROBLEMS"});
+  for (const v1::WorkloadInfo& info : list.workloads()) {
+    table.AddRow(
+        {info.name(), info.architecture(), absl::StrCat(info.tensor_parallel()),
+         absl::StrCat(info.expert_parallel()), absl::StrCat(info.max_tokens()),
+         FormatTime(info.added_at_us()), info.user(), KernelsText(info)});
+  }
+  table.Print(*context.out, "no workloads: add one with wavetune workload add");
+  return absl::OkStatus();
+}
+
+// What a workload is for one kernel.
+struct OfKernel {
+  std::string kernel;
+  std::vector<LayerProblems> layers;
+};
+
+absl::StatusOr<std::vector<OfKernel>> LayersOfKernels(
+    StatusReader& status, const KnownWorkload& workload) {
+  ASSIGN_OR_RETURN(const v1::ListKernelsResponse kernels, status.ListKernels());
+  std::vector<OfKernel> result;
+  for (const v1::KernelStatus& kernel : kernels.kernels()) {
+    if (!kernel.problem().empty()) continue;
+    ASSIGN_OR_RETURN(const KernelSpec spec, KernelSpecFromProto(kernel.spec()));
+    std::vector<LayerProblems> layers =
+        ProblemsOf(workload.layers, workload.workload.max_tokens, spec,
+                   TokenCounts::kProfiled);
+    if (!layers.empty()) result.push_back({spec.name, std::move(layers)});
+  }
+  return result;
+}
+
+// The layers as engines launch them.
+void PrintLayers(std::ostream& out, const ModelLayers& layers) {
+  TextTable table({"LAYER", "TIMES", "N", "K", "MORE"});
+  for (const LinearLayer& layer : layers.linear) {
+    table.AddRow({layer.name, absl::StrCat(layer.layers), absl::StrCat(layer.n),
+                  absl::StrCat(layer.k),
+                  layer.of_sequences ? "the last token of each sequence" : ""});
+  }
+  for (const MoeLayer& layer : layers.moe) {
+    const std::string more =
+        absl::StrCat(layer.local_experts, " experts of ", layer.experts, ", ",
+                     layer.top_k, " for a token");
+    const int64_t width = (layer.gated ? 2 : 1) * layer.intermediate;
+    table.AddRow({"experts, first product", absl::StrCat(layer.layers),
+                  absl::StrCat(width), absl::StrCat(layer.hidden), more});
+    table.AddRow({"experts, second product", absl::StrCat(layer.layers),
+                  absl::StrCat(layer.hidden), absl::StrCat(layer.intermediate),
+                  more});
+  }
+  for (const AttentionLayer& layer : layers.attention) {
+    std::string more = absl::StrCat(layer.heads, " heads of ", layer.head_dim,
+                                    ", ", layer.kv_heads, " of keys");
+    if (layer.window > 0) absl::StrAppend(&more, ", window ", layer.window);
+    table.AddRow({layer.name, absl::StrCat(layer.layers), "", "", more});
+  }
+  table.Print(out);
+}
+
+void PrintKernels(std::ostream& out, const std::vector<OfKernel>& kernels) {
+  TextTable table({"KERNEL", "LAYER", "TIMES", "PROBLEMS", "LEFT OUT"});
+  for (const OfKernel& kernel : kernels) {
+    for (const LayerProblems& layer : kernel.layers) {
+      std::string left_out;
+      if (!layer.why_left_out.empty()) {
+        left_out = layer.left_out > 0
+                       ? absl::StrCat(layer.left_out, ": ", layer.why_left_out)
+                       : layer.why_left_out;
+      }
+      table.AddRow({kernel.kernel, layer.layer, absl::StrCat(layer.layers),
+                    absl::StrCat(layer.problems.size()), left_out});
+    }
+  }
+  table.Print(out, "no kernel of the daemon serves it");
+}
+
+Json LayersJson(const ModelLayers& layers) {
+  Json list = Json::array();
+  for (const LinearLayer& layer : layers.linear) {
+    list.push_back({{"layer", layer.name},
+                    {"kind", "linear"},
+                    {"times", layer.layers},
+                    {"n", layer.n},
+                    {"k", layer.k},
+                    {"of_sequences", layer.of_sequences}});
+  }
+  for (const MoeLayer& layer : layers.moe) {
+    list.push_back({{"layer", "experts"},
+                    {"kind", "moe"},
+                    {"times", layer.layers},
+                    {"experts", layer.experts},
+                    {"local_experts", layer.local_experts},
+                    {"top_k", layer.top_k},
+                    {"hidden", layer.hidden},
+                    {"intermediate", layer.intermediate},
+                    {"gated", layer.gated}});
+  }
+  for (const AttentionLayer& layer : layers.attention) {
+    list.push_back({{"layer", layer.name},
+                    {"kind", "attention"},
+                    {"times", layer.layers},
+                    {"heads", layer.heads},
+                    {"kv_heads", layer.kv_heads},
+                    {"head_dim", layer.head_dim},
+                    {"value_head_dim", layer.value_head_dim},
+                    {"window", layer.window},
+                    {"prefill", layer.prefill},
+                    {"decode", layer.decode}});
+  }
+  return list;
+}
+
+Json KernelsJson(const std::vector<OfKernel>& kernels) {
+  Json list = Json::array();
+  for (const OfKernel& kernel : kernels) {
+    for (const LayerProblems& layer : kernel.layers) {
+      list.push_back({{"kernel", kernel.kernel},
+                      {"layer", layer.layer},
+                      {"times", layer.layers},
+                      {"problems", layer.problems.size()},
+                      {"left_out", layer.left_out},
+                      {"why_left_out", layer.why_left_out}});
+    }
+  }
+  return list;
+}
+
+absl::Status RunShow(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const KnownWorkload known,
+                   FindWorkload(*daemon.workloads, options.name));
+  ASSIGN_OR_RETURN(const std::vector<OfKernel> kernels,
+                   LayersOfKernels(*daemon.status, known));
+  if (context.json) {
+    PrintJson(*context.out, Json{{"workload", ToJson(known.info)},
+                                 {"layers", LayersJson(known.layers)},
+                                 {"problems", KernelsJson(kernels)}});
+    return absl::OkStatus();
+  }
+  std::ostream& out = *context.out;
+  out << "workload      " << known.info.name() << "\n"
+      << "architecture  " << known.info.architecture() << "\n"
+      << "tensor        " << known.info.tensor_parallel() << "\n"
+      << "experts       " << known.info.expert_parallel() << "\n"
+      << "max tokens    " << known.info.max_tokens() << "\n"
+      << "added         " << FormatTime(known.info.added_at_us()) << " by user "
+      << known.info.user() << "\n";
+  PrintNotes(out, known.info);
+  out << "\n";
+  PrintLayers(out, known.layers);
+  out << "\n";
+  PrintKernels(out, kernels);
+  return absl::OkStatus();
+}
+
+absl::Status RunRemove(CommandContext& context, const Options& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  RETURN_IF_ERROR(daemon.workloads->RemoveWorkload(options.name));
+  if (context.json) {
+    PrintJson(*context.out, Json{{"removed", options.name}});
+  } else {
+    *context.out << "workload " << options.name
+                 << " is removed; tables stay as they are, the next profile "
+                    "does without its problems\n";
+  }
+  return absl::OkStatus();
+}
+
+void AddAddCommand(CommandRegistry& registry, CLI::App* group,
+                   const std::shared_ptr<Options>& options) {
+  CLI::App* command = registry.Add(
+      group, "add",
+      "Declares a model that is served: its layers' problems are "
+      "representative ones of every kernel that serves such layers, from the "
+      "next profile on.",
+      {"wavetune workload add llama --config config.json",
+       "wavetune workload add qwen3 --config Qwen3-30B-A3B/ --tp 2 --ep 2 "
+       "--max-tokens 8192"},
+      [options](CommandContext& context) { return RunAdd(context, *options); });
+  command->add_option("NAME", options->name, "Name for it")->required();
+  command
+      ->add_option("--config", options->config,
+                   "The model's config.json, as Hugging Face has it, or the "
+                   "folder that holds it")
+      ->required();
+  command
+      ->add_option("--tp", options->tensor,
+                   "Devices that share each layer (tensor parallelism)")
+      ->capture_default_str();
+  command
+      ->add_option("--ep", options->expert,
+                   "Devices that share the experts (expert parallelism)")
+      ->capture_default_str();
+  command
+      ->add_option("--max-tokens", options->max_tokens,
+                   "Tokens that enter a layer at once at most: what the engine "
+                   "batches")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddWorkloadCommands(CommandRegistry& registry) {
+  auto options = std::make_shared<Options>();
+  CLI::App* group = registry.AddGroup(
+      "workload", "Declares the models that are served (docs/workloads.md).");
+  AddAddCommand(registry, group, options);
+  registry.Add(group, "list", "Lists the workloads that were declared.",
+               {"wavetune workload list", "wavetune workload list --json"},
+               [](CommandContext& context) { return RunList(context); });
+  CLI::App* show = registry.Add(
+      group, "show",
+      "Shows a workload: its layers as engines launch them, and the problems "
+      "that they are for each kernel.",
+      {"wavetune workload show llama"}, [options](CommandContext& context) {
+        return RunShow(context, *options);
+      });
+  show->add_option("NAME", options->name, "The workload")->required();
+  CLI::App* remove = registry.Add(
+      group, "remove",
+      "Removes a workload; operators alone may (the admin socket). Tables stay "
+      "as they are.",
+      {"wavetune workload remove llama"}, [options](CommandContext& context) {
+        return RunRemove(context, *options);
+      });
+  remove->add_option("NAME", options->name, "The workload")->required();
+}
+
+}  // namespace wavetune::cli

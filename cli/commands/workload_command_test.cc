@@ -1,0 +1,192 @@
+// wavetune workload ..., and --workload of other commands.
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cli/commands/bench_command_fixture.h"
+#include "formats/workload/workload.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kConfig[] =
+    R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 64,
+        "intermediate_size": 128, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256})";
+
+class WorkloadCommandTest : public BenchCommandFixture {
+ protected:
+  WorkloadCommandTest() { config_ = Write("config.json", kConfig); }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = folder_.path() + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  // Lets the daemon know the workload "llama", and its kernel serve layers.
+  void Declare() {
+    v1::GetWorkloadResponse& one = daemon_->workloads.emplace_back();
+    one.set_config(kConfig);
+    v1::WorkloadInfo& info = *one.mutable_workload();
+    info.set_name("llama");
+    info.set_architecture("LlamaForCausalLM");
+    info.set_tensor_parallel(2);
+    info.set_expert_parallel(1);
+    info.set_max_tokens(64);
+    info.set_user("1000");
+    daemon_->kernels.mutable_kernels(0)
+        ->mutable_spec()
+        ->mutable_serves()
+        ->mutable_linear();
+  }
+
+  std::string config_;
+};
+
+TEST_F(WorkloadCommandTest, AddsAModelAndSaysWhatItIsForKernels) {
+  EXPECT_EQ(Run({"workload", "add", "llama", "--config", config_, "--tp", "2",
+                 "--ep", "1", "--max-tokens", "4096"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_EQ(daemon_->workload_request.name(), "llama");
+  EXPECT_EQ(daemon_->workload_request.config(), kConfig);
+  EXPECT_EQ(daemon_->workload_request.tensor_parallel(), 2);
+  EXPECT_EQ(daemon_->workload_request.max_tokens(), 4096);
+  EXPECT_EQ(out_.str(),
+            "workload llama (LlamaForCausalLM) is added: gemm 60\n"
+            "profile what serves it: wavetune reprofile --workload llama\n");
+}
+
+TEST_F(WorkloadCommandTest, TakesTheFolderThatHoldsTheModel) {
+  EXPECT_EQ(Run({"workload", "add", "llama", "--config", folder_.path()}),
+            kExitOk);
+  EXPECT_EQ(daemon_->workload_request.config(), kConfig);
+}
+
+TEST_F(WorkloadCommandTest, SaysWhatIsWrongBeforeAnyDaemonIsAsked) {
+  daemon_->error = absl::UnavailableError("no daemon");
+  const auto refused = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> line = {"workload", "add", "llama", "--config",
+                                     config_};
+    line.insert(line.end(), more.begin(), more.end());
+    EXPECT_EQ(Run(line), kExitUsage) << out_.str();
+    return err_.str();
+  };
+  EXPECT_THAT(refused({"--tp", "3"}),
+              HasSubstr("num_attention_heads is 4, which --tp 3 does not "
+                        "divide: give one that does (1, 2, 4)"));
+  EXPECT_THAT(refused({"--tp", "0"}), HasSubstr("--tp is 0: give 1 to 1024"));
+  EXPECT_THAT(refused({"--ep", "-4"}), HasSubstr("--ep is -4"));
+  EXPECT_THAT(refused({"--max-tokens", "0"}),
+              HasSubstr("--max-tokens is 0: give 1 to 1048576"));
+  EXPECT_THAT(refused({"--tp", "99999999999999999999"}), HasSubstr("--tp"));
+  Write("config.json", std::string(kConfig).substr(0, 60));
+  EXPECT_THAT(refused({}), HasSubstr("is no JSON, or cut off"));
+  Write("config.json", "{\"architectures\": [\"MambaForCausalLM\"]}");
+  EXPECT_THAT(refused({}), HasSubstr("MambaForCausalLM: it lacks hidden_size"));
+}
+
+TEST_F(WorkloadCommandTest, RefusesNamesAndFilesThatAreNone) {
+  EXPECT_EQ(Run({"workload", "add", "a/b", "--config", config_}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("'a/b' is no name of a workload"));
+  EXPECT_NE(Run({"workload", "add", "a", "--config", "/nowhere.json"}),
+            kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("/nowhere.json"));
+  Write("config.json", std::string(kMaxConfigBytes + 1, ' '));
+  EXPECT_NE(Run({"workload", "add", "a", "--config", config_}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("1048576"));
+}
+
+TEST_F(WorkloadCommandTest, ListsWorkloads) {
+  EXPECT_EQ(Run({"workload", "list"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("no workloads: add one"));
+  Declare();
+  EXPECT_EQ(Run({"workload", "list"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("llama"));
+  EXPECT_THAT(out_.str(), HasSubstr("no kernel serves it"));
+  EXPECT_EQ(Run({"workload", "list", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["workloads"][0]["tensor_parallel"], 2);
+}
+
+TEST_F(WorkloadCommandTest, ShowsLayersAndWhatTheyAreForEachKernel) {
+  Declare();
+  EXPECT_EQ(Run({"workload", "show", "llama"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("qkv_proj          2   64  64"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("gemm_f32  qkv_proj and down_proj, n = 64, k = 64"));
+  EXPECT_EQ(Run({"workload", "show", "llama", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["layers"][0]["n"], 64);
+  EXPECT_EQ(Output()["problems"][0]["kernel"], "gemm_f32");
+  EXPECT_EQ(Run({"workload", "show", "nobody"}), kExitFailed);
+}
+
+TEST_F(WorkloadCommandTest, Removes) {
+  EXPECT_EQ(Run({"workload", "remove", "llama"}), kExitOk);
+  EXPECT_THAT(daemon_->removed_workloads, ElementsAre("llama"));
+  EXPECT_THAT(out_.str(), HasSubstr("the next profile does without"));
+}
+
+TEST_F(WorkloadCommandTest, BenchMeasuresItAtCountsThatProfilesNeverMeasure) {
+  Declare();
+  daemon_->measured.clear();
+  Run({"bench", "gemm_f32", "--workload", "llama"});
+  const v1::MeasureRequest& request = daemon_->measure_request;
+  ASSERT_GT(request.problems_size(), 0);
+  std::vector<int64_t> tokens;
+  for (const v1::Problem& problem : request.problems()) {
+    if (problem.extents(1).values(0) == 64 &&
+        problem.extents(2).values(0) == 64) {
+      tokens.push_back(problem.extents(0).values(0));
+    }
+  }
+  EXPECT_THAT(tokens, ElementsAre(4, 6, 9, 14, 21, 31, 47));
+}
+
+TEST_F(WorkloadCommandTest, BenchTakesShapesOrAWorkload) {
+  EXPECT_EQ(Run({"bench", "gemm_f32"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--shapes FILE, or --workload NAME"));
+  EXPECT_EQ(
+      Run({"bench", "gemm_f32", "--shapes", shapes_, "--workload", "llama"}),
+      kExitUsage);
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--workload", "nobody"}), kExitFailed);
+}
+
+TEST_F(WorkloadCommandTest, BenchSaysThatAKernelServesNothing) {
+  Declare();
+  daemon_->kernels.mutable_kernels(0)->mutable_spec()->clear_serves();
+  EXPECT_NE(Run({"bench", "gemm_f32", "--workload", "llama"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("does not say which layers of models it "
+                                    "computes: add serves to its manifest"));
+}
+
+TEST_F(WorkloadCommandTest, ReprofilesTheKernelsThatServeIt) {
+  Declare();
+  v1::KernelStatus& other = *daemon_->kernels.add_kernels();
+  other = daemon_->kernels.kernels(0);
+  other.mutable_spec()->set_name("other");
+  other.mutable_spec()->clear_serves();
+  EXPECT_EQ(Run({"reprofile", "--workload", "llama"}), kExitOk) << err_.str();
+  ASSERT_EQ(daemon_->reprofile_requests.size(), 1u);
+  EXPECT_EQ(daemon_->reprofile_requests[0].kernel(), "gemm_f32");
+  EXPECT_NE(Run({"reprofile", "--workload", "llama", "--kernel", "other"}),
+            kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("kernel other computes no layer of "
+                                    "workload llama; these do: gemm_f32"));
+}
+
+TEST_F(WorkloadCommandTest, ReprofileSaysThatNoKernelServesIt) {
+  Declare();
+  daemon_->kernels.mutable_kernels(0)->mutable_spec()->clear_serves();
+  EXPECT_NE(Run({"reprofile", "--workload", "llama"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("no kernel of the daemon computes"));
+}
+
+}  // namespace
+}  // namespace wavetune::cli
