@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import pytest
 import tables
 
+import wavetune
+
 EXAMPLE = tables.ROOT / "examples" / "prefill"
 KERNELS = tables.ROOT / "kernels"
 sys.path.insert(0, str(EXAMPLE))
@@ -155,6 +157,16 @@ def test_decisions_ask_each_table_once_and_for_both_products_of_an_expert_layer_
     assert [name for _, name, _ in client.asked if name in ("gate_up", "down")] == ["gate_up", "down"]
     assert set(notes["digests"]) == {"triton_gemm", "triton_attention", "triton_fused_moe"}
     assert notes["sources"]["qkv"] == "FITTED"
+
+
+def test_a_real_table_decides_for_both_products_of_an_expert_layer(tmp_path):
+    table = tables.path("fused_moe")
+    client = wavetune.connect(mode="offline", table_file=table, cache_dir=tmp_path / "cache")
+    passes = [launch for launch in models.launches(QWEN, 700, 1, "prefill") if launch.kernel == "triton_fused_moe"]
+    choice, notes = policies.decided(passes, client)
+    assert choice["gate_up"] == choice["down"]
+    assert {"BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "num_warps"} <= choice["down"].keys()
+    assert len(notes["digests"]["triton_fused_moe"]) == 64 and notes["decide_us"] > 0
 
 
 MANIFEST = """
