@@ -38,7 +38,7 @@ std::string FingerprintDifference(const TableRecord& table,
     return absl::StrCat("the kernel's manifest or sources were edited",
                         Fingerprints(then, now));
   }
-  const std::string compilers =
+  std::string compilers =
       absl::StrCat("compiler \"", table.compiler, "\", now \"", compiler, "\"");
   if (spec.ok()) {
     const absl::StatusOr<std::string> same = kernels.Fingerprint(
