@@ -7,6 +7,7 @@
 
 #include "tests/lib/export_tables.h"
 #include "tests/lib/lcg.h"
+#include "tests/lib/tiny_table.h"
 
 namespace wavetune::testing {
 namespace {
@@ -19,17 +20,12 @@ constexpr int kBlockN = 1;
 constexpr int kBlockK = 2;
 constexpr int64_t kMultiprocessors = 132;
 
-Expression Tiles(int dimension, int parameter) {
-  return Expression::CeilDiv({Expression::OfDimension(dimension)},
-                             {Expression::OfParameter(parameter)});
-}
-
 Mapping ExpertMapping() {
   Mapping mapping;
   mapping.tiles = Expression::Product(
-      {Expression::SumOver(kTokens, Tiles(kTokens, kBlockM)),
-       Tiles(kN, kBlockN)});
-  mapping.iterations_per_tile = Tiles(kK, kBlockK);
+      {Expression::SumOver(kTokens, TilesAlong(kTokens, kBlockM)),
+       TilesAlong(kN, kBlockN)});
+  mapping.iterations_per_tile = TilesAlong(kK, kBlockK);
   mapping.rows = RowAxis{.dimension = kTokens, .tile = kBlockM};
   return mapping;
 }

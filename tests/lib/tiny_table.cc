@@ -6,11 +6,6 @@
 namespace wavetune::testing {
 namespace {
 
-Expression Tiles(int dimension, int parameter) {
-  return Expression::CeilDiv({Expression::OfDimension(dimension)},
-                             {Expression::OfParameter(parameter)});
-}
-
 Table Head() {
   Table table;
   table.fingerprint = std::string(64, '0');
@@ -36,6 +31,11 @@ MacroGroup TwoRowGroup(uint8_t lead, uint8_t far_anchor) {
 
 }  // namespace
 
+Expression TilesAlong(int dimension, int parameter) {
+  return Expression::CeilDiv({Expression::OfDimension(dimension)},
+                             {Expression::OfParameter(parameter)});
+}
+
 Table TinyTable() {
   Table table = Head();
   table.kernel = "add";
@@ -43,7 +43,7 @@ Table TinyTable() {
   table.parameters = {"BLOCK"};
   table.default_configuration = {256};
   SubTable& sub = table.sub_tables.emplace_back();
-  sub.mapping.tiles = Tiles(0, 0);
+  sub.mapping.tiles = TilesAlong(0, 0);
   sub.mapping.iterations_per_tile = Expression::Constant(1);
   sub.portfolio = {{.configuration = {256}, .tiles_per_wave = 4}};
   sub.row_regimes = {RowRegime{}};
@@ -70,8 +70,8 @@ Table TwoGroupTable() {
   table.parameters = {"BLOCK", "STAGES"};
   table.default_configuration = {32, 1};
   SubTable& sub = table.sub_tables.emplace_back();
-  sub.mapping.tiles = Expression::Product({Tiles(0, 0), Tiles(1, 0)});
-  sub.mapping.iterations_per_tile = Tiles(2, 0);
+  sub.mapping.tiles = Expression::Product({TilesAlong(0, 0), TilesAlong(1, 0)});
+  sub.mapping.iterations_per_tile = TilesAlong(2, 0);
   sub.mapping.rows = RowAxis{.dimension = 0, .tile = 0};
   sub.portfolio = {{.configuration = {64, 2}, .tiles_per_wave = 100},
                    {.configuration = {128, 2}, .tiles_per_wave = 100},

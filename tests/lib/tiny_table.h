@@ -7,6 +7,9 @@
 
 namespace wavetune::testing {
 
+// ceil(dimension / parameter), by index.
+Expression TilesAlong(int dimension, int parameter);
+
 // A vector addition over `n`, tile BLOCK = 256, on a device of 4 compute units.
 Table TinyTable();
 
