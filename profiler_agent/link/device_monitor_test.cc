@@ -43,11 +43,12 @@ TEST(DeviceMonitorTest, EnumeratingSaysWhetherABackendWatches) {
 TEST(WorkerCommandTest, PassesOnWhatAWorkerMustKnow) {
   AgentDevicesOptions options = {.program = "agent"};
   options.backend.memory_cap = 2048;
+  options.backend.python = "python3.12";
   options.backend.skip_nvidia_opencl = true;
   EXPECT_EQ(WorkerCommand(options, "opencl"),
             (std::vector<std::string>{"agent", "worker", "--backend", "opencl",
-                                      "--memory-cap", "2048",
-                                      "--skip-nvidia-opencl"}));
+                                      "--memory-cap", "2048", "--python",
+                                      "python3.12", "--skip-nvidia-opencl"}));
 }
 
 }  // namespace
