@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What launches that share a configuration lose where only candidates that both portfolios have can win (decision record 0040).
+"""What launches that share a configuration lose where only candidates that both portfolios have can win (decision record 0039).
 
     research/joint_portfolios.py            # a minute
 

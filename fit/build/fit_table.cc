@@ -120,7 +120,7 @@ std::vector<size_t> CommonCandidates(const Fitted& from,
 
 // Both products of an expert layer are launched with one configuration
 // (CompiledTable::ResolveTogether), so what is worth having in one sub-table is
-// in the other, too (docs/decisions/0040).
+// in the other, too (docs/decisions/0039).
 void ShareCandidates(const KernelSpec& spec, const std::vector<Fitted>& all,
                      std::vector<std::vector<size_t>>& portfolios) {
   const auto* const moe = std::get_if<ServedMoe>(&spec.serves);

@@ -76,7 +76,7 @@ class Tuner {
   // Cost:   some ten microseconds a problem; no RPC, lock, allocation, system
   //         call or throw. Thread-safe.
   // Source: arXiv 2604.10187, section 4.4. Deviation: sums of predictions
-  //         (docs/decisions/0040).
+  //         (docs/decisions/0039).
   void ResolveTogether(absl::Span<const JointProblem> problems,
                        absl::Span<const int> shared,
                        absl::Span<Decision> decisions) const noexcept;
