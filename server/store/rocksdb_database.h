@@ -170,6 +170,28 @@ class RocksDbDatabase {
   // Counts and logs an entry that cannot be used; once for each.
   void ReportCorrupt(Family family, absl::string_view key,
                      const absl::Status& reason);
+  // Returns the records of all entries with the prefix, in the order of their
+  // keys; those that `decode`, of (key, value), refuses are reported and left
+  // out. Errors: as Scan.
+  template <typename Record>
+  absl::StatusOr<std::vector<Record>> ReadAll(
+      Family family, absl::string_view prefix,
+      const std::function<absl::StatusOr<Record>(
+          absl::string_view key, absl::string_view value)>& decode) {
+    std::vector<Record> records;
+    const absl::Status scanned = Scan(
+        family, prefix, [&](absl::string_view key, absl::string_view value) {
+          absl::StatusOr<Record> record = decode(key, value);
+          if (record.ok()) {
+            records.push_back(*std::move(record));
+          } else {
+            ReportCorrupt(family, key, record.status());
+          }
+          return true;
+        });
+    if (!scanned.ok()) return scanned;
+    return records;
+  }
   // Entries reported since Open.
   int64_t corrupt_entries() const { return corrupt_entries_; }
 

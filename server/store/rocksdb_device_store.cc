@@ -23,22 +23,14 @@ absl::Status RocksDbDeviceStore::Delete(const std::string& uuid) {
 }
 
 absl::StatusOr<std::vector<DeviceRecord>> RocksDbDeviceStore::List() {
-  std::vector<DeviceRecord> devices;
-  RETURN_IF_ERROR(database_->Scan(
+  return database_->ReadAll<DeviceRecord>(
       Family::kDevices, "",
-      [&](absl::string_view key, absl::string_view value) {
-        absl::StatusOr<DeviceRecord> device = DecodeStoredDevice(value);
-        if (device.ok() && device->facts.uuid != key) {
-          device = absl::DataLossError("the entry belongs to another UUID");
-        }
-        if (device.ok()) {
-          devices.push_back(*std::move(device));
-        } else {
-          database_->ReportCorrupt(Family::kDevices, key, device.status());
-        }
-        return true;
-      }));
-  return devices;
+      [](absl::string_view key,
+         absl::string_view value) -> absl::StatusOr<DeviceRecord> {
+        ASSIGN_OR_RETURN(DeviceRecord device, DecodeStoredDevice(value));
+        if (device.facts.uuid == key) return device;
+        return absl::DataLossError("the entry belongs to another UUID");
+      });
 }
 
 }  // namespace wavetune

@@ -131,21 +131,17 @@ absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListWithdrawn() {
 
 absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::List(
     absl::string_view prefix, std::string (*key_of)(const ProfileKey&)) {
-  std::vector<TableRecord> records;
-  RETURN_IF_ERROR(database_->Scan(
-      Family::kTables, prefix,
-      [&](absl::string_view key, absl::string_view value) {
-        absl::StatusOr<TableRecord> record = DecodeStoredTableRecord(value);
-        if (record.ok() && key_of(record->key) != key) {
-          record = absl::DataLossError("the entry belongs to another key");
-        }
-        if (record.ok()) {
-          records.push_back(*std::move(record));
-        } else {
-          database_->ReportCorrupt(Family::kTables, key, record.status());
-        }
-        return true;
-      }));
+  ASSIGN_OR_RETURN(
+      std::vector<TableRecord> records,
+      database_->ReadAll<TableRecord>(
+          Family::kTables, prefix,
+          [&](absl::string_view key,
+              absl::string_view value) -> absl::StatusOr<TableRecord> {
+            ASSIGN_OR_RETURN(TableRecord record,
+                             DecodeStoredTableRecord(value));
+            if (key_of(record.key) == key) return record;
+            return absl::DataLossError("the entry belongs to another key");
+          }));
   // Stored keys sort by the lengths of their parts first.
   std::sort(
       records.begin(), records.end(),

@@ -10,6 +10,18 @@
 #include "server/store/stored_usage.h"
 
 namespace wavetune {
+namespace {
+
+// Decodes the entry of `key`. Errors: as DecodeStoredUsage; DATA_LOSS for one
+// of another kernel or device class.
+absl::StatusOr<UsageRecord> DecodeUsageEntry(absl::string_view key,
+                                             absl::string_view value) {
+  ASSIGN_OR_RETURN(UsageRecord record, DecodeStoredUsage(value));
+  if (UsageKey(record.kernel, record.silicon_key) == key) return record;
+  return absl::DataLossError("the entry belongs to another kernel");
+}
+
+}  // namespace
 
 absl::Status RocksDbUsageStore::Put(const UsageRecord& record) {
   StoreBatch batch;
@@ -29,22 +41,9 @@ absl::Status RocksDbUsageStore::Delete(const std::string& kernel,
 }
 
 absl::StatusOr<std::vector<UsageRecord>> RocksDbUsageStore::List() {
-  std::vector<UsageRecord> records;
-  RETURN_IF_ERROR(database_->Scan(
-      Family::kKernels, kUsagePrefix,
-      [&](absl::string_view key, absl::string_view value) {
-        absl::StatusOr<UsageRecord> record = DecodeStoredUsage(value);
-        if (record.ok() &&
-            UsageKey(record->kernel, record->silicon_key) != key) {
-          record = absl::DataLossError("the entry belongs to another kernel");
-        }
-        if (record.ok()) {
-          records.push_back(*std::move(record));
-        } else {
-          database_->ReportCorrupt(Family::kKernels, key, record.status());
-        }
-        return true;
-      }));
+  ASSIGN_OR_RETURN(std::vector<UsageRecord> records,
+                   database_->ReadAll<UsageRecord>(
+                       Family::kKernels, kUsagePrefix, DecodeUsageEntry));
   // Keys sort by the texts' lengths first.
   std::sort(records.begin(), records.end(),
             [](const UsageRecord& a, const UsageRecord& b) {

@@ -14,8 +14,8 @@ namespace {
 
 // Decodes the entry of `key`. Errors: as DecodeStoredWorkload; DATA_LOSS for
 // one of another name.
-absl::StatusOr<WorkloadRecord> DecodeEntry(absl::string_view key,
-                                           absl::string_view value) {
+absl::StatusOr<WorkloadRecord> DecodeWorkloadEntry(absl::string_view key,
+                                                   absl::string_view value) {
   ASSIGN_OR_RETURN(WorkloadRecord record, DecodeStoredWorkload(value));
   if (WorkloadKey(record.name) == key) return record;
   return absl::DataLossError("the entry belongs to another workload");
@@ -46,7 +46,7 @@ absl::StatusOr<WorkloadRecord> RocksDbWorkloadStore::Get(
   if (!value) {
     return absl::NotFoundError(absl::StrCat("there is no workload ", name));
   }
-  absl::StatusOr<WorkloadRecord> record = DecodeEntry(key, *value);
+  absl::StatusOr<WorkloadRecord> record = DecodeWorkloadEntry(key, *value);
   if (!record.ok()) {
     database_->ReportCorrupt(Family::kKernels, key, record.status());
   }
@@ -54,18 +54,9 @@ absl::StatusOr<WorkloadRecord> RocksDbWorkloadStore::Get(
 }
 
 absl::StatusOr<std::vector<WorkloadRecord>> RocksDbWorkloadStore::List() {
-  std::vector<WorkloadRecord> records;
-  RETURN_IF_ERROR(database_->Scan(
-      Family::kKernels, kWorkloadPrefix,
-      [&](absl::string_view key, absl::string_view value) {
-        absl::StatusOr<WorkloadRecord> record = DecodeEntry(key, value);
-        if (record.ok()) {
-          records.push_back(*std::move(record));
-        } else {
-          database_->ReportCorrupt(Family::kKernels, key, record.status());
-        }
-        return true;
-      }));
+  ASSIGN_OR_RETURN(std::vector<WorkloadRecord> records,
+                   database_->ReadAll<WorkloadRecord>(
+                       Family::kKernels, kWorkloadPrefix, DecodeWorkloadEntry));
   // Keys sort by the names' lengths first.
   std::sort(records.begin(), records.end(),
             [](const WorkloadRecord& a, const WorkloadRecord& b) {
