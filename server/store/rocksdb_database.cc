@@ -121,7 +121,7 @@ void RocksDbDatabase::CloseFiles(bool sync) {
 
 absl::Status RocksDbDatabase::OpenFiles() {
   RETURN_IF_ERROR(PrepareToOpen(options_.path, options_.schema_version, env_));
-  const rocksdb::Status status = TryOpen(/*read_only=*/false);
+  rocksdb::Status status = TryOpen(/*read_only=*/false);
   return status.ok() ? absl::OkStatus()
                      : OpenError(status, options_.path, env_);
 }
@@ -295,7 +295,7 @@ absl::Status RocksDbDatabase::Scan(Family family, absl::string_view prefix,
       attempt = 0;
       if (!visit(key, ToView(it->value()))) return absl::OkStatus();
     }
-    const absl::Status status = FromRocksDb(
+    absl::Status status = FromRocksDb(
         it->status(), absl::StrCat("read from ", FamilyName(family)));
     if (!absl::IsDataLoss(status)) return status;
     ReportCorrupt(family, absl::StrCat(last_key, " and what follows"), status);
@@ -446,7 +446,7 @@ rocksdb::Status RocksDbDatabase::Reopen() {
   std::unique_lock lock(open_mutex_);
   CloseFiles(/*sync=*/false);
   needs_recovery_ = false;
-  const rocksdb::Status status = TryOpen(/*read_only=*/false);
+  rocksdb::Status status = TryOpen(/*read_only=*/false);
   if (status.ok()) {
     RecordChanges(*db_, db_->GetLatestSequenceNumber()).IgnoreError();
     return status;

@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "rocksdb/file_system.h"
 
@@ -14,8 +13,8 @@ namespace wavetune {
 
 class StoreFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  explicit StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base)
-      : rocksdb::FileSystemWrapper(std::move(base)) {}
+  explicit StoreFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base)
+      : rocksdb::FileSystemWrapper(base) {}
 
   const char* Name() const override { return "StoreFileSystem"; }
   rocksdb::IOStatus GetFreeSpace(const std::string& /*path*/,
