@@ -2,6 +2,7 @@
 #
 #   make_scratch                              sets ${scratch}; only where something belongs there before the programs start
 #   start_node build/release/bin kernels      their programs' folder, and the folder of kernels; sets ${bin} and ${scratch}
+#   start_node build/release/bin kernels --backends cuda      with options for the agent
 #
 # Both end, and the folder goes, when the script does, also when it is interrupted; KEEP=1 keeps the folder and says where it is.
 
@@ -34,12 +35,13 @@ make_scratch() {
 start_node() {
   bin="$1"
   local kernels="$2"
+  shift 2
   [ -n "${scratch}" ] || make_scratch
   export WAVETUNE_ENDPOINT="unix:${scratch}/reader.sock"
   export WAVETUNE_CACHE_DIR="${scratch}/client-cache"
   "${bin}/wavetuned" --store "${scratch}/store" --socket-dir "${scratch}" --kernels-dir "${kernels}" 2> "${scratch}/wavetuned.log" &
   daemon_pid=$!
-  "${bin}/wavetune-agent" --endpoint "unix:${scratch}/agent.sock" --cache-dir "${scratch}/programs" 2> "${scratch}/agent.log" &
+  "${bin}/wavetune-agent" --endpoint "unix:${scratch}/agent.sock" --cache-dir "${scratch}/programs" "$@" 2> "${scratch}/agent.log" &
   agent_pid=$!
   # The device appears as soon as the agent has attached.
   local attempt
