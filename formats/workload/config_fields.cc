@@ -11,7 +11,11 @@ namespace {
 // Of a value that is shown in a message.
 constexpr size_t kMaxShownBytes = 40;
 
+// What is inside of others is not shown: nested deeply enough, writing it would
+// overflow the stack.
 std::string Shown(const nlohmann::json& value) {
+  if (value.is_array()) return "a list";
+  if (value.is_object()) return "an object";
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,
                                 nlohmann::json::error_handler_t::replace);
   if (text.size() > kMaxShownBytes) {

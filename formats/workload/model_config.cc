@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -220,12 +221,12 @@ class ConfigReader {
         std::max<int64_t>(1, fields_.Optional("moe_layer_freq", 1));
     const int64_t step =
         std::max<int64_t>(1, fields_.Optional("decoder_sparse_step", 1));
-    const std::vector<int64_t> dense = fields_.Numbers("mlp_only_layers");
+    const std::vector<int64_t> listed = fields_.Numbers("mlp_only_layers");
+    const std::set<int64_t> dense(listed.begin(), listed.end());
     int64_t layers = 0;
     for (int64_t i = first; i < model_.layers; ++i) {
       const bool is_dense =
-          i % period != 0 || (i + 1) % step != 0 ||
-          std::find(dense.begin(), dense.end(), i) != dense.end();
+          i % period != 0 || (i + 1) % step != 0 || dense.contains(i);
       layers += is_dense ? 0 : 1;
     }
     return layers;

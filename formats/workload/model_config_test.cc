@@ -53,6 +53,14 @@ TEST(ModelConfigTest, DeepNestingOverflowsNoStack) {
               HasSubstr("holds no object"));
 }
 
+TEST(ModelConfigTest, ADeeplyNestedValueIsShownWithoutItsInside) {
+  const std::string deep = std::string(400000, '[') + std::string(400000, ']');
+  EXPECT_THAT(Refused("{\"hidden_size\": " + deep + "}"),
+              HasSubstr("hidden_size is a list: give a whole number"));
+  EXPECT_THAT(Refused("{\"vocab_size\": {\"a\": " + deep + "}}"),
+              HasSubstr("vocab_size is an object: give a whole number"));
+}
+
 TEST(ModelConfigTest, AFileThatIsTooLargeIsNotRead) {
   const auto model = ParseModelConfig(std::string(kMaxConfigBytes + 1, ' '));
   EXPECT_EQ(model.status().code(), absl::StatusCode::kResourceExhausted);

@@ -1,0 +1,72 @@
+// Fuzz target: a model's config.json, which any user of the machine may send.
+// Any bytes must be refused with a message, or give layers of sound sizes,
+// under every split that divides them.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "formats/workload/model_config.h"
+#include "formats/workload/model_layers.h"
+#include "formats/workload/token_counts.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int64_t kTokens = 37;
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s\n", what);
+  std::abort();
+}
+
+void CheckExperts(const MoeLayer& layer, const Parallelism& by) {
+  Require(layer.local_experts * by.expert == layer.experts,
+          "experts are lost or made");
+  Require(layer.intermediate >= 1 && layer.hidden >= 1, "experts without size");
+  Require(layer.top_k >= 1 && layer.top_k <= layer.experts,
+          "more experts of a token than there are");
+  const auto sum = [](const std::vector<int64_t>& slots) {
+    return std::accumulate(slots.begin(), slots.end(), int64_t{0});
+  };
+  for (const auto& slots :
+       {BalancedSlots(kTokens, layer.top_k, layer.experts, layer.experts),
+        SkewedSlots(kTokens, layer.top_k, layer.experts, layer.experts)}) {
+    Require(sum(slots) == kTokens * layer.top_k, "slots do not add up");
+  }
+}
+
+void CheckLayers(const ModelLayers& layers, const Parallelism& by) {
+  for (const LinearLayer& layer : layers.linear) {
+    Require(layer.n >= 1 && layer.k >= 1 && layer.layers >= 1,
+            "a linear layer without size");
+  }
+  for (const MoeLayer& layer : layers.moe) CheckExperts(layer, by);
+  for (const AttentionLayer& layer : layers.attention) {
+    Require(layer.kv_heads >= 1 && layer.heads % layer.kv_heads == 0,
+            "heads do not share keys evenly");
+    Require(layer.head_dim >= 1 && layer.layers >= 1, "attention without size");
+  }
+}
+
+}  // namespace
+}  // namespace wavetune
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto model = wavetune::ParseModelConfig(text);
+  if (!model.ok()) {
+    wavetune::Require(!model.status().message().empty(), "no reason is given");
+    return 0;
+  }
+  for (const wavetune::Parallelism by :
+       {wavetune::Parallelism{}, {.tensor = 2}, {.tensor = 8, .expert = 4}}) {
+    const auto layers = wavetune::SplitLayers(*model, by);
+    if (layers.ok()) wavetune::CheckLayers(*layers, by);
+  }
+  return 0;
+}
