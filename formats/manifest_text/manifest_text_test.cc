@@ -329,6 +329,21 @@ TEST(ManifestTextTest, PreconditionsOfASpecialisationAreItsOwn) {
               HasSubstr("it breaks the precondition heads % kv_heads == 0"));
 }
 
+TEST(ManifestTextTest, ProblemsFulfilThePreconditionsOfTheirOwnSpecialisation) {
+  const auto with = [](absl::string_view specialisations) {
+    return ManifestFaultOf(absl::StrCat(
+        kAttentionText,
+        "representative_problems: \"heads = 8, kv_heads = 2, seq_q = 1024, "
+        "seq_kv = 512",
+        specialisations, "\"\n"));
+  };
+  EXPECT_EQ(with(" for full_64"), "");
+  for (const char* specialisations : {" for causal_128", ""}) {
+    EXPECT_THAT(with(specialisations),
+                HasSubstr("it breaks the precondition seq_kv >= seq_q"));
+  }
+}
+
 TEST(ManifestTextTest, AGridMayBeForSeveralSpecialisations) {
   const std::vector<WeightedProblem> problems =
       SpecOfText(kAttentionText).representative_problems;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -38,7 +39,12 @@ bool IsReplayOnly(const KernelSpec& spec) {
 
 class Validator {
  public:
-  explicit Validator(const KernelSpec& spec) : spec_(spec), faults_(spec) {}
+  // `specialisation`: the one whose constants `spec` has; empty: none's, or the
+  // first's.
+  explicit Validator(const KernelSpec& spec, std::string specialisation = "")
+      : spec_(spec),
+        specialisation_(std::move(specialisation)),
+        faults_(spec) {}
 
   absl::Status Run() {
     CheckNames();
@@ -381,7 +387,14 @@ class Validator {
       Problem problem = problems[i].problem;
       // Empty means all specialisations here.
       if (problem.specialisation.empty()) {
-        problem.specialisation = spec_.SpecialisationNames().front();
+        problem.specialisation = specialisation_.empty()
+                                     ? spec_.SpecialisationNames().front()
+                                     : specialisation_;
+      }
+      // Another's constants do not count for it.
+      if (!specialisation_.empty() &&
+          problem.specialisation != specialisation_) {
+        continue;
       }
       const absl::Status status = CheckProblem(spec_, problem);
       if (!status.ok()) {
@@ -500,6 +513,7 @@ class Validator {
   }
 
   const KernelSpec& spec_;
+  const std::string specialisation_;
   bool parameters_are_sound_ = false;
   KernelFaults faults_;
 };
@@ -509,7 +523,7 @@ class Validator {
 absl::Status ValidateKernelSpec(const KernelSpec& spec) {
   if (absl::Status status = Validator(spec).Run(); !status.ok()) return status;
   for (const auto& [name, own] : spec.own) {
-    const absl::Status status = Validator(*own).Run();
+    const absl::Status status = Validator(*own, name).Run();
     if (status.ok()) continue;
     return absl::Status(status.code(),
                         absl::StrCat("with the constants of specialisation '",
