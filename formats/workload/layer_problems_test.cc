@@ -106,18 +106,7 @@ TEST(LayerProblemsTest, ExpertsAreRoutedEvenlyAndUnequally) {
 
 KernelSpec Attention() {
   KernelSpec spec = testing::CausalAttentionSpec();
-  spec.serves = ServedAttention{.batch = 0,
-                                .heads = 1,
-                                .kv_heads = 2,
-                                .seq_q = 3,
-                                .seq_kv = 4,
-                                .variants = {{.specialisation = "causal",
-                                              .phase = AttentionPhase::kPrefill,
-                                              .head_dim = 64,
-                                              .causal = true},
-                                             {.specialisation = "full",
-                                              .phase = AttentionPhase::kDecode,
-                                              .head_dim = 64}}};
+  spec.serves = testing::PrefillAndDecode("causal", "full");
   return spec;
 }
 

@@ -8,6 +8,7 @@
 #include "model/kernel/kernel_faults.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/served_layers.h"
+#include "model/testing/kernels.h"
 
 namespace wavetune {
 namespace {
@@ -34,18 +35,7 @@ KernelSpec Attention() {
   KernelSpec spec =
       WithDimensions({"batch", "heads", "kv_heads", "seq_q", "seq_kv"});
   spec.specialisations = {{.name = "causal"}, {.name = "decode"}};
-  spec.serves = ServedAttention{.batch = 0,
-                                .heads = 1,
-                                .kv_heads = 2,
-                                .seq_q = 3,
-                                .seq_kv = 4,
-                                .variants = {{.specialisation = "causal",
-                                              .phase = AttentionPhase::kPrefill,
-                                              .head_dim = 64,
-                                              .causal = true},
-                                             {.specialisation = "decode",
-                                              .phase = AttentionPhase::kDecode,
-                                              .head_dim = 64}}};
+  spec.serves = testing::PrefillAndDecode("causal", "decode");
   return spec;
 }
 

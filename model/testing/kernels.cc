@@ -244,6 +244,22 @@ KernelSpec CausalAttentionSpec() {
   return spec;
 }
 
+ServedAttention PrefillAndDecode(const std::string& prefill,
+                                 const std::string& decode) {
+  return {.batch = 0,
+          .heads = 1,
+          .kv_heads = 2,
+          .seq_q = 3,
+          .seq_kv = 4,
+          .variants = {{.specialisation = prefill,
+                        .phase = AttentionPhase::kPrefill,
+                        .head_dim = 64,
+                        .causal = true},
+                       {.specialisation = decode,
+                        .phase = AttentionPhase::kDecode,
+                        .head_dim = 64}}};
+}
+
 KernelSpec RowNormSpec() {
   KernelSpec spec;
   spec.name = "row_norm";

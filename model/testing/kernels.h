@@ -3,8 +3,11 @@
 #ifndef WAVETUNE_MODEL_TESTING_KERNELS_H_
 #define WAVETUNE_MODEL_TESTING_KERNELS_H_
 
+#include <string>
+
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/served_layers.h"
 #include "model/kernel/wave_form.h"
 
 namespace wavetune::testing {
@@ -38,6 +41,12 @@ KernelSpec GroupedGemmSpec();
 // alike for all tiles) and `causal` (total iterations by causal_blocks), told
 // apart by the define CAUSAL. 8 configurations.
 KernelSpec CausalAttentionSpec();
+
+// What an attention kernel with the dimensions batch, heads, kv_heads, seq_q
+// and seq_kv serves: causal prefill and decode with heads of 64, by these
+// specialisations.
+ServedAttention PrefillAndDecode(const std::string& prefill,
+                                 const std::string& decode);
 
 // RMSNorm, hidden compiled in: dimensions rows, hidden; parameters ROWS
 // (macro), THREADS, VECTOR (micro). No loop: L = 1. 12 configurations.
