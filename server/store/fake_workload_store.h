@@ -5,64 +5,35 @@
 #ifndef WAVETUNE_SERVER_STORE_FAKE_WORKLOAD_STORE_H_
 #define WAVETUNE_SERVER_STORE_FAKE_WORKLOAD_STORE_H_
 
-#include <map>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "server/store/fake_records.h"
 #include "server/store/workload_store.h"
 
 namespace wavetune {
 
-class FakeWorkloadStore : public WorkloadStore {
+class FakeWorkloadStore : public WorkloadStore,
+                          public FakeRecords<std::string, WorkloadRecord> {
  public:
   absl::Status Put(const WorkloadRecord& record) override {
-    std::lock_guard lock(mutex_);
-    ++writes_;
-    if (!status_.ok()) return status_;
-    records_[record.name] = record;
-    return absl::OkStatus();
+    return PutRecord(record.name, record);
   }
   absl::Status Delete(const std::string& name) override {
-    std::lock_guard lock(mutex_);
-    if (!status_.ok()) return status_;
-    records_.erase(name);
-    return absl::OkStatus();
+    return DeleteRecord(name);
   }
   absl::StatusOr<WorkloadRecord> Get(const std::string& name) override {
-    std::lock_guard lock(mutex_);
-    if (!status_.ok()) return status_;
-    const auto found = records_.find(name);
-    if (found != records_.end()) return found->second;
+    ASSIGN_OR_RETURN(std::optional<WorkloadRecord> record, GetRecord(name));
+    if (record.has_value()) return *std::move(record);
     return absl::NotFoundError(absl::StrCat("there is no workload ", name));
   }
   absl::StatusOr<std::vector<WorkloadRecord>> List() override {
-    std::lock_guard lock(mutex_);
-    if (!status_.ok()) return status_;
-    std::vector<WorkloadRecord> records;
-    for (const auto& [name, record] : records_) records.push_back(record);
-    return records;
+    return ListRecords();
   }
-
-  // What calls answer from now on.
-  void SetStatus(absl::Status status) {
-    std::lock_guard lock(mutex_);
-    status_ = std::move(status);
-  }
-  // Puts so far, the failed ones included.
-  int writes() const {
-    std::lock_guard lock(mutex_);
-    return writes_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  absl::Status status_;
-  int writes_ = 0;
-  std::map<std::string, WorkloadRecord> records_;
 };
 
 }  // namespace wavetune
