@@ -1,6 +1,5 @@
 #include "cli/export/decision_grid.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -37,37 +36,41 @@ std::vector<GivenExtents> Combinations(const Table& table,
   return all;
 }
 
-absl::StatusOr<std::vector<std::string>> Specialisations(
-    const Table& table, const std::string& wanted) {
+}  // namespace
+
+absl::StatusOr<std::vector<int>> SubTablesOf(const Table& table,
+                                             absl::string_view specialisation) {
+  std::vector<int> indices;
   std::vector<std::string> names;
-  for (const SubTable& sub : table.sub_tables)
-    names.push_back(sub.specialisation);
-  if (wanted.empty()) return names;
-  if (std::find(names.begin(), names.end(), wanted) != names.end())
-    return std::vector<std::string>{wanted};
+  for (size_t i = 0; i < table.sub_tables.size(); ++i) {
+    names.push_back(table.sub_tables[i].specialisation);
+    if (specialisation.empty() || specialisation == names.back())
+      indices.push_back(static_cast<int>(i));
+  }
+  if (!indices.empty()) return indices;
   return absl::NotFoundError(
-      absl::StrCat("the table has no specialisation \"", wanted,
+      absl::StrCat("the table has no specialisation \"", specialisation,
                    "\"; it has: ", absl::StrJoin(names, ", ")));
 }
 
-}  // namespace
-
 absl::StatusOr<std::vector<Problem>> GridProblems(
     const Table& table, const std::vector<std::string>& arguments,
-    const std::string& specialisation) {
+    absl::string_view specialisation) {
   ASSIGN_OR_RETURN(const ProblemArguments given,
                    SplitProblemArguments(arguments));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                   Specialisations(table, given.specialisation.empty()
-                                              ? specialisation
-                                              : given.specialisation));
+  const absl::string_view wanted =
+      given.specialisation.empty() ? specialisation : given.specialisation;
+  ASSIGN_OR_RETURN(const std::vector<int> sub_tables,
+                   SubTablesOf(table, wanted));
   const std::vector<GivenExtents> all = Combinations(table, given.values);
-  if (all.empty() || all.size() > kMostGridProblems / names.size()) {
+  if (all.empty() || all.size() > kMostGridProblems / sub_tables.size()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "more than ", kMostGridProblems, " problems: name fewer extents"));
   }
   std::vector<Problem> problems;
-  for (const std::string& name : names) {
+  for (const int index : sub_tables) {
+    const std::string& name =
+        table.sub_tables[static_cast<size_t>(index)].specialisation;
     for (const GivenExtents& values : all) {
       ParsedProblem parsed = ParseProblem(
           table.dimensions, {.values = values, .specialisation = name});

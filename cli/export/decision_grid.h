@@ -9,12 +9,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "model/table/table.h"
 #include "wavetune/problem.h"
 
 namespace wavetune::cli {
 
 inline constexpr size_t kMostGridProblems = 100000;
+
+// Returns the indices of the table's sub-tables of a specialisation, or of all
+// (empty). Errors: NOT_FOUND for one that the table lacks.
+absl::StatusOr<std::vector<int>> SubTablesOf(const Table& table,
+                                             absl::string_view specialisation);
 
 // Returns every combination of the extents, the last dimension changing first,
 // for one specialisation or all of the table's (`specialisation` empty). A
@@ -23,7 +29,7 @@ inline constexpr size_t kMostGridProblems = 100000;
 // specialisation that the table lacks.
 absl::StatusOr<std::vector<Problem>> GridProblems(
     const Table& table, const std::vector<std::string>& arguments,
-    const std::string& specialisation);
+    absl::string_view specialisation);
 
 }  // namespace wavetune::cli
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/command_line_fixture.h"
 #include "client/src/fake_node.h"
@@ -322,6 +323,11 @@ TEST_F(EngineExportTest,
                    {"--table", path, "--device-name", "NVIDIA H100 80GB HBM3"}),
             kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("memory_mib=143771"));
+  // Whatever a name says, it is compared or left.
+  EXPECT_EQ(Export("vllm-moe", {"--table", path, "--device-name",
+                                "X 9223372036854775807GB"}),
+            kExitOk)
+      << err_.str();
   EXPECT_EQ(
       Export("vllm-moe", {"--table", path, "--device-name", "NVIDIA H200"}),
       kExitOk)
@@ -476,6 +482,34 @@ TEST_F(EngineExportTest, JsonOfALayerHasBothProducts) {
   EXPECT_EQ(Run({"export", "triton_fused_moe", "--format", "json"}),
             kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("name the problems"));
+}
+
+TEST_F(EngineExportTest, JsonOfALayerNeedsATableOfThisVersionOfTheKernel) {
+  std::vector<std::string> arguments = Layer("json");
+  Table table = testing::TwoGroupTable();  // Three dimensions, not four.
+  table.kernel = "triton_fused_moe";
+  Serve(table);
+  EXPECT_EQ(Run(arguments), kExitFailed);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("decides for no expert layer"),
+                                HasSubstr("another version"),
+                                HasSubstr("nothing for specialisation")));
+  Serve(
+      ExpertTable(1),
+      absl::StrReplaceAll(
+          kManifest,
+          {{"serves { moe { engines: \"vllm\" engines: \"sglang\" } }", ""}}));
+  EXPECT_EQ(Run(arguments), kExitFailed);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("serves { moe { ... } }"),
+                                HasSubstr("name problems instead")));
+}
+
+TEST_F(EngineExportTest, BytesOfATableThatAreNoTextAreReplacedInJson) {
+  Serve(ExpertTable(1), kManifest, "GPU \xff");
+  ASSERT_EQ(Run({"export", "triton_fused_moe", "--format", "json",
+                 "tokens=16,16", "n=1024", "k=1024", "top_k=2"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_EQ(Output()["device"], "GPU \xEF\xBF\xBD");
 }
 
 TEST_F(EngineExportTest, SaysWhatToDoWhereThereIsNoTableOrNoKernel) {

@@ -69,6 +69,17 @@ void CheckProducts(const ServedMoe& moe, const Table& table,
   }
 }
 
+// Whether the manifest describes an expert layer, and the table is of it.
+void CheckExperts(const KernelSpec& spec, const Table& table,
+                  std::vector<std::string>& faults) {
+  CheckTable(spec, table, faults);
+  const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
+  if (moe != nullptr) return CheckProducts(*moe, table, faults);
+  faults.emplace_back(
+      "its manifest does not say which dimensions and specialisations are an "
+      "expert layer's (serves { moe { ... } })");
+}
+
 }  // namespace
 
 const std::vector<std::string>& EngineParameters() {
@@ -78,23 +89,29 @@ const std::vector<std::string>& EngineParameters() {
   return *names;
 }
 
+absl::StatusOr<ServedMoe> ExpertProducts(const KernelSpec& spec,
+                                         const Table& table) {
+  std::vector<std::string> faults;
+  CheckExperts(spec, table, faults);
+  if (faults.empty()) return std::get<ServedMoe>(spec.serves);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "kernel \"", spec.name, "\" decides for no expert layer:\n  ",
+      absl::StrJoin(faults, "\n  "),
+      "\nname problems instead, such as m=1,16,64 n=4096 k=4096"));
+}
+
 absl::StatusOr<ServedMoe> EngineKernel(const KernelSpec& spec,
                                        const Table& table,
                                        absl::string_view engine) {
   std::vector<std::string> faults;
+  CheckExperts(spec, table, faults);
   const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
-  if (moe == nullptr) {
-    faults.emplace_back(
-        "its manifest does not say which dimensions and specialisations are an "
-        "expert layer's (serves { moe { ... } })");
-  } else if (!Has(moe->engines, engine)) {
+  if (moe != nullptr && !Has(moe->engines, engine)) {
     faults.push_back(absl::StrCat("its manifest does not say that ", engine,
                                   " launches it (serves { moe { engines: \"",
                                   engine, "\" } })"));
   }
   CheckParameters(spec, engine, faults);
-  CheckTable(spec, table, faults);
-  if (moe != nullptr) CheckProducts(*moe, table, faults);
   if (faults.empty()) return *moe;
   return absl::FailedPreconditionError(
       absl::StrCat("kernel \"", spec.name, "\" cannot be exported to ", engine,

@@ -18,10 +18,15 @@ namespace wavetune::cli {
 // The parameters of the engines' experts' kernel, as their files name them.
 const std::vector<std::string>& EngineParameters();
 
-// Returns what the kernel's manifest says of its two products. `engine`:
-// "vllm", "sglang", as manifests name them. Errors: FAILED_PRECONDITION with
-// all that is missing, one a line: of the manifest, and of a table that is not
-// of this manifest or lacks a product.
+// Returns what the kernel's manifest says of the two products of an expert
+// layer. Errors: FAILED_PRECONDITION with all that is missing, one a line: of
+// the manifest, and of a table that is not of this manifest or lacks a product.
+absl::StatusOr<ServedMoe> ExpertProducts(const KernelSpec& spec,
+                                         const Table& table);
+
+// As ExpertProducts, of a kernel that an engine launches. `engine`:
+// "vllm", "sglang", as manifests name them. Errors: as there; also a manifest
+// that does not name the engine, and parameters that its files do not have.
 absl::StatusOr<ServedMoe> EngineKernel(const KernelSpec& spec,
                                        const Table& table,
                                        absl::string_view engine);

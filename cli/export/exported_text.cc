@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <iterator>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -11,18 +10,10 @@
 #include "absl/strings/str_replace.h"
 #include "base/printable_text.h"
 #include "cli/export/token_keys.h"
+#include "model/kernel/triton_options.h"
 
 namespace wavetune::cli {
 namespace {
-
-// Options of Triton's compiler, which are arguments of triton.Config itself.
-constexpr absl::string_view kTritonOptions[] = {"num_warps", "num_stages",
-                                                "num_ctas", "maxnreg"};
-
-bool IsTritonOption(absl::string_view name) {
-  return std::find(std::begin(kTritonOptions), std::end(kTritonOptions),
-                   name) != std::end(kTritonOptions);
-}
 
 bool IsPythonName(const std::string& name) {
   // Words that Python does not take as a name, as far as they may be a

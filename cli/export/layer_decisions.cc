@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "formats/workload/token_counts.h"
 #include "model/kernel/mapping.h"
 
@@ -69,6 +71,31 @@ std::vector<Configuration> LayerDecisions::Down() const {
   for (const LayerDecision& decision : decisions_)
     result.push_back(decision.down.configuration);
   return result;
+}
+
+absl::Status WarnOfGaps(std::ostream& err, const MoeLayer& layer,
+                        const LayerDecisions& decisions) {
+  const std::string reason(ToString(decisions.default_reason()));
+  const std::string what =
+      absl::StrCat(layer.local_experts, " experts, hidden ", layer.hidden,
+                   ", intermediate ", layer.intermediate);
+  if (decisions.defaults() == decisions.most()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the table has no answer for this layer (", what, "): ", reason,
+        ". `wavetune explain` shows a problem of it"));
+  }
+  if (decisions.defaults() > 0) {
+    err << "wavetune: " << what << ": no answer at " << decisions.defaults()
+        << " of " << decisions.most() << " token counts (" << reason
+        << "); the kernel's default stands there\n";
+  }
+  if (decisions.extrapolated() > 0) {
+    err << "wavetune: " << what << ": " << decisions.extrapolated() << " of "
+        << decisions.most()
+        << " token counts are beyond what was measured; `wavetune workload "
+           "add` has the model's layers measured\n";
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace wavetune::cli
