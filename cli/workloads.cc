@@ -30,25 +30,43 @@ void ForEachProblem(const KernelSpec& spec, const KnownWorkload& workload,
   }
 }
 
-// Says why a kernel has no problems of a workload.
-absl::Status NoProblems(const KernelSpec& spec, const KnownWorkload& workload) {
+// Why the first layer that a kernel serves has no problems; may be empty.
+std::string WhyLeftOut(const KernelSpec& spec, const KnownWorkload& workload) {
+  for (const LayerProblems& layer :
+       ProblemsOf(workload.layers, workload.workload.max_tokens, spec,
+                  TokenCounts::kProfiled)) {
+    if (layer.why_left_out.empty()) continue;
+    return absl::StrCat(": ", layer.layer, ": ", layer.why_left_out);
+  }
+  return "";
+}
+
+// Says why no problem of a workload judges a kernel.
+absl::Status NoJudgedShapes(const KernelSpec& spec,
+                            const KnownWorkload& workload,
+                            const std::string& specialisation) {
   if (std::holds_alternative<std::monostate>(spec.serves)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "kernel ", spec.name,
         " does not say which layers of models it computes: add serves to its "
         "manifest (docs/manifest.md), or name --shapes"));
   }
-  std::string why;
-  for (const LayerProblems& layer :
-       ProblemsOf(workload.layers, workload.workload.max_tokens, spec,
-                  TokenCounts::kProfiled)) {
-    if (why.empty() && !layer.why_left_out.empty()) {
-      why = absl::StrCat(": ", layer.layer, ": ", layer.why_left_out);
-    }
+  const std::string& name = workload.workload.name;
+  if (ProfiledProblems(spec, workload).empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("kernel ", spec.name, " computes no layer of workload ",
+                     name, WhyLeftOut(spec, workload)));
+  }
+  if (!specialisation.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "specialisation \"", specialisation, "\" of kernel ", spec.name,
+        " computes no layer of workload ", name, "; leave it out"));
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("kernel ", spec.name, " computes no layer of workload ",
-                   workload.workload.name, why));
+      absl::StrCat("no problem of workload ", name, " judges kernel ",
+                   spec.name, ": all token counts up to its --max-tokens (",
+                   workload.workload.max_tokens,
+                   ") are profiled; declare more, or name --shapes"));
 }
 
 }  // namespace
@@ -96,7 +114,7 @@ absl::StatusOr<std::vector<Shape>> JudgedShapes(
                    if (!seen.insert(problem).second) return;
                    shapes.push_back({layer.layer, std::move(problem)});
                  });
-  if (shapes.empty()) return NoProblems(spec, workload);
+  if (shapes.empty()) return NoJudgedShapes(spec, workload, specialisation);
   return shapes;
 }
 

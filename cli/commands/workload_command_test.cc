@@ -166,6 +166,16 @@ TEST_F(WorkloadCommandTest, BenchSaysThatAKernelServesNothing) {
                                     "computes: add serves to its manifest"));
 }
 
+TEST_F(WorkloadCommandTest, BenchSaysThatNothingIsLeftToJudge) {
+  Declare();
+  // 1, 2 and 3 tokens are profiled.
+  daemon_->workloads[0].mutable_workload()->set_max_tokens(3);
+  EXPECT_NE(Run({"bench", "gemm_f32", "--workload", "llama"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("no problem of workload llama judges "
+                                    "kernel gemm_f32: all token counts up to "
+                                    "its --max-tokens (3) are profiled"));
+}
+
 TEST_F(WorkloadCommandTest, ReprofilesTheKernelsThatServeIt) {
   Declare();
   v1::KernelStatus& other = *daemon_->kernels.add_kernels();

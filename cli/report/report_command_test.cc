@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "cli/command_line_fixture.h"
+#include "formats/kernel_folder.h"
 #include "formats/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -107,6 +108,58 @@ TEST_F(ReportCommandTest, ProblemsThatAreAlsoFittedAreCounted) {
   ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
   EXPECT_THAT(Page(), HasSubstr("1 problems are not judged: they were fitted, "
                                 "or are representative."));
+}
+
+// The daemon's kernel, of which o_proj of the workload is 512 x 512.
+constexpr char kServing[] = R"manifest(
+name: "gemm"
+dimensions: "m, n, k"
+parameters: "BLOCK in {64, 128} default 64, STAGES in {2, 3} default 2"
+mapping {
+  tiles: "ceil_div(m, BLOCK) * ceil_div(n, BLOCK)"
+  iterations_per_tile: "ceil_div(k, 32)"
+}
+serves { linear {} }
+implementations { backend: "replay" }
+arguments: "m int32"
+representative_problems: "m = 9, n = 512, k = 512"
+)manifest";
+constexpr char kModel[] =
+    R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 512,
+        "intermediate_size": 1024, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vocab_size": 256})";
+
+TEST_F(ReportCommandTest, OfAWorkloadOnlyWhatBenchMeasuresForItIsJudged) {
+  *daemon_->kernels.add_kernels()->mutable_spec() =
+      ParseManifest(kServing).value();
+  v1::GetWorkloadResponse& workload = daemon_->workloads.emplace_back();
+  workload.set_config(kModel);
+  workload.mutable_workload()->set_name("llama");
+  workload.mutable_workload()->set_tensor_parallel(1);
+  workload.mutable_workload()->set_expert_parallel(1);
+  workload.mutable_workload()->set_max_tokens(64);
+  AddCandidate({64, 2});
+  AddSample(false, 64, 10);
+  // Profiled for the workload, the author's own, one of the judged, another's.
+  for (const int64_t m : {8, 9, 14, 700}) AddSample(true, m, 12);
+  ASSERT_EQ(Run({"gemm", "--workload", "llama", "--out", path_}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("1 problems judged"));
+  EXPECT_THAT(Page(), HasSubstr("Judged are the problems of workload llama"));
+  ASSERT_EQ(Run({"gemm", "--out", path_}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("3 problems judged"));
+}
+
+TEST_F(ReportCommandTest, AWorkloadNeedsItsKernelAndADaemonThatKnowsIt) {
+  EXPECT_EQ(Run({"gemm", "--workload", "llama", "--out", path_}), kExitFailed);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("--workload needs the kernel as it was profiled"));
+  *daemon_->kernels.add_kernels()->mutable_spec() =
+      ParseManifest(kServing).value();
+  EXPECT_EQ(Run({"gemm", "--workload", "llama", "--out", path_}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("there is no workload llama"));
+  EXPECT_EQ(Run({"--trace", folder_, "--workload", "llama", "--out", path_}),
+            kExitUsage);
 }
 
 TEST_F(ReportCommandTest, ShowsTheBaselinesGiven) {
