@@ -54,17 +54,32 @@ def add_variant_to_cache(folder: Path, name: str, *, silicon: str, compiler: str
     _add(folder, name, payload.replace(SILICON.encode(), silicon.encode()), silicon, compiler)
 
 
-def _add(folder: Path, name: str, payload: bytes, silicon: str, compiler: str) -> None:
+def add_experts_to_cache(folder: Path, compiler: str) -> None:
+    """As add_to_cache, of the golden table of experts, as if it were measured with a compiler."""
+    silicon = "backend=cuda;arch=sm_90;mp=132;memory_mib=143771;partition="
+    environment = "driver=580.0;runtime=13.0;power_w=700"
+    _add(folder, "fused_moe", path("fused_moe").read_bytes(), silicon, compiler, "triton_fused_moe", environment)
+
+
+def _add(
+    folder: Path,
+    name: str,
+    payload: bytes,
+    silicon: str,
+    compiler: str,
+    kernel: str = KERNEL,
+    environment: str = "driver=1;runtime=1;power_w=700",
+) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = hashlib.sha256(payload).hexdigest()
     # TableInfo: kernel = 1, fingerprint = 2, silicon_key = 3, environment_key = 4, digest = 5, size_bytes = 7,
     # promoted_at_us = 8, device_uuid = 12, compiler = 17.
     info = b"".join(
         [
-            _text(1, KERNEL),
+            _text(1, kernel),
             _text(2, fingerprint(name)),
             _text(3, silicon),
-            _text(4, "driver=1;runtime=1;power_w=700"),
+            _text(4, environment),
             _text(5, own),
             _number(7, len(payload)),
             _number(8, 1),

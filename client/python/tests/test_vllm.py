@@ -14,6 +14,7 @@ import pytest
 import tables
 
 import wavetune
+import wavetune.triton_decider
 import wavetune.vllm
 
 LAYER = dict(experts=128, hidden=2048, intermediate=768, top_k=8)
@@ -222,6 +223,39 @@ def test_a_table_in_a_file_of_this_gpu_is_used(engine, client, tuner, monkeypatc
     monkeypatch.setitem(sys.modules, "torch", fake_torch(**H200))
     assert wavetune.vllm.install(client)
     assert engine.choose(700) == decided(tuner, 700)
+
+
+def measured_with(tmp_path, compiler):
+    """Returns a client that has the golden table as if it were measured with a compiler."""
+    folder = tmp_path / "measured"
+    tables.add_experts_to_cache(folder, compiler)
+    return wavetune.connect(f"unix:{tmp_path}/nobody.sock", mode="offline", cache_dir=folder)
+
+
+def test_a_table_of_another_triton_is_not_used_unless_that_is_wanted(engine, tmp_path, tuner, monkeypatch, warnings):
+    monkeypatch.setattr(wavetune.triton_decider, "triton_version", lambda: "3.6.0")
+    client = measured_with(tmp_path, "Triton 2.9.9, ptxas 12.8")
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == DEFAULT
+    assert "measured with Triton 2.9.9, installed is 3.6.0" in warnings()[0]
+    assert "WAVETUNE_VLLM_ANY_TRITON=1" in warnings()[0]
+    wavetune.vllm.uninstall()
+    monkeypatch.setenv("WAVETUNE_VLLM_ANY_TRITON", "1")
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == decided(tuner, 700)
+
+
+def test_a_table_of_this_triton_is_used_and_one_of_another_compiler_is_not(
+    engine, tmp_path, tuner, monkeypatch, warnings
+):
+    monkeypatch.setattr(wavetune.triton_decider, "triton_version", lambda: "3.6.0")
+    assert wavetune.vllm.install(measured_with(tmp_path, "Triton 3.6.0, ptxas 12.8"))
+    assert engine.choose(700) == decided(tuner, 700)
+    assert not warnings()
+    wavetune.vllm.uninstall()
+    assert wavetune.vllm.install(measured_with(tmp_path / "other", "NVRTC 13.0"))
+    assert engine.choose(700) == DEFAULT
+    assert "it is of another kernel" in warnings()[0]
 
 
 def test_the_device_is_the_process_s_own(monkeypatch):

@@ -280,26 +280,39 @@ def check_table(tuner: wavetune.Tuner, any_triton: bool) -> None:
             f'there is no table of "{tuner.kernel}" yet: wavetune reprofile --kernel {tuner.kernel}, or start the daemon'
         )
     _check_device(tuner)
-    compiler = tuner.compiler
-    if not compiler or any_triton:
+    if not any_triton:
+        check_compiler(tuner, "pass any_triton=True")
+
+
+def check_compiler(tuner: wavetune.Tuner, otherwise: str) -> None:
+    """Raises InvalidArgumentError where a table was measured with another Triton than is installed, or without one.
+
+    otherwise: what else to do than to profile again. A table that does not say its compiler is taken at its word.
+    """
+    if not tuner.compiler:
         return
-    own = triton_version()
-    found = re.match(r"Triton ([^\s,;]+)", compiler)
+    found = re.match(r"Triton ([^\s,;]+)", tuner.compiler)
     if found is None:
         raise InvalidArgumentError(
-            f'the table of "{tuner.kernel}" was measured with {compiler}, not with Triton: it is of another kernel'
+            f'the table of "{tuner.kernel}" was measured with {tuner.compiler}, not with Triton: it is of another kernel'
         )
+    own = triton_version()
     if found[1] != own:
         raise InvalidArgumentError(
-            f'the table of "{tuner.kernel}" was measured with Triton {found[1]}, installed is {own}: profile again with '
-            "this one (wavetune reprofile), or pass any_triton=True"
+            f'the table of "{tuner.kernel}" was measured with Triton {found[1]}, installed is {own or "none"}: profile '
+            f"again with this one (wavetune reprofile), or {otherwise}"
         )
+
+
+def silicon_facts(silicon_key: str) -> dict[str, str]:
+    """Returns what the key of a class of devices says: "backend", "arch", "mp", "memory_mib", and so on."""
+    return dict(part.split("=", 1) for part in silicon_key.split(";") if "=" in part)
 
 
 def _check_device(tuner: wavetune.Tuner) -> None:
     from triton.runtime import driver
 
-    facts = dict(part.split("=", 1) for part in tuner.silicon_key.split(";") if "=" in part)
+    facts = silicon_facts(tuner.silicon_key)
     target = driver.active.get_current_target()
     backend = facts.get("backend", "")
     architecture = re.sub(r"\D", "", facts.get("arch", ""))

@@ -14,7 +14,8 @@ invariance, problems that the kernel was not declared for, and everything where 
 here is one warning, never an exception in the engine. docs/engines.md says what each warning means.
 
 Environment: WAVETUNE_VLLM ("off"), WAVETUNE_VLLM_KERNEL, WAVETUNE_VLLM_DEVICE (UUID), WAVETUNE_VLLM_EP (devices that the
-experts are spread over), and what every client reads (WAVETUNE_ENDPOINT, WAVETUNE_PIN, ...).
+experts are spread over), WAVETUNE_VLLM_ANY_TRITON ("1"), and what every client reads (WAVETUNE_ENDPOINT, WAVETUNE_PIN,
+...).
 """
 
 import contextlib
@@ -25,9 +26,11 @@ import logging
 import os
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import wavetune
+from wavetune.triton_decider import check_compiler, silicon_facts
+from wavetune.triton_problem import balanced
 
 # Below vLLM's own logger, so that it is shown as vLLM's lines are.
 _log = logging.getLogger("vllm.wavetune")
@@ -36,6 +39,7 @@ _MODULE = "vllm.model_executor.layers.fused_moe.fused_moe"
 _FUNCTION = "try_get_optimal_moe_config"
 _ARGUMENTS = ("w1_shape", "w2_shape", "top_k", "dtype", "M")
 _KERNEL = "triton_fused_moe"
+_ANY_TRITON = "WAVETUNE_VLLM_ANY_TRITON"
 _DIMENSIONS = ("tokens", "n", "k", "top_k")
 _PARAMETERS = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps", "num_stages")
 # Decisions that are remembered; beyond, all are made again.
@@ -51,7 +55,7 @@ Config = Dict[str, int]
 
 def register() -> None:
     """The entry point: installs what the environment says. Never raises."""
-    if os.environ.get("WAVETUNE_VLLM", "").lower() in ("off", "0", "false", "no"):
+    if _is_off("WAVETUNE_VLLM"):
         _log.info("WAVETUNE_VLLM turns WaveTune off")
         return
     install()
@@ -63,12 +67,14 @@ def install(
     kernel: Optional[str] = None,
     device: Optional[str] = None,
     expert_parallel: Optional[int] = None,
+    any_triton: Optional[bool] = None,
 ) -> bool:
     """Lets the table of `kernel` decide for vLLM's experts in this process; returns whether it is installed now.
 
     client: one that is connected; else one is connected at the first decision, with what the environment says.
     device: UUID of the GPU; else the process's current one. expert_parallel: devices that the experts are spread over
-    (1: all experts are here); the tokens of the others are not counted as this one's.
+    (1: all experts are here); the tokens of the others are not counted as this one's. any_triton: also with a table that
+    was measured with another version of Triton than this process has. None: what the environment says, for all.
 
     Once is enough: a second call changes nothing. Never raises: where this vLLM has no such function, or one with other
     arguments, there is one warning and nothing is changed.
@@ -79,8 +85,8 @@ def install(
             _log.info("WaveTune is installed already")
             return True
         try:
-            options = _options(kernel, device, expert_parallel)
-            _installation = _Installation(_Decider(client, *options))
+            options = _options(kernel, device, expert_parallel, any_triton)
+            _installation = _Installation(_Decider(client, options))
         except _CannotInstall as reason:
             _warn_once("install", "WaveTune does not decide for vLLM's experts: %s. vLLM does as it did", reason)
         except Exception as error:  # Whatever this vLLM is like, it must start.
@@ -115,8 +121,7 @@ def routing(slots: Sequence[int]) -> Iterator[None]:
 def balanced_slots(tokens: int, top_k: int, experts: int, local: int) -> List[int]:
     """Returns the slots of the first `local` of `experts` experts where each of `tokens` goes to `top_k` of them, evenly:
     they differ by at most one, the larger first (as `wavetune export` spreads them)."""
-    slots, larger = divmod(tokens * top_k, experts)
-    return [slots + (expert < larger) for expert in range(local)]
+    return balanced(tokens * top_k, experts)[:local]
 
 
 class _CannotInstall(Exception):
@@ -133,7 +138,20 @@ def _warn_once(key: str, message: str, *arguments: Any) -> None:
         _log.warning(message, *arguments)
 
 
-def _options(kernel: Optional[str], device: Optional[str], parallel: Optional[int]) -> Tuple[str, Optional[str], int]:
+class _Options(NamedTuple):
+    kernel: str
+    device: Optional[str]
+    expert_parallel: int
+    any_triton: bool
+
+
+def _is_off(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() in ("off", "0", "false", "no")
+
+
+def _options(
+    kernel: Optional[str], device: Optional[str], parallel: Optional[int], any_triton: Optional[bool]
+) -> _Options:
     text = os.environ.get("WAVETUNE_VLLM_EP", "")
     if parallel is None:
         try:
@@ -142,20 +160,22 @@ def _options(kernel: Optional[str], device: Optional[str], parallel: Optional[in
             raise _CannotInstall(f'WAVETUNE_VLLM_EP is "{text}", not a number of devices') from None
     if parallel < 1:
         raise _CannotInstall(f"experts are spread over {parallel} devices: give 1 or more")
-    name = kernel or os.environ.get("WAVETUNE_VLLM_KERNEL") or _KERNEL
-    return name, device or os.environ.get("WAVETUNE_VLLM_DEVICE") or None, parallel
+    if any_triton is None:
+        any_triton = bool(os.environ.get(_ANY_TRITON)) and not _is_off(_ANY_TRITON)
+    return _Options(
+        kernel=kernel or os.environ.get("WAVETUNE_VLLM_KERNEL") or _KERNEL,
+        device=device or os.environ.get("WAVETUNE_VLLM_DEVICE") or None,
+        expert_parallel=parallel,
+        any_triton=any_triton,
+    )
 
 
 class _Decider:
     """The configuration of a layer from its shapes and tokens. From any thread."""
 
-    def __init__(
-        self, client: Optional["wavetune.Client"], kernel: str, device: Optional[str], expert_parallel: int
-    ) -> None:
+    def __init__(self, client: Optional["wavetune.Client"], options: _Options) -> None:
         self._client = client
-        self._kernel = kernel
-        self._device = device
-        self._parallel = expert_parallel
+        self._options = options
         self._opening = threading.Lock()
         self._opened = False
         self._tuner: Optional["wavetune.Tuner"] = None
@@ -190,7 +210,7 @@ class _Decider:
         tuner = self._open()
         experts, hidden, intermediate = w2_shape
         if slots is None:
-            slots = tuple(balanced_slots(tokens, top_k, experts * self._parallel, experts))
+            slots = tuple(balanced_slots(tokens, top_k, experts * self._options.expert_parallel, experts))
         problems = []
         for name, n, k in (("gate_up", w1_shape[1], w1_shape[2]), ("down", hidden, intermediate)):
             extents: Dict[str, Any] = {"tokens": slots, "top_k": top_k, "n": n, "k": k}
@@ -221,9 +241,10 @@ class _Decider:
 
     def _find_tuner(self) -> "wavetune.Tuner":
         client = self._client or wavetune.connect()
+        kernel = self._options.kernel
         tuner = client.tuner(
-            self._kernel,
-            device=self._device or _device_uuid(),
+            kernel,
+            device=self._options.device or _device_uuid(),
             specialisation="gate_up",
             # A table that is promoted later waits for the next start: graphs that were captured keep the old one's
             # choices, and ranks would not change at the same step.
@@ -232,15 +253,17 @@ class _Decider:
         self._client = client  # It lives as long as its tuner's events are of interest.
         if not tuner.digest:
             raise _CannotInstall(
-                f'kernel "{self._kernel}" has no table yet: wavetune reprofile --kernel {self._kernel} --wait'
+                f'kernel "{kernel}" has no table yet: wavetune reprofile --kernel {kernel} --wait'
             )
         _check_gpu(tuner.silicon_key)
+        if not self._options.any_triton:
+            check_compiler(tuner, f"set {_ANY_TRITON}=1")
         self._dimensions = tuple(dimension.name for dimension in tuner.dimensions)
         unknown = set(self._dimensions) - set(_DIMENSIONS)
         if unknown or not {"tokens", "n", "k"} <= set(self._dimensions):
-            raise _CannotInstall(f'kernel "{self._kernel}" has the dimensions {self._dimensions}, not {_DIMENSIONS}')
+            raise _CannotInstall(f'kernel "{kernel}" has the dimensions {self._dimensions}, not {_DIMENSIONS}')
         if set(tuner.parameters) != set(_PARAMETERS):
-            raise _CannotInstall(f'kernel "{self._kernel}" has the parameters {tuner.parameters}, not {_PARAMETERS}')
+            raise _CannotInstall(f'kernel "{kernel}" has the parameters {tuner.parameters}, not {_PARAMETERS}')
         return tuner
 
 
@@ -264,7 +287,7 @@ def _device_uuid() -> Optional[str]:
 def _check_gpu(silicon_key: str) -> None:
     """Raises _CannotInstall for a table of another GPU: it came from a file or a cache, where no daemon has looked."""
     gpu = _gpu()
-    silicon = dict(part.split("=", 1) for part in silicon_key.split(";") if "=" in part)
+    silicon = silicon_facts(silicon_key)
     if gpu is None or silicon.get("backend") != "cuda":
         return
     try:
