@@ -411,6 +411,17 @@ TEST_F(EngineExportTest, AStaleTableIsExportedWithAWarningAWithdrawnOneIsNot) {
   EXPECT_THAT(err_.str(), HasSubstr("withdrawn: wrong at m = 3"));
 }
 
+TEST_F(EngineExportTest, AFolderOfAnotherTritonThanTheTablesIsWarnedOf) {
+  v1::TableInfo& info = *daemon_->payloads[0].mutable_info();
+  info.set_compiler("Triton 3.6.0, ptxas 12.8.93");
+  EXPECT_EQ(Export("sglang-moe"), kExitOk);
+  EXPECT_THAT(err_.str(), ::testing::Not(HasSubstr("not with Triton")));
+  info.set_compiler("Triton 3.6.1, ptxas 12.8.93");
+  EXPECT_EQ(Export("sglang-moe", {"--force"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("measured with Triton 3.6.1, ptxas "
+                                    "12.8.93, not with Triton 3.6.0"));
+}
+
 TEST_F(EngineExportTest, TritonGetsTheDefaultAndThePortfolio) {
   ASSERT_EQ(Run({"export", "triton_fused_moe", "--format", "triton-autotune"}),
             kExitOk)

@@ -1,16 +1,16 @@
 #include "cli/export/engine_files.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
+#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -75,6 +75,20 @@ absl::Status CheckEngineOptions(const ExportOptions& options) {
         "products with one configuration, and has one file for them");
   }
   return absl::OkStatus();
+}
+
+// Which configuration is best moves little between versions of Triton, but
+// whether one compiles may.
+void WarnOfTriton(std::ostream& err, const ExportOptions& options,
+                  const ExportedTable& table) {
+  if (!options.sglang() || table.compiler.empty() ||
+      absl::StartsWith(table.compiler,
+                       absl::StrCat("Triton ", options.triton_version, ",")))
+    return;
+  err << "wavetune: the table was measured with " << table.compiler
+      << ", not with Triton " << options.triton_version
+      << ": profile with the engine's Python (wavetune-agent --python), or "
+         "look whether all configurations compile there\n";
 }
 
 // Makes the files of a table's decisions, layer by layer.
@@ -183,6 +197,7 @@ absl::Status ExportEngineFiles(CommandContext& context,
                     .per_channel_quant = options.per_channel_quant};
   ASSIGN_OR_RETURN(key.device_name, EngineDeviceName(options, table));
   ASSIGN_OR_RETURN(key.block_shape, ParseBlockShape(options.block_shape));
+  WarnOfTriton(*context.err, options, table);
   EngineFileMaker maker(context, options, *table.compiled, moe, std::move(key));
   for (const MoeLayer& layer : layers) RETURN_IF_ERROR(maker.Add(layer));
   for (const EngineFile& file : maker.files())

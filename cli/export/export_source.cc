@@ -29,7 +29,7 @@ absl::StatusOr<ExportedTable> ReadTable(const std::string& path) {
         compiled.status().code(),
         absl::StrCat(path, " is no table: ", compiled.status().message()));
   }
-  return ExportedTable{.compiled = *std::move(compiled), .source = {}};
+  return ExportedTable{.compiled = *std::move(compiled)};
 }
 
 }  // namespace
@@ -81,7 +81,8 @@ absl::StatusOr<ExportedTable> ExportSource::Fetch() const {
   ASSIGN_OR_RETURN(auto compiled, CompiledTable::Create(found->payload()));
   return ExportedTable{
       .compiled = std::move(compiled),
-      .source = {.device = info.device_label(), .stale = info.stale()}};
+      .source = {.device = info.device_label(), .stale = info.stale()},
+      .compiler = info.compiler()};
 }
 
 void ExportSource::WarnOfStale(const std::string& reason) const {

@@ -26,6 +26,7 @@ namespace wavetune::cli {
 struct ExportedTable {
   std::unique_ptr<const CompiledTable> compiled;
   TableSource source;
+  std::string compiler;  // "Triton 3.6.0, ..."; empty: nobody says.
 
   const wavetune::Table& table() const { return compiled->table(); }
 };
