@@ -453,6 +453,7 @@ def test_a_table_of_a_kernel_in_another_language_decides_nothing(tmp_path, gpu, 
         ({"parameters": {}}, "the table decides STAGES, which the kernel does not take"),
         ({"tuned": "nothing"}, "nothing"),
         ({"specialisation": lambda arguments: 1 / 0}, "specialisation.. raised ZeroDivisionError"),
+        ({"specialisation": lambda arguments: ["gate_up"]}, r"specialisation is \['gate_up'\], which is no name"),
         ({"specialisation": "none"}, "does not decide"),
     ],
 )

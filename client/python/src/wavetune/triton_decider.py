@@ -146,6 +146,9 @@ class Decider:
                 return None
             if specialisation is None:
                 return None
+        if not isinstance(specialisation, (str, type(None))):
+            self._say(f"specialisation is {specialisation!r}, which is no name")
+            return None
         if specialisation not in self._lanes:
             with self._lock:
                 if specialisation not in self._lanes:
