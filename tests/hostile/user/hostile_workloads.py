@@ -16,7 +16,8 @@ MIB = 1 << 20
 MODEL = (b'{"architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, '
          b'"num_attention_heads": 4, "vocab_size": 256, "pad": "%s"}')
 COSTLY = [b"[" * MIB, b"[" + b"[]," * (MIB // 3 - 1) + b"0]", b'{"a":' * (MIB // 5), b'{"layer_types":[' + b"0," * (MIB // 2 - 20) + b"0]}",
-          b"\xff" * MIB, b'{"hidden_size": 1e999}', b'"' + b"\\u0000" * (MIB // 6 - 1) + b'"', b""]
+          b'{"hidden_size":' + b"[" * (MIB // 2 - 20) + b"]" * (MIB // 2 - 20) + b"}", b"\xff" * MIB,
+          b'{"hidden_size": 1e999}', b'"' + b"\\u0000" * (MIB // 6 - 1) + b'"', b""]
 
 
 def attack(target, user):
