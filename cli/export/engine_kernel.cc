@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,6 +12,14 @@
 
 namespace wavetune::cli {
 namespace {
+
+// The parameters of the engines' experts' kernel, as their files name them.
+const std::vector<std::string>& EngineParameters() {
+  static const auto* const names = new std::vector<std::string>{
+      "BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K",
+      "GROUP_SIZE_M", "num_warps",    "num_stages"};
+  return *names;
+}
 
 bool Has(const std::vector<std::string>& names, absl::string_view name) {
   return std::any_of(names.begin(), names.end(), [name](const std::string& n) {
@@ -81,13 +91,6 @@ void CheckExperts(const KernelSpec& spec, const Table& table,
 }
 
 }  // namespace
-
-const std::vector<std::string>& EngineParameters() {
-  static const auto* const names = new std::vector<std::string>{
-      "BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K",
-      "GROUP_SIZE_M", "num_warps",    "num_stages"};
-  return *names;
-}
 
 absl::StatusOr<ServedMoe> ExpertProducts(const KernelSpec& spec,
                                          const Table& table) {

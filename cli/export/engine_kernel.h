@@ -5,18 +5,12 @@
 #ifndef WAVETUNE_CLI_EXPORT_ENGINE_KERNEL_H_
 #define WAVETUNE_CLI_EXPORT_ENGINE_KERNEL_H_
 
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 
 namespace wavetune::cli {
-
-// The parameters of the engines' experts' kernel, as their files name them.
-const std::vector<std::string>& EngineParameters();
 
 // Returns what the kernel's manifest says of the two products of an expert
 // layer. Errors: FAILED_PRECONDITION with all that is missing, one a line: of

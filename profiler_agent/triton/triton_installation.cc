@@ -49,8 +49,7 @@ absl::StatusOr<TritonInstallation> AskForTriton(const std::string& python) {
       .ptxas_blackwell = said.value("ptxas_blackwell", "")};
 }
 
-}  // namespace
-
+// Whether the agent works with a version.
 bool IsUsableTriton(const std::string& version) {
   const std::vector<std::string> parts = absl::StrSplit(version, '.');
   int major = 0;
@@ -61,6 +60,8 @@ bool IsUsableTriton(const std::string& version) {
   }
   return std::pair(major, minor) >= std::pair(kOldestMajor, kOldestMinor);
 }
+
+}  // namespace
 
 TritonInstallation FindTriton(const std::string& python) {
   absl::StatusOr<TritonInstallation> found = AskForTriton(python);

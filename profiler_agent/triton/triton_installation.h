@@ -33,10 +33,6 @@ std::string TritonCompilerName(const TritonInstallation& installation,
 // Adds to the facts of a CUDA device what the interpreter has. Cannot fail.
 void AddTriton(const TritonInstallation& installation, DeviceFacts& facts);
 
-// Returns whether a version is one that the agent works with: 3.6 and newer,
-// whose compiler takes what triton_server.py gives it.
-bool IsUsableTriton(const std::string& version);
-
 }  // namespace wavetune
 
 #endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_INSTALLATION_H_

@@ -352,8 +352,6 @@ def answer_of(compiled, log: str) -> dict:
             0, (getattr(metadata, "tmem_size", 0) or 0) - MAX_TENSOR_MEMORY
         ),
         "scratch_bytes": metadata.global_scratch_size or 0,
-        "scratch_align": metadata.global_scratch_align or 1,
-        "profile_scratch_bytes": getattr(metadata, "profile_scratch_size", 0) or 0,
         "spilled_bytes": spilled_bytes(log),
         "serialised": serialised_wgmma(log),
     }
