@@ -62,8 +62,7 @@ Json LoadRequest(const LoadedKernel& kernel,
 // being compiled: batches end at once where that is UNIMPLEMENTED.
 absl::Status AsKernelsFault(const absl::Status& status,
                             const std::string& source) {
-  if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
-      absl::IsCancelled(status)) {
+  if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
     return status;
   }
   if (absl::IsInvalidArgument(status)) {

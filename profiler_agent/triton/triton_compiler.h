@@ -62,7 +62,8 @@ class TritonCompiler {
                     const Problem& problem) const;
 
   // Returns the machine code for launches of a form. Errors: INVALID_ARGUMENT
-  // with Triton's message, also where it crashes or hangs; as Load where the
+  // with Triton's message, also where it crashes or hangs; RESOURCE_EXHAUSTED
+  // where somebody else kills it, or something runs out; as Load where the
   // process had to be started anew and could not.
   absl::StatusOr<TritonKernel> Compile(const Configuration& configuration,
                                        const TritonForm& form);

@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
+#include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/triton/test_triton.h"
 #include "profiler_agent/triton/triton_installation.h"
 #include "profiler_agent/triton/triton_scripts.h"
@@ -222,6 +223,21 @@ TEST_F(TritonCompilerTest, AProcessThatDiesOverACandidateIsStartedAnew) {
   const absl::Status died = compiler_->Compile({1, 1024, 4}, "DDDDD").status();
   EXPECT_EQ(died.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(died.message()), HasSubstr("exited with code 7"));
+  const absl::StatusOr<TritonKernel> next = compiler_->Compile(kSmall, "DDDDD");
+  EXPECT_TRUE(next.ok()) << next.status();
+}
+
+TEST_F(TritonCompilerTest, AProcessThatSomebodyKillsIsNoFaultOfTheCandidate) {
+  ASSERT_TRUE(LoadReplacing("@triton.jit\ndef gelu(",
+                            "import os\n"
+                            "@triton.jit(repr=lambda of: os.kill(os.getpid(), "
+                            "9) if of.constants['BLOCK_C'] == 1024 else "
+                            "'gelu')\n"
+                            "def gelu(")
+                  .ok());
+  const absl::Status killed =
+      compiler_->Compile({1, 1024, 4}, "DDDDD").status();
+  EXPECT_EQ(ExhaustedResource(killed), Resource::kKilled) << killed;
   const absl::StatusOr<TritonKernel> next = compiler_->Compile(kSmall, "DDDDD");
   EXPECT_TRUE(next.ok()) << next.status();
 }

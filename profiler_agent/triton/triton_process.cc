@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
+#include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/triton/triton_scripts.h"
 #include "profiler_agent/worker/frame.h"
 
@@ -74,6 +75,14 @@ absl::StatusOr<std::string> MakeScratch() {
                    std::strerror(errno), "; set TMPDIR to one that can"));
 }
 
+// An operator, or the kernel for want of memory, killed it: no fault of what it
+// compiled.
+absl::Status WhyItDied(PipedProcess& process) {
+  const absl::Status died = process.Died();
+  if (!absl::IsCancelled(died)) return died;
+  return ExhaustedError(Resource::kKilled, died.message());
+}
+
 void RemoveScratch(const std::string& folder) {
   std::error_code ignored;
   fs::remove_all(folder, ignored);
@@ -119,7 +128,7 @@ absl::StatusOr<Json> TritonProcess::Call(const Json& request,
   }
   if (absl::IsOutOfRange(frame.status()) ||
       absl::IsUnavailable(frame.status())) {
-    return process_->Died();
+    return WhyItDied(*process_);
   }
   const Json answer =
       frame.ok() ? Json::parse(*frame, nullptr, /*allow_exceptions=*/false)
