@@ -23,9 +23,9 @@ Workload WorkloadOf(const WorkloadRecord& record) {
           .max_tokens = record.max_tokens};
 }
 
-WorkloadCatalog::Entry EntryOf(WorkloadRecord record) {
+WorkloadCatalog::Entry EntryOf(WorkloadRecord record,
+                               absl::StatusOr<ModelLayers> layers) {
   WorkloadCatalog::Entry entry;
-  absl::StatusOr<ModelLayers> layers = LayersOf(WorkloadOf(record));
   entry.readable = layers.status();
   if (layers.ok()) entry.layers = *std::move(layers);
   entry.config_bytes = static_cast<int64_t>(record.config.size());
@@ -45,8 +45,9 @@ absl::Status WorkloadCatalog::Load() {
   ASSIGN_OR_RETURN(std::vector<WorkloadRecord> records, store_->List());
   std::lock_guard lock(mutex_);
   for (WorkloadRecord& record : records) {
+    absl::StatusOr<ModelLayers> layers = LayersOf(WorkloadOf(record));
     const std::string name = record.name;
-    entries_[name] = EntryOf(std::move(record));
+    entries_[name] = EntryOf(std::move(record), std::move(layers));
   }
   return absl::OkStatus();
 }
@@ -98,7 +99,7 @@ absl::Status WorkloadCatalog::NotFound(const std::string& name) const {
 
 absl::StatusOr<WorkloadCatalog::Added> WorkloadCatalog::Add(
     const Workload& workload, const std::string& user) {
-  RETURN_IF_ERROR(LayersOf(workload).status());
+  ASSIGN_OR_RETURN(ModelLayers layers, LayersOf(workload));
   WorkloadRecord record{.name = workload.name,
                         .config = workload.config,
                         .tensor_parallel = workload.parallelism.tensor,
@@ -121,7 +122,7 @@ absl::StatusOr<WorkloadCatalog::Added> WorkloadCatalog::Add(
     }
   }
   if (store_ != nullptr) RETURN_IF_ERROR(store_->Put(record));
-  Entry entry = EntryOf(record);
+  Entry entry = EntryOf(record, std::move(layers));
   // Without a store the text is nowhere else.
   if (store_ == nullptr) entry.record.config = std::move(record.config);
   std::lock_guard lock(mutex_);
