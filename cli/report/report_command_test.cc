@@ -139,9 +139,13 @@ TEST_F(ReportCommandTest, OfAWorkloadOnlyWhatBenchMeasuresForItIsJudged) {
   workload.mutable_workload()->set_expert_parallel(1);
   workload.mutable_workload()->set_max_tokens(64);
   AddCandidate({64, 2});
+  AddCandidate({128, 2});
   AddSample(false, 64, 10);
   // Profiled for the workload, the author's own, one of the judged, another's.
-  for (const int64_t m : {8, 9, 14, 700}) AddSample(true, m, 12);
+  for (const int64_t m : {8, 9, 14, 700}) {
+    AddSample(true, m, 12);
+    AddSample(true, m, 6, {128, 2});
+  }
   ASSERT_EQ(Run({"gemm", "--workload", "llama", "--out", path_}), kExitOk)
       << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("1 problems judged"));
