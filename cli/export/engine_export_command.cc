@@ -1,6 +1,9 @@
 // wavetune export: its options, and which of the exports they ask for.
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/export/engine_files.h"
 #include "cli/export/export_options.h"
@@ -15,6 +18,21 @@ absl::Status RunExport(CommandContext& context, const ExportOptions& options) {
     return ExportTritonConfigs(context, options);
   if (options.format == "json") return ExportJson(context, options);
   return ExportEngineFiles(context, options);
+}
+
+std::vector<std::string> Examples() {
+  const std::string moe = "wavetune export triton_fused_moe --format ";
+  return {
+      absl::StrCat(moe, "vllm-moe --config config.json --tp 2 --out moe"),
+      absl::StrCat(moe,
+                   "sglang-moe --experts 128 --top-k 8 --hidden 2048 "
+                   "--intermediate 768 --triton-version 3.6.0 --out moe"),
+      absl::StrCat(
+          "wavetune export kernels/triton_fused_moe ",
+          "--format vllm-moe --table moe.table ",
+          "--device-name 'NVIDIA H200' --config config.json --out moe"),
+      "wavetune export triton_gemm --format triton-autotune --out configs.py",
+      "wavetune export gemm_bf16 --format json m=1,16,64 n=4096 k=4096"};
 }
 
 void AddTableOptions(CLI::App* command, ExportOptions& options) {
@@ -92,17 +110,7 @@ void AddExportCommand(CommandRegistry& registry) {
       "Writes decisions as files that serving engines read (vllm-moe, "
       "sglang-moe), as a list for @triton.autotune, or as JSON "
       "(docs/engines.md).",
-      {"wavetune export triton_fused_moe --format vllm-moe --config "
-       "config.json --tp 2 --out moe_configs",
-       "wavetune export triton_fused_moe --format sglang-moe --experts 128 "
-       "--top-k 8 --hidden 2048 --intermediate 768 --triton-version 3.6.0 "
-       "--out sglang_moe",
-       "wavetune export kernels/triton_fused_moe --format vllm-moe --table "
-       "moe.table --device-name 'NVIDIA H200' --config config.json --out "
-       "moe_configs",
-       "wavetune export triton_gemm --format triton-autotune --out configs.py",
-       "wavetune export gemm_bf16 --format json m=1,16,64 n=4096 k=4096"},
-      [options](CommandContext& context) {
+      Examples(), [options](CommandContext& context) {
         return RunExport(context, *options);
       });
   command

@@ -422,6 +422,16 @@ TEST_F(EngineExportTest, AFolderOfAnotherTritonThanTheTablesIsWarnedOf) {
                                     "12.8.93, not with Triton 3.6.0"));
 }
 
+TEST_F(EngineExportTest, FilesForATypeThatTheKernelHasNotAreWarnedOf) {
+  Serve(ExpertTable(1),
+        absl::StrCat(kManifest, "arguments: \"in a[n, k] bfloat16\"\n"));
+  EXPECT_EQ(Export("vllm-moe", {"--dtype", "fp8_w8a8"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("measured with bfloat16, and the engine "
+                                    "reads these files for fp8_w8a8"));
+  EXPECT_EQ(Export("vllm-moe"), kExitOk);
+  EXPECT_THAT(err_.str(), ::testing::Not(HasSubstr("bfloat16")));
+}
+
 TEST_F(EngineExportTest, TritonGetsTheDefaultAndThePortfolio) {
   ASSERT_EQ(Run({"export", "triton_fused_moe", "--format", "triton-autotune"}),
             kExitOk)

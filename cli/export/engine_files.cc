@@ -1,5 +1,6 @@
 #include "cli/export/engine_files.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -27,6 +28,8 @@
 #include "cli/export/token_keys.h"
 #include "cli/export/write_export.h"
 #include "cli/json.h"
+#include "model/kernel/argument.h"
+#include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {
@@ -89,6 +92,21 @@ void WarnOfTriton(std::ostream& err, const ExportOptions& options,
       << ", not with Triton " << options.triton_version
       << ": profile with the engine's Python (wavetune-agent --python), or "
          "look whether all configurations compile there\n";
+}
+
+// An engine launches the same function for other types, but other code.
+void WarnOfType(std::ostream& err, const ExportOptions& options,
+                const KernelSpec& spec) {
+  const bool is_bf16 = std::any_of(spec.arguments.begin(), spec.arguments.end(),
+                                   [](const Argument& a) {
+                                     return a.role == ArgumentRole::kInput &&
+                                            a.type == ElementType::kBfloat16;
+                                   });
+  if (options.dtype.empty() || !is_bf16) return;
+  err << "wavetune: kernel " << spec.name
+      << " was measured with bfloat16, and the engine reads these files for "
+      << options.dtype << ": leave --dtype out, or profile a kernel that "
+      << "computes with it\n";
 }
 
 // Makes the files of a table's decisions, layer by layer.
@@ -198,6 +216,7 @@ absl::Status ExportEngineFiles(CommandContext& context,
   ASSIGN_OR_RETURN(key.device_name, EngineDeviceName(options, table));
   ASSIGN_OR_RETURN(key.block_shape, ParseBlockShape(options.block_shape));
   WarnOfTriton(*context.err, options, table);
+  WarnOfType(*context.err, options, spec);
   EngineFileMaker maker(context, options, *table.compiled, moe, std::move(key));
   for (const MoeLayer& layer : layers) RETURN_IF_ERROR(maker.Add(layer));
   for (const EngineFile& file : maker.files())

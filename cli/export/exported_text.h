@@ -36,13 +36,13 @@ struct TableSource {
 // of a Triton kernel (neither num_warps nor num_stages among them, or a name
 // that Python cannot take as an argument).
 absl::StatusOr<std::string> TritonConfigsText(
-    const CompiledTable& table, const std::vector<int>& sub_tables,
+    const CompiledTable& compiled, const std::vector<int>& sub_tables,
     const TableSource& source);
 
 // Returns what all decisions of a table have in common: "format", "kernel",
 // "digest", "fingerprint", "silicon", "environment", "device", "stale",
 // "parameters", "dimensions", "default". Cannot fail.
-Json TableJson(const CompiledTable& table, const TableSource& source);
+Json TableJson(const CompiledTable& compiled, const TableSource& source);
 
 // Returns a decision: "configuration", "source", and "latency_us" and
 // "relative_bound" or "reason". Cannot fail.
