@@ -78,7 +78,7 @@ absl::StatusOr<std::string> MakeScratch() {
 // An operator, or the kernel for want of memory, killed it: no fault of what it
 // compiled.
 absl::Status WhyItDied(PipedProcess& process) {
-  const absl::Status died = process.Died();
+  absl::Status died = process.Died();
   if (!absl::IsCancelled(died)) return died;
   return ExhaustedError(Resource::kKilled, died.message());
 }
