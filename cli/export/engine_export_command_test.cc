@@ -458,6 +458,18 @@ TEST_F(EngineExportTest, TritonGetsTheDefaultAndThePortfolio) {
   EXPECT_THAT(err_.str(), HasSubstr("it has: down, gate_up"));
 }
 
+TEST_F(EngineExportTest, NoLimitOfRegistersIsNoOptionOfTriton) {
+  Table table = ExpertTable(1);
+  table.parameters[3] = "maxnreg";
+  table.default_configuration = Configuration({64, 64, 32, 0, 4, 3});
+  Serve(table);
+  ASSERT_EQ(Run({"export", "triton_fused_moe", "--format", "triton-autotune"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"BLOCK_SIZE_K\": 32}, num_warps=4"),
+                                HasSubstr("}, maxnreg=16, num_warps=")));
+}
+
 TEST_F(EngineExportTest, AKernelWithoutTritonsOptionsIsNoListForTriton) {
   const std::string path = WriteTable(testing::TwoGroupTable());
   EXPECT_EQ(

@@ -68,12 +68,18 @@ std::string PythonText(absl::string_view text) {
       "\"");
 }
 
+// In manifests 0 registers a thread are no limit; Triton's own value is None.
+bool IsNoLimit(const std::string& name, int64_t value) {
+  return name == "maxnreg" && value == 0;
+}
+
 std::string ConfigText(const std::vector<std::string>& parameters,
                        const Configuration& configuration) {
   std::vector<std::string> arguments;
   std::vector<std::string> options;
   for (int i = 0; i < configuration.size(); ++i) {
     const std::string& name = parameters[static_cast<size_t>(i)];
+    if (IsNoLimit(name, configuration[i])) continue;
     if (IsTritonOption(name)) {
       options.push_back(absl::StrCat(", ", name, "=", configuration[i]));
     } else {

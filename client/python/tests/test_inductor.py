@@ -60,6 +60,14 @@ def test_where_the_table_splits_k_the_best_that_does_not_is_taken():
     assert wavetune.inductor.tile_for(Tuner(split=4), 1, 64, 64) == {**TILE, "num_stages": 2}
 
 
+def test_no_limit_of_registers_is_no_matter_to_a_template_and_a_limit_is():
+    tuner = Tuner()
+    tuner._configuration = {**TILE, "maxnreg": 0}
+    assert wavetune.inductor.tile_for(tuner, 1, 64, 64) == TILE
+    tuner._configuration = {**TILE, "maxnreg": 128}
+    assert wavetune.inductor.tile_for(tuner, 1, 64, 64) == {**TILE, "num_stages": 2}
+
+
 def test_what_the_table_does_not_decide_is_left_to_inductor():
     assert wavetune.inductor.tile_for(Tuner(candidate=None), 1, 64, 64) is None
 

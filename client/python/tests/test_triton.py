@@ -195,6 +195,12 @@ def test_what_the_table_does_not_decide_is_what_all_configurations_agree_on(clie
     assert launched(gpu.launches[-1]) == expected
 
 
+@pytest.mark.parametrize("limit, options", [(0, {}), (128, {"maxnreg": 128})])
+def test_no_limit_of_registers_is_no_option_of_triton(limit, options):
+    decider = triton_decider.Decider("kernel", ["BLOCK"], triton_decider.Options("kernel"))
+    assert decider._choice({"BLOCK": 64, "maxnreg": limit}).keywords == {"BLOCK": 64, **options}
+
+
 def test_a_detached_kernel_tunes_itself_again(client, gpu, tensors):
     kernel = tuning_kernel()
     handle = attached(kernel, client)

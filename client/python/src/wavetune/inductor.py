@@ -165,8 +165,9 @@ def tile_for(tuner: wavetune.Tuner, m: int, n: int, k: int) -> Optional[dict[str
 
 
 def _expressible(configuration: Mapping[str, int]) -> bool:
-    """Whether all that a template has no parameter for is 1."""
-    return all(value == 1 for name, value in configuration.items() if name not in _TILE)
+    """Whether all that a template has no parameter for is 1, and registers have no limit."""
+    neutral = {"maxnreg": 0}
+    return all(value == neutral.get(name, 1) for name, value in configuration.items() if name not in _TILE)
 
 
 def _tile(configuration: Mapping[str, int]) -> dict[str, int]:

@@ -194,7 +194,9 @@ class Decider:
         keywords = dict(self.options.constants)
         renamed = self.options.parameters
         for parameter, value in configuration.items():
-            keywords[renamed.get(parameter, parameter)] = value
+            name = renamed.get(parameter, parameter)
+            if name != "maxnreg" or value > 0:  # 0: no limit, which to Triton is no such option.
+                keywords[name] = value
         self._check_keywords(keywords)
         return Choice(configuration, keywords, self.make(keywords), next(_numbers))
 

@@ -48,7 +48,7 @@ _MOST_REMEMBERED = 65536
 _routing: "contextvars.ContextVar[Optional[Tuple[int, ...]]]" = contextvars.ContextVar("wavetune_routing", default=None)
 _lock = threading.Lock()
 _installation: Optional["_Installation"] = None
-_warned: set = set()
+_warned: "set[str]" = set()
 
 Config = Dict[str, int]
 
