@@ -26,12 +26,14 @@ class Listing {
     for (const v1::RecordedCandidate& candidate : message.candidates())
       status_.Update(TakeCandidate(candidate));
     for (const v1::Sample& sample : message.profiled())
-      status_.Update(TakeSample(sample, [this](Sample taken) {
+      status_.Update(TakeSample(sample, [this](Sample&& taken) {
         fitted_.push_back(std::move(taken));
       }));
     for (const v1::Sample& sample : message.measured())
-      status_.Update(TakeSample(sample, [this](Sample taken) {
-        measured_[{taken.configuration, taken.problem}].push_back(taken);
+      status_.Update(TakeSample(sample, [this](Sample&& taken) {
+        std::vector<Sample>& of_pair =
+            measured_[{taken.configuration, taken.problem}];
+        of_pair.push_back(std::move(taken));
       }));
   }
 

@@ -152,11 +152,11 @@ void AddReportCommand(CommandRegistry& registry) {
       "measured by `wavetune bench --exhaustive`.",
       {"wavetune report gemm_f32 --out report.html",
        "wavetune report gemm_bf16 --workload llama --out report.html",
-       "wavetune report gemm_bf16 --map-x m --map-y n --fix k=4096 --out "
-       "report.html",
+       absl::StrCat("wavetune report gemm_bf16 --map-x m --map-y n ",
+                    "--fix k=4096 --out report.html"),
        "wavetune report --trace tests/data/h200/gemm_bf16 --out report.html",
-       "wavetune report --trace tests/data/h200/gemm_bf16 --baseline 'decision "
-       "tree=tree.csv' --out report.html"},
+       absl::StrCat("wavetune report --trace tests/data/h200/gemm_bf16 ",
+                    "--baseline 'decision tree=tree.csv' --out report.html")},
       [options](CommandContext& context) { return Run(context, *options); });
   command->add_option("KERNEL", options->kernel,
                       "Kernel whose serving table is shown");
