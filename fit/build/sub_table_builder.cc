@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "fit/models/latency_matrix.h"
+#include "fit/models/standing.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/kernel_space.h"
@@ -31,6 +32,12 @@ class Builder {
         rule_(rule),
         sub_(specialisation.axes) {
     sub_.specialisation = specialisation.name;
+    standing_.resize(sub_.row_regimes.size());
+    for (size_t r = 0; r < standing_.size(); ++r) {
+      for (size_t w = 0; w < sub_.max_waves.size(); ++w) {
+        standing_[r].push_back(MeasuredStanding(specialisation, {r, w}));
+      }
+    }
     sub_.mapping = *specialisation.mapping;
     // The preconditions come first, alike for every configuration.
     AddPredicates(FoldConditions(spec.preconditions, Configuration()),
@@ -119,11 +126,11 @@ class Builder {
       const double best = *std::min_element(rank_us.begin(), rank_us.end());
       for (size_t i = 0; i < group.size(); ++i) cost[i] += rank_us[i] / best;
     }
-    const double limit =
-        *std::min_element(cost.begin(), cost.end()) * (1 + kMicroTie);
-    size_t first = 0;
-    while (!(cost[first] <= limit)) ++first;
-    return group[first];
+    std::vector<double> standing;
+    for (const size_t m : group) {
+      standing.push_back(standing_[row][wave][members_[m]]);
+    }
+    return group[BestStanding(cost, standing, kMicroTie)];
   }
 
   void AddGroup(const std::vector<size_t>& group) {
@@ -175,6 +182,8 @@ class Builder {
   const std::vector<CandidateModel>& models_;
   const std::vector<size_t>& members_;
   const BoundRule& rule_;
+  // [row regime][wave regime][candidate]
+  std::vector<std::vector<std::vector<double>>> standing_;
   std::vector<std::vector<Relation>> relations_;  // Of each member.
   SubTable sub_;
 };

@@ -22,9 +22,10 @@ struct KernelSpec;
 // Members with one macro configuration, equally many tiles per wave and one set
 // of predicates share a group. The micro table has, for each row regime, wave
 // regime and loop anchor, the member that is fastest over four grids of the
-// wave regime; among those within kMicroTie the one of the lowest
-// index. The group has the coefficients of the member that has most of its
-// cells. Sharing them costs no quality (docs/decisions/0001).
+// wave regime; among those within kMicroTie the one that was fastest where they
+// were measured side by side (fit/models/standing.h). The group has the
+// coefficients of the member that has most of its cells. Sharing them costs no
+// quality (docs/decisions/0001).
 //
 // Shapes: `members` are indices of candidates with a model. Cannot fail.
 // Source: arXiv 2604.10187, section 4.4.

@@ -76,6 +76,8 @@ double PredictUs(const SubTable& axes, const CandidateModel& model,
 struct SegmentPlace {
   size_t row_regime;
   size_t wave_regime;
+
+  friend bool operator==(const SegmentPlace&, const SegmentPlace&) = default;
 };
 SegmentPlace PlaceAt(const SubTable& axes, int64_t tiles_per_wave,
                      const Coordinates& at);
