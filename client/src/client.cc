@@ -179,7 +179,7 @@ class Client::Impl {
   absl::StatusOr<KernelDefaults> FindDefaultsOnly(
       const std::string& kernel, const TunerOptions& options) const;
   Tuner MakeTuner(TunerIdentity identity, const TunerOptions& options,
-                  TableState first, uint64_t news_before);
+                  const TableState& first, uint64_t news_before);
   // Says once, in an event, what a forked process has of its parent's client.
   void NoteFork();
   void StartWatch();
@@ -234,25 +234,26 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
   if (settings_.mode == ClientMode::kOff) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
                      FindDefaultsOnly(kernel, options));
-    TableState state = StateOf(defaults);
+    const TableState state = StateOf(defaults);
     options.activation = ActivationPolicy::kPinned;
     return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
-                     std::move(state), news);
+                     state, news);
   }
   RETURN_IF_ERROR(ApplyPin(kernel, &options));
   const absl::StatusOr<OfferedTable> found = finder_.Find(kernel, options);
   if (!found.ok()) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
                      FindDefaults(kernel, options, found.status()));
-    TableState state = StateOf(defaults);
+    const TableState state = StateOf(defaults);
     return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
-                     std::move(state), news);
+                     state, news);
   }
-  ASSIGN_OR_RETURN(TableState state, StateOf(*found, options.specialisation));
+  ASSIGN_OR_RETURN(const TableState state,
+                   StateOf(*found, options.specialisation));
   ASSIGN_OR_RETURN(KernelDefaults defaults,
                    DefaultsOf(found->table->table(), options.specialisation));
   return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
-                   std::move(state), news);
+                   state, news);
 }
 
 absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
@@ -316,8 +317,8 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
 }
 
 Tuner Client::Impl::MakeTuner(TunerIdentity identity,
-                              const TunerOptions& options, TableState first,
-                              uint64_t news_before) {
+                              const TunerOptions& options,
+                              const TableState& first, uint64_t news_before) {
   const bool pinned =
       !options.digest.empty() || settings_.mode != ClientMode::kAuto;
   const TableSlot::Options rules{
@@ -325,8 +326,8 @@ Tuner Client::Impl::MakeTuner(TunerIdentity identity,
       .prepared = options.prepared,
       .prepares_on_demand = options.prepares_on_demand,
       .recorder = RecordersOf(reporter_, born_)};
-  auto slot = std::make_shared<TableSlot>(std::move(identity), rules,
-                                          std::move(first), log_);
+  auto slot =
+      std::make_shared<TableSlot>(std::move(identity), rules, first, log_);
   slots_.Add(slot, news_before);
   if (rules.activation != ActivationPolicy::kPinned) StartWatch();
   return Tuner(std::move(slot));

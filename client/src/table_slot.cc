@@ -53,7 +53,7 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
 }
 
 TableSlot::TableSlot(TunerIdentity identity, const Options& options,
-                     TableState first, std::shared_ptr<EventLog> log)
+                     const TableState& first, std::shared_ptr<EventLog> log)
     : identity_(std::move(identity)),
       activation_(options.activation),
       prepares_on_demand_(options.prepares_on_demand),

@@ -83,8 +83,8 @@ class TableSlot {
   // How an offer that was not refused went.
   enum class Outcome { kCurrent, kStaged, kActivated };
 
-  TableSlot(TunerIdentity identity, const Options& options, TableState first,
-            std::shared_ptr<EventLog> log);
+  TableSlot(TunerIdentity identity, const Options& options,
+            const TableState& first, std::shared_ptr<EventLog> log);
 
   Decision Resolve(const ProblemView& problem) const noexcept {
     return cell_.Read(
