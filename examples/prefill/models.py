@@ -1,4 +1,4 @@
-"""What a forward pass of two models launches: dimensions as their config.json publish them, problems by launch.
+"""What a forward pass of some models launches: dimensions as their config.json publish them, problems by launch.
 
 Pure: no torch, no triton.
 """
@@ -39,6 +39,11 @@ MODELS = {
     for model in [
         Model("qwen3-30b-a3b", 48, 2048, 32, 4, 128, 768, 151936, experts=128, top_k=8),
         Model("llama-3-8b", 32, 4096, 32, 8, 128, 14336, 128256),
+        # Of these the experts' layers are compared, for which engines ship no file.
+        Model("glm-4.5-air", 45, 4096, 96, 8, 128, 1408, 151552, experts=128, top_k=8),
+        Model("gpt-oss-20b", 24, 2880, 64, 8, 64, 2880, 201088, experts=32, top_k=4),
+        Model("olmoe-1b-7b", 16, 2048, 16, 16, 128, 1024, 50304, experts=64, top_k=8),
+        Model("mixtral-8x7b-tp2", 32, 4096, 16, 4, 128, 7168, 16000, experts=8, top_k=2),
         # For a CPU and Triton's interpreter.
         Model("tiny-moe", 2, 64, 4, 2, 64, 32, 96, experts=8, top_k=2),
         Model("tiny-dense", 2, 64, 4, 2, 64, 96, 96),

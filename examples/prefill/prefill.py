@@ -5,6 +5,7 @@
     prefill.py compile --arch 90                         # fills Triton's cache in processes: no GPU
     prefill.py check                                     # all policies compute the same: a small model, or the real one's layers
     prefill.py tune --results tuned.json                 # times every configuration at every problem: the rivals' work
+    prefill.py launches --tuned tuned.json --tables tables/    # what the policies' launches take, by what `tune` timed
     prefill.py measure --tuned tuned.json --tables tables/ --results run.json
     prefill.py report run*.json
 
@@ -22,6 +23,7 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Optional, Sequence
 
 HERE = Path(__file__).resolve().parent
@@ -35,6 +37,7 @@ from policies import POLICIES, Choice, Configuration, shared_groups, text_of  # 
 KERNELS = HERE.parents[1] / "kernels"
 IDLE_S = 0.03
 DEVICE = "cuda"
+TUNED_KERNELS = ("triton_gemm", "triton_fused_moe", "triton_attention")
 POINTS = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 
 
@@ -222,7 +225,7 @@ def tune(arguments: argparse.Namespace) -> None:
         weights = Weights(model, 1, DEVICE)
         for _, tokens, batch, phase in [own for own in passes_of(arguments) if own[0] is model]:
             own = Pass(weights, tokens, batch, phase, DEVICE)
-            for group in shared_groups(own.tuned()):
+            for group in shared_groups([launch for launch in own.tuned() if launch.kernel in arguments.kernels]):
                 if time.perf_counter() - started > arguments.seconds:
                     print("out of time: run it again with the same --results, it goes on")
                     return
@@ -242,6 +245,37 @@ def tune(arguments: argparse.Namespace) -> None:
                 save(arguments.results, results)
         del weights
         torch.cuda.empty_cache()
+
+
+# launches
+
+
+def launches_command(arguments: argparse.Namespace) -> None:
+    """Compares what the policies' launches take, by what `tune` timed; a MoE layer's two products together. No GPU."""
+    tuned = load(arguments.tuned)
+    records = []
+    for model, tokens, batch, phase in passes_of(arguments):
+        own = SimpleNamespace(model=model, batch=batch, phase=phase, rows=batch * tokens if phase == "prefill" else batch)
+        here = [launch for launch in launches(model, tokens, batch, phase) if launch.key in tuned["times"]]
+        own.tuned, own.launches = (lambda here=here: here), {launch.name: launch for launch in here}
+        choices, _ = all_choices(own, arguments, tuned)
+        for group in shared_groups(here):
+            taken = {policy: group_us(group, choice, tuned["times"]) for policy, choice in choices.items()}
+            record = {"model": model.name, "phase": phase, "batch": batch, "tokens": tokens}
+            records.append({**record, "launches": " + ".join(launch.name for launch in group), "us": taken})
+    save(arguments.results, {"device": tuned["device"], "launches": records})
+    print("| model | phase | batch | tokens | launches | best, us | " + " | ".join(arguments.policies) + " |")
+    print("|---" * (6 + len(arguments.policies)) + "|")
+    for record in records:
+        best = record["us"].get("exhaustive") or min(filter(None, record["us"].values()))
+        cells = [f"{us / best:.3f}" if (us := record["us"].get(policy)) else "" for policy in arguments.policies]
+        print("| " + " | ".join(str(value) for value in list(record.values())[:5]) + f" | {best:.1f} | " + " | ".join(cells) + " |")  # fmt: skip
+
+
+def group_us(group: Sequence[Launch], choice: Choice, times: Any) -> Optional[float]:
+    """Microseconds of launches with their configurations; nothing where one of these was not timed."""
+    taken = [times[launch.key].get(text_of(choice[launch.name])) for launch in group]
+    return None if None in taken else round(sum(taken), 2)
 
 
 def group_key(group: Sequence[Launch]) -> str:
@@ -533,10 +567,16 @@ def parser_of() -> argparse.ArgumentParser:
     own.add_argument("--tolerance", type=float, default=0.03)
     own = add("tune", tune, real, TOKENS)
     own.add_argument("--no-autotune", dest="autotune", action="store_false", help="the exhaustive rival alone")
+    own.add_argument("--kernels", nargs="+", default=TUNED_KERNELS, choices=TUNED_KERNELS, help="time these alone")
+
+    def add_rivals(own: argparse.ArgumentParser) -> None:
+        own.add_argument("--tuned", type=Path, help="what `tune` wrote")
+        own.add_argument("--moe-file", type=Path, help="an engine's configuration file, for the policy `file`")
+        own.add_argument("--policies", nargs="+", default=list(POLICIES), choices=list(POLICIES))
+
+    add_rivals(add("launches", launches_command, real, TOKENS))
     own = add("measure", measure, real, TOKENS)
-    own.add_argument("--tuned", type=Path, help="what `tune` wrote")
-    own.add_argument("--moe-file", type=Path, help="a configuration file of vLLM's or SGLang's, for the policy `file`")
-    own.add_argument("--policies", nargs="+", default=list(POLICIES), choices=list(POLICIES))
+    add_rivals(own)
     own.add_argument("--dense", default="triton", choices=["triton", "cublas"])
     own.add_argument("--attention", default="triton", choices=["triton", "cudnn"])
     own.add_argument("--layers", type=int, default=0, help="layers of which weights are held (0: as many as fit)")

@@ -46,6 +46,20 @@ def test_the_launches_of_a_prefill_have_the_dimensions_that_the_models_publish()
     assert llama["head"].problem["m"] == 4
 
 
+def test_models_without_a_shipped_file_have_their_experts_widths():
+    widths = {}
+    for name in ("glm-4.5-air", "gpt-oss-20b", "olmoe-1b-7b", "mixtral-8x7b-tp2"):
+        here = by_name(models.MODELS[name], 8192, 1, "prefill")
+        widths[name] = [(here[each].problem["n"], here[each].problem["k"]) for each in ("gate_up", "down")]
+        assert sum(here["down"].problem["tokens"]) == 8192 * models.MODELS[name].top_k
+    assert widths == {
+        "glm-4.5-air": [(2816, 4096), (4096, 1408)],
+        "gpt-oss-20b": [(5760, 2880), (2880, 2880)],
+        "olmoe-1b-7b": [(2048, 2048), (2048, 1024)],
+        "mixtral-8x7b-tp2": [(14336, 4096), (4096, 7168)],
+    }
+
+
 def test_a_decoded_token_has_one_row_for_each_prompt():
     qwen = by_name(QWEN, 3000, 4, "decode")
     assert qwen["qkv"].problem["m"] == 4 and sum(qwen["down"].problem["tokens"]) == 32
@@ -229,6 +243,23 @@ def test_shapes_are_printed_without_torch_or_a_gpu():
     assert result.returncode == 0, result.stderr
     assert "triton_gemm/- m=2800 n=5120 k=2048" in result.stdout
     assert "triton_attention/decode_d128 batch=4 heads=32 kv_heads=8 seq_q=1 seq_kv=701" in result.stdout
+
+
+def test_launches_are_compared_by_what_was_timed(tmp_path):
+    layer = [each for each in models.launches(QWEN, 512, 1, "prefill") if each.kernel == "triton_fused_moe"]
+    ladder = policies.text_of(policies.moe_ladder(512, 128))
+    file = tmp_path / "tuned.json"
+    times = {layer[0].key: {ladder: 30.0, "BLOCK_SIZE_M=64": 20.0}, layer[1].key: {ladder: 14.0, "BLOCK_SIZE_M=64": 20.0}}
+    file.write_text(json.dumps({"device": "NVIDIA H100", "times": times, "spent": {}, "autotune": {}}))
+    result = run(
+        "launches", "--models", QWEN.name, "--tokens", 512, "--phases", "prefill", "--tuned", file,
+        "--policies", "old", "modern", "exhaustive", "--results", tmp_path / "launches.json",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    # The old rule's configuration was not timed.
+    assert "| qwen3-30b-a3b | prefill | 1 | 512 | gate_up + down | 40.0 |  | 1.100 | 1.000 |" in result.stdout
+    record = json.loads((tmp_path / "launches.json").read_text())["launches"][0]
+    assert record["us"] == {"old": None, "modern": 44.0, "exhaustive": 40.0}
 
 
 def test_the_report_is_a_table_of_what_was_measured(tmp_path):
