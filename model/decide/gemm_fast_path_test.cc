@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,30 +99,36 @@ Table GemmOfManyTileHeights(int heights, int rows) {
   return table;
 }
 
-// Whether the problem is decided as the slow reference decides it.
-::testing::AssertionResult DecidesAsTheReference(const Table& table,
-                                                 SimdPath path,
-                                                 const ProblemView& problem) {
-  const auto payload = EncodeTable(table);
-  if (!payload.ok()) {
-    return ::testing::AssertionFailure() << payload.status();
+// A table and what is made of it, to ask the reference and the fast path.
+class BothWays {
+ public:
+  BothWays(Table table, SimdPath path)
+      : table_(std::move(table)),
+        compiled_(
+            CompiledTable::Create(EncodeTable(table_).value(), path).value()) {}
+
+  // Whether the problem is decided as the slow reference decides it.
+  ::testing::AssertionResult DecideAlike(const ProblemView& problem) const {
+    const Decision fast = compiled_->Resolve(0, problem);
+    return fast == testing::ReferenceDecision(table_, compiled_->digest(), 0,
+                                              problem)
+               ? ::testing::AssertionSuccess()
+               : ::testing::AssertionFailure()
+                     << "got " << fast.latency_us << " us";
   }
-  const auto compiled = CompiledTable::Create(*payload, path).value();
-  const Decision fast = compiled->Resolve(0, problem);
-  return fast == testing::ReferenceDecision(table, compiled->digest(), 0,
-                                            problem)
-             ? ::testing::AssertionSuccess()
-             : ::testing::AssertionFailure()
-                   << "got " << fast.latency_us << " us";
-}
+
+ private:
+  Table table_;
+  std::unique_ptr<const CompiledTable> compiled_;
+};
 
 TEST_P(GemmFastPathTest, AnswersAGemmOfManyTileHeights) {
   const Table table = GemmOfManyTileHeights(16, 96);
+  const BothWays both(table, GetParam());
   for (const int64_t m : {1, 16, 17, 95, 256, 300, 513, 5000}) {
     EXPECT_TRUE(Answers(table, m, 640, 512)) << m;
     const std::vector<int64_t> extents = {m, 640, 512};
-    EXPECT_TRUE(DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
-        << m;
+    EXPECT_TRUE(both.DecideAlike(ProblemView(extents))) << m;
   }
   EXPECT_FALSE(Answers(GemmOfManyTileHeights(17, 96), 300, 640, 512));
 }
@@ -134,13 +141,12 @@ TEST_P(GemmFastPathTest, AnswersOverlapsWhoseWaveRegimesAreAlikeOrNot) {
     for (MacroGroup& group : table.sub_tables[0].groups) {
       for (GroupModel& model : group.models) change(model.segments[1]);
     }
+    const BothWays both(table, GetParam());
     for (const int64_t m : {1, 40, 100, 700, 6000}) {
       for (const auto& [n, k] : {std::pair(640, 512), std::pair(20000, 128)}) {
         EXPECT_TRUE(Answers(table, m, n, k)) << m;
         const std::vector<int64_t> extents = {m, n, k};
-        EXPECT_TRUE(
-            DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
-            << m;
+        EXPECT_TRUE(both.DecideAlike(ProblemView(extents))) << m;
       }
     }
   };
@@ -174,11 +180,11 @@ TEST_P(GemmFastPathTest, AnswersWhateverWavesOfAnOverlapWereMeasured) {
         model.segments[0].max_iterations = of.first_iterations;
       }
     }
+    const BothWays both(table, GetParam());
     for (int64_t n = 64; n < 40000; n = n * 5 / 4) {
       const std::vector<int64_t> extents = {200, n, 512};
       EXPECT_TRUE(Answers(table, 200, n, 512)) << n;
-      EXPECT_TRUE(
-          DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
+      EXPECT_TRUE(both.DecideAlike(ProblemView(extents)))
           << n << ", waves up to " << of.first << " and " << of.second;
     }
   }
@@ -201,15 +207,15 @@ TEST_P(GemmFastPathTest, AnswersAtTheEndsOfMeasuredIterations) {
     }
     Table beyond = table;
     beyond.sub_tables[0].groups[0].models[0].segments[1].max_iterations = 1e6;
+    const BothWays both(table, GetParam());
+    const BothWays both_beyond(beyond, GetParam());
     for (int64_t tiles = 1; tiles < 45; ++tiles) {
       for (const int64_t k : {64 * tiles, 64 * tiles + 1}) {
         const std::vector<int64_t> extents = {40, 640, k};
         EXPECT_TRUE(Answers(table, 40, 640, k)) << k;
-        EXPECT_TRUE(
-            DecidesAsTheReference(table, GetParam(), ProblemView(extents)))
+        EXPECT_TRUE(both.DecideAlike(ProblemView(extents)))
             << k << " of " << rows;
-        EXPECT_TRUE(
-            DecidesAsTheReference(beyond, GetParam(), ProblemView(extents)))
+        EXPECT_TRUE(both_beyond.DecideAlike(ProblemView(extents)))
             << k << " of " << rows;
       }
     }
