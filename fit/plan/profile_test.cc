@@ -95,6 +95,22 @@ class ProfileTest : public ::testing::TestWithParam<int32_t> {
       : device_(Gemm(), SyntheticDeviceOptions{.multiprocessors = GetParam(),
                                                .blocks = 2}) {}
 
+  // A whole profile of the device.
+  struct Whole {
+    explicit Whole(const SyntheticDevice& like)
+        : device(like), done(Profile(device, device.Input(), &steps)) {}
+
+    const SyntheticDevice device;  // That `done` points to.
+    std::vector<ProfileStep> steps;
+    const ProfileInput done;
+  };
+
+  // Made once in a process, as every test begins with it.
+  const Whole& WholeProfile() const {
+    static auto* const profiles = new std::map<int32_t, Whole>;
+    return profiles->try_emplace(GetParam(), device_).first->second;
+  }
+
   const SyntheticDevice device_;
 };
 
@@ -106,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, ProfileTest, ::testing::Values(132, 1),
                          DeviceName);
 
 TEST_P(ProfileTest, ChoosesNearlyTheBestForProblemsThatNobodyMeasured) {
-  const ProfileInput done = Profile(device_, device_.Input());
+  const ProfileInput& done = WholeProfile().done;
   const Quality quality = Judge(device_, Payload(done), Unseen());
   EXPECT_GE(quality.mean, 0.97);
   EXPECT_GE(quality.worst, 0.85);
@@ -116,12 +132,11 @@ TEST_P(ProfileTest, ChoosesNearlyTheBestForProblemsThatNobodyMeasured) {
 }
 
 TEST_P(ProfileTest, StaysWithinItsBudgetsAndRepeatsNothing) {
-  std::vector<ProfileStep> steps;
-  const ProfileInput done = Profile(device_, device_.Input(), &steps);
+  const ProfileInput& done = WholeProfile().done;
   EXPECT_LE(done.samples.size(), 32 * done.candidates[0].size());
   std::set<std::pair<Configuration, Problem>> seen;
   ProfilePhase phase = ProfilePhase::kScreening;
-  for (const ProfileStep& step : steps) {
+  for (const ProfileStep& step : WholeProfile().steps) {
     EXPECT_LE(step.items.size(), 128u);
     EXPECT_GE(step.phase, phase);  // Never back.
     phase = step.phase;
@@ -138,7 +153,7 @@ TEST_P(ProfileTest, StaysWithinItsBudgetsAndRepeatsNothing) {
 }
 
 TEST_P(ProfileTest, GoesOnFromAnyPrefixOfItsSamples) {
-  const ProfileInput done = Profile(device_, device_.Input());
+  const ProfileInput& done = WholeProfile().done;
   for (const size_t kept : {size_t{1}, size_t{70}, size_t{250}}) {
     ProfileInput prefix = done;
     ASSERT_GT(done.samples.size(), kept);
@@ -149,7 +164,7 @@ TEST_P(ProfileTest, GoesOnFromAnyPrefixOfItsSamples) {
 }
 
 TEST_P(ProfileTest, TheOrderOfSamplesAndCandidatesDoesNotMatter) {
-  const ProfileInput done = Profile(device_, device_.Input());
+  const ProfileInput& done = WholeProfile().done;
   ProfileInput shuffled = done;
   std::reverse(shuffled.samples.begin(), shuffled.samples.end());
   std::rotate(shuffled.candidates[0].begin(),
@@ -167,7 +182,7 @@ TEST_P(ProfileTest, TheOrderOfSamplesAndCandidatesDoesNotMatter) {
 
 TEST_P(ProfileTest, WhatAnEarlierProfileMeasuredIsMeasuredAnew) {
   ProfileInput again = device_.Input();
-  again.earlier_samples = Profile(device_, device_.Input()).samples;
+  again.earlier_samples = WholeProfile().done.samples;
   EXPECT_EQ(PlanNext(again).items, PlanNext(device_.Input()).items);
   const ProfileInput done = Profile(device_, std::move(again));
   EXPECT_GE(done.samples.size(), done.earlier_samples.size() / 2);
@@ -208,7 +223,7 @@ TEST_P(ProfileTest, EndsWhenItsDeviceTimeIsSpent) {
 }
 
 TEST_P(ProfileTest, VerifiesAtProblemsThatNoSampleHasSeen) {
-  const ProfileInput done = Profile(device_, device_.Input());
+  const ProfileInput& done = WholeProfile().done;
   const Table table = FitTable(done).value().table;
   const VerificationPlan plan = PlanVerification(done, table, nullptr);
   EXPECT_GE(plan.points.size(), 6u);
