@@ -29,7 +29,7 @@ constexpr int kDefaultAnchors = kGridAnchors;
 constexpr int kLeastAnchors = kMaxAnchors;
 constexpr int kMostAnchors = 1000;
 
-struct Options {
+struct BenchOptions {
   std::string kernel;
   std::string shapes;
   std::string workload;
@@ -49,8 +49,9 @@ struct Options {
   double budget_s = 0;
 };
 
-v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
-                             const std::vector<Shape>& shapes) {
+v1::MeasureRequest ToMeasureRequest(const BenchOptions& options,
+                                    const KernelSpec& spec,
+                                    const std::vector<Shape>& shapes) {
   v1::MeasureRequest request;
   request.set_kernel(spec.name);
   request.set_device_uuid(options.device);
@@ -74,7 +75,7 @@ v1::MeasureRequest ToRequest(const Options& options, const KernelSpec& spec,
 // Runs the measuring job to its end. `recorder` may be nullptr.
 absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
                                                JobControl& jobs,
-                                               const Options& options,
+                                               const BenchOptions& options,
                                                const KernelSpec& spec,
                                                const std::vector<Shape>& shapes,
                                                TraceRecorder* recorder) {
@@ -83,20 +84,21 @@ absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
   v1::JobInfo job;
   std::string waiting;
   Progress progress(*context.err, context.terminal);
-  const absl::Status status = jobs.Measure(
-      ToRequest(options, spec, shapes), [&](const v1::MeasureResponse& event) {
-        if (event.has_job()) {
-          job = event.job();
-          ShowProgress(progress, *context.err, job, waiting);
-        } else if (event.has_result()) {
-          absl::StatusOr<BenchLine> line =
-              ToBenchLine(spec, shapes, event.result());
-          conversion.Update(line.status());
-          if (line.ok()) lines.push_back(*std::move(line));
-        } else if (recorder != nullptr) {
-          recorder->Take(event);
-        }
-      });
+  const absl::Status status =
+      jobs.Measure(ToMeasureRequest(options, spec, shapes),
+                   [&](const v1::MeasureResponse& event) {
+                     if (event.has_job()) {
+                       job = event.job();
+                       ShowProgress(progress, *context.err, job, waiting);
+                     } else if (event.has_result()) {
+                       absl::StatusOr<BenchLine> line =
+                           ToBenchLine(spec, shapes, event.result());
+                       conversion.Update(line.status());
+                       if (line.ok()) lines.push_back(*std::move(line));
+                     } else if (recorder != nullptr) {
+                       recorder->Take(event);
+                     }
+                   });
   progress.Finish();
   if (absl::IsCancelled(status))
     return absl::CancelledError(
@@ -130,7 +132,7 @@ void Print(CommandContext& context, const KernelSpec& spec,
 
 absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
                                              const KernelSpec& spec,
-                                             const Options& options) {
+                                             const BenchOptions& options) {
   if (options.workload.empty()) {
     ASSIGN_OR_RETURN(const std::string csv, ReadNamedTextFile(options.shapes));
     return ParseShapes(spec, csv, options.specialisation);
@@ -141,7 +143,7 @@ absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
 }
 
 absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
-                        const Options& options) {
+                        const BenchOptions& options) {
   ASSIGN_OR_RETURN(KnownKernel kernel,
                    FindKernel(*daemon.status, options.kernel));
   ASSIGN_OR_RETURN(const std::vector<Shape> shapes,
@@ -168,7 +170,7 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
 
 // Profiles the kernel; a fresh daemon has no tables.
 absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
-                            const Options& options) {
+                            const BenchOptions& options) {
   v1::ReprofileRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
@@ -189,7 +191,7 @@ absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
   return absl::OkStatus();
 }
 
-absl::Status RunLocally(CommandContext& context, Options options) {
+absl::Status RunLocally(CommandContext& context, BenchOptions options) {
   std::error_code error;
   if (std::filesystem::is_directory(options.kernel, error)) {
     ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel));
@@ -210,7 +212,7 @@ absl::Status RunLocally(CommandContext& context, Options options) {
   return RunAgainst(context, daemon, options);
 }
 
-absl::Status Run(CommandContext& context, const Options& options) {
+absl::Status RunBench(CommandContext& context, const BenchOptions& options) {
   if (options.shapes.empty() == options.workload.empty()) {
     return absl::InvalidArgumentError(
         "say where to measure: --shapes FILE, or --workload NAME");
@@ -223,7 +225,7 @@ absl::Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddBenchCommand(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   CLI::App* command = registry.Add(
       registry.root(), "bench",
       "Measures the table's choices and the default at given shapes, and with "
@@ -239,7 +241,9 @@ void AddBenchCommand(CommandRegistry& registry) {
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
        "wavetune bench gemm_bf16 --shapes shapes.csv --record traces/g",
        "wavetune bench gemm_bf16 --workload llama --exhaustive"},
-      [options](CommandContext& context) { return Run(context, *options); });
+      [options](CommandContext& context) {
+        return RunBench(context, *options);
+      });
   command
       ->add_option("KERNEL", options->kernel,
                    "Kernel; with --local also a kernel folder")

@@ -25,13 +25,13 @@ std::string PercentOrDash(double fraction) {
   return fraction > 0 ? FormatPercent(fraction) : "-";
 }
 
-std::string Clock(const BenchLine& line) {
+std::string ClockText(const BenchLine& line) {
   if (line.throttled) return absl::StrCat(line.sm_clock_mhz, " throttled");
   return line.sm_clock_mhz > 0 ? absl::StrCat(line.sm_clock_mhz) : "-";
 }
 
 // Only the values: the columns of a table are headed with the names.
-std::string Values(const Configuration& configuration) {
+std::string ValuesText(const Configuration& configuration) {
   std::string text;
   for (int64_t value : configuration.values())
     absl::StrAppend(&text, text.empty() ? "" : "/", value);
@@ -338,7 +338,7 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
     std::vector<std::string> row = {
         line.shape.label,
         FormatProblem(spec.dimensions, line.shape.problem),
-        line.chosen_us > 0 ? Values(line.chosen) : "-",
+        line.chosen_us > 0 ? ValuesText(line.chosen) : "-",
         SourceName(line.source),
         LatencyOrDash(line.predicted_us),
         LatencyOrDash(line.chosen_us),
@@ -347,8 +347,8 @@ void PrintBench(std::ostream& out, const KernelSpec& spec,
         fraction > 0 ? FormatPercent(1 / fraction - 1) : "-",
         PercentOrDash(fraction),
         line.SpeedUp() > 0 ? absl::StrFormat("%.2fx", line.SpeedUp()) : "-",
-        Clock(line),
-        line.best_us > 0 ? Values(line.best) : "-"};
+        ClockText(line),
+        line.best_us > 0 ? ValuesText(line.best) : "-"};
     if (any_missing) row.push_back(absl::StrCat(line.missing));
     for (const std::string& library : libraries)
       row.push_back(LatencyOrDash(LatencyOf(line, library)));

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr char kManifest[] = "manifest.textproto";
 
-struct Options {
+struct CheckOptions {
   std::vector<std::string> folders;
   bool cost = false;
   bool plan = false;
@@ -67,7 +67,7 @@ void MeasureCosts(CommandContext& context, const std::string& path,
 
 std::optional<FirstProblems> Plan(
     const KernelSpec& spec, const std::vector<SpecialisationSpace>& spaces,
-    const Options& options) {
+    const CheckOptions& options) {
   if (!options.plan) return std::nullopt;
   return PlanFirstProblems(spec, spaces,
                            options.tiles_per_wave > 0
@@ -76,7 +76,7 @@ std::optional<FirstProblems> Plan(
 }
 
 // Prints what a valid kernel is; returns it for JSON.
-Json DescribeKernel(CommandContext& context, const Options& options,
+Json DescribeKernel(CommandContext& context, const CheckOptions& options,
                     const std::string& path, const KernelFolder& folder) {
   const std::vector<SpecialisationSpace> spaces = EnumerateSpaces(folder.spec);
   KernelSummary summary = Summarise(folder.spec, spaces);
@@ -102,7 +102,7 @@ Json DescribeFaults(CommandContext& context, const std::string& path,
           {"faults", std::string(status.message())}};
 }
 
-absl::Status RunCheck(CommandContext& context, const Options& options) {
+absl::Status RunCheck(CommandContext& context, const CheckOptions& options) {
   Json results = Json::array();
   size_t refused = 0;
   for (const std::string& given : options.folders) {
@@ -124,7 +124,7 @@ absl::Status RunCheck(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddKernelsCheckCommand(CommandRegistry& registry, CLI::App* kernels) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App* check = registry.Add(
       kernels, "check",
       "Checks manifests and sources, without daemon or device; prints every "

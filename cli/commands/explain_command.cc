@@ -64,7 +64,8 @@ Json RowJson(const Tuner& tuner, const ExplainedGroup& row) {
               {"excluded_by", absl::StrJoin(row.broken, ", ")}};
 }
 
-absl::Status Run(CommandContext& context, const ProblemOptions& options) {
+absl::Status RunExplain(CommandContext& context,
+                        const ProblemOptions& options) {
   ASSIGN_OR_RETURN(Question question, AskTuner(context, options));
   RETURN_IF_ERROR(question.parsed.status());
   const Tuner& tuner = question.tuner;
@@ -99,7 +100,9 @@ void AddExplainCommand(CommandRegistry& registry) {
       "why the winner won.",
       {"wavetune explain gemm_f32 m=128 n=4096 k=4096",
        "wavetune explain gemm_f32 m=1 n=4096 k=4096 --json"},
-      [options](CommandContext& context) { return Run(context, *options); });
+      [options](CommandContext& context) {
+        return RunExplain(context, *options);
+      });
   AddProblemOptions(command, *options);
 }
 

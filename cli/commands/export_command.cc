@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ExportCommandOptions {
   std::string kernel;
   std::string out;
   std::string architecture;
@@ -74,7 +74,7 @@ class TemporaryFile {
 
 // Returns the serving table's payload in a file.
 absl::StatusOr<std::unique_ptr<TemporaryFile>> FetchTable(
-    const CommandContext& context, const Options& options,
+    const CommandContext& context, const ExportCommandOptions& options,
     const std::string& folder) {
   TableQuestion question{.table = options.digest,
                          .device = options.device,
@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<TemporaryFile>> FetchTable(
 }
 
 std::vector<std::string> AgentArguments(const CommandContext& context,
-                                        const Options& options,
+                                        const ExportCommandOptions& options,
                                         const std::string& folder,
                                         const std::string& table) {
   std::vector<std::string> arguments = {FindProgram("wavetune-agent"),
@@ -122,7 +122,8 @@ std::vector<std::string> AgentArguments(const CommandContext& context,
 }
 
 // The agent compiles: backends are its business.
-absl::Status RunExport(CommandContext& context, const Options& options) {
+absl::Status RunKernelsExport(CommandContext& context,
+                              const ExportCommandOptions& options) {
   ASSIGN_OR_RETURN(const std::string folder,
                    FindKernelFolder(context, options.kernel));
   std::string table = options.table;
@@ -153,7 +154,7 @@ absl::Status RunExport(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddKernelsExportCommand(CommandRegistry& registry, CLI::App* kernels) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportCommandOptions>();
   CLI::App* exporting = registry.Add(
       kernels, "export",
       "Writes the machine code of every configuration that the serving table "
@@ -163,7 +164,7 @@ void AddKernelsExportCommand(CommandRegistry& registry, CLI::App* kernels) {
        "wavetune kernels export kernels/gemm_bf16 --table gemm.table --arch "
        "sm_90a --out out --force"},
       [options](CommandContext& context) {
-        return RunExport(context, *options);
+        return RunKernelsExport(context, *options);
       });
   exporting
       ->add_option("KERNEL", options->kernel,

@@ -16,13 +16,13 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct JobsOptions {
   uint64_t id = 0;
   int32_t limit = 20;
   bool wait = false;
 };
 
-absl::Status RunList(CommandContext& context, const Options& options) {
+absl::Status RunJobsList(CommandContext& context, const JobsOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::ListJobsResponse jobs,
                    daemon.status->ListJobs(options.limit));
@@ -94,7 +94,7 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
   if (job.excluded_size() > 0) PrintExcluded(out, job, parameters);
 }
 
-absl::Status RunShow(CommandContext& context, const Options& options) {
+absl::Status RunJobsShow(CommandContext& context, const JobsOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::JobInfo job, daemon.status->GetJob(options.id));
   if (options.wait && !HasEnded(job)) {
@@ -110,7 +110,7 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
   return options.wait ? Outcome(job) : absl::OkStatus();
 }
 
-absl::Status RunCancel(CommandContext& context, const Options& options) {
+absl::Status RunCancel(CommandContext& context, const JobsOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::JobInfo job, daemon.jobs->CancelJob(options.id));
   if (context.json) {
@@ -128,14 +128,14 @@ absl::Status RunCancel(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddJobsCommands(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<JobsOptions>();
   CLI::App* jobs =
       registry.AddGroup("jobs", "Lists, shows and cancels the daemon's jobs.");
   CLI::App* list = registry.Add(
       jobs, "list", "Lists jobs, newest first.",
       {"wavetune jobs list", "wavetune jobs list --limit 100 --json"},
       [options](CommandContext& context) {
-        return RunList(context, *options);
+        return RunJobsList(context, *options);
       });
   list->add_option("--limit", options->limit, "Most jobs to list")
       ->check(NumberIn(1, 1e6))
@@ -145,7 +145,7 @@ void AddJobsCommands(CommandRegistry& registry) {
       "Shows one job: phase, samples, device time, excluded candidates.",
       {"wavetune jobs show 12", "wavetune jobs show 12 --wait"},
       [options](CommandContext& context) {
-        return RunShow(context, *options);
+        return RunJobsShow(context, *options);
       });
   show->add_option("ID", options->id, "The job")->required();
   show->add_flag("--wait", options->wait, "Show progress until it ends");

@@ -19,7 +19,7 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct KernelsOptions {
   std::string kernel;
   std::string device;
   std::string architecture;
@@ -49,7 +49,7 @@ void PrintStaleTables(std::ostream& out,
   }
 }
 
-absl::Status RunList(CommandContext& context) {
+absl::Status RunKernelsList(CommandContext& context) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
                    daemon.status->ListKernels());
@@ -78,7 +78,8 @@ absl::Status RunList(CommandContext& context) {
 }
 
 // The agent compiles: backends are its business.
-absl::Status RunCompile(CommandContext& context, const Options& options) {
+absl::Status RunCompile(CommandContext& context,
+                        const KernelsOptions& options) {
   ASSIGN_OR_RETURN(std::string folder,
                    FindKernelFolder(context, options.kernel));
   std::vector<std::string> arguments = {FindProgram("wavetune-agent"),
@@ -117,11 +118,11 @@ absl::Status RunCompile(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddKernelsCommands(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KernelsOptions>();
   CLI::App* kernels =
       registry.AddGroup("kernels", "Lists, checks and compiles kernels.");
   registry.Add(kernels, "list", "Lists the kernels that the daemon found.",
-               {"wavetune kernels list"}, RunList);
+               {"wavetune kernels list"}, RunKernelsList);
   AddKernelsNewCommand(registry, kernels);
   AddKernelsCheckCommand(registry, kernels);
   CLI::App* compile = registry.Add(

@@ -19,13 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct NewOptions {
   std::string name;
   std::string like;
   std::string folder = ".";
 };
 
-absl::Status RunNew(CommandContext& context, const Options& options) {
+absl::Status RunNew(CommandContext& context, const NewOptions& options) {
   ASSIGN_OR_RETURN(const auto files,
                    KernelFromTemplate(options.name, options.like));
   const std::string path =
@@ -47,7 +47,7 @@ absl::Status RunNew(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddKernelsNewCommand(CommandRegistry& registry, CLI::App* kernels) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewOptions>();
   CLI::App* command = registry.Add(
       kernels, "new",
       "Writes the folder of a new kernel, which profiles as it is: manifest, "

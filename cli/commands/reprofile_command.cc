@@ -20,7 +20,7 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct ReprofileOptions {
   std::string kernel;
   std::string workload;
   std::string device;
@@ -35,7 +35,7 @@ struct Options {
   bool wait = false;
 };
 
-v1::ReprofileRequest ToRequest(const Options& options) {
+v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
   v1::ReprofileRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
@@ -62,8 +62,8 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
 }
 
 // Returns the kernels to profile; an empty name means all.
-absl::StatusOr<std::vector<std::string>> KernelsFor(DaemonConnection& daemon,
-                                                    const Options& options) {
+absl::StatusOr<std::vector<std::string>> KernelsFor(
+    DaemonConnection& daemon, const ReprofileOptions& options) {
   if (options.workload.empty()) return std::vector<std::string>{options.kernel};
   ASSIGN_OR_RETURN(const KnownWorkload workload,
                    FindWorkload(*daemon.workloads, options.workload));
@@ -81,15 +81,15 @@ absl::StatusOr<std::vector<std::string>> KernelsFor(DaemonConnection& daemon,
 
 // Queues profiling of each kernel. A kernel that is not for this node's devices
 // is said and left out where another one is queued.
-absl::StatusOr<std::vector<v1::JobInfo>> Queue(CommandContext& context,
-                                               DaemonConnection& daemon,
-                                               const Options& options) {
+absl::StatusOr<std::vector<v1::JobInfo>> Queue(
+    CommandContext& context, DaemonConnection& daemon,
+    const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> kernels,
                    KernelsFor(daemon, options));
   std::vector<v1::JobInfo> jobs;
   std::vector<absl::Status> refused;
   for (const std::string& kernel : kernels) {
-    v1::ReprofileRequest request = ToRequest(options);
+    v1::ReprofileRequest request = ToReprofileRequest(options);
     request.set_kernel(kernel);
     const absl::StatusOr<v1::ReprofileResponse> queued =
         daemon.jobs->Reprofile(request);
@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<v1::JobInfo>> Queue(CommandContext& context,
   return jobs;
 }
 
-absl::Status Run(CommandContext& context, const Options& options) {
+absl::Status RunReprofile(CommandContext& context,
+                          const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   const int64_t asked_at_us = SystemClock().NowUs();
   ASSIGN_OR_RETURN(std::vector<v1::JobInfo> jobs,
@@ -145,7 +146,7 @@ absl::Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddReprofileCommand(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReprofileOptions>();
   CLI::App* command = registry.Add(
       registry.root(), "reprofile",
       "Queues profiling: measures, fits and, if it is better, promotes a "
@@ -155,7 +156,9 @@ void AddReprofileCommand(CommandRegistry& registry) {
        "--reason 'new driver'",
        "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8",
        "wavetune reprofile --workload llama --wait"},
-      [options](CommandContext& context) { return Run(context, *options); });
+      [options](CommandContext& context) {
+        return RunReprofile(context, *options);
+      });
   command->add_option("--kernel", options->kernel,
                       "Kernel; default: all valid kernels");
   command->add_option("--workload", options->workload,

@@ -8,7 +8,8 @@
 namespace wavetune::cli {
 namespace {
 
-absl::Status Run(CommandContext& context, const ProblemOptions& options) {
+absl::Status RunResolve(CommandContext& context,
+                        const ProblemOptions& options) {
   ASSIGN_OR_RETURN(Question question, AskTuner(context, options));
   const Tuner& tuner = question.tuner;
   // A caller's program would get this answer too, faults or not.
@@ -39,7 +40,9 @@ void AddResolveCommand(CommandRegistry& registry) {
        "seq_kv=512 specialisation=causal",
        "wavetune resolve gemm_f32 m=128 n=4096 k=4096 --fail-stale",
        "wavetune resolve grouped_gemm group_rows=7,12,6 n=4096 k=4096 --json"},
-      [options](CommandContext& context) { return Run(context, *options); });
+      [options](CommandContext& context) {
+        return RunResolve(context, *options);
+      });
   AddProblemOptions(command, *options);
 }
 

@@ -24,7 +24,7 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct TablesOptions {
   std::string kernel;
   std::string device;
   std::string fingerprint;
@@ -33,7 +33,8 @@ struct Options {
   bool fail_stale = false;
 };
 
-absl::Status RunList(CommandContext& context, const Options& options) {
+absl::Status RunTablesList(CommandContext& context,
+                           const TablesOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   v1::ListTablesRequest request;
   request.set_kernel(options.kernel);
@@ -76,7 +77,8 @@ std::string SpansText(const LayerChoices& layer) {
       });
 }
 
-void PrintLayers(std::ostream& out, const Table& table, const SubTable& sub) {
+void PrintTableLayers(std::ostream& out, const Table& table,
+                      const SubTable& sub) {
   if (sub.layers.empty()) return;
   const auto row = static_cast<size_t>(sub.mapping.rows->dimension);
   const std::string& rows = table.dimensions[row].name;
@@ -168,7 +170,7 @@ std::vector<std::string> RowText(const SubTable& sub, size_t group, size_t row,
 }
 
 // One line for each segment.
-void PrintRows(std::ostream& out, const SubTable& sub) {
+void PrintTableRows(std::ostream& out, const SubTable& sub) {
   TextTable rows(RowHeader(sub));
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     for (size_t r = 0; r < sub.groups[g].models.size(); ++r) {
@@ -209,8 +211,8 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
         "of a launch what is beyond %.4g us of T takes %.4g times as long\n",
         sub.power_limit.from_us, 1 + sub.power_limit.slowdown);
   }
-  PrintRows(out, sub);
-  PrintLayers(out, table, sub);
+  PrintTableRows(out, sub);
+  PrintTableLayers(out, table, sub);
 }
 
 // Whether a table is among those that serve.
@@ -314,7 +316,8 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
               {"rows", std::move(rows)}};
 }
 
-absl::Status RunShow(CommandContext& context, const Options& options) {
+absl::Status RunTablesShow(CommandContext& context,
+                           const TablesOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(
       v1::GetTableResponse response,
@@ -347,7 +350,7 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status RunSave(CommandContext& context, const Options& options) {
+absl::Status RunSave(CommandContext& context, const TablesOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<StagedFile> file,
                    StagedFile::Open(options.out));
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
@@ -374,8 +377,8 @@ absl::Status RunSave(CommandContext& context, const Options& options) {
 }
 
 // Which table; for commands that take one.
-void AddTableOptions(CLI::App* command,
-                     const std::shared_ptr<Options>& options) {
+void AddWhichTable(CLI::App* command,
+                   const std::shared_ptr<TablesOptions>& options) {
   command
       ->add_option("TABLE", options->table,
                    "Digest (or the first digits of a serving one's), or kernel")
@@ -389,7 +392,7 @@ void AddTableOptions(CLI::App* command,
 }  // namespace
 
 void AddTablesCommands(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TablesOptions>();
   CLI::App* tables =
       registry.AddGroup("tables", "Lists, shows and saves the serving tables.");
   CLI::App* list = registry.Add(
@@ -397,7 +400,7 @@ void AddTablesCommands(CommandRegistry& registry) {
       {"wavetune tables list", "wavetune tables list --kernel gemm_f32",
        "wavetune tables list --fail-stale"},
       [options](CommandContext& context) {
-        return RunList(context, *options);
+        return RunTablesList(context, *options);
       });
   list->add_option("--kernel", options->kernel, "Only this kernel's");
   list->add_flag("--fail-stale", options->fail_stale,
@@ -410,9 +413,9 @@ void AddTablesCommands(CommandRegistry& registry) {
       {"wavetune tables show gemm_f32", "wavetune tables show 3f9a04c1d2e5",
        "wavetune tables show gemm_f32 --device GPU-1 --json"},
       [options](CommandContext& context) {
-        return RunShow(context, *options);
+        return RunTablesShow(context, *options);
       });
-  AddTableOptions(show, options);
+  AddWhichTable(show, options);
   CLI::App* save = registry.Add(
       tables, "save",
       "Writes a table's payload to a file, for `wavetune kernels export "
@@ -422,7 +425,7 @@ void AddTablesCommands(CommandRegistry& registry) {
       [options](CommandContext& context) {
         return RunSave(context, *options);
       });
-  AddTableOptions(save, options);
+  AddWhichTable(save, options);
   save->add_option("--out", options->out, "File to write; replaced as a whole")
       ->required();
 }

@@ -23,7 +23,7 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct WorkloadCommandOptions {
   std::string name;
   std::string config;
   int64_t tensor = 1;
@@ -54,7 +54,8 @@ void PrintNotes(std::ostream& out, const v1::WorkloadInfo& info) {
   for (const std::string& note : info.notes()) out << "note: " << note << "\n";
 }
 
-absl::Status RunAdd(CommandContext& context, const Options& options) {
+absl::Status RunAdd(CommandContext& context,
+                    const WorkloadCommandOptions& options) {
   ASSIGN_OR_RETURN(std::string config,
                    ReadInputFile(ConfigPath(options.config), kMaxConfigBytes,
                                  InputKind::kFileOrPipe));
@@ -93,7 +94,7 @@ absl::Status RunAdd(CommandContext& context, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status RunList(CommandContext& context) {
+absl::Status RunWorkloadList(CommandContext& context) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(const v1::ListWorkloadsResponse list,
                    daemon.workloads->ListWorkloads());
@@ -230,7 +231,8 @@ Json KernelsJson(const std::vector<OfKernel>& kernels) {
   return list;
 }
 
-absl::Status RunShow(CommandContext& context, const Options& options) {
+absl::Status RunWorkloadShow(CommandContext& context,
+                             const WorkloadCommandOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(const KnownWorkload known,
                    FindWorkload(*daemon.workloads, options.name));
@@ -258,7 +260,8 @@ absl::Status RunShow(CommandContext& context, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status RunRemove(CommandContext& context, const Options& options) {
+absl::Status RunRemove(CommandContext& context,
+                       const WorkloadCommandOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   RETURN_IF_ERROR(daemon.workloads->RemoveWorkload(options.name));
   if (context.json) {
@@ -272,7 +275,7 @@ absl::Status RunRemove(CommandContext& context, const Options& options) {
 }
 
 void AddAddCommand(CommandRegistry& registry, CLI::App* group,
-                   const std::shared_ptr<Options>& options) {
+                   const std::shared_ptr<WorkloadCommandOptions>& options) {
   CLI::App* command = registry.Add(
       group, "add",
       "Declares a model that is served: its layers' problems are "
@@ -306,19 +309,20 @@ void AddAddCommand(CommandRegistry& registry, CLI::App* group,
 }  // namespace
 
 void AddWorkloadCommands(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkloadCommandOptions>();
   CLI::App* group = registry.AddGroup(
       "workload", "Declares the models that are served (docs/workloads.md).");
   AddAddCommand(registry, group, options);
-  registry.Add(group, "list", "Lists the workloads that were declared.",
-               {"wavetune workload list", "wavetune workload list --json"},
-               [](CommandContext& context) { return RunList(context); });
+  registry.Add(
+      group, "list", "Lists the workloads that were declared.",
+      {"wavetune workload list", "wavetune workload list --json"},
+      [](CommandContext& context) { return RunWorkloadList(context); });
   CLI::App* show = registry.Add(
       group, "show",
       "Shows a workload: its layers as engines launch them, and the problems "
       "that they are for each kernel.",
       {"wavetune workload show llama"}, [options](CommandContext& context) {
-        return RunShow(context, *options);
+        return RunWorkloadShow(context, *options);
       });
   show->add_option("NAME", options->name, "The workload")->required();
   CLI::App* remove = registry.Add(

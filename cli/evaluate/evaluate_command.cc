@@ -29,7 +29,7 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::string trace;
   bool representative = false;
   bool planned = false;
@@ -71,7 +71,7 @@ absl::Status WriteFile(const std::string& path, const std::string& content) {
       absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
-absl::StatusOr<TraceFolder> ReadFiles(const Options& options) {
+absl::StatusOr<TraceFolder> ReadFiles(const EvaluateOptions& options) {
   for (const auto& [value, flag] :
        {std::pair(&options.manifest, "--manifest"),
         std::pair(&options.device, "--device"),
@@ -117,7 +117,7 @@ absl::Status CheckApart(const TraceFolder& trace, TraceSamples from) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TraceFolder> ReadFolder(const Options& options) {
+absl::StatusOr<TraceFolder> ReadFolder(const EvaluateOptions& options) {
   const TraceSamples from = options.From();
   ASSIGN_OR_RETURN(
       TraceFolder trace,
@@ -132,12 +132,13 @@ absl::StatusOr<TraceFolder> ReadFolder(const Options& options) {
   return trace;
 }
 
-absl::StatusOr<TraceFolder> Read(const Options& options) {
+absl::StatusOr<TraceFolder> Read(const EvaluateOptions& options) {
   if (!options.trace.empty()) return ReadFolder(options);
   return ReadFiles(options);
 }
 
-absl::Status Run(CommandContext& context, const Options& options) {
+absl::Status RunEvaluate(CommandContext& context,
+                         const EvaluateOptions& options) {
   ASSIGN_OR_RETURN(const TraceFolder trace, Read(options));
   ASSIGN_OR_RETURN(
       const TraceFit fit,
@@ -160,7 +161,7 @@ absl::Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddEvaluateCommand(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command = registry.Add(
       registry.root(), "evaluate",
       "Fits a table from recorded anchors and judges its choices on recorded "
@@ -172,7 +173,9 @@ void AddEvaluateCommand(CommandRegistry& registry) {
        "wavetune evaluate --manifest manifest.textproto --device "
        "device.textproto --anchors anchors.csv.gz --exhaustive "
        "exhaustive.csv.gz --json"},
-      [options](CommandContext& context) { return Run(context, *options); },
+      [options](CommandContext& context) {
+        return RunEvaluate(context, *options);
+      },
       /*needs_daemon=*/false);
   CLI::Option* trace =
       command->add_option("--trace", options->trace,

@@ -19,7 +19,7 @@
 namespace wavetune::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string kernel;
   std::string device;
   std::string fingerprint;
@@ -34,7 +34,7 @@ struct Options {
 };
 
 absl::StatusOr<ReportInput> Gather(const CommandContext& context,
-                                   const Options& options) {
+                                   const ReportOptions& options) {
   if (!options.trace.folder.empty()) return ReportFromTrace(options.trace);
   v1::GetTableRequest request;
   request.set_digest(options.digest);
@@ -45,7 +45,7 @@ absl::StatusOr<ReportInput> Gather(const CommandContext& context,
   return ReportFromDaemon(daemon, request, options.workload);
 }
 
-absl::StatusOr<MapOptions> ParseMapOptions(const Options& options) {
+absl::StatusOr<MapOptions> ParseMapOptions(const ReportOptions& options) {
   ASSIGN_OR_RETURN(ProblemArguments fixed,
                    SplitProblemArguments(options.fixed));
   if (!fixed.specialisation.empty())
@@ -62,7 +62,7 @@ size_t CountJudged(const Json& report) {
   return judged;
 }
 
-void PrintSummary(CommandContext& context, const Options& options,
+void PrintSummary(CommandContext& context, const ReportOptions& options,
                   const Json& report, size_t size_bytes) {
   if (context.json) {
     PrintJson(*context.out, Json{{"out", options.out},
@@ -85,7 +85,7 @@ void PrintSummary(CommandContext& context, const Options& options,
     *context.out << "  note: " << note.get<std::string>() << "\n";
 }
 
-absl::Status Run(CommandContext& context, const Options& options) {
+absl::Status RunReport(CommandContext& context, const ReportOptions& options) {
   const int sources = !options.kernel.empty() + !options.digest.empty() +
                       !options.trace.folder.empty();
   if (sources != 1)
@@ -109,7 +109,7 @@ absl::Status Run(CommandContext& context, const Options& options) {
   return absl::OkStatus();
 }
 
-void AddTraceOptions(CLI::App* command, Options& options) {
+void AddTraceOptions(CLI::App* command, ReportOptions& options) {
   CLI::Option* trace = command->add_option(
       "--trace", options.trace.folder,
       "Folder of a recorded kernel: profile in replay and judge on its "
@@ -143,7 +143,7 @@ void AddTraceOptions(CLI::App* command, Options& options) {
 }  // namespace
 
 void AddReportCommand(CommandRegistry& registry) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command = registry.Add(
       registry.root(), "report",
       "Writes a page of charts for one kernel on one device: fitted steps and "
@@ -157,7 +157,9 @@ void AddReportCommand(CommandRegistry& registry) {
        "wavetune report --trace tests/data/h200/gemm_bf16 --out report.html",
        absl::StrCat("wavetune report --trace tests/data/h200/gemm_bf16 ",
                     "--baseline 'decision tree=tree.csv' --out report.html")},
-      [options](CommandContext& context) { return Run(context, *options); });
+      [options](CommandContext& context) {
+        return RunReport(context, *options);
+      });
   command->add_option("KERNEL", options->kernel,
                       "Kernel whose serving table is shown");
   command->add_option("--device", options->device,
