@@ -62,7 +62,7 @@ ResultCheckerOptions CheckerOptions(
 bool IsPocl(cl_device_id device) {
   cl_platform_id platform = nullptr;
   char name[64] = {};
-  clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform,
+  clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform,
                   nullptr);
   clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name,
                     nullptr);

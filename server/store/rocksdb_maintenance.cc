@@ -68,7 +68,7 @@ class Checker {
           CheckEntry(family, last_key, ToView(it->value()));
       if (!status.ok()) fail(last_key, status);
     }
-    const absl::Status status = FromRocksDb(
+    absl::Status status = FromRocksDb(
         it->status(), absl::StrCat("read what follows in ", counts.family));
     if (absl::IsDataLoss(status)) {
       fail(last_key, status);

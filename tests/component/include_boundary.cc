@@ -324,9 +324,11 @@ std::vector<Breach> CheckIncludes(const std::vector<SourceFile>& files) {
       const std::string include = match[2];
       const std::string wrong = Judge(file.path, include, match[1] == "\"");
       if (wrong.empty()) continue;
-      breaches.push_back({file.path, number, include,
-                          file.path + ":" + std::to_string(number) +
-                              ": #include of '" + include + "': " + wrong});
+      std::string message = file.path;
+      message.append(":").append(std::to_string(number));
+      message.append(": #include of '").append(include);
+      message.append("': ").append(wrong);
+      breaches.push_back({file.path, number, include, std::move(message)});
     }
   }
   return breaches;
