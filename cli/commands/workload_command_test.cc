@@ -25,7 +25,7 @@ class WorkloadCommandTest : public BenchCommandFixture {
   WorkloadCommandTest() { config_ = Write("config.json", kConfig); }
 
   std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = folder_.path() + "/" + name;
+    std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
   }

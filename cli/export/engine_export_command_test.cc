@@ -235,10 +235,11 @@ TEST_F(EngineExportTest, EntriesHaveWhatTheEnginesTakeAndNothingElse) {
 }
 
 TEST_F(EngineExportTest, ReadsTheLayersOfAModel) {
+  const std::string model =
+      WAVETUNE_SOURCE_DIR "/tests/data/models/qwen3-30b-a3b.json";
   ASSERT_EQ(
       Run({"export", "triton_fused_moe", "--format", "vllm-moe", "--config",
-           WAVETUNE_SOURCE_DIR "/tests/data/models/qwen3-30b-a3b.json", "--tp",
-           "2", "--out", folder_.path(), "--json"}),
+           model, "--tp", "2", "--out", folder_.path(), "--json"}),
       kExitOk)
       << err_.str();
   EXPECT_EQ(Output()["digest"], table_->digest());
