@@ -112,6 +112,10 @@ function(wavetune_test)
   endif()
   wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} ${main} GTest::gtest OPTIONS ${ARG_OPTIONS})
   _wavetune_note_test_program(${ARG_NAME} ${ARG_SRCS})
+  # Golden tests stay as they are: they compare what compilers make of the headers' code, too.
+  if(NOT "golden" IN_LIST ARG_LABELS)
+    target_compile_options(${ARG_NAME} PRIVATE ${WAVETUNE_TEST_OPTIONS})
+  endif()
   target_include_directories(${ARG_NAME} PRIVATE "${WAVETUNE_TEST_PATHS_DIR}")
 
   set(timeout ${WAVETUNE_TEST_TIMEOUT})
