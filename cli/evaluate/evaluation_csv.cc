@@ -82,9 +82,9 @@ std::string DecisionsCsv(const KernelSpec& spec, const Evaluation& evaluation) {
 
 namespace {
 
-class Parser {
+class EvaluationParser {
  public:
-  Parser(const Table& table, absl::string_view csv)
+  EvaluationParser(const Table& table, absl::string_view csv)
       : table_(table), csv_(csv, "decisions") {}
 
   absl::StatusOr<std::vector<DecisionLine>> Run() {
@@ -178,7 +178,7 @@ class Parser {
 
 absl::StatusOr<std::vector<DecisionLine>> ParseDecisions(
     const Table& table, absl::string_view csv) {
-  return Parser(table, csv).Run();
+  return EvaluationParser(table, csv).Run();
 }
 
 }  // namespace wavetune::cli

@@ -20,7 +20,7 @@ absl::Status RunExport(CommandContext& context, const ExportOptions& options) {
   return ExportEngineFiles(context, options);
 }
 
-std::vector<std::string> Examples() {
+std::vector<std::string> ExportExamples() {
   const std::string moe = "wavetune export triton_fused_moe --format ";
   return {
       absl::StrCat(moe, "vllm-moe --config config.json --tp 2 --out moe"),
@@ -110,7 +110,7 @@ void AddExportCommand(CommandRegistry& registry) {
       "Writes decisions as files that serving engines read (vllm-moe, "
       "sglang-moe), as a list for @triton.autotune, or as JSON "
       "(docs/engines.md).",
-      Examples(), [options](CommandContext& context) {
+      ExportExamples(), [options](CommandContext& context) {
         return RunExport(context, *options);
       });
   command
