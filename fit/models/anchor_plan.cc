@@ -270,9 +270,8 @@ class AnchorPlanner {
               std::clamp<int64_t>(c / 8, 1, kFewTiles)};
     }
     if (demand.fewest_tiles <= c) {
-      tiles = {top, std::max<int64_t>(1, top / 2),
+      tiles = {top, std::max<int64_t>(1, std::min(top / 2, demand.most_within)),
                std::clamp<int64_t>(demand.fewest_tiles, 1, kFewTiles)};
-      if (demand.most_within < top / 2) tiles.push_back(demand.most_within);
     }
     if (most > c) {
       tiles.insert(tiles.begin(), most);

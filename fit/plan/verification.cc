@@ -24,8 +24,10 @@ namespace {
 
 constexpr double kNoise = 0.01;       // Of a geometric mean over some points.
 constexpr double kLeastGain = 0.005;  // Of the same, that is worth a change.
-constexpr double kWorstLoss = 0.03;   // Of a single point.
+constexpr double kWorstLoss = 0.03;   // Of a single point, beyond noise.
 constexpr double kWorstSpreads = 3;
+constexpr double kMostLoss = 0.15;  // Of a single point, whatever is gained.
+constexpr double kLostShare = 0.2;  // Of what is gained elsewhere.
 
 std::unique_ptr<const CompiledTable> Compile(const Table& table) {
   const absl::StatusOr<std::string> payload = EncodeTable(table);
@@ -155,8 +157,13 @@ struct Tally {
   size_t points = 0;
   size_t with_incumbent = 0;  // Of them.
   size_t with_default = 0;
-  bool too_slow = false;  // A point lost more than it may.
+  // Of points that lost more than noise, and of those that gained: by weight.
+  double lost = 0;
+  double gained = 0;
+  bool far_too_slow = false;  // A point lost more than any may.
   Verdict verdict;
+
+  bool TooSlow() const { return far_too_slow || lost > kLostShare * gained; }
 };
 
 Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
@@ -181,12 +188,15 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
     }
     const double limit = std::max(
         kWorstLoss, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
-    const bool too_slow = 1 / against_incumbent > 1 + limit;
+    const double loss = 1 / against_incumbent - 1;
+    if (loss > limit) tally.lost += point.weight * loss;
+    tally.gained += point.weight * std::max(0.0, against_incumbent - 1);
     if (tally.points == 0 ||
         against_incumbent < tally.verdict.worst_vs_incumbent) {
       tally.verdict.worst_vs_incumbent = against_incumbent;
     }
-    tally.too_slow = tally.too_slow || too_slow;
+    tally.far_too_slow =
+        tally.far_too_slow || loss > std::max(kMostLoss, limit);
     ++tally.points;
   }
   if (tally.points > 0) {
@@ -299,10 +309,14 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     verdict.reason = "refused: slower than the incumbent: " + figures;
   } else if (verdict.geomean_vs_default < 1 - kNoise) {
     verdict.reason = "refused: slower than the default: " + figures;
-  } else if (tally.too_slow) {
-    verdict.reason =
-        "refused: a point loses more than 3 % and three times its spread: " +
-        figures;
+  } else if (tally.TooSlow()) {
+    verdict.reason = absl::StrCat(
+        "refused: ",
+        tally.far_too_slow
+            ? "a point loses more than 15 %: "
+            : "points that lose more than 3 % and three times their spread "
+              "lose a fifth of what the others gain, or more: ",
+        figures);
   } else if (!plan.incumbent_is_stale && tally.with_incumbent == tally.points &&
              verdict.geomean_vs_incumbent < 1 + kLeastGain) {
     verdict.reason = "less than 0.5 % is gained over the incumbent: " + figures;

@@ -100,11 +100,24 @@ TEST_F(JudgeTest, RefusesWhatIsSlowerThanTheDefault) {
   EXPECT_THAT(Judge().reason, HasSubstr("slower than the default"));
 }
 
-TEST_F(JudgeTest, RefusesASinglePointThatLosesTooMuch) {
-  AddPoint(50, 100, 100);
-  AddPoint(104, 100, 110);
+TEST_F(JudgeTest, LosesALittleAtAPointWhereTheOthersGainMuchMore) {
+  for (int i = 0; i < 5; ++i) AddPoint(60, 100, 100);
+  AddPoint(108, 100, 100);
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+}
+
+TEST_F(JudgeTest, RefusesPointsThatLoseAFifthOfWhatTheOthersGain) {
+  for (int i = 0; i < 5; ++i) AddPoint(96, 100, 100);
+  AddPoint(106, 100, 100);
   EXPECT_FALSE(Judge().promote);
-  EXPECT_THAT(Judge().reason, HasSubstr("a point loses more"));
+  EXPECT_THAT(Judge().reason, HasSubstr("a fifth of what the others gain"));
+}
+
+TEST_F(JudgeTest, RefusesAPointThatLosesMuchWhateverTheOthersGain) {
+  for (int i = 0; i < 9; ++i) AddPoint(20, 100, 100);
+  AddPoint(120, 100, 100);
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason, HasSubstr("a point loses more than 15 %"));
 }
 
 TEST_F(JudgeTest, ALossWithinThreeSpreadsIsNoise) {
