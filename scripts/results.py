@@ -23,6 +23,7 @@ KEYS = ("id", "what", "target", "measured", "unit", "machine", "driver",
 TOPICS = (("quality", "Quality of choices, replayed"),
           ("live", "`gemm_bf16`, live"),
           ("kernels", "Triton kernels' code"),
+          ("serving", "Triton kernels of serving engines"),
           ("decisions", "Decision time"),
           ("node", "Node, tests and checking"))
 GIVEN = ("what", "target", "unit", "driver", "command", "conditions")
