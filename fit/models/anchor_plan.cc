@@ -95,7 +95,6 @@ struct Demand {
   // a launch is still within its first wave decides between splits.
   int64_t fewest_tiles = 1;
   int64_t most_tiles = 1;   // 90th percentile.
-  int64_t most_within = 1;  // The same of those within the first wave.
   int64_t reach_tiles = 1;  // The most of all.
   double most_work = 0;     // Waves times iterations.
   double low_fill = 1;      // Of the last row, at the low loop count.
@@ -195,23 +194,11 @@ class AnchorPlanner {
                                demand.high_loop / kLeastLoopSpan));
     demand.fewest_tiles = static_cast<int64_t>(Quantile(own, 0, TilesOf));
     demand.most_tiles = static_cast<int64_t>(Quantile(own, 0.9, TilesOf));
-    demand.most_within = MostWithinAWave(own);
     demand.reach_tiles = static_cast<int64_t>(Quantile(own, 1, TilesOf));
     if (demand.regime == last_) return;
     demand.fewest_tiles =
         std::max<int64_t>(1, demand.fewest_tiles / kFewerTiles);
     SetFill(own, demand);
-  }
-
-  // Some launches of many waves, as of a head's vocabulary, must not draw the
-  // anchors of the first wave to its end. A wave where nobody asks for less.
-  int64_t MostWithinAWave(const std::vector<Place>& own) const {
-    std::vector<Place> within;
-    for (const Place& p : own) {
-      if (p.tiles <= static_cast<double>(tiles_per_wave_)) within.push_back(p);
-    }
-    if (within.empty()) return tiles_per_wave_;
-    return static_cast<int64_t>(Quantile(within, 0.9, TilesOf));
   }
 
   // Full rows, but in a regime of nearly empty ones what is usual there; and
@@ -270,7 +257,7 @@ class AnchorPlanner {
               std::clamp<int64_t>(c / 8, 1, kFewTiles)};
     }
     if (demand.fewest_tiles <= c) {
-      tiles = {top, std::max<int64_t>(1, std::min(top / 2, demand.most_within)),
+      tiles = {top, std::max<int64_t>(1, top / 2),
                std::clamp<int64_t>(demand.fewest_tiles, 1, kFewTiles)};
     }
     if (most > c) {

@@ -85,29 +85,6 @@ TEST_F(AnchorPlanTest, MeasuresEachRowRegimeThatIsAskedFor) {
   }
 }
 
-TEST_F(AnchorPlanTest, FarProblemsOfARegimeLeaveAnchorsWhereItsOthersAre) {
-  // One row of tiles: most within the first wave, a head of many waves.
-  Plan({{{1, 2048, 2048}, {}, {}},
-        {{1, 3072, 2048}, {}, {}},
-        {{1, 4096, 2048}, {}, {}},
-        {{1, 262144, 2048}, {}, {}}},
-       132, /*blocks=*/8);
-  for (size_t i = 0; i < State().candidates.size(); ++i) {
-    const Configuration& own = State().candidates[i].candidate->configuration;
-    const auto most =
-        MapProblem(*State().mapping, Problem{.extents = {1, 4096, 2048}}.View(),
-                   own)
-            .tiles;
-    const std::vector<Coordinates> places = Places(i);
-    EXPECT_TRUE(std::any_of(places.begin(), places.end(),
-                            [&](const Coordinates& at) {
-                              return at.rows == 1 && at.tiles > most / 2 &&
-                                     at.tiles <= most;
-                            }))
-        << i;
-  }
-}
-
 TEST_F(AnchorPlanTest, SpreadsTowardsManyWavesOnASmallDevice) {
   Plan({{{64, 4096, 512}, {}, {}}, {{512, 4096, 512}, {}, {}}}, 2);
   const std::vector<Coordinates> places = Places(0);
