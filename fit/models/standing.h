@@ -13,6 +13,7 @@
 #ifndef WAVETUNE_FIT_MODELS_STANDING_H_
 #define WAVETUNE_FIT_MODELS_STANDING_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "fit/models/candidate_model.h"

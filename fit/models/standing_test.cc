@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 namespace wavetune {
