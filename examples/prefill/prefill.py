@@ -253,6 +253,8 @@ def tune(arguments: argparse.Namespace) -> None:
 def launches_command(arguments: argparse.Namespace) -> None:
     """Compares what the policies' launches take, by what `tune` timed; a MoE layer's two products together. No GPU."""
     tuned = load(arguments.tuned)
+    if tuned is None:
+        raise SystemExit("give what `tune` wrote with --tuned")
     records = []
     for model, tokens, batch, phase in passes_of(arguments):
         own = SimpleNamespace(model=model, batch=batch, phase=phase, rows=batch * tokens if phase == "prefill" else batch)
@@ -261,15 +263,16 @@ def launches_command(arguments: argparse.Namespace) -> None:
         choices, _ = all_choices(own, arguments, tuned)
         for group in shared_groups(here):
             taken = {policy: group_us(group, choice, tuned["times"]) for policy, choice in choices.items()}
-            record = {"model": model.name, "phase": phase, "batch": batch, "tokens": tokens}
-            records.append({**record, "launches": " + ".join(launch.name for launch in group), "us": taken})
+            place = {"model": model.name, "phase": phase, "batch": batch, "tokens": tokens}
+            records.append({**place, "launches": " + ".join(launch.name for launch in group), "us": taken})
     save(arguments.results, {"device": tuned["device"], "launches": records})
     print("| model | phase | batch | tokens | launches | best, us | " + " | ".join(arguments.policies) + " |")
     print("|---" * (6 + len(arguments.policies)) + "|")
     for record in records:
-        best = record["us"].get("exhaustive") or min(filter(None, record["us"].values()))
-        cells = [f"{us / best:.3f}" if (us := record["us"].get(policy)) else "" for policy in arguments.policies]
-        print("| " + " | ".join(str(value) for value in list(record.values())[:5]) + f" | {best:.1f} | " + " | ".join(cells) + " |")  # fmt: skip
+        *place, taken = record.values()
+        best = taken.get("exhaustive") or min(filter(None, taken.values()), default=0.0)
+        cells = [f"{us / best:.3f}" if (us := taken.get(policy)) else "" for policy in arguments.policies]
+        print("| " + " | ".join([*map(str, place), f"{best:.1f}" if best else "", *cells]) + " |")
 
 
 def group_us(group: Sequence[Launch], choice: Choice, times: Any) -> Optional[float]:

@@ -315,7 +315,7 @@ Verdict JudgeVerification(const VerificationPlan& plan,
         tally.far_too_slow
             ? "a point loses more than 15 %: "
             : "points that lose more than 3 % and three times their spread "
-              "lose a fifth of what the others gain, or more: ",
+              "lose together more than a fifth of what the others gain: ",
         figures);
   } else if (!plan.incumbent_is_stale && tally.with_incumbent == tally.points &&
              verdict.geomean_vs_incumbent < 1 + kLeastGain) {

@@ -58,7 +58,7 @@ struct Verdict {
 // the geometric mean against incumbent and default is no worse
 // (1 % is noise), no point is worse by more than max(15 %, 3 * its spread), and
 // those that are worse by more than max(3 %, 3 * their spread) lose together
-// less than a fifth of what the others gain (docs/decisions/0007).
+// at most a fifth of what the others gain (docs/decisions/0007).
 // An incumbent that is not stale and runs at every point stays unless the new
 // table is 0.5 % faster: a new choice costs serving processes a compilation
 // (docs/decisions/0035).

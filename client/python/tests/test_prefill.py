@@ -260,6 +260,17 @@ def test_launches_are_compared_by_what_was_timed(tmp_path):
     assert "| qwen3-30b-a3b | prefill | 1 | 512 | gate_up + down | 40.0 |  | 1.100 | 1.000 |" in result.stdout
     record = json.loads((tmp_path / "launches.json").read_text())["launches"][0]
     assert record["us"] == {"old": None, "modern": 44.0, "exhaustive": 40.0}
+    # Where nothing was timed of what is asked for there is a line without figures.
+    result = run("launches", "--models", QWEN.name, "--tokens", 512, "--tuned", file, "--policies", "old")
+    assert result.returncode == 0, result.stderr
+    assert "| qwen3-30b-a3b | prefill | 1 | 512 | gate_up + down |  |  |" in result.stdout
+
+
+@pytest.mark.parametrize("given", [[], ["--tuned", "none.json"]])
+def test_comparing_launches_needs_what_was_timed(given):
+    result = run("launches", *given)
+    assert result.returncode == 1
+    assert result.stderr.strip() == "give what `tune` wrote with --tuned"
 
 
 def test_the_report_is_a_table_of_what_was_measured(tmp_path):
