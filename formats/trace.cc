@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -27,8 +28,9 @@ struct Columns {
   int candidate = kAbsent;
   int latency = kAbsent;
   int minimum = kAbsent;
-  int spread = kAbsent;
-  int suspect = kAbsent;
+#define WAVETUNE_COLUMN(field, digits) int field = kAbsent;
+  WAVETUNE_RECORDED_FIELDS(WAVETUNE_COLUMN)
+#undef WAVETUNE_COLUMN
   int blocks_per_sm = kAbsent;
   int registers = kAbsent;
   int shared_memory = kAbsent;
@@ -76,8 +78,9 @@ class Parser {
           "column 'latency_us_median' or 'latency_us' is missing; add one");
     }
     columns_.minimum = csv_.Find("latency_us_min");
-    columns_.spread = csv_.Find("relative_spread");
-    columns_.suspect = csv_.Find("suspect");
+#define WAVETUNE_FIND(field, digits) columns_.field = csv_.Find(#field);
+    WAVETUNE_RECORDED_FIELDS(WAVETUNE_FIND)
+#undef WAVETUNE_FIND
     columns_.blocks_per_sm = csv_.Find("blocks_per_sm");
     columns_.registers = csv_.Find("registers_per_thread");
     columns_.shared_memory = csv_.Find("shared_memory_bytes");
@@ -225,13 +228,28 @@ class Parser {
       sample.relative_spread = std::max(
           0.0, (sample.latency_us - sample.min_us) / sample.latency_us);
     }
-    if (columns_.spread != kAbsent) {
-      RETURN_IF_ERROR(csv_.ReadRatio(columns_.spread, sample.relative_spread));
-    }
-    if (columns_.suspect != kAbsent) {
-      RETURN_IF_ERROR(csv_.ReadFlag(columns_.suspect, sample.suspect));
-    }
+#define WAVETUNE_READ(field, digits) \
+  RETURN_IF_ERROR(ReadRecorded(columns_.field, sample.field));
+    WAVETUNE_RECORDED_FIELDS(WAVETUNE_READ)
+#undef WAVETUNE_READ
     return absl::OkStatus();
+  }
+
+  // Leaves the value where there is no such column. One function for all types,
+  // as not every type needs to be among the recorded fields.
+  template <typename Value>
+  absl::Status ReadRecorded(int column, Value& value) const {
+    if (column == kAbsent) return absl::OkStatus();
+    if constexpr (std::is_same_v<Value, bool>) {
+      return csv_.ReadFlag(column, value);
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      return csv_.ReadRatio(column, value);
+    } else {
+      int64_t count = 0;
+      RETURN_IF_ERROR(csv_.ReadCount(column, count));
+      value = static_cast<Value>(count);
+      return absl::OkStatus();
+    }
   }
 
   void AddCandidate(const Candidate& candidate,
@@ -291,16 +309,21 @@ std::string FormatTrace(const KernelSpec& spec,
   CsvWriter csv;
   csv.Add("candidate");
   AddDimensionNames(spec, csv);
-  csv.Add("latency_us", "latency_us_min", "relative_spread", "suspect")
-      .EndLine();
+  csv.Add("latency_us", "latency_us_min");
+#define WAVETUNE_NAME(field, digits) csv.Add(#field);
+  WAVETUNE_RECORDED_FIELDS(WAVETUNE_NAME)
+#undef WAVETUNE_NAME
+  csv.EndLine();
   for (const auto& [number, sample] : lines) {
     csv.Add(number);
     AddExtents(spec, sample->problem, csv);
     csv.Add(absl::StrFormat("%.5g", sample->latency_us),
-            absl::StrFormat("%.5g", sample->min_us),
-            absl::StrFormat("%.2g", sample->relative_spread),
-            sample->suspect ? 1 : 0)
-        .EndLine();
+            absl::StrFormat("%.5g", sample->min_us));
+#define WAVETUNE_WRITE(field, digits) \
+  csv.Add(absl::StrFormat("%.*g", digits, static_cast<double>(sample->field)));
+    WAVETUNE_RECORDED_FIELDS(WAVETUNE_WRITE)
+#undef WAVETUNE_WRITE
+    csv.EndLine();
   }
   return std::move(csv).text();
 }

@@ -358,6 +358,26 @@ TEST(FormatTraceTest, IsReadBackInTheOrderOfProblems) {
                         "0,16,512,2048,48.256,31.776,0.3,1\n"));
 }
 
+TEST(FormatTraceTest, EveryRecordedNumberIsReadBack) {
+  const std::vector<TraceCandidate> candidates = ListedCandidates();
+  Sample sample{.configuration = candidates[0].candidate.configuration,
+                .problem = {.extents = {1, 2, 3}},
+                .latency_us = 5,
+                .min_us = 4};
+#define WAVETUNE_SET(field, digits) \
+  sample.field = static_cast<decltype(sample.field)>(1);
+  WAVETUNE_RECORDED_FIELDS(WAVETUNE_SET)
+#undef WAVETUNE_SET
+  const auto trace = ParseTrace(
+      TritonGemmSpec(), H200(),
+      FormatTrace(TritonGemmSpec(), candidates, {sample}), &candidates);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+#define WAVETUNE_EXPECT(field, digits) \
+  EXPECT_EQ(trace->samples[0].field, sample.field);
+  WAVETUNE_RECORDED_FIELDS(WAVETUNE_EXPECT)
+#undef WAVETUNE_EXPECT
+}
+
 TEST(FormatTraceTest, KeepsFiveDigitsOfMicroseconds) {
   const std::vector<TraceCandidate> candidates = ListedCandidates();
   Sample sample{.configuration = candidates[0].candidate.configuration,

@@ -51,6 +51,8 @@ struct Sample {
 // messages wavetune.v1.Sample and StoredSample have fields of these names, and
 // whoever copies or checks a sample goes through this list
 // (formats/measured_fields.h): a new number is named here, and nowhere else.
+// Those that a device says of its launches are also in WAVETUNE_LAUNCH_FACTS
+// (profiler_agent/measure/backend.h).
 #define WAVETUNE_MEASURED_FIELDS(FIELD) \
   FIELD(latency_us)                     \
   FIELD(min_us)                         \
@@ -61,5 +63,11 @@ struct Sample {
   FIELD(sm_clock_mhz)                   \
   FIELD(throttled)                      \
   FIELD(throttle_reasons)
+
+// Calls FIELD with the name of each number that traces have as an optional
+// column of that name (formats/trace.h), and with how many digits are written.
+#define WAVETUNE_RECORDED_FIELDS(FIELD) \
+  FIELD(relative_spread, 2)             \
+  FIELD(suspect, 1)
 
 #endif  // WAVETUNE_MODEL_KERNEL_SAMPLE_H_

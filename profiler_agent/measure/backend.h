@@ -63,9 +63,23 @@ struct LaunchTimes {
   // known, in microseconds.
   double DeviceTimeUs() const;
 
+  // Takes other launches and what the device said of them: what either was
+  // throttled by, the lower clock of both.
+  void Add(const LaunchTimes& other);
+
   // Whether a burst is worth another one.
   bool disturbed() const { return throttled || host_stalled; }
 };
+
+// Calls FACT with the name of each thing that a device says of its launches and
+// that a sample has under that name, and with what it is of two bursts
+// (backend.cc). wavetune.v1.WorkerTimes has fields of these names; whoever adds
+// bursts up, passes them on or makes a sample of them goes through this list.
+#define WAVETUNE_LAUNCH_FACTS(FACT) \
+  FACT(throttled, OfEither)         \
+  FACT(throttle_reasons, OfEither)  \
+  FACT(sm_clock_mhz, LowerKnown)    \
+  FACT(suspect, OfEither)
 
 // One opened device. Used by one thread.
 class Device {

@@ -18,11 +18,6 @@ constexpr double kSuspectFactor = 3;
 // gives up: with the pauses in between (CoolDown) a few seconds.
 constexpr int kMostAside = 4;
 
-int32_t LowerClock(int32_t a, int32_t b) {
-  if (a == 0 || b == 0) return std::max(a, b);
-  return std::min(a, b);
-}
-
 }  // namespace
 
 Measurement::Measurement(Configuration configuration, Problem problem,
@@ -48,7 +43,7 @@ absl::Status Measurement::Add(const LaunchTimes& times) {
     PutAside(times);
     return absl::OkStatus();
   }
-  sound_.Add(times);
+  sound_.Add(times, times.DeviceTimeUs());
   Assess(sound_);
 
   const StopReason verdict = Judge(rule_, progress_);
@@ -70,45 +65,31 @@ void Measurement::Discard(const LaunchTimes& times) {
 }
 
 void Measurement::PutAside(const LaunchTimes& times) {
-  aside_.Add(times);
+  aside_.Add(times, times.DeviceTimeUs());
   ++bursts_aside_;
-  if (sound_.us.empty()) Assess(aside_);
+  if (sound_.times.launch_us.empty()) Assess(aside_);
   given_up_ = bursts_aside_ >= kMostAside;
   if (!given_up_) return;
   done_ = true;
-  if (static_cast<int>(sound_.us.size()) >= rule_.min_launches) {
+  if (static_cast<int>(sound_.times.launch_us.size()) >= rule_.min_launches) {
     return;
   }
-  sound_.Add(aside_);
+  sound_.Add(aside_.times, aside_.device_time_us);
   rests_on_aside_ = true;
   Assess(sound_);
 }
 
 void Measurement::Assess(const Launches& launches) {
-  progress_.launches = static_cast<int>(launches.us.size());
-  progress_.launches_per_timing = launches.launches_per_timing;
+  progress_.launches = static_cast<int>(launches.times.launch_us.size());
+  progress_.launches_per_timing = launches.times.launches_per_timing;
   progress_.device_time_us = launches.device_time_us;
-  progress_.estimate = EstimateLatency(launches.us);
+  progress_.estimate = EstimateLatency(launches.times.launch_us);
 }
 
-void Measurement::Launches::Add(const LaunchTimes& times) {
-  us.insert(us.end(), times.launch_us.begin(), times.launch_us.end());
-  device_time_us += times.DeviceTimeUs();
-  sm_clock_mhz = LowerClock(sm_clock_mhz, times.sm_clock_mhz);
-  throttle_reasons |= times.throttle_reasons;
-  throttled |= times.throttled;
-  suspect |= times.suspect;
-  launches_per_timing = std::max(1, times.launches_per_timing);
-}
-
-void Measurement::Launches::Add(const Launches& other) {
-  us.insert(us.end(), other.us.begin(), other.us.end());
-  device_time_us += other.device_time_us;
-  sm_clock_mhz = LowerClock(sm_clock_mhz, other.sm_clock_mhz);
-  throttle_reasons |= other.throttle_reasons;
-  throttled |= other.throttled;
-  suspect |= other.suspect;
-  launches_per_timing = other.launches_per_timing;
+void Measurement::Launches::Add(const LaunchTimes& burst,
+                                double burst_device_time_us) {
+  times.Add(burst);
+  device_time_us += burst_device_time_us;
 }
 
 Sample Measurement::Result() const {
@@ -123,12 +104,12 @@ Sample Measurement::Result() const {
   // All that it cost, also what was put aside.
   sample.device_time_us = sound_.device_time_us + discarded_us_ +
                           (rests_on_aside_ ? 0 : aside_.device_time_us);
-  sample.suspect = rests_on_aside_ || sound_.suspect ||
-                   estimate.relative_half_width >
-                       kSuspectFactor * rule_.target_relative_error;
-  sample.sm_clock_mhz = sound_.sm_clock_mhz;
-  sample.throttled = sound_.throttled;
-  sample.throttle_reasons = sound_.throttle_reasons;
+#define WAVETUNE_GIVE(fact, of_both) sample.fact = sound_.times.fact;
+  WAVETUNE_LAUNCH_FACTS(WAVETUNE_GIVE)
+#undef WAVETUNE_GIVE
+  sample.suspect |=
+      rests_on_aside_ || estimate.relative_half_width >
+                             kSuspectFactor * rule_.target_relative_error;
   return sample;
 }
 

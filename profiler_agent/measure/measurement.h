@@ -77,16 +77,10 @@ class Measurement {
  private:
   // Launches with what the device said meanwhile.
   struct Launches {
-    std::vector<double> us;
+    LaunchTimes times;  // Of all bursts, as of one.
     double device_time_us = 0;
-    int32_t sm_clock_mhz = 0;  // Of the slowest burst.
-    uint32_t throttle_reasons = 0;
-    bool throttled = false;
-    bool suspect = false;
-    int launches_per_timing = 1;  // Of the last burst.
 
-    void Add(const LaunchTimes& times);
-    void Add(const Launches& other);
+    void Add(const LaunchTimes& burst, double burst_device_time_us);
   };
 
   void PutAside(const LaunchTimes& times);

@@ -1,5 +1,6 @@
 #include "profiler_agent/measure/measurement.h"
 
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -152,6 +153,31 @@ TEST(MeasurementTest, LaunchesOfAStalledHostAreMeasuredAgainAndThenSuspect) {
   while (!measurement.done()) ASSERT_TRUE(measurement.Add(stalled).ok());
   EXPECT_TRUE(measurement.Result().suspect);
   EXPECT_FALSE(measurement.Result().throttled);
+}
+
+TEST(MeasurementTest, WhatADeviceSaysOfItsLaunchesIsInTheSample) {
+  LaunchTimes times = Times({100, 100, 100, 100});
+#define WAVETUNE_SET(fact, of_both) \
+  times.fact = static_cast<decltype(times.fact)>(3);
+  WAVETUNE_LAUNCH_FACTS(WAVETUNE_SET)
+#undef WAVETUNE_SET
+  Measurement measurement = Start();
+  while (!measurement.done()) ASSERT_TRUE(measurement.Add(times).ok());
+
+  const Sample sample = measurement.Result();
+#define WAVETUNE_EXPECT(fact, of_both) EXPECT_EQ(sample.fact, times.fact);
+  WAVETUNE_LAUNCH_FACTS(WAVETUNE_EXPECT)
+#undef WAVETUNE_EXPECT
+}
+
+TEST(MeasurementTest, TheClockIsThatOfTheSlowestBurstThatSaysIt) {
+  LaunchTimes times = Times({100, 100, 100, 140});
+  Measurement measurement = Start();
+  for (const int32_t clock_mhz : {1500, 0, 1200, 1980}) {
+    times.sm_clock_mhz = clock_mhz;
+    ASSERT_TRUE(measurement.Add(times).ok());
+  }
+  EXPECT_EQ(measurement.Result().sm_clock_mhz, 1200);
 }
 
 TEST(MeasurementTest, RefusesTimesThatCannotBe) {
