@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "formats/manifest_text/lexer.h"
+#include "formats/manifest_text/suggestion.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {

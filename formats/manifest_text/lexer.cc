@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_join.h"
 #include "base/printable_text.h"
 #include "model/kernel/mapping.h"
 
@@ -46,25 +44,6 @@ constexpr std::array<std::pair<absl::string_view, absl::string_view>, 12>
 constexpr std::array<absl::string_view, 5> kTwoBytes = {
     "<=", ">=", "==", "!=", ".."};
 constexpr absl::string_view kOneByte = "+-*/%()[]{},<>=:;";
-
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> before(b.size() + 1);
-  std::vector<size_t> row(b.size() + 1);
-  std::vector<size_t> next(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      next[j] = std::min({changed, row[j] + 1, next[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        next[j] = std::min(next[j], before[j - 2] + 1);
-      }
-    }
-    before = std::exchange(row, next);
-  }
-  return row[b.size()];
-}
 
 }  // namespace
 
@@ -165,32 +144,6 @@ void Lexer::ReadSymbol(size_t begin) {
   position_ += size;
   next_.kind = Token::Kind::kSymbol;
   next_.text = rest.substr(0, size);
-}
-
-std::string NearestWord(absl::string_view word,
-                        const std::vector<std::string>& known) {
-  const std::string lower = absl::AsciiStrToLower(word);
-  // Of one or two letters every word is near.
-  size_t most = word.size() < 3 ? 0 : (word.size() + 2) / 3;
-  std::string nearest;
-  for (const std::string& candidate : known) {
-    if (candidate.size() > 2 * word.size()) continue;
-    const size_t distance =
-        EditDistance(lower, absl::AsciiStrToLower(candidate));
-    if (distance > most) continue;
-    nearest = candidate;
-    if (distance == 0) break;
-    most = distance - 1;
-  }
-  return nearest;
-}
-
-std::string Suggestion(absl::string_view word,
-                       const std::vector<std::string>& known) {
-  const std::string nearest = NearestWord(word, known);
-  if (!nearest.empty()) return absl::StrCat("; did you mean ", nearest, "?");
-  if (known.empty()) return "";
-  return absl::StrCat("; known are: ", absl::StrJoin(known, ", "));
 }
 
 }  // namespace wavetune

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -70,15 +69,6 @@ class Lexer {
   Token next_;
   std::optional<TextFault> fault_;
 };
-
-// Returns the word of `known` that `word` was meant for, or an empty one: the
-// nearest by letters changed, left out, added or exchanged, up to a third.
-std::string NearestWord(absl::string_view word,
-                        const std::vector<std::string>& known);
-
-// Returns "; did you mean 'x'?", or "; known are: a, b" where none is near.
-std::string Suggestion(absl::string_view word,
-                       const std::vector<std::string>& known);
 
 }  // namespace wavetune
 

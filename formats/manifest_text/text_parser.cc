@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "formats/manifest_text/suggestion.h"
 #include "model/kernel/expression_faults.h"
 
 namespace wavetune {

@@ -23,7 +23,6 @@ InvalidArgumentError (a ValueError) and changes nothing.
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
@@ -33,6 +32,7 @@ from pathlib import Path
 from typing import Collection, Iterable, Mapping, Optional, Sequence, Union
 
 from wavetune.errors import InvalidArgumentError
+from wavetune.suggestion import suggestion
 
 __all__ = ["Kernel"]
 
@@ -371,9 +371,7 @@ class Kernel:
     def _check_names(self, what: str, given: Iterable[str], known: Iterable[str]) -> None:
         names = list(known)
         for name in given:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names) or 'none'}"
-            _check(name in names, f"there is no {what} {name!r}{hint}")
+            _check(name in names, f"there is no {what} {name!r}{suggestion(name, names)}")
 
     def _grid(
         self,
@@ -470,12 +468,7 @@ def _sides(field: str, value: Union[Expression, Sequence[Expression]]) -> list[s
 
 def _mapping(fields: Mapping[str, Expression]) -> list[str]:
     for name in fields:
-        near = difflib.get_close_matches(name, _MAPPING_FIELDS, 1)
-        _check(
-            name in _MAPPING_FIELDS,
-            f"a mapping has no {name!r}; "
-            + (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(_MAPPING_FIELDS)}"),
-        )
+        _check(name in _MAPPING_FIELDS, f"a mapping has no {name!r}{suggestion(name, _MAPPING_FIELDS)}")
     _check("tiles" in fields, "a mapping needs tiles")
     _check(
         not {"iterations_per_tile", "total_iterations"} <= set(fields),

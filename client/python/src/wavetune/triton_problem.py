@@ -6,12 +6,12 @@ once (the position of an argument) is looked up when a kernel is attached.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import numbers
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from wavetune.errors import InvalidArgumentError
+from wavetune.suggestion import suggestion
 
 Arguments = Mapping[str, Any]
 Problem = Mapping[str, Any]
@@ -102,10 +102,10 @@ def _check(dims: Mapping[str, str], names: Sequence[str], dimensions: Sequence[s
                 f"dims={{{name!r}: {dims[name]!r}}} is the wrong way round: it maps arguments of the kernel to "
                 f"dimensions, {{{dims[name]!r}: {name!r}}}"
             )
-        raise InvalidArgumentError(f"dims names {name!r}, which is no argument of the kernel{_near(name, names)}")
+        raise InvalidArgumentError(f"dims names {name!r}, which is no argument of the kernel{suggestion(name, names)}")
     for dimension in dims.values():
         if dimension not in dimensions:
-            raise InvalidArgumentError(f"the table has no dimension {dimension!r}{_near(dimension, dimensions)}")
+            raise InvalidArgumentError(f"the table has no dimension {dimension!r}{suggestion(dimension, dimensions)}")
     given = list(dims.values())
     missing = [dimension for dimension in dimensions if dimension not in given]
     if missing:
@@ -115,11 +115,6 @@ def _check(dims: Mapping[str, str], names: Sequence[str], dimensions: Sequence[s
         )
     if len(set(given)) < len(given):
         raise InvalidArgumentError("dims gives a dimension twice")
-
-
-def _near(name: Any, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(str(name), list(known), 1)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known) or 'none'}"
 
 
 def integer_arguments(arguments: Arguments) -> list[str]:
