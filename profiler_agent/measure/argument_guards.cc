@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_space.h"
-#include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/output_comparison.h"
+#include "profiler_agent/measure/poison.h"
 
 namespace wavetune {
 namespace {

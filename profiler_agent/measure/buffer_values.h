@@ -1,7 +1,8 @@
-// What goes into a kernel's buffers, and what is read out of them.
+// What a kernel's inputs hold before a launch, and how large its buffers are.
 //
-// Every backend fills inputs, poisons outputs and compares results alike, so
-// that "correct" means the same everywhere.
+// Every backend fills inputs alike, and the same on every machine: equal seeds
+// give equal bytes. What outputs hold is in poison.h, how they are judged in
+// output_comparison.h.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_BUFFER_VALUES_H_
@@ -83,23 +84,6 @@ std::string InputValues(const KernelSpec& spec, const Argument& argument,
                         const Problem& problem,
                         const Configuration& configuration, size_t elements,
                         uint64_t seed);
-
-// Returns `elements` elements that no kernel computes: NaN, or the least
-// integer. An output that is not written, or written in part, fails the
-// comparison.
-std::string PoisonValues(ElementType type, size_t elements);
-
-// Returns `elements` elements of another poison, of an integer type: integers
-// have no value that cannot be computed, but what is computed is the same
-// whatever its place held before.
-std::string OtherPoison(ElementType type, size_t elements);
-
-// Returns the index of the first integer that depends on what its place held,
-// or -1: a byte of it was left alone, or it or a half of it was added to.
-// `after_poison` was computed on PoisonValues, `after_other` on OtherPoison.
-// Equal sizes.
-int64_t FirstThatFollowsPoison(ElementType type, absl::string_view after_poison,
-                               absl::string_view after_other);
 
 // Returns the bytes of a buffer argument at a problem. Errors:
 // RESOURCE_EXHAUSTED when they exceed what one launch may use (the evaluation

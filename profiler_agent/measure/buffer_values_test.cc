@@ -10,7 +10,6 @@
 #include "gtest/gtest.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
-#include "profiler_agent/measure/tiny_kernel.h"
 
 namespace wavetune {
 namespace {

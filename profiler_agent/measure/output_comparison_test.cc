@@ -12,6 +12,7 @@
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/buffer_values.h"
+#include "profiler_agent/measure/poison.h"
 
 namespace wavetune {
 namespace {

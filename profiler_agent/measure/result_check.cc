@@ -12,6 +12,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "profiler_agent/measure/buffer_values.h"
+#include "profiler_agent/measure/poison.h"
 
 namespace wavetune {
 
