@@ -93,12 +93,16 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
                   FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
                   FormatTime(info.promoted_at_us()), "WITHDRAWN"});
   }
-  table.Print(out, "no tables: run `wavetune reprofile --kernel NAME --wait`");
+  table.Print(out,
+              tables.left_out().empty()
+                  ? "no tables: run `wavetune reprofile --kernel NAME --wait`"
+                  : "no tables that can be read");
   for (const v1::TableInfo& info : tables.withdrawn()) {
     out << "table " << info.digest().substr(0, 16) << " of " << info.kernel()
         << " was withdrawn: " << info.withdrawn()
         << "; decisions answer the default until another is promoted\n";
   }
+  for (const std::string& left_out : tables.left_out()) out << left_out << "\n";
 }
 
 void PrintKernelFaults(std::ostream& out,

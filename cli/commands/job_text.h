@@ -13,7 +13,8 @@
 namespace wavetune::cli {
 
 void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs);
-// Those that serve, and those that were withdrawn, with the reasons.
+// Those that serve; those that were withdrawn or cannot be read, with the
+// reasons.
 void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
 // On which devices which kernel's default cannot be used; nothing where all
 // can.

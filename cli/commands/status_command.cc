@@ -123,6 +123,7 @@ absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
     json["job_list"] = ToJson(jobs)["jobs"];
     json["table_list"] = ToJson(tables)["tables"];
     json["withdrawn_list"] = ToJson(tables)["withdrawn"];
+    json["left_out_list"] = ToJson(tables)["left_out"];
     json["usage"] = ToJson(*usage);
     PrintJson(out, json);
     return options.fail_stale ? CheckStale(tables) : absl::OkStatus();

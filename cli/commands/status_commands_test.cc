@@ -167,6 +167,26 @@ TEST_F(StatusCommandsTest, AWithdrawnTableIsShownWithTheReason) {
   EXPECT_EQ(Output()["withdrawn_list"].size(), 1u);
 }
 
+// As after an upgrade.
+TEST_F(StatusCommandsTest, WhatToDoWithTablesThatCannotBeReadIsShown) {
+  const std::string left_out =
+      "table 4926f59f984e4dad of kernel gemm_bf16 left out: a table of a "
+      "release before 1.0: profile the kernel again, or refit its stored "
+      "samples (wavetune reprofile --kernel NAME --refit-only)";
+  daemon_->tables.add_left_out(left_out);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"status"}, {"tables", "list"}}) {
+    EXPECT_EQ(Run(command), kExitOk);
+    EXPECT_THAT(out_.str(),
+                HasSubstr("no tables that can be read\n" + left_out + "\n"));
+    EXPECT_THAT(out_.str(), Not(HasSubstr("--wait")));
+  }
+  EXPECT_EQ(Run({"status", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["left_out_list"][0], left_out);
+  EXPECT_EQ(Run({"tables", "list", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["left_out"][0], left_out);
+}
+
 TEST_F(StatusCommandsTest, TablesShowSaysWhyItWasWithdrawnAndTheFitsNotes) {
   Serve(wavetune::testing::TinyTable());
   v1::TableInfo& info = *daemon_->payloads.back().mutable_info();

@@ -107,13 +107,41 @@ const Choice& Newest(const std::vector<Choice>& choices) {
                            });
 }
 
-// Removes what serves, or was withdrawn, for a key.
+// Removes what serves, was withdrawn or left out, for a key.
 void EraseKey(TableSnapshot& snapshot, const ProfileKey& key) {
   const auto is_of_key = [&](const ServingTable& t) {
     return t.record.key == key;
   };
   std::erase_if(snapshot.tables, is_of_key);
   std::erase_if(snapshot.withdrawn, is_of_key);
+  std::erase_if(snapshot.left_out,
+                [&](const LeftOutTable& t) { return t.key == key; });
+}
+
+// Removes what was left out but is not missed. That of a kernel as it was
+// before an upgrade would be listed for ever, as no other gets its key.
+void EraseReplacedLeftOut(TableSnapshot& snapshot) {
+  std::erase_if(snapshot.left_out, [&](const LeftOutTable& left_out) {
+    return std::any_of(snapshot.tables.begin(), snapshot.tables.end(),
+                       [&](const ServingTable& t) {
+                         return t.record.key.kernel == left_out.key.kernel &&
+                                t.record.key.silicon_key ==
+                                    left_out.key.silicon_key;
+                       });
+  });
+}
+
+// Says which table cannot be read, why, and what to do.
+std::string WhyLeftOut(const TableRecord& record, const absl::Status& status) {
+  std::string why =
+      absl::StrCat("table ", record.digest.substr(0, 16), " of kernel ",
+                   record.key.kernel, " left out: ", status.message());
+  // Of another release: the message says what to do.
+  if (absl::IsUnimplemented(status)) return why;
+  absl::StrAppend(&why, ". Its stored samples may suffice: wavetune reprofile ",
+                  "--kernel ", record.key.kernel,
+                  " --refit-only; without --refit-only it is measured again");
+  return why;
 }
 
 // Inserts a table at its place in a list that is sorted by key.
@@ -191,10 +219,9 @@ absl::Status TableCatalog::Load() {
   for (const TableRecord& record : records) {
     absl::StatusOr<ServingTable> table = Get(record.digest);
     if (!table.ok()) {
-      warn_(absl::StrCat("table of kernel ", record.key.kernel,
-                         " left out: ", table.status().message(),
-                         ". Profile it again: wavetune reprofile --kernel ",
-                         record.key.kernel));
+      snapshot->left_out.push_back(
+          {record.key, WhyLeftOut(record, table.status())});
+      warn_(snapshot->left_out.back().why);
       continue;
     }
     snapshot->tables.push_back({record, table->table});
@@ -208,6 +235,7 @@ absl::Status TableCatalog::Load() {
     snapshot->withdrawn.push_back(
         {record, table.ok() ? table->table : nullptr});
   }
+  EraseReplacedLeftOut(*snapshot);
   std::lock_guard lock(mutex_);
   changes_.clear();
   changes_from_ = snapshot->revision;
@@ -324,6 +352,7 @@ absl::StatusOr<TableRecord> TableCatalog::Promote(
   TableSnapshot next = *snapshot();
   EraseKey(next, stored.key);
   InsertByKey(next.tables, {stored, std::move(table)});
+  EraseReplacedLeftOut(next);
   Publish(std::move(next),
           {TableChange::Kind::kPromoted, stored, stored.revision});
   return stored;

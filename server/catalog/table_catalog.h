@@ -41,12 +41,21 @@ struct ServingTable {
   std::shared_ptr<const CompiledTable> table;
 };
 
+// A table that should serve but cannot be read.
+struct LeftOutTable {
+  ProfileKey key;
+  std::string why;  // Which table, what is the matter, and what to do.
+};
+
 // What serves at one revision.
 struct TableSnapshot {
   std::vector<ServingTable> tables;  // Sorted by key.
   // What was withdrawn and not replaced since; sorted by key. The tables are in
   // memory, as they say what their kernel's default is; nullptr: unreadable.
   std::vector<ServingTable> withdrawn;
+  // What could not be read when the catalog was loaded, sorted by key; without
+  // those for whose kernel and silicon another one serves.
+  std::vector<LeftOutTable> left_out;
   uint64_t revision = 0;
 };
 
@@ -100,8 +109,9 @@ class TableCatalog {
   // `store` outlives the catalog. `warn` hears of tables left out.
   TableCatalog(TableStore* store, Warn warn);
 
-  // Reads what serves. A corrupt table is left out with a warning. Errors: the
-  // store's, when the list itself cannot be read.
+  // Reads what serves. A table that is corrupt, or of a format that is not read
+  // any more, is left out with a warning. Errors: the store's, when the list
+  // itself cannot be read.
   absl::Status Load();
 
   // Returns what serves now.

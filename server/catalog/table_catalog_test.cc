@@ -16,6 +16,8 @@
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -43,6 +45,16 @@ class TableCatalogTest : public ::testing::Test {
     const auto promoted = catalog.Promote(record, *payload);
     EXPECT_TRUE(promoted.ok()) << promoted.status();
     return *promoted;
+  }
+
+  // Puts a table with the magic of releases before 1.0 into the store.
+  TableRecord StoreOfBefore10(const ProfileKey& key) {
+    std::string payload =
+        *EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
+    payload[3] = 'B';
+    const auto stored = store_.Promote({.key = key}, payload);
+    EXPECT_TRUE(stored.ok()) << stored.status();
+    return *stored;
   }
 
   const KernelSpec spec_ = testing::GemmSpec();
@@ -140,6 +152,36 @@ TEST_F(TableCatalogTest, LeavesCorruptTablesOutAndSaysSo) {
   ASSERT_EQ(reopened.snapshot()->tables.size(), 1u);
   EXPECT_EQ(reopened.snapshot()->tables[0].record.digest, good.digest);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("left out")));
+  EXPECT_THAT(warnings_[0], HasSubstr("wavetune reprofile --kernel " +
+                                      spec_.name + " --refit-only"));
+  // The other one serves in its place.
+  EXPECT_THAT(reopened.snapshot()->left_out, IsEmpty());
+}
+
+// As a store of a release before 1.0 has them.
+TEST_F(TableCatalogTest, KeepsInMindWhatAnUpgradeCannotReadUntilItIsReplaced) {
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
+  const TableRecord old_table = StoreOfBefore10(Key(device_));
+  StoreOfBefore10(Key(smaller));
+  ASSERT_TRUE(catalog_.Load().ok());
+  ASSERT_THAT(catalog_.snapshot()->tables, IsEmpty());
+  std::vector<std::string> left_out;
+  for (const LeftOutTable& t : catalog_.snapshot()->left_out) {
+    left_out.push_back(t.why);
+  }
+  EXPECT_EQ(left_out, warnings_);
+  ASSERT_THAT(left_out, SizeIs(2));
+  EXPECT_THAT(left_out,
+              Contains(AllOf(HasSubstr(old_table.digest.substr(0, 16)),
+                             HasSubstr(spec_.name), HasSubstr("before 1.0"),
+                             HasSubstr("--refit-only"))));
+  // Of the kernel as it is today.
+  Promote(catalog_, Key(device_, kOther));
+  ASSERT_THAT(catalog_.snapshot()->left_out, SizeIs(1));
+  EXPECT_EQ(catalog_.snapshot()->left_out[0].key, Key(smaller));
+  ASSERT_TRUE(catalog_.Retire(Key(smaller)).ok());
+  EXPECT_THAT(catalog_.snapshot()->left_out, IsEmpty());
 }
 
 TEST_F(TableCatalogTest, ChangesNothingWhenTheStoreIsFull) {

@@ -86,6 +86,11 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
     if (device && record.key.silicon_key != SiliconKey(*device)) continue;
     *response->add_withdrawn() = TableRecordToProto(record);
   }
+  for (const auto& [key, why] : snapshot->left_out) {
+    if (!request.kernel().empty() && key.kernel != request.kernel()) continue;
+    if (device && key.silicon_key != SiliconKey(*device)) continue;
+    response->add_left_out(why);
+  }
   response->set_store_id(store_id_);
   response->set_revision(snapshot->revision);
   response->set_table_set_digest(TableSetDigestOf(listed));

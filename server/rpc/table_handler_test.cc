@@ -354,6 +354,26 @@ TEST_F(TableHandlerTest, AWithdrawnTableIsListedWithTheReasonAndNotServed) {
   EXPECT_EQ(response.info().withdrawn(), "it is wrong");
 }
 
+TEST_F(TableHandlerTest, ATableThatCannotBeReadIsListedWithWhatToDo) {
+  store_.Corrupt(Promote());
+  TableCatalog reopened(&store_, [](const std::string&) {});
+  ASSERT_TRUE(reopened.Load().ok());
+  const TableHandler handler("store-1", &reopened, &devices_, &kernels_);
+  v1::ListTablesRequest request;
+  request.set_kernel(spec_.name);
+  request.set_device_uuid(device_.uuid);
+  v1::ListTablesResponse listed;
+  ASSERT_TRUE(handler.ListTables(request, &listed).ok());
+  EXPECT_EQ(listed.tables_size(), 0);
+  ASSERT_EQ(listed.left_out_size(), 1);
+  EXPECT_THAT(listed.left_out(0), HasSubstr("wavetune reprofile --kernel " +
+                                            spec_.name + " --refit-only"));
+  request.set_kernel("other");
+  v1::ListTablesResponse none;
+  ASSERT_TRUE(handler.ListTables(request, &none).ok());
+  EXPECT_EQ(none.left_out_size(), 0);
+}
+
 TEST_F(TableHandlerTest, WatchersHearOfAWithdrawalThenAndLater) {
   Promote();
   const auto watch = Watch("", 0);
