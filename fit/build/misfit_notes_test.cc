@@ -84,7 +84,8 @@ void AskFor(const std::vector<std::vector<int64_t>>& extents,
 
 KernelSpec AskedGemm(WaveForm form = WaveForm::kSum) {
   KernelSpec spec = testing::GemmSpec(form);
-  AskFor({{1, 3, 7, 18, 20, 35, 50, 66, 90, 130, 150, 260, 1000},
+  AskFor({{1,  3,  7,  12,  18,  20,  28,  35,  42,  50,
+           66, 75, 90, 110, 130, 150, 200, 260, 400, 1000},
           {576, 1536, 4096},
           {576, 2560}},
          spec);

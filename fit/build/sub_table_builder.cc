@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 
-#include "fit/models/latency_matrix.h"
 #include "fit/models/standing.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
@@ -126,11 +125,11 @@ class Builder {
       const double best = *std::min_element(rank_us.begin(), rank_us.end());
       for (size_t i = 0; i < group.size(); ++i) cost[i] += rank_us[i] / best;
     }
-    std::vector<double> standing;
+    std::vector<Standing> standing;
     for (const size_t m : group) {
       standing.push_back(standing_[row][wave][members_[m]]);
     }
-    return group[BestStanding(cost, standing, kMicroTie)];
+    return group[FastestByStanding(cost, standing)];
   }
 
   void AddGroup(const std::vector<size_t>& group) {
@@ -183,7 +182,7 @@ class Builder {
   const std::vector<size_t>& members_;
   const BoundRule& rule_;
   // [row regime][wave regime][candidate]
-  std::vector<std::vector<std::vector<double>>> standing_;
+  std::vector<std::vector<std::vector<Standing>>> standing_;
   std::vector<std::vector<Relation>> relations_;  // Of each member.
   SubTable sub_;
 };

@@ -10,6 +10,7 @@
 namespace wavetune {
 namespace {
 
+// A prediction counts as much as measurements at so many problems.
 constexpr double kPriorProblems = 2;
 
 struct Measured {
@@ -44,34 +45,46 @@ double MeanLatencyUs(const Meeting& meeting) {
 
 }  // namespace
 
-std::vector<double> MeasuredStanding(const SpecialisationState& specialisation,
-                                     const SegmentPlace& place) {
-  const size_t count = specialisation.candidates.size();
-  std::vector<double> excess(count);
-  std::vector<double> weight(count, kPriorProblems);
+std::vector<Standing> MeasuredStanding(
+    const SpecialisationState& specialisation, const SegmentPlace& place) {
+  std::vector<Standing> standing(specialisation.candidates.size());
   for (const auto& [key, meeting] : MeetingsOf(specialisation, place)) {
     if (meeting.size() < 2) continue;
     const double mean_us = MeanLatencyUs(meeting);
     for (const Measured& m : meeting) {
       const Observation& o = *m.observation;
-      excess[m.candidate] += o.weight * (o.latency_us / mean_us - 1);
-      weight[m.candidate] += o.weight;
+      standing[m.candidate].excess += o.weight * (o.latency_us / mean_us - 1);
+      standing[m.candidate].problems += o.weight;
     }
   }
-  for (size_t i = 0; i < count; ++i) excess[i] /= weight[i];
-  return excess;
+  for (Standing& s : standing) {
+    if (s.problems > 0) s.excess /= s.problems;
+  }
+  return standing;
 }
 
-size_t BestStanding(const std::vector<double>& costs,
-                    const std::vector<double>& standing, double tie) {
-  const double limit =
-      *std::min_element(costs.begin(), costs.end()) * (1 + tie);
-  size_t best = costs.size();
-  for (size_t i = 0; i < costs.size(); ++i) {
-    if (!(costs[i] <= limit)) continue;
-    if (best == costs.size() || standing[i] < standing[best]) best = i;
+size_t FastestByStanding(const std::vector<double>& predicted,
+                         const std::vector<Standing>& standing) {
+  // Both relative to their mean over what was measured.
+  double problems = 0;
+  double mean_predicted = 0;
+  double mean_excess = 0;
+  for (size_t i = 0; i < predicted.size(); ++i) {
+    problems += standing[i].problems;
+    mean_predicted += standing[i].problems * predicted[i];
+    mean_excess += standing[i].problems * standing[i].excess;
   }
-  return best;
+  mean_predicted = problems > 0 ? mean_predicted / problems : predicted[0];
+  if (problems > 0) mean_excess /= problems;
+  std::vector<double> expected;
+  for (size_t i = 0; i < predicted.size(); ++i) {
+    const Standing& s = standing[i];
+    expected.push_back((kPriorProblems * (predicted[i] / mean_predicted - 1) +
+                        s.problems * (s.excess - mean_excess)) /
+                       (kPriorProblems + s.problems));
+  }
+  return static_cast<size_t>(
+      std::min_element(expected.begin(), expected.end()) - expected.begin());
 }
 
 }  // namespace wavetune

@@ -1,13 +1,13 @@
 // Standing: how candidates of one macro configuration compare where several of
 // them were measured at the same problem.
 //
-//   const std::vector<double> standing =
+//   const std::vector<Standing> standing =
 //       MeasuredStanding(specialisation, {.row_regime = 0, .wave_regime = 1});
-//   if (standing[a] < standing[b]) ...  // a has been the faster one
+//   const size_t fastest = FastestByStanding(predicted_us, standing);
 //
 // Predictions of two such candidates differ by what each fit leaves
-// unexplained; measurements at one problem do not. So this decides where
-// predictions are near (kMicroTie, fit/models/latency_matrix.h).
+// unexplained; measurements at one problem do not. So the more problems
+// candidates met at, the less their predictions count.
 //
 // Thread safety: pure function.
 #ifndef WAVETUNE_FIT_MODELS_STANDING_H_
@@ -21,21 +21,26 @@
 
 namespace wavetune {
 
+struct Standing {
+  double excess = 0;  // Mean of latency / mean latency - 1 where it met others.
+  double problems = 0;  // How many these are; doubted measurements count less.
+};
+
 // Returns, for each candidate, by how much longer it took than the mean of its
 // macro configuration's candidates at the problems of a row and wave regime
-// where two or more of them were measured: the mean of latency / mean latency
-// - 1, as if there were two problems more at which all took equally long. 0
-// where there is none. One row of tiles favours more stages than a square grid
-// does, so regimes are not mixed.
+// where two or more of them were measured. One row of tiles favours more stages
+// than a square grid does, so regimes are not mixed.
 // Only + - * / of binary64; cannot fail. Cost: sorts the observations.
-std::vector<double> MeasuredStanding(const SpecialisationState& specialisation,
-                                     const SegmentPlace& place);
+std::vector<Standing> MeasuredStanding(
+    const SpecialisationState& specialisation, const SegmentPlace& place);
 
-// Returns the index of the one with the lowest standing among those of `costs`
-// within a factor of 1 + `tie` of the least; of equals the first. Shapes:
-// `standing` as `costs`, which are not empty. Cannot fail.
-size_t BestStanding(const std::vector<double>& costs,
-                    const std::vector<double>& standing, double tie);
+// Returns the index of the candidate that is expected to be fastest: the mean
+// of what was predicted, as if measured at two problems, and of the standing at
+// its own many. Both are relative to the candidates' mean, weighted alike. Of
+// equals the first. Shapes: `predicted`, in any one unit, and `standing` of the
+// same candidates, at least one. Cannot fail.
+size_t FastestByStanding(const std::vector<double>& predicted,
+                         const std::vector<Standing>& standing);
 
 }  // namespace wavetune
 

@@ -1,5 +1,6 @@
 #include "fit/models/standing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +8,8 @@
 
 namespace wavetune {
 namespace {
+
+using ::testing::ElementsAre;
 
 // Microseconds at one problem of one candidate.
 struct Seen {
@@ -42,49 +45,69 @@ class StandingTest : public ::testing::Test {
   SpecialisationState state_;
 };
 
+std::vector<double> Excess(const std::vector<Standing>& standing) {
+  std::vector<double> excess;
+  for (const Standing& s : standing) excess.push_back(s.excess);
+  return excess;
+}
+
 TEST_F(StandingTest, WhoTookLessAtTheSameProblemsStandsBetter) {
   Measured({{1, 10}, {2, 22}});
   Measured({{1, 9}, {2, 18}});
-  const std::vector<double> standing = MeasuredStanding(state_, kFirstWave);
-  EXPECT_LT(standing[1], standing[0]);
-  EXPECT_DOUBLE_EQ(standing[1], (9 / 9.5 - 1 + 18. / 20 - 1) / 4);
+  const std::vector<Standing> standing = MeasuredStanding(state_, kFirstWave);
+  EXPECT_LT(standing[1].excess, standing[0].excess);
+  EXPECT_DOUBLE_EQ(standing[1].excess, (9 / 9.5 - 1 + 18. / 20 - 1) / 2);
+  EXPECT_EQ(standing[1].problems, 2);
 }
 
 TEST_F(StandingTest, ProblemsOfOneAloneSayNothing) {
   Measured({{1, 10}, {3, 1000}});
   Measured({{1, 10}, {2, 1}});
-  EXPECT_EQ(MeasuredStanding(state_, kFirstWave), (std::vector<double>{0, 0}));
+  EXPECT_THAT(Excess(MeasuredStanding(state_, kFirstWave)), ElementsAre(0, 0));
 }
 
 TEST_F(StandingTest, OtherMacroConfigurationsAreNotCompared) {
   Measured({{1, 10}});
   Measured({{1, 5}}, /*macro_class=*/1);
-  EXPECT_EQ(MeasuredStanding(state_, kFirstWave), (std::vector<double>{0, 0}));
+  const std::vector<Standing> standing = MeasuredStanding(state_, kFirstWave);
+  EXPECT_THAT(Excess(standing), ElementsAre(0, 0));
+  EXPECT_EQ(standing[1].problems, 0);
 }
 
 TEST_F(StandingTest, OtherRegimesAreNotMixedIn) {
   Measured({{1, 10}, {200, 30}});
   Measured({{1, 10}, {200, 20}});
-  EXPECT_EQ(MeasuredStanding(state_, kFirstWave), (std::vector<double>{0, 0}));
-  const std::vector<double> beyond =
+  EXPECT_THAT(Excess(MeasuredStanding(state_, kFirstWave)), ElementsAre(0, 0));
+  const std::vector<Standing> beyond =
       MeasuredStanding(state_, {.row_regime = 0, .wave_regime = 1});
-  EXPECT_LT(beyond[1], beyond[0]);
+  EXPECT_LT(beyond[1].excess, beyond[0].excess);
 }
 
 TEST_F(StandingTest, DoubtedMeasurementsCountLess) {
   Measured({{1, 10, 0.1}, {2, 9}});
   Measured({{1, 20, 0.1}, {2, 10}});
-  const double doubted = MeasuredStanding(state_, kFirstWave)[0];
+  const Standing doubted = MeasuredStanding(state_, kFirstWave)[0];
+  EXPECT_DOUBLE_EQ(doubted.problems, 1.1);
   for (CandidateState& candidate : state_.candidates) {
     candidate.observations[0].weight = 1;
   }
-  EXPECT_GT(doubted, MeasuredStanding(state_, kFirstWave)[0]);
+  EXPECT_GT(doubted.excess, MeasuredStanding(state_, kFirstWave)[0].excess);
 }
 
-TEST(BestStandingTest, IsTheBestOfNearTiesAndTheFirstOfEquals) {
-  EXPECT_EQ(BestStanding({10, 10.1, 10.2}, {0, -0.1, -0.2}, 0.015), 1u);
-  EXPECT_EQ(BestStanding({10, 9, 9.01}, {-1, 0, 0}, 0.015), 1u);
-  EXPECT_EQ(BestStanding({10}, {0}, 0.015), 0u);
+TEST(FastestByStandingTest, WithoutMeasurementsPredictionsDecide) {
+  EXPECT_EQ(FastestByStanding({10, 9, 9}, {{}, {}, {}}), 1u);
+  EXPECT_EQ(FastestByStanding({10}, {{.excess = 0.1, .problems = 3}}), 0u);
+}
+
+TEST(FastestByStandingTest, TheMoreProblemsTheLessPredictionsCount) {
+  // Predicted 4 % faster, measured 4 % slower.
+  const auto fastest = [](double problems) {
+    return FastestByStanding({1, 1.04},
+                             {{.excess = 0.02, .problems = problems},
+                              {.excess = -0.02, .problems = problems}});
+  };
+  EXPECT_EQ(fastest(1), 0u);
+  EXPECT_EQ(fastest(4), 1u);
 }
 
 }  // namespace

@@ -68,10 +68,11 @@ class Planner {
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
-    const int64_t refined = IsRefinement()
-                                ? CountRepresentative()
-                                : Used() - CountMeasured(screening, sampling);
-    const int64_t room = RefinementBudget(input_, state_) - refined;
+    // All that sampling left: it asks for little where few tiles are possible,
+    // and nothing of candidates that screening dropped.
+    const int64_t room = IsRefinement() ? RefinementBudget(input_, state_) -
+                                              CountRepresentative()
+                                        : Budget() - Used();
     step.items =
         RefinementItems(input_, state_, failed_,
                         static_cast<size_t>(std::clamp<int64_t>(
@@ -165,20 +166,6 @@ class Planner {
     return count;
   }
 
-  // Measured anchors; a candidate's sampling anchors begin with its screening
-  // anchors.
-  int64_t CountMeasured(const Problems& screening,
-                        const Problems& sampling) const {
-    int64_t count = 0;
-    for (size_t i = 0; i < screening.size(); ++i) {
-      const auto& own = sampling[i].empty() ? screening[i] : sampling[i];
-      for (const Problem& p : own) {
-        count += IsMeasured(state_.candidates[i], p) ? 1 : 0;
-      }
-    }
-    return count;
-  }
-
   static int64_t SamplingEstimate(size_t survivors) {
     return static_cast<int64_t>(survivors * (kMaxAnchors - kScreeningAnchors));
   }
@@ -212,9 +199,11 @@ ProfileStep PlanNext(const ProfileInput& input,
   if (time_budget_us > 0 && state->device_time_us >= time_budget_us) {
     return done;
   }
-  // All specialisations advance phase by phase: of those with the earliest
-  // phase the first goes on.
+  // All specialisations advance phase by phase. Of those with the earliest
+  // phase the first goes on; when refining, the one with the fewest samples a
+  // candidate, so that time that ends early is short for all.
   ProfileStep best = done;
+  double best_share = 0;
   int64_t planned = 0;
   for (const SpecialisationState& s : state->specialisations) {
     if (s.candidates.empty()) continue;
@@ -230,7 +219,15 @@ ProfileStep PlanNext(const ProfileInput& input,
       continue;
     }
     planned += std::max(step.samples_planned, planner.Used());
-    if (best.items.empty() || step.phase < best.phase) best = std::move(step);
+    const double share = step.phase == ProfilePhase::kRefining
+                             ? static_cast<double>(planner.Used()) /
+                                   static_cast<double>(s.candidates.size())
+                             : 0;
+    if (best.items.empty() || step.phase < best.phase ||
+        (step.phase == best.phase && share < best_share)) {
+      best = std::move(step);
+      best_share = share;
+    }
   }
   if (best.items.empty()) return done;
   best.samples_planned = std::max(planned, used);

@@ -45,6 +45,21 @@ KernelSpec Gemm() {
   return spec;
 }
 
+// So many that twelve leaders at each are more than refining may measure.
+KernelSpec GemmOfManyProblems() {
+  KernelSpec spec = testing::GemmSpec();
+  spec.representative_problems.clear();
+  for (int64_t m = 1; m <= 3000; m += 1 + m / 4) {
+    for (const int64_t n : {576, 1536, 4096}) {
+      for (const int64_t k : {576, 2560}) {
+        spec.representative_problems.push_back(
+            {.problem = {.extents = {m, n, k}}});
+      }
+    }
+  }
+  return spec;
+}
+
 // Problems that no profile has measured.
 std::vector<Problem> Unseen() {
   std::vector<Problem> problems;
@@ -250,6 +265,50 @@ TEST(ProfilePlanTest, NoisyDevicesGetUsefulTables) {
       Judge(device, Payload(Profile(device, device.Input())), Unseen());
   EXPECT_GE(quality.mean, 0.95);
   EXPECT_GE(quality.inside, 0.90);
+}
+
+// How many candidates refining measured at each problem.
+std::map<Problem, size_t> Refined(const std::vector<ProfileStep>& steps) {
+  std::map<Problem, size_t> samples;
+  for (const ProfileStep& step : steps) {
+    if (step.phase != ProfilePhase::kRefining) continue;
+    for (const MeasureItem& item : step.items) ++samples[item.problem];
+  }
+  return samples;
+}
+
+TEST(ProfilePlanTest, HoweverManyProblemsAreNamedEachGetsAFewLeaders) {
+  const SyntheticDevice device(GemmOfManyProblems(), {});
+  ProfileInput input = device.Input();
+  input.options.target_regret = 0;
+  std::vector<ProfileStep> steps;
+  Profile(device, std::move(input), &steps);
+  const std::map<Problem, size_t> refined = Refined(steps);
+  size_t samples = 0;
+  size_t most = 0;
+  for (const auto& [unused, count] : refined) {
+    samples += count;
+    most = std::max(most, count);
+  }
+  ASSERT_LT(samples, 12 * device.spec().representative_problems.size());
+  // Four leaders, and as many again that these brought up.
+  EXPECT_LE(most, 8u);
+  EXPECT_GE(refined.size(), samples / 8);
+}
+
+TEST(ProfilePlanTest, SpecialisationsAreRefinedInTurns) {
+  const SyntheticDevice device(testing::CausalAttentionSpec(), {});
+  ProfileInput input = device.Input();
+  input.options.target_regret = 0;
+  std::vector<ProfileStep> steps;
+  Profile(device, std::move(input), &steps);
+  std::vector<std::string> turns;
+  for (const ProfileStep& step : steps) {
+    if (step.phase != ProfilePhase::kRefining) continue;
+    turns.push_back(step.items[0].problem.specialisation);
+  }
+  ASSERT_GE(turns.size(), 2u);
+  EXPECT_NE(turns[0], turns[1]);
 }
 
 TEST(ProfilePlanTest, SpecialisationsAreProfiledEach) {

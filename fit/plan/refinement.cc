@@ -18,8 +18,12 @@ namespace {
 
 constexpr size_t kLeastShortlist = 64;
 constexpr size_t kLeaders = 12;
+// Leaders of each problem: four everywhere before eight anywhere, and so on.
+// However soon samples or time end, no problem was left for another's twelfth.
+constexpr size_t kDepths[] = {4, 8, kLeaders};
 // The leaders, and once as many again that a first round brings up.
-constexpr size_t kMostPerProblem = 2 * kLeaders;
+constexpr size_t kRounds = 2;
+constexpr size_t kMostPerProblem = kRounds * kLeaders;
 constexpr double kLeaderMargin = 0.2;
 // Refinement's share of the profile's samples, and what it always may take.
 constexpr int64_t kBudgetShare = 4;
@@ -63,39 +67,49 @@ class Refiner {
   }
 
   std::vector<MeasureItem> Items(size_t most) const {
-    struct Uncertain {
-      double regret;  // Times weight.
-      size_t problem;
-      std::vector<size_t> leaders;  // Not measured yet.
-    };
-    std::vector<Uncertain> problems;
+    const std::vector<size_t> problems = ByRegret();
+    for (const size_t depth : kDepths) {
+      std::vector<MeasureItem> items = ItemsOf(problems, depth, most);
+      if (!items.empty()) return items;
+    }
+    return {};
+  }
+
+ private:
+  // The problems that may be measured and may gain, the largest first.
+  std::vector<size_t> ByRegret() const {
+    std::vector<std::pair<double, size_t>> regrets;
     const size_t count = state_.representatives.size();
     for (size_t p = 0; p < count; ++p) {
       if (IsHeldOut(p, count)) continue;
-      std::vector<size_t> leaders = MissingLeaders(p);
-      if (leaders.empty()) continue;
       const double regret =
           state_.weights[p] *
           ExpectedRegretAt(state_, models_, latencies_, shortlist_, p);
-      if (regret > 0) problems.push_back({regret, p, std::move(leaders)});
+      if (regret > 0) regrets.push_back({regret, p});
     }
-    std::stable_sort(problems.begin(), problems.end(),
-                     [](const Uncertain& a, const Uncertain& b) {
-                       return a.regret > b.regret;
-                     });
+    std::stable_sort(
+        regrets.begin(), regrets.end(),
+        [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<size_t> problems;
+    for (const auto& [unused, p] : regrets) problems.push_back(p);
+    return problems;
+  }
+
+  std::vector<MeasureItem> ItemsOf(const std::vector<size_t>& problems,
+                                   size_t depth, size_t most) const {
     std::vector<MeasureItem> items;
-    for (const Uncertain& u : problems) {
-      if (items.size() + u.leaders.size() > most) break;
-      for (const size_t i : u.leaders) {
+    for (const size_t p : problems) {
+      const std::vector<size_t> leaders = MissingLeaders(p, depth);
+      if (items.size() + leaders.size() > most) break;
+      for (const size_t i : leaders) {
         items.push_back({state_.candidates[i].candidate->configuration,
-                         state_.representatives[u.problem]});
+                         state_.representatives[p]});
       }
     }
     return items;
   }
 
- private:
-  std::vector<size_t> MissingLeaders(size_t p) const {
+  std::vector<size_t> MissingLeaders(size_t p, size_t depth) const {
     const Problem& problem = state_.representatives[p];
     std::vector<size_t> order;
     for (const size_t i : shortlist_) {
@@ -115,10 +129,10 @@ class Refiner {
       measured += is_near(i) && IsMeasured(state_.candidates[i], problem);
     }
     std::vector<size_t> missing;
-    for (size_t k = 0; k < std::min(kLeaders, order.size()); ++k) {
+    for (size_t k = 0; k < std::min(depth, order.size()); ++k) {
       const size_t i = order[k];
       if (!is_near(i)) break;
-      if (measured + missing.size() >= kMostPerProblem) break;
+      if (measured + missing.size() >= kRounds * depth) break;
       if (IsMeasured(state_.candidates[i], problem) ||
           Contains(failed_[i], problem)) {
         continue;

@@ -24,9 +24,11 @@ using FailedProblems = std::vector<std::vector<Problem>>;
 // Each representative problem has a shortlist of 64 candidates, or as many as
 // the table may have. The best twelve of these that compete within 20 % of the
 // best are its leaders; fewer of either choose worse (docs/decisions/0004).
-// Problems come by weight times expected regret. A problem is measured with at
-// most 24 candidates. Every n-th problem is left for verification where there
-// are enough (IsHeldOut, fit/models/profile_state.h).
+// Problems come by weight times expected regret: four leaders of each first,
+// then eight, then twelve, so that samples and time that end early do not leave
+// some problems without any. A problem is measured with at most twice as many
+// candidates as it has leaders then. Every n-th problem is left for
+// verification where there are enough (IsHeldOut, fit/models/profile_state.h).
 // The samples enter the fit as further anchors, since factors that correct
 // predictions choose worse (docs/decisions/0001).
 //
@@ -37,7 +39,9 @@ std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
     const FailedProblems& failed, size_t most);
 
-// Returns an upper estimate of the samples that refining will take.
+// Returns the samples that screening and sampling leave to refining at least:
+// a quarter of the profile's, no more than refining can use. What else they do
+// not take is its, too.
 int64_t RefinementBudget(const ProfileInput& input,
                          const SpecialisationState& specialisation);
 
