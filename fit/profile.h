@@ -47,10 +47,9 @@ struct ProfileOptions {
                            // says (KernelSpec).
   // Refinement stops when the expected regret is below this.
   double target_regret = 0.005;
-  // Of screening to verification: planning ends a little before the samples'
-  // device time reaches this. 0: no limit.
-  double device_time_budget_us = 0;
-  double near_tie = 0.005;  // Table::near_tie.
+  double device_time_budget_us = 0;  // Planning ends when the samples' device
+                                     // time passes this; 0: no limit.
+  double near_tie = 0.005;           // Table::near_tie.
 };
 
 // Everything known of one (kernel, device class).

@@ -20,11 +20,6 @@ namespace {
 // Long enough to keep an agent busy, short enough to notice a cancellation.
 constexpr size_t kBatch = 128;
 constexpr size_t kRefinementBatch = 48;
-constexpr double kLeastBatch = 8;
-// Of the device time: what verification takes once the plan is done, and what
-// is too little for a batch of its own.
-constexpr double kVerificationShare = 0.02;
-constexpr double kLeastTimeShare = 0.005;
 // Fewest survivors of screening, whatever the budget.
 constexpr size_t kLeastSurvivors = 8;
 
@@ -191,22 +186,6 @@ class Planner {
   FailedProblems failed_;
 };
 
-// Samples that the device time still suffices for, each as long as the longest
-// so far.
-size_t SamplesInTime(const ProfileInput& input, const ProfileState& state) {
-  const double budget_us = input.options.device_time_budget_us;
-  if (budget_us == 0 || input.samples.empty()) return kBatch;
-  const double left_us =
-      budget_us * (1 - kVerificationShare) - state.device_time_us;
-  if (left_us < budget_us * kLeastTimeShare) return 0;
-  double longest_us = 1;
-  for (const Sample& sample : input.samples) {
-    longest_us = std::max(longest_us, sample.device_time_us);
-  }
-  return static_cast<size_t>(std::clamp(left_us / longest_us, kLeastBatch,
-                                        static_cast<double>(kBatch)));
-}
-
 }  // namespace
 
 ProfileStep PlanNext(const ProfileInput& input,
@@ -216,8 +195,10 @@ ProfileStep PlanNext(const ProfileInput& input,
   const auto used = static_cast<int64_t>(input.samples.size());
   ProfileStep done{.samples_planned = used};
   const int64_t budget = state->compiled * input.options.samples_per_candidate;
-  const size_t in_time = SamplesInTime(input, *state);
-  if (in_time == 0) return done;
+  const double time_budget_us = input.options.device_time_budget_us;
+  if (time_budget_us > 0 && state->device_time_us >= time_budget_us) {
+    return done;
+  }
   // All specialisations advance phase by phase. Of those with the earliest
   // phase the first goes on; when refining, the one with the fewest samples a
   // candidate, so that time that ends early is short for all.
@@ -249,7 +230,6 @@ ProfileStep PlanNext(const ProfileInput& input,
     }
   }
   if (best.items.empty()) return done;
-  if (best.items.size() > in_time) best.items.resize(in_time);
   best.samples_planned = std::max(planned, used);
   return best;
 }

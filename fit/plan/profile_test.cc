@@ -227,20 +227,13 @@ TEST_P(ProfileTest, FailedPairsAreNotAskedForAgain) {
   EXPECT_TRUE(FitTable(input).ok());
 }
 
-double DeviceTimeUs(const ProfileInput& input) {
-  double time_us = 0;
-  for (const Sample& sample : input.samples) time_us += sample.device_time_us;
-  return time_us;
-}
-
-TEST_P(ProfileTest, EndsJustBeforeItsDeviceTimeIsSpent) {
-  const double budget_us = 0.8 * DeviceTimeUs(WholeProfile().done);
+TEST_P(ProfileTest, EndsWhenItsDeviceTimeIsSpent) {
   ProfileInput input = device_.Input();
-  input.options.device_time_budget_us = budget_us;
+  input.options.device_time_budget_us = 20000;
   const ProfileInput done = Profile(device_, std::move(input));
-  EXPECT_GE(DeviceTimeUs(done), 0.9 * budget_us);
-  // The last eight samples may be long ones.
-  EXPECT_LE(DeviceTimeUs(done), 1.02 * budget_us);
+  double time_us = 0;
+  for (const Sample& sample : done.samples) time_us += sample.device_time_us;
+  EXPECT_GE(time_us, 20000);
   EXPECT_LT(done.samples.size(), 32 * done.candidates[0].size());
 }
 
