@@ -70,10 +70,14 @@ absl::Status CheckStale(const v1::ListTablesResponse& tables) {
     stale.push_back(absl::StrCat("\"", info.kernel(), "\" on ",
                                  info.device_label(), " is ", StaleText(info)));
   }
+  for (const std::string& left_out : tables.left_out()) {
+    stale.push_back(left_out);
+  }
   if (stale.empty()) return absl::OkStatus();
   return StaleStatus(absl::StrCat(
-      stale.size(), " of ", tables.tables_size(), " tables are stale: ",
-      absl::StrJoin(stale, "; "), ". Profile them: wavetune reprofile"));
+      stale.size(), " of ", tables.tables_size() + tables.left_out_size(),
+      " tables are stale, or cannot be read: ", absl::StrJoin(stale, "; "),
+      ". Profile them: wavetune reprofile"));
 }
 
 void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {

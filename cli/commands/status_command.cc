@@ -167,7 +167,7 @@ void AddStatusCommands(CommandRegistry& registry) {
         return RunStatus(context, *options);
       });
   status->add_flag("--fail-stale", options->fail_stale,
-                   "Exit with 4 where a table is stale");
+                   "Exit with 4 where a table is stale, or cannot be read");
   registry.Add(
       registry.root(), "devices",
       "Lists the devices seen so far, with what they do right now: clock, "

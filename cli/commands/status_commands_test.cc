@@ -185,6 +185,8 @@ TEST_F(StatusCommandsTest, WhatToDoWithTablesThatCannotBeReadIsShown) {
   EXPECT_EQ(Output()["left_out_list"][0], left_out);
   EXPECT_EQ(Run({"tables", "list", "--json"}), kExitOk);
   EXPECT_EQ(Output()["left_out"][0], left_out);
+  EXPECT_EQ(Run({"status", "--fail-stale"}), kExitStale);
+  EXPECT_THAT(err_.str(), HasSubstr(left_out));
 }
 
 TEST_F(StatusCommandsTest, TablesShowSaysWhyItWasWithdrawnAndTheFitsNotes) {

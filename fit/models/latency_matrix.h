@@ -13,12 +13,6 @@ namespace wavetune {
 // candidate is not legal or has no model.
 using LatencyMatrix = std::vector<std::vector<double>>;
 
-// Predictions of two candidates of one macro configuration count as equal
-// within this, since the model tells their grids apart better than their
-// stages. Candidates of different macro configurations have no such margin
-// (docs/decisions/0003).
-inline constexpr double kMicroTie = 0.015;
-
 // Fits every candidate of a specialisation with at least `fewest` observations;
 // the others get a model without rows. Cannot fail.
 std::vector<CandidateModel> FitCandidates(

@@ -16,14 +16,19 @@ namespace wavetune {
 // else the kernel, within the format's limit. Cannot fail.
 size_t PortfolioSize(const ProfileInput& input);
 
+// When a portfolio is chosen, predictions of two candidates of one macro
+// configuration count as equal within this, since the model tells their grids
+// apart better than their stages (docs/decisions/0003). Micro tables go by
+// fit/models/standing.h.
+inline constexpr double kMicroTie = 0.015;
+
 // Returns the indices of at most `size` of the `eligible` candidates in the
 // order in which they were chosen, most useful first. Each lowers the weighted
 // mean of the regret (capped at 100 %) over the representative problems most.
 // Ends early where nothing is gained.
 //
 // Among candidates of one macro configuration the lowest index within kMicroTie
-// takes the best prediction and the others pay the
-// margin.
+// takes the best prediction and the others pay the margin.
 //
 // Where a candidate legal for every problem is eligible the portfolio has one,
 // in the place of the least useful if need be; where none is eligible the

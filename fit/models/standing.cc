@@ -10,7 +10,8 @@
 namespace wavetune {
 namespace {
 
-// A prediction counts as much as measurements at so many problems.
+// A prediction counts as much as measurements at so many problems
+// (docs/decisions/0044).
 constexpr double kPriorProblems = 2;
 
 struct Measured {

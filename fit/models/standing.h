@@ -28,17 +28,18 @@ struct Standing {
 
 // Returns, for each candidate, by how much longer it took than the mean of its
 // macro configuration's candidates at the problems of a row and wave regime
-// where two or more of them were measured. One row of tiles favours more stages
-// than a square grid does, so regimes are not mixed.
-// Only + - * / of binary64; cannot fail. Cost: sorts the observations.
+// where two or more of them were measured; all 0 where it met no other. One row
+// of tiles favours more stages than a square grid does, so regimes are not
+// mixed. Only + - * / of binary64; cannot fail. Cost: sorts the observations.
 std::vector<Standing> MeasuredStanding(
     const SpecialisationState& specialisation, const SegmentPlace& place);
 
 // Returns the index of the candidate that is expected to be fastest: the mean
-// of what was predicted, as if measured at two problems, and of the standing at
-// its own many. Both are relative to the candidates' mean, weighted alike. Of
-// equals the first. Shapes: `predicted`, in any one unit, and `standing` of the
-// same candidates, at least one. Cannot fail.
+// of what was predicted, as if measured at two problems, and of its standing,
+// as measured at Standing::problems problems. Both are relative to the
+// candidates' mean, weighted alike. Of equals the first. Shapes: `predicted`,
+// finite and above 0 in any one unit, and `standing` of the same candidates, at
+// least one. Cannot fail.
 size_t FastestByStanding(const std::vector<double>& predicted,
                          const std::vector<Standing>& standing);
 

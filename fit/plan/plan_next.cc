@@ -53,7 +53,7 @@ class Planner {
     int64_t planned = Used() + CountMissing(screening);
     if (!step.items.empty()) {
       planned += SamplingEstimate(state_.candidates.size() / 2) +
-                 RefinementBudget(input_, state_);
+                 MostRefinementSamples(state_);
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
@@ -64,22 +64,25 @@ class Planner {
     step.items = Missing(sampling, AnchorRoom());
     step.phase = ProfilePhase::kSampling;
     if (!step.items.empty()) {
-      planned += CountMissing(sampling) + RefinementBudget(input_, state_);
+      planned += CountMissing(sampling) + MostRefinementSamples(state_);
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
     // All that sampling left: it asks for little where few tiles are possible,
     // and nothing of candidates that screening dropped.
-    const int64_t room = IsRefinement() ? RefinementBudget(input_, state_) -
-                                              CountRepresentative()
-                                        : Budget() - Used();
+    const int64_t room = Budget() - Used();
     step.items =
         RefinementItems(input_, state_, failed_,
                         static_cast<size_t>(std::clamp<int64_t>(
                             room, 0, static_cast<int64_t>(kRefinementBatch))));
-    step.phase =
-        step.items.empty() ? ProfilePhase::kDone : ProfilePhase::kRefining;
-    step.samples_planned = Used() + static_cast<int64_t>(step.items.size());
+    if (step.items.empty()) {
+      step.phase = ProfilePhase::kDone;
+      step.samples_planned = Used();
+      return step;
+    }
+    step.phase = ProfilePhase::kRefining;
+    step.samples_planned =
+        std::min(Used() + MostRefinementSamples(state_), Budget());
     return step;
   }
 
@@ -152,18 +155,6 @@ class Planner {
                          input_.options.refinement_samples;
     return static_cast<size_t>(std::clamp<int64_t>(
         Budget() - kept - Used(), 0, static_cast<int64_t>(kBatch)));
-  }
-
-  // Samples at representative problems. What else an earlier profile measured
-  // beside today's anchors was yesterday's anchors, mostly.
-  int64_t CountRepresentative() const {
-    int64_t count = 0;
-    for (const CandidateState& c : state_.candidates) {
-      for (const Problem& p : state_.representatives) {
-        count += IsMeasured(c, p) ? 1 : 0;
-      }
-    }
-    return count;
   }
 
   static int64_t SamplingEstimate(size_t survivors) {

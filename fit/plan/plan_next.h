@@ -21,8 +21,9 @@ struct ProfileStep {
 
 // Returns the next items to measure, never one that already has a usable sample
 // or that failed (`failed` lists pairs that could not be measured). Cannot
-// fail: with nothing left to do it returns kDone. Deterministic. Cost: up to
-// about a second for 200 candidates.
+// fail: with nothing left to do it returns kDone. Of specialisations that are
+// refined the one with the fewest samples a candidate goes first.
+// Deterministic. Cost: up to about a second for 200 candidates.
 ProfileStep PlanNext(const ProfileInput& input,
                      const std::vector<MeasureItem>& failed = {});
 

@@ -296,6 +296,31 @@ TEST(ProfilePlanTest, HoweverManyProblemsAreNamedEachGetsAFewLeaders) {
   EXPECT_GE(refined.size(), samples / 8);
 }
 
+TEST(ProfilePlanTest, ATopUpRefinesWhatIsNewBehindAWholeProfile) {
+  const SyntheticDevice device(Gemm(), {});
+  ProfileInput input = device.Input();
+  input.options.target_regret = 0;
+  input = Profile(device, std::move(input));
+  const size_t candidates = input.candidates[0].size();
+  input.options.samples_per_candidate =
+      static_cast<int>(input.samples.size() / candidates) + 8;
+  input.options.refinement_samples = 4;
+  input.representative_problems = device.spec().representative_problems;
+  for (const int64_t m : {24, 48, 200, 500}) {
+    input.representative_problems.push_back(
+        {.problem = {.extents = {m, 2048, 1024}}, .weight = 20});
+  }
+  std::vector<ProfileStep> steps;
+  Profile(device, std::move(input), &steps);
+  const std::map<Problem, size_t> refined = Refined(steps);
+  // Some problems are left for verification.
+  EXPECT_GE(std::count_if(refined.begin(), refined.end(),
+                          [](const auto& entry) {
+                            return entry.first.extents[1] == 2048;
+                          }),
+            2);
+}
+
 TEST(ProfilePlanTest, SpecialisationsAreRefinedInTurns) {
   const SyntheticDevice device(testing::CausalAttentionSpec(), {});
   ProfileInput input = device.Input();

@@ -19,13 +19,15 @@ namespace {
 constexpr size_t kLeastShortlist = 64;
 constexpr size_t kLeaders = 12;
 // Leaders of each problem: four everywhere before eight anywhere, and so on.
-// However soon samples or time end, no problem was left for another's twelfth.
+// However early samples or time end, no problem goes without for the sake of
+// another's twelfth leader (docs/decisions/0004).
 constexpr size_t kDepths[] = {4, 8, kLeaders};
-// The leaders, and once as many again that a first round brings up.
+// Candidates measured at a problem, in leaders: those of a first round, and as
+// many that it brings up.
 constexpr size_t kRounds = 2;
 constexpr size_t kMostPerProblem = kRounds * kLeaders;
 constexpr double kLeaderMargin = 0.2;
-// Refinement's share of the profile's samples, and what it always may take.
+// What is kept for refinement: a share of the profile's samples, and the least.
 constexpr int64_t kBudgetShare = 4;
 constexpr int64_t kLeastBudget = 96;
 
@@ -100,8 +102,10 @@ class Refiner {
     std::vector<MeasureItem> items;
     for (const size_t p : problems) {
       const std::vector<size_t> leaders = MissingLeaders(p, depth);
-      if (items.size() + leaders.size() > most) break;
+      // A problem's leaders go together, but none goes deeper before them.
+      if (!items.empty() && items.size() + leaders.size() > most) break;
       for (const size_t i : leaders) {
+        if (items.size() == most) break;
         items.push_back({state_.candidates[i].candidate->configuration,
                          state_.representatives[p]});
       }
@@ -158,9 +162,14 @@ int64_t RefinementBudget(const ProfileInput& input,
   const auto compiled = static_cast<int64_t>(specialisation.candidates.size());
   const int64_t share =
       compiled * input.options.samples_per_candidate / kBudgetShare;
-  const auto useful = static_cast<int64_t>(
-      specialisation.representatives.size() * kMostPerProblem);
-  return std::min(std::max(share, kLeastBudget), useful);
+  return std::min(std::max(share, kLeastBudget),
+                  MostRefinementSamples(specialisation));
+}
+
+int64_t MostRefinementSamples(const SpecialisationState& specialisation) {
+  if (!specialisation.representatives_given) return 0;
+  return static_cast<int64_t>(specialisation.representatives.size() *
+                              kMostPerProblem);
 }
 
 std::vector<MeasureItem> RefinementItems(

@@ -27,10 +27,10 @@ using FailedProblems = std::vector<std::vector<Problem>>;
 // Problems come by weight times expected regret: four leaders of each first,
 // then eight, then twelve, so that samples and time that end early do not leave
 // some problems without any. A problem is measured with at most twice as many
-// candidates as it has leaders then. Every n-th problem is left for
-// verification where there are enough (IsHeldOut, fit/models/profile_state.h).
-// The samples enter the fit as further anchors, since factors that correct
-// predictions choose worse (docs/decisions/0001).
+// candidates as the leaders of its turn: 8, 16, 24. Every n-th problem is left
+// for verification where there are enough (IsHeldOut,
+// fit/models/profile_state.h). The samples enter the fit as further anchors,
+// since factors that correct predictions choose worse (docs/decisions/0001).
 //
 // Cannot fail. Cost: FitDecisionModels, and a prediction of every candidate at
 // every representative problem and its neighbours.
@@ -39,11 +39,16 @@ std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
     const FailedProblems& failed, size_t most);
 
-// Returns the samples that screening and sampling leave to refining at least:
-// a quarter of the profile's, no more than refining can use. What else they do
-// not take is its, too.
+// Returns the samples that are kept for refining where screening's survivors
+// are limited: a quarter of the profile's, at least 96, at most what refining
+// can use. A small budget may leave less; what the other phases do not take is
+// refining's, too.
 int64_t RefinementBudget(const ProfileInput& input,
                          const SpecialisationState& specialisation);
+
+// Returns the most samples that refining can use: 24 at each representative
+// problem, none where nobody named any.
+int64_t MostRefinementSamples(const SpecialisationState& specialisation);
 
 }  // namespace wavetune
 

@@ -50,9 +50,9 @@ struct Sample {
 // Calls FIELD with the name of each number that a measurement gives. The
 // messages wavetune.v1.Sample and StoredSample have fields of these names, and
 // whoever copies or checks a sample goes through this list
-// (formats/measured_fields.h): a new number is named here, and nowhere else.
-// Those that a device says of its launches are also in WAVETUNE_LAUNCH_FACTS
-// (profiler_agent/measure/backend.h).
+// (formats/measured_fields.h): a new number is named here. One that traces have
+// is also in WAVETUNE_RECORDED_FIELDS, one that a device says of its launches
+// in WAVETUNE_LAUNCH_FACTS (profiler_agent/measure/backend.h).
 #define WAVETUNE_MEASURED_FIELDS(FIELD) \
   FIELD(latency_us)                     \
   FIELD(min_us)                         \
@@ -65,7 +65,8 @@ struct Sample {
   FIELD(throttle_reasons)
 
 // Calls FIELD with the name of each number that traces have as an optional
-// column of that name (formats/trace.h), and with how many digits are written.
+// column of that name (formats/trace.h), and with how many significant digits
+// it is written; of whole numbers give as many as the largest has.
 #define WAVETUNE_RECORDED_FIELDS(FIELD) \
   FIELD(relative_spread, 2)             \
   FIELD(suspect, 1)

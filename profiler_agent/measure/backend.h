@@ -64,7 +64,8 @@ struct LaunchTimes {
   double DeviceTimeUs() const;
 
   // Takes other launches and what the device said of them: what either was
-  // throttled by, the lower clock of both.
+  // throttled by, the lower known clock, `other`'s launches_per_timing. So
+  // DeviceTimeUs() holds afterwards only where both timed equally many.
   void Add(const LaunchTimes& other);
 
   // Whether a burst is worth another one.

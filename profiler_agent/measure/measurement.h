@@ -77,8 +77,8 @@ class Measurement {
  private:
   // Launches with what the device said meanwhile.
   struct Launches {
-    LaunchTimes times;  // Of all bursts, as of one.
-    double device_time_us = 0;
+    LaunchTimes times;          // Of all bursts, as of one.
+    double device_time_us = 0;  // By burst: these may time unequally many.
 
     void Add(const LaunchTimes& burst, double burst_device_time_us);
   };

@@ -1,5 +1,5 @@
-// Poison: what outputs hold before a checked launch. What follows it afterwards
-// was not written.
+// Poison: what outputs hold before a checked launch. An element that still
+// depends on it afterwards was not written.
 //
 // Every backend poisons outputs and what is around arguments alike, so that
 // "written" means the same everywhere.
