@@ -421,11 +421,11 @@ absl::Status TableCatalog::Retire(const ProfileKey& key) {
   // Absent where it was left out as corrupt.
   if (it != next.tables.end()) change.table = it->record;
   EraseKey(next, key);
-  Publish(std::move(next), std::move(change));
+  Publish(std::move(next), change);
   return absl::OkStatus();
 }
 
-void TableCatalog::Publish(TableSnapshot next, TableChange change) {
+void TableCatalog::Publish(TableSnapshot next, const TableChange& change) {
   next.revision = change.revision;
   auto snapshot = std::make_shared<const TableSnapshot>(std::move(next));
   std::vector<Handle> listeners;

@@ -183,7 +183,7 @@ class TableCatalog {
       const std::string& digest) const;
   // Makes `next` the snapshot, at the change's revision, and tells watchers.
   // Holds change_mutex_.
-  void Publish(TableSnapshot next, TableChange change);
+  void Publish(TableSnapshot next, const TableChange& change);
   // The same for a table that was withdrawn.
   void PublishWithdrawn(const TableRecord& record);
 
