@@ -404,7 +404,7 @@ void AddTablesCommands(CommandRegistry& registry) {
       });
   list->add_option("--kernel", options->kernel, "Only this kernel's");
   list->add_flag("--fail-stale", options->fail_stale,
-                 "Exit with 4 where a table is stale");
+                 "Exit with 4 where a table is stale, or cannot be read");
   list->add_option("--device", options->device,
                    "Only those of this device's class (UUID)");
   CLI::App* show = registry.Add(

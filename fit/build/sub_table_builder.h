@@ -23,9 +23,8 @@ struct KernelSpec;
 // of predicates share a group. The micro table has, for each row regime, wave
 // regime and loop anchor, the member that is fastest over four grids of the
 // wave regime, as predicted and as measured side by side with the others
-// (fit/models/standing.h). The group has the
-// coefficients of the member that has most of its cells. Sharing them costs no
-// quality (docs/decisions/0001).
+// (fit/models/standing.h). The group has the coefficients of the member that
+// has most of its cells. Sharing them costs no quality (docs/decisions/0001).
 //
 // Shapes: `members` are indices of candidates with a model. Cannot fail.
 // Source: arXiv 2604.10187, section 4.4.

@@ -9,7 +9,7 @@
 // unexplained; measurements at one problem do not. So the more problems
 // candidates met at, the less their predictions count.
 //
-// Thread safety: pure function.
+// Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_STANDING_H_
 #define WAVETUNE_FIT_MODELS_STANDING_H_
 

@@ -69,7 +69,7 @@ class Refiner {
   }
 
   std::vector<MeasureItem> Items(size_t most) const {
-    const std::vector<size_t> problems = ByRegret();
+    const std::vector<Uncertain> problems = ByRegret();
     for (const size_t depth : kDepths) {
       std::vector<MeasureItem> items = ItemsOf(problems, depth, most);
       if (!items.empty()) return items;
@@ -78,69 +78,75 @@ class Refiner {
   }
 
  private:
-  // The problems that may be measured and may gain, the largest first.
-  std::vector<size_t> ByRegret() const {
-    std::vector<std::pair<double, size_t>> regrets;
+  struct Uncertain {
+    double regret;  // Times weight.
+    size_t problem;
+    std::vector<size_t> leaders;  // Those that compete, the fastest first.
+  };
+
+  // The problems that may be measured and may gain, the largest regret first.
+  std::vector<Uncertain> ByRegret() const {
+    std::vector<Uncertain> problems;
     const size_t count = state_.representatives.size();
     for (size_t p = 0; p < count; ++p) {
       if (IsHeldOut(p, count)) continue;
       const double regret =
           state_.weights[p] *
           ExpectedRegretAt(state_, models_, latencies_, shortlist_, p);
-      if (regret > 0) regrets.push_back({regret, p});
+      if (regret > 0) problems.push_back({regret, p, LeadersAt(p)});
     }
-    std::stable_sort(
-        regrets.begin(), regrets.end(),
-        [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<size_t> problems;
-    for (const auto& [unused, p] : regrets) problems.push_back(p);
+    std::stable_sort(problems.begin(), problems.end(),
+                     [](const Uncertain& a, const Uncertain& b) {
+                       return a.regret > b.regret;
+                     });
     return problems;
   }
 
-  std::vector<MeasureItem> ItemsOf(const std::vector<size_t>& problems,
+  std::vector<size_t> LeadersAt(size_t p) const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const size_t i : shortlist_) best = std::min(best, latencies_[i][p]);
+    std::vector<size_t> leaders;
+    for (const size_t i : shortlist_) {
+      if (latencies_[i][p] < std::numeric_limits<double>::infinity() &&
+          latencies_[i][p] <= best * (1 + kLeaderMargin)) {
+        leaders.push_back(i);
+      }
+    }
+    std::stable_sort(leaders.begin(), leaders.end(), [&](size_t a, size_t b) {
+      return latencies_[a][p] < latencies_[b][p];
+    });
+    return leaders;
+  }
+
+  std::vector<MeasureItem> ItemsOf(const std::vector<Uncertain>& problems,
                                    size_t depth, size_t most) const {
     std::vector<MeasureItem> items;
-    for (const size_t p : problems) {
-      const std::vector<size_t> leaders = MissingLeaders(p, depth);
+    for (const Uncertain& u : problems) {
+      const std::vector<size_t> missing = MissingLeaders(u, depth);
       // A problem's leaders go together, but none goes deeper before them.
-      if (!items.empty() && items.size() + leaders.size() > most) break;
-      for (const size_t i : leaders) {
+      if (!items.empty() && items.size() + missing.size() > most) break;
+      for (const size_t i : missing) {
         if (items.size() == most) break;
         items.push_back({state_.candidates[i].candidate->configuration,
-                         state_.representatives[p]});
+                         state_.representatives[u.problem]});
       }
     }
     return items;
   }
 
-  std::vector<size_t> MissingLeaders(size_t p, size_t depth) const {
-    const Problem& problem = state_.representatives[p];
-    std::vector<size_t> order;
-    for (const size_t i : shortlist_) {
-      if (latencies_[i][p] < std::numeric_limits<double>::infinity()) {
-        order.push_back(i);
-      }
-    }
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return latencies_[a][p] < latencies_[b][p];
-    });
-    const auto is_near = [&](size_t i) {
-      return latencies_[i][p] <= latencies_[order[0]][p] * (1 + kLeaderMargin);
+  std::vector<size_t> MissingLeaders(const Uncertain& u, size_t depth) const {
+    const Problem& problem = state_.representatives[u.problem];
+    const auto is_measured = [&](size_t i) {
+      return IsMeasured(state_.candidates[i], problem);
     };
     // Each round of samples can bring new leaders: not for ever.
-    size_t measured = 0;
-    for (const size_t i : order) {
-      measured += is_near(i) && IsMeasured(state_.candidates[i], problem);
-    }
+    const auto measured = static_cast<size_t>(
+        std::count_if(u.leaders.begin(), u.leaders.end(), is_measured));
     std::vector<size_t> missing;
-    for (size_t k = 0; k < std::min(depth, order.size()); ++k) {
-      const size_t i = order[k];
-      if (!is_near(i)) break;
+    for (size_t k = 0; k < std::min(depth, u.leaders.size()); ++k) {
+      const size_t i = u.leaders[k];
       if (measured + missing.size() >= kRounds * depth) break;
-      if (IsMeasured(state_.candidates[i], problem) ||
-          Contains(failed_[i], problem)) {
-        continue;
-      }
+      if (is_measured(i) || Contains(failed_[i], problem)) continue;
       missing.push_back(i);
     }
     return missing;
@@ -158,7 +164,6 @@ class Refiner {
 
 int64_t RefinementBudget(const ProfileInput& input,
                          const SpecialisationState& specialisation) {
-  if (!specialisation.representatives_given) return 0;
   const auto compiled = static_cast<int64_t>(specialisation.candidates.size());
   const int64_t share =
       compiled * input.options.samples_per_candidate / kBudgetShare;

@@ -66,30 +66,28 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
   if (!request.device_uuid().empty()) {
     ASSIGN_OR_RETURN(device, devices_->Facts(request.device_uuid()));
   }
+  const auto is_asked_for = [&](const ProfileKey& key) {
+    return (request.kernel().empty() || key.kernel == request.kernel()) &&
+           (!device || key.silicon_key == SiliconKey(*device));
+  };
   const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
   const std::vector<std::string> on_node = judge_.StaleReasons(*snapshot);
   std::vector<ServingTable> listed;
   for (size_t i = 0; i < on_node.size(); ++i) {
     const ServingTable& table = snapshot->tables[i];
-    const ProfileKey& key = table.record.key;
-    if (!request.kernel().empty() && key.kernel != request.kernel()) continue;
-    if (device && key.silicon_key != SiliconKey(*device)) continue;
+    if (!is_asked_for(table.record.key)) continue;
     *response->add_tables() = InfoOf(
         table.record,
         device ? judge_.StaleReasonOn(*device, table.record) : on_node[i]);
     listed.push_back(table);
   }
   for (const auto& [record, table] : snapshot->withdrawn) {
-    if (!request.kernel().empty() && record.key.kernel != request.kernel()) {
-      continue;
+    if (is_asked_for(record.key)) {
+      *response->add_withdrawn() = TableRecordToProto(record);
     }
-    if (device && record.key.silicon_key != SiliconKey(*device)) continue;
-    *response->add_withdrawn() = TableRecordToProto(record);
   }
   for (const auto& [key, why] : snapshot->left_out) {
-    if (!request.kernel().empty() && key.kernel != request.kernel()) continue;
-    if (device && key.silicon_key != SiliconKey(*device)) continue;
-    response->add_left_out(why);
+    if (is_asked_for(key)) response->add_left_out(why);
   }
   response->set_store_id(store_id_);
   response->set_revision(snapshot->revision);
