@@ -12,8 +12,16 @@ namespace {
 
 class JobQueueWorkloadTest : public JobQueueFixture {
  protected:
-  JobQueue& StartWithWorkloads() {
+  JobQueue& StartWithWorkloads() { return Start(Services()); }
+  // As StartWithWorkloads, with no device attached; jobs wait for it until the
+  // queue ends.
+  JobQueue& StartWaiting() {
+    directory_.Detach(device_.device().uuid);
     JobServices services = Services();
+    services.agent_wait_s = 1e9;
+    return Start(std::move(services));
+  }
+  JobQueue& Start(JobServices services) {
     services.workload_problems = [this](const KernelSpec&) {
       return declared_;
     };
@@ -21,11 +29,6 @@ class JobQueueWorkloadTest : public JobQueueFixture {
     queue_ = std::make_unique<JobQueue>(std::move(services));
     EXPECT_TRUE(queue_->Start().ok());
     return *queue_;
-  }
-  // As StartWithWorkloads, with no device attached.
-  JobQueue& StartWaiting() {
-    directory_.Detach(device_.device().uuid);
-    return StartWithWorkloads();
   }
   std::vector<SampleRecord> SamplesAt(const Problem& problem) {
     std::vector<SampleRecord> found;
