@@ -1,0 +1,229 @@
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "formats/foreign_text.h"
+#include "formats/status.h"
+#include "proto/wavetune/v1/admin_service.grpc.pb.h"
+#include "server/rpc/admin_handler.h"
+#include "server/rpc/bounded_call.h"
+#include "server/rpc/caller.h"
+#include "server/rpc/job_reactor.h"
+#include "server/rpc/service_parts.h"
+#include "server/rpc/stream_reactor.h"
+#include "server/rpc/work_queue.h"
+#include "server/rpc/workload_handler.h"
+
+namespace wavetune {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+// Results that may wait for whoever measures: a minute's pause of the reader
+// costs nothing, one that never reads loses its measurement.
+constexpr QueueLimit kResultLimit = {.messages = 16384,
+                                     .bytes = size_t{16} << 20};
+// Reasons that people give.
+constexpr RequestBounds kReprofile{64 * kKiB, 256 * kKiB};
+constexpr RequestBounds kMeasure{kMaxAdminBytes, 24 * kMiB};
+
+class WatchJobReactor final : public JobReactor<v1::WatchJobResponse> {
+ public:
+  // `reads`: where a job is read that is in the store alone.
+  void Start(AdminHandler* handler, WorkQueue* reads, uint64_t id) {
+    if (handler->InMemory(id)) {
+      Watch(handler, id);
+      return;
+    }
+    const auto self =
+        std::static_pointer_cast<WatchJobReactor>(this->shared_from_this());
+    const absl::Status queued = reads->Run(
+        [self, handler, id] { self->Watch(handler, id); }, {.user = user()});
+    if (!queued.ok()) End(ToGrpcStatus(queued));
+  }
+
+ private:
+  void Watch(AdminHandler* handler, uint64_t id) {
+    absl::StatusOr<JobControl::Watch> watch = handler->WatchJob(id, Listener());
+    if (!watch.ok()) {
+      End(ToGrpcStatus(watch.status()));
+      return;
+    }
+    Follow(watch->record, std::move(watch->handle));
+  }
+};
+
+class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
+ public:
+  MeasureReactor(AdminHandler* handler, WorkQueue* work)
+      : handler_(handler), work_(work) {}
+
+  // Storing a job waits for the disk. What waits are bytes: it is parsed when
+  // its turn comes.
+  void Start(const ByteBuffer& in) {
+    const auto self =
+        std::static_pointer_cast<MeasureReactor>(this->shared_from_this());
+    absl::Status status = CheckBounded<v1::MeasureRequest>(in, kMeasure);
+    if (status.ok()) {
+      status =
+          work_->Run([self, in] { self->Measure(in); }, {user(), in.Length()});
+    }
+    if (!status.ok()) End(ToGrpcStatus(status));
+  }
+
+ protected:
+  void OnClosed() override {
+    JobReactor::OnClosed();
+    gone_ = true;
+    // Results that nobody hears of are not worth device time.
+    Abandon();
+  }
+
+ private:
+  void Measure(const ByteBuffer& in) {
+    if (gone_) return;
+    v1::MeasureRequest request;
+    if (absl::Status status = ParseChecked(in, &request); !status.ok()) {
+      End(ToGrpcStatus(status));
+      return;
+    }
+    const absl::StatusOr<JobRecord> job = handler_->Measure(
+        request, [weak = Weak()](v1::MeasureResponse message) {
+          const auto self =
+              std::static_pointer_cast<MeasureReactor>(weak.lock());
+          if (self != nullptr) self->SendResult(std::move(message));
+        });
+    if (!job.ok()) {
+      End(ToGrpcStatus(job.status()));
+      return;
+    }
+    id_ = job->id;
+    // Who went while it was stored found no id.
+    if (gone_) Abandon();
+    absl::StatusOr<JobControl::Watch> watch =
+        handler_->WatchJob(id_, Listener());
+    if (!watch.ok()) {
+      End(ToGrpcStatus(watch.status()));
+      return;
+    }
+    Follow(watch->record, std::move(watch->handle));
+  }
+
+  void Abandon() {
+    if (id_ == 0) return;
+    work_->RunAlways(
+        [handler = handler_, id = id_.load()] { handler->Abandon(id); });
+  }
+
+  void SendResult(v1::MeasureResponse message) {
+    EscapeForeignText(&message);
+    if (Queue({std::make_shared<const v1::MeasureResponse>(std::move(message))},
+              kResultLimit)) {
+      return;
+    }
+    End({grpc::StatusCode::RESOURCE_EXHAUSTED,
+         "results were not read while many others came: the measurement is "
+         "cancelled; what was measured is stored"});
+    // The first results may come before the id is known; the job then ends
+    // with the call.
+    Abandon();
+  }
+
+  AdminHandler* const handler_;
+  WorkQueue* const work_;
+  std::atomic<uint64_t> id_ = 0;
+  std::atomic<bool> gone_ = false;
+};
+
+using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
+    v1::AdminService::WithRawCallbackMethod_CancelJob<
+        v1::AdminService::WithRawCallbackMethod_WatchJob<
+            v1::AdminService::WithRawCallbackMethod_Measure<
+                v1::AdminService::WithRawCallbackMethod_RemoveWorkload<
+                    v1::AdminService::Service>>>>>;
+
+class AdminService final : public RawAdminService {
+ public:
+  AdminService(AdminHandler* handler, WorkloadHandler* workloads,
+               const AdminWork& work, StreamSet* streams,
+               const PeerUsers* peers)
+      : handler_(handler),
+        workloads_(workloads),
+        work_(work.writes),
+        reads_(work.reads),
+        peers_(peers),
+        streams_(streams) {}
+
+  ServerUnaryReactor* Reprofile(CallbackServerContext* context,
+                                const ByteBuffer* in,
+                                ByteBuffer* out) override {
+    return AnswerLater<v1::ReprofileRequest, v1::ReprofileResponse>(
+        context, *in, out, kReprofile, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->Reprofile(request, response);
+        });
+  }
+  ServerUnaryReactor* CancelJob(CallbackServerContext* context,
+                                const ByteBuffer* in,
+                                ByteBuffer* out) override {
+    return AnswerLater<v1::CancelJobRequest, v1::CancelJobResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->CancelJob(request, response);
+        });
+  }
+  ServerUnaryReactor* RemoveWorkload(CallbackServerContext* context,
+                                     const ByteBuffer* in,
+                                     ByteBuffer* out) override {
+    if (workloads_ == nullptr) {
+      return Refuse(context, absl::UnimplementedError("there are none"));
+    }
+    return AnswerLater<v1::RemoveWorkloadRequest, v1::RemoveWorkloadResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto*) {
+          return workloads_->RemoveWorkload(request);
+        });
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
+      CallbackServerContext* context, const ByteBuffer* in) override {
+    auto reactor = std::make_shared<WatchJobReactor>();
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
+      StartWith<v1::WatchJobRequest>(
+          *reactor, *in, kFewWords, [&](const auto& request) {
+            reactor->Start(handler_, reads_, request.id());
+          });
+    }
+    return reactor.get();
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* Measure(CallbackServerContext* context,
+                                                const ByteBuffer* in) override {
+    auto reactor = std::make_shared<MeasureReactor>(handler_, work_);
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
+      reactor->Start(*in);
+    }
+    return reactor.get();
+  }
+
+ private:
+  AdminHandler* const handler_;
+  WorkloadHandler* const workloads_;
+  WorkQueue* const work_;
+  WorkQueue* const reads_;
+  const PeerUsers* const peers_;
+  StreamSet* const streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeAdminService(AdminHandler* admin,
+                                                WorkloadHandler* workloads,
+                                                const AdminWork& work,
+                                                StreamSet* streams,
+                                                const PeerUsers* peers) {
+  return std::make_unique<AdminService>(admin, workloads, work, streams, peers);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,111 @@
+#include <chrono>
+#include <memory>
+
+#include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "server/rpc/bounded_call.h"
+#include "server/rpc/caller.h"
+#include "server/rpc/list_samples_reactor.h"
+#include "server/rpc/sample_handler.h"
+#include "server/rpc/service_parts.h"
+#include "server/rpc/status_handler.h"
+#include "server/rpc/stream_reactor.h"
+#include "server/rpc/work_queue.h"
+
+namespace wavetune {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+using RawStatusService = v1::StatusService::WithRawCallbackMethod_GetStatus<
+    v1::StatusService::WithRawCallbackMethod_ListDevices<
+        v1::StatusService::WithRawCallbackMethod_ListKernels<
+            v1::StatusService::WithRawCallbackMethod_ListJobs<
+                v1::StatusService::WithRawCallbackMethod_GetJob<
+                    v1::StatusService::WithRawCallbackMethod_ListSamples<
+                        v1::StatusService::Service>>>>>>;
+
+class StatusService final : public RawStatusService {
+ public:
+  StatusService(const ReaderHandlers& handlers, StreamSet* streams)
+      : handler_(handlers.status),
+        samples_(handlers.samples),
+        work_(handlers.read_work),
+        peers_(handlers.peers),
+        patience_(handlers.listing_patience),
+        streams_(streams) {}
+
+  ServerUnaryReactor* GetStatus(CallbackServerContext* context,
+                                const ByteBuffer* in,
+                                ByteBuffer* out) override {
+    return Answer<v1::GetStatusRequest, v1::GetStatusResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->GetStatus(response);
+        });
+  }
+  ServerUnaryReactor* ListDevices(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return Answer<v1::ListDevicesRequest, v1::ListDevicesResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->ListDevices(response);
+        });
+  }
+  ServerUnaryReactor* ListKernels(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return Answer<v1::ListKernelsRequest, v1::ListKernelsResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->ListKernels(response);
+        });
+  }
+  ServerUnaryReactor* ListJobs(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    return AnswerLater<v1::ListJobsRequest, v1::ListJobsResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->ListJobs(request, response);
+        });
+  }
+  ServerUnaryReactor* GetJob(CallbackServerContext* context,
+                             const ByteBuffer* in, ByteBuffer* out) override {
+    const auto handle = [this](const auto& request, auto* response) {
+      return handler_->GetJob(request, response);
+    };
+    const auto in_memory = [this](const v1::GetJobRequest& request) {
+      return handler_->InMemory(request.id());
+    };
+    return AnswerNowOrLater<v1::GetJobRequest, v1::GetJobResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        in_memory, handle);
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* ListSamples(
+      CallbackServerContext* context, const ByteBuffer* in) override {
+    auto reactor =
+        std::make_shared<ListSamplesReactor>(context, patience_, work_);
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
+      StartWith<v1::ListSamplesRequest>(
+          *reactor, *in, kFewWords,
+          [&](const auto& request) { reactor->Start(samples_, request); });
+    }
+    return reactor.get();
+  }
+
+ private:
+  StatusHandler* const handler_;
+  SampleHandler* const samples_;
+  WorkQueue* const work_;
+  const PeerUsers* const peers_;
+  const std::chrono::milliseconds patience_;
+  StreamSet* const streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeStatusService(const ReaderHandlers& handlers,
+                                                 StreamSet* streams) {
+  return std::make_unique<StatusService>(handlers, streams);
+}
+
+}  // namespace wavetune

@@ -1,0 +1,126 @@
+#include <memory>
+
+#include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "server/rpc/bounded_call.h"
+#include "server/rpc/caller.h"
+#include "server/rpc/service_parts.h"
+#include "server/rpc/stream_reactor.h"
+#include "server/rpc/table_handler.h"
+#include "server/rpc/work_queue.h"
+
+namespace wavetune {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+// Notices that may wait for a slow watcher before it gets the snapshot instead:
+// one is a promotion, and a thousand watchers that all wait cost some MiB.
+constexpr QueueLimit kNoticeLimit = {.messages = 256, .bytes = size_t{1} << 20};
+// Up to 256 kernels with their digests.
+constexpr RequestBounds kTableSet{128 * kKiB, kMiB};
+
+class WatchTablesReactor final
+    : public StreamReactor<RawWriteReactor<v1::WatchTablesResponse>,
+                           v1::WatchTablesResponse>,
+      public TableHandler::Sink {
+ public:
+  void Start(TableHandler* handler, const v1::WatchTablesRequest& request) {
+    watch_ = handler->WatchTables(
+        request,
+        std::static_pointer_cast<WatchTablesReactor>(this->shared_from_this()));
+  }
+  bool Push(const TableNotices& notices) override {
+    return Queue(notices, kNoticeLimit);
+  }
+  void Replace(const TableNotices& notices) override { QueueInstead(notices); }
+
+ protected:
+  void OnClosed() override { watch_.reset(); }
+
+ private:
+  std::shared_ptr<TableHandler::Watch> watch_;
+};
+
+using RawTableService = v1::TableService::WithRawCallbackMethod_ListTables<
+    v1::TableService::WithRawCallbackMethod_GetTable<
+        v1::TableService::WithRawCallbackMethod_WatchTables<
+            v1::TableService::WithRawCallbackMethod_AnnounceTableSet<
+                v1::TableService::WithRawCallbackMethod_GetTableSet<
+                    v1::TableService::Service>>>>>;
+
+class TableService final : public RawTableService {
+ public:
+  TableService(const ReaderHandlers& handlers, StreamSet* streams)
+      : handler_(handlers.tables),
+        work_(handlers.read_work),
+        peers_(handlers.peers),
+        streams_(streams) {}
+
+  ServerUnaryReactor* ListTables(CallbackServerContext* context,
+                                 const ByteBuffer* in,
+                                 ByteBuffer* out) override {
+    return Answer<v1::ListTablesRequest, v1::ListTablesResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->ListTables(request, response);
+        });
+  }
+  ServerUnaryReactor* GetTable(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    const auto handle = [this](const auto& request, auto* response) {
+      return handler_->GetTable(request, response);
+    };
+    // What does not serve any more is read from the store.
+    const auto in_memory = [this](const v1::GetTableRequest& request) {
+      return request.digest().empty() || handler_->Serves(request.digest());
+    };
+    return AnswerNowOrLater<v1::GetTableRequest, v1::GetTableResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        in_memory, handle);
+  }
+  ServerUnaryReactor* AnnounceTableSet(CallbackServerContext* context,
+                                       const ByteBuffer* in,
+                                       ByteBuffer* out) override {
+    return Answer<v1::AnnounceTableSetRequest, v1::AnnounceTableSetResponse>(
+        context, *in, out, kTableSet,
+        [this](const auto& request, auto* response) {
+          return handler_->AnnounceTableSet(request, response);
+        });
+  }
+  ServerUnaryReactor* GetTableSet(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return Answer<v1::GetTableSetRequest, v1::GetTableSetResponse>(
+        context, *in, out, kFewWords,
+        [this](const auto& request, auto* response) {
+          return handler_->GetTableSet(request, response);
+        });
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* WatchTables(
+      CallbackServerContext* context, const ByteBuffer* in) override {
+    auto reactor = std::make_shared<WatchTablesReactor>();
+    if (reactor->Open(streams_, UserOf(peers_, *context))) {
+      StartWith<v1::WatchTablesRequest>(
+          *reactor, *in, kFewWords,
+          [&](const auto& request) { reactor->Start(handler_, request); });
+    }
+    return reactor.get();
+  }
+
+ private:
+  TableHandler* const handler_;
+  WorkQueue* const work_;
+  const PeerUsers* const peers_;
+  StreamSet* const streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeTableService(const ReaderHandlers& handlers,
+                                                StreamSet* streams) {
+  return std::make_unique<TableService>(handlers, streams);
+}
+
+}  // namespace wavetune

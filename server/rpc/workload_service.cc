@@ -1,0 +1,82 @@
+#include <memory>
+#include <string>
+
+#include "proto/wavetune/v1/workload_service.grpc.pb.h"
+#include "server/rpc/bounded_call.h"
+#include "server/rpc/caller.h"
+#include "server/rpc/service_parts.h"
+#include "server/rpc/work_queue.h"
+#include "server/rpc/workload_handler.h"
+
+namespace wavetune {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+// A model's config.json, of 1 MiB at most.
+constexpr RequestBounds kWorkload{kMiB + 4 * kKiB, kMiB + 64 * kKiB};
+
+using RawWorkloadService =
+    v1::WorkloadService::WithRawCallbackMethod_AddWorkload<
+        v1::WorkloadService::WithRawCallbackMethod_ListWorkloads<
+            v1::WorkloadService::WithRawCallbackMethod_GetWorkload<
+                v1::WorkloadService::Service>>>;
+
+class WorkloadService final : public RawWorkloadService {
+ public:
+  explicit WorkloadService(const ReaderHandlers& handlers)
+      : handler_(handlers.workloads),
+        writes_(handlers.usage_work),
+        reads_(handlers.read_work),
+        peers_(handlers.peers) {}
+
+  ServerUnaryReactor* AddWorkload(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
+    if (absl::Status turn = handler_->TakeTurn(user); !turn.ok()) {
+      return Refuse(context, turn);
+    }
+    return AnswerLater<v1::AddWorkloadRequest, v1::AddWorkloadResponse>(
+        context, *in, out, kWorkload, {writes_, user},
+        [this, user](const auto& request, auto* response) {
+          return handler_->AddWorkload(request, user, response);
+        });
+  }
+  // Problems are counted for each workload and kernel, which takes its time.
+  ServerUnaryReactor* ListWorkloads(CallbackServerContext* context,
+                                    const ByteBuffer* in,
+                                    ByteBuffer* out) override {
+    return AnswerLater<v1::ListWorkloadsRequest, v1::ListWorkloadsResponse>(
+        context, *in, out, kFewWords, {reads_, UserOf(peers_, *context)},
+        [this](const auto&, auto* response) {
+          return handler_->ListWorkloads(response);
+        });
+  }
+  ServerUnaryReactor* GetWorkload(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    return AnswerLater<v1::GetWorkloadRequest, v1::GetWorkloadResponse>(
+        context, *in, out, kFewWords, {reads_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->GetWorkload(request, response);
+        });
+  }
+
+ private:
+  WorkloadHandler* const handler_;
+  WorkQueue* const writes_;
+  WorkQueue* const reads_;
+  const PeerUsers* const peers_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeWorkloadService(
+    const ReaderHandlers& handlers) {
+  return std::make_unique<WorkloadService>(handlers);
+}
+
+}  // namespace wavetune
