@@ -394,7 +394,7 @@ TEST(CudaLookTest, ALostGpuIsUnavailable) {
 TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {
   const Nvml nvml(FakeNvml());
   FakeClock clock;
-  ThrottleWatch watch(*nvml.Find("MIG-1"), "MIG-1", clock);
+  ThrottleWatch watch(*nvml.Find("MIG-1"), clock);
   EXPECT_FALSE(watch.throttled());
   watch.Poll();
   EXPECT_FALSE(watch.throttled());
@@ -415,7 +415,7 @@ TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {
 
 TEST(ThrottleWatchTest, NothingIsThrottledWithoutNvml) {
   FakeClock clock;
-  ThrottleWatch watch(std::nullopt, "GPU-1", clock);
+  ThrottleWatch watch(std::nullopt, clock);
   watch.Poll();
   EXPECT_FALSE(watch.throttled());
   EXPECT_EQ(watch.sm_clock_mhz(), 0);

@@ -2,9 +2,6 @@
 
 #include <chrono>
 
-#include "absl/strings/str_cat.h"
-#include "base/log.h"
-
 namespace wavetune {
 namespace {
 
@@ -17,16 +14,8 @@ void ThrottleWatch::Poll() {
   const Clock::Duration now = clock_.SteadyNow();
   if (last_.has_value() && now - *last_ < kInterval) return;
   last_ = now;
-  const bool before = throttled();
   reasons_ = device_->ThrottleReasons().value_or(0);
   sm_clock_mhz_ = device_->SmClockMhz().value_or(0);
-  if (throttled() == before) return;
-  Log(LogLevel::kWarning, "cuda",
-      throttled()
-          ? absl::StrCat("device ", uuid_, " is throttled (",
-                         ThrottleText(reasons_), "; ", sm_clock_mhz_,
-                         " MHz): measured again later")
-          : absl::StrCat("device ", uuid_, " is not throttled any more"));
 }
 
 }  // namespace wavetune

@@ -1,4 +1,5 @@
-// ThrottleWatch: whether the device's clocks are held down, and what for.
+// ThrottleWatch: whether the device's clocks are held down, and what for. The
+// agent says so in its log (measure/throttle_episode.h).
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_THROTTLE_WATCH_H_
@@ -6,8 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "base/clock.h"
 #include "model/kernel/throttling.h"
@@ -17,15 +16,12 @@ namespace wavetune {
 
 class ThrottleWatch {
  public:
-  // Without a device nothing is ever throttled. `uuid` is for the log. `clock`
-  // outlives it.
-  ThrottleWatch(std::optional<NvmlDevice> device, std::string uuid,
-                Clock& clock)
-      : device_(device), uuid_(std::move(uuid)), clock_(clock) {}
+  // Without a device nothing is ever throttled. `clock` outlives it.
+  ThrottleWatch(std::optional<NvmlDevice> device, Clock& clock)
+      : device_(device), clock_(clock) {}
 
   // Asks NVML, at most every 25 ms: the power limit takes about 100 ms to move
-  // the clocks, and asking takes the driver's locks. Logs when throttling
-  // begins and ends.
+  // the clocks, and asking takes the driver's locks.
   void Poll();
 
   // As of the last look; 0 where unknown.
@@ -38,7 +34,6 @@ class ThrottleWatch {
 
  private:
   std::optional<NvmlDevice> device_;
-  std::string uuid_;
   Clock& clock_;
   std::optional<Clock::Duration> last_;
   uint32_t reasons_ = 0;

@@ -88,7 +88,7 @@ int RunForgetfulWorker(Backend& backend) {
 }  // namespace wavetune
 
 // With an argument the reference misbehaves, too (see MisbehaveInReference), or
-// the worker "forgets".
+// the worker "forgets", or each second burst is "throttled".
 int main(int argc, char** argv) {
   using namespace wavetune;
   auto script = std::make_shared<FakeDeviceScript>();
@@ -101,6 +101,14 @@ int main(int argc, char** argv) {
     FakeBackend backend(script);
     return RunForgetfulWorker(backend);
   }
-  if (argc > 1) MisbehaveInReference(argv[1], *script);
+  if (argc > 1 && absl::string_view(argv[1]) == "throttled") {
+    script->on_times = [](int burst, LaunchTimes& times) {
+      times.throttled = burst % 2 == 0;
+      times.throttle_reasons = times.throttled ? 0x40 : 0;
+      times.sm_clock_mhz = times.throttled ? 1000 + burst : 1980;
+    };
+  } else if (argc > 1) {
+    MisbehaveInReference(argv[1], *script);
+  }
   return RunWorker([&] { return std::make_unique<FakeBackend>(script); });
 }

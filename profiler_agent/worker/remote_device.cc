@@ -49,7 +49,9 @@ bool SameBytes(const Bytes& a, const Bytes& b) {
 }  // namespace
 
 RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
-    : options_(std::move(options)), clock_(*options_.clock) {}
+    : options_(std::move(options)),
+      clock_(*options_.clock),
+      throttling_(options_.facts.uuid) {}
 
 pid_t RemoteDevice::worker_pid() const {
   return worker_ != nullptr && worker_->running() ? worker_->pid() : -1;
@@ -122,7 +124,18 @@ absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(v1::WorkerMeasure measure,
   if (!response.has_times()) {
     return absl::InternalError("the worker answered measure with nonsense");
   }
-  return LaunchTimesFromProto(response.times());
+  LaunchTimes times = LaunchTimesFromProto(response.times());
+  SayThrottling(throttling_.After(times, clock_.SteadyNow()));
+  return times;
+}
+
+void RemoteDevice::Release() {
+  worker_.reset();
+  SayThrottling(throttling_.End(clock_.SteadyNow()));
+}
+
+void RemoteDevice::SayThrottling(const std::string& line) {
+  if (!line.empty()) Log(LogLevel::kWarning, "device", line);
 }
 
 absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/recent_map.h"
 #include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/throttle_episode.h"
 #include "profiler_agent/worker/worker_process.h"
 
 namespace wavetune {
@@ -43,6 +44,9 @@ struct RemoteDeviceOptions {
 class RemoteDevice : public Device {
  public:
   explicit RemoteDevice(RemoteDeviceOptions options);
+  ~RemoteDevice() override {
+    SayThrottling(throttling_.End(clock_.SteadyNow()));
+  }
 
   const DeviceFacts& facts() const override { return options_.facts; }
 
@@ -67,7 +71,7 @@ class RemoteDevice : public Device {
                                                     int warmup,
                                                     int launches) override;
   // Ends the worker.
-  void Release() override { worker_.reset(); }
+  void Release() override;
 
   // Starts the worker unless it runs. Errors: UNAVAILABLE.
   absl::Status Start();
@@ -98,6 +102,7 @@ class RemoteDevice : public Device {
   absl::StatusOr<v1::WorkerLoaded> SendKernel();
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
+  static void SayThrottling(const std::string& line);
 
   RemoteDeviceOptions options_;
   Clock& clock_;
@@ -108,6 +113,8 @@ class RemoteDevice : public Device {
   RecentMap<std::shared_ptr<const std::string>> kept_;
   bool given_up_ = false;  // The next start has one attempt.
   int64_t oom_kills_ = 0;  // Of our cgroup when the worker was started.
+  // Here and not in the worker: that may be killed before it has summed up.
+  ThrottleEpisode throttling_;
 };
 
 }  // namespace wavetune

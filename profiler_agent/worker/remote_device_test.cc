@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -112,6 +113,22 @@ TEST_F(RemoteDeviceTest, PreparesAndMeasuresInAnotherProcess) {
       device.Measure(kSound, kProblem, 1, 3);
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_THAT(times->launch_us, ElementsAre(100, 100, 100));
+}
+
+TEST_F(RemoteDeviceTest, ThrottledBurstsAreALineAndItsSum) {
+  ::testing::internal::CaptureStderr();
+  RemoteDevice device = Create({kFakeWorker, "throttled"});
+  ASSERT_TRUE(Load(device).ok());
+  for (int i = 0; i < 20; ++i, clock_.Sleep(std::chrono::seconds(1))) {
+    ASSERT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+  }
+  device.Release();
+  device.Release();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+  EXPECT_THAT(log, HasSubstr("device fake-0 is throttled (hardware thermal "
+                             "slowdown; down to 1000 MHz)"));
+  EXPECT_THAT(log, HasSubstr("was throttled, in 10 of 19 bursts within 18 s"));
 }
 
 TEST_F(RemoteDeviceTest, ACrashNamesTheSignalAndTheLastLine) {
