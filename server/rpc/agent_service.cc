@@ -100,12 +100,14 @@ class AgentService final : public RawAgentService {
   AgentDirectory* const devices_;
   const AgentSession::Options options_;
   StreamSet* const streams_;
+  const PeerUsers* const peers_;
+};
 
 }  // namespace
 
-std::unique_ptr<grpc::Service>
-MakeAgentService(AgentDirectory* devices, const AgentSession::Options& options,
-                 StreamSet* streams, const PeerUsers* peers) {
+std::unique_ptr<grpc::Service> MakeAgentService(
+    AgentDirectory* devices, const AgentSession::Options& options,
+    StreamSet* streams, const PeerUsers* peers) {
   return std::make_unique<AgentService>(devices, options, streams, peers);
 }
 
