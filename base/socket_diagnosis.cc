@@ -1,6 +1,5 @@
 #include "base/socket_diagnosis.h"
 
-#include <grp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/printable_text.h"
+#include "base/unix_group.h"
 
 namespace wavetune {
 namespace {
@@ -32,14 +32,6 @@ std::string UserName(uid_t id) {
   std::array<char, 4096> buffer{};
   ::getpwuid_r(id, &entry, buffer.data(), buffer.size(), &found);
   return found == nullptr ? absl::StrCat(id) : found->pw_name;
-}
-
-std::string GroupName(gid_t id) {
-  group entry{};
-  group* found = nullptr;
-  std::array<char, 4096> buffer{};
-  ::getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found);
-  return found == nullptr ? absl::StrCat(id) : found->gr_name;
 }
 
 std::string FolderOf(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -127,6 +128,7 @@ void GiveMemoryBack() {
 struct Role {
   std::string path;
   mode_t mode = 0;
+  std::optional<gid_t> group;
   ConnectionBounds bounds;
   UserServers::Options servers;
 };
@@ -141,7 +143,7 @@ absl::Status Listen(const Role& role,
                     const UserServers::MakeServices& make_services,
                     PeerUsers* peers, Listener* listener) {
   ASSIGN_OR_RETURN(ListeningSocket socket,
-                   ListeningSocket::Listen(role.path, role.mode));
+                   ListeningSocket::Listen(role.path, role.mode, role.group));
   ASSIGN_OR_RETURN(listener->servers,
                    UserServers::Start(role.servers, make_services));
   ASSIGN_OR_RETURN(
@@ -232,13 +234,17 @@ class Daemon::Impl {
     grpc::EnableDefaultHealthCheckService(true);
     const SocketBounds bounds = BoundsFor(options_.descriptors);
     RETURN_IF_ERROR(Listen(
-        {options_.reader_socket, kEveryone, bounds.reader, kReaderServers},
+        {options_.reader_socket,
+         options_.reader_group ? kOwnerAndGroup : kEveryone,
+         options_.reader_group, bounds.reader, kReaderServers},
         [this] { return MakeReaderServices(); }, &peers_, &reader_));
     RETURN_IF_ERROR(Listen(
-        {options_.agent_socket, kOwnerAndGroup, bounds.agent, kAgentServers},
+        {options_.agent_socket, kOwnerAndGroup, options_.agent_group,
+         bounds.agent, kAgentServers},
         [this] { return MakeAgentServices(); }, &peers_, &agent_));
     RETURN_IF_ERROR(Listen(
-        {options_.admin_socket, kOwnerAndGroup, bounds.admin, kAdminServers},
+        {options_.admin_socket, kOwnerAndGroup, options_.admin_group,
+         bounds.admin, kAdminServers},
         [this] {
           return AdminServices(&admin_handler_, &workload_handler_,
                                {.writes = &writes_, .reads = &reads_},

@@ -9,10 +9,13 @@
 #ifndef WAVETUNE_SERVER_DAEMON_H_
 #define WAVETUNE_SERVER_DAEMON_H_
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +46,14 @@ struct DaemonStores {
 };
 
 struct DaemonOptions {
-  std::string reader_socket;  // Mode 0666.
+  std::string reader_socket;  // Mode 0666; 0660 with a reader group.
   std::string agent_socket;   // Mode 0660.
   std::string admin_socket;   // Mode 0660.
+  // Whose the sockets are, beside the process's user; the process is in each.
+  // Nothing: its own group, and of the reader socket everybody.
+  std::optional<gid_t> reader_group;
+  std::optional<gid_t> agent_group;
+  std::optional<gid_t> admin_group;
   std::vector<std::string> kernels_dirs;
   std::string version;
   double default_budget_s = 60;

@@ -42,6 +42,24 @@ TEST_F(DaemonTest, TheSocketsHaveTheirRolesModes) {
             grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST_F(DaemonTest, EachSocketHasAGroupOfItsOwn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root is in every group";
+  DaemonOptions options = Options();
+  options.reader_group = 4241;
+  options.agent_group = 4242;
+  options.admin_group = 4243;
+  StartDaemon(options);
+  const std::vector<std::pair<std::string, gid_t>> groups = {
+      {"reader.sock", 4241}, {"agent.sock", 4242}, {"admin.sock", 4243}};
+  for (const auto& [name, group] : groups) {
+    struct stat info {};
+    ASSERT_EQ(::stat((folder_ / name).c_str(), &info), 0);
+    EXPECT_EQ(info.st_gid, group) << name;
+    // With a group the reader socket is for that group alone.
+    EXPECT_EQ(info.st_mode & 0777, 0660u) << name;
+  }
+}
+
 TEST_F(DaemonTest, RefusesAnAgentOfAnotherApiVersion) {
   ScriptedAgent agent(Channel("agent.sock"), "CPU-1", kApiVersion + 1000);
   EXPECT_FALSE(agent.greeted());

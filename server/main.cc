@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "base/socket_paths.h"
 #include "base/standard_output.h"
 #include "base/status_macros.h"
+#include "base/unix_group.h"
 #include "server/daemon.h"
 #include "server/maintenance_commands.h"
 #include "server/store/rocksdb_store.h"
@@ -36,6 +38,8 @@ constexpr int kExitUsage = 2;
 constexpr char kFooter[] = R"(
 Sockets: reader.sock (mode 0666: tables, decisions, status, usage), agent.sock and
 admin.sock (mode 0660). Clients connect to unix:<socket-dir>/reader.sock.
+Who runs native code should not administer: give agent.sock and admin.sock groups
+of their own (--agent-group, --admin-group); the daemon's user is in both.
 
 Environment: every option can be given as WAVETUNE_<OPTION>, for example
 WAVETUNE_SOCKET_DIR; the command line wins. Folders are separated by ':'.
@@ -58,6 +62,9 @@ struct Arguments {
   std::string reader_socket;
   std::string agent_socket;
   std::string admin_socket;
+  std::string reader_group;
+  std::string agent_group;
+  std::string admin_group;
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
   bool even_if_busy = false;
@@ -102,6 +109,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--admin-socket", arguments.admin_socket,
                  "Admin socket, instead of <socket-dir>/admin.sock")
       ->envname("WAVETUNE_ADMIN_SOCKET");
+  app.add_option("--reader-group", arguments.reader_group,
+                 "Group of the reader socket, which then has mode 0660; "
+                 "without it everybody may read")
+      ->envname("WAVETUNE_READER_GROUP");
+  app.add_option("--agent-group", arguments.agent_group,
+                 "Group of the agent socket, instead of the daemon's own")
+      ->envname("WAVETUNE_AGENT_GROUP");
+  app.add_option("--admin-group", arguments.admin_group,
+                 "Group of the admin socket, instead of the daemon's own")
+      ->envname("WAVETUNE_ADMIN_GROUP");
   app.add_option("--kernels-dir", arguments.kernels_dirs,
                  "Folder with one folder per kernel; may be repeated")
       ->envname("WAVETUNE_KERNELS_DIR")
@@ -156,6 +173,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
 }
 
+// Returns the group that an option names, nothing where it names none.
+absl::StatusOr<std::optional<gid_t>> GroupOf(const char* option,
+                                             const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  const absl::StatusOr<gid_t> group = FindGroup(name);
+  if (group.ok()) return *group;
+  return absl::Status(group.status().code(),
+                      absl::StrCat(option, ": ", group.status().message()));
+}
+
 std::string Or(const std::string& path, const std::string& otherwise) {
   return path.empty() ? otherwise : path;
 }
@@ -184,6 +211,12 @@ absl::Status Serve(const Arguments& arguments) {
   options.reader_socket = Or(arguments.reader_socket, dir + "/reader.sock");
   options.agent_socket = Or(arguments.agent_socket, dir + "/agent.sock");
   options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
+  ASSIGN_OR_RETURN(options.reader_group,
+                   GroupOf("--reader-group", arguments.reader_group));
+  ASSIGN_OR_RETURN(options.agent_group,
+                   GroupOf("--agent-group", arguments.agent_group));
+  ASSIGN_OR_RETURN(options.admin_group,
+                   GroupOf("--admin-group", arguments.admin_group));
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
   options.descriptors = descriptors;

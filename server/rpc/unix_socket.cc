@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/unix_group.h"
 #include "server/rpc/socket_lock.h"
 
 namespace wavetune {
@@ -39,6 +40,20 @@ int TryConnect(const std::string& path) {
   ::close(fd);
   // A full backlog is a listener, too.
   return error == EAGAIN ? 0 : error;
+}
+
+// Gives a socket that nobody may connect to yet to a group.
+absl::Status GiveToGroup(const std::string& path, gid_t group) {
+  if (::lchown(path.c_str(), static_cast<uid_t>(-1), group) == 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  const std::string name = GroupName(group);
+  return absl::PermissionDeniedError(absl::StrCat(
+      "cannot give ", path, " to group ", name, ": ", std::strerror(error),
+      ". Add the daemon's user to it (usermod -aG ", name,
+      " USER, or SupplementaryGroups=", name,
+      " in its unit), or name a group that it is in"));
 }
 
 }  // namespace
@@ -77,8 +92,8 @@ absl::Status PrepareSocketPath(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ListeningSocket> ListeningSocket::Listen(const std::string& path,
-                                                        mode_t mode) {
+absl::StatusOr<ListeningSocket> ListeningSocket::Listen(
+    const std::string& path, mode_t mode, std::optional<gid_t> group) {
   // As many may wait as the system allows; it takes what is too much for less.
   constexpr int kBacklog = 4096;
   const auto failed = [&path](absl::string_view what) {
@@ -94,6 +109,7 @@ absl::StatusOr<ListeningSocket> ListeningSocket::Listen(const std::string& path,
   ListeningSocket socket;
   socket.path_ = path;
   socket.mode_ = mode;
+  socket.group_ = group;
   socket.fd_ = FileDescriptor(
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.fd_.valid()) return failed("socket");
@@ -112,6 +128,7 @@ absl::StatusOr<ListeningSocket> ListeningSocket::Listen(const std::string& path,
   socket.device_ = info.st_dev;
   socket.inode_ = info.st_ino;
   if (::listen(socket.fd(), kBacklog) != 0) return failed("listen");
+  if (group) RETURN_IF_ERROR(GiveToGroup(path, *group));
   if (::chmod(path.c_str(), mode) != 0) return failed("mode");
   return socket;
 }
@@ -121,6 +138,7 @@ ListeningSocket::~ListeningSocket() { Remove(); }
 ListeningSocket::ListeningSocket(ListeningSocket&& other) noexcept
     : path_(std::exchange(other.path_, "")),
       mode_(other.mode_),
+      group_(other.group_),
       fd_(std::move(other.fd_)),
       device_(other.device_),
       inode_(std::exchange(other.inode_, 0)) {}
@@ -130,6 +148,7 @@ ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
   Remove();
   path_ = std::exchange(other.path_, "");
   mode_ = other.mode_;
+  group_ = other.group_;
   fd_ = std::move(other.fd_);
   device_ = other.device_;
   inode_ = std::exchange(other.inode_, 0);
@@ -148,7 +167,7 @@ absl::Status ListeningSocket::ListenAgain() {
     return absl::AlreadyExistsError(
         absl::StrCat("something else is at ", path_, ": remove it"));
   }
-  absl::StatusOr<ListeningSocket> again = Listen(path_, mode_);
+  absl::StatusOr<ListeningSocket> again = Listen(path_, mode_, group_);
   if (!again.ok()) return again.status();
   *this = *std::move(again);
   return absl::OkStatus();

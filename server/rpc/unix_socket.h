@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,11 +25,13 @@ absl::Status PrepareSocketPath(const std::string& path);
 class ListeningSocket {
  public:
   ListeningSocket() = default;  // Listens nowhere.
-  // Binds `path` and listens there with `mode`: nobody may connect before the
-  // file has it. Errors: PERMISSION_DENIED, or RESOURCE_EXHAUSTED
-  // without descriptors, saying what to do.
-  static absl::StatusOr<ListeningSocket> Listen(const std::string& path,
-                                                mode_t mode);
+  // Binds `path` and listens there with `mode`, for `group` where one is given,
+  // else for the process's: nobody may connect before the file has both.
+  // Errors: PERMISSION_DENIED, also for a group that the process is not in; or
+  // RESOURCE_EXHAUSTED without descriptors; saying what to do.
+  static absl::StatusOr<ListeningSocket> Listen(
+      const std::string& path, mode_t mode,
+      std::optional<gid_t> group = std::nullopt);
   // Stops listening, and removes the file where it is still this socket's:
   // another daemon's is not touched.
   ~ListeningSocket();
@@ -49,6 +52,7 @@ class ListeningSocket {
 
   std::string path_;
   mode_t mode_ = 0;
+  std::optional<gid_t> group_;
   FileDescriptor fd_;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -17,6 +17,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Binds a socket at `path`; listens where wanted. Returns its descriptor.
@@ -81,6 +82,41 @@ TEST(ListeningSocketTest, ListensWithTheModeWhateverTheUmask) {
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0666u);
   EXPECT_TRUE(absl::IsAlreadyExists(PrepareSocketPath(path)));
+}
+
+TEST(ListeningSocketTest, BelongsToTheGroupThatIsGivenAlsoWhenOpenedAnew) {
+  // Root may give a file to any group, others to their own.
+  const gid_t group = ::geteuid() == 0 ? 4242 : ::getegid();
+  const TestFolder folder;
+  const std::string path = folder / "agent.sock";
+  auto socket = ListeningSocket::Listen(path, 0660, group);
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_gid, group);
+  EXPECT_EQ(info.st_mode & 0777, 0660u);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(socket->ListenAgain().ok());
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_gid, group);
+}
+
+TEST(ListeningSocketTest, WithoutTheRightToAGroupSaysHowToGetIt) {
+  const TestFolder folder;
+  const bool root = ::geteuid() == 0;
+  if (root) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const absl::Status status =
+      ListeningSocket::Listen(folder / "x.sock", 0660, 4242).status();
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr("to group 4242"), HasSubstr("SupplementaryGroups=4242")));
 }
 
 TEST(ListeningSocketTest, RemovesItsFileAtTheEnd) {

@@ -386,6 +386,16 @@ std::vector<std::string> MessagesWith(const std::vector<nlohmann::json>& lines,
   return messages;
 }
 
+TEST_F(DaemonProcessTest, AGroupThatIsNotThereIsNamedWithItsOption) {
+  const CliResult result =
+      RunDaemon({"--store", Path("other"), "--socket-dir", Path("other"),
+                 "--agent-group", "no-such-group"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("--agent-group"), HasSubstr("no-such-group"),
+                    HasSubstr("groupadd")));
+}
+
 TEST_F(DaemonProcessTest, TheLogIsJsonWhereAskedForAndSumsRepeatsUp) {
   const std::vector<std::string> messages = MessagesWith(
       LogOfReloads(DaemonArguments(), Path("daemon.log"), "serves on"),

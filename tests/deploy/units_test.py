@@ -1,0 +1,88 @@
+"""What the units, their users and their groups say fits together."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+ROLES = ("agent", "admin")
+
+
+def settings(unit: str) -> dict[str, str]:
+    """The settings of a unit; of one that is given twice the last."""
+    found = {}
+    for line in (DEPLOY / "systemd" / unit).read_text().splitlines():
+        if "=" in line and not line.startswith("#"):
+            key, value = line.split("=", 1)
+            found[key] = value
+    return found
+
+
+def groups_of(unit: str) -> set[str]:
+    """The groups that the process of a unit is in."""
+    found = settings(unit)
+    return {found["Group"], *found.get("SupplementaryGroups", "").split()}
+
+
+def option(unit: str, name: str) -> str:
+    """The value of an option in a unit's command; empty where it is not there."""
+    match = re.search(rf"--{name}[ =](\S+)", settings(unit)["ExecStart"])
+    return match.group(1) if match else ""
+
+
+def sysusers() -> list[list[str]]:
+    """The lines of sysusers.d/wavetune.conf, as words."""
+    text = (DEPLOY / "sysusers.d" / "wavetune.conf").read_text()
+    return [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+
+
+class UnitsTest(unittest.TestCase):
+    def test_agents_and_admins_have_groups_of_their_own(self) -> None:
+        groups = [option("wavetuned.service", f"{role}-group") for role in ROLES]
+        self.assertNotIn("", groups)
+        self.assertEqual(len({*groups, settings("wavetuned.service")["Group"]}), 3, groups)
+
+    def test_the_daemon_is_in_the_groups_that_it_gives_its_sockets_to(self) -> None:
+        for role in ROLES:
+            group = option("wavetuned.service", f"{role}-group")
+            self.assertIn(group, groups_of("wavetuned.service"))
+
+    def test_the_agent_may_attach_and_not_administer(self) -> None:
+        groups = groups_of("wavetune-agent.service")
+        self.assertIn(option("wavetuned.service", "agent-group"), groups)
+        self.assertNotIn(option("wavetuned.service", "admin-group"), groups)
+        self.assertNotIn(settings("wavetuned.service")["Group"], groups)
+
+    def test_every_user_and_group_is_made(self) -> None:
+        made = {words[1] for words in sysusers() if words[0] in ("u", "g")}
+        for unit in ("wavetuned.service", "wavetune-agent.service"):
+            self.assertIn(settings(unit)["User"], made)
+            self.assertLessEqual(groups_of(unit), made)
+
+    def test_nobody_who_runs_kernels_is_made_a_member_of_the_others(self) -> None:
+        members = {(words[1], words[2]) for words in sysusers() if words[0] == "m"}
+        self.assertNotIn(("wavetune-agent", "wavetune"), members)
+        self.assertNotIn(("wavetune-agent", "wavetune-admin"), members)
+
+
+@unittest.skipUnless(shutil.which("systemd-sysusers"), "skipped: no systemd-sysusers here")
+class SysusersTest(unittest.TestCase):
+    def test_systemd_makes_them(self) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            os.mkdir(f"{root}/etc")
+            subprocess.run(
+                ["systemd-sysusers", f"--root={root}", DEPLOY / "sysusers.d" / "wavetune.conf"],
+                check=True, capture_output=True)
+            lines = pathlib.Path(root, "etc/group").read_text().splitlines()
+            members = {line.split(":")[0]: set(line.split(":")[3].split(",")) for line in lines}
+            self.assertIn("wavetune", members["wavetune-agent"])
+            self.assertIn("wavetune", members["wavetune-admin"])
+            self.assertNotIn("wavetune-agent", members["wavetune"] | members["wavetune-admin"])
+
+
+if __name__ == "__main__":
+    unittest.main()
