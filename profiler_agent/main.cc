@@ -29,12 +29,14 @@
 #include "base/process_signals.h"
 #include "base/socket_paths.h"
 #include "base/standard_output.h"
+#include "base/status_macros.h"
 #include "profiler_agent/commands/compile_command.h"
 #include "profiler_agent/commands/export_command.h"
 #include "profiler_agent/link/agent_devices.h"
 #include "profiler_agent/link/attach_client.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/worker/backends.h"
+#include "profiler_agent/worker/injected_facts.h"
 #include "profiler_agent/worker/worker_main.h"
 
 namespace wavetune {
@@ -251,6 +253,17 @@ int RunRound(const Arguments& arguments, Rounds& rounds) {
   return EXIT_SUCCESS;
 }
 
+absl::Status CheckInject(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(InjectedFacts::CheckAllowed(
+      geteuid(), std::getenv("WAVETUNE_ALLOW_INJECT")));
+  RETURN_IF_ERROR(InjectedFacts::Read(path).status());
+  Log(LogLevel::kWarning, "agent",
+      absl::StrCat("what devices say is changed by ", path,
+                   " (--inject): profiles are of no use but for drills"));
+  return absl::OkStatus();
+}
+
 int RunAgent(const Arguments& arguments) {
   // Pipes to every worker: 256 workers a device pass 1,024 files.
   const absl::Status enough = CheckDescriptorLimit(RaiseDescriptorLimit());
@@ -342,6 +355,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--replay-judged", arguments.backend.replay_judged,
                "Answer at the problems that quality is judged on, too; for "
                "`wavetune bench`, never for profiling");
+  app.add_option("--inject", arguments.backend.inject,
+                 "For drills and tests: a file that says what to pretend of "
+                 "devices, as \"driver = 590.12\" (docs/testing.md); refused "
+                 "for users that services run as, unless "
+                 "WAVETUNE_ALLOW_INJECT=1 is set");
   app.add_option("--prepare-workers", arguments.prepare_workers,
                  "Processes that compile and check, per device. Default: one "
                  "a core that the agent may use (affinity, CPU quota of its "
@@ -408,6 +426,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_flag("--skip-nvidia-opencl",
                    arguments.backend.skip_nvidia_opencl);
   worker->add_flag("--guard-pages", arguments.backend.guard_pages);
+  worker->add_option("--inject", arguments.backend.inject);
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 
@@ -440,6 +459,8 @@ int Main(int argc, char** argv) {
   arguments.backend.cache_dir = OwnCacheDir(arguments.backend.cache_dir);
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);
+  const absl::Status injected = CheckInject(arguments.backend.inject);
+  if (!injected.ok()) return Exit(injected);
   try {
     return RunAgent(arguments);
   } catch (const std::system_error& error) {  // std::thread has no other way.

@@ -90,6 +90,9 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
     command.emplace_back("--skip-nvidia-opencl");
   }
   if (options.backend.guard_pages) command.emplace_back("--guard-pages");
+  if (!options.backend.inject.empty()) {
+    command.insert(command.end(), {"--inject", options.backend.inject});
+  }
   if (!options.backend.compile_only_architecture.empty()) {
     command.insert(command.end(),
                    {"--arch", options.backend.compile_only_architecture});

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +92,15 @@ class AgentTest : public ::testing::Test {
     ASSERT_TRUE(hello.has_value()) << Log();
     ASSERT_GE(hello->devices_size(), 1);
     device_ = hello->devices(0).uuid();
+  }
+
+  std::string injected() const { return folder_ + "/injected.conf"; }
+  // Replaces what is pretended, as docs/testing.md says: with a rename.
+  void Inject(const std::string& text) const {
+    const std::string written = injected() + ".new";
+    std::ofstream(written) << text;
+    chmod(written.c_str(), 0600);
+    fs::rename(written, injected());
   }
 
   int WaitForExit() {
@@ -235,6 +245,37 @@ TEST_F(AgentTest, ReplaysATrace) {
   EXPECT_FALSE(sample.suspect());
   EXPECT_THAT(measured.failures.at(1).reason(), HasSubstr("nearest"));
   EXPECT_FALSE(measured.failures.at(1).exclude_candidate());
+}
+
+TEST_F(AgentTest, SaysWhatIsInjected) {
+  StartDaemon();
+  Inject(
+      "driver = 590.12\n"
+      "other_processes = 2\n"
+      "slower = 2 where block_m = 16\n");
+  StartAgent({"--backends", "replay", "--replay-trace", kTrace, "--inject",
+              injected(), "--replay-judged"});
+  const std::optional<v1::AgentHello> hello = daemon_->WaitForAgent();
+  ASSERT_TRUE(hello.has_value()) << Log();
+  device_ = hello->devices(0).uuid();
+  EXPECT_EQ(hello->devices(0).driver(), "590.12");
+  EXPECT_THAT(Log(), HasSubstr("of no use but for drills"));
+  std::optional<v1::AttachRequest> state = daemon_->Next();
+  ASSERT_TRUE(state.has_value() && state->has_state()) << Log();
+  EXPECT_THAT(state->state().state().busy(),
+              HasSubstr("is used by 2 other processes"));
+  const BatchResult measured =
+      Run(Measure(kTrace, {{{16, 64, 32, 2, 4}, {19, 1536, 7168}}}));
+  EXPECT_EQ(measured.done.error(), "");
+  EXPECT_DOUBLE_EQ(measured.samples.at(0).sample().latency_us(), 2 * 159.019);
+}
+
+TEST_F(AgentTest, AFaultInWhatIsInjectedIsWrongUsage) {
+  Inject("drivre = 590.12\n");
+  StartAgent({"--backends", "replay", "--replay-trace", kTrace, "--inject",
+              injected()});
+  EXPECT_EQ(WaitForExit(), 2);
+  EXPECT_THAT(Log(), HasSubstr("injected.conf: line 1: unknown key"));
 }
 
 TEST_F(AgentTest, ComesBackWhenTheDaemonDoes) {

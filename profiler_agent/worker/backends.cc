@@ -1,12 +1,14 @@
 #include "profiler_agent/worker/backends.h"
 
 #include <algorithm>
+#include <utility>
 
 #ifdef WAVETUNE_HAVE_CUDA
 #include "profiler_agent/cuda/cuda_backend.h"
 #endif
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/replay/replay_backend.h"
+#include "profiler_agent/worker/injected_backend.h"
 
 namespace wavetune {
 namespace {
@@ -74,7 +76,10 @@ bool IsBuiltIn(const std::string& name) { return FindBuiltIn(name) != nullptr; }
 std::unique_ptr<Backend> CreateBackend(const std::string& name,
                                        const BackendOptions& options) {
   const Known* entry = FindBuiltIn(name);
-  return entry == nullptr ? nullptr : entry->create(options);
+  if (entry == nullptr) return nullptr;
+  std::unique_ptr<Backend> backend = entry->create(options);
+  if (options.inject.empty()) return backend;
+  return std::make_unique<InjectedBackend>(std::move(backend), options.inject);
 }
 
 }  // namespace wavetune

@@ -27,6 +27,9 @@ struct BackendOptions {
   bool skip_nvidia_opencl = false;
   // The OpenCL backend checks on memory with guard pages (CPU devices only).
   bool guard_pages = false;
+  // A file that says what is pretended of devices (injected_facts.h); empty:
+  // nothing.
+  std::string inject;
 };
 
 // Returns the names of all backends, built in or not.

@@ -21,7 +21,9 @@
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/fake_device.h"
+#include "profiler_agent/measure/tiny_kernel.h"
 #include "profiler_agent/worker/frame.h"
+#include "profiler_agent/worker/injected_backend.h"
 #include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
@@ -484,6 +486,24 @@ INSTANTIATE_TEST_SUITE_P(
         .kernel = [] { return TestKernel(kColumnSum); },
         .configuration = kSound,
         .problem = kProblem}));
+
+// Here, as a program has the contract's tests once.
+INSTANTIATE_TEST_SUITE_P(
+    InjectedNothing, BackendContractTest,
+    ::testing::Values(BackendContract{
+        .create =
+            [] {
+              const std::string path =
+                  ::testing::TempDir() + "injected_nothing.conf";
+              std::ofstream(path) << "";
+              return std::make_unique<InjectedBackend>(
+                  std::make_unique<FakeBackend>(), path);
+            },
+        .kernel = [] { return TinyKernel("fake"); },
+        .configuration = {16, 8, 0},
+        .problem = {.extents = {100, 30}, .specialisation = "plain"},
+        .correctness_problems = {{.extents = {7, 5},
+                                  .specialisation = "plain"}}}));
 
 }  // namespace
 }  // namespace wavetune
