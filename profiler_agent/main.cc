@@ -1,6 +1,7 @@
 // wavetune-agent: see --help.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +35,10 @@
 #include "profiler_agent/commands/export_command.h"
 #include "profiler_agent/link/agent_devices.h"
 #include "profiler_agent/link/attach_client.h"
+#include "profiler_agent/link/driver_mark.h"
+#include "profiler_agent/link/driver_watch.h"
 #include "profiler_agent/measure/environment_error.h"
+#include "profiler_agent/measure/stop_wait.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/injected_facts.h"
 #include "profiler_agent/worker/worker_main.h"
@@ -66,10 +70,12 @@ constexpr char kFooter[] =
     "Signals: TERM and INT end it, while it starts at once, else in order; "
     "HUP\n"
     "cancels what runs, looks for devices anew and attaches again: jobs go on\n"
-    "from what is stored.\n"
+    "from what is stored. Another driver, runtime or compiler, or a new "
+    "device,\n"
+    "is noticed within seconds, and does the same.\n"
     "\n"
     "Exit codes: 0 ended by SIGTERM or SIGINT; 1 failed; 2 wrong usage; 3 no\n"
-    "usable device (the log says why for each backend).";
+    "usable device at its start (the log says why for each backend).";
 
 struct Arguments {
   std::string endpoint = "unix://" + DefaultSocketPath("agent");
@@ -127,8 +133,8 @@ std::string AgentName() {
   return absl::StrCat(host, ":", getpid());
 }
 
-// What signals ask of an attached agent. Each time that it is attached is a
-// round: a reload ends one, and another begins.
+// What signals, and other drivers, ask of an attached agent. Each time that it
+// is attached is a round: a reload ends one, and another begins.
 class Rounds {
  public:
   // Waits for signals from now on; until the first call they are those of a
@@ -142,6 +148,11 @@ class Rounds {
     }
     return round_.get_token();
   }
+  // Ends this round, and so what runs; the next one looks for devices.
+  void Reload() {
+    std::lock_guard lock(mutex_);
+    round_.request_stop();
+  }
   bool ending() {
     std::lock_guard lock(mutex_);
     return ending_;
@@ -152,11 +163,11 @@ class Rounds {
     while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
       Log(LogLevel::kInfo, "agent",
           "reloading; cancelling what runs, then looking for devices");
-      EndRound(/*ending=*/false);
+      Reload();
     }
     Log(LogLevel::kInfo, "agent", "ending; cancelling what runs");
     // Nothing is to be ended in order while devices are looked for.
-    if (!EndRound(/*ending=*/true)) End();
+    if (!EndAll()) End();
     SystemClock().Sleep(std::chrono::seconds(8));
     Log(LogLevel::kWarning, "agent", "a burst did not end in time; leaving");
     End();
@@ -165,10 +176,10 @@ class Rounds {
     FlushLog();
     _exit(0);
   }
-  // Returns whether there was one.
-  bool EndRound(bool ending) {
+  // Returns whether there was a round to end.
+  bool EndAll() {
     std::lock_guard lock(mutex_);
-    ending_ = ending;
+    ending_ = true;
     return round_.request_stop();
   }
 
@@ -230,26 +241,99 @@ int RunExport(const Arguments& arguments) {
   return Exit(RunExportCommand(options, std::cout));
 }
 
-// Looks for devices and stays attached with them until a signal comes.
-int RunRound(const Arguments& arguments, Rounds& rounds) {
+using Hosts = std::vector<std::unique_ptr<DeviceHost>>;
+
+// Why there is no device, and what to do about it.
+std::string NoDevice(const Arguments& arguments) {
+  return arguments.backend.cache_dir.empty()
+             ? "no usable device; there is no folder for programs, without "
+               "which PoCL finds none: give a --cache-dir that this user "
+               "can write"
+             : "no usable device; install a driver (on a CPU: "
+               "pocl-opencl-icd), or name other --backends";
+}
+
+DriverPlaces Places(const Arguments& arguments) {
+  DriverPlaces places = DriverPlaces::OfThisProcess();
+  if (!arguments.backend.inject.empty()) {
+    places.files.push_back(arguments.backend.inject);
+  }
+  return places;
+}
+
+DriverWatch WatchOf(const Arguments& arguments, const DriverPlaces& places,
+                    std::string mark, const Hosts& hosts) {
+  std::vector<DeviceFacts> listed;
+  for (const auto& host : hosts) listed.push_back(host->facts());
+  return DriverWatch(
+      {.mark = [places] { return DriverMark(places); },
+       .list = [options =
+                    DevicesOptions(arguments)] { return ListDevices(options); },
+       .any_lost =
+           [&hosts] {
+             return std::any_of(
+                 hosts.begin(), hosts.end(),
+                 [](const auto& host) { return !host->problem().empty(); });
+           },
+       .let_go =
+           [&hosts] {
+             for (const auto& host : hosts) host->LetGo();
+           }},
+      std::move(listed), std::move(mark), SystemClock());
+}
+
+// Ends the round as soon as a device is another one.
+void WatchDrivers(DriverWatch watch, Rounds& rounds,
+                  const std::stop_token& stop) {
+  while (!SleepOrStop(DriverWatch::kInterval, stop)) {
+    const std::string change = watch.Look();
+    if (change.empty() || stop.stop_requested()) continue;
+    Log(LogLevel::kWarning, "agent",
+        absl::StrCat(change,
+                     ": cancelling what runs, then attaching with the devices "
+                     "as they are now"));
+    return rounds.Reload();
+  }
+}
+
+// Waits until a driver changes, but half a minute at most.
+void AwaitDevices(const DriverPlaces& places, const std::string& mark,
+                  const std::stop_token& stop) {
+  LogOfKind(LogLevel::kWarning, "agent", "no device any more",
+            "no usable device any more; waiting for one");
+  for (int looks = 0; looks < 15 && DriverMark(places) == mark; ++looks) {
+    if (SleepOrStop(DriverWatch::kInterval, stop)) return;
+  }
+}
+
+// Looks for devices and stays attached with them until a signal comes or a
+// driver changes. Without devices the agent's first round fails, later ones
+// wait: in the middle of an upgrade there are none.
+int RunRound(const Arguments& arguments, bool first, Rounds& rounds) {
   ReportRelay relay;
-  const std::vector<std::unique_ptr<DeviceHost>> hosts = FindDevices(
+  const DriverPlaces places = Places(arguments);
+  const std::string mark = DriverMark(places);
+  const Hosts hosts = FindDevices(
       DevicesOptions(arguments),
       [&relay](const v1::AttachRequest& message) { relay.Report(message); });
-  if (hosts.empty()) {
-    Log(LogLevel::kError, "agent",
-        arguments.backend.cache_dir.empty()
-            ? "no usable device; there is no folder for programs, without "
-              "which PoCL finds none: give a --cache-dir that this user "
-              "can write"
-            : "no usable device; install a driver (on a CPU: "
-              "pocl-opencl-icd), or name other --backends");
+  if (hosts.empty() && first) {
+    Log(LogLevel::kError, "agent", NoDevice(arguments));
     return kExitNoDevice;
   }
+  const std::stop_token stop = rounds.Begin();
+  if (hosts.empty()) {
+    AwaitDevices(places, mark, stop);
+    return EXIT_SUCCESS;
+  }
+  const std::jthread watching(
+      [&, watch = WatchOf(arguments, places, mark, hosts)](
+          const std::stop_token& ended) {
+        WatchDrivers(watch, rounds, ended);
+      });
   StayAttached({.endpoint = arguments.endpoint,
                 .stream = {.agent_name = AgentName(),
                            .program_version = WAVETUNE_VERSION}},
-               relay, hosts, rounds.Begin());
+               relay, hosts, stop);
   return EXIT_SUCCESS;
 }
 
@@ -275,8 +359,8 @@ int RunAgent(const Arguments& arguments) {
   ProcessSignals::Block();
   if (arguments.end_with_stdin) EndWithStdin();
   static Rounds rounds;  // Its thread may outlive this frame.
-  for (;;) {
-    const int code = RunRound(arguments, rounds);
+  for (bool first = true;; first = false) {
+    const int code = RunRound(arguments, first, rounds);
     if (code != EXIT_SUCCESS || rounds.ending()) return code;
   }
 }

@@ -1,6 +1,7 @@
 #include "profiler_agent/link/agent_devices.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,7 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
     host.read_telemetry = [monitor = found.monitor, uuid = found.facts.uuid] {
       return monitor->ReadTelemetry(uuid);
     };
+    host.stop_watching = [monitor = found.monitor] { monitor->Release(); };
   }
   return std::make_unique<DeviceHost>(std::move(host), report);
 }
@@ -64,6 +66,47 @@ Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
   if (found.ok()) return *std::move(found);
   return {.note = absl::StrCat("looking for devices failed: ",
                                found.status().message())};
+}
+
+// Calls `take` with what each backend that is built in finds, and with the
+// options that it was asked with.
+void EnumerateAll(
+    AgentDevicesOptions options,
+    const std::function<void(const AgentDevicesOptions& asked,
+                             const std::string& backend,
+                             const Backend::Enumeration& found)>& take) {
+  // CUDA first, as OpenCL leaves out what it has.
+  std::stable_partition(options.backends.begin(), options.backends.end(),
+                        [](const std::string& b) { return b == "cuda"; });
+  for (const std::string& backend : options.backends) {
+    if (!IsBuiltIn(backend)) continue;
+    const Backend::Enumeration found = Enumerate(options, backend);
+    take(options, backend, found);
+    // NVIDIA's OpenCL lists the same GPUs again.
+    if (backend == "cuda" && !found.devices.empty()) {
+      options.backend.skip_nvidia_opencl = true;
+    }
+  }
+}
+
+// Says what a backend found, and adds it to `all`.
+void TakeFound(const AgentDevicesOptions& options, const std::string& backend,
+               const Backend::Enumeration& found, std::vector<Found>& all) {
+  if (!found.note.empty()) {
+    Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": ", found.note));
+  }
+  const std::vector<std::string> command = WorkerCommand(options, backend);
+  std::shared_ptr<DeviceMonitor> monitor;
+  if (found.watches && !found.devices.empty()) {
+    monitor = std::make_shared<DeviceMonitor>(command);
+  }
+  for (const DeviceFacts& facts : found.devices) {
+    Log(LogLevel::kInfo, "agent",
+        absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
+                     facts.multiprocessors, " multiprocessors, ", facts.driver,
+                     ")"));
+    all.push_back({.facts = facts, .command = command, .monitor = monitor});
+  }
 }
 
 }  // namespace
@@ -100,40 +143,28 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
   return command;
 }
 
+std::vector<DeviceFacts> ListDevices(const AgentDevicesOptions& options) {
+  std::vector<DeviceFacts> devices;
+  EnumerateAll(options, [&devices](const AgentDevicesOptions&,
+                                   const std::string&,
+                                   const Backend::Enumeration& found) {
+    devices.insert(devices.end(), found.devices.begin(), found.devices.end());
+  });
+  return devices;
+}
+
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    AgentDevicesOptions options, const ReportSink& report) {
+    const AgentDevicesOptions& options, const ReportSink& report) {
   std::vector<Found> all;
-  // CUDA first, as OpenCL leaves out what it has.
-  std::stable_partition(options.backends.begin(), options.backends.end(),
-                        [](const std::string& b) { return b == "cuda"; });
   for (const std::string& backend : options.backends) {
-    if (!IsBuiltIn(backend)) {
-      Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": not built in"));
-      continue;
-    }
-    const Backend::Enumeration found = Enumerate(options, backend);
-    if (!found.note.empty()) {
-      Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": ", found.note));
-    }
-    std::shared_ptr<DeviceMonitor> monitor;
-    if (found.watches && !found.devices.empty()) {
-      monitor =
-          std::make_shared<DeviceMonitor>(WorkerCommand(options, backend));
-    }
-    for (const DeviceFacts& facts : found.devices) {
-      Log(LogLevel::kInfo, "agent",
-          absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
-                       facts.multiprocessors, " multiprocessors, ",
-                       facts.driver, ")"));
-      all.push_back({.facts = facts,
-                     .command = WorkerCommand(options, backend),
-                     .monitor = monitor});
-    }
-    // NVIDIA's OpenCL lists the same GPUs again.
-    if (backend == "cuda" && !found.devices.empty()) {
-      options.backend.skip_nvidia_opencl = true;
-    }
+    if (IsBuiltIn(backend)) continue;
+    Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": not built in"));
   }
+  EnumerateAll(options, [&all](const AgentDevicesOptions& asked,
+                               const std::string& backend,
+                               const Backend::Enumeration& found) {
+    TakeFound(asked, backend, found, all);
+  });
   return CreateHosts(options, all, report);
 }
 

@@ -34,10 +34,14 @@ int PrepareWorkers(int wanted, int devices);
 std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
                                        const std::string& backend);
 
+// Returns the facts of what FindDevices would find now, each backend asked in a
+// fresh process, and says nothing in the log. Cannot fail.
+std::vector<DeviceFacts> ListDevices(const AgentDevicesOptions& options);
+
 // Returns a host per usable device. What is missing (a backend that is not
 // built in, no driver, no device) is one log line each. Cannot fail.
 std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    AgentDevicesOptions options, const ReportSink& report);
+    const AgentDevicesOptions& options, const ReportSink& report);
 
 }  // namespace wavetune
 

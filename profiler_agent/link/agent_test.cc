@@ -103,6 +103,17 @@ class AgentTest : public ::testing::Test {
     fs::rename(written, injected());
   }
 
+  // Returns the hello with that driver; nothing where none comes.
+  std::optional<v1::AgentHello> WaitForDriver(const std::string& driver) {
+    for (int i = 0; i < 3000; ++i) {
+      const std::optional<v1::AgentHello> hello = daemon_->WaitForAgent();
+      if (hello.has_value() && hello->devices(0).driver() == driver)
+        return hello;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return std::nullopt;
+  }
+
   int WaitForExit() {
     int status = 0;
     waitpid(agent_, &status, 0);
@@ -270,6 +281,42 @@ TEST_F(AgentTest, SaysWhatIsInjected) {
   EXPECT_DOUBLE_EQ(measured.samples.at(0).sample().latency_us(), 2 * 159.019);
 }
 
+TEST_F(AgentTest, AChangedDriverIsNoticedWithoutARestart) {
+  StartDaemon();
+  Inject("driver = 580\n");
+  StartAgent({"--backends", "replay", "--replay-trace", kTrace, "--inject",
+              injected()});
+  Attach();
+  Inject("driver = 590\n");
+  const std::optional<v1::AgentHello> hello = WaitForDriver("590");
+  ASSERT_TRUE(hello.has_value()) << Log();
+  EXPECT_EQ(hello->devices(0).uuid(), device_);
+  EXPECT_THAT(Log(), HasSubstr("GPU-h200-trace has driver 590, it had 580"));
+  EXPECT_EQ(Run(Prepare(kTrace, {{16, 64, 32, 2, 4}})).done.error(), "");
+  kill(agent_, SIGTERM);
+  EXPECT_EQ(WaitForExit(), 0) << Log();
+}
+
+// As in the middle of an upgrade.
+TEST_F(AgentTest, AnAgentThatHadDevicesWaitsForThem) {
+  StartDaemon();
+  Inject("driver = 580\n");
+  StartAgent({"--backends", "replay", "--replay-trace", kTrace, "--inject",
+              injected()});
+  Attach();
+  Inject("broken\n");
+  kill(agent_, SIGHUP);
+  for (int i = 0;
+       i < 1000 && Log().find("waiting for one") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_THAT(Log(), HasSubstr("no usable device any more; waiting for one"));
+  Inject("driver = 590\n");
+  EXPECT_TRUE(WaitForDriver("590").has_value()) << Log();
+  kill(agent_, SIGTERM);
+  EXPECT_EQ(WaitForExit(), 0) << Log();
+}
+
 TEST_F(AgentTest, AFaultInWhatIsInjectedIsWrongUsage) {
   Inject("drivre = 590.12\n");
   StartAgent({"--backends", "replay", "--replay-trace", kTrace, "--inject",
@@ -429,6 +476,27 @@ TEST_F(OpenClAgentTest, ABatchGoesOnWhenAWorkerIsKilled) {
   EXPECT_EQ(rest.done.error(), "");
   EXPECT_EQ(rest.samples.size(), items.size() - 1);
   EXPECT_TRUE(rest.failures.empty());
+}
+
+TEST_F(OpenClAgentTest, ABatchEndsWhereTheDriverChangesUnderIt) {
+  Inject("driver = 1\n");
+  StartAndAttach({"--prepare-workers", "1", "--inject", injected()});
+  const std::string kernel = std::string(kKernels) + "column_sum";
+  std::vector<std::pair<Configuration, std::vector<int64_t>>> items;
+  for (int64_t n = 1; n < 20000; ++n) items.push_back({{16, 8, 0}, {n, 4096}});
+  daemon_->Send(Measure(kernel, items));
+  std::optional<v1::AttachRequest> first = daemon_->Next();
+  while (first.has_value() && !first->has_sample()) first = daemon_->Next();
+  ASSERT_TRUE(first.has_value()) << Log();
+  Inject("driver = 2\nslower = 1.3\n");
+  const BatchResult rest = Collect();
+  // A burst sees it, or a worker that opens the device anew, or the watch.
+  EXPECT_TRUE(rest.done.cancelled() || !rest.done.error().empty());
+  EXPECT_LT(rest.samples.size(), items.size() / 2);
+  ASSERT_TRUE(WaitForDriver("2").has_value()) << Log();
+  const BatchResult again = Run(Measure(kernel, {{{16, 8, 0}, {1000, 4096}}}));
+  EXPECT_EQ(again.done.error(), "");
+  EXPECT_EQ(again.samples.size(), 1u);
 }
 
 TEST_F(OpenClAgentTest, CancellingEndsABatchEarly) {

@@ -17,6 +17,8 @@ DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
       probe_(std::move(options.probe)),
       probe_interval_(options.probe_interval),
       read_telemetry_(std::move(options.read_telemetry)),
+      stop_watching_(std::move(options.stop_watching)),
+      idle_release_(options.idle_release),
       quiet_period_(options.quiet_period),
       quiet_look_interval_(options.quiet_look_interval),
       report_(std::move(report)),
@@ -112,22 +114,19 @@ void DeviceHost::WaitUntilIdle() {
 void DeviceHost::Work(const std::stop_token& stop) {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop.stop_requested()) {
-    const auto has_work = [this] { return !waiting_.empty(); };
-    if (problem_.empty()) {
-      changed_.wait(lock, stop, has_work);
-    } else {
-      changed_.wait_for(lock, stop, probe_interval_, has_work);
-    }
+    AwaitWork(lock, stop);
     if (stop.stop_requested()) return;
     if (waiting_.empty()) {
       lock.unlock();
-      if (probe_().ok()) SetProblem("");
+      WorkIdle();
       lock.lock();
       continue;
     }
     running_ = std::move(waiting_.front());
     waiting_.pop_front();
     busy_ = true;
+    workers_run_ = true;
+    let_go_ = false;
     lock.unlock();
     WatchQuietly(running_.cancel.get_token());
     SetLaunching(true);
@@ -138,6 +137,39 @@ void DeviceHost::Work(const std::stop_token& stop) {
     busy_ = false;
     changed_.notify_all();
   }
+}
+
+void DeviceHost::AwaitWork(std::unique_lock<std::mutex>& lock,
+                           const std::stop_token& stop) {
+  const auto has_work = [this] { return !waiting_.empty() || let_go_; };
+  if (!problem_.empty()) {
+    changed_.wait_for(lock, stop, probe_interval_, has_work);
+  } else if (workers_run_) {
+    changed_.wait_for(lock, stop, idle_release_, has_work);
+  } else {
+    changed_.wait(lock, stop, has_work);
+  }
+}
+
+void DeviceHost::WorkIdle() {
+  bool release = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    release = std::exchange(let_go_, false) || problem_.empty();
+    workers_run_ = !release;
+  }
+  if (release) {
+    for (Device* const worker : pool_) worker->Release();
+  } else if (probe_().ok()) {
+    SetProblem("");
+  }
+}
+
+void DeviceHost::LetGo() {
+  if (stop_watching_) stop_watching_();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  let_go_ = true;
+  changed_.notify_all();
 }
 
 void DeviceHost::SetProblem(const std::string& problem) {

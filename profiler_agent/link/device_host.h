@@ -3,6 +3,8 @@
 // Batches of a device run one after the other, on a thread of their own.
 // Preparing uses all workers, measuring the first only while the others are
 // released, so nothing of ours competes with a measurement on the same device.
+// Workers that have nothing to do for a while are ended: an idle agent takes no
+// memory of a device, and no upgrade of its driver waits for it.
 // A device that was lost is probed until it is back; the daemon is told both.
 //
 // Thread safety: thread-safe.
@@ -37,6 +39,12 @@ struct DeviceHostOptions {
   std::chrono::milliseconds probe_interval{5'000};
   // Says what the device does; empty for a kind that does not.
   std::function<absl::StatusOr<DeviceState>()> read_telemetry;
+  // Ends what watches the device, so that it holds no driver; empty for a kind
+  // that does not.
+  std::function<void()> stop_watching;
+  // Workers are ended when they had nothing to do for so long: they hold the
+  // device's memory and its driver.
+  std::chrono::milliseconds idle_release{60'000};
   // After our last launch utilisation is ours for so long.
   std::chrono::milliseconds quiet_period{2'000};
   // Where others' processes cannot be seen, a batch waits for a quiet look when
@@ -76,6 +84,10 @@ class DeviceHost {
   // nothing where the device does not say.
   void Watch();
 
+  // Ends what watches the device, and the workers unless a batch runs; both
+  // come back when they are needed. Waits for a look that has begun.
+  void LetGo();
+
   // Blocks until nothing runs or waits.
   void WaitUntilIdle();
 
@@ -89,6 +101,11 @@ class DeviceHost {
   void Enqueue(uint64_t batch_id,
                std::function<absl::Status(const std::stop_token&)> run);
   void Work(const std::stop_token& stop);
+  // Waits until there is a batch, or something to do without one.
+  void AwaitWork(std::unique_lock<std::mutex>& lock,
+                 const std::stop_token& stop);
+  // Probes a device that is lost, or releases the workers.
+  void WorkIdle();
   void SetProblem(const std::string& problem);
   void SetLaunching(bool launching);
   // No launch of ours for the quiet period. Holds mutex_.
@@ -105,6 +122,8 @@ class DeviceHost {
   std::function<absl::Status()> probe_;
   std::chrono::milliseconds probe_interval_;
   std::function<absl::StatusOr<DeviceState>()> read_telemetry_;
+  std::function<void()> stop_watching_;
+  std::chrono::milliseconds idle_release_;
   std::chrono::milliseconds quiet_period_;
   std::chrono::milliseconds quiet_look_interval_;
   ReportSink report_;
@@ -114,6 +133,8 @@ class DeviceHost {
   std::deque<Job> waiting_;
   Job running_;
   bool busy_ = false;
+  bool workers_run_ = false;  // As far as we know.
+  bool let_go_ = false;       // Asked for, and not done.
   std::string problem_;
   DeviceFacts facts_;
   bool launching_ = false;

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "formats/types.h"
@@ -23,7 +25,11 @@ class DeviceHostTest : public ::testing::Test {
 
   std::unique_ptr<DeviceHost> Create() {
     DeviceHostOptions options;
-    options.workers.push_back(std::make_unique<FakeDevice>(script_));
+    auto worker = std::make_unique<FakeDevice>(script_);
+    worker_ = worker.get();
+    options.workers.push_back(std::move(worker));
+    options.stop_watching = [this] { ++stops_; };
+    options.idle_release = idle_release_;
     options.probe = [this] { return probe_; };
     options.probe_interval = std::chrono::milliseconds(1);
     if (state_.has_value())
@@ -69,6 +75,17 @@ class DeviceHostTest : public ::testing::Test {
     state_ = state;
   }
 
+  // Returns whether the worker is released so often within some seconds.
+  bool ReleasedSoon(int times) const {
+    for (int i = 0; i < 1000 && worker_->releases() < times; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return worker_->releases() == times;
+  }
+
+  FakeDevice* worker_ = nullptr;
+  std::chrono::milliseconds idle_release_{60'000};
+  int stops_ = 0;
   std::optional<DeviceState> state_;  // None: the device does not say.
   int looks_ = 0;
   std::shared_ptr<FakeDeviceScript> script_ =
@@ -102,6 +119,33 @@ TEST_F(DeviceHostTest, TellsThatADeviceIsLostAndThatItIsBack) {
   EXPECT_TRUE(back.has_device());
   EXPECT_EQ(back.device().problem(), "");
   EXPECT_EQ(host->problem(), "");
+}
+
+TEST_F(DeviceHostTest, WorkersWithNothingToDoAreReleasedOnce) {
+  idle_release_ = std::chrono::milliseconds(1);
+  const std::unique_ptr<DeviceHost> host = Create();
+  EXPECT_TRUE(ReleasedSoon(0));
+  for (int batch = 1; batch <= 2; ++batch) {
+    host->Submit(Batch(static_cast<uint64_t>(batch)), Kernel());
+    EXPECT_EQ(Next().candidate().facts().tiles_per_wave(), 4);
+    EXPECT_EQ(Next().done().error(), "");
+    EXPECT_TRUE(ReleasedSoon(batch)) << worker_->releases();
+  }
+}
+
+TEST_F(DeviceHostTest, LettingGoReleasesWorkersThatHaveNothingToDo) {
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Submit(Batch(1), Kernel());
+  Next();
+  EXPECT_EQ(Next().done().error(), "");
+  EXPECT_TRUE(ReleasedSoon(0));
+  host->LetGo();
+  EXPECT_EQ(stops_, 1);
+  EXPECT_TRUE(ReleasedSoon(1));
+  // It goes on as before.
+  host->Submit(Batch(2), Kernel());
+  Next();
+  EXPECT_EQ(Next().done().error(), "");
 }
 
 TEST_F(DeviceHostTest, ABatchThatWaitsIsDoneAsSoonAsItIsCancelled) {

@@ -29,4 +29,9 @@ absl::StatusOr<DeviceState> DeviceMonitor::ReadTelemetry(
   return DeviceStateFromProto(response.state());
 }
 
+void DeviceMonitor::Release() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  worker_.reset();
+}
+
 }  // namespace wavetune

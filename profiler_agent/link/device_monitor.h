@@ -32,6 +32,10 @@ class DeviceMonitor {
   // does not run. Errors: as WorkerProcess::Call; the backend's.
   absl::StatusOr<DeviceState> ReadTelemetry(const std::string& device_uuid);
 
+  // Ends the worker, and so what it holds of the driver, until the next call
+  // that needs it. Waits for one that runs. Cannot fail.
+  void Release();
+
  private:
   const std::vector<std::string> command_;
   const std::chrono::milliseconds timeout_;

@@ -23,6 +23,14 @@ TEST(DeviceMonitorTest, AsksAWorkerThatOpensNoDevice) {
   }
 }
 
+TEST(DeviceMonitorTest, OneThatWasReleasedStartsAgain) {
+  DeviceMonitor monitor({kFakeWorker});
+  monitor.Release();
+  ASSERT_TRUE(monitor.ReadTelemetry("fake-0").ok());
+  monitor.Release();
+  EXPECT_TRUE(monitor.ReadTelemetry("fake-0").ok());
+}
+
 TEST(DeviceMonitorTest, AnUnknownDeviceIsAnErrorAndTheWorkerLivesOn) {
   DeviceMonitor monitor({kFakeWorker});
   EXPECT_FALSE(monitor.ReadTelemetry("fake-1").ok());

@@ -3,6 +3,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_FAKE_DEVICE_H_
 #define WAVETUNE_PROFILER_AGENT_MEASURE_FAKE_DEVICE_H_
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -73,7 +74,7 @@ class FakeDevice : public Device {
 
   void Release() override { ++releases_; }
 
-  int releases() const { return releases_; }
+  int releases() const { return releases_; }  // Of any thread.
   // What was asked of the device, in order.
   const std::vector<LoadedKernel>& loaded() const { return loaded_; }
   const std::vector<Configuration>& prepared() const { return prepared_; }
@@ -91,7 +92,7 @@ class FakeDevice : public Device {
   std::map<Configuration, std::vector<Problem>> checked_at_;
   ReferenceObserver observer_ = [](ReferenceUse) {};
   int launches_ = 0;
-  int releases_ = 0;
+  std::atomic<int> releases_ = 0;
 };
 
 class FakeBackend : public Backend {

@@ -72,8 +72,23 @@ class InjectedDevice : public Device {
     if (!times.ok()) return times;
     ASSIGN_OR_RETURN(const InjectedFacts injected, ReadOrLost(path_));
     const InjectedDeviceFacts own = injected.Of(facts_.uuid);
+    RETURN_IF_ERROR(CheckSameDriver(own));
     own.ApplyTo(*times, own.SlowerBy(*spec_, configuration, problem));
     return times;
+  }
+
+  // A real driver does not change under a process that has loaded it: times of
+  // another one must not be taken for this one's.
+  absl::Status CheckSameDriver(const InjectedDeviceFacts& now) const {
+    DeviceFacts facts = device_->facts();
+    now.ApplyTo(facts);
+    if (facts.driver == facts_.driver && facts.runtime == facts_.runtime) {
+      return absl::OkStatus();
+    }
+    return absl::UnavailableError(
+        absl::StrCat("injected facts: the driver is ", facts.driver, ", ",
+                     facts.runtime, " and was ", facts_.driver, ", ",
+                     facts_.runtime, " when the device was opened"));
   }
 
   const std::unique_ptr<Device> device_;

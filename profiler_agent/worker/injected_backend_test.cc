@@ -77,6 +77,16 @@ TEST_F(InjectedBackendTest, ABurstFollowsTheFileOfItsMoment) {
   EXPECT_THAT(launch_us(), ElementsAre(125));
 }
 
+TEST_F(InjectedBackendTest, AnOpenDeviceIsLostWhereItsDriverChanges) {
+  const std::unique_ptr<Device> device = Open();
+  Inject("driver = 590.12\nslower = 1.25\n");
+  const absl::Status measured =
+      device->Measure(kColumnSumConfiguration, kProblem, 1, 1).status();
+  EXPECT_TRUE(absl::IsUnavailable(measured)) << measured;
+  EXPECT_THAT(std::string(measured.message()),
+              HasSubstr("the driver is 590.12, 1.0 and was 1.0, 1.0"));
+}
+
 TEST_F(InjectedBackendTest, ABrokenFileIsALostDeviceAndNoCandidatesFault) {
   const std::unique_ptr<Device> device = Open();
   Inject("nonsense\n");

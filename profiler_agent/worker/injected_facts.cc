@@ -94,8 +94,8 @@ absl::Status TakeSlower(absl::string_view value,
   return absl::OkStatus();
 }
 
-absl::Status Take(absl::string_view key, absl::string_view value,
-                  InjectedDeviceFacts& facts) {
+absl::Status TakeKey(absl::string_view key, absl::string_view value,
+                     InjectedDeviceFacts& facts) {
   if (key == "driver") return TakeText(value, facts.driver);
   if (key == "runtime") return TakeText(value, facts.runtime);
   if (key == "power_limit_w") {
@@ -227,9 +227,9 @@ absl::StatusOr<InjectedFacts> InjectedFacts::Parse(absl::string_view text) {
     }
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(line, absl::MaxSplits('=', 1));
-    const absl::Status taken =
-        Take(absl::StripAsciiWhitespace(parts.first),
-             absl::StripAsciiWhitespace(parts.second), facts.devices_[device]);
+    const absl::Status taken = TakeKey(absl::StripAsciiWhitespace(parts.first),
+                                       absl::StripAsciiWhitespace(parts.second),
+                                       facts.devices_[device]);
     if (!taken.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("line ", number, ": ", taken.message()));

@@ -32,14 +32,6 @@ bool WorkerIsGone(const absl::Status& status) {
          absl::IsResourceExhausted(status);
 }
 
-// Without the power limit: that may change at any time, and is the environment
-// key's matter.
-bool SameDevice(const DeviceFacts& a, const DeviceFacts& b) {
-  return a.uuid == b.uuid && SiliconKey(a) == SiliconKey(b) &&
-         a.driver == b.driver && a.runtime == b.runtime &&
-         a.compiler == b.compiler && a.triton == b.triton;
-}
-
 using Bytes = std::shared_ptr<const std::string>;
 
 bool SameBytes(const Bytes& a, const Bytes& b) {
@@ -47,6 +39,12 @@ bool SameBytes(const Bytes& a, const Bytes& b) {
 }
 
 }  // namespace
+
+bool SameDevice(const DeviceFacts& a, const DeviceFacts& b) {
+  return a.uuid == b.uuid && SiliconKey(a) == SiliconKey(b) &&
+         a.driver == b.driver && a.runtime == b.runtime &&
+         a.compiler == b.compiler && a.triton == b.triton;
+}
 
 RemoteDevice::RemoteDevice(RemoteDeviceOptions options)
     : options_(std::move(options)),
@@ -240,8 +238,8 @@ absl::Status RemoteDevice::StartOnce() {
   const DeviceFacts opened = DeviceFactsFromProto(response.opened());
   if (!SameDevice(opened, options_.facts)) {
     return absl::UnavailableError(
-        "the device changed since the agent listed it (driver upgrade?); "
-        "restart the agent");
+        "the device changed since it was listed (driver upgrade?); an agent "
+        "that is attached looks for devices anew by itself");
   }
   return absl::OkStatus();
 }

@@ -41,6 +41,11 @@ struct RemoteDeviceOptions {
   Clock* clock = &SystemClock();
 };
 
+// Returns whether both are the same device under the same driver. The power
+// limit may be another one: that may change at any time, and is the environment
+// key's matter. Cannot fail.
+bool SameDevice(const DeviceFacts& a, const DeviceFacts& b);
+
 class RemoteDevice : public Device {
  public:
   explicit RemoteDevice(RemoteDeviceOptions options);

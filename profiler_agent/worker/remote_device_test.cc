@@ -99,7 +99,8 @@ TEST_F(RemoteDeviceTest, AnotherPowerLimitIsTheSameDeviceAnotherDriverIsNot) {
   options.facts.driver = "older";
   const absl::Status status = RemoteDevice(options).Start();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("restart the agent"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("looks for devices anew"));
 }
 
 TEST_F(RemoteDeviceTest, PreparesAndMeasuresInAnotherProcess) {

@@ -139,6 +139,63 @@ TEST_F(ServingNodeTest, AJobGoesOnWhenTheDaemonIsKilledAndStartedAgain) {
   ExpectSucceeds(id, acknowledged);
 }
 
+// A node whose agent pretends a driver.
+class DriverChangeTest : public NodeFixture {
+ protected:
+  void SetUp() override {
+    AddKernel("repeats");
+    Inject("driver = 1\n");
+    StartDaemon();
+    StartAgent({"--inject", injected_});
+  }
+
+  // With a rename, as the agent reads it at any time.
+  void Inject(const std::string& text) {
+    WriteFile(injected_ + ".new", text);
+    chmod((injected_ + ".new").c_str(), 0600);
+    std::filesystem::rename(injected_ + ".new", injected_);
+  }
+
+  // Of the attached device, as the daemon knows it.
+  std::string EnvironmentKey() const {
+    const nlohmann::json status = Cli({"status", "--json"}).Json();
+    const nlohmann::json devices =
+        status.value("device_list", nlohmann::json::array());
+    return devices.empty() || !devices[0].value("attached", false)
+               ? ""
+               : devices[0].value("environment_key", "");
+  }
+
+  const std::string injected_ = Path("injected.conf");
+};
+
+TEST_F(DriverChangeTest, AnotherDriverIsNoticedAndTheOldTableServes) {
+  const nlohmann::json before = WaitForJob(Reprofile("repeats"));
+  ASSERT_EQ(before.value("state", ""), "SUCCEEDED") << before.dump(2);
+  Inject("driver = 2\n");
+  ASSERT_TRUE(WaitUntil([&] {
+    return EnvironmentKey().find("driver=2;") != std::string::npos;
+  })) << Log("agent");
+  EXPECT_FALSE(agent().Poll()) << "the agent ended";
+  const CliResult resolved =
+      Cli({"resolve", "repeats", "n=700", "k=700", "--json"});
+  EXPECT_EQ(resolved.exit_code, 0) << resolved.err;
+  EXPECT_EQ(resolved.Json().value("digest", ""), before.value("digest", "-"));
+  const nlohmann::json after = WaitForJob(Reprofile("repeats"));
+  EXPECT_EQ(after.value("state", ""), "SUCCEEDED") << after.dump(2);
+}
+
+TEST_F(DriverChangeTest, AJobThatRunsEndsAndSaysWhy) {
+  const uint64_t id = Reprofile("repeats", {}, 16);
+  ASSERT_TRUE(WaitUntil([&] { return Job(id).value("samples", 0) >= 10; }));
+  Inject("driver = 2\nslower = 1.3\n");
+  const nlohmann::json job = WaitForJob(id);
+  EXPECT_EQ(job.value("state", ""), "FAILED") << job.dump(2);
+  EXPECT_THAT(job.value("message", ""),
+              AllOf(HasSubstr("came back as another one"),
+                    HasSubstr("driver=1;"), HasSubstr("driver=2;")));
+}
+
 TEST_F(ServingNodeTest, AKernelThatWasMadeWrongStopsServing) {
   const std::string source = Path("kernels/repeats/repeats.cl");
   const std::string right = ReadText(source);
