@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,6 +97,14 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path,
           absl::StrCat(path, " is larger than ", max_bytes, " bytes"));
     }
   }
+}
+
+absl::StatusOr<std::string> ReadOwnInputFile(const std::string& path,
+                                             size_t max_bytes) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error) return CannotRead(path, error.value());
+  return ReadInputFile(real, max_bytes, InputKind::kOwnFile);
 }
 
 absl::Status AtPath(const absl::Status& status, absl::string_view path) {

@@ -55,6 +55,12 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path,
                                           size_t max_bytes,
                                           InputKind kind = InputKind::kFile);
 
+// Returns the content of a file of our own that a command line names. A link to
+// it is followed (secrets are mounted as links): what it leads to must be ours.
+// Errors: as ReadInputFile.
+absl::StatusOr<std::string> ReadOwnInputFile(const std::string& path,
+                                             size_t max_bytes);
+
 // Returns a status with `path` before its message.
 absl::Status AtPath(const absl::Status& status, absl::string_view path);
 

@@ -4,7 +4,7 @@
 #ifndef WAVETUNE_BASE_UNIX_GROUP_H_
 #define WAVETUNE_BASE_UNIX_GROUP_H_
 
-#include <sys/types.h>
+#include <unistd.h>
 
 #include <string>
 

@@ -1,0 +1,58 @@
+// TlsFiles: what one end of TLS connections shows of itself and trusts.
+//
+// The three files are read and checked together, so that what is half replaced
+// is never used: a key that is not its certificate's, or a file cut in the
+// middle, is an error that says so, and whoever has read them before goes on
+// with what was read then.
+//
+//   ASSIGN_OR_RETURN(const TlsMaterial material, ReadTlsFiles(files));
+//
+// Thread safety: plain values and pure functions of what is on disk.
+#ifndef WAVETUNE_BASE_TLS_FILES_H_
+#define WAVETUNE_BASE_TLS_FILES_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/environment_variable.h"
+
+namespace wavetune {
+
+// Paths of PEM files.
+struct TlsFiles {
+  std::string cert;  // The certificate, and those between it and its authority.
+  std::string key;   // Its private key, without a password.
+  std::string ca;    // The authorities whose certificates are believed.
+};
+
+// What was in them.
+struct TlsMaterial {
+  std::string cert;
+  std::string key;
+  std::string ca;
+  absl::Time valid_from;  // Of the certificate.
+  absl::Time valid_until;
+
+  friend bool operator==(const TlsMaterial&, const TlsMaterial&) = default;
+};
+
+// Reads and checks the files. A link is followed: secrets are often mounted as
+// links. Errors: as ReadInputFile; PERMISSION_DENIED where somebody else may
+// write a file, or everybody read the key; INVALID_ARGUMENT for what is no PEM
+// file, a key with a password, and a key that is not the certificate's; each
+// with the path. A certificate that is not valid at this time is no error here.
+absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files);
+
+// Returns the files that WAVETUNE_TLS_CERT, WAVETUNE_TLS_KEY and
+// WAVETUNE_TLS_CA name, nothing where none of the three is set. Errors:
+// INVALID_ARGUMENT naming those that are missing.
+absl::StatusOr<std::optional<TlsFiles>> TlsFilesFromEnvironment(
+    const std::function<std::string(const char* name)>& environment =
+        EnvironmentVariable);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_BASE_TLS_FILES_H_
