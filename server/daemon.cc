@@ -5,10 +5,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +20,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "base/log.h"
 #include "base/periodic_task.h"
 #include "base/status_macros.h"
@@ -43,6 +49,9 @@
 #include "server/rpc/services.h"
 #include "server/rpc/socket_lock.h"
 #include "server/rpc/table_handler.h"
+#include "server/rpc/tcp_socket.h"
+#include "server/rpc/tls_access.h"
+#include "server/rpc/tls_credentials.h"
 #include "server/rpc/unix_socket.h"
 #include "server/rpc/usage_handler.h"
 #include "server/rpc/user_servers.h"
@@ -61,8 +70,9 @@ constexpr std::chrono::seconds kCallGrace{1};
 constexpr std::chrono::seconds kLogPatience{2};
 // The servers of each socket, and what one may hold of messages on their way:
 // beyond it gRPC ends streams. A thousand watchers take some 40 MiB of it. Who
-// may use agent and admin socket is trusted not to hurt others there. Together
-// 400 MiB: below what the unit may take (MemoryMax, deploy/systemd).
+// may use agent and admin socket, or has a certificate, is trusted not to hurt
+// others there. Together 464 MiB: below what the unit may take (MemoryMax,
+// deploy/systemd).
 constexpr UserServers::Options kReaderServers{
     .servers = 4,
     .max_message_bytes = kMaxReaderBytes,
@@ -75,6 +85,11 @@ constexpr UserServers::Options kAdminServers{
     .servers = 1,
     .max_message_bytes = kMaxAdminBytes,
     .quota_bytes = 32 * kMiB};
+constexpr UserServers::Options kTcpServers{.servers = 1,
+                                           .max_message_bytes = kMaxReaderBytes,
+                                           .quota_bytes = 64 * kMiB};
+static_assert(kMaxReaderBytes >= kMaxAgentBytes &&
+              kMaxReaderBytes >= kMaxAdminBytes);
 // Requests that may wait for the disk, of each kind, and a user's share.
 constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kMiB};
 constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
@@ -124,13 +139,16 @@ void GiveMemoryBack() {
   std::_Exit(EXIT_FAILURE);
 }
 
+void TellOfAccess(LogLevel level, const std::string& text) {
+  Log(level, "tls", text);
+}
+
 // What is behind a socket.
 struct Role {
-  std::string path;
-  mode_t mode = 0;
-  std::optional<gid_t> group;
   ConnectionBounds bounds;
   UserServers::Options servers;
+  ConnectionKind kind = UnixConnections();
+  std::shared_ptr<grpc::ServerCredentials> credentials;  // Over TCP.
 };
 
 // One socket with its services.
@@ -139,24 +157,46 @@ struct Listener {
   std::unique_ptr<ConnectionAcceptor> acceptor;
 };
 
-absl::Status Listen(const Role& role,
+absl::Status Listen(absl::StatusOr<ListeningSocket> socket, const Role& role,
                     const UserServers::MakeServices& make_services,
                     PeerUsers* peers, Listener* listener) {
-  ASSIGN_OR_RETURN(ListeningSocket socket,
-                   ListeningSocket::Listen(role.path, role.mode, role.group));
-  ASSIGN_OR_RETURN(listener->servers,
-                   UserServers::Start(role.servers, make_services));
+  RETURN_IF_ERROR(socket.status());
+  ASSIGN_OR_RETURN(
+      listener->servers,
+      UserServers::Start(role.servers, make_services, role.credentials));
   ASSIGN_OR_RETURN(
       listener->acceptor,
       ConnectionAcceptor::Start(
-          std::move(socket),
+          *std::move(socket),
           {.bounds = role.bounds,
            .peers = peers,
            .serve = [servers = listener->servers.get()](
                         int fd, uid_t user) { servers->Serve(fd, user); },
            .warn = WarnOfSocket,
-           .give_up = EndWithReason}));
+           .give_up = EndWithReason,
+           .kind = role.kind}));
   return absl::OkStatus();
+}
+
+// Half of what TCP needs is a mistake, not a wish for less. Certificate, key
+// and authority alone are none: clients have variables of these names, too.
+absl::Status CheckComplete(const TcpOptions& tcp) {
+  if (tcp.address.empty() && tcp.files.policy.empty()) return absl::OkStatus();
+  const std::vector<std::pair<const char*, const std::string*>> options = {
+      {"--listen-tcp", &tcp.address},
+      {"--tls-cert", &tcp.files.tls.cert},
+      {"--tls-key", &tcp.files.tls.key},
+      {"--tls-ca", &tcp.files.tls.ca},
+      {"--authz-policy", &tcp.files.policy}};
+  std::vector<std::string> missing;
+  for (const auto& [name, value] : options) {
+    if (value->empty()) missing.emplace_back(name);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "TCP needs --listen-tcp, --tls-cert, --tls-key, --tls-ca and "
+      "--authz-policy; missing: ",
+      absl::StrJoin(missing, ", ")));
 }
 
 }  // namespace
@@ -208,6 +248,11 @@ class Daemon::Impl {
   ~Impl() { Stop(); }
 
   absl::Status Start() {
+    RETURN_IF_ERROR(CheckComplete(options_.tcp));
+    if (!options_.tcp.address.empty()) {
+      ASSIGN_OR_RETURN(access_,
+                       TlsAccess::Open(options_.tcp.files, TellOfAccess));
+    }
     for (const std::string& path :
          {options_.reader_socket, options_.agent_socket,
           options_.admin_socket}) {
@@ -228,29 +273,13 @@ class Daemon::Impl {
       kernels_.Refresh();
       staleness_.Look();
       ExpectDefaultFaults();
-      memory_.Look(reader_streams_.TakeEnded() + agent_streams_.TakeEnded() +
-                   admin_streams_.TakeEnded());
+      size_t ended = 0;
+      for (StreamSet* streams : AllStreams()) ended += streams->TakeEnded();
+      memory_.Look(ended);
     });
     grpc::EnableDefaultHealthCheckService(true);
-    const SocketBounds bounds = BoundsFor(options_.descriptors);
-    RETURN_IF_ERROR(Listen(
-        {options_.reader_socket,
-         options_.reader_group ? kOwnerAndGroup : kEveryone,
-         options_.reader_group, bounds.reader, kReaderServers},
-        [this] { return MakeReaderServices(); }, &peers_, &reader_));
-    RETURN_IF_ERROR(Listen(
-        {options_.agent_socket, kOwnerAndGroup, options_.agent_group,
-         bounds.agent, kAgentServers},
-        [this] { return MakeAgentServices(); }, &peers_, &agent_));
-    RETURN_IF_ERROR(Listen(
-        {options_.admin_socket, kOwnerAndGroup, options_.admin_group,
-         bounds.admin, kAdminServers},
-        [this] {
-          return AdminServices(&admin_handler_, &workload_handler_,
-                               {.writes = &writes_, .reads = &reads_},
-                               &admin_streams_, &peers_);
-        },
-        &peers_, &admin_));
+    RETURN_IF_ERROR(
+        ListenEverywhere(BoundsFor(options_.descriptors, access_ != nullptr)));
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
     listener_looks_.Start(DeafnessProbe::kInterval,
@@ -258,34 +287,39 @@ class Daemon::Impl {
     return absl::OkStatus();
   }
 
-  void Reload() { kernels_.Reload(); }
+  void Reload() {
+    kernels_.Reload();
+    if (access_ != nullptr) access_->Look(absl::Now());
+  }
+
+  std::string tcp_address() const { return tcp_address_; }
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
     store_looks_.Stop();
     listener_looks_.Stop();
-    for (Listener* listener : {&reader_, &agent_, &admin_}) {
-      if (listener->servers != nullptr) listener->servers->SetNothingServing();
+    access_looks_.Stop();
+    for (Listener* listener : Listeners()) {
+      listener->servers->SetNothingServing();
     }
     // Agents get the chance to end their batches in order; then their streams
     // end, which ends the batches.
     std::future<void> jobs =
         std::async(std::launch::async, [this] { jobs_.Stop(); });
     jobs.wait_for(kBatchGrace);
-    for (StreamSet* streams :
-         {&reader_streams_, &agent_streams_, &admin_streams_}) {
+    for (StreamSet* streams : AllStreams()) {
       streams->EndAll(
           grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon stops"));
     }
-    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+    for (Listener* listener : Listeners()) {
       listener->acceptor.reset();
     }
     const auto deadline = std::chrono::system_clock::now() + kCallGrace;
-    for (Listener* listener : {&reader_, &agent_, &admin_}) {
-      if (listener->servers != nullptr) listener->servers->Shutdown(deadline);
+    for (Listener* listener : Listeners()) {
+      listener->servers->Shutdown(deadline);
     }
     jobs.wait();
-    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+    for (Listener* listener : Listeners()) {
       listener->servers.reset();
     }
     surroundings_.Stop();  // It has work done by what ends before it.
@@ -293,7 +327,67 @@ class Daemon::Impl {
   }
 
  private:
-  Services MakeReaderServices() {
+  absl::Status ListenEverywhere(const SocketBounds& bounds) {
+    RETURN_IF_ERROR(Listen(
+        ListeningSocket::Listen(
+            options_.reader_socket,
+            options_.reader_group ? kOwnerAndGroup : kEveryone,
+            options_.reader_group),
+        {bounds.reader, kReaderServers},
+        [this] { return MakeReaderServices(&reader_streams_); }, &peers_,
+        &reader_));
+    RETURN_IF_ERROR(Listen(
+        ListeningSocket::Listen(options_.agent_socket, kOwnerAndGroup,
+                                options_.agent_group),
+        {bounds.agent, kAgentServers},
+        [this] { return MakeAgentServices(&agent_streams_); }, &peers_,
+        &agent_));
+    RETURN_IF_ERROR(Listen(
+        ListeningSocket::Listen(options_.admin_socket, kOwnerAndGroup,
+                                options_.admin_group),
+        {bounds.admin, kAdminServers},
+        [this] { return MakeAdminServices(&admin_streams_); }, &peers_,
+        &admin_));
+    return access_ == nullptr ? absl::OkStatus() : ListenOverTcp(bounds.tcp);
+  }
+
+  // The services of all roles: the policy says who may call which.
+  absl::Status ListenOverTcp(const ConnectionBounds& bounds) {
+    absl::StatusOr<ListeningSocket> socket = ListenOnTcp(options_.tcp.address);
+    if (socket.ok()) tcp_address_ = socket->path();
+    const auto make_services = [this] {
+      Services services = MakeReaderServices(&tcp_reader_streams_);
+      const auto add = [&services](Services more) {
+        std::move(more.begin(), more.end(), std::back_inserter(services));
+      };
+      add(MakeAgentServices(&tcp_agent_streams_));
+      add(MakeAdminServices(&tcp_admin_streams_));
+      return services;
+    };
+    RETURN_IF_ERROR(Listen(std::move(socket),
+                           {bounds, kTcpServers, TlsConnections(),
+                            MakeTlsCredentials(access_.get())},
+                           make_services, &peers_, &tcp_));
+    access_looks_.Start(options_.tcp.look_interval,
+                        [this] { access_->Look(absl::Now()); });
+    return absl::OkStatus();
+  }
+
+  // Those that have been started.
+  std::vector<Listener*> Listeners() {
+    std::vector<Listener*> started;
+    for (Listener* listener : {&reader_, &agent_, &admin_, &tcp_}) {
+      if (listener->servers != nullptr) started.push_back(listener);
+    }
+    return started;
+  }
+
+  std::vector<StreamSet*> AllStreams() {
+    return {&reader_streams_,     &agent_streams_,     &admin_streams_,
+            &tcp_reader_streams_, &tcp_agent_streams_, &tcp_admin_streams_};
+  }
+
+  Services MakeReaderServices(StreamSet* streams) {
     return ReaderServices({.tables = &table_handler_,
                            .decisions = &decision_handler_,
                            .status = &status_handler_,
@@ -304,14 +398,20 @@ class Daemon::Impl {
                            .usage_work = &usage_writes_,
                            .peers = &peers_,
                            .listing_patience = options_.listing_patience},
-                          &reader_streams_);
+                          streams);
   }
 
-  Services MakeAgentServices() {
+  Services MakeAgentServices(StreamSet* streams) {
     return AgentServices(&devices_,
                          {.program_version = options_.version,
                           .heartbeat_timeout_s = options_.heartbeat_timeout_s},
-                         &agent_streams_, &peers_);
+                         streams, &peers_);
+  }
+
+  Services MakeAdminServices(StreamSet* streams) {
+    return AdminServices(&admin_handler_, &workload_handler_,
+                         {.writes = &writes_, .reads = &reads_}, streams,
+                         &peers_);
   }
 
   JobServices MakeJobServices(const DaemonStores& stores) {
@@ -457,7 +557,7 @@ class Daemon::Impl {
 
   // On a thread of its own, which waits for no disk.
   void LookAtListeners() {
-    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+    for (Listener* listener : Listeners()) {
       if (const absl::Status deaf = listener->acceptor->Probe(); !deaf.ok())
         EndWithReason(std::string(deaf.message()));
     }
@@ -465,7 +565,7 @@ class Daemon::Impl {
 
   // Tables are served all the same: the daemon as a whole is healthy.
   void TellOfStore(const absl::Status& status) {
-    for (Listener* listener : {&reader_, &agent_, &admin_}) {
+    for (Listener* listener : Listeners()) {
       listener->servers->SetServing(kStoreHealth, status.ok());
     }
   }
@@ -496,17 +596,24 @@ class Daemon::Impl {
   StreamSet reader_streams_;
   StreamSet agent_streams_;
   StreamSet admin_streams_;
+  StreamSet tcp_reader_streams_;
+  StreamSet tcp_agent_streams_;
+  StreamSet tcp_admin_streams_;
   MemoryReturn memory_{GiveMemoryBack};
   // What ExpectDefaultFaults has found before; its thread's.
   std::set<ProfileKey> expected_;
   PeerUsers peers_;
   std::vector<SocketLock> socket_locks_;  // Longer than what listens.
+  std::unique_ptr<TlsAccess> access_;     // nullptr: not over TCP.
+  std::string tcp_address_;
   Listener reader_;
   Listener agent_;
   Listener admin_;
+  Listener tcp_;
   bool store_failed_ = false;  // At the last look.
   PeriodicTask store_looks_;
   PeriodicTask listener_looks_;
+  PeriodicTask access_looks_;
   bool stopped_ = false;
   // Last: what waits is done before anything else goes. Several, so that
   // reports of use, which anybody may send, never keep an operator waiting, and
@@ -528,6 +635,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
 }
 
 void Daemon::Reload() { impl_->Reload(); }
+
+std::string Daemon::tcp_address() const { return impl_->tcp_address(); }
 
 void Daemon::Stop() { impl_->Stop(); }
 

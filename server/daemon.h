@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/rpc/status_handler.h"
+#include "server/rpc/tls_access.h"
 #include "server/store/device_store.h"
 #include "server/store/job_store.h"
 #include "server/store/sample_store.h"
@@ -45,6 +46,13 @@ struct DaemonStores {
   WorkloadStore* workloads = nullptr;  // nullptr: as usage.
 };
 
+// How the daemon is reached over TCP, with TLS alone.
+struct TcpOptions {
+  std::string address;     // "host:port", as ListenOnTcp; empty: not at all.
+  TlsAccess::Files files;  // All of them with an address.
+  std::chrono::milliseconds look_interval = TlsAccess::kInterval;
+};
+
 struct DaemonOptions {
   std::string reader_socket;  // Mode 0666; 0660 with a reader group.
   std::string agent_socket;   // Mode 0660.
@@ -54,6 +62,7 @@ struct DaemonOptions {
   std::optional<gid_t> reader_group;
   std::optional<gid_t> agent_group;
   std::optional<gid_t> admin_group;
+  TcpOptions tcp;
   std::vector<std::string> kernels_dirs;
   std::string version;
   double default_budget_s = 60;
@@ -77,15 +86,19 @@ struct DaemonOptions {
 class Daemon {
  public:
   // Loads what is stored, listens and takes up unfinished jobs. Errors: as
-  // PrepareSocketPath and ListeningSocket; NOT_FOUND for a kernels folder; the
-  // stores'.
+  // PrepareSocketPath, ListeningSocket, ListenOnTcp and TlsAccess;
+  // INVALID_ARGUMENT for TCP without all its files; NOT_FOUND for a kernels
+  // folder; the stores'.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(
       const DaemonStores& stores, const DaemonOptions& options);
   ~Daemon();  // Stops.
 
-  // Reads the kernel folders again. What is queued or runs keeps the kernels it
-  // began with.
+  // Reads the kernel folders again, and who may come over TCP. What is queued
+  // or runs keeps the kernels it began with.
   void Reload();
+
+  // Returns where it listens over TCP, with numbers; empty where it does not.
+  std::string tcp_address() const;
 
   // Ends gracefully: running batches are cancelled and their jobs go on at the
   // next start, streams end as UNAVAILABLE. Takes a few seconds at most.

@@ -59,10 +59,14 @@ class DaemonFixture : public ::testing::Test {
   }
   void StartDaemon() { StartDaemon(Options()); }
   void StartDaemon(const DaemonOptions& options) {
+    const absl::Status started = TryToStart(options);
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  absl::Status TryToStart(const DaemonOptions& options) {
     daemon_ = nullptr;
     auto daemon = Daemon::Start(Stores(), options);
-    ASSERT_TRUE(daemon.ok()) << daemon.status();
-    daemon_ = *std::move(daemon);
+    if (daemon.ok()) daemon_ = *std::move(daemon);
+    return daemon.status();
   }
 
   // Returns whether the condition came true within a minute.

@@ -65,6 +65,7 @@ struct Arguments {
   std::string reader_group;
   std::string agent_group;
   std::string admin_group;
+  TcpOptions tcp;
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
   bool even_if_busy = false;
@@ -119,6 +120,24 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--admin-group", arguments.admin_group,
                  "Group of the admin socket, instead of the daemon's own")
       ->envname("WAVETUNE_ADMIN_GROUP");
+  app.add_option("--listen-tcp", arguments.tcp.address,
+                 "Listen at HOST:PORT too, for who shows a certificate; needs "
+                 "the next four. Without it nothing listens on TCP")
+      ->envname("WAVETUNE_LISTEN_TCP");
+  app.add_option("--tls-cert", arguments.tcp.files.tls.cert,
+                 "PEM file of the daemon's certificate, with the host names "
+                 "that clients connect to")
+      ->envname("WAVETUNE_TLS_CERT");
+  app.add_option("--tls-key", arguments.tcp.files.tls.key,
+                 "PEM file of its key")
+      ->envname("WAVETUNE_TLS_KEY");
+  app.add_option("--tls-ca", arguments.tcp.files.tls.ca,
+                 "PEM file of the authorities whose clients are believed")
+      ->envname("WAVETUNE_TLS_CA");
+  app.add_option("--authz-policy", arguments.tcp.files.policy,
+                 "JSON file that says which certificate may call what; what "
+                 "no rule allows is denied")
+      ->envname("WAVETUNE_AUTHZ_POLICY");
   app.add_option("--kernels-dir", arguments.kernels_dirs,
                  "Folder with one folder per kernel; may be repeated")
       ->envname("WAVETUNE_KERNELS_DIR")
@@ -217,6 +236,7 @@ absl::Status Serve(const Arguments& arguments) {
                    GroupOf("--agent-group", arguments.agent_group));
   ASSIGN_OR_RETURN(options.admin_group,
                    GroupOf("--admin-group", arguments.admin_group));
+  options.tcp = arguments.tcp;
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
   options.descriptors = descriptors;
@@ -230,8 +250,10 @@ absl::Status Serve(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                    Daemon::Start(stores, options));
   Log(LogLevel::kInfo, "daemon",
-      absl::StrCat("version ", WAVETUNE_VERSION, " serves on unix:",
-                   options.reader_socket, ", store ", arguments.store));
+      absl::StrCat("version ", WAVETUNE_VERSION,
+                   " serves on unix:", options.reader_socket,
+                   daemon->tcp_address().empty() ? "" : " and, with TLS, on ",
+                   daemon->tcp_address(), ", store ", arguments.store));
   while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
     daemon->Reload();
     Log(LogLevel::kInfo, "daemon", "has read the kernel folders again");

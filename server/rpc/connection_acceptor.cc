@@ -23,8 +23,6 @@
 namespace wavetune {
 namespace {
 
-// What an HTTP/2 client says first (RFC 9113, section 3.4).
-constexpr absl::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr int kAcceptedAtOnce = 64;
 // Where accepting fails for lack of memory or descriptors of the system.
 constexpr std::chrono::milliseconds kPause{100};
@@ -37,25 +35,6 @@ FileDescriptor OpenReserve() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-std::optional<ConnectionPeer> PeerOf(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return std::nullopt;
-  }
-  return ConnectionPeer{.user = peer.uid, .process = peer.pid};
-}
-
-// In HTTP/1.1, which every client can tell from HTTP/2: gRPC takes it for a
-// failed attempt and waits before the next. A GOAWAY in HTTP/2 would say that
-// the connection stood, and gRPC would connect anew at once, for ever.
-std::string Refusal(absl::string_view reason) {
-  return absl::StrCat(
-      "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\n"
-      "Content-Length: ",
-      reason.size(), "\r\nConnection: close\r\n\r\n", reason);
-}
-
 // What to do where epoll or an eventfd fails.
 absl::string_view WhatToRaise(int error) {
   if (OutOfDescriptors(error)) return kMoreDescriptors;
@@ -63,18 +42,19 @@ absl::string_view WhatToRaise(int error) {
   return "";
 }
 
-enum class Speaks { kHttp2, kNotYet, kSomethingElse };
+enum class Speaks { kRight, kNotYet, kSomethingElse };
 
-Speaks WhatIsSpoken(int fd) {
-  std::array<char, kPreface.size()> bytes{};
+// Whether a connection begins as it should.
+Speaks WhatIsSpoken(int fd, absl::string_view opening) {
+  std::array<char, 64> bytes{};
   const ssize_t size =
-      ::recv(fd, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+      ::recv(fd, bytes.data(), opening.size(), MSG_PEEK | MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Speaks::kNotYet;
   if (size <= 0) return Speaks::kSomethingElse;
   const absl::string_view said(bytes.data(), static_cast<size_t>(size));
-  if (said == kPreface) return Speaks::kHttp2;
-  return absl::StartsWith(kPreface, said) ? Speaks::kNotYet
-                                          : Speaks::kSomethingElse;
+  if (said == opening) return Speaks::kRight;
+  return absl::StartsWith(opening, said) ? Speaks::kNotYet
+                                         : Speaks::kSomethingElse;
 }
 
 }  // namespace
@@ -82,7 +62,7 @@ Speaks WhatIsSpoken(int fd) {
 ConnectionAcceptor::ConnectionAcceptor(ListeningSocket socket, Options options)
     : options_(std::move(options)),
       socket_(std::move(socket)),
-      counts_(options_.bounds, ::geteuid()),
+      counts_(options_.bounds, options_.kind.owner),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       reserve_(OpenReserve()),
@@ -208,7 +188,7 @@ bool ConnectionAcceptor::AcceptOne() {
 }
 
 void ConnectionAcceptor::Add(FileDescriptor fd) {
-  const std::optional<ConnectionPeer> peer = PeerOf(fd.get());
+  const std::optional<ConnectionPeer> peer = options_.kind.peer_of(fd.get());
   if (!peer) return;  // It has gone already.
   absl::Status admitted = counts_.Admit(*peer);
   if (!admitted.ok() && DropOldestSilent(peer->user)) {
@@ -216,8 +196,8 @@ void ConnectionAcceptor::Add(FileDescriptor fd) {
   }
   if (!admitted.ok()) {
     Warn(absl::StrCat("bound ", peer->user),
-         absl::StrCat("a connection of user ", peer->user, " on ",
-                      socket_.path(), " is refused: ", admitted.message()));
+         absl::StrCat("a connection of ", peer->Text(), " on ", socket_.path(),
+                      " is refused: ", admitted.message()));
     Refuse(std::move(fd),
            {admitted.message().data(), admitted.message().size()});
     return;
@@ -227,7 +207,8 @@ void ConnectionAcceptor::Add(FileDescriptor fd) {
     counts_.Release(*peer);
     return;
   }
-  const bool speaks = WhatIsSpoken(fd.get()) == Speaks::kHttp2;
+  const bool speaks =
+      WhatIsSpoken(fd.get(), options_.kind.opening) == Speaks::kRight;
   const auto added = connections_.insert_or_assign(
       fd.Release(),
       Connection{.peer = *peer, .since = SystemClock().SteadyNow()});
@@ -235,7 +216,7 @@ void ConnectionAcceptor::Add(FileDescriptor fd) {
 }
 
 void ConnectionAcceptor::Refuse(FileDescriptor fd, absl::string_view reason) {
-  const std::string text = Refusal(reason);
+  const std::string text = options_.kind.refusal(reason);
   // Who does not hear the reason is refused all the same.
   [[maybe_unused]] const ssize_t sent =
       ::send(fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -256,8 +237,8 @@ void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
     Drop(it);
     return;
   }
-  switch (WhatIsSpoken(fd)) {
-    case Speaks::kHttp2:
+  switch (WhatIsSpoken(fd, options_.kind.opening)) {
+    case Speaks::kRight:
       HandOver(it);
       return;
     case Speaks::kSomethingElse:
@@ -288,7 +269,12 @@ void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   connections_[watched.Release()] = {
       .peer = peer, .state = Connection::State::kServed, .since = {}};
   if (options_.peers != nullptr) {
-    options_.peers->Set(fd, {.user = peer.user, .since_us = since.count()});
+    const PeerUsers::Connection known{peer.user, since.count()};
+    if (peer.address.empty()) {
+      options_.peers->Set(fd, known);
+    } else {
+      options_.peers->SetAddress(peer.address, known);
+    }
   }
   options_.serve(fd, peer.user);
 }
@@ -297,11 +283,17 @@ void ConnectionAcceptor::Drop(Connections::iterator connection) {
   const int fd = connection->first;
   // Not by closing alone: the other descriptor keeps the socket watched.
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  const ConnectionPeer& peer = connection->second.peer;
+  // Before the address can be another connection's.
+  if (options_.peers != nullptr && !peer.address.empty() &&
+      connection->second.state == Connection::State::kServed) {
+    options_.peers->ForgetAddress(peer.address);
+  }
   ::close(fd);
   if (connection->second.state == Connection::State::kRefused) {
     --refused_;
   } else {
-    counts_.Release(connection->second.peer);
+    counts_.Release(peer);
   }
   connections_.erase(connection);
 }
@@ -320,7 +312,7 @@ bool ConnectionAcceptor::DropOldestSilent(uid_t user) {
   }
   if (oldest == connections_.end()) return false;
   // Who has spoken meanwhile keeps the place.
-  if (WhatIsSpoken(oldest->first) == Speaks::kHttp2) {
+  if (WhatIsSpoken(oldest->first, options_.kind.opening) == Speaks::kRight) {
     HandOver(oldest);
     return DropOldestSilent(user);
   }

@@ -1,5 +1,5 @@
-// ConnectionAcceptor: takes the connections of a unix socket and hands them to
-// who serves them.
+// ConnectionAcceptor: takes the connections of a socket and hands them to who
+// serves them.
 //
 // Why not gRPC's own listener: in 1.51 it gives a socket up for ever once
 // accept fails, as it does where there are no descriptors left; and it neither
@@ -10,8 +10,8 @@
 //   - connections are bounded in all and per user, and who is refused is told
 //     (an HTTP/1.1 answer, 429, with the reason as its text);
 //   - a connection costs a descriptor only until it has said that it speaks
-//     HTTP/2: one that stays silent is closed after a while, or as soon as
-//     another of the same user needs the place;
+//     HTTP/2, or TLS: one that stays silent is closed after a while, or as soon
+//     as another of the same user needs the place;
 //   - a socket whose file somebody removes is opened anew;
 //   - whether it hangs can be seen from outside (Probe).
 //
@@ -40,6 +40,7 @@
 #include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "server/rpc/connection_bounds.h"
+#include "server/rpc/connection_kind.h"
 #include "server/rpc/deafness_probe.h"
 #include "server/rpc/peer_users.h"
 #include "server/rpc/unix_socket.h"
@@ -60,7 +61,8 @@ class ConnectionAcceptor {
     // Called once, with the reason, when nobody can connect any more and
     // nothing here can mend that.
     std::function<void(const std::string&)> give_up;
-    // How long a connection may take to say that it speaks HTTP/2.
+    ConnectionKind kind = UnixConnections();
+    // How long a connection may take to say that it speaks what it should.
     std::chrono::milliseconds silence{20000};
     // How often the socket's file is looked at.
     std::chrono::milliseconds look{5000};

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "server/rpc/tcp_socket.h"
 #include "server/test_descriptor_limit.h"
 #include "server/test_folder.h"
 
@@ -299,6 +301,95 @@ TEST_F(ConnectionAcceptorTest, StopLeavesWhatWasHandedOver) {
   acceptor_->Stop();
   EXPECT_FALSE(std::filesystem::exists(path_));
   EXPECT_EQ(::send(served_.last(), "x", 1, MSG_NOSIGNAL), 1);
+}
+
+// The same over TCP.
+class TcpConnectionAcceptorTest : public ConnectionAcceptorTest {
+ protected:
+  void StartOnTcp(ConnectionBounds bounds) {
+    auto socket = ListenOnTcp("127.0.0.1:0");
+    ASSERT_TRUE(socket.ok()) << socket.status();
+    port_ = socket->path().substr(socket->path().rfind(':') + 1);
+    auto acceptor = ConnectionAcceptor::Start(
+        *std::move(socket),
+        ConnectionAcceptor::Options{
+            .bounds = bounds,
+            .peers = &peers_,
+            .serve = [this](int fd, uid_t) { served_.Take(fd); },
+            .warn = [this](const std::string&,
+                           const std::string& line) { served_.Warn(line); },
+            .give_up = [this](const std::string& line) { served_.Warn(line); },
+            .kind = TlsConnections(),
+            .look = std::chrono::milliseconds(5)});
+    ASSERT_TRUE(acceptor.ok()) << acceptor.status();
+    acceptor_ = *std::move(acceptor);
+  }
+  FileDescriptor ConnectTcp() const {
+    FileDescriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(std::stoi(port_)));
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
+                        sizeof(address)),
+              0)
+        << std::strerror(errno);
+    return fd;
+  }
+  // As gRPC names this end.
+  static std::string NameOf(const FileDescriptor& fd) {
+    sockaddr_in own{};
+    socklen_t size = sizeof(own);
+    EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size),
+              0);
+    return "ipv4:127.0.0.1:" + std::to_string(ntohs(own.sin_port));
+  }
+
+  std::string port_;
+};
+
+TEST_F(TcpConnectionAcceptorTest, HandsOverWhoSpeaksTlsAndNobodyElse) {
+  StartOnTcp({.in_all = 8, .per_user = 8});
+  const FileDescriptor plain = ConnectTcp();
+  Say(plain, kPreface);
+  EXPECT_EQ(ReadToTheEnd(plain), "");
+  const FileDescriptor tls = ConnectTcp();
+  Say(tls, "\x16\x03\x01");
+  EXPECT_TRUE(served_.WaitForCount(1));
+  EXPECT_EQ(served_.count(), 1u);
+}
+
+TEST_F(TcpConnectionAcceptorTest, KnowsAnAddressAsLongAsItIsConnected) {
+  StartOnTcp({.in_all = 8, .per_user = 8});
+  FileDescriptor tls = ConnectTcp();
+  Say(tls, "\x16\x03\x01");
+  ASSERT_TRUE(served_.WaitForCount(1));
+  const std::string name = NameOf(tls);
+  EXPECT_TRUE(peers_.Find(name).has_value());
+  tls.Close();
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (peers_.Find(name).has_value() &&
+         std::chrono::steady_clock::now() < deadline) {
+    SystemClock().Sleep(std::chrono::milliseconds(1));
+  }
+  EXPECT_FALSE(peers_.Find(name).has_value());
+}
+
+TEST_F(TcpConnectionAcceptorTest, AnAddressHasNoMorePlacesThanItsOwn) {
+  StartOnTcp({.in_all = 8, .per_user = 2});
+  std::vector<FileDescriptor> connected;
+  for (int i = 0; i < 2; ++i) {
+    connected.push_back(ConnectTcp());
+    Say(connected.back(), "\x16\x03\x01");
+  }
+  ASSERT_TRUE(served_.WaitForCount(2));
+  EXPECT_EQ(ReadToTheEnd(ConnectTcp()), "");
+  EXPECT_TRUE(served_.WaitForLog(
+      "a connection of address 127.0.0.1 on 127.0.0.1:" + port_ +
+      " is refused"));
+  // Not even for root, who may be at another machine.
+  EXPECT_EQ(served_.count(), 2u);
 }
 
 }  // namespace

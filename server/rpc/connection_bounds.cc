@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace wavetune {
 namespace {
@@ -14,6 +15,9 @@ constexpr ConnectionBounds kReader{4096, 2048};
 constexpr ConnectionBounds kAgent{64, 32};
 // People and scripts.
 constexpr ConnectionBounds kAdmin{256, 128};
+// Clients of other nodes whose own daemon is away, and people; of one address
+// all that run there.
+constexpr ConnectionBounds kTcp{1024, 256};
 
 // The store's files (RocksDB keeps at most 64 open), logs, kernel folders,
 // threads' own.
@@ -31,18 +35,29 @@ ConnectionBounds Scaled(const ConnectionBounds& bounds, double factor) {
 
 }  // namespace
 
-SocketBounds BoundsFor(uint64_t descriptors) {
-  constexpr uint64_t kWanted = kReader.in_all + kAgent.in_all + kAdmin.in_all +
-                               3 * ConnectionCounts::kKeptForOwners;
+SocketBounds BoundsFor(uint64_t descriptors, bool over_tcp) {
+  const ConnectionBounds tcp = over_tcp ? kTcp : ConnectionBounds{};
+  const uint64_t wanted = kReader.in_all + kAgent.in_all + kAdmin.in_all +
+                          tcp.in_all + 3 * ConnectionCounts::kKeptForOwners;
   const uint64_t left =
       descriptors > 2 * kDescriptorsForOthers
           ? (descriptors - kDescriptorsForOthers) / kDescriptorsPerConnection
           : descriptors / (2 * kDescriptorsPerConnection);
-  if (left >= kWanted) return {kReader, kAgent, kAdmin};
-  const double factor =
-      static_cast<double>(left) / static_cast<double>(kWanted);
+  if (left >= wanted) return {kReader, kAgent, kAdmin, tcp};
+  const double factor = static_cast<double>(left) / static_cast<double>(wanted);
   return {Scaled(kReader, factor), Scaled(kAgent, factor),
-          Scaled(kAdmin, factor)};
+          Scaled(kAdmin, factor),
+          over_tcp ? Scaled(tcp, factor) : ConnectionBounds{}};
+}
+
+std::string ConnectionPeer::Text() const {
+  if (address.empty()) return absl::StrCat("user ", user);
+  // Without the scheme and the port; gRPC escapes brackets.
+  const size_t begin = address.find(':') + 1;
+  return absl::StrCat(
+      "address ",
+      absl::StrReplaceAll(address.substr(begin, address.rfind(':') - begin),
+                          {{"%5B", ""}, {"%5D", ""}}));
 }
 
 absl::Status ConnectionCounts::Admit(const ConnectionPeer& peer) {
@@ -55,10 +70,10 @@ absl::Status ConnectionCounts::Admit(const ConnectionPeer& peer) {
   }
   if (TakeKept(peer)) return absl::OkStatus();
   if (one_has_all) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("user ", peer.user, " has ", of_user,
-                     " connections, the most that one user may have: share "
-                     "one client per process, or close some"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        peer.Text(), " has ", of_user, " connections, the most that one ",
+        peer.address.empty() ? "user" : "address",
+        " may have: share one client per process, or close some"));
   }
   return absl::ResourceExhaustedError(absl::StrCat(
       "there are ", in_all_, " connections, the most that this socket takes"));

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -23,22 +24,27 @@ struct ConnectionBounds {
   size_t per_user = 0;
 };
 
-// The bounds of a daemon's three sockets.
+// The bounds of a daemon's three sockets, and of TCP.
 struct SocketBounds {
   ConnectionBounds reader;
   ConnectionBounds agent;
   ConnectionBounds admin;
+  ConnectionBounds tcp;
 };
 
 // Returns the bounds for a process that may open `descriptors`: those of
-// docs/limits.md, or fewer where there are not enough descriptors for them.
-// Cannot fail.
-SocketBounds BoundsFor(uint64_t descriptors);
+// docs/limits.md, or fewer where there are not enough descriptors for them; of
+// TCP none where it is not `over_tcp`. Cannot fail.
+SocketBounds BoundsFor(uint64_t descriptors, bool over_tcp);
 
 // Who is at the other end.
 struct ConnectionPeer {
-  uid_t user = 0;
-  pid_t process = 0;
+  // For people: "user 1000", or "address 192.0.2.1".
+  std::string Text() const;
+
+  uid_t user = 0;  // Over TCP a number for the address: its connections share.
+  pid_t process = 0;    // 0 over TCP.
+  std::string address;  // Over TCP, as gRPC names it; empty on a unix socket.
 };
 
 // Counts the connections of one socket.

@@ -9,24 +9,26 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr uid_t kOwnUser = 100;
-constexpr ConnectionPeer kOwner{kOwnUser, 1};
-constexpr ConnectionPeer kRoot{0, 2};
-constexpr ConnectionPeer kAlice{1000, 3};
-constexpr ConnectionPeer kBob{1001, 4};
+const ConnectionPeer kOwner{kOwnUser, 1, ""};
+const ConnectionPeer kRoot{0, 2, ""};
+const ConnectionPeer kAlice{1000, 3, ""};
+const ConnectionPeer kBob{1001, 4, ""};
 
 TEST(ConnectionBoundsTest, AThousandWatchersOfOneUserFit) {
-  EXPECT_GE(BoundsFor(1 << 16).reader.per_user, 1000U);
-  EXPECT_GE(BoundsFor(4096).reader.per_user, 800U);
+  EXPECT_GE(BoundsFor(1 << 16, true).reader.per_user, 1000U);
+  EXPECT_GE(BoundsFor(4096, false).reader.per_user, 800U);
 }
 
 TEST(ConnectionBoundsTest, FewDescriptorsAreSharedAmongTheSockets) {
   for (const uint64_t descriptors : {64, 256, 1024, 4096}) {
-    const SocketBounds bounds = BoundsFor(descriptors);
-    const size_t connections =
-        bounds.reader.in_all + bounds.agent.in_all + bounds.admin.in_all;
+    const SocketBounds bounds = BoundsFor(descriptors, /*over_tcp=*/true);
+    const size_t connections = bounds.reader.in_all + bounds.agent.in_all +
+                               bounds.admin.in_all + bounds.tcp.in_all;
     EXPECT_LT(2 * connections, descriptors) << descriptors;
     EXPECT_GE(bounds.admin.in_all, 4U);
     EXPECT_GE(bounds.agent.in_all, 4U);
+    EXPECT_GE(bounds.tcp.in_all, 4U);
+    EXPECT_EQ(BoundsFor(descriptors, /*over_tcp=*/false).tcp.in_all, 0U);
     EXPECT_GE(bounds.reader.in_all, bounds.reader.per_user);
   }
 }
@@ -42,6 +44,16 @@ TEST(ConnectionCountsTest, OneUserDoesNotTakeTheOthersPlaces) {
   EXPECT_TRUE(counts.Admit(kBob).ok());
   counts.Release(kAlice);
   EXPECT_TRUE(counts.Admit(kAlice).ok());
+}
+
+TEST(ConnectionCountsTest, OverTcpAnAddressIsAUser) {
+  ConnectionCounts counts({.in_all = 4, .per_user = 1}, kOwnUser);
+  const ConnectionPeer first{7, 0, "ipv4:192.0.2.1:5001"};
+  const ConnectionPeer second{7, 0, "ipv4:192.0.2.1:5002"};
+  EXPECT_TRUE(counts.Admit(first).ok());
+  EXPECT_THAT(std::string(counts.Admit(second).message()),
+              HasSubstr("address 192.0.2.1 has 1 connections, the most that "
+                        "one address may have"));
 }
 
 TEST(ConnectionCountsTest, WhoLooksAfterTheDaemonAlwaysGetsIn) {

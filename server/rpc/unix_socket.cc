@@ -133,10 +133,20 @@ absl::StatusOr<ListeningSocket> ListeningSocket::Listen(
   return socket;
 }
 
+ListeningSocket ListeningSocket::WithoutFile(FileDescriptor fd,
+                                             std::string name) {
+  ListeningSocket socket;
+  socket.path_ = std::move(name);
+  socket.has_file_ = false;
+  socket.fd_ = std::move(fd);
+  return socket;
+}
+
 ListeningSocket::~ListeningSocket() { Remove(); }
 
 ListeningSocket::ListeningSocket(ListeningSocket&& other) noexcept
     : path_(std::exchange(other.path_, "")),
+      has_file_(other.has_file_),
       mode_(other.mode_),
       group_(other.group_),
       fd_(std::move(other.fd_)),
@@ -147,6 +157,7 @@ ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
   if (this == &other) return *this;
   Remove();
   path_ = std::exchange(other.path_, "");
+  has_file_ = other.has_file_;
   mode_ = other.mode_;
   group_ = other.group_;
   fd_ = std::move(other.fd_);
@@ -156,6 +167,7 @@ ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
 }
 
 bool ListeningSocket::InPlace() const {
+  if (!has_file_) return fd_.valid();
   struct stat info {};
   return inode_ != 0 && ::lstat(path_.c_str(), &info) == 0 &&
          info.st_dev == device_ && info.st_ino == inode_;
@@ -174,7 +186,7 @@ absl::Status ListeningSocket::ListenAgain() {
 }
 
 void ListeningSocket::Remove() {
-  if (InPlace()) ::unlink(path_.c_str());
+  if (has_file_ && InPlace()) ::unlink(path_.c_str());
   inode_ = 0;
   fd_.Close();
 }

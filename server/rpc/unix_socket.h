@@ -21,7 +21,7 @@ namespace wavetune {
 // do.
 absl::Status PrepareSocketPath(const std::string& path);
 
-// A unix socket that listens, and its file. Movable.
+// A socket that listens, and its file where it has one. Movable.
 class ListeningSocket {
  public:
   ListeningSocket() = default;  // Listens nowhere.
@@ -32,6 +32,9 @@ class ListeningSocket {
   static absl::StatusOr<ListeningSocket> Listen(
       const std::string& path, mode_t mode,
       std::optional<gid_t> group = std::nullopt);
+  // Returns one that listens already and has no file: over TCP. `name` is its
+  // path().
+  static ListeningSocket WithoutFile(FileDescriptor fd, std::string name);
   // Stops listening, and removes the file where it is still this socket's:
   // another daemon's is not touched.
   ~ListeningSocket();
@@ -41,7 +44,7 @@ class ListeningSocket {
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
 
-  // Whether `path` still leads to this socket.
+  // Whether `path` still leads to this socket; one without a file is in place.
   bool InPlace() const;
   // Listens at `path` anew, where nothing is there. Errors: ALREADY_EXISTS
   // where something is; as Listen. Then this socket stays as it is.
@@ -51,6 +54,7 @@ class ListeningSocket {
   void Remove();
 
   std::string path_;
+  bool has_file_ = true;
   mode_t mode_ = 0;
   std::optional<gid_t> group_;
   FileDescriptor fd_;

@@ -18,6 +18,30 @@ namespace {
 constexpr std::chrono::minutes kMostIdle{5};
 // Calls at once on one connection; more wait at the client.
 constexpr int kMostStreams = 128;
+// How long a handshake may take: a peer that stalls holds a connection.
+constexpr std::chrono::seconds kHandshake{10};
+// How old a connection with a certificate gets: then it takes no new calls, and
+// the client shows its certificate anew. Calls that run are not ended.
+constexpr std::chrono::hours kMostAge{1};
+
+int Milliseconds(std::chrono::milliseconds time) {
+  return static_cast<int>(time.count());
+}
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+
+// Has `builder` take connections that Serve hands over to it.
+std::unique_ptr<Acceptor> AcceptWith(
+    const std::shared_ptr<grpc::ServerCredentials>& credentials,
+    grpc::ServerBuilder* builder) {
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              Milliseconds(kHandshake));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                              Milliseconds(kMostAge));
+  return builder->experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      credentials);
+}
 
 }  // namespace
 
@@ -39,7 +63,8 @@ UserServers::~UserServers() {
 }
 
 absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
-    const Options& options, const MakeServices& make_services) {
+    const Options& options, const MakeServices& make_services,
+    const std::shared_ptr<grpc::ServerCredentials>& credentials) {
   std::unique_ptr<UserServers> servers(new UserServers(options.servers));
   for (Entry& entry : servers->entries_) {
     entry.services = make_services();
@@ -49,12 +74,14 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     grpc::ResourceQuota quota("wavetuned");
     quota.Resize(options.quota_bytes);
     builder.SetResourceQuota(quota);
-    builder.AddChannelArgument(
-        GRPC_ARG_MAX_CONNECTION_IDLE_MS,
-        static_cast<int>(std::chrono::milliseconds(kMostIdle).count()));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                               Milliseconds(kMostIdle));
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
     for (const auto& service : entry.services) {
       builder.RegisterService(service.get());
+    }
+    if (credentials != nullptr) {
+      entry.acceptor = AcceptWith(credentials, &builder);
     }
     entry.server = builder.BuildAndStart();
     if (entry.server == nullptr) {
@@ -65,7 +92,14 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
 }
 
 void UserServers::Serve(int fd, uid_t user) {
-  grpc::AddInsecureChannelFromFd(entries_[places_.Of(user)].server.get(), fd);
+  const Entry& entry = entries_[places_.Of(user)];
+  if (entry.acceptor == nullptr) {
+    grpc::AddInsecureChannelFromFd(entry.server.get(), fd);
+    return;
+  }
+  Acceptor::NewConnectionParameters connection;
+  connection.fd = fd;
+  entry.acceptor->HandleNewConnection(&connection);
 }
 
 void UserServers::SetServing(const std::string& service, bool serving) {

@@ -24,7 +24,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
 #include "server/rpc/services.h"
 
 namespace wavetune {
@@ -56,10 +58,13 @@ class UserServers {
   };
   using MakeServices = std::function<Services()>;
 
-  // Starts the servers, each with services of its own. Errors: INTERNAL where
-  // gRPC starts none.
+  // Starts the servers, each with services of its own. With `credentials`
+  // connections begin with their handshake, and are to be made anew now and
+  // then; without, they are taken as they are. Errors: INTERNAL where gRPC
+  // starts none.
   static absl::StatusOr<std::unique_ptr<UserServers>> Start(
-      const Options& options, const MakeServices& make_services);
+      const Options& options, const MakeServices& make_services,
+      const std::shared_ptr<grpc::ServerCredentials>& credentials = nullptr);
   ~UserServers();
 
   // Takes a non-blocking connection of a user.
@@ -77,6 +82,8 @@ class UserServers {
   struct Entry {
     Services services;
     std::unique_ptr<grpc::Server> server;
+    // Takes connections where there are credentials.
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   };
 
   explicit UserServers(size_t servers);

@@ -1,0 +1,64 @@
+// AuthorizationPolicy: which certificates may call which methods over TCP.
+//
+// The format is that of gRPC's authorization policy (gRFC A43), so that a
+// policy can be shared with other gRPC services: rules to deny, rules to allow,
+// and what no rule allows is denied. Debian's gRPC 1.51 has no reader of it
+// (docs/decisions/0049-tcp-with-own-policy.md), so it is read here.
+//
+//   {"name": "wavetune", "allow_rules": [{
+//      "name": "readers",
+//      "source": {"principals": ["spiffe://wavetune/reader"]},
+//      "request": {"paths": ["/wavetune.v1.TableService/*"]}}]}
+//
+// Deviation: rules on headers are refused, as no method of ours has any.
+//
+// Thread safety: immutable.
+#ifndef WAVETUNE_SERVER_RPC_AUTHORIZATION_POLICY_H_
+#define WAVETUNE_SERVER_RPC_AUTHORIZATION_POLICY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace wavetune {
+
+// Whom a verified certificate names.
+struct CertificateNames {
+  std::vector<std::string> uris;       // Of its alternative names.
+  std::vector<std::string> dns_names;  // Of its alternative names.
+  std::string subject;                 // Its distinguished name.
+};
+
+class AuthorizationPolicy {
+ public:
+  // Reads a policy. Errors: INVALID_ARGUMENT naming the rule and the field, and
+  // what is legal there.
+  static absl::StatusOr<AuthorizationPolicy> Parse(absl::string_view json);
+
+  // Returns whether who shows a certificate may call a method, by its path
+  // "/package.Service/Method". A pattern for names is compared with each URI,
+  // else with each DNS name, else with the subject. Cannot fail. Cost: all
+  // patterns of all rules.
+  bool Allows(const CertificateNames& caller, absl::string_view path) const;
+
+  // "x" is x, "x*" what begins so, "*x" what ends so, "*" whatever is there.
+  using Patterns = std::vector<std::string>;
+  struct Rule {
+    std::string name;
+    std::optional<Patterns> principals;  // Nothing: any verified certificate.
+    Patterns paths;                      // None: every method.
+  };
+
+ private:
+  AuthorizationPolicy(std::vector<Rule> deny, std::vector<Rule> allow);
+
+  std::vector<Rule> deny_;
+  std::vector<Rule> allow_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_AUTHORIZATION_POLICY_H_

@@ -1,0 +1,25 @@
+// TCP sockets that listen.
+//
+// Thread safety: a function.
+#ifndef WAVETUNE_SERVER_RPC_TCP_SOCKET_H_
+#define WAVETUNE_SERVER_RPC_TCP_SOCKET_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/rpc/unix_socket.h"
+
+namespace wavetune {
+
+// Listens at "host:port", "[2001:db8::1]:port", ":port" (every IPv4 address of
+// the machine) or "[::]:port" (every address); of a name with several addresses
+// at the first. Port 0 is one
+// that is free; path() of the socket says which. Errors: INVALID_ARGUMENT for
+// something else and for a name without an address; ALREADY_EXISTS where
+// somebody listens there; PERMISSION_DENIED; RESOURCE_EXHAUSTED without
+// descriptors. Each says what to do. Cost: may ask a name server.
+absl::StatusOr<ListeningSocket> ListenOnTcp(const std::string& address);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_TCP_SOCKET_H_
