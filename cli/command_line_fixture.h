@@ -30,6 +30,7 @@ class CommandLineFixture : public ::testing::Test {
       return absl::StatusOr<DaemonConnection>(
           DaemonConnection{.status = daemon_,
                            .tables = daemon_,
+                           .table_control = daemon_,
                            .jobs = daemon_,
                            .workloads = daemon_});
     };

@@ -51,6 +51,23 @@ class TableReader {
       const v1::ListTablesRequest& request) = 0;
   virtual absl::StatusOr<v1::GetTableResponse> GetTable(
       const v1::GetTableRequest& request) = 0;
+  // FAILED_PRECONDITION from a daemon that keeps none.
+  virtual absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
+      const v1::ListTableHistoryRequest& request) = 0;
+};
+
+// TableControl: says which tables serve.
+//
+// Errors: as StatusReader; FAILED_PRECONDITION also from a daemon that is older
+// than this.
+class TableControl {
+ public:
+  virtual ~TableControl() = default;
+  virtual absl::StatusOr<v1::RollBackResponse> RollBack(
+      const v1::RollBackRequest& request) = 0;
+  virtual absl::StatusOr<v1::PinTableResponse> Pin(
+      const v1::PinTableRequest& request) = 0;
+  virtual absl::Status Unpin(const v1::UnpinTableRequest& request) = 0;
 };
 
 // JobControl: starts, watches and cancels the daemon's jobs.
@@ -90,6 +107,7 @@ class WorkloadControl {
 struct DaemonConnection {
   std::shared_ptr<StatusReader> status;
   std::shared_ptr<TableReader> tables;
+  std::shared_ptr<TableControl> table_control;
   std::shared_ptr<JobControl> jobs;
   std::shared_ptr<WorkloadControl> workloads;
 };

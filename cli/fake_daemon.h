@@ -13,6 +13,7 @@ namespace wavetune::cli {
 
 class FakeDaemon : public StatusReader,
                    public TableReader,
+                   public TableControl,
                    public JobControl,
                    public WorkloadControl {
  public:
@@ -22,6 +23,9 @@ class FakeDaemon : public StatusReader,
   v1::ListDevicesResponse devices;
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
+  v1::ListTableHistoryResponse history;
+  v1::RollBackResponse rolled_back;
+  v1::PinTableResponse pinned;
   v1::GetUsageResponse usage;
   std::vector<v1::GetWorkloadResponse> workloads;
   absl::Status usage_error;  // Not OK: an older daemon, say.
@@ -38,6 +42,10 @@ class FakeDaemon : public StatusReader,
   v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
   std::vector<v1::ReprofileRequest> reprofile_requests;  // All of them.
+  v1::ListTableHistoryRequest history_request;
+  v1::RollBackRequest rollback_request;
+  v1::PinTableRequest pin_request;
+  v1::UnpinTableRequest unpin_request;
   v1::AddWorkloadRequest workload_request;
   std::vector<std::string> removed_workloads;
   v1::MeasureRequest measure_request;
@@ -89,6 +97,25 @@ class FakeDaemon : public StatusReader,
         return Answer(payload);
     }
     return absl::NotFoundError("no such table");
+  }
+  absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
+      const v1::ListTableHistoryRequest& request) override {
+    history_request = request;
+    return Answer(history);
+  }
+  absl::StatusOr<v1::RollBackResponse> RollBack(
+      const v1::RollBackRequest& request) override {
+    rollback_request = request;
+    return Answer(rolled_back);
+  }
+  absl::StatusOr<v1::PinTableResponse> Pin(
+      const v1::PinTableRequest& request) override {
+    pin_request = request;
+    return Answer(pinned);
+  }
+  absl::Status Unpin(const v1::UnpinTableRequest& request) override {
+    unpin_request = request;
+    return error;
   }
   absl::StatusOr<v1::ReprofileResponse> Reprofile(
       const v1::ReprofileRequest& request) override {

@@ -120,6 +120,13 @@ absl::Status ReadStream(const Socket& socket, grpc::ClientContext* context,
   return socket.Convert(reader->Finish());
 }
 
+// An older daemon lacks the method that was called.
+absl::Status SayIfOlder(absl::Status status) {
+  if (!absl::IsUnimplemented(status)) return status;
+  return absl::FailedPreconditionError(
+      "the daemon is older than this command: upgrade wavetuned");
+}
+
 class GrpcReader : public StatusReader, public TableReader {
  public:
   explicit GrpcReader(Socket socket)
@@ -181,6 +188,13 @@ class GrpcReader : public StatusReader, public TableReader {
       const v1::GetTableRequest& request) override {
     return Call<v1::GetTableResponse>(
         *tables_, &v1::TableService::Stub::GetTable, request);
+  }
+  absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
+      const v1::ListTableHistoryRequest& request) override {
+    auto response = Call<v1::ListTableHistoryResponse>(
+        *tables_, &v1::TableService::Stub::ListTableHistory, request);
+    if (!response.ok()) return SayIfOlder(response.status());
+    return response;
   }
 
  private:
@@ -247,6 +261,43 @@ class GrpcJobControl : public JobControl {
 
  private:
   Socket socket_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+class GrpcTableControl : public TableControl {
+ public:
+  explicit GrpcTableControl(Socket socket)
+      : socket_(std::move(socket)),
+        admin_(v1::AdminService::NewStub(socket_.channel())) {}
+
+  absl::StatusOr<v1::RollBackResponse> RollBack(
+      const v1::RollBackRequest& request) override {
+    return Call<v1::RollBackResponse>(&v1::AdminService::Stub::RollBack,
+                                      request);
+  }
+  absl::StatusOr<v1::PinTableResponse> Pin(
+      const v1::PinTableRequest& request) override {
+    return Call<v1::PinTableResponse>(&v1::AdminService::Stub::PinTable,
+                                      request);
+  }
+  absl::Status Unpin(const v1::UnpinTableRequest& request) override {
+    return Call<v1::UnpinTableResponse>(&v1::AdminService::Stub::UnpinTable,
+                                        request)
+        .status();
+  }
+
+ private:
+  template <typename Response, typename Method, typename Request>
+  absl::StatusOr<Response> Call(Method method, const Request& request) {
+    grpc::ClientContext context;
+    socket_.SetDeadline(&context);
+    Response response;
+    RETURN_IF_ERROR(SayIfOlder(socket_.Convert(
+        (*admin_.*method)(&context, WithoutForeignText(request), &response))));
+    return response;
+  }
+
+  const Socket socket_;
   std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
@@ -324,6 +375,7 @@ absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
   return DaemonConnection{
       .status = both,
       .tables = both,
+      .table_control = std::make_shared<GrpcTableControl>(admin),
       .jobs = std::make_shared<GrpcJobControl>(std::move(admin)),
       .workloads = std::move(workloads)};
 }

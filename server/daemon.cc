@@ -48,6 +48,7 @@
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/services.h"
 #include "server/rpc/socket_lock.h"
+#include "server/rpc/table_admin.h"
 #include "server/rpc/table_handler.h"
 #include "server/rpc/tcp_socket.h"
 #include "server/rpc/tls_access.h"
@@ -229,6 +230,12 @@ class Daemon::Impl {
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
+        table_admin_({.store_id = stores.facts.store_id,
+                      .tables = &tables_,
+                      .devices = &devices_,
+                      .kernels = &kernels_,
+                      .samples = stores.samples,
+                      .clock = clock_}),
         workload_handler_(&workloads_, &kernels_, clock_),
         top_ups_({.ledger = &usage_,
                   .jobs = &jobs_,
@@ -409,7 +416,9 @@ class Daemon::Impl {
   }
 
   Services MakeAdminServices(StreamSet* streams) {
-    return AdminServices(&admin_handler_, &workload_handler_,
+    return AdminServices({.jobs = &admin_handler_,
+                          .tables = &table_admin_,
+                          .workloads = &workload_handler_},
                          {.writes = &writes_, .reads = &reads_}, streams,
                          &peers_);
   }
@@ -589,6 +598,7 @@ class Daemon::Impl {
   StatusHandler status_handler_;
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
+  TableAdmin table_admin_;
   WorkloadHandler workload_handler_;
   UsageTopUps top_ups_;
   UsageHandler usage_handler_;

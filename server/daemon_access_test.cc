@@ -54,6 +54,7 @@ const std::map<std::string, const char*>& Table() {
       {"/wavetune.v1.TableService/WatchTables", kReads},
       {"/wavetune.v1.TableService/AnnounceTableSet", kReads},
       {"/wavetune.v1.TableService/GetTableSet", kReads},
+      {"/wavetune.v1.TableService/ListTableHistory", kReads},
       {"/wavetune.v1.DecisionService/Resolve", kReads},
       {"/wavetune.v1.DecisionService/Explain", kReads},
       {"/wavetune.v1.StatusService/GetStatus", kReads},
@@ -73,6 +74,9 @@ const std::map<std::string, const char*>& Table() {
       {"/wavetune.v1.AdminService/WatchJob", kAdministers},
       {"/wavetune.v1.AdminService/Measure", kAdministers},
       {"/wavetune.v1.AdminService/RemoveWorkload", kAdministers},
+      {"/wavetune.v1.AdminService/RollBack", kAdministers},
+      {"/wavetune.v1.AdminService/PinTable", kAdministers},
+      {"/wavetune.v1.AdminService/UnpinTable", kAdministers},
       {"/grpc.health.v1.Health/Check", kAnybody},
       {"/grpc.health.v1.Health/Watch", kAnybody},
   };

@@ -1,6 +1,7 @@
 // A daemon profiles, serves its tables and answers from them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -286,6 +287,81 @@ TEST_F(DaemonTablesTest, AWatchSeesPromotionsAndEndsWithTheDaemon) {
   daemon_->Stop();
   EXPECT_FALSE(reader->Read(&notice));
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(DaemonTablesTest, RollsBackTellsWatchersAndSaysWhoDidIt) {
+  const auto agent = Attach("CPU-1");
+  const v1::JobInfo first = Reprofile();
+  ASSERT_EQ(first.state(), v1::SUCCEEDED) << first.message();
+  const std::string me = std::to_string(::geteuid());
+  EXPECT_EQ(first.by(), me);
+  folder_.Write("kernels/copy/copy.cl", "edited source");
+  const v1::JobInfo second = Reprofile();
+  ASSERT_NE(second.digest(), "") << second.message();
+  ASSERT_NE(second.digest(), first.digest());
+
+  const auto tables = Stub<v1::TableService>("reader.sock");
+  grpc::ClientContext context;
+  const auto watch = tables->WatchTables(&context, v1::WatchTablesRequest());
+  v1::WatchTablesResponse notice;
+  while (watch->Read(&notice) &&
+         notice.kind() != v1::WatchTablesResponse::SYNCED) {
+  }
+  const auto admin = Stub<v1::AdminService>("admin.sock");
+  v1::RollBackRequest request;
+  request.set_kernel("copy");
+  request.set_reason("slower in production");
+  v1::RollBackResponse response;
+  const grpc::Status status =
+      Call(&v1::AdminService::Stub::RollBack, admin, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.table().digest(), first.digest());
+  EXPECT_EQ(response.table().by(), me);
+  ASSERT_TRUE(watch->Read(&notice));
+  EXPECT_EQ(notice.kind(), v1::WatchTablesResponse::PROMOTED);
+  EXPECT_EQ(notice.table().digest(), first.digest());
+  EXPECT_EQ(notice.table().how(), v1::ROLLED_BACK);
+  context.TryCancel();
+
+  v1::PinTableRequest pin;
+  pin.set_kernel("copy");
+  v1::PinTableResponse pinned;
+  ASSERT_TRUE(
+      Call(&v1::AdminService::Stub::PinTable, admin, pin, &pinned).ok());
+  const v1::JobInfo third = Reprofile();
+  EXPECT_EQ(third.state(), v1::SUCCEEDED);
+  EXPECT_THAT(third.message(), HasSubstr("is pinned"));
+  v1::UnpinTableRequest unpin;
+  unpin.set_kernel("copy");
+  v1::UnpinTableResponse unpinned;
+  ASSERT_TRUE(
+      Call(&v1::AdminService::Stub::UnpinTable, admin, unpin, &unpinned).ok());
+
+  // A restart keeps what was rolled back, and why.
+  StartDaemon();
+  const auto anew = Stub<v1::TableService>("reader.sock");
+  v1::ListTableHistoryRequest which;
+  which.set_kernel("copy");
+  v1::ListTableHistoryResponse history;
+  ASSERT_TRUE(
+      Call(&v1::TableService::Stub::ListTableHistory, anew, which, &history)
+          .ok());
+  ASSERT_EQ(history.tables_size(), 3);
+  EXPECT_EQ(history.tables(0).digest(), first.digest());
+  EXPECT_EQ(history.tables(0).why(), "slower in production");
+  EXPECT_EQ(history.tables(1).job_id(), second.id());
+  EXPECT_EQ(history.serving(0), first.digest());
+}
+
+// Only who may use the admin socket changes what serves.
+TEST_F(DaemonTablesTest, TheReaderSocketRollsNothingBack) {
+  const auto reader = Stub<v1::AdminService>("reader.sock");
+  v1::RollBackRequest request;
+  request.set_kernel("copy");
+  v1::RollBackResponse response;
+  EXPECT_EQ(Call(&v1::AdminService::Stub::RollBack, reader, request, &response)
+                .error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
 }
 
 }  // namespace

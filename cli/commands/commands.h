@@ -15,6 +15,8 @@ void AddKernelsExportCommand(CommandRegistry& registry, CLI::App* kernels);
 void AddReprofileCommand(CommandRegistry& registry);  // reprofile
 void AddJobsCommands(CommandRegistry& registry);      // jobs ...
 void AddTablesCommands(CommandRegistry& registry);    // tables ...
+// tables history, tables rollback, ...; `tables` is the group.
+void AddTablesAdminCommands(CommandRegistry& registry, CLI::App* tables);
 void AddResolveCommand(CommandRegistry& registry);    // resolve
 void AddExplainCommand(CommandRegistry& registry);    // explain
 void AddBenchCommand(CommandRegistry& registry);      // bench

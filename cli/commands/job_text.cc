@@ -1,5 +1,7 @@
 #include "cli/commands/job_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -56,8 +58,16 @@ void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs) {
   table.Print(out, "no jobs");
 }
 
+std::string UserText(const std::string& by) {
+  const bool number =
+      !by.empty() && std::all_of(by.begin(), by.end(),
+                                 [](char c) { return c >= '0' && c <= '9'; });
+  return number ? absl::StrCat("user ", by) : by;
+}
+
 std::string StaleText(const v1::TableInfo& info) {
-  if (!info.stale()) return "serving";
+  if (!info.stale())
+    return info.pinned().empty() ? "serving" : "serving, pinned";
   return info.stale_reason().empty()
              ? "STALE"
              : absl::StrCat("STALE: ", info.stale_reason());

@@ -21,7 +21,10 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
 void PrintKernelFaults(std::ostream& out,
                        const v1::ListKernelsResponse& kernels);
 
-// "serving", or "STALE: " with what differs.
+// "user 1000" of a user's number; other texts ("daemon") as they are.
+std::string UserText(const std::string& by);
+
+// "serving", "serving, pinned", or "STALE: " with what differs.
 std::string StaleText(const v1::TableInfo& info);
 
 // Returns an error that ends as kExitStale where a table is stale, for

@@ -61,8 +61,9 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
   out << "job          " << job.id() << " (" << job.kind() << ")\n"
       << "kernel       " << job.kernel() << "\n"
       << "device       " << job.device_uuid() << "\n"
-      << "reason       " << job.reason() << "\n"
-      << "state        " << StateName(job.state()) << "\n"
+      << "reason       " << job.reason() << "\n";
+  if (!job.by().empty()) out << "by           " << UserText(job.by()) << "\n";
+  out << "state        " << StateName(job.state()) << "\n"
       << "phase        " << PhaseName(job.phase());
   if (job.total() > 0) out << ", " << job.done() << " of " << job.total();
   if (!HasEnded(job) && job.seconds_left() >= 0)

@@ -242,6 +242,10 @@ void PrintTable(std::ostream& out, const v1::TableInfo& info, bool serves,
       << "promoted       " << FormatTime(info.promoted_at_us()) << ", epoch "
       << info.epoch() << "\n"
       << "state          " << StateText(info, serves) << "\n";
+  if (!info.by().empty())
+    out << "by             " << UserText(info.by()) << "\n";
+  if (!info.why().empty()) out << "why            " << info.why() << "\n";
+  if (!info.pinned().empty()) out << "pinned         " << info.pinned() << "\n";
   if (!info.withdrawn().empty())
     out << "WITHDRAWN      " << info.withdrawn() << "\n";
   for (const std::string& note : info.notes())
@@ -393,8 +397,8 @@ void AddWhichTable(CLI::App* command,
 
 void AddTablesCommands(CommandRegistry& registry) {
   auto options = std::make_shared<TablesOptions>();
-  CLI::App* tables =
-      registry.AddGroup("tables", "Lists, shows and saves the serving tables.");
+  CLI::App* tables = registry.AddGroup(
+      "tables", "Lists, shows and saves tables, and says which one serves.");
   CLI::App* list = registry.Add(
       tables, "list", "Lists the serving tables.",
       {"wavetune tables list", "wavetune tables list --kernel gemm_f32",
@@ -428,6 +432,7 @@ void AddTablesCommands(CommandRegistry& registry) {
   AddWhichTable(save, options);
   save->add_option("--out", options->out, "File to write; replaced as a whole")
       ->required();
+  AddTablesAdminCommands(registry, tables);
 }
 
 }  // namespace wavetune::cli

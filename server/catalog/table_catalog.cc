@@ -154,6 +154,14 @@ void InsertByKey(std::vector<ServingTable>& tables, ServingTable table) {
   tables.insert(place, std::move(table));
 }
 
+// Returns what serves once `table` does for its key.
+TableSnapshot WithPromoted(TableSnapshot serving, ServingTable table) {
+  EraseKey(serving, table.record.key);
+  InsertByKey(serving.tables, std::move(table));
+  EraseReplacedLeftOut(serving);
+  return serving;
+}
+
 // Returns what answers the query. Errors: as TableCatalog::Find, but for what
 // was withdrawn.
 absl::StatusOr<Choice> Choose(const TableSnapshot& serving,
@@ -203,6 +211,14 @@ absl::StatusOr<Choice> Choose(const TableSnapshot& serving,
 
 }  // namespace
 
+const PinRecord* TableSnapshot::PinOf(absl::string_view kernel,
+                                      absl::string_view silicon_key) const {
+  for (const PinRecord& pin : pins) {
+    if (pin.kernel == kernel && pin.silicon_key == silicon_key) return &pin;
+  }
+  return nullptr;
+}
+
 TableCatalog::TableCatalog(TableStore* store, Warn warn)
     : store_(store),
       warn_(std::move(warn)),
@@ -216,6 +232,7 @@ absl::Status TableCatalog::Load() {
   ASSIGN_OR_RETURN(const std::vector<TableRecord> withdrawn,
                    store_->ListWithdrawn());
   snapshot->revision = store_->Revision();
+  ASSIGN_OR_RETURN(snapshot->pins, store_->ListPins());
   for (const TableRecord& record : records) {
     absl::StatusOr<ServingTable> table = Get(record.digest);
     if (!table.ok()) {
@@ -335,6 +352,65 @@ absl::Status CheckIncumbent(const std::optional<ServingTable>& incumbent,
       "samples count for the next profile"));
 }
 
+std::string PinnedText(const PinRecord& pin) {
+  return absl::StrCat("kernel ", pin.kernel, " is pinned to table ",
+                      pin.digest.substr(0, 16), " by user ", pin.by,
+                      pin.why.empty() ? "" : absl::StrCat(" (", pin.why, ")"),
+                      ": wavetune tables unpin ", pin.kernel, " ends that");
+}
+
+// Returns the tables of one kernel and silicon that a rollback to `target`
+// ends; what has its key is replaced.
+std::vector<TableRecord> PromotedSince(const TableSnapshot& serving,
+                                       const TableRecord& target) {
+  std::vector<TableRecord> since;
+  for (const ServingTable& table : serving.tables) {
+    const TableRecord& record = table.record;
+    if (record.key.kernel == target.key.kernel &&
+        record.key.silicon_key == target.key.silicon_key &&
+        record.digest != target.digest && record.epoch > target.epoch) {
+      since.push_back(record);
+    }
+  }
+  return since;
+}
+
+// No older table takes the place of one that the kernel as it is now was found
+// wrong with.
+absl::Status CheckNotFoundWrongSince(const TableSnapshot& serving,
+                                     const TableRecord& target) {
+  for (const auto& [record, table] : serving.withdrawn) {
+    if (record.key.kernel == target.key.kernel &&
+        record.key.silicon_key == target.key.silicon_key &&
+        record.key != target.key && record.epoch > target.epoch) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "kernel ", record.key.kernel,
+          " was found wrong since, as it is now: ", record.withdrawn,
+          ". Correct the kernel, then profile it: wavetune reprofile --kernel ",
+          record.key.kernel));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether a rollback to `target` may be done, and would change anything.
+absl::Status CheckRollBack(const TableSnapshot& serving,
+                           const TableRecord& target,
+                           const std::vector<TableRecord>& ended) {
+  if (const PinRecord* const pin =
+          serving.PinOf(target.key.kernel, target.key.silicon_key)) {
+    return absl::FailedPreconditionError(PinnedText(*pin));
+  }
+  RETURN_IF_ERROR(CheckNotFoundWrongSince(serving, target));
+  const bool serves = std::any_of(
+      serving.tables.begin(), serving.tables.end(), [&](const ServingTable& t) {
+        return t.record.key == target.key && t.record.digest == target.digest;
+      });
+  if (!serves || !ended.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("table ", target.digest.substr(0, 16), " serves already"));
+}
+
 }  // namespace
 
 absl::StatusOr<TableRecord> TableCatalog::Promote(
@@ -343,19 +419,98 @@ absl::StatusOr<TableRecord> TableCatalog::Promote(
   ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
   std::lock_guard change_lock(change_mutex_);
+  if (const auto now = snapshot();
+      const PinRecord* const pin =
+          now->PinOf(record.key.kernel, record.key.silicon_key)) {
+    return absl::AbortedError(PinnedText(*pin));
+  }
   if (verified_against) {
     RETURN_IF_ERROR(CheckIncumbent(Incumbent(record.key), *verified_against));
   }
   ASSIGN_OR_RETURN(TableRecord stored,
                    store_->Promote(std::move(record), payload));
   unsaved_.erase(stored.key);
-  TableSnapshot next = *snapshot();
-  EraseKey(next, stored.key);
-  InsertByKey(next.tables, {stored, std::move(table)});
-  EraseReplacedLeftOut(next);
-  Publish(std::move(next),
+  Publish(WithPromoted(*snapshot(), {stored, std::move(table)}),
           {TableChange::Kind::kPromoted, stored, stored.revision});
   return stored;
+}
+
+absl::StatusOr<std::vector<TableRecord>> TableCatalog::History(
+    absl::string_view kernel, absl::string_view silicon_key) const {
+  return store_->History(kernel, silicon_key);
+}
+
+absl::StatusOr<TableCatalog::RolledBack> TableCatalog::RollBack(
+    const TableRecord& target, const std::string& by, const std::string& why,
+    int64_t now_us) {
+  ASSIGN_OR_RETURN(StoredPayload stored, store_->Get(target.digest));
+  ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table,
+                   CompiledTable::Create(stored.payload));
+  std::lock_guard change_lock(change_mutex_);
+  const std::shared_ptr<const TableSnapshot> before = snapshot();
+  RolledBack result{.ended = PromotedSince(*before, target)};
+  RETURN_IF_ERROR(CheckRollBack(*before, target, result.ended));
+  std::vector<ProfileKey> ended;
+  for (const TableRecord& record : result.ended) {
+    if (record.key != target.key) ended.push_back(record.key);
+  }
+  TableRecord record = target;
+  record.promoted_at_us = now_us;
+  record.how = PromotionKind::kRolledBack;
+  record.by = by;
+  record.why = why;
+  ASSIGN_OR_RETURN(result.table,
+                   store_->RollBack(std::move(record), stored.payload, ended));
+  unsaved_.erase(result.table.key);
+  Publish(WithPromoted(*before, {result.table, std::move(table)}),
+          {TableChange::Kind::kPromoted, result.table, result.table.revision});
+  // After the promotion: nobody is without a table in between.
+  uint64_t revision = result.table.revision;
+  for (const TableRecord& gone : result.ended) {
+    if (gone.key == result.table.key) continue;
+    TableSnapshot next = *snapshot();
+    EraseKey(next, gone.key);
+    Publish(std::move(next), {TableChange::Kind::kRetired, gone, ++revision});
+  }
+  return result;
+}
+
+absl::StatusOr<TableRecord> TableCatalog::Pin(PinRecord pin) {
+  std::lock_guard change_lock(change_mutex_);
+  const std::shared_ptr<const TableSnapshot> serving = snapshot();
+  const TableRecord* kept = nullptr;
+  for (const ServingTable& table : serving->tables) {
+    if (table.record.key.kernel == pin.kernel &&
+        table.record.key.silicon_key == pin.silicon_key &&
+        (kept == nullptr || kept->epoch < table.record.epoch)) {
+      kept = &table.record;
+    }
+  }
+  if (kept == nullptr) {
+    return absl::NotFoundError(absl::StrCat(
+        "no table of kernel ", pin.kernel, " serves on ", pin.silicon_key,
+        ": wavetune tables list shows what does"));
+  }
+  pin.digest = kept->digest;
+  RETURN_IF_ERROR(store_->Pin(pin));
+  RETURN_IF_ERROR(ReadPins());
+  return *kept;
+}
+
+absl::Status TableCatalog::Unpin(absl::string_view kernel,
+                                 absl::string_view silicon_key) {
+  std::lock_guard change_lock(change_mutex_);
+  RETURN_IF_ERROR(store_->Unpin(kernel, silicon_key));
+  return ReadPins();
+}
+
+absl::Status TableCatalog::ReadPins() {
+  ASSIGN_OR_RETURN(std::vector<PinRecord> pins, store_->ListPins());
+  std::lock_guard lock(mutex_);
+  auto next = std::make_shared<TableSnapshot>(*snapshot_);
+  next->pins = std::move(pins);
+  snapshot_ = std::move(next);
+  return absl::OkStatus();
 }
 
 absl::Status TableCatalog::Withdraw(const ProfileKey& key,

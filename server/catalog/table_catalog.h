@@ -56,7 +56,12 @@ struct TableSnapshot {
   // What could not be read when the catalog was loaded, sorted by key; without
   // those for whose kernel and silicon another one serves.
   std::vector<LeftOutTable> left_out;
+  std::vector<PinRecord> pins;  // Sorted by kernel, then silicon.
   uint64_t revision = 0;
+
+  // Returns the pin of a kernel on a silicon; nullptr: there is none.
+  const PinRecord* PinOf(absl::string_view kernel,
+                         absl::string_view silicon_key) const;
 };
 
 // Which table is wanted.
@@ -144,11 +149,40 @@ class TableCatalog {
   // Stores a table and makes it serve. `verified_against` is the digest of the
   // incumbent that it was found to beat, empty for none; without it, it is
   // compared with nothing. Errors: as CompiledTable::Create and
-  // TableStore::Promote; ABORTED where another incumbent serves by now, or
-  // where that one does no longer; then nothing changed.
+  // TableStore::Promote; ABORTED where another incumbent serves by now, where
+  // that one does no longer, or where what serves is pinned; then nothing
+  // changed.
   absl::StatusOr<TableRecord> Promote(
       TableRecord record, const std::string& payload,
       const std::optional<std::string>& verified_against = std::nullopt);
+
+  // Returns what was promoted and withdrawn for a kernel on one silicon, newest
+  // first; without withdrawals that are not stored yet. Errors: the store's.
+  absl::StatusOr<std::vector<TableRecord>> History(
+      absl::string_view kernel, absl::string_view silicon_key) const;
+
+  // What a rollback did.
+  struct RolledBack {
+    TableRecord table;               // What serves now.
+    std::vector<TableRecord> ended;  // What serves no longer.
+  };
+  // Makes a table of the history (RollbackTarget) serve again, as a promotion
+  // with an epoch of its own: what was promoted after `target` for the same
+  // kernel and silicon serves no longer. Errors: as TableStore::Get and
+  // RollBack; FAILED_PRECONDITION where it serves already, where the kernel is
+  // pinned on that silicon, or was found wrong since under another key; then
+  // nothing changed.
+  absl::StatusOr<RolledBack> RollBack(const TableRecord& target,
+                                      const std::string& by,
+                                      const std::string& why, int64_t now_us);
+
+  // Keeps what serves for a kernel on one silicon: nothing is promoted there
+  // until Unpin. Sets the pin's digest: of what was promoted last of what
+  // serves, which is returned. Takes the place of an earlier pin. Errors:
+  // NOT_FOUND where nothing serves; else as TableStore::Pin.
+  absl::StatusOr<TableRecord> Pin(PinRecord pin);
+  // Errors: as TableStore::Unpin.
+  absl::Status Unpin(absl::string_view kernel, absl::string_view silicon_key);
 
   // Notes that `table` computes wrong results for `key`: it serves no longer
   // there, and no older one takes its place until another is promoted. `why`
@@ -184,6 +218,8 @@ class TableCatalog {
   // Makes `next` the snapshot, at the change's revision, and tells watchers.
   // Holds change_mutex_.
   void Publish(TableSnapshot next, const TableChange& change);
+  // Makes the pins of the store those of the snapshot. Holds change_mutex_.
+  absl::Status ReadPins();
   // The same for a table that was withdrawn.
   void PublishWithdrawn(const TableRecord& record);
 

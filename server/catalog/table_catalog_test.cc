@@ -341,8 +341,8 @@ TEST_F(TableCatalogTest, AWithdrawnTableThatCannotBeReadKeepsItsReason) {
   std::vector<std::string> warnings;
   TableCatalog restarted(
       &faulty, [&](const std::string& text) { warnings.push_back(text); });
-  // The two lists are read, the table is not.
-  faulty.reads().Fail(absl::DataLossError("corrupt"), /*skip=*/2);
+  // The three lists are read, the table is not.
+  faulty.reads().Fail(absl::DataLossError("corrupt"), /*skip=*/3);
   ASSERT_TRUE(restarted.Load().ok());
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("cannot be read: corrupt")));
   const auto withdrawn = restarted.FindWithdrawn({.kernel = spec_.name});
@@ -396,6 +396,143 @@ TEST_F(TableCatalogTest, WhatWasPromotedMeanwhileIsNotWithdrawnLater) {
   ASSERT_TRUE(catalog.SaveWithdrawals().ok());
   ASSERT_THAT(catalog.snapshot()->tables, SizeIs(1));
   EXPECT_EQ(catalog.snapshot()->tables[0].record.digest, next.digest);
+}
+
+TEST_F(TableCatalogTest, RollsBackAcrossEnvironments) {
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog_, Key(upgraded), 11);
+  std::vector<TableChange> changes;
+  const auto watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { changes.push_back(change); });
+  const auto result = catalog_.RollBack(old_table, "1000", "slower", 77);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->table.digest, old_table.digest);
+  EXPECT_EQ(result->table.epoch, new_table.epoch + 1);
+  EXPECT_EQ(result->table.how, PromotionKind::kRolledBack);
+  EXPECT_EQ(result->table.by, "1000");
+  EXPECT_EQ(result->table.why, "slower");
+  EXPECT_EQ(result->table.promoted_at_us, 77);
+  EXPECT_THAT(result->ended, ElementsAre(new_table));
+  // The upgraded device gets it, too, and is told that it is stale there.
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = upgraded});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_EQ(match->serving.record.digest, old_table.digest);
+  EXPECT_TRUE(match->stale());
+  // The promotion comes first: nobody is without a table in between.
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[0].kind, TableChange::Kind::kPromoted);
+  EXPECT_EQ(changes[0].table.digest, old_table.digest);
+  EXPECT_EQ(changes[1].kind, TableChange::Kind::kRetired);
+  EXPECT_EQ(changes[1].table.digest, new_table.digest);
+  EXPECT_EQ(changes[1].revision, changes[0].revision + 1);
+  EXPECT_EQ(catalog_.snapshot()->revision, changes[1].revision);
+  // A restart finds the same.
+  TableCatalog again(&store_, [](const std::string&) {});
+  ASSERT_TRUE(again.Load().ok());
+  ASSERT_THAT(again.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(again.snapshot()->tables[0].record, result->table);
+  EXPECT_EQ(again.snapshot()->revision, changes[1].revision);
+}
+
+TEST_F(TableCatalogTest, ARollbackReplacesTheTableOfTheSameKey) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog_, Key(device_), 11);
+  const auto result = catalog_.RollBack(old_table, "0", "", 1);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->ended, ElementsAre(new_table));
+  ASSERT_THAT(catalog_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(catalog_.snapshot()->tables[0].record.digest, old_table.digest);
+  const auto history = catalog_.History(spec_.name, old_table.key.silicon_key);
+  ASSERT_TRUE(history.ok()) << history.status();
+  EXPECT_THAT(*history, ElementsAre(result->table, new_table, old_table));
+  // Twice changes nothing.
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      catalog_.RollBack(old_table, "0", "", 1).status()));
+  EXPECT_THAT(*catalog_.History(spec_.name, old_table.key.silicon_key),
+              SizeIs(3));
+}
+
+TEST_F(TableCatalogTest, ARollbackThatCannotBeStoredChangesNothing) {
+  FaultyTableStore faulty(&store_);
+  TableCatalog catalog(&faulty, [](const std::string&) {});
+  const TableRecord old_table = Promote(catalog, Key(device_), 10);
+  const TableRecord new_table = Promote(catalog, Key(device_), 11);
+  faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      catalog.RollBack(old_table, "0", "", 1).status()));
+  ASSERT_THAT(catalog.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(catalog.snapshot()->tables[0].record, new_table);
+}
+
+TEST_F(TableCatalogTest, NoRollbackHidesThatTheKernelWasFoundWrong) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord edited = Promote(catalog_, Key(device_, kOther), 11);
+  ASSERT_TRUE(catalog_.Withdraw(edited.key, edited, "BM=64 is wrong").ok());
+  const absl::Status status = catalog_.RollBack(old_table, "0", "", 1).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("BM=64 is wrong"));
+}
+
+TEST_F(TableCatalogTest, ARollbackReplacesAWithdrawnTableOfTheSameKey) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  const TableRecord wrong = Promote(catalog_, Key(device_), 11);
+  ASSERT_TRUE(catalog_.Withdraw(wrong.key, wrong, "BM=64 is wrong").ok());
+  ASSERT_TRUE(catalog_.RollBack(old_table, "0", "", 1).ok());
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = device_});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_EQ(match->serving.record.digest, old_table.digest);
+  EXPECT_THAT(catalog_.snapshot()->withdrawn, IsEmpty());
+}
+
+TEST_F(TableCatalogTest, APinKeepsWhatServes) {
+  const ProfileKey key = Key(device_);
+  const TableRecord old_table = Promote(catalog_, key, 10);
+  const TableRecord kept = Promote(catalog_, key, 11);
+  const auto pinned = catalog_.Pin({.kernel = spec_.name,
+                                    .silicon_key = key.silicon_key,
+                                    .by = "1000",
+                                    .why = "release week"});
+  ASSERT_TRUE(pinned.ok()) << pinned.status();
+  EXPECT_EQ(*pinned, kept);
+  const auto refused = catalog_.Promote(
+      {.key = key},
+      *EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 12)));
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr("user 1000"), HasSubstr("release week"),
+                    HasSubstr("wavetune tables unpin")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      catalog_.RollBack(old_table, "0", "", 1).status()));
+  EXPECT_EQ(catalog_.snapshot()->tables[0].record, kept);
+  // A restart keeps it.
+  TableCatalog again(&store_, [](const std::string&) {});
+  ASSERT_TRUE(again.Load().ok());
+  const PinRecord* const pin =
+      again.snapshot()->PinOf(spec_.name, key.silicon_key);
+  ASSERT_NE(pin, nullptr);
+  EXPECT_EQ(pin->digest, kept.digest);
+  // What is found wrong goes all the same.
+  ASSERT_TRUE(catalog_.Withdraw(key, kept, "BM=64 is wrong").ok());
+  EXPECT_THAT(catalog_.snapshot()->tables, IsEmpty());
+  ASSERT_TRUE(catalog_.Unpin(spec_.name, key.silicon_key).ok());
+  Promote(catalog_, key, 12);
+}
+
+TEST_F(TableCatalogTest, APinIsOfOneKernelOnOneSilicon) {
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
+  Promote(catalog_, Key(device_), 10);
+  ASSERT_TRUE(
+      catalog_.Pin({.kernel = spec_.name, .silicon_key = SiliconKey(device_)})
+          .ok());
+  Promote(catalog_, Key(smaller), 11);
+  EXPECT_TRUE(absl::IsNotFound(
+      catalog_.Pin({.kernel = "nope", .silicon_key = SiliconKey(device_)})
+          .status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(catalog_.Unpin(spec_.name, SiliconKey(smaller))));
 }
 
 }  // namespace

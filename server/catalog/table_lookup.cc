@@ -1,5 +1,10 @@
 #include "server/catalog/table_lookup.h"
 
+#include <memory>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -46,6 +51,43 @@ std::optional<ServingTable> TableLookup::FindWithdrawn(
       QueryFor(kernel, device_uuid, fingerprint);
   if (!query.ok()) return std::nullopt;
   return tables_->FindWithdrawn(*query);
+}
+
+absl::StatusOr<std::string> TableLookup::SiliconFor(
+    const std::string& kernel, const std::string& device_uuid,
+    const std::string& silicon_key) const {
+  if (kernel.empty()) return absl::InvalidArgumentError("give a kernel");
+  if (!device_uuid.empty() && !silicon_key.empty()) {
+    return absl::InvalidArgumentError(
+        "give a device or a silicon key, not both");
+  }
+  if (!silicon_key.empty()) return silicon_key;
+  if (!device_uuid.empty()) {
+    ASSIGN_OR_RETURN(const DeviceFacts device, devices_->Facts(device_uuid));
+    return SiliconKey(device);
+  }
+  const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
+  std::set<std::string> choices;
+  for (const auto* tables : {&snapshot->tables, &snapshot->withdrawn}) {
+    for (const ServingTable& table : *tables) {
+      if (table.record.key.kernel == kernel)
+        choices.insert(table.record.key.silicon_key);
+    }
+  }
+  if (choices.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no table of kernel \"", kernel,
+        "\" serves: wavetune tables list shows what does, and a device says "
+        "which silicon's past is meant"));
+  }
+  if (choices.size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("kernel \"", kernel,
+                     "\" has tables of several kinds of device; say which by "
+                     "a device of it:\n  ",
+                     absl::StrJoin(choices, "\n  ")));
+  }
+  return *choices.begin();
 }
 
 DefaultFaults::Reasons TableLookup::DefaultFaultsOf(

@@ -46,6 +46,15 @@ class TableLookup {
       const std::string& kernel, const std::string& device_uuid,
       const std::string& fingerprint) const;
 
+  // Returns the silicon that a request about a kernel's tables means: the key
+  // that is given, that of the device, or with neither that of all its tables.
+  // Errors: INVALID_ARGUMENT without a kernel, or with both; NOT_FOUND for an
+  // unknown device, and where the kernel has no table; FAILED_PRECONDITION
+  // listing the choices where its tables differ in silicon.
+  absl::StatusOr<std::string> SiliconFor(const std::string& kernel,
+                                         const std::string& device_uuid,
+                                         const std::string& silicon_key) const;
+
   // Return why a default does not work: of a table's class; of a kernel on a
   // device, as both are now. Nothing where it does or nobody has checked.
   DefaultFaults::Reasons DefaultFaultsOf(

@@ -250,6 +250,7 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.kernel = pair.kernel;
   record.device_uuid = pair.device.uuid;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
+  record.by = request.by;
   record.budget_s =
       request.budget_s > 0 ? request.budget_s : services_.default_budget_s;
   record.samples_per_candidate = request.samples_per_candidate > 0
@@ -325,6 +326,7 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   record.kind = JobKind::kMeasure;
   record.kernel = request.kernel;
   record.device_uuid = request.device_uuid;
+  record.by = request.by;
   record.even_if_busy = request.even_if_busy || services_.even_if_busy;
   record.total = static_cast<int64_t>(request.problems.size());
   record.created_at_us = services_.clock->NowUs();

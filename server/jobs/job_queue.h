@@ -41,6 +41,7 @@ struct ReprofileRequest {
   std::string device_uuid;
   double budget_s = 0;
   std::string reason;
+  std::string by = kDaemonUser;  // Who asks.
   bool refit_only = false;
   bool fresh = false;
   bool even_if_busy = false;  // Do not wait until nobody else uses the device.

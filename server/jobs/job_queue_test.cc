@@ -462,5 +462,35 @@ TEST_F(JobQueueTest, NobodyWaitsForTheDiskOfAnother) {
   EXPECT_TRUE(stored.get());
 }
 
+TEST_F(JobQueueTest, ATableSaysWhichJobMadeItForWhom) {
+  const JobRecord job = Run(StartQueue(), {.by = "1000"});
+  EXPECT_EQ(job.by, "1000");
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  const TableRecord table = tables_.snapshot()->tables[0].record;
+  EXPECT_EQ(table.how, PromotionKind::kProfiled);
+  EXPECT_EQ(table.job_id, job.id);
+  EXPECT_EQ(table.by, "1000");
+  EXPECT_EQ(table.why, job.message);
+}
+
+TEST_F(JobQueueTest, WhatIsPinnedServesOnWhateverIsProfiled) {
+  JobQueue& queue = StartQueue();
+  const JobRecord first = Run(queue);
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  const ProfileKey key = tables_.snapshot()->tables[0].record.key;
+  ASSERT_TRUE(tables_
+                  .Pin({.kernel = key.kernel,
+                        .silicon_key = key.silicon_key,
+                        .by = "0",
+                        .why = "release week"})
+                  .ok());
+  const JobRecord second =
+      Run(queue, {.refit_only = true, .portfolio_size = 2});
+  EXPECT_EQ(second.state, JobState::kSucceeded) << second.message;
+  EXPECT_THAT(second.message, HasSubstr("not promoted"));
+  EXPECT_THAT(second.message, HasSubstr("release week"));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
+}
+
 }  // namespace
 }  // namespace wavetune

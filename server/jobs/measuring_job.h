@@ -40,6 +40,7 @@ namespace wavetune {
 struct MeasureRequest {
   std::string kernel;
   std::string device_uuid;
+  std::string by = kDaemonUser;  // Who asks.
   std::vector<Problem> problems;
   bool chosen = false;
   bool default_configuration = false;  // Measures it, too.

@@ -569,6 +569,10 @@ absl::Status ProfilingJob::Promote(const Table& table,
   record.device_uuid = input_.device.uuid;
   record.notes = control_->record().notes;
   record.compiler = ImplementationFor(kernel_->spec, input_.device).compiler;
+  record.how = PromotionKind::kProfiled;
+  record.job_id = control_->record().id;
+  record.by = control_->record().by;
+  record.why = reason;
   const TableRecord* const serving = incumbent_.record();
   const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
       std::move(record), payload, serving ? serving->digest : "");

@@ -66,12 +66,14 @@ MeasureListener ListenerOf(const std::shared_ptr<const KernelSpec>& spec,
 }  // namespace
 
 absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
+                                     const std::string& by,
                                      v1::ReprofileResponse* response) {
   ReprofileRequest wanted;
   wanted.kernel = request.kernel();
   wanted.device_uuid = request.device_uuid();
   wanted.budget_s = request.budget_s();
   wanted.reason = request.reason();
+  wanted.by = by;
   wanted.refit_only = request.refit_only();
   wanted.fresh = request.fresh();
   wanted.even_if_busy = request.even_if_busy();
@@ -103,7 +105,8 @@ void AdminHandler::Abandon(uint64_t id) {
 }
 
 absl::StatusOr<JobRecord> AdminHandler::Measure(
-    const v1::MeasureRequest& request, MeasureSink sink) {
+    const v1::MeasureRequest& request, const std::string& by,
+    MeasureSink sink) {
   kernels_->Reload();
   ASSIGN_OR_RETURN(const std::shared_ptr<const KernelSpec> spec,
                    kernels_->Spec(request.kernel()));
@@ -115,6 +118,7 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
   MeasureRequest wanted;
   wanted.kernel = request.kernel();
   wanted.device_uuid = request.device_uuid();
+  wanted.by = by;
   wanted.chosen = request.chosen();
   wanted.default_configuration = request.default_configuration();
   wanted.exhaustive = request.exhaustive();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,7 +33,9 @@ class AdminHandler {
   AdminHandler(JobQueue* jobs, KernelCatalog* kernels)
       : jobs_(jobs), kernels_(kernels) {}
 
+  // `by`: who asks, kept with the jobs.
   absl::Status Reprofile(const v1::ReprofileRequest& request,
+                         const std::string& by,
                          v1::ReprofileResponse* response);
   absl::Status CancelJob(const v1::CancelJobRequest& request,
                          v1::CancelJobResponse* response);
@@ -46,7 +49,7 @@ class AdminHandler {
   // the job ends. Errors: INVALID_ARGUMENT naming the problem at fault;
   // else as JobQueue::Measure.
   absl::StatusOr<JobRecord> Measure(const v1::MeasureRequest& request,
-                                    MeasureSink sink);
+                                    const std::string& by, MeasureSink sink);
 
   // As JobQueue::InMemory.
   bool InMemory(uint64_t id) const { return jobs_->InMemory(id); }

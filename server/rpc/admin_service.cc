@@ -1,6 +1,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "formats/foreign_text.h"
@@ -12,6 +13,7 @@
 #include "server/rpc/job_reactor.h"
 #include "server/rpc/service_parts.h"
 #include "server/rpc/stream_reactor.h"
+#include "server/rpc/table_admin.h"
 #include "server/rpc/work_queue.h"
 #include "server/rpc/workload_handler.h"
 
@@ -91,7 +93,7 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
       return;
     }
     const absl::StatusOr<JobRecord> job = handler_->Measure(
-        request, [weak = Weak()](v1::MeasureResponse message) {
+        request, user(), [weak = Weak()](v1::MeasureResponse message) {
           const auto self =
               std::static_pointer_cast<MeasureReactor>(weak.lock());
           if (self != nullptr) self->SendResult(std::move(message));
@@ -143,15 +145,18 @@ using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
         v1::AdminService::WithRawCallbackMethod_WatchJob<
             v1::AdminService::WithRawCallbackMethod_Measure<
                 v1::AdminService::WithRawCallbackMethod_RemoveWorkload<
-                    v1::AdminService::Service>>>>>;
+                    v1::AdminService::WithRawCallbackMethod_RollBack<
+                        v1::AdminService::WithRawCallbackMethod_PinTable<
+                            v1::AdminService::WithRawCallbackMethod_UnpinTable<
+                                v1::AdminService::Service>>>>>>>>;
 
 class AdminService final : public RawAdminService {
  public:
-  AdminService(AdminHandler* handler, WorkloadHandler* workloads,
-               const AdminWork& work, StreamSet* streams,
-               const PeerUsers* peers)
-      : handler_(handler),
-        workloads_(workloads),
+  AdminService(const AdminHandlers& handlers, const AdminWork& work,
+               StreamSet* streams, const PeerUsers* peers)
+      : handler_(handlers.jobs),
+        tables_(handlers.tables),
+        workloads_(handlers.workloads),
         work_(work.writes),
         reads_(work.reads),
         peers_(peers),
@@ -160,10 +165,11 @@ class AdminService final : public RawAdminService {
   ServerUnaryReactor* Reprofile(CallbackServerContext* context,
                                 const ByteBuffer* in,
                                 ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
     return AnswerLater<v1::ReprofileRequest, v1::ReprofileResponse>(
-        context, *in, out, kReprofile, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->Reprofile(request, response);
+        context, *in, out, kReprofile, {work_, user},
+        [this, user](const auto& request, auto* response) {
+          return handler_->Reprofile(request, user, response);
         });
   }
   ServerUnaryReactor* CancelJob(CallbackServerContext* context,
@@ -187,6 +193,31 @@ class AdminService final : public RawAdminService {
           return workloads_->RemoveWorkload(request);
         });
   }
+  ServerUnaryReactor* RollBack(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
+    return AnswerLater<v1::RollBackRequest, v1::RollBackResponse>(
+        context, *in, out, kFewWords, {work_, user},
+        [this, user](const auto& request, auto* response) {
+          return tables_->RollBack(request, user, response);
+        });
+  }
+  ServerUnaryReactor* PinTable(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
+    return AnswerLater<v1::PinTableRequest, v1::PinTableResponse>(
+        context, *in, out, kFewWords, {work_, user},
+        [this, user](const auto& request, auto* response) {
+          return tables_->Pin(request, user, response);
+        });
+  }
+  ServerUnaryReactor* UnpinTable(CallbackServerContext* context,
+                                 const ByteBuffer* in,
+                                 ByteBuffer* out) override {
+    return AnswerLater<v1::UnpinTableRequest, v1::UnpinTableResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto*) { return tables_->Unpin(request); });
+  }
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
@@ -209,6 +240,7 @@ class AdminService final : public RawAdminService {
 
  private:
   AdminHandler* const handler_;
+  TableAdmin* const tables_;
   WorkloadHandler* const workloads_;
   WorkQueue* const work_;
   WorkQueue* const reads_;
@@ -218,12 +250,11 @@ class AdminService final : public RawAdminService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(AdminHandler* admin,
-                                                WorkloadHandler* workloads,
+std::unique_ptr<grpc::Service> MakeAdminService(const AdminHandlers& handlers,
                                                 const AdminWork& work,
                                                 StreamSet* streams,
                                                 const PeerUsers* peers) {
-  return std::make_unique<AdminService>(admin, workloads, work, streams, peers);
+  return std::make_unique<AdminService>(handlers, work, streams, peers);
 }
 
 }  // namespace wavetune

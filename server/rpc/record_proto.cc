@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/printable_text.h"
 #include "formats/types.h"
 #include "model/kernel/exclusion.h"
@@ -59,6 +60,18 @@ v1::DecisionSource ToProto(DecisionSource source) {
   return static_cast<v1::DecisionSource>(source);
 }
 
+v1::Promotion ToProto(PromotionKind how) {
+  switch (how) {
+    case PromotionKind::kProfiled:
+      return v1::PROFILED;
+    case PromotionKind::kRolledBack:
+      return v1::ROLLED_BACK;
+    case PromotionKind::kNotRecorded:
+      break;
+  }
+  return v1::PROMOTION_UNSPECIFIED;
+}
+
 v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
   v1::MeasuredConfiguration proto;
   *proto.mutable_configuration() = ConfigurationToProto(measured.configuration);
@@ -95,6 +108,7 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_kernel(record.kernel);
   proto.set_device_uuid(record.device_uuid);
   proto.set_reason(record.reason);
+  proto.set_by(record.by);
   proto.set_state(ToProto(record.state));
   proto.set_phase(ToProto(record.phase));
   proto.set_done(record.done);
@@ -150,7 +164,19 @@ v1::TableInfo TableRecordToProto(const TableRecord& record,
   proto.set_withdrawn(record.withdrawn);
   proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   proto.set_compiler(record.compiler);
+  proto.set_how(ToProto(record.how));
+  proto.set_job_id(record.job_id);
+  proto.set_by(record.by);
+  proto.set_why(record.why);
   return proto;
+}
+
+std::string PinText(const TableSnapshot& serving, const TableRecord& table) {
+  const PinRecord* const pin =
+      serving.PinOf(table.key.kernel, table.key.silicon_key);
+  if (pin == nullptr || pin->digest != table.digest) return "";
+  return absl::StrCat("by user ", pin->by,
+                      pin->why.empty() ? "" : absl::StrCat(": ", pin->why));
 }
 
 v1::MeasuredProblem MeasuredProblemToProto(

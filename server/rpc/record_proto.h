@@ -8,6 +8,7 @@
 
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
+#include "server/catalog/table_catalog.h"
 #include "server/jobs/measuring_job.h"
 #include "server/jobs/recording.h"
 #include "server/store/records.h"
@@ -30,6 +31,8 @@ std::string Shortened(const std::string& text);
 // `stale_reason`: what differs; empty: it is current.
 v1::TableInfo TableRecordToProto(const TableRecord& record,
                                  const std::string& stale_reason = "");
+// Returns who keeps a table, and why; empty where it is not pinned.
+std::string PinText(const TableSnapshot& serving, const TableRecord& table);
 v1::MeasuredProblem MeasuredProblemToProto(
     const std::vector<Dimension>& dimensions, const MeasuredProblem& measured);
 v1::RecordedSamples RecordedSamplesToProto(

@@ -28,8 +28,7 @@ std::unique_ptr<grpc::Service> MakeWorkloadService(
 std::unique_ptr<grpc::Service> MakeAgentService(
     AgentDirectory* devices, const AgentSession::Options& options,
     StreamSet* streams, const PeerUsers* peers);
-std::unique_ptr<grpc::Service> MakeAdminService(AdminHandler* admin,
-                                                WorkloadHandler* workloads,
+std::unique_ptr<grpc::Service> MakeAdminService(const AdminHandlers& handlers,
                                                 const AdminWork& work,
                                                 StreamSet* streams,
                                                 const PeerUsers* peers);

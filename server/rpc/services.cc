@@ -33,11 +33,10 @@ Services AgentServices(AgentDirectory* devices,
   return services;
 }
 
-Services AdminServices(AdminHandler* admin, WorkloadHandler* workloads,
-                       const AdminWork& work, StreamSet* streams,
-                       const PeerUsers* peers) {
+Services AdminServices(const AdminHandlers& handlers, const AdminWork& work,
+                       StreamSet* streams, const PeerUsers* peers) {
   Services services;
-  services.push_back(MakeAdminService(admin, workloads, work, streams, peers));
+  services.push_back(MakeAdminService(handlers, work, streams, peers));
   return services;
 }
 

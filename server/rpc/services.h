@@ -18,6 +18,7 @@
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/status_handler.h"
 #include "server/rpc/stream_reactor.h"
+#include "server/rpc/table_admin.h"
 #include "server/rpc/table_handler.h"
 #include "server/rpc/usage_handler.h"
 #include "server/rpc/work_queue.h"
@@ -62,10 +63,14 @@ struct AdminWork {
   WorkQueue* writes = nullptr;
   WorkQueue* reads = nullptr;
 };
-// `workloads` may be nullptr: its call is answered UNIMPLEMENTED.
-Services AdminServices(AdminHandler* admin, WorkloadHandler* workloads,
-                       const AdminWork& work, StreamSet* streams,
-                       const PeerUsers* peers);
+// What answers on the admin socket.
+struct AdminHandlers {
+  AdminHandler* jobs = nullptr;
+  TableAdmin* tables = nullptr;
+  WorkloadHandler* workloads = nullptr;  // nullptr: its call is UNIMPLEMENTED.
+};
+Services AdminServices(const AdminHandlers& handlers, const AdminWork& work,
+                       StreamSet* streams, const PeerUsers* peers);
 
 }  // namespace wavetune
 

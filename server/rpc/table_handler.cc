@@ -14,6 +14,9 @@
 namespace wavetune {
 namespace {
 
+constexpr int kDefaultHistory = 100;
+constexpr int kMaxHistory = 1000;
+
 std::optional<TableSets::Set> FindServingSet(const TableSnapshot& snapshot,
                                              const std::string& digest) {
   std::map<std::pair<std::string, std::string>, std::vector<ServingTable>>
@@ -172,10 +175,43 @@ absl::Status TableHandler::GetTableSet(
   return absl::OkStatus();
 }
 
+absl::Status TableHandler::ListTableHistory(
+    const v1::ListTableHistoryRequest& request,
+    v1::ListTableHistoryResponse* response) const {
+  if (request.limit() < 0 || request.limit() > kMaxHistory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("limit must be 0 to ", kMaxHistory));
+  }
+  ASSIGN_OR_RETURN(const std::string silicon_key,
+                   lookup_.SiliconFor(request.kernel(), request.device_uuid(),
+                                      request.silicon_key()));
+  ASSIGN_OR_RETURN(std::vector<TableRecord> history,
+                   tables_->History(request.kernel(), silicon_key));
+  if (history.empty()) {
+    return absl::NotFoundError(absl::StrCat("no table of kernel \"",
+                                            request.kernel(),
+                                            "\" has served on ", silicon_key));
+  }
+  const auto limit = static_cast<size_t>(request.limit() > 0 ? request.limit()
+                                                             : kDefaultHistory);
+  if (history.size() > limit) history.resize(limit);
+  for (const TableRecord& record : history) {
+    *response->add_tables() = InfoOf(record, /*stale_reason=*/"");
+  }
+  for (const ServingTable& table : tables_->snapshot()->tables) {
+    if (table.record.key.kernel == request.kernel() &&
+        table.record.key.silicon_key == silicon_key) {
+      response->add_serving(table.record.digest);
+    }
+  }
+  return absl::OkStatus();
+}
+
 v1::TableInfo TableHandler::InfoOf(const TableRecord& table,
                                    const std::string& stale_reason) const {
   v1::TableInfo info = TableRecordToProto(table, stale_reason);
   info.set_store_id(store_id_);
+  info.set_pinned(PinText(*tables_->snapshot(), table));
   return info;
 }
 

@@ -61,6 +61,12 @@ class TableHandler {
   absl::Status GetTableSet(const v1::GetTableSetRequest& request,
                            v1::GetTableSetResponse* response) const;
 
+  // Lists promotions and withdrawals; reads the store. Errors: as
+  // TableLookup::SiliconFor; NOT_FOUND where there are none; INVALID_ARGUMENT
+  // for a limit that is none.
+  absl::Status ListTableHistory(const v1::ListTableHistoryRequest& request,
+                                v1::ListTableHistoryResponse* response) const;
+
   // Starts a watch: the snapshot or the missed changes, then every change.
   // Notices are shared by all watchers: a thousand of them cost little memory.
   // `sink` is held weakly.

@@ -48,7 +48,8 @@ using RawTableService = v1::TableService::WithRawCallbackMethod_ListTables<
         v1::TableService::WithRawCallbackMethod_WatchTables<
             v1::TableService::WithRawCallbackMethod_AnnounceTableSet<
                 v1::TableService::WithRawCallbackMethod_GetTableSet<
-                    v1::TableService::Service>>>>>;
+                    v1::TableService::WithRawCallbackMethod_ListTableHistory<
+                        v1::TableService::Service>>>>>>;
 
 class TableService final : public RawTableService {
  public:
@@ -96,6 +97,16 @@ class TableService final : public RawTableService {
         context, *in, out, kFewWords,
         [this](const auto& request, auto* response) {
           return handler_->GetTableSet(request, response);
+        });
+  }
+  ServerUnaryReactor* ListTableHistory(CallbackServerContext* context,
+                                       const ByteBuffer* in,
+                                       ByteBuffer* out) override {
+    return AnswerLater<v1::ListTableHistoryRequest,
+                       v1::ListTableHistoryResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->ListTableHistory(request, response);
         });
   }
   grpc::ServerWriteReactor<ByteBuffer>* WatchTables(

@@ -123,6 +123,12 @@ absl::StatusOr<SampleStore::Stats> FakeSampleStore::GetStats() {
 
 absl::StatusOr<TableRecord> FakeTableStore::Promote(TableRecord record,
                                                     absl::string_view payload) {
+  return RollBack(std::move(record), payload, /*ended=*/{});
+}
+
+absl::StatusOr<TableRecord> FakeTableStore::RollBack(
+    TableRecord record, absl::string_view payload,
+    const std::vector<ProfileKey>& ended) {
   std::lock_guard lock(mutex_);
   record.digest = Sha256Hex(payload);
   record.size_bytes = static_cast<int64_t>(payload.size());
@@ -131,7 +137,44 @@ absl::StatusOr<TableRecord> FakeTableStore::Promote(TableRecord record,
   tables_[record.digest] = {record, std::string(payload)};
   serving_[record.key] = record;
   withdrawn_.erase(record.key);
+  history_.push_back(record);
+  for (const ProfileKey& key : ended) serving_.erase(key);
+  revision_ += ended.size();
   return record;
+}
+
+absl::StatusOr<std::vector<TableRecord>> FakeTableStore::History(
+    absl::string_view kernel, absl::string_view silicon_key) {
+  std::lock_guard lock(mutex_);
+  std::vector<TableRecord> records;
+  for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
+    if (it->key.kernel == kernel && it->key.silicon_key == silicon_key)
+      records.push_back(*it);
+  }
+  return records;
+}
+
+absl::Status FakeTableStore::Pin(const PinRecord& pin) {
+  std::lock_guard lock(mutex_);
+  pins_[{pin.kernel, pin.silicon_key}] = pin;
+  return absl::OkStatus();
+}
+
+absl::Status FakeTableStore::Unpin(absl::string_view kernel,
+                                   absl::string_view silicon_key) {
+  std::lock_guard lock(mutex_);
+  if (pins_.erase({std::string(kernel), std::string(silicon_key)}) == 0) {
+    return absl::NotFoundError(
+        absl::StrCat("kernel '", kernel, "' is not pinned"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<PinRecord>> FakeTableStore::ListPins() {
+  std::lock_guard lock(mutex_);
+  std::vector<PinRecord> pins;
+  for (const auto& [unused, pin] : pins_) pins.push_back(pin);
+  return pins;
 }
 
 absl::StatusOr<TableRecord> FakeTableStore::Withdraw(TableRecord record) {
@@ -140,6 +183,7 @@ absl::StatusOr<TableRecord> FakeTableStore::Withdraw(TableRecord record) {
   record.revision = ++revision_;
   serving_.erase(record.key);
   withdrawn_[record.key] = record;
+  history_.push_back(record);
   return record;
 }
 

@@ -69,6 +69,15 @@ class FakeTableStore : public TableStore {
  public:
   absl::StatusOr<TableRecord> Promote(TableRecord record,
                                       absl::string_view payload) override;
+  absl::StatusOr<TableRecord> RollBack(
+      TableRecord record, absl::string_view payload,
+      const std::vector<ProfileKey>& ended) override;
+  absl::StatusOr<std::vector<TableRecord>> History(
+      absl::string_view kernel, absl::string_view silicon_key) override;
+  absl::Status Pin(const PinRecord& pin) override;
+  absl::Status Unpin(absl::string_view kernel,
+                     absl::string_view silicon_key) override;
+  absl::StatusOr<std::vector<PinRecord>> ListPins() override;
   absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
   absl::StatusOr<TableRecord> Withdraw(TableRecord record) override;
   absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;
@@ -85,6 +94,8 @@ class FakeTableStore : public TableStore {
   std::map<std::string, StoredPayload, std::less<>> tables_;
   std::map<ProfileKey, TableRecord> serving_;
   std::map<ProfileKey, TableRecord> withdrawn_;
+  std::vector<TableRecord> history_;  // Oldest first.
+  std::map<std::pair<std::string, std::string>, PinRecord> pins_;
   uint64_t epoch_ = 0;
   uint64_t revision_ = 0;
 };

@@ -147,6 +147,30 @@ class FaultyTableStore : public TableStore {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Promote(std::move(record), payload);
   }
+  absl::StatusOr<TableRecord> RollBack(
+      TableRecord record, absl::string_view payload,
+      const std::vector<ProfileKey>& ended) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->RollBack(std::move(record), payload, ended);
+  }
+  absl::StatusOr<std::vector<TableRecord>> History(
+      absl::string_view kernel, absl::string_view silicon_key) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->History(kernel, silicon_key);
+  }
+  absl::Status Pin(const PinRecord& pin) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Pin(pin);
+  }
+  absl::Status Unpin(absl::string_view kernel,
+                     absl::string_view silicon_key) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Unpin(kernel, silicon_key);
+  }
+  absl::StatusOr<std::vector<PinRecord>> ListPins() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->ListPins();
+  }
   absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Retire(key);

@@ -14,6 +14,9 @@
 
 namespace wavetune {
 
+// Who asked for what nobody asked for: the daemon itself.
+inline constexpr char kDaemonUser[] = "daemon";
+
 // Identity of a set of samples and of the tables that follow from them: one
 // kernel fingerprint on one device class.
 struct ProfileKey {
@@ -58,6 +61,13 @@ struct SampleSet {
   friend bool operator==(const SampleSet&, const SampleSet&) = default;
 };
 
+// How a table came to serve.
+enum class PromotionKind {
+  kNotRecorded,  // By a daemon that did not write it down.
+  kProfiled,     // By a job that measured, fitted and verified it.
+  kRolledBack,   // It had served before, and an operator chose it again.
+};
+
 // Identity and headline facts of a stored table.
 struct TableRecord {
   ProfileKey key;
@@ -75,8 +85,24 @@ struct TableRecord {
   // What the fit has to say against it, the worst first.
   std::vector<std::string> notes;
   std::string compiler;  // That it was measured with; empty: not recorded.
+  PromotionKind how = PromotionKind::kNotRecorded;
+  uint64_t job_id = 0;  // That promoted it; 0: none, or not recorded.
+  std::string by;       // Who asked for it: a user's number, or kDaemonUser.
+  std::string why;  // The outcome of verification, or the operator's reason.
 
   friend bool operator==(const TableRecord&, const TableRecord&) = default;
+};
+
+// While it is there nothing is promoted for the kernel on that silicon.
+struct PinRecord {
+  std::string kernel;
+  std::string silicon_key;
+  std::string digest;  // Of what served when it was pinned.
+  std::string by;      // As TableRecord::by.
+  std::string why;
+  int64_t at_us = 0;  // Since the Unix epoch.
+
+  friend bool operator==(const PinRecord&, const PinRecord&) = default;
 };
 
 // A device seen at some time.
@@ -108,6 +134,7 @@ struct JobRecord {
   std::string kernel;
   std::string device_uuid;
   std::string reason;
+  std::string by;  // Who asked for it: a user's number, or kDaemonUser.
   // What it was asked to do.
   double budget_s = 0;
   int32_t samples_per_candidate = 32;

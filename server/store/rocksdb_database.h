@@ -32,7 +32,7 @@
 namespace wavetune {
 
 // Layout of keys and values that this program reads and writes.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // Column families, in the order in which they are created.
 enum class Family { kMeta, kDevices, kKernels, kSamples, kTables, kJobs };

@@ -93,6 +93,17 @@ std::string PayloadKey(absl::string_view digest) {
   return absl::StrCat(kPayloadPrefix, digest);
 }
 
+std::string HistoryKey(uint64_t epoch) {
+  return absl::StrCat(kHistoryPrefix, BigEndian(epoch));
+}
+
+std::string PinKey(absl::string_view kernel, absl::string_view silicon_key) {
+  std::string key(kPinPrefix);
+  AppendText(kernel, key);
+  AppendText(silicon_key, key);
+  return key;
+}
+
 std::string WorkloadKey(absl::string_view name) {
   std::string key(kWorkloadPrefix);
   AppendText(name, key);

@@ -42,13 +42,18 @@ std::string EntryPrefixOfGenerationKey(absl::string_view generation_key);
 // Returns the kind in an entry's key; none where the key is not an entry's.
 std::optional<SampleEntry> EntryKind(absl::string_view entry_key);
 
-// Family tables. What serves; payloads; what was withdrawn.
+// Family tables. What serves; payloads; what was withdrawn; promotions and
+// withdrawals by epoch; pins.
 inline constexpr absl::string_view kServingPrefix = "s";
 inline constexpr absl::string_view kPayloadPrefix = "p";
 inline constexpr absl::string_view kWithdrawnPrefix = "w";
+inline constexpr absl::string_view kHistoryPrefix = "h";
+inline constexpr absl::string_view kPinPrefix = "n";
 std::string ServingKey(const ProfileKey& key);
 std::string WithdrawnKey(const ProfileKey& key);
 std::string PayloadKey(absl::string_view digest);
+std::string HistoryKey(uint64_t epoch);
+std::string PinKey(absl::string_view kernel, absl::string_view silicon_key);
 
 // Family kernels. What clients ask for; models that are served.
 inline constexpr absl::string_view kUsagePrefix = "u";

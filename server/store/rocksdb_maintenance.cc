@@ -14,6 +14,7 @@
 #include "rocksdb/utilities/backup_engine.h"
 #include "server/store/rocksdb_database.h"
 #include "server/store/rocksdb_keys.h"
+#include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_status.h"
 #include "server/store/stored_records.h"
 #include "server/store/stored_usage.h"
@@ -122,8 +123,12 @@ class Checker {
       serving_[record.digest] = record.key.kernel;
       return absl::OkStatus();
     }
-    if (absl::StartsWith(key, kWithdrawnPrefix)) {
+    if (absl::StartsWith(key, kWithdrawnPrefix) ||
+        absl::StartsWith(key, kHistoryPrefix)) {
       return DecodeStoredTableRecord(value).status();
+    }
+    if (absl::StartsWith(key, kPinPrefix)) {
+      return DecodeStoredPin(value).status();
     }
     if (!absl::StartsWith(key, kPayloadPrefix)) {
       return absl::DataLossError("unknown key");
@@ -217,8 +222,10 @@ absl::Status RestoreInto(const std::string& backup_path,
       backups->VerifyBackup(newest, /*verify_with_checksum=*/true), doing));
   RETURN_IF_ERROR(
       FromRocksDb(backups->RestoreDBFromBackup(newest, path, path), doing));
-  ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbDatabase> database,
-                   RocksDbDatabase::Open({.path = path, .env = env}));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<RocksDbDatabase> database,
+      RocksDbDatabase::Open(
+          {.path = path, .env = env, .migrations = StoreMigrations()}));
   return database->ReplaceStoreId();
 }
 

@@ -34,7 +34,7 @@ TEST(CheckTest, CountsTheEntriesOfASoundStore) {
   EXPECT_TRUE(report.ok()) << report.ToString();
   EXPECT_THAT(report.problems, IsEmpty());
   EXPECT_THAT(report.ToString(), HasSubstr("samples: 4 entries"));
-  EXPECT_THAT(report.ToString(), HasSubstr("tables: 2 entries"));
+  EXPECT_THAT(report.ToString(), HasSubstr("tables: 3 entries"));
   EXPECT_THAT(report.ToString(), HasSubstr("jobs: 1 entries"));
   EXPECT_THAT(report.ToString(), HasSubstr("devices: 1 entries"));
   EXPECT_THAT(report.ToString(), HasSubstr("sound"));

@@ -4,6 +4,7 @@
 #include "server/store/rocksdb_database.h"
 #include "server/store/rocksdb_device_store.h"
 #include "server/store/rocksdb_job_store.h"
+#include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_sample_store.h"
 #include "server/store/rocksdb_table_store.h"
 #include "server/store/rocksdb_usage_store.h"
@@ -17,6 +18,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   ASSIGN_OR_RETURN(store->database_,
                    RocksDbDatabase::Open({.path = options.path,
                                           .env = options.env,
+                                          .migrations = StoreMigrations(),
                                           .now_us = options.now_us}));
   RocksDbDatabase* const database = store->database_.get();
   ASSIGN_OR_RETURN(store->samples_, RocksDbSampleStore::Create(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -33,6 +34,12 @@ RocksDbTableStore::RocksDbTableStore(RocksDbDatabase* database)
 
 absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
     TableRecord record, absl::string_view payload) {
+  return RollBack(std::move(record), payload, /*ended=*/{});
+}
+
+absl::StatusOr<TableRecord> RocksDbTableStore::RollBack(
+    TableRecord record, absl::string_view payload,
+    const std::vector<ProfileKey>& ended) {
   record.digest = Sha256Hex(payload);
   record.size_bytes = static_cast<int64_t>(payload.size());
   std::lock_guard lock(mutex_);
@@ -43,12 +50,18 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Promote(
             EncodeStoredTable(record, payload));
   batch.Put(Family::kTables, ServingKey(record.key),
             EncodeStoredTableRecord(record));
+  batch.Put(Family::kTables, HistoryKey(record.epoch),
+            EncodeStoredTableRecord(record));
   batch.Delete(Family::kTables, WithdrawnKey(record.key));
+  for (const ProfileKey& key : ended) {
+    batch.Delete(Family::kTables, ServingKey(key));
+  }
+  const uint64_t revision = record.revision + ended.size();
   database_->PutNumber(kEpochName, record.epoch, batch);
-  database_->PutNumber(kRevisionName, record.revision, batch);
+  database_->PutNumber(kRevisionName, revision, batch);
   RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "promote a table"));
   epoch_ = record.epoch;
-  revision_ = record.revision;
+  revision_ = revision;
   return record;
 }
 
@@ -59,6 +72,8 @@ absl::StatusOr<TableRecord> RocksDbTableStore::Withdraw(TableRecord record) {
   StoreBatch batch;
   batch.Delete(Family::kTables, ServingKey(record.key));
   batch.Put(Family::kTables, WithdrawnKey(record.key),
+            EncodeStoredTableRecord(record));
+  batch.Put(Family::kTables, HistoryKey(record.epoch),
             EncodeStoredTableRecord(record));
   database_->PutNumber(kEpochName, record.epoch, batch);
   database_->PutNumber(kRevisionName, record.revision, batch);
@@ -127,6 +142,65 @@ absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListServing() {
 
 absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::ListWithdrawn() {
   return List(kWithdrawnPrefix, WithdrawnKey);
+}
+
+absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::History(
+    absl::string_view kernel, absl::string_view silicon_key) {
+  ASSIGN_OR_RETURN(
+      std::vector<TableRecord> records,
+      database_->ReadAll<TableRecord>(
+          Family::kTables, kHistoryPrefix,
+          [](absl::string_view key,
+             absl::string_view value) -> absl::StatusOr<TableRecord> {
+            ASSIGN_OR_RETURN(TableRecord record,
+                             DecodeStoredTableRecord(value));
+            if (HistoryKey(record.epoch) == key) return record;
+            return absl::DataLossError("the entry belongs to another epoch");
+          }));
+  std::erase_if(records, [&](const TableRecord& record) {
+    return record.key.kernel != kernel || record.key.silicon_key != silicon_key;
+  });
+  std::reverse(records.begin(), records.end());
+  return records;
+}
+
+absl::Status RocksDbTableStore::Pin(const PinRecord& pin) {
+  StoreBatch batch;
+  batch.Put(Family::kTables, PinKey(pin.kernel, pin.silicon_key),
+            EncodeStoredPin(pin));
+  return database_->Write(batch, /*sync=*/true, "pin a table");
+}
+
+absl::Status RocksDbTableStore::Unpin(absl::string_view kernel,
+                                      absl::string_view silicon_key) {
+  const std::string key = PinKey(kernel, silicon_key);
+  ASSIGN_OR_RETURN(const bool pinned, Has(key));
+  if (!pinned) {
+    return absl::NotFoundError(
+        absl::StrCat("kernel '", kernel, "' is not pinned"));
+  }
+  StoreBatch batch;
+  batch.Delete(Family::kTables, key);
+  return database_->Write(batch, /*sync=*/true, "unpin a table");
+}
+
+absl::StatusOr<std::vector<PinRecord>> RocksDbTableStore::ListPins() {
+  ASSIGN_OR_RETURN(
+      std::vector<PinRecord> pins,
+      database_->ReadAll<PinRecord>(
+          Family::kTables, kPinPrefix,
+          [](absl::string_view key,
+             absl::string_view value) -> absl::StatusOr<PinRecord> {
+            ASSIGN_OR_RETURN(PinRecord pin, DecodeStoredPin(value));
+            if (PinKey(pin.kernel, pin.silicon_key) == key) return pin;
+            return absl::DataLossError("the entry belongs to another key");
+          }));
+  std::sort(pins.begin(), pins.end(),
+            [](const PinRecord& a, const PinRecord& b) {
+              return std::tie(a.kernel, a.silicon_key) <
+                     std::tie(b.kernel, b.silicon_key);
+            });
+  return pins;
 }
 
 absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::List(

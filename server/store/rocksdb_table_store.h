@@ -26,6 +26,15 @@ class RocksDbTableStore : public TableStore {
 
   absl::StatusOr<TableRecord> Promote(TableRecord record,
                                       absl::string_view payload) override;
+  absl::StatusOr<TableRecord> RollBack(
+      TableRecord record, absl::string_view payload,
+      const std::vector<ProfileKey>& ended) override;
+  absl::StatusOr<std::vector<TableRecord>> History(
+      absl::string_view kernel, absl::string_view silicon_key) override;
+  absl::Status Pin(const PinRecord& pin) override;
+  absl::Status Unpin(absl::string_view kernel,
+                     absl::string_view silicon_key) override;
+  absl::StatusOr<std::vector<PinRecord>> ListPins() override;
   absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
   absl::StatusOr<TableRecord> Withdraw(TableRecord record) override;
   absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;

@@ -113,7 +113,23 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   stored.set_withdrawn(record.withdrawn);
   stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   stored.set_compiler(record.compiler);
+  stored.set_how(static_cast<int32_t>(record.how));
+  stored.set_job_id(record.job_id);
+  stored.set_by(record.by);
+  stored.set_why(record.why);
   return stored;
+}
+
+// A later daemon's may be one that this one does not know.
+PromotionKind OriginFromStored(int32_t how) {
+  switch (how) {
+    case static_cast<int32_t>(PromotionKind::kProfiled):
+      return PromotionKind::kProfiled;
+    case static_cast<int32_t>(PromotionKind::kRolledBack):
+      return PromotionKind::kRolledBack;
+    default:
+      return PromotionKind::kNotRecorded;
+  }
 }
 
 TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
@@ -128,7 +144,11 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
           .device_uuid = stored.device_uuid(),
           .withdrawn = stored.withdrawn(),
           .notes = {stored.notes().begin(), stored.notes().end()},
-          .compiler = stored.compiler()};
+          .compiler = stored.compiler(),
+          .how = OriginFromStored(stored.how()),
+          .job_id = stored.job_id(),
+          .by = stored.by(),
+          .why = stored.why()};
 }
 
 // Sets what a job was asked to do.
@@ -137,6 +157,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_kernel(record.kernel);
   stored.set_device_uuid(record.device_uuid);
   stored.set_reason(record.reason);
+  stored.set_by(record.by);
   stored.set_budget_s(record.budget_s);
   stored.set_samples_per_candidate(record.samples_per_candidate);
   stored.set_portfolio_size(record.portfolio_size);
@@ -163,6 +184,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.kernel = stored.kernel();
   record.device_uuid = stored.device_uuid();
   record.reason = stored.reason();
+  record.by = stored.by();
   record.budget_s = stored.budget_s();
   record.samples_per_candidate = stored.samples_per_candidate();
   record.portfolio_size = stored.portfolio_size();
@@ -350,6 +372,28 @@ absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredTableRecord stored,
                    ParseStored<v1::StoredTableRecord>(bytes));
   return TableRecordFromStored(stored);
+}
+
+std::string EncodeStoredPin(const PinRecord& record) {
+  v1::StoredPin stored;
+  stored.set_format(kStoredFormat);
+  stored.set_kernel(record.kernel);
+  stored.set_silicon_key(record.silicon_key);
+  stored.set_digest(record.digest);
+  stored.set_by(record.by);
+  stored.set_why(record.why);
+  stored.set_at_us(record.at_us);
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<PinRecord> DecodeStoredPin(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(v1::StoredPin stored, ParseStored<v1::StoredPin>(bytes));
+  return PinRecord{.kernel = stored.kernel(),
+                   .silicon_key = stored.silicon_key(),
+                   .digest = stored.digest(),
+                   .by = stored.by(),
+                   .why = stored.why(),
+                   .at_us = stored.at_us()};
 }
 
 std::string EncodeStoredTable(const TableRecord& record,

@@ -34,6 +34,27 @@ class TableStore {
   virtual absl::StatusOr<TableRecord> Promote(TableRecord record,
                                               absl::string_view payload) = 0;
 
+  // As Promote, of a payload that served before; what serves for the keys in
+  // `ended` serves no longer, in the same batch. The revision grows by one for
+  // each of these, too.
+  virtual absl::StatusOr<TableRecord> RollBack(
+      TableRecord record, absl::string_view payload,
+      const std::vector<ProfileKey>& ended) = 0;
+
+  // Returns the promotions and withdrawals for a kernel on one silicon, newest
+  // first. Cost: reads the history of all kernels.
+  virtual absl::StatusOr<std::vector<TableRecord>> History(
+      absl::string_view kernel, absl::string_view silicon_key) = 0;
+
+  // Keeps a pin, in the place of the one for the same kernel and silicon.
+  // Synced. Errors: as Promote.
+  virtual absl::Status Pin(const PinRecord& pin) = 0;
+  // Errors: NOT_FOUND where there is none; else as Promote.
+  virtual absl::Status Unpin(absl::string_view kernel,
+                             absl::string_view silicon_key) = 0;
+  // Sorted by kernel, then silicon.
+  virtual absl::StatusOr<std::vector<PinRecord>> ListPins() = 0;
+
   // Ends serving for a key, and forgets what was withdrawn for it. NOT_FOUND if
   // there is neither. Returns the store's new revision.
   virtual absl::StatusOr<uint64_t> Retire(const ProfileKey& key) = 0;

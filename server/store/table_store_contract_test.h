@@ -74,6 +74,78 @@ TEST_P(TableStoreContractTest, RollsBackByPromotingAgain) {
   EXPECT_EQ(store().Get(again.digest)->record, again);
 }
 
+TEST_P(TableStoreContractTest, KeepsWhoPromotedATableAndWhy) {
+  TableRecord record = TestTable(key_);
+  record.how = PromotionKind::kProfiled;
+  record.job_id = 7;
+  record.by = "1000";
+  record.why = "1.2 times as fast";
+  const TableRecord stored = store().Promote(record, "x").value();
+  EXPECT_EQ(stored.by, "1000");
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(stored));
+  EXPECT_THAT(store().History(key_.kernel, key_.silicon_key).value(),
+              ElementsAre(stored));
+}
+
+TEST_P(TableStoreContractTest, KeepsTheHistoryOfAKernelOnASilicon) {
+  EXPECT_THAT(store().History(key_.kernel, key_.silicon_key).value(),
+              IsEmpty());
+  const TableRecord first = store().Promote(TestTable(key_), "1").value();
+  ASSERT_TRUE(store().Promote(TestTable(TestKey("other")), "2").ok());
+  ProfileKey other_silicon = key_;
+  other_silicon.silicon_key = "backend=cuda;arch=sm_80;mp=108";
+  ASSERT_TRUE(store().Promote(TestTable(other_silicon), "3").ok());
+  ProfileKey upgraded = key_;
+  upgraded.environment_key = "driver=590";
+  const TableRecord second = store().Promote(TestTable(upgraded), "4").value();
+  TableRecord wrong = second;
+  wrong.withdrawn = "it computes wrong results";
+  const TableRecord withdrawn = store().Withdraw(wrong).value();
+  ASSERT_TRUE(store().Retire(key_).ok());
+  EXPECT_THAT(store().History(key_.kernel, key_.silicon_key).value(),
+              ElementsAre(withdrawn, second, first));
+}
+
+TEST_P(TableStoreContractTest, ARollbackEndsWhatCameSince) {
+  ProfileKey upgraded = key_;
+  upgraded.environment_key = "driver=590";
+  const TableRecord old = store().Promote(TestTable(key_), "old").value();
+  ASSERT_TRUE(store().Promote(TestTable(upgraded), "new").ok());
+  TableRecord record = old;
+  record.how = PromotionKind::kRolledBack;
+  const TableRecord again = store().RollBack(record, "old", {upgraded}).value();
+  EXPECT_EQ(again.digest, old.digest);
+  EXPECT_EQ(again.epoch, 3u);
+  EXPECT_EQ(again.revision, 3u);
+  EXPECT_EQ(store().Revision(), 4u);
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(again));
+  // Numbers go on from there.
+  const TableRecord next = store().Promote(TestTable(key_), "next").value();
+  EXPECT_EQ(next.epoch, 4u);
+  EXPECT_EQ(next.revision, 5u);
+}
+
+TEST_P(TableStoreContractTest, KeepsPinsUntilTheyAreTakenAway) {
+  EXPECT_THAT(store().ListPins().value(), IsEmpty());
+  const PinRecord b{.kernel = "b",
+                    .silicon_key = "mp=132",
+                    .digest = std::string(64, 'd'),
+                    .by = "0",
+                    .why = "the new one is slower on Mondays",
+                    .at_us = 5};
+  const PinRecord aaa{.kernel = "aaa", .silicon_key = "mp=132"};
+  ASSERT_TRUE(store().Pin(b).ok());
+  ASSERT_TRUE(store().Pin(aaa).ok());
+  EXPECT_THAT(store().ListPins().value(), ElementsAre(aaa, b));
+  PinRecord again = b;
+  again.why = "another reason";
+  ASSERT_TRUE(store().Pin(again).ok());
+  EXPECT_THAT(store().ListPins().value(), ElementsAre(aaa, again));
+  ASSERT_TRUE(store().Unpin("aaa", "mp=132").ok());
+  EXPECT_THAT(store().ListPins().value(), ElementsAre(again));
+  EXPECT_EQ(store().Unpin("aaa", "mp=132").code(), absl::StatusCode::kNotFound);
+}
+
 TEST_P(TableStoreContractTest, ListsServingTablesSortedByKey) {
   ProfileKey other_class = TestKey("b");
   other_class.environment_key = "driver=1";

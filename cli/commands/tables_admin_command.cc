@@ -1,0 +1,209 @@
+// wavetune tables history|rollback|pin|unpin.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/job_text.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
+
+namespace wavetune::cli {
+namespace {
+
+struct TablesAdminOptions {
+  std::string kernel;
+  std::string device;
+  std::string digest;
+  std::string reason;
+  int32_t limit = 20;
+};
+
+// "profiled (job 3)".
+std::string HowText(const v1::TableInfo& info) {
+  if (!info.withdrawn().empty()) return "WITHDRAWN";
+  switch (info.how()) {
+    case v1::PROFILED:
+      return absl::StrCat("profiled (job ", info.job_id(), ")");
+    case v1::ROLLED_BACK:
+      return "rolled back";
+    default:
+      return "not recorded";
+  }
+}
+
+std::string StateText(const v1::ListTableHistoryResponse& history,
+                      const v1::TableInfo& info) {
+  const bool serves =
+      std::find(history.serving().begin(), history.serving().end(),
+                info.digest()) != history.serving().end();
+  if (!serves) return "";
+  return info.pinned().empty() ? "serving" : "serving, pinned";
+}
+
+void PrintHistory(std::ostream& out,
+                  const v1::ListTableHistoryResponse& history) {
+  TextTable table(
+      {"EPOCH", "WHEN", "DIGEST", "FINGERPRINT", "HOW", "BY", "STATE", "WHY"});
+  for (const v1::TableInfo& info : history.tables()) {
+    table.AddRow({absl::StrCat(info.epoch()), FormatTime(info.promoted_at_us()),
+                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
+                  HowText(info), UserText(info.by()), StateText(history, info),
+                  info.withdrawn().empty() ? info.why() : info.withdrawn()});
+  }
+  table.Print(out);
+  for (const v1::TableInfo& info : history.tables()) {
+    if (info.pinned().empty()) continue;
+    out << "pinned " << info.pinned()
+        << "; nothing is promoted until wavetune tables unpin " << info.kernel()
+        << "\n";
+    return;
+  }
+}
+
+absl::Status RunHistory(CommandContext& context,
+                        const TablesAdminOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::ListTableHistoryRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  request.set_limit(options.limit);
+  ASSIGN_OR_RETURN(const v1::ListTableHistoryResponse history,
+                   daemon.tables->ListTableHistory(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(history));
+  } else {
+    PrintHistory(*context.out, history);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunRollBack(CommandContext& context,
+                         const TablesAdminOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::RollBackRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  request.set_digest(options.digest);
+  request.set_reason(options.reason);
+  ASSIGN_OR_RETURN(const v1::RollBackResponse response,
+                   daemon.table_control->RollBack(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+    return absl::OkStatus();
+  }
+  const v1::TableInfo& table = response.table();
+  *context.out << "table " << table.digest().substr(0, 16) << " of "
+               << table.kernel() << " serves again, epoch " << table.epoch()
+               << ": " << StaleText(table) << "\n";
+  for (const v1::TableInfo& ended : response.ended()) {
+    *context.out << "table " << ended.digest().substr(0, 16)
+                 << " serves no longer\n";
+  }
+  *context.out << "the next profile may promote another: wavetune tables pin "
+               << table.kernel() << " keeps this one\n";
+  return absl::OkStatus();
+}
+
+absl::Status RunPin(CommandContext& context,
+                    const TablesAdminOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::PinTableRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  request.set_reason(options.reason);
+  ASSIGN_OR_RETURN(const v1::PinTableResponse response,
+                   daemon.table_control->Pin(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+    return absl::OkStatus();
+  }
+  *context.out << "table " << response.table().digest().substr(0, 16) << " of "
+               << response.table().kernel()
+               << " is pinned: jobs go on, but nothing is promoted until "
+                  "wavetune tables unpin "
+               << response.table().kernel() << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status RunUnpin(CommandContext& context,
+                      const TablesAdminOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::UnpinTableRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  RETURN_IF_ERROR(daemon.table_control->Unpin(request));
+  if (context.json) {
+    PrintJson(*context.out, Json{{"kernel", options.kernel}});
+  } else {
+    *context.out << "kernel " << options.kernel
+                 << " is not pinned any more: profile it with wavetune "
+                    "reprofile --kernel "
+                 << options.kernel << "\n";
+  }
+  return absl::OkStatus();
+}
+
+void AddWhichKernel(CLI::App* command,
+                    const std::shared_ptr<TablesAdminOptions>& options) {
+  command->add_option("KERNEL", options->kernel, "Kernel")->required();
+  command->add_option(
+      "--device", options->device,
+      "UUID of a device, where several kinds of device have tables");
+}
+
+void AddReason(CLI::App* command,
+               const std::shared_ptr<TablesAdminOptions>& options) {
+  command->add_option("--reason", options->reason, "Why; kept and shown");
+}
+
+}  // namespace
+
+void AddTablesAdminCommands(CommandRegistry& registry, CLI::App* tables) {
+  auto options = std::make_shared<TablesAdminOptions>();
+  CLI::App* history = registry.Add(
+      tables, "history",
+      "Lists what served for a kernel, newest first: when, how, who, why.",
+      {"wavetune tables history gemm_f32",
+       "wavetune tables history gemm_f32 --device GPU-1 --limit 100"},
+      [options](CommandContext& context) {
+        return RunHistory(context, *options);
+      });
+  AddWhichKernel(history, options);
+  history->add_option("--limit", options->limit, "Most entries to list")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  CLI::App* rollback = registry.Add(
+      tables, "rollback",
+      "Makes an earlier table of a kernel serve again, at once.",
+      {"wavetune tables rollback gemm_f32 --reason 'slower in production'",
+       "wavetune tables rollback gemm_f32 --to 3f9a04c1d2e5"},
+      [options](CommandContext& context) {
+        return RunRollBack(context, *options);
+      });
+  AddWhichKernel(rollback, options);
+  rollback->add_option("--to", options->digest,
+                       "Digest, or its first digits, of a table in the "
+                       "history; default: what served before");
+  AddReason(rollback, options);
+  CLI::App* pin = registry.Add(
+      tables, "pin",
+      "Keeps what serves for a kernel: jobs go on, nothing is promoted.",
+      {"wavetune tables pin gemm_f32 --reason 'release week'"},
+      [options](CommandContext& context) { return RunPin(context, *options); });
+  AddWhichKernel(pin, options);
+  AddReason(pin, options);
+  CLI::App* unpin = registry.Add(tables, "unpin", "Ends a pin.",
+                                 {"wavetune tables unpin gemm_f32"},
+                                 [options](CommandContext& context) {
+                                   return RunUnpin(context, *options);
+                                 });
+  AddWhichKernel(unpin, options);
+}
+
+}  // namespace wavetune::cli

@@ -1,0 +1,66 @@
+// TableAdmin: what operators do with tables. Knows no gRPC.
+//
+// Whoever calls may change what serves; who it is (`by`) and why is kept.
+//
+// Thread safety: thread-safe.
+#ifndef WAVETUNE_SERVER_RPC_TABLE_ADMIN_H_
+#define WAVETUNE_SERVER_RPC_TABLE_ADMIN_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/catalog/table_catalog.h"
+#include "server/catalog/table_judge.h"
+#include "server/catalog/table_lookup.h"
+#include "server/store/sample_store.h"
+
+namespace wavetune {
+
+class TableAdmin {
+ public:
+  // Longest reason.
+  static constexpr size_t kMaxReasonBytes = 1000;
+
+  // Pointers outlive the object.
+  struct Options {
+    std::string store_id;
+    TableCatalog* tables = nullptr;
+    AgentDirectory* devices = nullptr;
+    KernelCatalog* kernels = nullptr;
+    SampleStore* samples = nullptr;
+    Clock* clock = nullptr;
+  };
+
+  explicit TableAdmin(Options options);
+
+  // Makes an earlier table serve again. Errors: as TableLookup::SiliconFor,
+  // RollbackTarget and TableCatalog::RollBack; FAILED_PRECONDITION where the
+  // samples of its profile show one of its choices wrong; INVALID_ARGUMENT for
+  // too long a reason.
+  absl::Status RollBack(const v1::RollBackRequest& request,
+                        const std::string& by, v1::RollBackResponse* response);
+
+  // Errors: as TableLookup::SiliconFor and TableCatalog::Pin; INVALID_ARGUMENT
+  // for too long a reason.
+  absl::Status Pin(const v1::PinTableRequest& request, const std::string& by,
+                   v1::PinTableResponse* response);
+
+  // Errors: as TableLookup::SiliconFor and TableCatalog::Unpin.
+  absl::Status Unpin(const v1::UnpinTableRequest& request);
+
+ private:
+  v1::TableInfo InfoOf(const TableRecord& table) const;
+
+  const Options options_;
+  const TableLookup lookup_;
+  const TableJudge judge_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_RPC_TABLE_ADMIN_H_

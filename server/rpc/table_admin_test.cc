@@ -1,0 +1,184 @@
+#include "server/rpc/table_admin.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/fake_clock.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table_codec.h"
+#include "model/testing/kernels.h"
+#include "server/jobs/fake_measurement_executor.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/rpc/table_handler.h"
+#include "server/store/fake_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class TableAdminTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(device_store_.Put({.facts = device_}).ok());
+    ASSERT_TRUE(devices_.Load().ok());
+  }
+
+  ProfileKey Key(const DeviceFacts& device) const {
+    return {spec_.name, std::string(64, 'a'), SiliconKey(device),
+            EnvironmentKey(device)};
+  }
+  TableRecord Promote(const DeviceFacts& device, double latency_us) {
+    const ProfileKey key = Key(device);
+    TableRecord record{.key = key};
+    record.how = PromotionKind::kProfiled;
+    record.by = "1000";
+    const auto promoted = tables_.Promote(
+        record, *EncodeTable(FixedTable(spec_, key, spec_.default_configuration,
+                                        latency_us)));
+    EXPECT_TRUE(promoted.ok()) << promoted.status();
+    return *promoted;
+  }
+
+  v1::RollBackRequest RollBackRequest(const std::string& digest = "") const {
+    v1::RollBackRequest request;
+    request.set_kernel(spec_.name);
+    request.set_digest(digest);
+    request.set_reason("slower in production");
+    return request;
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  const DeviceFacts device_ = testing::H200();
+  FakeTableStore store_;
+  FakeSampleStore samples_;
+  FakeDeviceStore device_store_;
+  FakeClock clock_;
+  TableCatalog tables_{&store_, [](const std::string&) {}};
+  AgentDirectory devices_{&device_store_, &clock_};
+  FakeKernelCatalog kernels_;
+  TableHandler handler_{"store-1", &tables_, &devices_, &kernels_};
+  TableAdmin admin_{{.store_id = "store-1",
+                     .tables = &tables_,
+                     .devices = &devices_,
+                     .kernels = &kernels_,
+                     .samples = &samples_,
+                     .clock = &clock_}};
+};
+
+TEST_F(TableAdminTest, RollsBackAndWritesDownWhoAndWhy) {
+  const TableRecord before = Promote(device_, 10);
+  const TableRecord after = Promote(device_, 11);
+  v1::RollBackResponse response;
+  const absl::Status status =
+      admin_.RollBack(RollBackRequest(), "1000", &response);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(response.table().digest(), before.digest);
+  EXPECT_EQ(response.table().how(), v1::ROLLED_BACK);
+  EXPECT_EQ(response.table().by(), "1000");
+  EXPECT_EQ(response.table().why(), "slower in production");
+  EXPECT_EQ(response.table().store_id(), "store-1");
+  ASSERT_EQ(response.ended_size(), 1);
+  EXPECT_EQ(response.ended(0).digest(), after.digest);
+
+  v1::ListTableHistoryRequest request;
+  request.set_kernel(spec_.name);
+  v1::ListTableHistoryResponse history;
+  ASSERT_TRUE(handler_.ListTableHistory(request, &history).ok());
+  ASSERT_EQ(history.tables_size(), 3);
+  EXPECT_EQ(history.tables(0).how(), v1::ROLLED_BACK);
+  EXPECT_EQ(history.tables(1).how(), v1::PROFILED);
+  EXPECT_EQ(history.tables(1).digest(), after.digest);
+  ASSERT_EQ(history.serving_size(), 1);
+  EXPECT_EQ(history.serving(0), before.digest);
+  request.set_limit(1);
+  v1::ListTableHistoryResponse shorter;
+  ASSERT_TRUE(handler_.ListTableHistory(request, &shorter).ok());
+  EXPECT_EQ(shorter.tables_size(), 1);
+}
+
+TEST_F(TableAdminTest, RefusesToRollBackToWhatItsSamplesShowWrong) {
+  const TableRecord before = Promote(device_, 10);
+  Promote(device_, 11);
+  CandidateRecord wrong;
+  wrong.candidate.configuration = spec_.default_configuration;
+  wrong.candidate.excluded_reason = "wrong result: output 'c' at m=1";
+  const std::vector<CandidateRecord> records = {wrong};
+  ASSERT_TRUE(samples_.Append(before.key, 1, {}, records).ok());
+  v1::RollBackResponse response;
+  const absl::Status status =
+      admin_.RollBack(RollBackRequest(), "1000", &response);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("must not serve again"));
+}
+
+TEST_F(TableAdminTest, PinsSayWhoKeepsATableAndWhy) {
+  Promote(device_, 10);
+  v1::PinTableRequest pin;
+  pin.set_kernel(spec_.name);
+  pin.set_device_uuid(device_.uuid);
+  pin.set_reason("release week");
+  v1::PinTableResponse response;
+  ASSERT_TRUE(admin_.Pin(pin, "1000", &response).ok());
+  EXPECT_EQ(response.table().pinned(), "by user 1000: release week");
+  v1::ListTablesResponse list;
+  ASSERT_TRUE(handler_.ListTables({}, &list).ok());
+  EXPECT_EQ(list.tables(0).pinned(), "by user 1000: release week");
+  v1::UnpinTableRequest unpin;
+  unpin.set_kernel(spec_.name);
+  ASSERT_TRUE(admin_.Unpin(unpin).ok());
+  EXPECT_TRUE(absl::IsNotFound(admin_.Unpin(unpin)));
+  v1::ListTablesResponse after;
+  ASSERT_TRUE(handler_.ListTables({}, &after).ok());
+  EXPECT_EQ(after.tables(0).pinned(), "");
+}
+
+TEST_F(TableAdminTest, AsksWhichSiliconWhereThereAreSeveral) {
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
+  Promote(device_, 10);
+  Promote(smaller, 11);
+  v1::RollBackResponse response;
+  absl::Status status = admin_.RollBack(RollBackRequest(), "0", &response);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr(SiliconKey(device_)), HasSubstr(SiliconKey(smaller))));
+  v1::RollBackRequest both = RollBackRequest();
+  both.set_device_uuid(device_.uuid);
+  both.set_silicon_key(SiliconKey(smaller));
+  EXPECT_TRUE(absl::IsInvalidArgument(admin_.RollBack(both, "0", &response)));
+  v1::RollBackRequest one = RollBackRequest();
+  one.set_silicon_key(SiliconKey(smaller));
+  EXPECT_TRUE(absl::IsNotFound(admin_.RollBack(one, "0", &response)));
+}
+
+TEST_F(TableAdminTest, RefusesWhatSaysTooLittleOrTooMuch) {
+  v1::RollBackResponse response;
+  EXPECT_TRUE(absl::IsInvalidArgument(admin_.RollBack({}, "0", &response)));
+  EXPECT_TRUE(
+      absl::IsNotFound(admin_.RollBack(RollBackRequest(), "0", &response)));
+  Promote(device_, 10);
+  v1::RollBackRequest long_reason = RollBackRequest();
+  long_reason.set_reason(std::string(TableAdmin::kMaxReasonBytes + 1, 'x'));
+  const absl::Status status = admin_.RollBack(long_reason, "0", &response);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1000"));
+  v1::ListTableHistoryRequest history;
+  history.set_kernel(spec_.name);
+  history.set_limit(1001);
+  v1::ListTableHistoryResponse none;
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(handler_.ListTableHistory(history, &none)));
+  history.set_limit(0);
+  history.set_silicon_key("mp=1");
+  EXPECT_TRUE(absl::IsNotFound(handler_.ListTableHistory(history, &none)));
+}
+
+}  // namespace
+}  // namespace wavetune
