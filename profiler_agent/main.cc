@@ -84,9 +84,11 @@ struct Arguments {
   std::string log_level = "info";
   std::string log_format = "text";
   int prepare_workers = 0;  // As many as cores and memory allow.
+  int nice = 10;
   double prepare_timeout_s = 120;
   double measure_timeout_s = 60;
   std::string worker_backend;
+  int worker_nice = 0;
   CompileCommandOptions compile;
   ExportCommandOptions exporting;
   bool end_with_stdin = false;
@@ -195,6 +197,7 @@ AgentDevicesOptions DevicesOptions(const Arguments& arguments) {
           .backends = arguments.backends,
           .backend = arguments.backend,
           .prepare_workers = arguments.prepare_workers,
+          .prepare_nice = arguments.nice,
           .prepare_timeout = Milliseconds(arguments.prepare_timeout_s),
           .measure_timeout = Milliseconds(arguments.measure_timeout_s)};
 }
@@ -371,6 +374,7 @@ int RunWorkerOf(const Arguments& arguments) {
                  arguments.worker_backend.c_str());
     return kExitUsage;
   }
+  BeNice(arguments.worker_nice);
   return RunWorker([&arguments] {
     return CreateBackend(arguments.worker_backend, arguments.backend);
   });
@@ -450,8 +454,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "cgroup), at most 16, as far as 256 MiB of free memory each "
                  "(limit of its cgroup) go round")
       ->check(NumberIn(1, 256));
+  app.add_option("--nice", arguments.nice,
+                 "How many steps of nice(2) workers that compile and check are "
+                 "below the agent, so that they leave the cores to others; 0: "
+                 "none. A worker that measures is not")
+      ->check(NumberIn(0, 19))
+      ->capture_default_str();
   app.add_option("--prepare-timeout", arguments.prepare_timeout_s,
-                 "Seconds to compile and check one candidate")
+                 "Seconds to compile and check one candidate; time for which "
+                 "its worker gets no core does not count, up to four times as "
+                 "long")
       ->check(NumberIn(0.001, 86400))
       ->capture_default_str();
   app.add_option("--measure-timeout", arguments.measure_timeout_s,
@@ -511,6 +523,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
                    arguments.backend.skip_nvidia_opencl);
   worker->add_flag("--guard-pages", arguments.backend.guard_pages);
   worker->add_option("--inject", arguments.backend.inject);
+  worker->add_option("--nice", arguments.worker_nice);
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
 

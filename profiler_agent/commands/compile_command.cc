@@ -123,6 +123,7 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
             RemoteDeviceOptions{.command = command,
                                 .facts = facts,
                                 .cache_dir = devices.backend.cache_dir,
+                                .prepare_nice = devices.prepare_nice,
                                 .prepare_timeout = devices.prepare_timeout}));
       return workers;
     }

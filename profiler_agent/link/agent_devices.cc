@@ -29,6 +29,7 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
         RemoteDeviceOptions{.command = found.command,
                             .facts = found.facts,
                             .cache_dir = options.backend.cache_dir,
+                            .prepare_nice = options.prepare_nice,
                             .prepare_timeout = options.prepare_timeout,
                             .measure_timeout = options.measure_timeout}));
   }

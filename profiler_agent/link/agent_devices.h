@@ -22,6 +22,8 @@ struct AgentDevicesOptions {
   BackendOptions backend;
   // Per device; 0: as many as cores and memory allow (host_resources.h).
   int prepare_workers = 1;
+  // Steps of nice(2) that workers which prepare are below the agent.
+  int prepare_nice = 0;
   std::chrono::milliseconds prepare_timeout{120'000};
   std::chrono::milliseconds measure_timeout{60'000};
 };

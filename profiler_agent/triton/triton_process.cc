@@ -22,6 +22,7 @@
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/triton/triton_scripts.h"
 #include "profiler_agent/worker/frame.h"
+#include "profiler_agent/worker/starved_time.h"
 
 namespace wavetune {
 namespace {
@@ -115,8 +116,13 @@ TritonProcess::~TritonProcess() {
 
 absl::StatusOr<Json> TritonProcess::Call(const Json& request,
                                          std::chrono::milliseconds timeout) {
-  const Clock::Duration deadline = SystemClock().SteadyNow() + timeout;
+  // It is a worker's child, which is nice to others (starved_time.h).
+  StarvedTime starved(process_->pid(), kMostStarvedTimeouts * timeout);
+  Clock::Duration deadline = SystemClock().SteadyNow() + timeout;
   absl::Status status = WriteFrame(process_->input(), request.dump(), deadline);
+  if (status.ok()) {
+    status = AwaitInput(process_->output(), deadline, starved);
+  }
   absl::StatusOr<std::string> frame =
       status.ok() ? ReadFrame(process_->output(), deadline)
                   : absl::StatusOr<std::string>(std::move(status));

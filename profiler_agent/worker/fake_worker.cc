@@ -91,6 +91,10 @@ int RunForgetfulWorker(Backend& backend) {
 // the worker "forgets", or each second burst is "throttled".
 int main(int argc, char** argv) {
   using namespace wavetune;
+  if (argc > 2 && absl::string_view(argv[argc - 2]) == "--nice") {
+    BeNice(std::atoi(argv[argc - 1]));
+    argc -= 2;
+  }
   auto script = std::make_shared<FakeDeviceScript>();
   script->facts.backend = "opencl";
   script->on_call = [&script = *script](const Configuration& configuration) {

@@ -6,14 +6,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "profiler_agent/worker/starved_time.h"
 
 namespace wavetune {
 namespace {
+
+// Less is what any process waits for a core.
+constexpr std::chrono::milliseconds kLeastStarved(10);
 
 // Waits until `fd` is ready for `events`.
 absl::Status Await(int fd, int16_t events, const FrameDeadline& deadline) {
@@ -99,6 +104,17 @@ absl::StatusOr<std::string> ReadFrame(int fd, FrameDeadline deadline) {
   std::string payload(size, '\0');
   RETURN_IF_ERROR(ReadAll(fd, payload.data(), size, deadline));
   return payload;
+}
+
+absl::Status AwaitInput(int fd, Clock::Duration& deadline,
+                        StarvedTime& starved) {
+  for (;;) {
+    const absl::Status ready = Await(fd, POLLIN, deadline);
+    if (!absl::IsDeadlineExceeded(ready)) return ready;
+    const Clock::Duration more = starved.Take();
+    if (more < kLeastStarved) return ready;
+    deadline += more;
+  }
 }
 
 }  // namespace wavetune

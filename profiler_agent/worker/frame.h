@@ -15,6 +15,8 @@
 
 namespace wavetune {
 
+class StarvedTime;
+
 // Larger frames are refused: a length like that is text that somebody printed
 // into the pipe. A kernel's sources are far below.
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
@@ -33,6 +35,12 @@ absl::Status WriteFrame(int fd, absl::string_view payload,
 // kMaxFrameBytes. Nothing can be read after an error.
 absl::StatusOr<std::string> ReadFrame(int fd,
                                       FrameDeadline deadline = std::nullopt);
+
+// Waits until something can be read, at most until `deadline`, which moves by
+// the time for which whoever is to write got no core. Errors:
+// DEADLINE_EXCEEDED; UNAVAILABLE.
+absl::Status AwaitInput(int fd, Clock::Duration& deadline,
+                        StarvedTime& starved);
 
 }  // namespace wavetune
 

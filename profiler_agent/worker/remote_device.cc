@@ -79,8 +79,9 @@ absl::StatusOr<Candidate> RemoteDevice::Prepare(
     *prepare->add_correctness_problems() =
         ProblemToProto(kernel_->spec.dimensions, problem);
   }
-  ASSIGN_OR_RETURN(const v1::WorkerResponse response,
-                   CallLoaded(request, options_.prepare_timeout));
+  ASSIGN_OR_RETURN(
+      const v1::WorkerResponse response,
+      CallLoaded(request, options_.prepare_nice, options_.prepare_timeout));
   if (!response.has_prepared()) {
     return absl::InternalError("the worker answered prepare with nonsense");
   }
@@ -118,7 +119,7 @@ absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(v1::WorkerMeasure measure,
   v1::WorkerRequest request;
   *request.mutable_measure() = std::move(measure);
   ASSIGN_OR_RETURN(const v1::WorkerResponse response,
-                   CallLoaded(request, options_.measure_timeout));
+                   CallLoaded(request, /*nice=*/0, options_.measure_timeout));
   if (!response.has_times()) {
     return absl::InternalError("the worker answered measure with nonsense");
   }
@@ -153,7 +154,9 @@ absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
 }
 
 absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
-    const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
+    const v1::WorkerRequest& request, int nice,
+    std::chrono::milliseconds timeout) {
+  if (std::exchange(nice_, nice) != nice) worker_.reset();
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (absl::Status started = Start(); !started.ok()) {
@@ -226,7 +229,9 @@ absl::Status RemoteDevice::StartOnce() {
   loaded_ = false;
   kept_ = {};
   oom_kills_ = OomKills();
-  ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(options_.command));
+  std::vector<std::string> command = options_.command;
+  if (nice_ > 0) command.insert(command.end(), {"--nice", absl::StrCat(nice_)});
+  ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(command));
   v1::WorkerRequest request;
   request.mutable_open()->set_device_uuid(options_.facts.uuid);
   request.mutable_open()->set_cache_dir(options_.cache_dir);

@@ -33,6 +33,9 @@ struct RemoteDeviceOptions {
   std::vector<std::string> command;  // Of the worker.
   DeviceFacts facts;                 // As enumerated.
   std::string cache_dir;
+  // A worker that prepares is so many steps of nice(2) below this process, one
+  // that measures is not: it is started anew where the same device does both.
+  int prepare_nice = 0;
   std::chrono::milliseconds start_timeout{30'000};
   // PoCL and NVRTC need seconds at most for sane kernels; a check launches too.
   std::chrono::milliseconds prepare_timeout{120'000};
@@ -97,7 +100,8 @@ class RemoteDevice : public Device {
                                           const Problem& problem, int warmup,
                                           int launches);
   absl::StatusOr<v1::WorkerResponse> CallLoaded(
-      const v1::WorkerRequest& request, std::chrono::milliseconds timeout);
+      const v1::WorkerRequest& request, int nice,
+      std::chrono::milliseconds timeout);
   absl::Status StartOnce();
   // Returns why a worker was killed by somebody else: for want of memory, where
   // the kernel says so.
@@ -113,6 +117,7 @@ class RemoteDevice : public Device {
   Clock& clock_;
   std::unique_ptr<WorkerProcess> worker_;
   std::optional<LoadedKernel> kernel_;
+  int nice_ = 0;         // Of the worker that runs, or is started next.
   bool loaded_ = false;  // The running worker has the kernel.
   // What the running worker keeps, by fingerprint: LoadedKernel::source_bytes.
   RecentMap<std::shared_ptr<const std::string>> kept_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,38 @@ TEST_F(RemoteDeviceTest, PreparesAndMeasuresInAnotherProcess) {
       device.Measure(kSound, kProblem, 1, 3);
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_THAT(times->launch_us, ElementsAre(100, 100, 100));
+}
+
+TEST_F(RemoteDeviceTest, AWorkerIsNiceWhileItPreparesAndNotWhileItMeasures) {
+  RemoteDevice device({.command = {kFakeWorker},
+                       .facts = FakeFacts(),
+                       .prepare_nice = 3,
+                       .clock = &clock_});
+  ASSERT_TRUE(Load(device).ok());
+  const int own = getpriority(PRIO_PROCESS, 0);
+  const auto priority = [&device] {
+    return getpriority(PRIO_PROCESS, static_cast<id_t>(device.worker_pid()));
+  };
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  EXPECT_EQ(priority(), std::min(own + 3, 19));
+  const pid_t preparing = device.worker_pid();
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  EXPECT_EQ(device.worker_pid(), preparing);
+  ASSERT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+  EXPECT_EQ(priority(), own);
+  EXPECT_NE(device.worker_pid(), preparing);
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  EXPECT_EQ(priority(), std::min(own + 3, 19));
+}
+
+// One that changes nothing keeps its process.
+TEST_F(RemoteDeviceTest, WithoutNiceOneProcessPreparesAndMeasures) {
+  RemoteDevice device = Create();
+  ASSERT_TRUE(Load(device).ok());
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  const pid_t worker = device.worker_pid();
+  ASSERT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+  EXPECT_EQ(device.worker_pid(), worker);
 }
 
 TEST_F(RemoteDeviceTest, ThrottledBurstsAreALineAndItsSum) {

@@ -56,6 +56,12 @@ int Fail(const absl::Status& status) {
 
 }  // namespace
 
+void BeNice(int steps) {
+  if (steps <= 0) return;
+  // -1 is a priority, too.
+  [[maybe_unused]] const int now = nice(steps);
+}
+
 int RunWorker(const std::function<std::unique_ptr<Backend>()>& create_backend) {
   std::signal(SIGPIPE, SIG_IGN);
   GoFirstWhenMemoryRunsOut();

@@ -17,6 +17,11 @@ namespace wavetune {
 // main, before there are threads.
 int RunWorker(const std::function<std::unique_ptr<Backend>()>& create_backend);
 
+// Lowers the priority of this process, and of what it starts, by so many steps
+// of nice(2). Call before there are threads. Cannot fail: lowering needs no
+// privilege.
+void BeNice(int steps);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_PROFILER_AGENT_WORKER_WORKER_MAIN_H_

@@ -48,12 +48,13 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
 absl::StatusOr<v1::WorkerResponse> WorkerProcess::Call(
     const v1::WorkerRequest& request, std::chrono::milliseconds timeout) {
   if (!running()) return absl::AbortedError("the worker is not running");
+  StarvedTime starved(pid(), kMostStarvedTimeouts * timeout);
   const Clock::Duration deadline = SystemClock().SteadyNow() + timeout;
   absl::Status sent =
       WriteFrame(process_->input(), request.SerializeAsString(), deadline);
   ReferenceUse use = ReferenceUse::kNone;
   absl::StatusOr<v1::WorkerResponse> answer =
-      sent.ok() ? ReadAnswer(deadline, timeout, use)
+      sent.ok() ? ReadAnswer(deadline, timeout, starved, use)
                 : absl::StatusOr<v1::WorkerResponse>(std::move(sent));
   if (answer.ok()) return answer;
   if (absl::IsDeadlineExceeded(answer.status())) {
@@ -75,13 +76,15 @@ absl::StatusOr<v1::WorkerResponse> WorkerProcess::Call(
 // Returns the answer; `use` is what was said last. Errors: as ReadFrame.
 absl::StatusOr<v1::WorkerResponse> WorkerProcess::ReadAnswer(
     Clock::Duration deadline, std::chrono::milliseconds timeout,
-    ReferenceUse& use) {
+    StarvedTime& starved, ReferenceUse& use) {
   Clock::Duration begin = SystemClock().SteadyNow();
   for (;;) {
     const bool in_reference = use != ReferenceUse::kNone;
+    Clock::Duration reference_deadline = begin + timeout;
+    Clock::Duration& limit = in_reference ? reference_deadline : deadline;
+    RETURN_IF_ERROR(AwaitInput(process_->output(), limit, starved));
     ASSIGN_OR_RETURN(const std::string frame,
-                     ReadFrame(process_->output(),
-                               in_reference ? begin + timeout : deadline));
+                     ReadFrame(process_->output(), limit));
     v1::WorkerResponse response;
     if (!response.ParseFromString(frame) ||
         response.response_case() == v1::WorkerResponse::RESPONSE_NOT_SET) {

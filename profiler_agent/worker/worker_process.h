@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "profiler_agent/measure/reference_use.h"
 #include "profiler_agent/worker/piped_process.h"
+#include "profiler_agent/worker/starved_time.h"
 #include "proto/wavetune/v1/worker.pb.h"
 
 namespace wavetune {
@@ -35,15 +36,16 @@ class WorkerProcess {
   pid_t pid() const { return process_->pid(); }
   bool running() const { return process_->running(); }
 
-  // Sends a request and returns the answer (also a WorkerError). Errors, after
-  // each of which the process is dead: DEADLINE_EXCEEDED it did not answer in
-  // time and was killed; ABORTED it died, with the signal or exit code and the
-  // last line it wrote to standard error; CANCELLED it was killed by somebody
-  // else (SIGKILL, SIGTERM); RESOURCE_EXHAUSTED it died, and its last line says
-  // that something ran out; DATA_LOSS it did not speak the protocol;
-  // UNIMPLEMENTED it died or hung in the reference kernel (BrokenReference),
-  // unless a candidate may have brought that about: then ABORTED also where it
-  // hung. The reference has the whole timeout for itself.
+  // Sends a request and returns the answer (also a WorkerError). Time for which
+  // the process got no core does not count, up to four times the timeout.
+  // Errors, after each of which the process is dead: DEADLINE_EXCEEDED it did
+  // not answer in time and was killed; ABORTED it died, with the signal or exit
+  // code and the last line it wrote to standard error; CANCELLED it was killed
+  // by somebody else (SIGKILL, SIGTERM); RESOURCE_EXHAUSTED it died, and its
+  // last line says that something ran out; DATA_LOSS it did not speak the
+  // protocol; UNIMPLEMENTED it died or hung in the reference kernel
+  // (BrokenReference), unless a candidate may have brought that about: then
+  // ABORTED also where it hung. The reference has the whole timeout for itself.
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
 
@@ -53,7 +55,7 @@ class WorkerProcess {
 
   absl::StatusOr<v1::WorkerResponse> ReadAnswer(
       Clock::Duration deadline, std::chrono::milliseconds timeout,
-      ReferenceUse& use);
+      StarvedTime& starved, ReferenceUse& use);
 
   const std::unique_ptr<PipedProcess> process_;
 };

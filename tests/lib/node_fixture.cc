@@ -95,15 +95,11 @@ void NodeFixture::StartDaemon() {
 
 void NodeFixture::StartAgent(const std::vector<std::string>& more,
                              const std::string& backend) {
-  std::vector<std::string> arguments = {Binary("wavetune-agent"),
-                                        "--endpoint",
-                                        Path("agent.sock"),
-                                        "--backends",
-                                        backend,
-                                        "--cache-dir",
-                                        Path("programs"),
-                                        "--prepare-workers",
-                                        "2"};
+  std::vector<std::string> arguments = {
+      Binary("wavetune-agent"), "--endpoint", Path("agent.sock"), "--backends",
+      backend, "--cache-dir", Path("programs"), "--prepare-workers", "2",
+      // Other tests are not nice either.
+      "--nice", "0"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   agent_ = Program::Start(arguments, {.log_path = Path("agent.log")});
   ASSERT_TRUE(WaitUntil([&] {

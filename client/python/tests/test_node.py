@@ -51,7 +51,7 @@ class Node:
     def start_agent(self):
         agent = self.start(
             "wavetune-agent", "--endpoint", self.folder / "agent.sock", "--backends", "opencl",
-            "--cache-dir", self.folder / "programs", "--prepare-workers", "2",
+            "--cache-dir", self.folder / "programs", "--prepare-workers", "2", "--nice", "0",
         )  # fmt: skip
         self.wait_until(lambda: (self.cli("status") or {}).get("devices_attached", 0) > 0, agent)
 
