@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -113,8 +114,13 @@ absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
   return material;
 }
 
+bool IsOverTcp(absl::string_view target) {
+  return !absl::StartsWith(target, "unix:") &&
+         !absl::StartsWith(target, "unix-abstract:");
+}
+
 absl::StatusOr<std::optional<TlsFiles>> TlsFilesFromEnvironment(
-    const std::function<std::string(const char* name)>& environment) {
+    const TlsEnvironment& environment) {
   TlsFiles files;
   const std::array<std::pair<const char*, std::string*>, 3> variables = {{
       {"WAVETUNE_TLS_CERT", &files.cert},

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/environment_variable.h"
 
@@ -46,12 +47,18 @@ struct TlsMaterial {
 // with the path. A certificate that is not valid at this time is no error here.
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files);
 
+// Returns whether a gRPC target ("unix:/path", "host:port") is reached over a
+// network. Cannot fail.
+bool IsOverTcp(absl::string_view target);
+
+// Returns a variable's value, empty where it is not set.
+using TlsEnvironment = std::function<std::string(const char* name)>;
+
 // Returns the files that WAVETUNE_TLS_CERT, WAVETUNE_TLS_KEY and
 // WAVETUNE_TLS_CA name, nothing where none of the three is set. Errors:
 // INVALID_ARGUMENT naming those that are missing.
 absl::StatusOr<std::optional<TlsFiles>> TlsFilesFromEnvironment(
-    const std::function<std::string(const char* name)>& environment =
-        EnvironmentVariable);
+    const TlsEnvironment& environment = EnvironmentVariable);
 
 }  // namespace wavetune
 

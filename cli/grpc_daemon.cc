@@ -10,6 +10,7 @@
 #include "cli/daemon.h"
 #include "cli/interrupt.h"
 #include "client/src/endpoint.h"
+#include "formats/channel_credentials.h"
 #include "formats/foreign_text.h"
 #include "formats/status.h"
 #include "grpcpp/client_context.h"
@@ -52,21 +53,24 @@ class CancelOnInterrupt {
 // Lists of a full store pass gRPC's 4 MiB; no answer is meant to pass this.
 constexpr int kMaxResponseBytes = 64 << 20;
 
-std::shared_ptr<grpc::Channel> CreateChannel(const std::string& endpoint) {
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& endpoint,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxResponseBytes);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
 // One socket of the daemon. Arguments may be in any encoding: requests are sent
 // without foreign text, so that the daemon can say what it does not know.
 class Socket {
  public:
-  Socket(std::string endpoint, double timeout_s)
+  Socket(std::string endpoint,
+         const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+         double timeout_s)
       : endpoint_(std::move(endpoint)),
         timeout_s_(timeout_s),
-        channel_(CreateChannel(endpoint_)) {}
+        channel_(OpenChannel(endpoint_, credentials)) {}
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
@@ -98,6 +102,9 @@ class Socket {
     const bool runs = why.kind == Kind::kNoPermission ||
                       why.kind == Kind::kRefused || why.kind == Kind::kSilent;
     if (runs) return what;
+    if (const std::string advice = AdviceForTcp(endpoint_); !advice.empty()) {
+      return absl::StrCat(what, "; ", advice);
+    }
     return absl::StrCat(what,
                         ". Is wavetuned running? Start it with `wavetuned`, or "
                         "say where it listens with --endpoint or "
@@ -363,8 +370,10 @@ class GrpcWorkloadControl : public WorkloadControl {
 
 absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
     const std::string& reader_endpoint, double timeout_s) {
-  Socket reader(reader_endpoint, timeout_s);
-  Socket admin(SiblingEndpoint(reader_endpoint, "admin"), timeout_s);
+  ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(reader_endpoint));
+  Socket reader(reader_endpoint, credentials, timeout_s);
+  Socket admin(SiblingEndpoint(reader_endpoint, "admin"), credentials,
+               timeout_s);
   if (reader.channel() == nullptr || admin.channel() == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("endpoint \"", reader_endpoint,

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -19,6 +20,7 @@
 #include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
+#include "base/tls_files.h"
 
 namespace wavetune {
 namespace {
@@ -113,6 +115,17 @@ absl::Status Http2Call::ConnectUnix(const std::string& path) {
 }
 
 absl::Status Http2Call::ConnectTcp(const std::string& target) {
+  // There is no TLS here, and a plaintext connection is not what was asked for.
+  ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls,
+                   TlsFilesFromEnvironment());
+  if (tls) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a process that was forked while its parent used gRPC has no TLS, so "
+        "it cannot reach ",
+        target,
+        ": give it a daemon's unix socket, or start it anew (\"spawn\" in "
+        "place of \"fork\")"));
+  }
   const size_t colon = target.rfind(':');
   if (colon == std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat(

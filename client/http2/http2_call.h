@@ -36,7 +36,8 @@ class Http2Call {
   // Largest message that is taken: a table's payload and more.
   static constexpr size_t kMaxMessageBytes = size_t{64} << 20;
 
-  // `endpoint`: unix:/path, unix:///path or host:port.
+  // `endpoint`: unix:/path, unix:///path or host:port; the last without TLS,
+  // and not where TLS is asked for (base/tls_files.h).
   explicit Http2Call(std::string endpoint);
   ~Http2Call();
   Http2Call(const Http2Call&) = delete;
@@ -45,7 +46,8 @@ class Http2Call {
   // Sends one message and gives those of the answer to `on_message` until the
   // call ends, or that returns false. `timeout_us` 0: no deadline. Errors: the
   // daemon's; UNAVAILABLE where it cannot be reached or goes away;
-  // DEADLINE_EXCEEDED; CANCELLED; DATA_LOSS for an answer that is no gRPC.
+  // DEADLINE_EXCEEDED; CANCELLED; DATA_LOSS for an answer that is no gRPC;
+  // FAILED_PRECONDITION where TLS is asked for.
   absl::Status Run(const std::string& path, const std::string& request,
                    int64_t timeout_us, const OnMessage& on_message);
 

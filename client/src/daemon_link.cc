@@ -13,6 +13,7 @@
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
 #include "client/usage/grpc_usage_sender.h"
+#include "formats/channel_credentials.h"
 #include "formats/status.h"
 #include "grpc/grpc.h"
 #include "grpcpp/channel.h"
@@ -34,12 +35,13 @@ namespace {
 constexpr int kFirstReconnectMs = 50;
 constexpr int kMaxReconnectMs = 2000;
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
+    const std::string& endpoint) {
+  ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(endpoint));
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
 // Whether this process has its gRPC from its parent: threads that are not here,
@@ -111,6 +113,10 @@ class DaemonLink::Impl {
     const bool connected =
         channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
     if (!absl::IsUnavailable(status) || connected) return status;
+    if (const std::string advice = AdviceForTcp(endpoint_); !advice.empty()) {
+      return absl::Status(status.code(),
+                          absl::StrCat(status.message(), "; ", advice));
+    }
     const SocketDiagnosis why = DiagnoseSocket(endpoint_);
     if (why.text.empty()) return status;
     return absl::Status(status.code(), why.text);
@@ -164,7 +170,8 @@ absl::StatusOr<std::unique_ptr<DaemonLink>> DaemonLink::Open(
     return std::unique_ptr<DaemonLink>(
         new DaemonLink(endpoint, timeout_s, nullptr));
   }
-  const std::shared_ptr<grpc::Channel> channel = OpenChannel(endpoint);
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                   OpenChannel(endpoint));
   if (channel == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("endpoint \"", endpoint,

@@ -33,7 +33,7 @@ class DaemonLink {
   using OnNotice = std::function<bool(const v1::WatchTablesResponse&)>;
 
   // `endpoint` is a gRPC target. Does not connect yet. Errors: INVALID_ARGUMENT
-  // for something that is no target.
+  // for something that is no target; as CredentialsFor.
   static absl::StatusOr<std::unique_ptr<DaemonLink>> Open(
       const std::string& endpoint, double timeout_s);
   ~DaemonLink();

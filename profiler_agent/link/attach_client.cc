@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/socket_diagnosis.h"
+#include "base/status_macros.h"
+#include "formats/channel_credentials.h"
 #include "formats/status.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -58,14 +60,15 @@ class GrpcStream : public MessageStream {
   bool half_closed_ = false;
 };
 
-std::shared_ptr<grpc::Channel> CreateChannel(const std::string& endpoint) {
+absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateChannel(
+    const std::string& target) {
+  ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(target));
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // A fresh connection each time: the shared pool has a backoff of its own,
   // which grows to minutes while the daemon is away.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(
-      GrpcTarget(endpoint), grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
 // Ends a stream in order when `stop` is requested: batches are cancelled and
@@ -91,8 +94,10 @@ class Goodbye {
 
 absl::Status AttachOnce(const AttachClientOptions& options, ReportRelay& relay,
                         const Hosts& hosts, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                   CreateChannel(GrpcTarget(options.endpoint)));
   const std::unique_ptr<v1::AgentService::Stub> stub =
-      v1::AgentService::NewStub(CreateChannel(options.endpoint));
+      v1::AgentService::NewStub(channel);
   grpc::ClientContext context;
   GrpcStream stream(stub->Attach(&context));
   absl::Status served;
@@ -141,6 +146,8 @@ void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
     std::string error =
         status.ok() ? "it ended the stream" : std::string(status.message());
     if (absl::IsUnavailable(status)) {
+      const std::string advice = AdviceForTcp(GrpcTarget(options.endpoint));
+      if (!advice.empty()) absl::StrAppend(&error, "; ", advice);
       const SocketDiagnosis why = DiagnoseSocket(GrpcTarget(options.endpoint));
       // A daemon that answers has said why itself.
       if (!why.text.empty() && why.kind != SocketDiagnosis::Kind::kSilent) {

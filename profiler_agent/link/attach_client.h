@@ -15,7 +15,9 @@
 namespace wavetune {
 
 struct AttachClientOptions {
-  std::string endpoint;  // "unix:///run/wavetune/agent.sock", or a path.
+  // "unix:///run/wavetune/agent.sock", a path, or "host:port", over TLS
+  // (formats/channel_credentials.h).
+  std::string endpoint;
   AgentStreamOptions stream;
   // How long a stop waits for running bursts and for the daemon's goodbye.
   std::chrono::milliseconds goodbye{2'000};

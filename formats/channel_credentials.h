@@ -1,0 +1,42 @@
+// Credentials of the three that connect to a daemon: client, agent and command
+// line.
+//
+// A unix socket needs none: its mode says who gets in. Over TCP the daemon
+// takes TLS alone, with a certificate: the files that WAVETUNE_TLS_CERT,
+// WAVETUNE_TLS_KEY and WAVETUNE_TLS_CA name (base/tls_files.h). They are read
+// again every 10 s, so that a process that runs for months shows what is there
+// now when it connects anew. Without the three a connection over TCP is
+// plaintext, which no daemon takes: what is there then is a proxy of
+// somebody's.
+//
+// Thread safety: functions; they read the environment. Includes gRPC.
+#ifndef WAVETUNE_FORMATS_CHANNEL_CREDENTIALS_H_
+#define WAVETUNE_FORMATS_CHANNEL_CREDENTIALS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/environment_variable.h"
+#include "base/tls_files.h"
+#include "grpcpp/security/credentials.h"
+
+namespace wavetune {
+
+// Returns the credentials for a gRPC target. Errors: INVALID_ARGUMENT for some
+// of the variables without the others; as ReadTlsFiles. Cost: over TCP reads
+// the files, and a thread of gRPC's while the credentials live.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
+    absl::string_view target,
+    const TlsEnvironment& environment = EnvironmentVariable);
+
+// Returns what to look at where a target cannot be reached over TCP, as gRPC
+// does not say why a handshake failed; empty for a unix socket. Cannot fail.
+std::string AdviceForTcp(
+    absl::string_view target,
+    const TlsEnvironment& environment = EnvironmentVariable);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FORMATS_CHANNEL_CREDENTIALS_H_
