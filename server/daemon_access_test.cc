@@ -307,7 +307,7 @@ TEST_F(DaemonAccessTest, AnAgentAttachesAndAnAdminProfilesOverTcp) {
   ASSERT_TRUE(agent.greeted());
   const auto status = v1::StatusService::NewStub(TcpChannel("admin"));
   ASSERT_TRUE(WaitUntil([&] { return IsAttached(status, "CPU-1"); }));
-  const auto admin = v1::AdminService::NewStub(TcpChannel("admin"));
+  const auto admin = v1::AdminService::NewStub(TcpChannel("admin/alice"));
   v1::ReprofileResponse response;
   ASSERT_TRUE(Call(&v1::AdminService::Stub::Reprofile, admin,
                    v1::ReprofileRequest(), &response)
@@ -322,6 +322,7 @@ TEST_F(DaemonAccessTest, AnAgentAttachesAndAnAdminProfilesOverTcp) {
   }
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(progress.job().state(), v1::SUCCEEDED) << progress.job().message();
+  EXPECT_EQ(progress.job().by(), "tls:spiffe://wavetune/admin/alice");
 }
 
 TEST_F(DaemonAccessTest, StopsAlthoughStreamsAreOpenOverTcp) {
