@@ -9,7 +9,8 @@ namespace wavetune::cli {
 namespace {
 
 constexpr char kEndpointHelp[] =
-    "Reader socket of the daemon, unix:/path/reader.sock; default: "
+    "Reader socket of the daemon, unix:/path/reader.sock, or host:port with "
+    "WAVETUNE_TLS_CERT, WAVETUNE_TLS_KEY and WAVETUNE_TLS_CA; default: "
     "WAVETUNE_ENDPOINT, else the default socket";
 
 }  // namespace

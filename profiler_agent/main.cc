@@ -414,8 +414,10 @@ void DeclareExport(CLI::App& app, ExportCommandOptions& options) {
 void Declare(CLI::App& app, Arguments& arguments) {
   app.footer(kFooter);
   app.set_version_flag("--version", WAVETUNE_VERSION);
-  app.add_option("--endpoint", arguments.endpoint,
-                 "The daemon's agent socket: unix:///path, or a path")
+  app.add_option(
+         "--endpoint", arguments.endpoint,
+         "The daemon's agent socket: unix:///path, a path, or host:port "
+         "with WAVETUNE_TLS_CERT, WAVETUNE_TLS_KEY, WAVETUNE_TLS_CA")
       ->capture_default_str();
   app.add_option(
          "--backends", arguments.backends,
