@@ -33,6 +33,7 @@ class Parser {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", "wavetune " WAVETUNE_VERSION);
     AddStatusCommands(registry_);
+    AddEventsCommand(registry_);
     AddKernelsCommands(registry_);
     AddWorkloadCommands(registry_);
     AddReprofileCommand(registry_);

@@ -33,6 +33,13 @@ class StatusReader {
   virtual absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) = 0;
   // UNIMPLEMENTED from an older daemon. 0 problems: the daemon's default.
   virtual absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t problems) = 0;
+  // FAILED_PRECONDITION from a daemon that keeps none, as the next.
+  virtual absl::StatusOr<v1::ListEventsResponse> ListEvents(
+      const v1::ListEventsRequest& request) = 0;
+  // A stream: calls `on_event` for each.
+  virtual absl::Status WatchEvents(
+      const v1::WatchEventsRequest& request,
+      const std::function<void(const v1::WatchEventsResponse&)>& on_event) = 0;
   // A stream: calls `on_message` for each of its messages.
   virtual absl::Status ListSamples(
       const v1::ListSamplesRequest& request,
@@ -54,6 +61,8 @@ class TableReader {
   // FAILED_PRECONDITION from a daemon that keeps none.
   virtual absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
       const v1::ListTableHistoryRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListRejectedTablesResponse> ListRejectedTables(
+      const v1::ListRejectedTablesRequest& request) = 0;
 };
 
 // TableControl: says which tables serve.

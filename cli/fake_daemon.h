@@ -24,8 +24,11 @@ class FakeDaemon : public StatusReader,
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
   v1::ListTableHistoryResponse history;
+  v1::ListRejectedTablesResponse rejected;
   v1::RollBackResponse rolled_back;
   v1::PinTableResponse pinned;
+  v1::ListEventsResponse events;
+  std::vector<v1::WatchEventsResponse> new_events;
   v1::GetUsageResponse usage;
   std::vector<v1::GetWorkloadResponse> workloads;
   absl::Status usage_error;  // Not OK: an older daemon, say.
@@ -42,6 +45,8 @@ class FakeDaemon : public StatusReader,
   v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
   std::vector<v1::ReprofileRequest> reprofile_requests;  // All of them.
+  v1::ListEventsRequest events_request;
+  v1::WatchEventsRequest watch_events_request;
   v1::ListTableHistoryRequest history_request;
   v1::RollBackRequest rollback_request;
   v1::PinTableRequest pin_request;
@@ -77,6 +82,19 @@ class FakeDaemon : public StatusReader,
     if (!usage_error.ok()) return usage_error;
     return Answer(usage);
   }
+  absl::StatusOr<v1::ListEventsResponse> ListEvents(
+      const v1::ListEventsRequest& request) override {
+    events_request = request;
+    return Answer(events);
+  }
+  absl::Status WatchEvents(
+      const v1::WatchEventsRequest& request,
+      const std::function<void(const v1::WatchEventsResponse&)>& on_event)
+      override {
+    watch_events_request = request;
+    for (const v1::WatchEventsResponse& event : new_events) on_event(event);
+    return error;
+  }
   absl::Status ListSamples(
       const v1::ListSamplesRequest& request,
       const std::function<void(const v1::ListSamplesResponse&)>& on_message)
@@ -102,6 +120,10 @@ class FakeDaemon : public StatusReader,
       const v1::ListTableHistoryRequest& request) override {
     history_request = request;
     return Answer(history);
+  }
+  absl::StatusOr<v1::ListRejectedTablesResponse> ListRejectedTables(
+      const v1::ListRejectedTablesRequest&) override {
+    return Answer(rejected);
   }
   absl::StatusOr<v1::RollBackResponse> RollBack(
       const v1::RollBackRequest& request) override {

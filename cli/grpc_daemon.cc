@@ -186,6 +186,21 @@ class GrpcReader : public StatusReader, public TableReader {
         status_->ListSamples(&context, WithoutForeignText(request)),
         on_message);
   }
+  absl::StatusOr<v1::ListEventsResponse> ListEvents(
+      const v1::ListEventsRequest& request) override {
+    auto response = Call<v1::ListEventsResponse>(
+        *status_, &v1::StatusService::Stub::ListEvents, request);
+    if (!response.ok()) return SayIfOlder(response.status());
+    return response;
+  }
+  absl::Status WatchEvents(
+      const v1::WatchEventsRequest& request,
+      const std::function<void(const v1::WatchEventsResponse&)>& on_event)
+      override {
+    grpc::ClientContext context;
+    return SayIfOlder(ReadStream<v1::WatchEventsResponse>(
+        socket_, &context, status_->WatchEvents(&context, request), on_event));
+  }
   absl::StatusOr<v1::ListTablesResponse> ListTables(
       const v1::ListTablesRequest& request) override {
     return Call<v1::ListTablesResponse>(
@@ -200,6 +215,13 @@ class GrpcReader : public StatusReader, public TableReader {
       const v1::ListTableHistoryRequest& request) override {
     auto response = Call<v1::ListTableHistoryResponse>(
         *tables_, &v1::TableService::Stub::ListTableHistory, request);
+    if (!response.ok()) return SayIfOlder(response.status());
+    return response;
+  }
+  absl::StatusOr<v1::ListRejectedTablesResponse> ListRejectedTables(
+      const v1::ListRejectedTablesRequest& request) override {
+    auto response = Call<v1::ListRejectedTablesResponse>(
+        *tables_, &v1::TableService::Stub::ListRejectedTables, request);
     if (!response.ok()) return SayIfOlder(response.status());
     return response;
   }

@@ -31,6 +31,8 @@
 #include "server/agents/agent_directory.h"
 #include "server/catalog/default_faults.h"
 #include "server/catalog/disk_kernel_catalog.h"
+#include "server/catalog/event_journal.h"
+#include "server/catalog/event_texts.h"
 #include "server/catalog/staleness_watch.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
@@ -42,6 +44,7 @@
 #include "server/rpc/connection_bounds.h"
 #include "server/rpc/deafness_probe.h"
 #include "server/rpc/decision_handler.h"
+#include "server/rpc/event_handler.h"
 #include "server/rpc/memory_return.h"
 #include "server/rpc/peer_users.h"
 #include "server/rpc/request_bounds.h"
@@ -111,8 +114,9 @@ void Warn(const std::string& text) { Log(LogLevel::kWarning, "job", text); }
 void WarnOfKernels(const std::string& text) {
   Log(LogLevel::kWarning, "kernels", text);
 }
-void WarnOfTables(const std::string& text) {
-  Log(LogLevel::kWarning, "tables", text);
+void LogEvent(const EventRecord& event) {
+  Log(event.warning ? LogLevel::kWarning : LogLevel::kInfo, "event",
+      event.text);
 }
 void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
@@ -208,6 +212,12 @@ class Daemon::Impl {
       : options_(options),
         facts_(stores.facts),
         clock_(options.clock ? options.clock : &SystemClock()),
+        events_(
+            stores.events, clock_,
+            [this](WorkQueue::Work work) {
+              usage_writes_.RunAlways(std::move(work));
+            },
+            LogEvent),
         tables_(stores.tables, Warn),
         devices_(stores.devices, clock_,
                  [this](WorkQueue::Work work) {
@@ -226,7 +236,7 @@ class Daemon::Impl {
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
         judge_(&devices_, &kernels_),
-        staleness_(&tables_, &judge_, WarnOfTables),
+        staleness_(&tables_, &judge_, [](const std::string&) {}),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
@@ -235,7 +245,9 @@ class Daemon::Impl {
                       .devices = &devices_,
                       .kernels = &kernels_,
                       .samples = stores.samples,
-                      .clock = clock_}),
+                      .clock = clock_,
+                      .events = &events_}),
+        event_handler_(&events_),
         workload_handler_(&workloads_, &kernels_, clock_),
         top_ups_({.ledger = &usage_,
                   .jobs = &jobs_,
@@ -269,7 +281,9 @@ class Daemon::Impl {
     }
     RETURN_IF_ERROR(kernels_.CheckFolders());
     kernels_.Reload();
+    RETURN_IF_ERROR(events_.Load());
     RETURN_IF_ERROR(tables_.Load());
+    ListenForEvents();
     WithdrawWrongTables(samples_, tables_, Warn);
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(usage_.Load());
@@ -331,6 +345,7 @@ class Daemon::Impl {
     }
     surroundings_.Stop();  // It has work done by what ends before it.
     usage_.Flush();
+    events_.Save().IgnoreError();  // What failed was logged when it happened.
   }
 
  private:
@@ -399,6 +414,7 @@ class Daemon::Impl {
                            .decisions = &decision_handler_,
                            .status = &status_handler_,
                            .samples = &sample_handler_,
+                           .events = &event_handler_,
                            .usage = &usage_handler_,
                            .workloads = &workload_handler_,
                            .read_work = &reads_,
@@ -443,6 +459,12 @@ class Daemon::Impl {
     };
     services.candidates_changed = [this](const ProfileKey& key) {
       ReloadDefaultFaults(key);
+    };
+    services.job_changed = [this](const JobRecord& job) {
+      events_.Record(EventOf(job));
+    };
+    services.table_refused = [this](const RejectedTable& table) {
+      events_.Record(EventOf(table));
     };
     services.default_budget_s = options_.default_budget_s;
     services.even_if_busy = options_.even_if_busy;
@@ -507,6 +529,19 @@ class Daemon::Impl {
     return defaults;
   }
 
+  // What other parts do becomes events.
+  void ListenForEvents() {
+    table_changes_ = tables_
+                         .Subscribe(tables_.snapshot()->revision,
+                                    [this](const TableChange& change) {
+                                      events_.Record(EventOf(change));
+                                    })
+                         .handle;
+    devices_.SetListener([this](const AgentDirectory::Change& change) {
+      events_.Record(EventOf(change));
+    });
+  }
+
   // Reads what is known of defaults, before anybody asks.
   void LoadDefaultFaults() {
     const auto all = [](const ProfileKey&) { return true; };
@@ -558,7 +593,11 @@ class Daemon::Impl {
         Warn(absl::StrCat("a withdrawn table: ", saved.message()));
       }
       if (store_failed_) usage_.Flush();
+      if (const absl::Status saved = events_.Save(); !saved.ok()) {
+        Warn(absl::StrCat("events: ", saved.message()));
+      }
     }
+    if (store_failed_ == status.ok()) events_.Record(StoreEvent(status));
     // Whoever hears that it serves may rely on what was answered meanwhile.
     TellOfStore(status);
     store_failed_ = !status.ok();
@@ -582,6 +621,7 @@ class Daemon::Impl {
   const DaemonOptions options_;
   const StoreFacts facts_;
   Clock* const clock_;
+  EventJournal events_;
   TableCatalog tables_;
   AgentDirectory devices_;
   DiskKernelCatalog kernels_;
@@ -599,6 +639,8 @@ class Daemon::Impl {
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
   TableAdmin table_admin_;
+  EventHandler event_handler_;
+  TableCatalog::Handle table_changes_;
   WorkloadHandler workload_handler_;
   UsageTopUps top_ups_;
   UsageHandler usage_handler_;

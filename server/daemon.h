@@ -26,6 +26,7 @@
 #include "server/rpc/status_handler.h"
 #include "server/rpc/tls_access.h"
 #include "server/store/device_store.h"
+#include "server/store/event_store.h"
 #include "server/store/job_store.h"
 #include "server/store/sample_store.h"
 #include "server/store/table_store.h"
@@ -44,6 +45,7 @@ struct DaemonStores {
   StoreFacts facts;
   UsageStore* usage = nullptr;         // nullptr: use is forgotten at the end.
   WorkloadStore* workloads = nullptr;  // nullptr: as usage.
+  EventStore* events = nullptr;        // nullptr: as usage.
 };
 
 // How the daemon is reached over TCP, with TLS alone.

@@ -23,6 +23,7 @@
 #include "server/agents/scripted_agent.h"
 #include "server/daemon.h"
 #include "server/jobs/fake_profiling.h"
+#include "server/store/fake_event_store.h"
 #include "server/store/fake_stores.h"
 #include "server/store/fake_usage_store.h"
 #include "server/store/fake_workload_store.h"
@@ -55,6 +56,7 @@ class DaemonFixture : public ::testing::Test {
     stores.facts.schema_version = 1;
     stores.usage = &usage_;
     stores.workloads = &workloads_;
+    stores.events = &events_;
     return stores;
   }
   void StartDaemon() { StartDaemon(Options()); }
@@ -164,6 +166,7 @@ class DaemonFixture : public ::testing::Test {
   FakeDeviceStore devices_;
   FakeUsageStore usage_;
   FakeWorkloadStore workloads_;
+  FakeEventStore events_;
   std::unique_ptr<Daemon> daemon_;
 };
 

@@ -364,5 +364,50 @@ TEST_F(DaemonTablesTest, TheReaderSocketRollsNothingBack) {
             grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST_F(DaemonTablesTest, TellsWhatHappened) {
+  const auto status = Stub<v1::StatusService>("reader.sock");
+  auto agent = Attach("CPU-1");
+  const v1::JobInfo job = Reprofile();
+  ASSERT_EQ(job.state(), v1::SUCCEEDED) << job.message();
+  const auto kinds_of = [&] {
+    v1::ListEventsResponse list;
+    EXPECT_TRUE(Call(&v1::StatusService::Stub::ListEvents, status,
+                     v1::ListEventsRequest(), &list)
+                    .ok());
+    std::vector<int> kinds;
+    for (const v1::Event& event : list.events()) kinds.push_back(event.kind());
+    return kinds;
+  };
+  const std::vector<int> expected = {v1::Event::JOB_ENDED, v1::Event::PROMOTED,
+                                     v1::Event::JOB_STARTED,
+                                     v1::Event::DEVICE_ATTACHED};
+  ASSERT_TRUE(WaitUntil([&] { return kinds_of() == expected; }))
+      << ::testing::PrintToString(kinds_of());
+  // A restart keeps them, and numbers go on.
+  agent = nullptr;
+  StartDaemon();
+  const auto anew = Stub<v1::StatusService>("reader.sock");
+  v1::ListEventsResponse list;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::ListEvents, anew,
+                   v1::ListEventsRequest(), &list)
+                  .ok());
+  ASSERT_GE(list.events_size(), 4);
+  EXPECT_EQ(list.events(list.events_size() - 1).kind(),
+            v1::Event::DEVICE_ATTACHED);
+  grpc::ClientContext second;
+  v1::WatchEventsRequest from;
+  from.set_after_id(1);
+  const auto again = anew->WatchEvents(&second, from);
+  v1::WatchEventsResponse event;
+  ASSERT_TRUE(again->Read(&event));
+  EXPECT_EQ(event.event().id(), 2u);
+  EXPECT_EQ(event.event().kind(), v1::Event::JOB_STARTED);
+  EXPECT_EQ(event.event().by(), std::to_string(::geteuid()));
+  ASSERT_TRUE(again->Read(&event));
+  EXPECT_EQ(event.event().kind(), v1::Event::PROMOTED);
+  EXPECT_EQ(event.event().digest(), job.digest());
+  second.TryCancel();
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -218,6 +218,7 @@ absl::Status Serve(const Arguments& arguments) {
                       &store->devices()};
   stores.usage = &store->usage();
   stores.workloads = &store->workloads();
+  stores.events = &store->events();
   stores.facts = {store->store_id(),
                   store->path(),
                   store->schema_version(),

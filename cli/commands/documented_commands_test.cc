@@ -58,6 +58,7 @@ TEST_F(DocumentedCommandsTest, EveryCommandExplainsItselfWithAnExample) {
   const std::vector<std::vector<std::string>> commands = {
       {"status"},
       {"devices"},
+      {"events"},
       {"kernels", "list"},
       {"kernels", "check"},
       {"kernels", "compile"},
@@ -70,6 +71,7 @@ TEST_F(DocumentedCommandsTest, EveryCommandExplainsItselfWithAnExample) {
       {"tables", "save"},
       {"tables", "show"},
       {"tables", "history"},
+      {"tables", "rejected"},
       {"tables", "rollback"},
       {"tables", "pin"},
       {"tables", "unpin"},

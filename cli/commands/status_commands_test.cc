@@ -293,7 +293,11 @@ TEST_F(StatusCommandsTest, TablesShowSaysWhetherTheTableServes) {
   EXPECT_THAT(out_.str(), HasSubstr("state          serving"));
   EXPECT_EQ(Run({"tables", "show", digest, "--json"}), kExitOk);
   EXPECT_EQ(Output()["serving"], true);
-  daemon_->tables.clear_tables();  // Another was promoted.
+  daemon_->tables.clear_tables();
+  EXPECT_EQ(Run({"tables", "show", digest}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("state          was never promoted"));
+  // Another was promoted.
+  daemon_->payloads[0].mutable_info()->set_epoch(3);
   EXPECT_EQ(Run({"tables", "show", digest}), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(),
               HasSubstr("state          replaced, serves no longer"));

@@ -1,11 +1,12 @@
-// wavetune tables history|rollback|pin|unpin.
+// wavetune tables history|rejected|rollback|pin|unpin.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
@@ -80,6 +81,54 @@ absl::Status RunHistory(CommandContext& context,
   } else {
     PrintHistory(*context.out, history);
   }
+  return absl::OkStatus();
+}
+
+std::string LatencyText(double latency_us) {
+  return latency_us > 0 ? FormatMicroseconds(latency_us) : "-";
+}
+
+// "m=1 n=4096"; a repeated dimension's elements as a list.
+std::string ProblemText(const v1::Problem& problem) {
+  std::vector<std::string> parts;
+  for (const v1::Problem::Extents& extents : problem.extents()) {
+    parts.push_back(absl::StrCat(extents.dimension(), "=",
+                                 absl::StrJoin(extents.values(), ",")));
+  }
+  if (!problem.specialisation().empty())
+    parts.push_back(problem.specialisation());
+  return absl::StrJoin(parts, " ");
+}
+
+void PrintRejected(std::ostream& out, const v1::RejectedTable& rejected) {
+  const v1::TableInfo& info = rejected.table();
+  out << "table " << info.digest().substr(0, 16) << " of job " << info.job_id()
+      << ", " << FormatTime(rejected.rejected_at_us()) << "\n  "
+      << rejected.reason() << "\n";
+  if (rejected.points().empty()) return;
+  TextTable table({"PROBLEM", "THIS TABLE", "SERVING", "DEFAULT"});
+  for (const v1::RejectedPoint& point : rejected.points()) {
+    table.AddRow({ProblemText(point.problem()), LatencyText(point.chosen_us()),
+                  LatencyText(point.incumbent_us()),
+                  LatencyText(point.default_us())});
+  }
+  table.Print(out);
+}
+
+absl::Status RunRejected(CommandContext& context,
+                         const TablesAdminOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::ListRejectedTablesRequest request;
+  request.set_kernel(options.kernel);
+  request.set_device_uuid(options.device);
+  ASSIGN_OR_RETURN(const v1::ListRejectedTablesResponse response,
+                   daemon.tables->ListRejectedTables(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+    return absl::OkStatus();
+  }
+  for (const v1::RejectedTable& rejected : response.tables())
+    PrintRejected(*context.out, rejected);
   return absl::OkStatus();
 }
 
@@ -178,6 +227,16 @@ void AddTablesAdminCommands(CommandRegistry& registry, CLI::App* tables) {
   history->add_option("--limit", options->limit, "Most entries to list")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  CLI::App* rejected = registry.Add(
+      tables, "rejected",
+      "Lists tables that jobs fitted and did not promote, with what "
+      "verification measured.",
+      {"wavetune tables rejected gemm_f32",
+       "wavetune tables rejected gemm_f32 --device GPU-1 --json"},
+      [options](CommandContext& context) {
+        return RunRejected(context, *options);
+      });
+  AddWhichKernel(rejected, options);
   CLI::App* rollback = registry.Add(
       tables, "rollback",
       "Makes an earlier table of a kernel serve again, at once.",

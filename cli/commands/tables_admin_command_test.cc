@@ -63,6 +63,23 @@ TEST_F(TablesAdminCommandTest, HistoryAsJsonHasEveryField) {
                     HasSubstr("\"by\": \"1000\""), HasSubstr("\"serving\"")));
 }
 
+TEST_F(TablesAdminCommandTest, SaysWhatWasRejectedOnWhichEvidence) {
+  v1::RejectedTable& rejected = *daemon_->rejected.add_tables();
+  *rejected.mutable_table() = Info('d', 0);
+  rejected.set_reason("refused: slower than the incumbent: 0.93 times");
+  v1::RejectedPoint& point = *rejected.add_points();
+  v1::Problem::Extents& extents = *point.mutable_problem()->add_extents();
+  extents.set_dimension("m");
+  extents.add_values(64);
+  point.set_chosen_us(12.5);
+  point.set_incumbent_us(11.25);
+  EXPECT_EQ(Run({"tables", "rejected", "gemm_f32"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("table dddddddddddddddd of job 10"),
+                    HasSubstr("slower than the incumbent"), HasSubstr("m=64"),
+                    HasSubstr("12.5"), HasSubstr("11.25")));
+}
+
 TEST_F(TablesAdminCommandTest, RollsBackAndSaysWhatServes) {
   *daemon_->rolled_back.mutable_table() = Info('a', 5);
   *daemon_->rolled_back.add_ended() = Info('b', 4);
@@ -100,7 +117,8 @@ TEST_F(TablesAdminCommandTest, PinsAndUnpins) {
 }
 
 TEST_F(TablesAdminCommandTest, AKernelMustBeNamed) {
-  for (const std::string command : {"history", "rollback", "pin", "unpin"}) {
+  for (const std::string command :
+       {"history", "rejected", "rollback", "pin", "unpin"}) {
     EXPECT_EQ(Run({"tables", command}), kExitUsage) << command;
     EXPECT_THAT(err_.str(), HasSubstr("KERNEL is required"));
   }

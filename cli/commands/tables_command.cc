@@ -225,7 +225,9 @@ bool Serves(const v1::TableInfo& info, const v1::ListTablesResponse& tables) {
 
 std::string StateText(const v1::TableInfo& info, bool serves) {
   if (!info.withdrawn().empty()) return "WITHDRAWN, serves no longer";
-  return serves ? StaleText(info) : "replaced, serves no longer";
+  if (serves) return StaleText(info);
+  return info.epoch() > 0 ? "replaced, serves no longer"
+                          : "was never promoted: wavetune tables rejected";
 }
 
 void PrintTable(std::ostream& out, const v1::TableInfo& info, bool serves,

@@ -87,6 +87,9 @@ absl::Status AgentDirectory::Attach(
       attached_[device->device().uuid] = device;
     }
   }
+  for (const std::shared_ptr<AgentDevice>& device : devices) {
+    on_change_({.kind = Change::Kind::kAttached, .device = device->device()});
+  }
   See(devices);
   changed_.notify_all();
   return absl::OkStatus();
@@ -112,14 +115,20 @@ std::vector<std::string> AgentDirectory::ForgetOldest() {
 
 void AgentDirectory::Detach(
     const std::vector<std::shared_ptr<AgentDevice>>& devices) {
+  std::vector<DeviceFacts> gone;
   {
     std::lock_guard lock(mutex_);
     for (const std::shared_ptr<AgentDevice>& device : devices) {
       const auto it = attached_.find(device->device().uuid);
-      if (it != attached_.end() && it->second == device) attached_.erase(it);
+      if (it == attached_.end() || it->second != device) continue;
+      attached_.erase(it);
+      gone.push_back(device->device());
     }
   }
   See(devices);
+  for (const DeviceFacts& device : gone) {
+    on_change_({.kind = Change::Kind::kDetached, .device = device});
+  }
 }
 
 void AgentDirectory::See(
@@ -127,10 +136,18 @@ void AgentDirectory::See(
   for (const std::shared_ptr<AgentDevice>& device : devices) {
     const DeviceRecord record{device->device(), clock_->NowUs()};
     std::vector<std::string> forgotten;
+    std::string before;
     {
       std::lock_guard lock(mutex_);
+      const auto known = seen_.find(record.facts.uuid);
+      if (known != seen_.end()) before = EnvironmentKey(known->second.facts);
       seen_[record.facts.uuid] = record;
       forgotten = ForgetOldest();
+    }
+    if (!before.empty() && before != EnvironmentKey(record.facts)) {
+      on_change_({.kind = Change::Kind::kEnvironmentChanged,
+                  .device = record.facts,
+                  .environment_before = before});
     }
     for (const std::string& uuid : forgotten) {
       LogOfKind(

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,12 +36,25 @@ class AgentDirectory : public ExecutorDirectory {
     std::optional<DeviceState> state;  // What an attached device does.
   };
 
+  // Something that happened to a device.
+  struct Change {
+    enum class Kind { kAttached, kDetached, kEnvironmentChanged };
+    Kind kind = Kind::kAttached;
+    DeviceFacts device;
+    std::string environment_before = "";  // Of kEnvironmentChanged.
+  };
+  using OnChange = std::function<void(const Change&)>;
+
   // Does something soon, on a thread that may wait for a disk.
   using Later = std::function<void(std::function<void()>)>;
 
   // Store and clock outlive the directory. What is stored is stored `later`, as
   // agents' messages come on threads that must not wait; empty: at once.
   AgentDirectory(DeviceStore* store, Clock* clock, Later later = nullptr);
+
+  // Hears of changes from now on, on agents' threads; must not call the
+  // directory. Before any agent attaches.
+  void SetListener(OnChange on_change) { on_change_ = std::move(on_change); }
 
   // Reads the devices seen before. Errors: the store's.
   absl::Status Load();
@@ -98,6 +112,7 @@ class AgentDirectory : public ExecutorDirectory {
   DeviceStore* const store_;
   Clock* const clock_;
   const Later later_;
+  OnChange on_change_ = [](const Change&) {};
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.

@@ -757,5 +757,34 @@ TEST_F(KeptKernelsTest, AnAgentThatKnowsNoKernelIsNotAskedForEver) {
   EXPECT_THAT(sent_, ElementsAre("a", "(a)", "a"));
 }
 
+TEST_F(AgentSessionTest, ADeviceThatComesWithAnotherDriverIsToldOf) {
+  std::vector<std::string> changes;
+  directory_.SetListener([&](const AgentDirectory::Change& change) {
+    using Kind = AgentDirectory::Change::Kind;
+    changes.push_back(absl::StrCat(change.kind == Kind::kAttached ? "attached "
+                                   : change.kind == Kind::kDetached
+                                       ? "detached "
+                                       : "changed ",
+                                   change.device.driver));
+  });
+  v1::AttachRequest hello = Hello();
+  hello.mutable_hello()->mutable_devices(0)->set_driver("580");
+  {
+    Outbox outbox;
+    const auto session = Session(outbox);
+    ASSERT_TRUE(session->OnMessage(hello).ok());
+    session->OnClosed("it ends");
+  }
+  EXPECT_THAT(changes, ElementsAre("attached 580", "detached 580"));
+  hello.mutable_hello()->mutable_devices(0)->set_driver("590");
+  Outbox outbox;
+  const auto session = Session(outbox);
+  ASSERT_TRUE(session->OnMessage(hello).ok());
+  EXPECT_THAT(changes, ElementsAre("attached 580", "detached 580",
+                                   "attached 590", "changed 590"));
+  session->OnClosed("it ends");
+  directory_.SetListener([](const AgentDirectory::Change&) {});
+}
+
 }  // namespace
 }  // namespace wavetune

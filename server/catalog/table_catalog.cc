@@ -440,6 +440,16 @@ absl::StatusOr<std::vector<TableRecord>> TableCatalog::History(
   return store_->History(kernel, silicon_key);
 }
 
+absl::Status TableCatalog::Reject(RejectedTable table,
+                                  const std::string& payload) {
+  return store_->Reject(std::move(table), payload);
+}
+
+absl::StatusOr<std::vector<RejectedTable>> TableCatalog::Rejected(
+    absl::string_view kernel, absl::string_view silicon_key) const {
+  return store_->ListRejected(kernel, silicon_key);
+}
+
 absl::StatusOr<TableCatalog::RolledBack> TableCatalog::RollBack(
     const TableRecord& target, const std::string& by, const std::string& why,
     int64_t now_us) {

@@ -161,6 +161,11 @@ class TableCatalog {
   absl::StatusOr<std::vector<TableRecord>> History(
       absl::string_view kernel, absl::string_view silicon_key) const;
 
+  // As TableStore::Reject and ListRejected.
+  absl::Status Reject(RejectedTable table, const std::string& payload);
+  absl::StatusOr<std::vector<RejectedTable>> Rejected(
+      absl::string_view kernel, absl::string_view silicon_key) const;
+
   // What a rollback did.
   struct RolledBack {
     TableRecord table;               // What serves now.

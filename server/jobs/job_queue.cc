@@ -494,6 +494,7 @@ void JobQueue::RunJob(Job& job) {
       },
       JobControl::Persist::kSynced);
   if (!runs) return;
+  services_.job_changed(control.record());
   absl::Status status;
   if (control.record().kind == JobKind::kMeasure) {
     status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
@@ -536,6 +537,7 @@ void JobQueue::Finish(Job& job, const absl::Status& status) {
                                 ", device ", record.device_uuid,
                                 ") failed: ", record.message));
   }
+  services_.job_changed(record);
 }
 
 absl::StatusOr<JobRecord> JobQueue::Cancel(uint64_t id) {
@@ -555,7 +557,9 @@ absl::StatusOr<JobRecord> JobQueue::Cancel(uint64_t id) {
         record.finished_at_us = services_.clock->NowUs();
       },
       JobControl::Persist::kSynced);
-  return control.record();
+  const JobRecord record = control.record();
+  if (record.state == JobState::kCancelled) services_.job_changed(record);
+  return record;
 }
 
 absl::StatusOr<JobRecord> JobQueue::Get(uint64_t id) {

@@ -492,5 +492,33 @@ TEST_F(JobQueueTest, WhatIsPinnedServesOnWhateverIsProfiled) {
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
 }
 
+TEST_F(JobQueueTest, ATableThatIsNotPromotedIsKeptWithItsEvidence) {
+  JobServices services = Services();
+  services.profiling.judge_verification = [](const VerificationPlan&,
+                                             const std::vector<Sample>&) {
+    Verdict verdict;
+    verdict.reason = "refused: slower than the default";
+    return verdict;
+  };
+  queue_ = std::make_unique<JobQueue>(services);
+  ASSERT_TRUE(queue_->Start().ok());
+  const JobRecord job = Run(*queue_, {.by = "1000"});
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_THAT(tables_.snapshot()->tables, SizeIs(0));
+  const auto rejected = tables_.Rejected(spec_.name, job.key.silicon_key);
+  ASSERT_TRUE(rejected.ok()) << rejected.status();
+  ASSERT_THAT(*rejected, SizeIs(1));
+  const RejectedTable& table = rejected->front();
+  EXPECT_EQ(table.record.job_id, job.id);
+  EXPECT_EQ(table.record.by, "1000");
+  EXPECT_THAT(table.reason, HasSubstr("slower than the default"));
+  ASSERT_FALSE(table.points.empty());
+  for (const RejectedPoint& point : table.points) {
+    EXPECT_GT(point.chosen_us, 0);
+    EXPECT_GT(point.default_us, 0);
+  }
+  EXPECT_TRUE(tables_.Get(table.record.digest).ok());
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -53,6 +53,11 @@ struct JobServices {
   // Hears that the candidates of a profile have changed.
   std::function<void(const ProfileKey&)> candidates_changed =
       [](const ProfileKey&) {};
+  // Hears that a job runs now, or has ended. Must not call the queue.
+  std::function<void(const JobRecord&)> job_changed = [](const JobRecord&) {};
+  // Hears of a table that is not promoted. As job_changed.
+  std::function<void(const RejectedTable&)> table_refused =
+      [](const RejectedTable&) {};
   // Generations of samples kept per kernel and device class.
   int generations_kept = 3;
 };

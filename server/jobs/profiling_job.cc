@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "model/kernel/correctness_problems.h"
@@ -24,6 +25,36 @@
 
 namespace wavetune {
 namespace {
+
+// What verification measured at its points.
+std::vector<RejectedPoint> EvidenceOf(const VerificationPlan& plan,
+                                      const std::vector<Sample>& measured) {
+  const auto latency_us = [&](const Configuration& configuration,
+                              const Problem& problem) {
+    for (size_t i = 0; i < std::min(plan.items.size(), measured.size()); ++i) {
+      if (plan.items[i].configuration == configuration &&
+          plan.items[i].problem == problem) {
+        return measured[i].latency_us;
+      }
+    }
+    return 0.0;
+  };
+  std::vector<RejectedPoint> points;
+  for (const VerificationPlan::Point& point : plan.points) {
+    points.push_back(
+        {.problem = point.problem,
+         .weight = point.weight,
+         .chosen_us = latency_us(point.chosen, point.problem),
+         .incumbent_us = point.has_incumbent
+                             ? latency_us(point.incumbent, point.problem)
+                             : 0,
+         .default_us =
+             point.has_default
+                 ? latency_us(point.default_configuration, point.problem)
+                 : 0});
+  }
+  return points;
+}
 
 // Rounds of fit and verification: a candidate that crashes only when verified
 // is left out in the next one.
@@ -501,11 +532,14 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   plan.incumbent_is_stale = incumbent_.IsStaleFor(record.key);
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
+  const std::string reason = verdict.reason + coverage + Remarks();
+  const std::vector<RejectedPoint> points = EvidenceOf(plan, measured);
   if (!verdict.promote) {
-    Keep(verdict.reason + coverage + Remarks());
+    Reject(fit.table, payload, reason, points);
+    Keep(reason);
     return absl::OkStatus();
   }
-  return Promote(fit.table, payload, verdict.reason + coverage + Remarks());
+  return Promote(fit.table, payload, reason, points);
 }
 
 absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
@@ -551,7 +585,8 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
 
 absl::Status ProfilingJob::Promote(const Table& table,
                                    const std::string& payload,
-                                   const std::string& reason) {
+                                   const std::string& reason,
+                                   const std::vector<RejectedPoint>& points) {
   // After this point a cancelled job would promote all the same.
   RETURN_IF_ERROR(control_->CheckGoOn());
   const ProfileKey key = control_->record().key;
@@ -562,17 +597,7 @@ absl::Status ProfilingJob::Promote(const Table& table,
                       Remarks()));
     return absl::OkStatus();
   }
-  TableRecord record{.key = key};
-  record.promoted_at_us = services_.clock->NowUs();
-  record.portfolio_size = LargestPortfolio(table);
-  record.device_label = input_.device.label;
-  record.device_uuid = input_.device.uuid;
-  record.notes = control_->record().notes;
-  record.compiler = ImplementationFor(kernel_->spec, input_.device).compiler;
-  record.how = PromotionKind::kProfiled;
-  record.job_id = control_->record().id;
-  record.by = control_->record().by;
-  record.why = reason;
+  TableRecord record = RecordOf(table, reason);
   const TableRecord* const serving = incumbent_.record();
   const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
       std::move(record), payload, serving ? serving->digest : "");
@@ -580,6 +605,7 @@ absl::Status ProfilingJob::Promote(const Table& table,
     // Alike devices are profiled at a time: what this job compared its table
     // with is not what serves.
     incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
+    Reject(table, payload, std::string(promoted.status().message()), points);
     Keep(absl::StrCat(promoted.status().message(), Remarks()));
     return absl::OkStatus();
   }
@@ -591,6 +617,41 @@ absl::Status ProfilingJob::Promote(const Table& table,
   RETURN_IF_ERROR(WithdrawIfFoundWrongSince(*promoted, table));
   ForgetOldSamples(key);
   return absl::OkStatus();
+}
+
+TableRecord ProfilingJob::RecordOf(const Table& table,
+                                   const std::string& why) const {
+  const JobRecord job = control_->record();
+  TableRecord record{.key = job.key};
+  record.promoted_at_us = services_.clock->NowUs();
+  record.portfolio_size = LargestPortfolio(table);
+  record.device_label = input_.device.label;
+  record.device_uuid = input_.device.uuid;
+  record.notes = job.notes;
+  record.compiler = ImplementationFor(kernel_->spec, input_.device).compiler;
+  record.how = PromotionKind::kProfiled;
+  record.job_id = job.id;
+  record.by = job.by;
+  record.why = why;
+  return record;
+}
+
+void ProfilingJob::Reject(const Table& table, const std::string& payload,
+                          const std::string& reason,
+                          const std::vector<RejectedPoint>& points) {
+  RejectedTable rejected{.record = RecordOf(table, reason),
+                         .reason = reason,
+                         .at_us = services_.clock->NowUs(),
+                         .points = points};
+  rejected.record.digest = Sha256Hex(payload);
+  services_.table_refused(rejected);
+  const absl::Status kept =
+      services_.tables->Reject(std::move(rejected), payload);
+  if (!kept.ok()) {
+    services_.warn(
+        absl::StrCat("the table that job ", control_->record().id,
+                     " did not promote is not kept: ", kept.message()));
+  }
 }
 
 absl::Status ProfilingJob::WithdrawIfFoundWrongSince(

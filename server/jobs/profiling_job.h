@@ -32,6 +32,7 @@
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_device.h"
 #include "server/jobs/job_services.h"
+#include "server/store/table_store.h"
 
 namespace wavetune {
 
@@ -98,7 +99,15 @@ class ProfilingJob {
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);
   absl::Status Promote(const Table& table, const std::string& payload,
-                       const std::string& reason);
+                       const std::string& reason,
+                       const std::vector<RejectedPoint>& points);
+  // What is stored with a table of this job.
+  TableRecord RecordOf(const Table& table, const std::string& why) const;
+  // Keeps a table that is not promoted, with what verification measured. What
+  // cannot be kept is warned of: the job's outcome is the same.
+  void Reject(const Table& table, const std::string& payload,
+              const std::string& reason,
+              const std::vector<RejectedPoint>& points);
   // Ends without a promotion.
   void Keep(const std::string& reason);
   // Removes the generations beyond those that are kept.

@@ -214,9 +214,12 @@ class AdminService final : public RawAdminService {
   ServerUnaryReactor* UnpinTable(CallbackServerContext* context,
                                  const ByteBuffer* in,
                                  ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
     return AnswerLater<v1::UnpinTableRequest, v1::UnpinTableResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto*) { return tables_->Unpin(request); });
+        context, *in, out, kFewWords, {work_, user},
+        [this, user](const auto& request, auto*) {
+          return tables_->Unpin(request, user);
+        });
   }
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
       CallbackServerContext* context, const ByteBuffer* in) override {

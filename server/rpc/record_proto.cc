@@ -179,6 +179,16 @@ std::string PinText(const TableSnapshot& serving, const TableRecord& table) {
                       pin->why.empty() ? "" : absl::StrCat(": ", pin->why));
 }
 
+v1::RejectedPoint RejectedPointToProto(const std::vector<Dimension>& dimensions,
+                                       const RejectedPoint& point) {
+  v1::RejectedPoint proto;
+  *proto.mutable_problem() = ProblemToProto(dimensions, point.problem);
+  proto.set_chosen_us(point.chosen_us);
+  proto.set_incumbent_us(point.incumbent_us);
+  proto.set_default_us(point.default_us);
+  return proto;
+}
+
 v1::MeasuredProblem MeasuredProblemToProto(
     const std::vector<Dimension>& dimensions, const MeasuredProblem& measured) {
   v1::MeasuredProblem proto;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/wavetune/v1/admin_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 #include "server/catalog/table_catalog.h"
 #include "server/jobs/measuring_job.h"
@@ -33,6 +34,8 @@ v1::TableInfo TableRecordToProto(const TableRecord& record,
                                  const std::string& stale_reason = "");
 // Returns who keeps a table, and why; empty where it is not pinned.
 std::string PinText(const TableSnapshot& serving, const TableRecord& table);
+v1::RejectedPoint RejectedPointToProto(const std::vector<Dimension>& dimensions,
+                                       const RejectedPoint& point);
 v1::MeasuredProblem MeasuredProblemToProto(
     const std::vector<Dimension>& dimensions, const MeasuredProblem& measured);
 v1::RecordedSamples RecordedSamplesToProto(

@@ -12,7 +12,8 @@ Services ReaderServices(const ReaderHandlers& handlers, StreamSet* streams) {
   if (handlers.decisions != nullptr) {
     services.push_back(MakeDecisionService(handlers.decisions));
   }
-  if (handlers.status != nullptr && handlers.samples != nullptr) {
+  if (handlers.status != nullptr && handlers.samples != nullptr &&
+      handlers.events != nullptr) {
     services.push_back(MakeStatusService(handlers, streams));
   }
   if (handlers.usage != nullptr && handlers.usage_work != nullptr) {

@@ -14,6 +14,7 @@
 #include "server/agents/agent_session.h"
 #include "server/rpc/admin_handler.h"
 #include "server/rpc/decision_handler.h"
+#include "server/rpc/event_handler.h"
 #include "server/rpc/peer_users.h"
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/status_handler.h"
@@ -40,6 +41,7 @@ struct ReaderHandlers {
   DecisionHandler* decisions = nullptr;
   StatusHandler* status = nullptr;  // With `samples`.
   SampleHandler* samples = nullptr;
+  EventHandler* events = nullptr;        // With `status`.
   UsageHandler* usage = nullptr;         // With `usage_work`.
   WorkloadHandler* workloads = nullptr;  // With `usage_work`, `read_work`.
   // Reads what is in the store alone; nullptr: gRPC's threads read it.

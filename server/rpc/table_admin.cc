@@ -91,14 +91,32 @@ absl::Status TableAdmin::Pin(const v1::PinTableRequest& request,
                                          .why = request.reason(),
                                          .at_us = options_.clock->NowUs()}));
   *response->mutable_table() = InfoOf(kept);
+  options_.events->Record(
+      {.kind = EventKind::kPinned,
+       .kernel = kept.key.kernel,
+       .silicon_key = kept.key.silicon_key,
+       .digest = kept.digest,
+       .by = by,
+       .text = absl::StrCat("table ", kept.digest.substr(0, 16), " of kernel ",
+                            kept.key.kernel, " is pinned",
+                            request.reason().empty() ? "" : ": ",
+                            request.reason())});
   return absl::OkStatus();
 }
 
-absl::Status TableAdmin::Unpin(const v1::UnpinTableRequest& request) {
+absl::Status TableAdmin::Unpin(const v1::UnpinTableRequest& request,
+                               const std::string& by) {
   ASSIGN_OR_RETURN(const std::string silicon_key,
                    lookup_.SiliconFor(request.kernel(), request.device_uuid(),
                                       request.silicon_key()));
-  return options_.tables->Unpin(request.kernel(), silicon_key);
+  RETURN_IF_ERROR(options_.tables->Unpin(request.kernel(), silicon_key));
+  options_.events->Record({.kind = EventKind::kUnpinned,
+                           .kernel = request.kernel(),
+                           .silicon_key = silicon_key,
+                           .by = by,
+                           .text = absl::StrCat("kernel ", request.kernel(),
+                                                " is not pinned any more")});
+  return absl::OkStatus();
 }
 
 v1::TableInfo TableAdmin::InfoOf(const TableRecord& table) const {

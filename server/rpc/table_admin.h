@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "server/agents/agent_directory.h"
+#include "server/catalog/event_journal.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
@@ -34,6 +35,7 @@ class TableAdmin {
     KernelCatalog* kernels = nullptr;
     SampleStore* samples = nullptr;
     Clock* clock = nullptr;
+    EventJournal* events = nullptr;  // Hears of pins.
   };
 
   explicit TableAdmin(Options options);
@@ -51,7 +53,8 @@ class TableAdmin {
                    v1::PinTableResponse* response);
 
   // Errors: as TableLookup::SiliconFor and TableCatalog::Unpin.
-  absl::Status Unpin(const v1::UnpinTableRequest& request);
+  absl::Status Unpin(const v1::UnpinTableRequest& request,
+                     const std::string& by);
 
  private:
   v1::TableInfo InfoOf(const TableRecord& table) const;

@@ -62,13 +62,16 @@ class TableAdminTest : public ::testing::Test {
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;
+  EventJournal events_{nullptr, &clock_, [](const auto&) {},
+                       [](const EventRecord&) {}};
   TableHandler handler_{"store-1", &tables_, &devices_, &kernels_};
   TableAdmin admin_{{.store_id = "store-1",
                      .tables = &tables_,
                      .devices = &devices_,
                      .kernels = &kernels_,
                      .samples = &samples_,
-                     .clock = &clock_}};
+                     .clock = &clock_,
+                     .events = &events_}};
 };
 
 TEST_F(TableAdminTest, RollsBackAndWritesDownWhoAndWhy) {
@@ -131,11 +134,18 @@ TEST_F(TableAdminTest, PinsSayWhoKeepsATableAndWhy) {
   EXPECT_EQ(list.tables(0).pinned(), "by user 1000: release week");
   v1::UnpinTableRequest unpin;
   unpin.set_kernel(spec_.name);
-  ASSERT_TRUE(admin_.Unpin(unpin).ok());
-  EXPECT_TRUE(absl::IsNotFound(admin_.Unpin(unpin)));
+  ASSERT_TRUE(admin_.Unpin(unpin, "1000").ok());
+  EXPECT_TRUE(absl::IsNotFound(admin_.Unpin(unpin, "1000")));
   v1::ListTablesResponse after;
   ASSERT_TRUE(handler_.ListTables({}, &after).ok());
   EXPECT_EQ(after.tables(0).pinned(), "");
+  const auto events = events_.List({}, 10);
+  ASSERT_TRUE(events.ok()) << events.status();
+  ASSERT_THAT(*events, SizeIs(2));
+  EXPECT_EQ((*events)[0].kind, EventKind::kUnpinned);
+  EXPECT_EQ((*events)[1].kind, EventKind::kPinned);
+  EXPECT_EQ((*events)[1].by, "1000");
+  EXPECT_THAT((*events)[1].text, HasSubstr("release week"));
 }
 
 TEST_F(TableAdminTest, AsksWhichSiliconWhereThereAreSeveral) {
@@ -178,6 +188,43 @@ TEST_F(TableAdminTest, RefusesWhatSaysTooLittleOrTooMuch) {
   history.set_limit(0);
   history.set_silicon_key("mp=1");
   EXPECT_TRUE(absl::IsNotFound(handler_.ListTableHistory(history, &none)));
+}
+
+TEST_F(TableAdminTest, ListsRejectedTablesWithNamedProblems) {
+  const TableRecord serving = Promote(device_, 10);
+  v1::ListRejectedTablesRequest request;
+  request.set_kernel(spec_.name);
+  v1::ListRejectedTablesResponse none;
+  EXPECT_TRUE(absl::IsNotFound(handler_.ListRejectedTables(request, &none)));
+  RejectedTable rejected{.record = {.key = serving.key, .job_id = 9},
+                         .reason = "refused: slower than the incumbent",
+                         .at_us = 5};
+  rejected.points.push_back(
+      {.problem = {.extents = std::vector<int64_t>(spec_.dimensions.size(), 64),
+                   .repeated = {},
+                   .specialisation = ""},
+       .chosen_us = 12,
+       .incumbent_us = 11});
+  ASSERT_TRUE(tables_
+                  .Reject(rejected, *EncodeTable(FixedTable(
+                                        spec_, serving.key,
+                                        spec_.default_configuration, 12)))
+                  .ok());
+  v1::ListRejectedTablesResponse response;
+  ASSERT_TRUE(handler_.ListRejectedTables(request, &response).ok());
+  ASSERT_EQ(response.tables_size(), 1);
+  EXPECT_EQ(response.tables(0).table().job_id(), 9u);
+  EXPECT_EQ(response.tables(0).reason(), rejected.reason);
+  ASSERT_EQ(response.tables(0).points_size(), 1);
+  const v1::RejectedPoint& point = response.tables(0).points(0);
+  EXPECT_EQ(point.chosen_us(), 12);
+  ASSERT_GT(point.problem().extents_size(), 0);
+  EXPECT_EQ(point.problem().extents(0).dimension(), spec_.dimensions[0].name);
+  // Its payload can be looked at.
+  v1::GetTableRequest get;
+  get.set_digest(response.tables(0).table().digest());
+  v1::GetTableResponse table;
+  EXPECT_TRUE(handler_.GetTable(get, &table).ok());
 }
 
 }  // namespace

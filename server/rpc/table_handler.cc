@@ -207,6 +207,37 @@ absl::Status TableHandler::ListTableHistory(
   return absl::OkStatus();
 }
 
+absl::Status TableHandler::ListRejectedTables(
+    const v1::ListRejectedTablesRequest& request,
+    v1::ListRejectedTablesResponse* response) const {
+  ASSIGN_OR_RETURN(const std::string silicon_key,
+                   lookup_.SiliconFor(request.kernel(), request.device_uuid(),
+                                      request.silicon_key()));
+  ASSIGN_OR_RETURN(const std::vector<RejectedTable> rejected,
+                   tables_->Rejected(request.kernel(), silicon_key));
+  if (rejected.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no table of kernel \"", request.kernel(),
+                     "\" was rejected on ", silicon_key));
+  }
+  for (const RejectedTable& table : rejected) {
+    v1::RejectedTable* const entry = response->add_tables();
+    *entry->mutable_table() = InfoOf(table.record, /*stale_reason=*/"");
+    entry->set_reason(table.reason);
+    entry->set_rejected_at_us(table.at_us);
+    // Its payload names the dimensions; where it cannot be read the reason has
+    // the figures.
+    const absl::StatusOr<ServingTable> payload =
+        tables_->Get(table.record.digest);
+    if (!payload.ok()) continue;
+    for (const RejectedPoint& point : table.points) {
+      *entry->add_points() =
+          RejectedPointToProto(payload->table->table().dimensions, point);
+    }
+  }
+  return absl::OkStatus();
+}
+
 v1::TableInfo TableHandler::InfoOf(const TableRecord& table,
                                    const std::string& stale_reason) const {
   v1::TableInfo info = TableRecordToProto(table, stale_reason);

@@ -67,6 +67,12 @@ class TableHandler {
   absl::Status ListTableHistory(const v1::ListTableHistoryRequest& request,
                                 v1::ListTableHistoryResponse* response) const;
 
+  // Lists tables that were not promoted; reads the store. Errors: as
+  // ListTableHistory.
+  absl::Status ListRejectedTables(
+      const v1::ListRejectedTablesRequest& request,
+      v1::ListRejectedTablesResponse* response) const;
+
   // Starts a watch: the snapshot or the missed changes, then every change.
   // Notices are shared by all watchers: a thousand of them cost little memory.
   // `sink` is held weakly.

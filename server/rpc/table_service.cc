@@ -49,7 +49,9 @@ using RawTableService = v1::TableService::WithRawCallbackMethod_ListTables<
             v1::TableService::WithRawCallbackMethod_AnnounceTableSet<
                 v1::TableService::WithRawCallbackMethod_GetTableSet<
                     v1::TableService::WithRawCallbackMethod_ListTableHistory<
-                        v1::TableService::Service>>>>>>;
+                        v1::TableService::
+                            WithRawCallbackMethod_ListRejectedTables<
+                                v1::TableService::Service>>>>>>>;
 
 class TableService final : public RawTableService {
  public:
@@ -107,6 +109,16 @@ class TableService final : public RawTableService {
         context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
         [this](const auto& request, auto* response) {
           return handler_->ListTableHistory(request, response);
+        });
+  }
+  ServerUnaryReactor* ListRejectedTables(CallbackServerContext* context,
+                                         const ByteBuffer* in,
+                                         ByteBuffer* out) override {
+    return AnswerLater<v1::ListRejectedTablesRequest,
+                       v1::ListRejectedTablesResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto& request, auto* response) {
+          return handler_->ListRejectedTables(request, response);
         });
   }
   grpc::ServerWriteReactor<ByteBuffer>* WatchTables(

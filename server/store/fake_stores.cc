@@ -154,6 +154,45 @@ absl::StatusOr<std::vector<TableRecord>> FakeTableStore::History(
   return records;
 }
 
+absl::Status FakeTableStore::Reject(RejectedTable table,
+                                    absl::string_view payload) {
+  std::lock_guard lock(mutex_);
+  table.record.digest = Sha256Hex(payload);
+  table.record.size_bytes = static_cast<int64_t>(payload.size());
+  tables_.try_emplace(table.record.digest,
+                      StoredPayload{table.record, std::string(payload)});
+  auto& kept =
+      rejected_[{table.record.key.kernel, table.record.key.silicon_key}];
+  kept[table.record.job_id] = std::move(table);
+  while (kept.size() > kRejectedKept) {
+    const std::string digest = kept.begin()->second.record.digest;
+    kept.erase(kept.begin());
+    bool in_use = std::any_of(
+        history_.begin(), history_.end(),
+        [&](const TableRecord& record) { return record.digest == digest; });
+    for (const auto& [key, others] : rejected_) {
+      for (const auto& [job, other] : others) {
+        in_use = in_use || other.record.digest == digest;
+      }
+    }
+    if (!in_use) tables_.erase(digest);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<RejectedTable>> FakeTableStore::ListRejected(
+    absl::string_view kernel, absl::string_view silicon_key) {
+  std::lock_guard lock(mutex_);
+  std::vector<RejectedTable> tables;
+  const auto found =
+      rejected_.find({std::string(kernel), std::string(silicon_key)});
+  if (found == rejected_.end()) return tables;
+  for (auto it = found->second.rbegin(); it != found->second.rend(); ++it) {
+    tables.push_back(it->second);
+  }
+  return tables;
+}
+
 absl::Status FakeTableStore::Pin(const PinRecord& pin) {
   std::lock_guard lock(mutex_);
   pins_[{pin.kernel, pin.silicon_key}] = pin;

@@ -74,6 +74,9 @@ class FakeTableStore : public TableStore {
       const std::vector<ProfileKey>& ended) override;
   absl::StatusOr<std::vector<TableRecord>> History(
       absl::string_view kernel, absl::string_view silicon_key) override;
+  absl::Status Reject(RejectedTable table, absl::string_view payload) override;
+  absl::StatusOr<std::vector<RejectedTable>> ListRejected(
+      absl::string_view kernel, absl::string_view silicon_key) override;
   absl::Status Pin(const PinRecord& pin) override;
   absl::Status Unpin(absl::string_view kernel,
                      absl::string_view silicon_key) override;
@@ -95,6 +98,10 @@ class FakeTableStore : public TableStore {
   std::map<ProfileKey, TableRecord> serving_;
   std::map<ProfileKey, TableRecord> withdrawn_;
   std::vector<TableRecord> history_;  // Oldest first.
+  // By kernel and silicon, then job.
+  std::map<std::pair<std::string, std::string>,
+           std::map<uint64_t, RejectedTable>>
+      rejected_;
   std::map<std::pair<std::string, std::string>, PinRecord> pins_;
   uint64_t epoch_ = 0;
   uint64_t revision_ = 0;

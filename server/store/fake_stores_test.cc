@@ -6,6 +6,8 @@
 
 #include "gtest/gtest.h"
 #include "server/store/device_store_contract_test.h"
+#include "server/store/event_store_contract_test.h"
+#include "server/store/fake_event_store.h"
 #include "server/store/fake_usage_store.h"
 #include "server/store/fake_workload_store.h"
 #include "server/store/faulty_stores.h"
@@ -45,7 +47,12 @@ std::shared_ptr<UsageStore> MakeUsage() {
 std::shared_ptr<WorkloadStore> MakeWorkloads() {
   return std::make_shared<FakeWorkloadStore>();
 }
+std::shared_ptr<EventStore> MakeEvents() {
+  return std::make_shared<FakeEventStore>();
+}
 
+INSTANTIATE_TEST_SUITE_P(Fake, EventStoreContractTest,
+                         ::testing::Values(MakeEvents));
 INSTANTIATE_TEST_SUITE_P(Fake, SampleStoreContractTest,
                          ::testing::Values(MakeSamples));
 INSTANTIATE_TEST_SUITE_P(Fake, TableStoreContractTest,

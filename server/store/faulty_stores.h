@@ -158,6 +158,15 @@ class FaultyTableStore : public TableStore {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
     return base_->History(kernel, silicon_key);
   }
+  absl::Status Reject(RejectedTable table, absl::string_view payload) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Reject(std::move(table), payload);
+  }
+  absl::StatusOr<std::vector<RejectedTable>> ListRejected(
+      absl::string_view kernel, absl::string_view silicon_key) override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->ListRejected(kernel, silicon_key);
+  }
   absl::Status Pin(const PinRecord& pin) override {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Pin(pin);

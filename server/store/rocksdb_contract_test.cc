@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "server/store/device_store_contract_test.h"
+#include "server/store/event_store_contract_test.h"
 #include "server/store/job_store_contract_test.h"
 #include "server/store/rocksdb_keys.h"
 #include "server/store/rocksdb_store.h"
@@ -50,7 +51,13 @@ std::shared_ptr<WorkloadStore> MakeWorkloads() {
   const auto store = std::make_shared<MemoryStore>();
   return {store, &(*store)->workloads()};
 }
+std::shared_ptr<EventStore> MakeEvents() {
+  const auto store = std::make_shared<MemoryStore>();
+  return {store, &(*store)->events()};
+}
 
+INSTANTIATE_TEST_SUITE_P(RocksDb, EventStoreContractTest,
+                         ::testing::Values(MakeEvents));
 INSTANTIATE_TEST_SUITE_P(RocksDb, SampleStoreContractTest,
                          ::testing::Values(MakeSamples));
 INSTANTIATE_TEST_SUITE_P(RocksDb, TableStoreContractTest,

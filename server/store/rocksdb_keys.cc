@@ -104,10 +104,27 @@ std::string PinKey(absl::string_view kernel, absl::string_view silicon_key) {
   return key;
 }
 
+std::string RejectedPrefix(absl::string_view kernel,
+                           absl::string_view silicon_key) {
+  std::string key(kRejectedPrefix);
+  AppendText(kernel, key);
+  AppendText(silicon_key, key);
+  return key;
+}
+
+std::string RejectedKey(const TableRecord& record) {
+  return absl::StrCat(RejectedPrefix(record.key.kernel, record.key.silicon_key),
+                      BigEndian(record.job_id));
+}
+
 std::string WorkloadKey(absl::string_view name) {
   std::string key(kWorkloadPrefix);
   AppendText(name, key);
   return key;
+}
+
+std::string EventKey(uint64_t id) {
+  return absl::StrCat(kEventPrefix, BigEndian(id));
 }
 
 std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key) {

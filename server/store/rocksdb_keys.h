@@ -49,16 +49,23 @@ inline constexpr absl::string_view kPayloadPrefix = "p";
 inline constexpr absl::string_view kWithdrawnPrefix = "w";
 inline constexpr absl::string_view kHistoryPrefix = "h";
 inline constexpr absl::string_view kPinPrefix = "n";
+inline constexpr absl::string_view kRejectedPrefix = "r";
 std::string ServingKey(const ProfileKey& key);
 std::string WithdrawnKey(const ProfileKey& key);
 std::string PayloadKey(absl::string_view digest);
 std::string HistoryKey(uint64_t epoch);
 std::string PinKey(absl::string_view kernel, absl::string_view silicon_key);
+// Of all jobs; of one.
+std::string RejectedPrefix(absl::string_view kernel,
+                           absl::string_view silicon_key);
+std::string RejectedKey(const TableRecord& record);
 
-// Family kernels. What clients ask for; models that are served.
+// Family kernels. What clients ask for; models that are served; events.
 inline constexpr absl::string_view kUsagePrefix = "u";
 inline constexpr absl::string_view kWorkloadPrefix = "w";
+inline constexpr absl::string_view kEventPrefix = "e";
 std::string WorkloadKey(absl::string_view name);
+std::string EventKey(uint64_t id);
 std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key);
 
 }  // namespace wavetune

@@ -16,6 +16,7 @@
 #include "server/store/rocksdb_keys.h"
 #include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_status.h"
+#include "server/store/stored_event.h"
 #include "server/store/stored_records.h"
 #include "server/store/stored_usage.h"
 #include "server/store/stored_workload.h"
@@ -112,6 +113,9 @@ class Checker {
     if (absl::StartsWith(key, kWorkloadPrefix)) {
       return DecodeStoredWorkload(value).status();
     }
+    if (absl::StartsWith(key, kEventPrefix)) {
+      return DecodeStoredEvent(value).status();
+    }
     // What else a later daemon keeps here is its own affair.
     return absl::OkStatus();
   }
@@ -126,6 +130,9 @@ class Checker {
     if (absl::StartsWith(key, kWithdrawnPrefix) ||
         absl::StartsWith(key, kHistoryPrefix)) {
       return DecodeStoredTableRecord(value).status();
+    }
+    if (absl::StartsWith(key, kRejectedPrefix)) {
+      return DecodeStoredRejected(value).status();
     }
     if (absl::StartsWith(key, kPinPrefix)) {
       return DecodeStoredPin(value).status();

@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "server/store/rocksdb_database.h"
 #include "server/store/rocksdb_device_store.h"
+#include "server/store/rocksdb_event_store.h"
 #include "server/store/rocksdb_job_store.h"
 #include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_sample_store.h"
@@ -28,6 +29,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   store->devices_ = std::make_unique<RocksDbDeviceStore>(database);
   store->usage_ = std::make_unique<RocksDbUsageStore>(database);
   store->workloads_ = std::make_unique<RocksDbWorkloadStore>(database);
+  ASSIGN_OR_RETURN(store->events_, RocksDbEventStore::Create(database));
   return store;
 }
 

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/store/device_store.h"
+#include "server/store/event_store.h"
 #include "server/store/job_store.h"
 #include "server/store/rocksdb_maintenance.h"
 #include "server/store/sample_store.h"
@@ -54,6 +55,7 @@ class RocksDbStore {
   DeviceStore& devices() { return *devices_; }
   UsageStore& usage() { return *usage_; }
   WorkloadStore& workloads() { return *workloads_; }
+  EventStore& events() { return *events_; }
 
   const std::string& path() const;
   // 32 hex digits; made with the store.
@@ -84,6 +86,7 @@ class RocksDbStore {
   std::unique_ptr<DeviceStore> devices_;
   std::unique_ptr<UsageStore> usage_;
   std::unique_ptr<WorkloadStore> workloads_;
+  std::unique_ptr<EventStore> events_;
 };
 
 }  // namespace wavetune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -162,6 +163,82 @@ absl::StatusOr<std::vector<TableRecord>> RocksDbTableStore::History(
   });
   std::reverse(records.begin(), records.end());
   return records;
+}
+
+absl::Status RocksDbTableStore::Reject(RejectedTable table,
+                                       absl::string_view payload) {
+  TableRecord& record = table.record;
+  record.digest = Sha256Hex(payload);
+  record.size_bytes = static_cast<int64_t>(payload.size());
+  std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(std::vector<RejectedTable> kept,
+                   ListRejected(record.key.kernel, record.key.silicon_key));
+  std::erase_if(kept, [&](const RejectedTable& other) {
+    return other.record.job_id == record.job_id;
+  });
+  StoreBatch batch;
+  // What has served keeps its record.
+  ASSIGN_OR_RETURN(const bool known, Has(PayloadKey(record.digest)));
+  if (!known) {
+    batch.Put(Family::kTables, PayloadKey(record.digest),
+              EncodeStoredTable(record, payload));
+  }
+  if (kept.size() >= kRejectedKept) {
+    kept.erase(kept.begin(), kept.begin() + (kRejectedKept - 1));
+    ASSIGN_OR_RETURN(std::set<std::string> in_use, DigestsInUse(kept));
+    in_use.insert(record.digest);
+    for (const RejectedTable& old : kept) {
+      batch.Delete(Family::kTables, RejectedKey(old.record));
+      if (!in_use.contains(old.record.digest))
+        batch.Delete(Family::kTables, PayloadKey(old.record.digest));
+    }
+  }
+  batch.Put(Family::kTables, RejectedKey(record), EncodeStoredRejected(table));
+  return database_->Write(batch, /*sync=*/false, "keep a rejected table");
+}
+
+absl::StatusOr<std::set<std::string>> RocksDbTableStore::DigestsInUse(
+    const std::vector<RejectedTable>& forgotten) {
+  std::set<std::string> digests;
+  for (const absl::string_view prefix :
+       {kServingPrefix, kWithdrawnPrefix, kHistoryPrefix}) {
+    ASSIGN_OR_RETURN(const std::vector<TableRecord> records,
+                     database_->ReadAll<TableRecord>(
+                         Family::kTables, prefix,
+                         [](absl::string_view, absl::string_view value) {
+                           return DecodeStoredTableRecord(value);
+                         }));
+    for (const TableRecord& record : records) digests.insert(record.digest);
+  }
+  ASSIGN_OR_RETURN(const std::vector<RejectedTable> rejected,
+                   database_->ReadAll<RejectedTable>(
+                       Family::kTables, kRejectedPrefix,
+                       [](absl::string_view, absl::string_view value) {
+                         return DecodeStoredRejected(value);
+                       }));
+  for (const RejectedTable& table : rejected) {
+    if (std::find(forgotten.begin(), forgotten.end(), table) ==
+        forgotten.end()) {
+      digests.insert(table.record.digest);
+    }
+  }
+  return digests;
+}
+
+absl::StatusOr<std::vector<RejectedTable>> RocksDbTableStore::ListRejected(
+    absl::string_view kernel, absl::string_view silicon_key) {
+  ASSIGN_OR_RETURN(
+      std::vector<RejectedTable> tables,
+      database_->ReadAll<RejectedTable>(
+          Family::kTables, RejectedPrefix(kernel, silicon_key),
+          [](absl::string_view key,
+             absl::string_view value) -> absl::StatusOr<RejectedTable> {
+            ASSIGN_OR_RETURN(RejectedTable table, DecodeStoredRejected(value));
+            if (RejectedKey(table.record) == key) return table;
+            return absl::DataLossError("the entry belongs to another job");
+          }));
+  std::reverse(tables.begin(), tables.end());
+  return tables;
 }
 
 absl::Status RocksDbTableStore::Pin(const PinRecord& pin) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +33,9 @@ class RocksDbTableStore : public TableStore {
       const std::vector<ProfileKey>& ended) override;
   absl::StatusOr<std::vector<TableRecord>> History(
       absl::string_view kernel, absl::string_view silicon_key) override;
+  absl::Status Reject(RejectedTable table, absl::string_view payload) override;
+  absl::StatusOr<std::vector<RejectedTable>> ListRejected(
+      absl::string_view kernel, absl::string_view silicon_key) override;
   absl::Status Pin(const PinRecord& pin) override;
   absl::Status Unpin(absl::string_view kernel,
                      absl::string_view silicon_key) override;
@@ -46,6 +51,10 @@ class RocksDbTableStore : public TableStore {
 
  private:
   explicit RocksDbTableStore(RocksDbDatabase* database);
+  // Returns the digests of payloads that must stay: what has served, and what
+  // is rejected but not among `forgotten`. Holds mutex_.
+  absl::StatusOr<std::set<std::string>> DigestsInUse(
+      const std::vector<RejectedTable>& forgotten);
   // Returns whether there is an entry, damaged or not.
   absl::StatusOr<bool> Has(const std::string& key);
   // Returns the records under one prefix, sorted by key; `key_of` gives the

@@ -396,6 +396,41 @@ absl::StatusOr<PinRecord> DecodeStoredPin(absl::string_view bytes) {
                    .at_us = stored.at_us()};
 }
 
+std::string EncodeStoredRejected(const RejectedTable& table) {
+  v1::StoredRejected stored;
+  stored.set_format(kStoredFormat);
+  *stored.mutable_record() = TableRecordToStored(table.record);
+  stored.set_reason(table.reason);
+  stored.set_at_us(table.at_us);
+  for (const RejectedPoint& point : table.points) {
+    v1::StoredRejectedPoint* const entry = stored.add_points();
+    *entry->mutable_problem() =
+        UsedProblemToStored({.problem = point.problem, .weight = point.weight});
+    entry->set_chosen_us(point.chosen_us);
+    entry->set_incumbent_us(point.incumbent_us);
+    entry->set_default_us(point.default_us);
+  }
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<RejectedTable> DecodeStoredRejected(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(const v1::StoredRejected stored,
+                   ParseStored<v1::StoredRejected>(bytes));
+  RejectedTable table{.record = TableRecordFromStored(stored.record()),
+                      .reason = stored.reason(),
+                      .at_us = stored.at_us()};
+  for (const v1::StoredRejectedPoint& point : stored.points()) {
+    ASSIGN_OR_RETURN(HeavyHitters::Entry entry,
+                     UsedProblemFromStored(point.problem()));
+    table.points.push_back({.problem = std::move(entry.problem),
+                            .weight = entry.weight,
+                            .chosen_us = point.chosen_us(),
+                            .incumbent_us = point.incumbent_us(),
+                            .default_us = point.default_us()});
+  }
+  return table;
+}
+
 std::string EncodeStoredTable(const TableRecord& record,
                               absl::string_view payload) {
   v1::StoredTable stored;

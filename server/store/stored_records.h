@@ -54,6 +54,9 @@ absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes);
 std::string EncodeStoredPin(const PinRecord& record);
 absl::StatusOr<PinRecord> DecodeStoredPin(absl::string_view bytes);
 
+std::string EncodeStoredRejected(const RejectedTable& table);
+absl::StatusOr<RejectedTable> DecodeStoredRejected(absl::string_view bytes);
+
 // The payload is verified against the record's digest: DATA_LOSS where they
 // differ.
 std::string EncodeStoredTable(const TableRecord& record,

@@ -5,6 +5,7 @@
 #ifndef WAVETUNE_SERVER_STORE_TABLE_STORE_H_
 #define WAVETUNE_SERVER_STORE_TABLE_STORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/store/records.h"
+#include "wavetune/problem.h"
 
 namespace wavetune {
 
@@ -22,8 +24,33 @@ struct StoredPayload {
   std::string payload;
 };
 
+// One problem of a verification; 0 us where it was not measured, or there is
+// none.
+struct RejectedPoint {
+  Problem problem;
+  double weight = 1;
+  double chosen_us = 0;  // Of the table that was rejected.
+  double incumbent_us = 0;
+  double default_us = 0;
+
+  friend bool operator==(const RejectedPoint&, const RejectedPoint&) = default;
+};
+
+// A table that a job fitted and that was not promoted.
+struct RejectedTable {
+  TableRecord record;  // As it would have been promoted.
+  std::string reason;
+  int64_t at_us = 0;  // Since the Unix epoch.
+  std::vector<RejectedPoint> points;
+
+  friend bool operator==(const RejectedTable&, const RejectedTable&) = default;
+};
+
 class TableStore {
  public:
+  // Rejected tables that are kept of a kernel on one silicon.
+  static constexpr size_t kRejectedKept = 16;
+
   virtual ~TableStore() = default;
 
   // Makes a payload serve for `record.key`, as one atomic synced batch:
@@ -44,6 +71,16 @@ class TableStore {
   // Returns the promotions and withdrawals for a kernel on one silicon, newest
   // first. Cost: reads the history of all kernels.
   virtual absl::StatusOr<std::vector<TableRecord>> History(
+      absl::string_view kernel, absl::string_view silicon_key) = 0;
+
+  // Keeps a table that does not serve: one for each job (record.job_id), the
+  // newest kRejectedKept of a kernel and silicon. Its payload can be read by
+  // its digest as long as it is kept. Sets digest and size. Not synced: it
+  // serves nobody. Errors: as Promote.
+  virtual absl::Status Reject(RejectedTable table,
+                              absl::string_view payload) = 0;
+  // Returns them for a kernel on one silicon, newest job first.
+  virtual absl::StatusOr<std::vector<RejectedTable>> ListRejected(
       absl::string_view kernel, absl::string_view silicon_key) = 0;
 
   // Keeps a pin, in the place of the one for the same kernel and silicon.

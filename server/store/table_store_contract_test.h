@@ -125,6 +125,72 @@ TEST_P(TableStoreContractTest, ARollbackEndsWhatCameSince) {
   EXPECT_EQ(next.revision, 5u);
 }
 
+inline RejectedTable TestRejected(const ProfileKey& key, uint64_t job_id) {
+  RejectedTable table{.record = TestTable(key),
+                      .reason = "refused: slower than the incumbent",
+                      .at_us = 1'700'000'000'000'002,
+                      .points = {{.problem = {.extents = {64, 4096, 512},
+                                              .repeated = {},
+                                              .specialisation = "a"},
+                                  .weight = 2,
+                                  .chosen_us = 12.5,
+                                  .incumbent_us = 11.5}}};
+  table.record.job_id = job_id;
+  return table;
+}
+
+TEST_P(TableStoreContractTest, KeepsRejectedTablesWithTheirEvidence) {
+  EXPECT_THAT(store().ListRejected(key_.kernel, key_.silicon_key).value(),
+              IsEmpty());
+  const TableRecord served = store().Promote(TestTable(key_), "served").value();
+  ASSERT_TRUE(store().Reject(TestRejected(key_, 7), "rejected").ok());
+  ASSERT_TRUE(store().Reject(TestRejected(key_, 300), "served").ok());
+  ASSERT_TRUE(store().Reject(TestRejected(TestKey("other"), 8), "x").ok());
+  const auto rejected =
+      store().ListRejected(key_.kernel, key_.silicon_key).value();
+  ASSERT_EQ(rejected.size(), 2u);
+  EXPECT_EQ(rejected[0].record.job_id, 300u);
+  RejectedTable expected = TestRejected(key_, 7);
+  expected.record.digest = Sha256Hex("rejected");
+  expected.record.size_bytes = 8;
+  EXPECT_EQ(rejected[1], expected);
+  EXPECT_EQ(store().Get(expected.record.digest)->payload, "rejected");
+  // What serves is as it was.
+  EXPECT_EQ(store().Get(served.digest)->record, served);
+  EXPECT_THAT(store().ListServing().value(), ElementsAre(served));
+  EXPECT_EQ(store().Revision(), served.revision);
+  EXPECT_THAT(store().History(key_.kernel, key_.silicon_key).value(),
+              ElementsAre(served));
+}
+
+TEST_P(TableStoreContractTest, AJobHasOneRejectedTable) {
+  ASSERT_TRUE(store().Reject(TestRejected(key_, 7), "1").ok());
+  ASSERT_TRUE(store().Reject(TestRejected(key_, 7), "2").ok());
+  const auto rejected =
+      store().ListRejected(key_.kernel, key_.silicon_key).value();
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].record.digest, Sha256Hex("2"));
+}
+
+TEST_P(TableStoreContractTest, ForgetsTheOldestRejectedTablesAndTheirPayloads) {
+  const TableRecord served = store().Promote(TestTable(key_), "p1").value();
+  for (uint64_t job = 1; job <= TableStore::kRejectedKept + 2; ++job) {
+    // The first is one that has served; two share a payload.
+    const std::string payload = job == 3 ? "p4" : "p" + std::to_string(job);
+    ASSERT_TRUE(store().Reject(TestRejected(key_, job), payload).ok());
+  }
+  const auto rejected =
+      store().ListRejected(key_.kernel, key_.silicon_key).value();
+  ASSERT_EQ(rejected.size(), TableStore::kRejectedKept);
+  EXPECT_EQ(rejected.back().record.job_id, 3u);
+  EXPECT_TRUE(store().Get(served.digest).ok());
+  EXPECT_EQ(store().Get(Sha256Hex("p2")).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(store().Get(Sha256Hex("p4")).ok());
+  ASSERT_TRUE(store().Reject(TestRejected(key_, 100), "another").ok());
+  EXPECT_TRUE(store().Get(Sha256Hex("p4")).ok());
+}
+
 TEST_P(TableStoreContractTest, KeepsPinsUntilTheyAreTakenAway) {
   EXPECT_THAT(store().ListPins().value(), IsEmpty());
   const PinRecord b{.kernel = "b",

@@ -145,9 +145,10 @@ bool IsServerCore(std::string_view path) {
                               "server/store/", "server/usage/"}) &&
          !StartsWithAny(
              BaseName(path),
-             {"rocksdb_", "stored_format", "stored_records", "stored_usage",
-              "stored_workload", "disk_kernel_catalog", "staleness_watch",
-              "table_judge", "table_lookup", "workload_catalog"});
+             {"rocksdb_", "stored_event", "stored_format", "stored_records",
+              "stored_usage", "stored_workload", "disk_kernel_catalog",
+              "event_texts", "staleness_watch", "table_judge", "table_lookup",
+              "workload_catalog"});
 }
 
 const Layer& LayerOf(std::string_view path) {

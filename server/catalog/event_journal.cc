@@ -1,0 +1,137 @@
+#include "server/catalog/event_journal.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
+
+namespace wavetune {
+namespace {
+
+// Events that are looked at for repeats; more are told without.
+constexpr size_t kMostCompared = 1024;
+
+}  // namespace
+
+bool EventFilter::Wants(const EventRecord& event) const {
+  return (!kind || event.kind == *kind) &&
+         (kernel.empty() || event.kernel == kernel) &&
+         (device_uuid.empty() || event.device_uuid == device_uuid) &&
+         event.at_us >= since_us && event.id > after_id;
+}
+
+EventJournal::EventJournal(EventStore* store, Clock* clock, Later later,
+                           std::function<void(const EventRecord&)> log)
+    : store_(store),
+      clock_(clock),
+      later_(std::move(later)),
+      log_(std::move(log)) {}
+
+absl::Status EventJournal::Load() {
+  if (store_ == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const uint64_t last, store_->LastId());
+  std::lock_guard lock(mutex_);
+  last_id_ = std::max(last_id_, last);
+  return absl::OkStatus();
+}
+
+bool EventJournal::IsTold(EventRecord& event) {
+  const Sameness key(event.kind, event.kernel, event.device_uuid, event.digest,
+                     event.job_id);
+  const auto it = told_.find(key);
+  // A clock that was set back ends the pause.
+  if (it != told_.end() && event.at_us >= it->second.at_us &&
+      event.at_us - it->second.at_us < kRepeatUs) {
+    ++it->second.untold;
+    return false;
+  }
+  if (it != told_.end() && it->second.untold > 0) {
+    absl::StrAppend(&event.text, " (", it->second.untold,
+                    " times more since it was last told)");
+  }
+  if (told_.size() >= kMostCompared) told_.clear();
+  told_[key] = {.at_us = event.at_us};
+  return true;
+}
+
+void EventJournal::Record(EventRecord event) {
+  std::lock_guard order(order_mutex_);
+  event.at_us = clock_->NowUs();
+  event.text = ShortenedText(event.text, kMaxTextBytes);
+  if (!IsTold(event)) return;
+  std::vector<Handle> listeners;
+  bool save = false;
+  {
+    std::lock_guard lock(mutex_);
+    event.id = ++last_id_;
+    unsaved_.push_back(event);
+    if (unsaved_.size() > kMostUnsaved) unsaved_.pop_front();
+    save = store_ != nullptr && !std::exchange(save_pending_, true);
+    listeners = listeners_.Current();
+  }
+  log_(event);
+  for (const Handle& listener : listeners) (*listener)(event);
+  // What fails is tried again with the next event, and by whoever calls Save.
+  if (save) later_([this] { Save().IgnoreError(); });
+}
+
+absl::Status EventJournal::Save() {
+  if (store_ == nullptr) return absl::OkStatus();
+  std::lock_guard one(save_mutex_);
+  std::vector<EventRecord> events;
+  {
+    std::lock_guard lock(mutex_);
+    save_pending_ = false;
+    events.assign(unsaved_.begin(), unsaved_.end());
+  }
+  if (events.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(store_->Append(events));
+  std::lock_guard lock(mutex_);
+  while (!events.empty() && !unsaved_.empty() &&
+         unsaved_.front().id <= events.back().id) {
+    unsaved_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<EventRecord>> EventJournal::List(
+    const EventFilter& filter, size_t most) {
+  std::lock_guard one(save_mutex_);  // Nothing moves to the store meanwhile.
+  std::vector<EventRecord> events;
+  const auto take = [&](const EventRecord& event) {
+    if (filter.Wants(event)) events.push_back(event);
+    return events.size() < most && event.id > filter.after_id;
+  };
+  if (most == 0) return events;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = unsaved_.rbegin(); it != unsaved_.rend(); ++it) {
+      if (!take(*it)) return events;
+    }
+  }
+  if (store_ != nullptr) RETURN_IF_ERROR(store_->Visit(take));
+  return events;
+}
+
+absl::StatusOr<EventJournal::Watch> EventJournal::Subscribe(uint64_t after_id,
+                                                            size_t most,
+                                                            Listener listener) {
+  Watch watch;
+  uint64_t heard_from = 0;
+  {
+    std::lock_guard lock(mutex_);
+    watch.handle = listeners_.Add(std::move(listener));
+    heard_from = last_id_;
+  }
+  ASSIGN_OR_RETURN(watch.missed, List({.after_id = after_id}, most));
+  // The listener hears of what came since itself.
+  std::erase_if(watch.missed, [&](const EventRecord& event) {
+    return event.id > heard_from;
+  });
+  std::reverse(watch.missed.begin(), watch.missed.end());
+  return watch;
+}
+
+}  // namespace wavetune

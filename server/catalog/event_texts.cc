@@ -1,0 +1,168 @@
+#include "server/catalog/event_texts.h"
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/device.h"
+#include "model/kernel/key_difference.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kShownDigestDigits = 16;
+
+EventRecord AboutTable(EventKind kind, const TableRecord& table) {
+  return {.kind = kind,
+          .kernel = table.key.kernel,
+          .device_uuid = table.device_uuid,
+          .silicon_key = table.key.silicon_key,
+          .digest = table.digest,
+          .job_id = table.job_id,
+          .by = table.by};
+}
+
+std::string NameOf(const TableRecord& table) {
+  return absl::StrCat("table ", table.digest.substr(0, kShownDigestDigits),
+                      " of kernel \"", table.key.kernel, "\"",
+                      table.device_label.empty()
+                          ? ""
+                          : absl::StrCat(" (", table.device_label, ")"));
+}
+
+std::string AfterColon(const std::string& text) {
+  return text.empty() ? "" : absl::StrCat(": ", text);
+}
+
+EventRecord Promoted(const TableRecord& table) {
+  if (table.how == PromotionKind::kRolledBack) {
+    EventRecord event = AboutTable(EventKind::kRolledBack, table);
+    event.text =
+        absl::StrCat(NameOf(table), " serves again, rolled back by user ",
+                     table.by, AfterColon(table.why));
+    return event;
+  }
+  EventRecord event = AboutTable(EventKind::kPromoted, table);
+  event.text = absl::StrCat(NameOf(table), " serves, epoch ", table.epoch,
+                            AfterColon(table.why));
+  return event;
+}
+
+EventRecord Retired(const TableRecord& table) {
+  EventRecord event = AboutTable(
+      table.withdrawn.empty() ? EventKind::kRetired : EventKind::kWithdrawn,
+      table);
+  event.warning = !table.withdrawn.empty();
+  event.text = absl::StrCat(
+      NameOf(table),
+      table.withdrawn.empty() ? " serves no longer" : " is WITHDRAWN",
+      AfterColon(table.withdrawn));
+  return event;
+}
+
+EventRecord Remarked(const TableRecord& table, const std::string& reason) {
+  EventRecord event = AboutTable(
+      reason.empty() ? EventKind::kTableCurrent : EventKind::kTableStale,
+      table);
+  event.warning = !reason.empty();
+  event.text =
+      reason.empty()
+          ? absl::StrCat(NameOf(table), " is current again")
+          : absl::StrCat(NameOf(table), " is STALE, it serves on: ", reason,
+                         ". Profile it anew: wavetune reprofile --kernel ",
+                         table.key.kernel);
+  return event;
+}
+
+std::string EndOf(const JobRecord& job) {
+  switch (job.state) {
+    case JobState::kSucceeded:
+      return "succeeded";
+    case JobState::kCancelled:
+      return "was cancelled";
+    default:
+      return "FAILED";
+  }
+}
+
+}  // namespace
+
+EventRecord EventOf(const TableChange& change) {
+  switch (change.kind) {
+    case TableChange::Kind::kPromoted:
+      return Promoted(change.table);
+    case TableChange::Kind::kRetired:
+      return Retired(change.table);
+    case TableChange::Kind::kRemarked:
+      break;
+  }
+  return Remarked(change.table, change.stale_reason);
+}
+
+EventRecord EventOf(const RejectedTable& table) {
+  EventRecord event = AboutTable(EventKind::kRefused, table.record);
+  event.text =
+      absl::StrCat(NameOf(table.record), " of job ", table.record.job_id,
+                   " is not promoted", AfterColon(table.reason));
+  return event;
+}
+
+EventRecord EventOf(const AgentDirectory::Change& change) {
+  using Kind = AgentDirectory::Change::Kind;
+  const DeviceFacts& device = change.device;
+  EventRecord event{.device_uuid = device.uuid,
+                    .silicon_key = SiliconKey(device)};
+  const std::string name =
+      absl::StrCat("device ", device.uuid, " (", device.label, ")");
+  switch (change.kind) {
+    case Kind::kAttached:
+      event.kind = EventKind::kDeviceAttached;
+      event.text = absl::StrCat(name, " is attached, driver ", device.driver);
+      break;
+    case Kind::kDetached:
+      event.kind = EventKind::kDeviceDetached;
+      event.text = absl::StrCat(name, " is detached");
+      break;
+    case Kind::kEnvironmentChanged:
+      event.kind = EventKind::kDriverChanged;
+      event.warning = true;
+      event.text = absl::StrCat(
+          name, " has another environment than before: ",
+          KeyDifference(change.environment_before, EnvironmentKey(device)));
+      break;
+  }
+  return event;
+}
+
+EventRecord EventOf(const JobRecord& job) {
+  EventRecord event{.kernel = job.kernel,
+                    .device_uuid = job.device_uuid,
+                    .silicon_key = job.key.silicon_key,
+                    .digest = job.digest,
+                    .job_id = job.id,
+                    .by = job.by};
+  const std::string name = absl::StrCat("job ", job.id, " (kernel ", job.kernel,
+                                        ", device ", job.device_uuid, ")");
+  if (!job.finished()) {
+    event.kind = EventKind::kJobStarted;
+    event.text = absl::StrCat(name, " runs", AfterColon(job.reason));
+    return event;
+  }
+  event.kind = EventKind::kJobEnded;
+  event.warning = job.state == JobState::kFailed;
+  event.text = absl::StrCat(name, " ", EndOf(job), AfterColon(job.message));
+  return event;
+}
+
+EventRecord StoreEvent(const absl::Status& status) {
+  if (status.ok()) {
+    return {.kind = EventKind::kStoreUsable,
+            .text = "the store can be written again"};
+  }
+  return {
+      .kind = EventKind::kStoreProblem,
+      .warning = true,
+      .text = absl::StrCat("the store cannot be written: ", status.message())};
+}
+
+}  // namespace wavetune

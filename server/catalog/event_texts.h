@@ -1,0 +1,27 @@
+// EventOf: what parts of the daemon do, as events.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_SERVER_CATALOG_EVENT_TEXTS_H_
+#define WAVETUNE_SERVER_CATALOG_EVENT_TEXTS_H_
+
+#include "absl/status/status.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/table_catalog.h"
+#include "server/store/event_store.h"
+#include "server/store/records.h"
+#include "server/store/table_store.h"
+
+namespace wavetune {
+
+// Return the event, without id and time; its text is one line for people.
+EventRecord EventOf(const TableChange& change);
+EventRecord EventOf(const RejectedTable& table);
+EventRecord EventOf(const AgentDirectory::Change& change);
+// Of a job that runs now, or has ended.
+EventRecord EventOf(const JobRecord& job);
+// Of a store that cannot be written any more, or can again (OK).
+EventRecord StoreEvent(const absl::Status& status);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_CATALOG_EVENT_TEXTS_H_

@@ -1,0 +1,137 @@
+#include "server/catalog/event_texts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TableRecord Table() {
+  TableRecord table;
+  table.key = {.kernel = "gemm", .silicon_key = "mp=132"};
+  table.digest = std::string(64, 'd');
+  table.device_label = "NVIDIA H200";
+  table.device_uuid = "GPU-1";
+  table.epoch = 7;
+  table.how = PromotionKind::kProfiled;
+  table.job_id = 3;
+  table.by = "1000";
+  table.why = "1.2 times as fast";
+  return table;
+}
+
+TEST(EventTextsTest, APromotionSaysWhatServesAndWhy) {
+  const EventRecord event =
+      EventOf({.kind = TableChange::Kind::kPromoted, .table = Table()});
+  EXPECT_EQ(event.kind, EventKind::kPromoted);
+  EXPECT_FALSE(event.warning);
+  EXPECT_EQ(event.kernel, "gemm");
+  EXPECT_EQ(event.device_uuid, "GPU-1");
+  EXPECT_EQ(event.silicon_key, "mp=132");
+  EXPECT_EQ(event.digest, std::string(64, 'd'));
+  EXPECT_EQ(event.job_id, 3u);
+  EXPECT_EQ(event.by, "1000");
+  EXPECT_EQ(event.text,
+            "table dddddddddddddddd of kernel \"gemm\" (NVIDIA H200) serves, "
+            "epoch 7: 1.2 times as fast");
+}
+
+TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
+  TableRecord table = Table();
+  table.how = PromotionKind::kRolledBack;
+  table.why = "slower in production";
+  const EventRecord event =
+      EventOf({.kind = TableChange::Kind::kPromoted, .table = table});
+  EXPECT_EQ(event.kind, EventKind::kRolledBack);
+  EXPECT_THAT(event.text,
+              HasSubstr("rolled back by user 1000: slower in production"));
+}
+
+TEST(EventTextsTest, AWithdrawalIsMarkedAnEndIsNot) {
+  TableRecord table = Table();
+  EXPECT_EQ(EventOf({.kind = TableChange::Kind::kRetired, .table = table}).kind,
+            EventKind::kRetired);
+  table.withdrawn = "BM=64 is wrong";
+  const EventRecord event =
+      EventOf({.kind = TableChange::Kind::kRetired, .table = table});
+  EXPECT_EQ(event.kind, EventKind::kWithdrawn);
+  EXPECT_TRUE(event.warning);
+  EXPECT_THAT(event.text,
+              AllOf(HasSubstr("WITHDRAWN"), HasSubstr("BM=64 is wrong")));
+}
+
+TEST(EventTextsTest, AStaleTableSaysWhatDiffersAndWhatToDo) {
+  const EventRecord stale = EventOf({.kind = TableChange::Kind::kRemarked,
+                                     .table = Table(),
+                                     .stale_reason = "driver 580, now 590"});
+  EXPECT_EQ(stale.kind, EventKind::kTableStale);
+  EXPECT_TRUE(stale.warning);
+  EXPECT_THAT(stale.text, AllOf(HasSubstr("driver 580, now 590"),
+                                HasSubstr("wavetune reprofile --kernel gemm")));
+  const EventRecord current =
+      EventOf({.kind = TableChange::Kind::kRemarked, .table = Table()});
+  EXPECT_EQ(current.kind, EventKind::kTableCurrent);
+  EXPECT_FALSE(current.warning);
+}
+
+TEST(EventTextsTest, ARefusalSaysWhy) {
+  const EventRecord event =
+      EventOf(RejectedTable{.record = Table(), .reason = "refused: slower"});
+  EXPECT_EQ(event.kind, EventKind::kRefused);
+  EXPECT_THAT(event.text, AllOf(HasSubstr("job 3 is not promoted"),
+                                HasSubstr("refused: slower")));
+}
+
+TEST(EventTextsTest, AnotherDriverSaysWhatChanged) {
+  const DeviceFacts before = testing::H200();
+  DeviceFacts now = before;
+  now.driver = "999.1";
+  const EventRecord event =
+      EventOf({.kind = AgentDirectory::Change::Kind::kEnvironmentChanged,
+               .device = now,
+               .environment_before = EnvironmentKey(before)});
+  EXPECT_EQ(event.kind, EventKind::kDriverChanged);
+  EXPECT_TRUE(event.warning);
+  EXPECT_EQ(event.device_uuid, now.uuid);
+  EXPECT_THAT(event.text, AllOf(HasSubstr(before.driver), HasSubstr("999.1")));
+}
+
+TEST(EventTextsTest, AJobSaysWhetherItFailed) {
+  JobRecord job;
+  job.id = 9;
+  job.kernel = "gemm";
+  job.device_uuid = "GPU-1";
+  job.by = kDaemonUser;
+  job.reason = "nightly";
+  job.state = JobState::kRunning;
+  EXPECT_EQ(EventOf(job).kind, EventKind::kJobStarted);
+  EXPECT_THAT(EventOf(job).text, HasSubstr("runs: nightly"));
+  job.state = JobState::kSucceeded;
+  job.message = "promoted: 1.2 times as fast";
+  EXPECT_EQ(EventOf(job).kind, EventKind::kJobEnded);
+  EXPECT_FALSE(EventOf(job).warning);
+  EXPECT_EQ(EventOf(job).by, "daemon");
+  job.state = JobState::kFailed;
+  EXPECT_TRUE(EventOf(job).warning);
+  EXPECT_THAT(EventOf(job).text, HasSubstr("job 9 (kernel gemm, device GPU-1) "
+                                           "FAILED: promoted"));
+}
+
+TEST(EventTextsTest, AStoreThatCannotBeWrittenSaysWhy) {
+  const EventRecord problem =
+      StoreEvent(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_EQ(problem.kind, EventKind::kStoreProblem);
+  EXPECT_TRUE(problem.warning);
+  EXPECT_THAT(problem.text, HasSubstr("the disk is full"));
+  EXPECT_EQ(StoreEvent(absl::OkStatus()).kind, EventKind::kStoreUsable);
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,109 @@
+#include "server/rpc/event_handler.h"
+
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "formats/foreign_text.h"
+
+namespace wavetune {
+namespace {
+
+static_assert(static_cast<int>(EventKind::kStoreUsable) ==
+                  v1::Event::STORE_USABLE,
+              "kinds have the same numbers");
+
+v1::Event EventToProto(const EventRecord& event) {
+  v1::Event proto;
+  proto.set_id(event.id);
+  proto.set_at_us(event.at_us);
+  proto.set_kind(static_cast<v1::Event::Kind>(event.kind));
+  proto.set_warning(event.warning);
+  proto.set_kernel(event.kernel);
+  proto.set_device_uuid(event.device_uuid);
+  proto.set_silicon_key(event.silicon_key);
+  proto.set_digest(event.digest);
+  proto.set_job_id(event.job_id);
+  proto.set_by(event.by);
+  proto.set_text(event.text);
+  return proto;
+}
+
+EventNotice NoticeOf(const EventRecord& event) {
+  auto notice = std::make_shared<v1::WatchEventsResponse>();
+  *notice->mutable_event() = EventToProto(event);
+  EscapeForeignText(notice.get());
+  return notice;
+}
+
+}  // namespace
+
+class EventHandler::Watch {
+ public:
+  explicit Watch(std::weak_ptr<Sink> sink) : sink_(std::move(sink)) {}
+
+ private:
+  friend class EventHandler;
+
+  const std::weak_ptr<Sink> sink_;
+  std::mutex mutex_;  // Held while the first events are queued.
+  EventJournal::Handle handle_;
+};
+
+absl::Status EventHandler::ListEvents(const v1::ListEventsRequest& request,
+                                      v1::ListEventsResponse* response) const {
+  if (request.limit() < 0 || request.limit() > kMaxEvents) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("limit must be 0 to ", kMaxEvents));
+  }
+  if (!v1::Event::Kind_IsValid(request.kind())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no kind of events ", request.kind()));
+  }
+  EventFilter filter{.kernel = request.kernel(),
+                     .device_uuid = request.device_uuid(),
+                     .since_us = request.since_us(),
+                     .after_id = request.after_id()};
+  if (request.kind() != v1::Event::KIND_UNSPECIFIED) {
+    filter.kind = static_cast<EventKind>(request.kind());
+  }
+  ASSIGN_OR_RETURN(
+      const std::vector<EventRecord> events,
+      journal_->List(
+          filter, static_cast<size_t>(request.limit() > 0 ? request.limit()
+                                                          : kDefaultEvents)));
+  for (const EventRecord& event : events) {
+    *response->add_events() = EventToProto(event);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<EventHandler::Watch>> EventHandler::WatchEvents(
+    const v1::WatchEventsRequest& request, std::weak_ptr<Sink> sink) const {
+  auto watch = std::make_shared<Watch>(std::move(sink));
+  // Events that come while the first ones are queued wait for this lock.
+  std::lock_guard lock(watch->mutex_);
+  const auto push =
+      [weak = std::weak_ptr<Watch>(watch)](const EventRecord& event) {
+        const std::shared_ptr<Watch> live = weak.lock();
+        if (live == nullptr) return;
+        std::lock_guard turn(live->mutex_);
+        if (const auto target = live->sink_.lock())
+          target->Push({NoticeOf(event)});
+      };
+  const size_t most = request.after_id() > 0 ? kMaxEvents : 0;
+  ASSIGN_OR_RETURN(EventJournal::Watch start,
+                   journal_->Subscribe(request.after_id(), most, push));
+  watch->handle_ = std::move(start.handle);
+  std::vector<EventNotice> missed;
+  for (const EventRecord& event : start.missed) {
+    missed.push_back(NoticeOf(event));
+  }
+  missed.push_back(std::make_shared<const v1::WatchEventsResponse>());
+  if (const auto target = watch->sink_.lock()) target->Push(missed);
+  return watch;
+}
+
+}  // namespace wavetune
