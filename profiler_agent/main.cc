@@ -38,6 +38,7 @@
 #include "profiler_agent/link/driver_mark.h"
 #include "profiler_agent/link/driver_watch.h"
 #include "profiler_agent/measure/environment_error.h"
+#include "profiler_agent/measure/program_trim.h"
 #include "profiler_agent/measure/stop_wait.h"
 #include "profiler_agent/worker/backends.h"
 #include "profiler_agent/worker/injected_facts.h"
@@ -85,6 +86,7 @@ struct Arguments {
   std::string log_format = "text";
   int prepare_workers = 0;  // As many as cores and memory allow.
   int nice = 10;
+  int64_t cache_limit_mib = 4096;
   double prepare_timeout_s = 120;
   double measure_timeout_s = 60;
   std::string worker_backend;
@@ -299,6 +301,33 @@ void WatchDrivers(DriverWatch watch, Rounds& rounds,
   }
 }
 
+void TrimCache(const Arguments& arguments, const std::stop_token& stop) {
+  const TrimmedPrograms trimmed =
+      TrimPrograms(arguments.backend.cache_dir, arguments.cache_limit_mib << 20,
+                   SystemClock().NowUs(), stop);
+  if (trimmed.removed == 0) return;
+  Log(LogLevel::kInfo, "programs",
+      absl::StrCat("removed the ", trimmed.removed,
+                   " compiled programs that were used longest ago, ",
+                   trimmed.removed_bytes >> 20, " of ", trimmed.bytes >> 20,
+                   " MiB, to keep to --cache-limit-mib ",
+                   arguments.cache_limit_mib));
+}
+
+// Trims the programs now, and each ten minutes in which there was work.
+void KeepCacheSmall(const Arguments& arguments, const Hosts& hosts,
+                    const std::stop_token& stop) {
+  if (arguments.cache_limit_mib == 0 || arguments.backend.cache_dir.empty()) {
+    return;
+  }
+  int64_t before = -1;
+  do {
+    int64_t batches = 0;
+    for (const auto& host : hosts) batches += host->batches();
+    if (std::exchange(before, batches) != batches) TrimCache(arguments, stop);
+  } while (!SleepOrStop(std::chrono::minutes(10), stop));
+}
+
 // Waits until a driver changes, but half a minute at most.
 void AwaitDevices(const DriverPlaces& places, const std::string& mark,
                   const std::stop_token& stop) {
@@ -333,6 +362,9 @@ int RunRound(const Arguments& arguments, bool first, Rounds& rounds) {
           const std::stop_token& ended) {
         WatchDrivers(watch, rounds, ended);
       });
+  const std::jthread trimming([&](const std::stop_token& ended) {
+    KeepCacheSmall(arguments, hosts, ended);
+  });
   StayAttached({.endpoint = arguments.endpoint,
                 .stream = {.agent_name = AgentName(),
                            .program_version = WAVETUNE_VERSION}},
@@ -428,6 +460,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--cache-dir", arguments.backend.cache_dir,
                  "Folder for compiled programs")
+      ->capture_default_str();
+  app.add_option("--cache-limit-mib", arguments.cache_limit_mib,
+                 "MiB that compiled programs may take there: from time to time "
+                 "those that were used longest ago are removed, none that was "
+                 "used within six hours; 0: no limit")
+      ->check(NumberIn(0, 1e9))
       ->capture_default_str();
   app.add_option("--memory-cap", arguments.backend.memory_cap,
                  "Device memory that the buffers of a CUDA worker may take "

@@ -343,6 +343,32 @@ TEST_F(AgentTest, AFaultInWhatIsInjectedIsWrongUsage) {
   EXPECT_THAT(Log(), HasSubstr("injected.conf: line 1: unknown key"));
 }
 
+TEST_F(AgentTest, ProgramsThatWereUsedLongestAgoGo) {
+  const fs::path programs = folder_ + "/cache/programs";
+  fs::create_directories(programs);
+  fs::permissions(folder_ + "/cache", fs::perms::owner_all);
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  for (const int hours_ago : {100, 50, 0}) {
+    const fs::path file = programs / (std::to_string(hours_ago) + ".program");
+    std::ofstream(file) << std::string(700 << 10, 'x');
+    fs::last_write_time(file, now - std::chrono::hours(hours_ago));
+  }
+  StartDaemon();
+  StartAgent({"--backends", "replay", "--replay-trace", kTrace,
+              "--cache-limit-mib", "1"});
+  Attach();
+  for (int i = 0; i < 1000 && fs::exists(programs / "50.program"); ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_FALSE(fs::exists(programs / "100.program"));
+  EXPECT_FALSE(fs::exists(programs / "50.program")) << Log();
+  EXPECT_TRUE(fs::exists(programs / "0.program"));
+  kill(agent_, SIGTERM);
+  EXPECT_EQ(WaitForExit(), 0);
+  EXPECT_THAT(Log(), HasSubstr("removed the 2 compiled programs that were used "
+                               "longest ago, 1 of 2 MiB"));
+}
+
 TEST_F(AgentTest, ComesBackWhenTheDaemonDoes) {
   StartDaemon();
   StartAgent({"--backends", "replay", "--replay-trace", kTrace});

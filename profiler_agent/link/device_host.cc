@@ -46,6 +46,11 @@ std::string DeviceHost::problem() const {
   return problem_;
 }
 
+int64_t DeviceHost::batches() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return batches_;
+}
+
 void DeviceHost::Submit(v1::PrepareBatch batch, SharedKernel kernel) {
   const uint64_t id = batch.batch_id();
   Enqueue(id, [this, batch = std::move(batch),
@@ -125,6 +130,7 @@ void DeviceHost::Work(const std::stop_token& stop) {
     running_ = std::move(waiting_.front());
     waiting_.pop_front();
     busy_ = true;
+    ++batches_;
     workers_run_ = true;
     let_go_ = false;
     lock.unlock();

@@ -69,6 +69,9 @@ class DeviceHost {
   // Why the device cannot be used now; empty when it can.
   std::string problem() const;
 
+  // How many batches have begun so far.
+  int64_t batches() const;
+
   // Queues a batch of `kernel`, whatever the batch carries; its reports go to
   // the sink. Where kMaxWaitingBatches wait it is reported as done with that as
   // its error.
@@ -133,6 +136,7 @@ class DeviceHost {
   std::deque<Job> waiting_;
   Job running_;
   bool busy_ = false;
+  int64_t batches_ = 0;
   bool workers_run_ = false;  // As far as we know.
   bool let_go_ = false;       // Asked for, and not done.
   std::string problem_;

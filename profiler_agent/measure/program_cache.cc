@@ -1,5 +1,6 @@
 #include "profiler_agent/measure/program_cache.h"
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kDigestDigits = 64;
+// An entry that is used all the time is not written to all the time.
+constexpr std::chrono::hours kMarkInterval(1);
 
 // The same words for each program, so that a log need not repeat them.
 absl::Status CannotKeep(const std::string& directory,
@@ -25,6 +28,15 @@ absl::Status CannotKeep(const std::string& directory,
       "compiled programs cannot be kept in ", directory, " (", reason,
       "), and are compiled again next time: free space there, or start the "
       "agent with another --cache-dir"));
+}
+
+// Where that fails the entry is only taken for an older one.
+void MarkUsed(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  if (now - fs::last_write_time(path, ignored) > kMarkInterval) {
+    fs::last_write_time(path, now, ignored);
+  }
 }
 
 }  // namespace
@@ -59,6 +71,7 @@ std::optional<std::string> ProgramCache::Find(const std::string& key) const {
     Remove(key);
     return std::nullopt;
   }
+  MarkUsed(PathOf(key));
   return program;
 }
 

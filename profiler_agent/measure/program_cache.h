@@ -33,7 +33,8 @@ class ProgramCache {
   // their lengths. Cannot fail.
   static std::string Key(const std::vector<std::string>& parts);
 
-  // Returns the entry, or nothing where there is none or it is damaged.
+  // Returns the entry, or nothing where there is none or it is damaged. The
+  // time of its file says when it was last found, to an hour (program_trim.h).
   std::optional<std::string> Find(const std::string& key) const;
 
   // Publishes an entry; a concurrent writer of the same key is harmless.

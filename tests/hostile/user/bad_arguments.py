@@ -69,7 +69,8 @@ def numbers(node):
     cases = [
         ("wavetuned", (), ("--budget", "--generations", "--refine-budget", "--refine-interval-hours",
                            "--sample-limit-mib")),
-        ("wavetune-agent", (), ("--prepare-workers", "--prepare-timeout", "--measure-timeout", "--memory-cap", "--nice")),
+        ("wavetune-agent", (), ("--prepare-workers", "--prepare-timeout", "--measure-timeout", "--memory-cap", "--nice",
+                                "--cache-limit-mib")),
         ("wavetune-agent", ("compile", *compiles), ("--sample",)),
         ("wavetune", bench, ("--leaders", "--rounds")),
         ("wavetune", (*bench, "--record", node.folder / "trace"), ("--anchors",)),
