@@ -161,8 +161,8 @@ class AnchorPlanner {
       const bool square = demand.regime == last_;
       if (!square && demand.share < kLeastRegimeShare && !all_.empty())
         continue;
-      lists.push_back(
-          AnchorsOf(demand, square ? SquareTiles(demand) : RowTiles(demand)));
+      lists.push_back(square ? AnchorsOf(demand, SquareTiles(demand))
+                             : RowAnchors(demand));
     }
     return Interleave(std::move(lists));
   }
@@ -266,6 +266,31 @@ class AnchorPlanner {
       if (most > 2 * least) tiles.push_back(least);
     }
     return tiles;
+  }
+
+  // Where launches of a wave and of several are asked for, both ends of the
+  // first wave come early, at the long loop: without them the last few tiles,
+  // which have the device for themselves, seem to cost what other tiles do.
+  std::vector<Anchor> RowAnchors(const Demand& demand) const {
+    std::vector<Anchor> anchors = AnchorsOf(demand, RowTiles(demand));
+    const int64_t c = tiles_per_wave_;
+    if (!demand.known || demand.fewest_tiles > c ||
+        demand.most_tiles <= 2 * (c + 1)) {
+      return anchors;
+    }
+    const auto place = [&](const Anchor& anchor) {
+      const int64_t tiles = anchor.target.tiles;
+      const bool is_long =
+          anchor.target.iterations == Loops(demand, tiles).back();
+      if (is_long && tiles == demand.most_tiles) return 0;
+      if (is_long && tiles == c) return 1;
+      if (is_long && tiles == c + 1) return 2;
+      return tiles == c ? 3 : 4;
+    };
+    std::stable_sort(
+        anchors.begin(), anchors.end(),
+        [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    return anchors;
   }
 
   std::vector<Anchor> AnchorsOf(const Demand& demand,

@@ -85,6 +85,29 @@ TEST_F(AnchorPlanTest, MeasuresEachRowRegimeThatIsAskedFor) {
   }
 }
 
+// Rows of up to 2,000 tiles, as a vocabulary has, beside some within a wave.
+TEST_F(AnchorPlanTest, FewRowsHaveBothEndsOfTheFirstWaveWhereManyAreAskedFor) {
+  Plan({{{1, 1024, 4096}, {}, {}},
+        {{1, 128256, 4096}, {}, {}},
+        {{1, 151936, 4096}, {}, {}},
+        {{4096, 4096, 4096}, {}, {}}},
+       132);
+  for (size_t i = 0; i < State().candidates.size(); ++i) {
+    const CandidateState& candidate = State().candidates[i];
+    const int64_t c = candidate.candidate->tiles_per_wave;
+    if (candidate.at[1].tiles <= 2 * (c + 1)) continue;
+    std::vector<int64_t> of_few_rows;
+    for (const Anchor& anchor : PlanAnchors(State(), candidate)) {
+      if (anchor.row_regime == 0) of_few_rows.push_back(anchor.target.tiles);
+    }
+    ASSERT_GE(of_few_rows.size(), 4u);
+    of_few_rows.resize(4);
+    EXPECT_EQ(std::count(of_few_rows.begin(), of_few_rows.end(), c), 2) << i;
+    EXPECT_EQ(std::count(of_few_rows.begin(), of_few_rows.end(), c + 1), 1)
+        << i;
+  }
+}
+
 TEST_F(AnchorPlanTest, SpreadsTowardsManyWavesOnASmallDevice) {
   Plan({{{64, 4096, 512}, {}, {}}, {{512, 4096, 512}, {}, {}}}, 2);
   const std::vector<Coordinates> places = Places(0);
