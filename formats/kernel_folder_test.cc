@@ -37,10 +37,10 @@ default_configuration { key: "BLOCK" value: 16 }
 default_configuration { key: "STEP" value: 4 }
 )";
 
-class KernelFolderTest : public testing::Test {
+class KernelFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "kernel_folder_XXXXXX";
+    std::string pattern = ::testing::TempDir() + "kernel_folder_XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     Write("manifest.textproto", kManifest);
