@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "model/kernel/kernel_spec.h"
+#include "proto/wavetune/v1/types.pb.h"
 
 namespace wavetune::cli {
 
@@ -68,6 +69,18 @@ std::string FormatProblem(const std::vector<Dimension>& dimensions,
   if (!problem.specialisation.empty())
     parts.push_back(absl::StrCat("specialisation=", problem.specialisation));
   return absl::StrJoin(parts, " ");
+}
+
+std::string FormatProblem(const v1::Problem& problem) {
+  std::string text =
+      absl::StrJoin(problem.extents(), " ",
+                    [](std::string* out, const v1::Problem::Extents& extents) {
+                      absl::StrAppend(out, extents.dimension(), "=",
+                                      absl::StrJoin(extents.values(), ","));
+                    });
+  if (!problem.specialisation().empty())
+    absl::StrAppend(&text, " specialisation=", problem.specialisation());
+  return text;
 }
 
 std::string FormatConfiguration(const std::vector<std::string>& parameters,

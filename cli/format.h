@@ -15,7 +15,10 @@
 
 namespace wavetune {
 struct KernelSpec;
+namespace v1 {
+class Problem;
 }
+}  // namespace wavetune
 
 namespace wavetune::cli {
 
@@ -34,6 +37,8 @@ std::string FormatTime(int64_t microseconds_since_epoch);
 // "specialisation=causal" where there is one.
 std::string FormatProblem(const std::vector<Dimension>& dimensions,
                           const Problem& problem);
+// The same of a message, in its order.
+std::string FormatProblem(const v1::Problem& problem);
 // "BLOCK_M=64 BLOCK_N=32".
 std::string FormatConfiguration(const std::vector<std::string>& parameters,
                                 const Configuration& configuration);

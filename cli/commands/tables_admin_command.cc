@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
@@ -88,18 +87,6 @@ std::string LatencyText(double latency_us) {
   return latency_us > 0 ? FormatMicroseconds(latency_us) : "-";
 }
 
-// "m=1 n=4096"; a repeated dimension's elements as a list.
-std::string ProblemText(const v1::Problem& problem) {
-  std::vector<std::string> parts;
-  for (const v1::Problem::Extents& extents : problem.extents()) {
-    parts.push_back(absl::StrCat(extents.dimension(), "=",
-                                 absl::StrJoin(extents.values(), ",")));
-  }
-  if (!problem.specialisation().empty())
-    parts.push_back(problem.specialisation());
-  return absl::StrJoin(parts, " ");
-}
-
 void PrintRejected(std::ostream& out, const v1::RejectedTable& rejected) {
   const v1::TableInfo& info = rejected.table();
   out << "table " << info.digest().substr(0, 16) << " of job " << info.job_id()
@@ -108,9 +95,9 @@ void PrintRejected(std::ostream& out, const v1::RejectedTable& rejected) {
   if (rejected.points().empty()) return;
   TextTable table({"PROBLEM", "THIS TABLE", "SERVING", "DEFAULT"});
   for (const v1::RejectedPoint& point : rejected.points()) {
-    table.AddRow({ProblemText(point.problem()), LatencyText(point.chosen_us()),
-                  LatencyText(point.incumbent_us()),
-                  LatencyText(point.default_us())});
+    table.AddRow(
+        {FormatProblem(point.problem()), LatencyText(point.chosen_us()),
+         LatencyText(point.incumbent_us()), LatencyText(point.default_us())});
   }
   table.Print(out);
 }

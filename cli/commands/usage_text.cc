@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
 
@@ -18,19 +17,6 @@ double Total(const v1::SourceCounts& counts) {
 
 std::string Count(double decisions) {
   return absl::StrFormat("%.0f", decisions);
-}
-
-// "m=16 n=4096 group=1,2 specialisation=causal", in the order of the message.
-std::string ProblemText(const v1::Problem& problem) {
-  std::string text =
-      absl::StrJoin(problem.extents(), " ",
-                    [](std::string* out, const v1::Problem::Extents& extents) {
-                      absl::StrAppend(out, extents.dimension(), "=",
-                                      absl::StrJoin(extents.values(), ","));
-                    });
-  if (!problem.specialisation().empty())
-    absl::StrAppend(&text, " specialisation=", problem.specialisation());
-  return text;
 }
 
 void AddCounts(const std::string& kernel, const std::string& device,
@@ -75,7 +61,7 @@ void PrintUsage(std::ostream& out, const v1::GetUsageResponse& usage) {
       problems.AddRow(
           {kernel.kernel(), Count(used.decisions()),
            total > 0 ? FormatPercent(used.decisions() / total) : "-",
-           ProblemText(used.problem())});
+           FormatProblem(used.problem())});
     }
   }
   counts.Print(out, "no use reported yet");

@@ -63,10 +63,10 @@ absl::StatusOr<InjectedDeviceFacts::Condition> ParseCondition(
   condition.name =
       std::string(absl::StripAsciiWhitespace(text.substr(0, begin)));
   condition.comparison = std::string(text.substr(begin, end - begin));
-  constexpr std::array<absl::string_view, 5> kKnown = {"=", "<", "<=", ">",
-                                                       ">="};
-  const bool known = std::find(kKnown.begin(), kKnown.end(),
-                               condition.comparison) != kKnown.end();
+  constexpr std::array<absl::string_view, 5> kComparisons = {"=", "<",
+                                                             "<=", ">", ">="};
+  const bool known = std::find(kComparisons.begin(), kComparisons.end(),
+                               condition.comparison) != kComparisons.end();
   if (condition.name.empty() || !known || end == absl::string_view::npos ||
       !absl::SimpleAtoi(text.substr(end), &condition.value)) {
     return NotOfRange(text, "a condition like m <= 16 or BM = 64");

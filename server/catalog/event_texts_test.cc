@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TableRecord Table() {
+TableRecord OldRecord() {
   TableRecord table;
   table.key = {.kernel = "gemm", .silicon_key = "mp=132"};
   table.digest = std::string(64, 'd');
@@ -29,7 +29,7 @@ TableRecord Table() {
 
 TEST(EventTextsTest, APromotionSaysWhatServesAndWhy) {
   const EventRecord event =
-      EventOf({.kind = TableChange::Kind::kPromoted, .table = Table()});
+      EventOf({.kind = TableChange::Kind::kPromoted, .table = OldRecord()});
   EXPECT_EQ(event.kind, EventKind::kPromoted);
   EXPECT_FALSE(event.warning);
   EXPECT_EQ(event.kernel, "gemm");
@@ -44,7 +44,7 @@ TEST(EventTextsTest, APromotionSaysWhatServesAndWhy) {
 }
 
 TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
-  TableRecord table = Table();
+  TableRecord table = OldRecord();
   table.how = PromotionKind::kRolledBack;
   table.why = "slower in production";
   const EventRecord event =
@@ -55,7 +55,7 @@ TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
 }
 
 TEST(EventTextsTest, AWithdrawalIsMarkedAnEndIsNot) {
-  TableRecord table = Table();
+  TableRecord table = OldRecord();
   EXPECT_EQ(EventOf({.kind = TableChange::Kind::kRetired, .table = table}).kind,
             EventKind::kRetired);
   table.withdrawn = "BM=64 is wrong";
@@ -69,21 +69,21 @@ TEST(EventTextsTest, AWithdrawalIsMarkedAnEndIsNot) {
 
 TEST(EventTextsTest, AStaleTableSaysWhatDiffersAndWhatToDo) {
   const EventRecord stale = EventOf({.kind = TableChange::Kind::kRemarked,
-                                     .table = Table(),
+                                     .table = OldRecord(),
                                      .stale_reason = "driver 580, now 590"});
   EXPECT_EQ(stale.kind, EventKind::kTableStale);
   EXPECT_TRUE(stale.warning);
   EXPECT_THAT(stale.text, AllOf(HasSubstr("driver 580, now 590"),
                                 HasSubstr("wavetune reprofile --kernel gemm")));
   const EventRecord current =
-      EventOf({.kind = TableChange::Kind::kRemarked, .table = Table()});
+      EventOf({.kind = TableChange::Kind::kRemarked, .table = OldRecord()});
   EXPECT_EQ(current.kind, EventKind::kTableCurrent);
   EXPECT_FALSE(current.warning);
 }
 
 TEST(EventTextsTest, ARefusalSaysWhy) {
-  const EventRecord event =
-      EventOf(RejectedTable{.record = Table(), .reason = "refused: slower"});
+  const EventRecord event = EventOf(
+      RejectedTable{.record = OldRecord(), .reason = "refused: slower"});
   EXPECT_EQ(event.kind, EventKind::kRefused);
   EXPECT_THAT(event.text, AllOf(HasSubstr("job 3 is not promoted"),
                                 HasSubstr("refused: slower")));
