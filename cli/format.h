@@ -17,7 +17,7 @@ namespace wavetune {
 struct KernelSpec;
 namespace v1 {
 class Problem;
-}
+}  // namespace v1
 }  // namespace wavetune
 
 namespace wavetune::cli {

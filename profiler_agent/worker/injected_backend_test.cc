@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const Problem kProblem = {.extents = {100, 30}};
+const Problem kMeasuredProblem = {.extents = {100, 30}};
 
 std::shared_ptr<FakeDeviceScript> Script() {
   auto script = std::make_shared<FakeDeviceScript>();
@@ -68,7 +68,8 @@ TEST_F(InjectedBackendTest, ListedAndOpenedDevicesPretendTheSame) {
 TEST_F(InjectedBackendTest, ABurstFollowsTheFileOfItsMoment) {
   const std::unique_ptr<Device> device = Open();
   const auto launch_us = [&] {
-    const auto times = device->Measure(kColumnSumConfiguration, kProblem, 1, 1);
+    const auto times =
+        device->Measure(kColumnSumConfiguration, kMeasuredProblem, 1, 1);
     EXPECT_TRUE(times.ok()) << times.status();
     return times.ok() ? times->launch_us : std::vector<double>();
   };
@@ -81,7 +82,7 @@ TEST_F(InjectedBackendTest, AnOpenDeviceIsLostWhereItsDriverChanges) {
   const std::unique_ptr<Device> device = Open();
   Inject("driver = 590.12\nslower = 1.25\n");
   const absl::Status measured =
-      device->Measure(kColumnSumConfiguration, kProblem, 1, 1).status();
+      device->Measure(kColumnSumConfiguration, kMeasuredProblem, 1, 1).status();
   EXPECT_TRUE(absl::IsUnavailable(measured)) << measured;
   EXPECT_THAT(std::string(measured.message()),
               HasSubstr("the driver is 590.12, 1.0 and was 1.0, 1.0"));
@@ -91,7 +92,7 @@ TEST_F(InjectedBackendTest, ABrokenFileIsALostDeviceAndNoCandidatesFault) {
   const std::unique_ptr<Device> device = Open();
   Inject("nonsense\n");
   const absl::Status measured =
-      device->Measure(kColumnSumConfiguration, kProblem, 1, 1).status();
+      device->Measure(kColumnSumConfiguration, kMeasuredProblem, 1, 1).status();
   EXPECT_TRUE(absl::IsUnavailable(measured)) << measured;
   EXPECT_THAT(std::string(measured.message()),
               HasSubstr("injected_backend_test.conf: line 1: unknown key"));
