@@ -1,10 +1,10 @@
 #include "profiler_agent/measure/program_trim.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace wavetune {
@@ -21,25 +21,41 @@ struct ProgramEntry {
   int64_t used_us = 0;
 };
 
+int64_t MicrosecondsOf(fs::file_time_type time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::file_clock::to_sys(time).time_since_epoch())
+      .count();
+}
+
 // Adds a file to its entry; not what a link leads to.
 void Add(const fs::path& path, ProgramEntry& entry) {
-  struct stat info = {};
-  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
-  // What it takes on the disk.
-  entry.bytes += int64_t{info.st_blocks} * 512;
-  entry.used_us =
-      std::max(entry.used_us, int64_t{info.st_mtim.tv_sec} * 1'000'000 +
-                                  int64_t{info.st_mtim.tv_nsec} / 1000);
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(path, error))) return;
+  const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
+  if (error) return;
+  const fs::file_time_type used = fs::last_write_time(path, error);
+  if (error) return;
+  entry.bytes += bytes;
+  entry.used_us = std::max(entry.used_us, MicrosecondsOf(used));
 }
 
 // Calls `take` with everything in `folder`; with what is deeper, too, unless
-// `take` returns that it has taken that.
+// `take` returns that it has taken that. A folder that cannot be read, or goes
+// away meanwhile, hides nothing beside it.
 template <typename Take>
 void Walk(const fs::path& folder, const Take& take) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end;
-       !error && it != end; it.increment(error)) {
-    if (take(*it)) it.disable_recursion_pending();
+  std::vector<fs::path> folders = {folder};
+  while (!folders.empty()) {
+    const fs::path next = std::move(folders.back());
+    folders.pop_back();
+    std::error_code error;
+    for (fs::directory_iterator it(next, error), end; !error && it != end;
+         it.increment(error)) {
+      std::error_code ignored;
+      if (!take(*it) && !it->is_symlink(ignored) && it->is_directory(ignored)) {
+        folders.push_back(it->path());
+      }
+    }
   }
 }
 
