@@ -310,7 +310,7 @@ class Daemon::Impl {
 
   void Reload() {
     kernels_.Reload();
-    if (access_ != nullptr) access_->Look(absl::Now());
+    if (access_ != nullptr) LookAtAccess();
   }
 
   std::string tcp_address() const { return tcp_address_; }
@@ -390,8 +390,7 @@ class Daemon::Impl {
                            {bounds, kTcpServers, TlsConnections(),
                             MakeTlsCredentials(access_.get())},
                            make_services, &peers_, &tcp_));
-    access_looks_.Start(options_.tcp.look_interval,
-                        [this] { access_->Look(absl::Now()); });
+    access_looks_.Start(options_.tcp.look_interval, [this] { LookAtAccess(); });
     return absl::OkStatus();
   }
 
@@ -402,6 +401,16 @@ class Daemon::Impl {
       if (listener->servers != nullptr) started.push_back(listener);
     }
     return started;
+  }
+
+  // Streams were judged when they began: an agent's whole right is one.
+  void LookAtAccess() {
+    if (!access_->Look(absl::Now())) return;
+    for (StreamSet* streams :
+         {&tcp_reader_streams_, &tcp_agent_streams_, &tcp_admin_streams_}) {
+      streams->EndAll({grpc::StatusCode::UNAVAILABLE,
+                       "who may call has changed: connect anew"});
+    }
   }
 
   std::vector<StreamSet*> AllStreams() {

@@ -119,7 +119,8 @@ absl::Status Http2Call::ConnectTcp(const std::string& target) {
   ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls,
                    TlsFilesFromEnvironment());
   if (tls) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    // As a daemon that is not there: a cache or a file may still serve.
+    return absl::UnavailableError(absl::StrCat(
         "a process that was forked while its parent used gRPC has no TLS, so "
         "it cannot reach ",
         target,

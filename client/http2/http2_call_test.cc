@@ -33,7 +33,7 @@ class Http2CallTlsTest : public ::testing::Test {
 
 TEST_F(Http2CallTlsTest, RefusesToSpeakPlaintextWhereTlsIsAskedFor) {
   const absl::Status status = Run("127.0.0.1:9");
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("127.0.0.1:9"), HasSubstr("forked"),
                     HasSubstr("unix socket")));

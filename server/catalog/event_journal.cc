@@ -98,13 +98,13 @@ absl::Status EventJournal::Save() {
 
 absl::StatusOr<std::vector<EventRecord>> EventJournal::List(
     const EventFilter& filter, size_t most) {
-  std::lock_guard one(save_mutex_);  // Nothing moves to the store meanwhile.
   std::vector<EventRecord> events;
+  if (most == 0) return events;
+  std::lock_guard one(save_mutex_);  // Nothing moves to the store meanwhile.
   const auto take = [&](const EventRecord& event) {
     if (filter.Wants(event)) events.push_back(event);
     return events.size() < most && event.id > filter.after_id;
   };
-  if (most == 0) return events;
   {
     std::lock_guard lock(mutex_);
     for (auto it = unsaved_.rbegin(); it != unsaved_.rend(); ++it) {

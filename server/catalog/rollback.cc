@@ -12,14 +12,13 @@
 namespace wavetune {
 namespace {
 
-// Why a table was withdrawn for its key; empty: it was not.
+// Why a table was withdrawn, under whatever driver it was found wrong; empty:
+// it was not.
 std::string WhyFoundWrong(const std::vector<TableRecord>& history,
                           const TableRecord& table) {
   for (const TableRecord& entry : history) {
-    if (!entry.withdrawn.empty() && entry.digest == table.digest &&
-        entry.key == table.key) {
+    if (!entry.withdrawn.empty() && entry.digest == table.digest)
       return entry.withdrawn;
-    }
   }
   return "";
 }

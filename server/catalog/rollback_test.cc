@@ -53,6 +53,19 @@ TEST(RollbackTargetTest, MayBeOfAnotherEnvironment) {
   EXPECT_EQ(*target, Entry(1, 'a'));
 }
 
+TEST(RollbackTargetTest, WhatWasFoundWrongUnderAnotherDriverServesNoMore) {
+  TableRecord wrong = Withdrawal(2, 'a');
+  wrong.key.environment_key = "driver=590";
+  const TableRecord current = Entry(3, 'b', "driver=590");
+  const std::vector<TableRecord> history = {current, wrong, Entry(1, 'a')};
+  EXPECT_EQ(RollbackTarget(history, {current}, "").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_THAT(RollbackTarget(history, {current}, std::string(16, 'a'))
+                  .status()
+                  .message(),
+              HasSubstr("computes wrong results"));
+}
+
 TEST(RollbackTargetTest, RollingBackAgainGoesFurtherBack) {
   const TableRecord current = RolledBack(4, 'b');
   const auto target = RollbackTarget(

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -53,7 +56,16 @@ absl::StatusOr<Patterns> ParsePatterns(const Json& list,
   Patterns patterns;
   for (const Json& pattern : list) {
     if (!pattern.is_string()) return Wrong(where, "is no list of texts");
-    patterns.push_back(pattern.get<std::string>());
+    const auto text = pattern.get<std::string>();
+    const size_t star = text.find('*');
+    const bool at_an_end = star == 0 || star + 1 == text.size();
+    if (text.empty() || text.rfind('*') != star ||
+        (star != std::string::npos && !at_an_end)) {
+      return Wrong(where, absl::StrCat("has \"", text,
+                                       "\": a text with at most one *, at its "
+                                       "beginning or its end"));
+    }
+    patterns.push_back(text);
   }
   return patterns;
 }
@@ -94,9 +106,25 @@ absl::StatusOr<std::vector<Rule>> ParseRules(const Json& policy,
   return rules;
 }
 
+// A key that comes twice would take the place of the first: of two lists of
+// deny_rules one would be gone.
 absl::StatusOr<Json> ParseJson(absl::string_view text) {
+  std::vector<std::set<std::string>> open;  // Keys of each open object.
+  std::string twice;
+  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto key = parsed.get<std::string>();
+      if (!open.back().insert(key).second) twice = key;
+    }
+    return true;
+  };
   try {
-    return Json::parse(text.begin(), text.end());
+    Json json = Json::parse(text.begin(), text.end(), look);
+    if (twice.empty()) return json;
+    return absl::InvalidArgumentError(
+        absl::StrCat("has \"", twice, "\" twice in one object"));
   } catch (const Json::exception& error) {  // It says nowhere else where.
     return absl::InvalidArgumentError(
         absl::StrCat("is no JSON: ", error.what()));

@@ -90,6 +90,21 @@ TEST(AuthorizationPolicyTest, SaysWhatIsWrongAndWhere) {
       {R"({"name": "p", "deny_rules": [{"name": "d", "source": 1}],
           "allow_rules": [{"name": "a"}]})",
        R"(deny_rules[0] ("d") source is no object)"},
+      // One list would be gone, and who it names be allowed.
+      {R"({"name": "p", "deny_rules": [{"name": "d"}], "deny_rules": [],
+          "allow_rules": [{"name": "a"}]})",
+       R"(has "deny_rules" twice)"},
+      // A denying rule that would deny nothing.
+      {R"({"name": "p", "deny_rules": [{"name": "d", "request":
+          {"paths": ["/wavetune.v1.*/Reprofile"]}}],
+          "allow_rules": [{"name": "a"}]})",
+       R"(has "/wavetune.v1.*/Reprofile": a text with at most one *)"},
+      {R"({"name": "p", "allow_rules": [{"name": "a", "source":
+          {"principals": ["*Admin*"]}}]})",
+       R"(has "*Admin*": a text with at most one *)"},
+      {R"({"name": "p", "allow_rules": [{"name": "a", "source":
+          {"principals": [""]}}]})",
+       R"(has "": a text with at most one *)"},
   };
   for (const auto& [json, message] : wrong) {
     const auto policy = AuthorizationPolicy::Parse(json);

@@ -260,9 +260,10 @@ void ConnectionAcceptor::HandOver(Connections::iterator silent) {
     Warn("watch", absl::StrCat("a connection on ", socket_.path(),
                                " is refused: the daemon has no descriptors "
                                "left"));
-    Refuse(FileDescriptor(fd), "the daemon has no descriptors left");
-    counts_.Release(peer);
+    // Before it is refused, which remembers it under the same number.
     connections_.erase(silent);
+    counts_.Release(peer);
+    Refuse(FileDescriptor(fd), "the daemon has no descriptors left");
     return;
   }
   connections_.erase(silent);

@@ -1,8 +1,11 @@
 #include "server/rpc/event_handler.h"
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -42,13 +45,39 @@ EventNotice NoticeOf(const EventRecord& event) {
 
 class EventHandler::Watch {
  public:
-  explicit Watch(std::weak_ptr<Sink> sink) : sink_(std::move(sink)) {}
+  Watch(std::weak_ptr<Sink> sink, std::shared_ptr<std::atomic<int>> open)
+      : sink_(std::move(sink)), open_(std::move(open)) {}
+  ~Watch() { --*open_; }
 
  private:
   friend class EventHandler;
 
+  // Never waits for the store: an event before Begin is kept for it.
+  void Take(const EventRecord& event) {
+    std::lock_guard lock(mutex_);
+    if (begun_) {
+      Push({NoticeOf(event)});
+    } else {
+      early_.push_back(NoticeOf(event));
+    }
+  }
+  void Begin(std::vector<EventNotice> first) {
+    std::lock_guard lock(mutex_);
+    first.insert(first.end(), early_.begin(), early_.end());
+    early_.clear();
+    begun_ = true;
+    Push(first);
+  }
+  void Push(const std::vector<EventNotice>& events) {
+    if (const auto target = sink_.lock()) target->Push(events);
+  }
+
   const std::weak_ptr<Sink> sink_;
-  std::mutex mutex_;  // Held while the first events are queued.
+  const std::shared_ptr<std::atomic<int>> open_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  bool begun_ = false;
+  std::vector<EventNotice> early_;
   EventJournal::Handle handle_;
 };
 
@@ -82,16 +111,16 @@ absl::Status EventHandler::ListEvents(const v1::ListEventsRequest& request,
 
 absl::StatusOr<std::shared_ptr<EventHandler::Watch>> EventHandler::WatchEvents(
     const v1::WatchEventsRequest& request, std::weak_ptr<Sink> sink) const {
-  auto watch = std::make_shared<Watch>(std::move(sink));
-  // Events that come while the first ones are queued wait for this lock.
-  std::lock_guard lock(watch->mutex_);
+  const bool too_many = ++*open_watches_ > kMaxWatches;
+  auto watch = std::make_shared<Watch>(std::move(sink), open_watches_);
+  if (too_many) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("events are followed ", kMaxWatches,
+                     " times already on this daemon: end one, or list them"));
+  }
   const auto push =
       [weak = std::weak_ptr<Watch>(watch)](const EventRecord& event) {
-        const std::shared_ptr<Watch> live = weak.lock();
-        if (live == nullptr) return;
-        std::lock_guard turn(live->mutex_);
-        if (const auto target = live->sink_.lock())
-          target->Push({NoticeOf(event)});
+        if (const auto live = weak.lock()) live->Take(event);
       };
   const size_t most = request.after_id() > 0 ? kMaxEvents : 0;
   ASSIGN_OR_RETURN(EventJournal::Watch start,
@@ -102,7 +131,7 @@ absl::StatusOr<std::shared_ptr<EventHandler::Watch>> EventHandler::WatchEvents(
     missed.push_back(NoticeOf(event));
   }
   missed.push_back(std::make_shared<const v1::WatchEventsResponse>());
-  if (const auto target = watch->sink_.lock()) target->Push(missed);
+  watch->Begin(std::move(missed));
   return watch;
 }
 

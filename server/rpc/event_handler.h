@@ -4,6 +4,7 @@
 #ifndef WAVETUNE_SERVER_RPC_EVENT_HANDLER_H_
 #define WAVETUNE_SERVER_RPC_EVENT_HANDLER_H_
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,8 @@ class EventHandler {
  public:
   static constexpr int kDefaultEvents = 100;
   static constexpr int kMaxEvents = 1000;
+  // Each may have a queue of notices of its own.
+  static constexpr int kMaxWatches = 64;
 
   // Where a watch's events go. Calls come one at a time and must not block.
   class Sink {
@@ -39,13 +42,15 @@ class EventHandler {
                           v1::ListEventsResponse* response) const;
 
   // Starts a watch: what was missed, a message without an event, then every
-  // event, in order and once. Reads
-  // the store. `sink` is held weakly. Errors: the store's.
+  // event, in order and once. Reads the store. `sink` is held weakly. Errors:
+  // RESOURCE_EXHAUSTED where kMaxWatches run; the store's.
   absl::StatusOr<std::shared_ptr<Watch>> WatchEvents(
       const v1::WatchEventsRequest& request, std::weak_ptr<Sink> sink) const;
 
  private:
   EventJournal* const journal_;
+  const std::shared_ptr<std::atomic<int>> open_watches_ =
+      std::make_shared<std::atomic<int>>(0);
 };
 
 }  // namespace wavetune

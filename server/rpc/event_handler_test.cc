@@ -108,5 +108,18 @@ TEST_F(EventHandlerTest, AWatchWithoutAnIdTellsNothingOfThePast) {
   EXPECT_THAT(sink_->ids, ElementsAre(2));
 }
 
+TEST_F(EventHandlerTest, SoManyFollowAtOnce) {
+  std::vector<std::shared_ptr<EventHandler::Watch>> watches;
+  for (int i = 0; i < EventHandler::kMaxWatches; ++i) {
+    watches.push_back(Watch(0));
+  }
+  const auto more = [&] {
+    return handler_.WatchEvents(v1::WatchEventsRequest(), sink_).status();
+  };
+  EXPECT_TRUE(absl::IsResourceExhausted(more())) << more();
+  watches.pop_back();
+  EXPECT_TRUE(more().ok());
+}
+
 }  // namespace
 }  // namespace wavetune

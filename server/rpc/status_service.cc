@@ -36,7 +36,8 @@ using RawStatusService = v1::StatusService::WithRawCallbackMethod_GetStatus<
                                     v1::StatusService::Service>>>>>>>>;
 
 // Events that may wait for a slow reader before it loses its stream.
-constexpr QueueLimit kEventLimit = {.messages = 2048, .bytes = size_t{1} << 20};
+constexpr QueueLimit kEventLimit = {.messages = 2048,
+                                    .bytes = size_t{256} << 10};
 
 class WatchEventsReactor final
     : public StreamReactor<RawWriteReactor<v1::WatchEventsResponse>,

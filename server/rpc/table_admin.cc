@@ -70,6 +70,18 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack result,
                    options_.tables->RollBack(target, by, request.reason(),
                                              options_.clock->NowUs()));
+  // A job may have found it wrong since the first look.
+  ASSIGN_OR_RETURN(
+      const std::optional<std::string> wrong_since,
+      WhyWrong(*options_.samples, target.key, table.table->table()));
+  if (wrong_since) {
+    RETURN_IF_ERROR(options_.tables->Withdraw(result.table.key, result.table,
+                                              *wrong_since));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", target.digest.substr(0, 16),
+        " was found wrong meanwhile and is withdrawn: ", *wrong_since,
+        ": roll back further, or profile"));
+  }
   *response->mutable_table() = InfoOf(result.table);
   for (const TableRecord& ended : result.ended) {
     *response->add_ended() = InfoOf(ended);

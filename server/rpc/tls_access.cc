@@ -46,11 +46,12 @@ absl::StatusOr<std::unique_ptr<TlsAccess>> TlsAccess::Open(Files files,
   return access;
 }
 
-void TlsAccess::Look(absl::Time now) {
+bool TlsAccess::Look(absl::Time now) {
   std::lock_guard lock(look_mutex_);
-  LookAtTls();
-  LookAtPolicy();
+  const bool other_authorities = LookAtTls();
+  const bool other_policy = LookAtPolicy();
   SayWhatExpires(now);
+  return other_authorities || other_policy;
 }
 
 TlsAccess::Material TlsAccess::material() const {
@@ -63,11 +64,12 @@ std::shared_ptr<const AuthorizationPolicy> TlsAccess::policy() const {
   return policy_;
 }
 
-void TlsAccess::LookAtTls() {
+bool TlsAccess::LookAtTls() {
   absl::StatusOr<TlsMaterial> read = ReadTlsFiles(files_.tls);
-  if (!TellOf(read.status(), &tls_problem_)) return;
+  if (!TellOf(read.status(), &tls_problem_)) return false;
   const Material before = material();
-  if (*read == *before.material) return;
+  if (*read == *before.material) return false;
+  const bool other_authorities = read->ca != before.material->ca;
   const std::string until = TimeText(read->valid_until);
   {
     std::lock_guard lock(mutex_);
@@ -78,9 +80,10 @@ void TlsAccess::LookAtTls() {
   tell_(LogLevel::kInfo,
         absl::StrCat("new connections use the certificate of ", files_.tls.cert,
                      " as it is now, valid until ", until));
+  return other_authorities;
 }
 
-void TlsAccess::LookAtPolicy() {
+bool TlsAccess::LookAtPolicy() {
   absl::StatusOr<std::string> text =
       ReadOwnInputFile(files_.policy, kMostPolicyBytes);
   absl::Status status = text.status();
@@ -90,7 +93,7 @@ void TlsAccess::LookAtPolicy() {
     status = parsed.status();
     if (parsed.ok()) policy = *std::move(parsed);
   }
-  if (!TellOf(status, &policy_problem_) || *text == policy_text_) return;
+  if (!TellOf(status, &policy_problem_) || *text == policy_text_) return false;
   policy_text_ = *std::move(text);
   {
     std::lock_guard lock(mutex_);
@@ -98,6 +101,7 @@ void TlsAccess::LookAtPolicy() {
   }
   tell_(LogLevel::kInfo, absl::StrCat("calls from now on are judged by ",
                                       files_.policy, " as it is now"));
+  return true;
 }
 
 void TlsAccess::SayWhatExpires(absl::Time now) {

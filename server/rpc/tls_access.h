@@ -49,8 +49,10 @@ class TlsAccess {
   static absl::StatusOr<std::unique_ptr<TlsAccess>> Open(Files files,
                                                          Tell tell);
 
-  // Reads the files again, and says what is to be said at `now`.
-  void Look(absl::Time now);
+  // Reads the files again, and says what is to be said at `now`. Returns
+  // whether other callers may be allowed from now on than before: the policy or
+  // the authorities are others.
+  bool Look(absl::Time now);
 
   // What a handshake uses. `generation` is another one after each change.
   struct Material {
@@ -63,8 +65,9 @@ class TlsAccess {
  private:
   TlsAccess(Files files, Tell tell);
 
-  void LookAtTls();
-  void LookAtPolicy();
+  // Return what Look returns.
+  bool LookAtTls();
+  bool LookAtPolicy();
   void SayWhatExpires(absl::Time now);
   // Says `status` unless the last look said the same. Returns whether it is OK.
   bool TellOf(const absl::Status& status, std::string* last);

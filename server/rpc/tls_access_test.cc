@@ -123,6 +123,18 @@ TEST_F(TlsAccessTest, ANewPolicyJudgesFromTheNextLookOn) {
   EXPECT_FALSE(ReaderMay());
 }
 
+TEST_F(TlsAccessTest, ALookTellsWhetherOtherCallersMayBeAllowed) {
+  EXPECT_FALSE(access_->Look(absl::Now()));
+  WriteIdentity(second_);
+  access_->Look(absl::Now());
+  EXPECT_FALSE(access_->Look(absl::Now()));
+  Write("policy", kForNobody);
+  EXPECT_TRUE(access_->Look(absl::Now()));
+  EXPECT_FALSE(access_->Look(absl::Now()));
+  Write("policy", "{");
+  EXPECT_FALSE(access_->Look(absl::Now()));
+}
+
 TEST_F(TlsAccessTest, APolicyThatDoesNotParseLeavesTheOldOne) {
   Write("policy", R"({"name": "p", "allow_rules": [{"nam": "r"}]})");
   Look();
