@@ -45,9 +45,9 @@ class Http2Call {
 
   // Sends one message and gives those of the answer to `on_message` until the
   // call ends, or that returns false. `timeout_us` 0: no deadline. Errors: the
-  // daemon's; UNAVAILABLE where it cannot be reached or goes away;
-  // DEADLINE_EXCEEDED; CANCELLED; DATA_LOSS for an answer that is no gRPC;
-  // FAILED_PRECONDITION where TLS is asked for.
+  // daemon's; UNAVAILABLE where it cannot be reached or goes away, and where
+  // TLS is asked for; DEADLINE_EXCEEDED; CANCELLED; DATA_LOSS for an answer
+  // that is no gRPC.
   absl::Status Run(const std::string& path, const std::string& request,
                    int64_t timeout_us, const OnMessage& on_message);
 
